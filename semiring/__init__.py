@@ -1,0 +1,1 @@
+"""Semiring linear algebra on NumPy and CuPy arrays. (Public names are loaded on first use.)"""

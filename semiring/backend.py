@@ -1,0 +1,121 @@
+"""The contract between schedules and kernels: seven verbs on tiles, bound to one semiring and one dtype.
+
+A schedule is written against `Backend` alone. A backend is one folder beside `cpu/`, and its name in `BACKENDS`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, Protocol
+
+import numpy as np
+
+from .algebra import Semiring
+from .errors import DeviceError
+
+#: device name → the module whose `bind(semiring, dtype, nonnegative=…)` returns a Backend.
+BACKENDS = {"cpu": "semiring.cpu", "cuda": "semiring.cuda"}
+
+
+class Backend(Protocol):
+    """Verbs on 2-D matrices of `dtype` over `semiring`; every one updates its output in place.
+
+    Matrices are whatever the backend's `upload` returns, or slices of it. Sizes are arbitrary, zero included.
+
+    Attributes
+    ----------
+    pivot : int
+        The pivot block for which `closure` is built: the default blocking factor.
+    cutover : int
+        The size from which recursion hands over to the blocked schedule; `pivot` where it never should.
+    grain : int
+        Matrices may be sliced at multiples of this only: 1, or the word size where columns are packed bits.
+    """
+
+    device: str
+    semiring: Semiring
+    dtype: np.dtype
+    pivot: int
+    cutover: int
+    grain: int
+
+    def gemm(self, C: Any, A: Any, B: Any) -> None:
+        """C ← C ⊕ A ⊗ B, C apart from A and B."""
+
+    def left_mul(self, D: Any, R: Any) -> None:
+        """R ← D ⊗ R, D square and apart from R."""
+
+    def right_mul(self, C: Any, D: Any) -> None:
+        """C ← C ⊗ D, D square and apart from C."""
+
+    def closure(self, D: Any) -> None:
+        """D ← D*, one pivot block of at most `pivot` rows (more is right, only slow): Floyd–Warshall."""
+
+    def step(self, A: Any, k: int) -> None:
+        """A ← A ⊕ A[:,k] ⊗ a* ⊗ A[k,:] with a = A[k,k]: one Floyd–Warshall step on the whole matrix."""
+
+    def empty(self, shape: tuple[int, ...]) -> Any:
+        """A new matrix, uninitialised."""
+
+    def upload(self, array: Any, *, copy: bool = True) -> Any:
+        """The array as this backend's matrix; `copy=False` reuses its memory where that is possible."""
+
+    def download(self, matrix: Any, out: Any = None) -> Any:
+        """The matrix as a NumPy array, into `out` where it is given."""
+
+    def synchronize(self) -> None:
+        """Wait until all verbs so far are done."""
+
+    def workspace(self, n: int) -> int:
+        """Bytes held beside an n × n matrix while its closure is computed."""
+
+
+def cuda_available() -> bool:
+    """Whether CuPy is installed and sees a GPU. (`import cupy` alone works without one.)"""
+    try:
+        import cupy
+    except ImportError:
+        return False
+    try:
+        return bool(cupy.cuda.is_available())
+    except Exception:  # a broken driver raises whatever it likes; the answer is the same
+        return False
+
+
+def device_of(array: Any, device: str | None = None) -> str:
+    """The device to compute on: the one asked for, else the one on which the array lies.
+
+    Raises
+    ------
+    DeviceError
+        If the device is unknown, or is "cuda" and there is none.
+    """
+    if device is None:
+        return "cuda" if hasattr(array, "__cuda_array_interface__") else "cpu"
+    if device not in BACKENDS:
+        raise DeviceError(f"device must be one of {', '.join(BACKENDS)}, got {device!r}.")
+    if device == "cuda" and not cuda_available():
+        raise DeviceError(
+            "device='cuda' needs an NVIDIA GPU and CuPy, got a machine without; "
+            'install with `pip install "semiring-apsp[cuda13]"` or use device=\'cpu\'.'
+        )
+    return device
+
+
+def bind(semiring: Semiring, dtype: Any, *, device: str = "cpu", nonnegative: bool = False, **options: Any) -> Backend:
+    """A backend's verbs for one semiring and dtype.
+
+    Parameters
+    ----------
+    semiring : Semiring
+    dtype : dtype
+        One of the semiring's own.
+    device : {"cpu", "cuda"}
+    nonnegative : bool
+        That the data was looked at and no entry is below 0 other than the semiring's zero: permits variants.
+    **options
+        A backend's own, for instance `threads=1` on the CPU.
+    """
+    module = importlib.import_module(BACKENDS[device])
+    backend: Backend = module.bind(semiring, np.dtype(dtype), nonnegative=nonnegative, **options)
+    return backend

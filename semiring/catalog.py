@@ -1,0 +1,178 @@
+"""The table of semirings: one declaration each. A user's own is the same call in the user's own file."""
+
+from __future__ import annotations
+
+import math
+
+from .algebra import FLOATS, NUMBERS, Op, Semiring, Star, Variant
+from .errors import AlgebraError
+
+INF = math.inf
+
+
+def _logaddexp(a: float, b: float) -> float:
+    """log(eᵃ + eᵇ) without overflow."""
+    if a == -INF:
+        return b
+    if b == -INF:
+        return a
+    return max(a, b) + math.log1p(math.exp(-abs(a - b)))
+
+
+MIN = Op("min", python=lambda a, b: a if a < b else b, cuda="min(a, b)", simd="min")
+MAX = Op("max", python=lambda a, b: a if a > b else b, cuda="max(a, b)", simd="max")
+PLUS = Op("plus", python=lambda a, b: a + b, cuda="a + b", simd="add", saturating=True)
+TIMES = Op("times", python=lambda a, b: a * b, cuda="a * b", simd="mul", saturating=True)
+OR = Op("lor", python=lambda a, b: a or b, cuda="a | b")
+AND = Op("land", python=lambda a, b: a and b, cuda="a & b")
+LOGADDEXP = Op("logaddexp", python=_logaddexp, cuda="logaddexp(a, b)")
+
+min_plus = Semiring(
+    "min_plus",
+    add=MIN,
+    mul=PLUS,
+    zero=INF,
+    one=0,
+    aliases=("tropical", "shortest_paths"),
+    dtypes=NUMBERS,
+    domain=(-INF, INF),
+    open_low=True,
+    samples=(-3, 0, 1, 2, 7, INF),
+    variants=(Variant("nonnegative", ("int16", "int32", "float32"), cuda="MinPlusNonnegative"),),
+)
+max_plus = Semiring(
+    "max_plus",
+    add=MAX,
+    mul=PLUS,
+    zero=-INF,
+    one=0,
+    aliases=("critical_path", "longest_paths"),
+    dtypes=NUMBERS,
+    domain=(-INF, INF),
+    open_high=True,
+    samples=(-INF, -3, -1, 0, 2, 7),
+    variants=(Variant("nonnegative", ("int16", "int32", "float32"), cuda="MaxPlusNonnegative"),),
+)
+max_min = Semiring(
+    "max_min",
+    add=MAX,
+    mul=MIN,
+    zero=-INF,
+    one=INF,
+    aliases=("bottleneck", "widest_paths"),
+    dtypes=NUMBERS,
+    samples=(-INF, -2, 0, 3, 8, INF),
+)
+min_max = Semiring(
+    "min_max",
+    add=MIN,
+    mul=MAX,
+    zero=INF,
+    one=-INF,
+    aliases=("minimax",),
+    dtypes=NUMBERS,
+    samples=(-INF, -2, 0, 3, 8, INF),
+)
+max_times = Semiring(
+    "max_times",
+    add=MAX,
+    mul=TIMES,
+    zero=0,
+    one=1,
+    aliases=("reliability", "viterbi"),
+    dtypes=FLOATS,
+    domain=(0, INF),
+    open_high=True,
+    samples=(0.0, 0.25, 0.5, 1.0, 2.0),
+)
+min_times = Semiring(
+    "min_times",
+    add=MIN,
+    mul=TIMES,
+    zero=INF,
+    one=1,
+    dtypes=FLOATS,
+    domain=(0, INF),
+    open_low=True,
+    samples=(0.5, 1.0, 2.0, 4.0, INF),
+)
+plus_times = Semiring(
+    "plus_times",
+    add=PLUS,
+    mul=TIMES,
+    zero=0,
+    one=1,
+    aliases=("arithmetic", "real"),
+    dtypes=FLOATS,
+    domain=(-INF, INF),
+    open_low=True,
+    open_high=True,
+    idempotent=False,
+    # 1 + a + a² + … = 1 / (1 − a) inside the unit circle.
+    star=Star(python=lambda a: 1 / (1 - a) if a < 1 else INF, cuda="a < T(1) ? T(1) / (T(1) - a) : T(INFINITY)"),
+    samples=(-0.5, 0.0, 0.25, 0.5, 2.0),
+    tolerance=1e-12,
+)
+log_plus = Semiring(
+    "log_plus",
+    add=LOGADDEXP,
+    mul=PLUS,
+    zero=-INF,
+    one=0,
+    aliases=("log", "logsumexp"),
+    dtypes=FLOATS,
+    domain=(-INF, INF),
+    open_high=True,
+    idempotent=False,
+    # log(1 / (1 − eᵃ)) for a < 0.
+    star=Star(
+        python=lambda a: -math.log1p(-math.exp(a)) if a < 0 else INF,
+        cuda="a < T(0) ? -log1p(-exp(a)) : T(INFINITY)",
+    ),
+    samples=(-INF, -3.0, -1.0, 0.0, 2.0),
+    tolerance=1e-12,
+)
+lor_land = Semiring(
+    "lor_land",
+    add=OR,
+    mul=AND,
+    zero=False,
+    one=True,
+    aliases=("boolean", "reachability"),
+    dtypes=("bool",),
+    domain=(0, 1),
+    samples=(False, True),
+)
+
+CATALOG = (min_plus, lor_land, max_plus, max_min, min_max, max_times, min_times, plus_times, log_plus)
+
+
+def names() -> dict[str, Semiring]:
+    """Every name and alias of the catalog, with its semiring."""
+    return {name: s for s in CATALOG for name in (s.name, *s.aliases)}
+
+
+def get(semiring: str | Semiring) -> Semiring:
+    """The semiring of that name or alias; a `Semiring` is returned as it is.
+
+    Raises
+    ------
+    AlgebraError
+        If no semiring has that name.
+
+    Examples
+    --------
+    >>> import semiring
+    >>> semiring.get("boolean").name
+    'lor_land'
+    """
+    if isinstance(semiring, Semiring):
+        return semiring
+    try:
+        return names()[semiring]
+    except (KeyError, TypeError):
+        known = ", ".join(f"{s.name} ({', '.join(s.aliases)})" if s.aliases else s.name for s in CATALOG)
+        raise AlgebraError(
+            f"get: semiring must be a Semiring or one of {known}; got {semiring!r}. "
+            "Your own is one declaration: see examples/own_semiring.py."
+        ) from None
