@@ -1,1 +1,93 @@
-"""Semiring linear algebra on NumPy and CuPy arrays. (Public names are loaded on first use.)"""
+"""Semiring linear algebra on NumPy and CuPy arrays.
+
+>>> import semiring
+>>> semiring.matmul([[0, 5], [2, 0]], [[0, 1], [1, 0]], "min_plus")
+array([[0, 1],
+       [1, 0]])
+
+Everything is loaded on first use, so that `import semiring` costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .algebra import Op, Semiring, Star, Variant, check_axioms
+    from .bits import BitMatrix
+    from .catalog import CATALOG, get
+    from .errors import (
+        AlgebraError,
+        DeviceError,
+        DivergenceError,
+        DomainError,
+        DTypeError,
+        FormatError,
+        MemoryNeeded,
+        NegativeCycleError,
+        NoPathError,
+        SemiringError,
+        ShapeError,
+        VertexError,
+    )
+    from .linalg import eye, matmul, matvec, power
+
+_HOME = {
+    "algebra": ("Op", "Semiring", "Star", "Variant", "check_axioms"),
+    "bits": ("BitMatrix",),
+    "catalog": ("CATALOG", "get"),
+    "errors": (
+        "AlgebraError",
+        "DTypeError",
+        "DeviceError",
+        "DivergenceError",
+        "DomainError",
+        "FormatError",
+        "MemoryNeeded",
+        "NegativeCycleError",
+        "NoPathError",
+        "SemiringError",
+        "ShapeError",
+        "VertexError",
+    ),
+    "linalg": ("eye", "matmul", "matvec", "power"),
+}
+_MODULE = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = [
+    "CATALOG",
+    "AlgebraError",
+    "BitMatrix",
+    "DTypeError",
+    "DeviceError",
+    "DivergenceError",
+    "DomainError",
+    "FormatError",
+    "MemoryNeeded",
+    "NegativeCycleError",
+    "NoPathError",
+    "Op",
+    "Semiring",
+    "SemiringError",
+    "ShapeError",
+    "Star",
+    "Variant",
+    "VertexError",
+    "check_axioms",
+    "eye",
+    "get",
+    "matmul",
+    "matvec",
+    "power",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{_MODULE[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "errors"]

@@ -58,10 +58,10 @@ class Backend(Protocol):
         """A new matrix, uninitialised."""
 
     def upload(self, array: Any, *, copy: bool = True) -> Any:
-        """The array as this backend's matrix; `copy=False` reuses its memory where that is possible."""
+        """The array as this backend's matrix; `copy=False` returns the array itself where that is possible."""
 
     def download(self, matrix: Any, out: Any = None) -> Any:
-        """The matrix as a NumPy array, into `out` where it is given."""
+        """The matrix as a NumPy array, or into `out` (NumPy, or on the backend's device) where it is given."""
 
     def synchronize(self) -> None:
         """Wait until all verbs so far are done."""
@@ -97,7 +97,7 @@ def device_of(array: Any, device: str | None = None) -> str:
     if device == "cuda" and not cuda_available():
         raise DeviceError(
             "device='cuda' needs an NVIDIA GPU and CuPy, got a machine without; "
-            'install with `pip install "semiring-apsp[cuda13]"` or use device=\'cpu\'.'
+            "install with `pip install \"semiring-apsp[cuda13]\"` or use device='cpu'."
         )
     return device
 

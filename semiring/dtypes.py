@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,13 +63,18 @@ def resolve(semiring: Semiring, dtype: Any, *, where: str = "semiring") -> np.dt
 
 
 class Survey(NamedTuple):
-    """What one pass over the entries found.
+    """What one look at the entries found: the least and greatest, and whether none is below 0.
 
-    `nonnegative`: no entry is below 0 other than the semiring's zero. `largest`: the largest finite |entry|.
+    The semiring's zero does not count towards `nonnegative`: −∞ marks a missing edge in max-plus.
     """
 
+    least: float
+    greatest: float
     nonnegative: bool
-    largest: float
+
+
+#: How many entries a survey looks at together: its temporaries stay small beside the matrix.
+_CHUNK = 1 << 20
 
 
 def survey(A: Any, semiring: Semiring, *, where: str) -> Survey:
@@ -79,38 +85,43 @@ def survey(A: Any, semiring: Semiring, *, where: str) -> Survey:
     DomainError
         Naming the first entry that is outside, and its index.
     """
-    if A.size == 0 or A.dtype.kind == "b":
-        return Survey(True, 1.0 if A.dtype.kind == "b" else 0.0)
-    least, greatest = _extremes(A, semiring)
+    if A.size == 0:
+        return Survey(0, 0, True)
+    if A.dtype.kind == "b":
+        return Survey(0, 1, True)
+    least, greatest = A.min().item(), A.max().item()
     low, high = semiring.domain
-    integer = A.dtype.kind == "i"
     # An integer dtype has no infinities of its own: its ends stand for them, and open ends exclude nothing.
-    bad_low = least < low or (semiring.open_low and least == low and not integer)
-    bad_high = greatest > high or (semiring.open_high and greatest == high and not integer)
-    if math.isnan(least) or math.isnan(greatest) or bad_low or bad_high:
+    closed = A.dtype.kind == "i"
+    below = least < low or (semiring.open_low and least == low and not closed)
+    above = greatest > high or (semiring.open_high and greatest == high and not closed)
+    if below or above or math.isnan(least) or math.isnan(greatest):
         _refuse(A, semiring, where)
-    end = _finite_extremes(A, semiring)
-    return Survey(end[0] >= 0, max(abs(end[0]), abs(end[1])))
+    nonnegative = least >= 0
+    if not nonnegative and least == zero(semiring, A.dtype):
+        nonnegative = all(not bool(((part < 0) & (part != least)).any()) for part in _chunks(A))
+    return Survey(least, greatest, nonnegative)
 
 
-def _extremes(A: Any, semiring: Semiring) -> tuple[Any, Any]:
+def largest_finite(A: Any) -> float:
+    """The largest |entry| that stands for no infinity; 0 if there is none."""
     if A.dtype.kind == "i":
-        return int(A.min()), int(A.max())
-    return float(A.min()), float(A.max())
+        info = np.iinfo(A.dtype)
+        ends = (info.min, info.max)
+    else:
+        ends = (-math.inf, math.inf)
+    largest = 0.0
+    for part in _chunks(A):
+        finite = part[(part != ends[0]) & (part != ends[1])]
+        if finite.size:
+            largest = max(largest, abs(float(finite.min())), abs(float(finite.max())))
+    return largest
 
 
-def _finite_extremes(A: Any, semiring: Semiring) -> tuple[Any, Any]:
-    """The least and greatest entries that are neither the semiring's zero nor infinite."""
-    z = zero(semiring, A.dtype)
-    keep = A != z
-    if A.dtype.kind == "f":
-        keep &= abs(A) != math.inf
-    if not bool(keep.any()):
-        return 0, 0
-    big = np.iinfo(A.dtype) if A.dtype.kind == "i" else np.finfo(A.dtype)
-    least = A.min(where=keep, initial=big.max) if isinstance(A, np.ndarray) else A[keep].min()
-    greatest = A.max(where=keep, initial=big.min) if isinstance(A, np.ndarray) else A[keep].max()
-    return least.item(), greatest.item()
+def _chunks(A: Any) -> Iterator[Any]:
+    rows = max(1, _CHUNK * len(A) // A.size) if A.size else 1
+    for start in range(0, len(A), rows):
+        yield A[start : start + rows]
 
 
 def _refuse(A: Any, semiring: Semiring, where: str) -> None:

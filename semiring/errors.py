@@ -8,8 +8,10 @@ SemiringError                          base of all of them
 ├── DeviceError (RuntimeError)         the device asked for is not there or cannot do this
 ├── MemoryNeeded (MemoryError)         the estimate says that it will not fit
 ├── FormatError (ValueError)           a file is not what its format says; carries file and line
+├── NoPathError (LookupError)          no walk leads from here to there
+├── VertexError (KeyError)             no vertex has this label, or two have it
 └── DivergenceError (ArithmeticError)  the closure does not exist: I ⊕ A ⊕ A² ⊕ … has no limit
-    └── NegativeCycleError             its cause in min-plus (and, mirrored, max-plus): a cycle that pays
+    └── NegativeCycleError             its cause in min-plus
 
 Each message names the operation, the requirement, what came, and the way out.
 """
@@ -71,26 +73,25 @@ class DivergenceError(SemiringError, ArithmeticError):
     ----------
     vertex : object or None
         A vertex (its label, where the graph has labels) at which the sum fails to settle.
+    cycle : list
+        The vertices of a cycle that makes every walk through it better without end, in order, the first not
+        repeated; empty where only `vertex` is known.
     """
 
-    def __init__(self, message: str, vertex: Any = None) -> None:
-        self.vertex = vertex
+    def __init__(self, message: str, vertex: Any = None, cycle: Sequence[Any] = ()) -> None:
+        self.vertex, self.cycle = vertex, list(cycle)
         super().__init__(message)
 
 
 class NegativeCycleError(DivergenceError):
-    """A cycle that makes every walk through it better without end.
+    """A cycle of negative weight in min-plus: `vertex` lies on it."""
 
-    Attributes
-    ----------
-    vertex : object
-        A vertex on the cycle.
-    cycle : sequence
-        The cycle's vertices in order, the first not repeated; empty when only `vertex` is known.
-    weight : float or None
-        The cycle's weight.
-    """
 
-    def __init__(self, message: str, vertex: Any, cycle: Sequence[Any] = (), weight: float | None = None) -> None:
-        super().__init__(message, vertex)
-        self.cycle, self.weight = list(cycle), weight
+class NoPathError(SemiringError, LookupError):
+    """A path was asked for between vertices that no walk connects."""
+
+
+class VertexError(SemiringError, KeyError):
+    """No vertex has the label asked for, or two vertices were given the same one."""
+
+    __str__ = Exception.__str__  # KeyError would show the message quoted, as it does a key

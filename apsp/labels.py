@@ -1,0 +1,198 @@
+"""The names of a graph's vertices: label → position and back, at no cost where the names are just numbers in a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+
+from semiring.errors import VertexError
+
+
+class Labels(Sequence[Any]):
+    """Distinct vertex names in the order of the matrix; reads like a tuple.
+
+    Parameters
+    ----------
+    names : iterable of hashables
+        Integers in a row (0, 1, 2, … or 7, 8, 9) are kept as a range, whatever they came as.
+
+    Raises
+    ------
+    VertexError
+        If a name occurs twice or cannot be hashed.
+
+    Examples
+    --------
+    >>> Labels(["A", "B", "C"]).position("C")
+    2
+    >>> Labels([7, 8, 9])
+    Labels(range(7, 10))
+    """
+
+    def __init__(self, names: Iterable[Any]) -> None:
+        if isinstance(names, Labels):
+            names = names._names
+        if isinstance(names, np.ndarray):
+            names = names.tolist()
+        self._names: range | tuple[Any, ...] = names if isinstance(names, range) else _in_a_row(tuple(names))
+        if isinstance(self._names, tuple):
+            self._check_distinct()
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Any]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        return self._names[index]
+
+    def __contains__(self, label: object) -> bool:
+        return self._find(label) is not None
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Labels):
+            return self._names == other._names
+        if isinstance(other, (range, tuple, list)):
+            return self._names == (other if isinstance(other, type(self._names)) else type(self._names)(other)) if (
+                isinstance(self._names, tuple)
+            ) else list(self._names) == list(other)
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._names))
+
+    def __repr__(self) -> str:
+        shown = self._names if len(self) <= 8 or isinstance(self._names, range) else (*self._names[:7], ...)
+        return f"Labels({shown!r})"
+
+    @property
+    def numbered(self) -> bool:
+        """Whether the labels are integers in a row, and so say no more than a number would."""
+        return isinstance(self._names, range)
+
+    def position(self, label: Any) -> int:
+        """Where the vertex of that name stands.
+
+        Raises
+        ------
+        VertexError
+            If there is none.
+        """
+        found = self._find(label)
+        if found is None:
+            raise VertexError(self._unknown(label))
+        return found
+
+    def positions(self, labels: Any) -> np.ndarray:
+        """Where the vertices of those names stand: int64, in the shape of `labels`.
+
+        Integers are looked up all at once; other labels, one by one.
+        """
+        if not isinstance(labels, np.ndarray):
+            labels = list(labels)
+        if self._sorted is not None:
+            wanted = np.asarray(labels)
+            if wanted.dtype.kind in "iu":
+                return self._search(wanted)
+        if isinstance(labels, np.ndarray):
+            flat = [self.position(label) for label in labels.ravel().tolist()]
+            return np.array(flat, dtype=np.int64).reshape(labels.shape)
+        return np.array([self.position(label) for label in labels], dtype=np.int64)
+
+    def parse(self, text: str) -> Any:
+        """The label that a person wrote as `text`: "30" is the vertex 30 where labels are integers."""
+        if text in self:
+            return text
+        for label in self._names if isinstance(self._names, tuple) else ():
+            if str(label) == text:
+                return label
+        try:
+            return self[self.position(int(text))]
+        except ValueError:
+            raise VertexError(self._unknown(text)) from None
+
+    def _find(self, label: Any) -> int | None:
+        if isinstance(self._names, range):
+            # Only exact ints are looked up in a range without a walk through it.
+            if not isinstance(label, (int, np.integer)):
+                return None
+            offset = int(label) - self._names.start
+            return offset if 0 <= offset < len(self) else None
+        try:
+            return self._position.get(label)
+        except TypeError:
+            return None
+
+    def _unknown(self, label: Any) -> str:
+        came = repr(label.item() if isinstance(label, np.generic) else label)
+        if not len(self):
+            return f"Graph: a vertex must be one of its labels, got {came} and a graph without vertices."
+        extent = f"{self[0]!r} … {self[-1]!r}" if len(self) > 1 else repr(self[0])
+        close = get_close_matches(str(label), [name for name in self._names if isinstance(name, str)], n=3)
+        hint = f" Did you mean {' or '.join(repr(name) for name in close)}?" if close else ""
+        return f"Graph: a vertex must be one of the {len(self)} labels {extent}, got {came}.{hint}"
+
+    @cached_property
+    def _position(self) -> dict[Any, int]:
+        return {name: index for index, name in enumerate(self._names)}
+
+    @cached_property
+    def _sorted(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Integer labels in ascending order, and the position of each."""
+        if not all(type(name) is int for name in self._names[:1]):
+            return None
+        values = np.asarray(self._names)
+        if values.dtype.kind != "i" or not all(type(name) is int for name in self._names):
+            return None
+        order = np.argsort(values, kind="stable")
+        return values[order], order.astype(np.int64)
+
+    def _search(self, wanted: np.ndarray) -> np.ndarray:
+        assert self._sorted is not None
+        values, order = self._sorted
+        at = np.minimum(np.searchsorted(values, wanted), len(values) - 1)
+        missing = values[at] != wanted
+        if missing.any():
+            raise VertexError(self._unknown(wanted[missing].flat[0]))
+        return order[at]
+
+    def _check_distinct(self) -> None:
+        try:
+            if len(self._position) == len(self):
+                return
+        except TypeError as error:
+            raise VertexError(f"Graph: labels must be hashable (integers, strings, tuples, …), got {error}.") from None
+        first = next(name for index, name in enumerate(self._names) if self._position[name] != index)
+        raise VertexError(f"Graph: labels must be distinct, got {first!r} twice.")
+
+
+def _in_a_row(names: tuple[Any, ...]) -> range | tuple[Any, ...]:
+    """The names as a range where they are consecutive integers."""
+    if not names:
+        return range(0)
+    if type(names[0]) is int and type(names[-1]) is int and names[-1] - names[0] == len(names) - 1:
+        row = range(names[0], names[-1] + 1)
+        if all(type(name) is int and name == number for name, number in zip(names, row, strict=True)):
+            return row
+    return names
+
+
+def number(pairs: Iterable[tuple[Any, Any]]) -> tuple[Labels, np.ndarray, np.ndarray]:
+    """Labels, rows and cols of labelled edges; vertices in sorted order where the labels compare, else as they come."""
+    edges = list(pairs)
+    distinct = list(dict.fromkeys(label for edge in edges for label in edge))
+    try:
+        distinct.sort()
+    except TypeError:
+        pass
+    labels = Labels(distinct)
+    position = {name: index for index, name in enumerate(distinct)}
+    rows = np.fromiter((position[u] for u, _ in edges), dtype=np.int64, count=len(edges))
+    cols = np.fromiter((position[v] for _, v in edges), dtype=np.int64, count=len(edges))
+    return labels, rows, cols

@@ -1,0 +1,188 @@
+"""A plan: which schedule runs where, in what blocks, in how much memory and time, and why. It prints itself."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from semiring.algebra import Semiring
+from semiring.backend import Backend
+from semiring.errors import MemoryNeeded
+
+from . import schedules
+
+#: Pairs a second that a closure of a few thousand vertices sustains, by device and dtype: one core of a server
+#: with AVX-512, and one H200 (docs/benchmarks.md). Only for the predicted time; a plan's choices do not use it.
+_RATES = {
+    "cpu": {"float32": 45e9, "int32": 45e9, "int16": 80e9, "float64": 22e9, "int64": 20e9, "bool": 5e12},
+    "cuda": {"float32": 15e12, "int32": 14e12, "int16": 25e12, "float64": 2.7e12, "int64": 2e12, "bool": 3e12},
+}
+#: What a general step (one without vector instructions of its own) costs relative to those.
+_GENERAL = 0.05
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a closure will be computed.
+
+    Attributes
+    ----------
+    n : int
+        Vertices.
+    semiring, dtype, device, schedule : str
+    block : int
+        The pivot block of the blocked and recursive schedules.
+    variant : str
+        The faster step that the data permits, such as "nonnegative", or "general".
+    matrix_bytes, workspace_bytes : int
+        The matrix on the device, and what is held beside it.
+    seconds : float
+        The predicted time, from rates measured on reference machines.
+    reason : str
+        Why this schedule and this block.
+    """
+
+    n: int
+    semiring: str
+    dtype: str
+    device: str
+    schedule: str
+    block: int
+    variant: str
+    matrix_bytes: int
+    workspace_bytes: int
+    seconds: float
+    reason: str
+
+    @property
+    def pairs(self) -> int:
+        """n³: how often one ⊕ with one ⊗ is done."""
+        return self.n**3
+
+    def __str__(self) -> str:
+        return "\n".join(
+            (
+                f"closure of {self.n} vertices over {self.semiring} in {self.dtype} on {self.device}",
+                f"  schedule   {self.schedule}, block {self.block} ({self.reason})",
+                f"  step       {self.variant}",
+                f"  memory     {_bytes(self.matrix_bytes)} matrix + {_bytes(self.workspace_bytes)} workspace",
+                f"  predicted  {_seconds(self.seconds)} for {self.pairs:.3g} pairs",
+            )
+        )
+
+
+def make_plan(
+    n: int,
+    semiring: Semiring,
+    ops: Backend,
+    *,
+    schedule: str = "auto",
+    block: int | None = None,
+    nonnegative: bool = False,
+) -> Plan:
+    """Choose schedule and block for n vertices on a backend, and estimate memory and time.
+
+    Raises
+    ------
+    ValueError
+        If the schedule is unknown or the block is not at least 1.
+    """
+    if block is not None and block < 1:
+        raise ValueError(f"plan: block must be at least 1, got {block}.")
+    chosen = block or ops.pivot
+    chosen = -(-chosen // ops.grain) * ops.grain
+    if schedule == "auto":
+        name, reason = _choose(n, chosen, ops)
+    else:
+        schedules.get(schedule)
+        name, reason = schedule, "as asked"
+    if block and chosen != block:
+        reason += f"; block rounded up from {block} to whole words of {ops.grain} bits"
+    variant = next(
+        (v.name for v in semiring.variants if ops.dtype.name in v.dtypes and (nonnegative or not v.nonnegative)),
+        "general",
+    )
+    bits = 8 * ops.dtype.itemsize if ops.grain == 1 else 1
+    return Plan(
+        n=n,
+        semiring=semiring.name,
+        dtype=ops.dtype.name,
+        device=ops.device,
+        schedule=name,
+        block=chosen,
+        variant=variant,
+        matrix_bytes=n * n * bits // 8,
+        workspace_bytes=ops.workspace(n),
+        seconds=n**3 / _rate(semiring, ops),
+        reason=reason,
+    )
+
+
+def check_memory(needed: int, device: str, *, where: str, hint: str) -> None:
+    """Raise before any work if `needed` bytes are not there.
+
+    Raises
+    ------
+    MemoryNeeded
+        Saying what is needed, what is there, and what to do.
+    """
+    there = available(device)
+    if there is not None and needed > there:
+        raise MemoryNeeded(f"{where}: {_bytes(needed)} must fit on {device}, got {_bytes(there)} free. {hint}")
+
+
+def available(device: str) -> int | None:
+    """Free bytes on a device; None where the system does not tell."""
+    if device == "cuda":
+        import cupy
+
+        return int(cupy.cuda.runtime.memGetInfo()[0]) + int(cupy.get_default_memory_pool().free_bytes())
+    try:
+        with open("/proc/meminfo") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _choose(n: int, block: int, ops: Backend) -> tuple[str, str]:
+    if n <= block:
+        return "recursive", "one pivot block holds it all"
+    if n <= ops.cutover:
+        return "blocked", f"below {ops.cutover} vertices recursion leaves this device idle"
+    if ops.cutover > block:
+        return "recursive", f"large products keep the device busy; blocked below {ops.cutover} vertices"
+    return "recursive", "every product is as large as it can be, so operands stay in cache"
+
+
+def _rate(semiring: Semiring, ops: Backend) -> float:
+    rate = _RATES.get(ops.device, _RATES["cpu"]).get(np.dtype(ops.dtype).name, 1e9)
+    plain = all(op.simd for op in (semiring.add, semiring.mul)) or semiring.dtypes == ("bool",)
+    return rate * (1 if plain else _GENERAL) * _threads(ops)
+
+
+def _threads(ops: Any) -> int:
+    return int(getattr(ops, "threads", 1) or 1)
+
+
+def _bytes(count: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} TiB"
+
+
+def _seconds(seconds: float) -> str:
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"

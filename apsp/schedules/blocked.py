@@ -1,0 +1,28 @@
+"""Floyd–Warshall on blocks, in three phases a pivot (Venkataraman, Sahni, Mukhopadhyaya 2003, section 3).
+
+The order of the phases is row panel, trailing update, column panel. With both panels first, the trailing
+update would meet D* twice, which only an idempotent ⊕ forgives.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from semiring.backend import Backend
+
+from ..blocks import around, pivots
+
+
+def closure(A: Any, ops: Backend, *, block: int) -> None:
+    """A ← A*, one pivot block D = A[k,k] after the other."""
+    n = len(A)
+    for k in pivots(n, block):
+        D, others = A[k, k], around(n, k)
+        ops.closure(D)  # D ← D*
+        for j in others:
+            ops.left_mul(D, A[k, j])  # R ← D R
+        for i in others:
+            for j in others:
+                ops.gemm(A[i, j], A[i, k], A[k, j])  # trailing ← trailing ⊕ C R
+        for i in others:
+            ops.right_mul(A[i, k], D)  # C ← C D

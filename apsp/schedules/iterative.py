@@ -1,0 +1,13 @@
+"""One step per vertex: the textbook Floyd–Warshall (Floyd 1962, Algorithm 97; Warshall 1962)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from semiring.backend import Backend
+
+
+def closure(A: Any, ops: Backend, *, block: int) -> None:
+    """A ← A*, by A ← A ⊕ A[:,k] ⊗ A[k,k]* ⊗ A[k,:] for every k in turn; `block` plays no part."""
+    for k in range(len(A)):
+        ops.step(A, k)

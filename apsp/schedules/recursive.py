@@ -1,0 +1,38 @@
+"""R-Kleene: the closure of a matrix from the closures of its two diagonal quadrants, in place.
+
+D'Alberto and Nicolau 2007, "R-Kleene: a high-performance divide-and-conquer algorithm for the all-pair
+shortest path for densely connected networks", section 3; Buluç, Gilbert and Budak 2010, "Solving path
+problems on the GPU", section 3.1. The host recurses, the backend multiplies.
+
+The products stand in an order in which every intermediate path is counted once, so the schedule is right
+in every closed semiring and not only where a ⊕ a = a.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from semiring.backend import Backend
+
+from ..blocks import half, quadrants
+from . import blocked
+
+
+def closure(A: Any, ops: Backend, *, block: int) -> None:
+    """A ← A*: halve until a matrix is small, then let the blocked schedule finish it.
+
+    The lowest levels of the recursion have too little work for a GPU, whose `cutover` says where they begin;
+    at `cutover` = `pivot` the blocked schedule is a single call of the pivot kernel.
+    """
+    if len(A) <= max(block, ops.cutover):
+        return blocked.closure(A, ops, block=block)
+    A11, A12, A21, A22 = quadrants(A, half(len(A), block))
+    closure(A11, ops, block=block)  # A11 ← A11*
+    ops.left_mul(A11, A12)  # A12 ← A11 A12
+    ops.gemm(A22, A21, A12)  # A22 ← A22 ⊕ A21 A12
+    ops.right_mul(A21, A11)  # A21 ← A21 A11
+    closure(A22, ops, block=block)  # A22 ← A22*
+    ops.right_mul(A12, A22)  # A12 ← A12 A22
+    ops.gemm(A11, A12, A21)  # A11 ← A11 ⊕ A12 A21
+    ops.left_mul(A22, A21)  # A21 ← A22 A21
+    return None

@@ -1,0 +1,362 @@
+"""The pipeline: check → plan → verbs in a schedule's order → settle. `closure` and `plan` are its public face."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from semiring import dtypes
+from semiring.algebra import Semiring
+from semiring.arrays import asarray, conform
+from semiring.backend import Backend, bind, device_of
+from semiring.catalog import get
+from semiring.dtypes import Survey
+from semiring.errors import DTypeError, ShapeError
+
+from . import divergence, schedules
+from .plans import Plan, check_memory, make_plan
+from .progress import Callback, Metered
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A closure with how it came about: the plan, the seconds it took, and those of each verb where timed."""
+
+    matrix: Any
+    plan: Plan
+    seconds: float
+    phases: dict[str, float]
+
+
+def closure(
+    A: Any,
+    semiring: str | Semiring = "min_plus",
+    *,
+    schedule: str = "auto",
+    block: int | None = None,
+    dtype: Any = None,
+    device: str | None = None,
+    overwrite: bool = False,
+    callback: Callback | None = None,
+    threads: int | None = None,
+    per_thread: int | None = None,
+) -> Any:
+    """A* = I ⊕ A ⊕ A² ⊕ …: all-pairs shortest paths in min-plus, reachability in the Boolean semiring.
+
+    Parameters
+    ----------
+    A : array_like, shape (n, n) or (batch, n, n), or a graph
+        Entry (i, j) is the edge from i to j; a missing edge is the semiring's zero (inf in min-plus). NumPy and
+        CuPy arrays, anything with DLPack or `__cuda_array_interface__`; also whatever `as_graph` takes.
+    semiring : str or Semiring
+        A name or alias from the catalog ("tropical", "boolean", "bottleneck", …), or your own.
+    schedule : str
+        "auto", "recursive" (R-Kleene), "blocked", or "iterative".
+    block : int, optional
+        The pivot block, at least 1; the backend's own by default.
+    dtype : dtype, optional
+        The dtype to compute in; A's own where the semiring allows it.
+    device : {"cpu", "cuda"}, optional
+        Where to compute; by default where A lies.
+    overwrite : bool
+        Compute in A's own memory and return A. A must then be writeable and already of the computing dtype.
+    callback : callable, optional
+        `callback(done, total)`, called as work proceeds, in pairs (n³ in total).
+    threads : int, optional
+        CPU threads; all available by default.
+    per_thread : int, optional
+        Elements a GPU thread updates in one step of the iterative schedule: 1 or 4.
+
+    Returns
+    -------
+    array, shape of A
+        NumPy for NumPy, CuPy for CuPy. The diagonal is `one` or better: a closure is reflexive.
+
+    Raises
+    ------
+    DivergenceError
+        If the closure does not exist; in min-plus `NegativeCycleError`, which names a cycle.
+    ShapeError, DTypeError, DomainError
+        If A is not square, is not defined on this semiring, or holds NaN or values outside it.
+    MemoryNeeded
+        If it does not fit, before any work.
+
+    Notes
+    -----
+    Integers saturate at the dtype's maximum, which stands for ∞. Walks that only rounding makes negative (by no
+    more than n · eps · max|w|) are not negative cycles. The recursion is D'Alberto and Nicolau 2007, section 3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from apsp import closure
+    >>> closure([[0, 4, np.inf], [np.inf, 0, 1], [2, np.inf, 0]])
+    array([[0., 4., 5.],
+           [3., 0., 1.],
+           [2., 6., 0.]])
+    """
+    s = get(semiring)
+    array = _array(A, s, dtype)
+    options: dict[str, Any] = {
+        "schedule": schedule,
+        "block": block,
+        "device": device,
+        "overwrite": overwrite,
+        "backend_options": _options(threads, per_thread),
+    }
+    if overwrite:
+        _check_overwrite(A, array, s, dtype)
+        fitted = array
+    else:
+        fitted = conform(array, s, dtype, where="closure")
+    if array.ndim == 3:
+        return _batch(fitted, s, options, callback)
+    return solve(fitted, s, fresh=fitted is not array, callback=callback, **options).matrix
+
+
+def plan(
+    A: Any,
+    semiring: str | Semiring = "min_plus",
+    *,
+    schedule: str = "auto",
+    block: int | None = None,
+    dtype: Any = None,
+    device: str | None = None,
+    threads: int | None = None,
+) -> Plan:
+    """What `closure` would do with these arguments, and why; nothing is computed.
+
+    Parameters
+    ----------
+    A : array_like, graph, or int
+        What `closure` takes, or the number of vertices alone (weights are then taken to be non-negative).
+
+    Returns
+    -------
+    Plan
+
+    Examples
+    --------
+    >>> from apsp import plan
+    >>> plan(4096, dtype="float32").schedule
+    'recursive'
+    """
+    s = get(semiring)
+    if isinstance(A, (int, np.integer)):
+        n, nonnegative = int(A), True
+        resolved = np.dtype(dtype or ("float64" if "float64" in s.dtypes else s.dtypes[0]))
+        device = device_of(None, device)
+    else:
+        array = conform(_array(A, s, dtype), s, dtype, where="plan")
+        n, resolved, device = array.shape[-1], array.dtype, device_of(array, device)
+        nonnegative = dtypes.survey(array, s, where="plan").nonnegative
+    ops = bind(s, resolved, device=device, nonnegative=nonnegative, **_options(threads, None))
+    return make_plan(n, s, ops, schedule=schedule, block=block, nonnegative=nonnegative)
+
+
+def solve(
+    array: Any,
+    s: Semiring,
+    *,
+    schedule: str = "auto",
+    block: int | None = None,
+    device: str | None = None,
+    overwrite: bool = False,
+    fresh: bool = False,
+    callback: Callback | None = None,
+    timed: bool = False,
+    backend_options: dict[str, Any] | None = None,
+) -> Solved:
+    """The closure of one conforming n × n array, with its plan and times; `fresh` says that nobody else holds it."""
+    where = device_of(array, device)
+    survey = dtypes.survey(array, s, where="closure")
+    run = _Run(array, s, where, schedule, block, callback, timed, backend_options or {})
+    reuse = overwrite or fresh
+    diverging = divergence.may_diverge(s, survey, len(array))
+    if diverging:
+        _precaution(array, s, survey, overwrite)
+    # What divergence would be explained with must outlive the computation.
+    keep = diverging and not overwrite
+    solved = run(array, survey.nonnegative, reuse=reuse and not keep)
+    if diverging:
+        solved = _settle(solved, array if keep else None, s, run)
+    return _home(solved, array, overwrite)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One closure: bind, plan, check memory, follow the schedule."""
+
+    template: Any
+    semiring: Semiring
+    device: str
+    schedule: str
+    block: int | None
+    callback: Callback | None
+    timed: bool
+    options: dict[str, Any]
+
+    def __call__(self, array: Any, nonnegative: bool, *, reuse: bool) -> Solved:
+        s = self.semiring
+        ops: Backend = bind(s, array.dtype, device=self.device, nonnegative=nonnegative, **self.options)
+        plan = make_plan(len(array), s, ops, schedule=self.schedule, block=self.block, nonnegative=nonnegative)
+        in_place = reuse and self.device == device_of(array) and ops.grain == 1
+        check_memory(
+            plan.workspace_bytes + (0 if in_place else plan.matrix_bytes),
+            self.device,
+            where="closure",
+            hint="Use a smaller dtype, overwrite=True, or the Boolean semiring if only reachability matters.",
+        )
+        start = time.perf_counter()
+        matrix = ops.upload(array.get() if self.device == "cpu" != device_of(array) else array, copy=not reuse)
+        metered = Metered(ops, plan.pairs, self.callback, timed=self.timed)
+        verbs: Any = metered if self.callback or self.timed else ops
+        schedules.get(plan.schedule)(matrix, verbs, block=plan.block)
+        ops.synchronize()
+        seconds = time.perf_counter() - start
+        if matrix is not array and self.device != device_of(array):
+            matrix = _to_device_of(array, ops, matrix)
+        elif ops.grain > 1:
+            matrix = ops.download(matrix, out=array if reuse else None)
+        return Solved(matrix, plan, seconds, metered.seconds)
+
+
+def _array(A: Any, s: Semiring, dtype: Any) -> Any:
+    """A square matrix, or a batch of them, from an array or a graph."""
+    if hasattr(A, "tocoo") or hasattr(A, "adjacency") or isinstance(A, str) or hasattr(A, "edges"):
+        from .graph import as_graph
+
+        return as_graph(A).matrix(s, dtype)
+    array = asarray(A, where="closure")
+    if array.ndim not in (2, 3) or array.shape[-1] != array.shape[-2]:
+        raise ShapeError(f"closure: A must be square, (n, n) or (batch, n, n), got shape {array.shape}.")
+    return array
+
+
+def _options(threads: int | None, per_thread: int | None) -> dict[str, Any]:
+    """Only what was asked for: each backend knows its own options."""
+    return {k: v for k, v in (("threads", threads), ("per_thread", per_thread)) if v is not None}
+
+
+def _check_overwrite(A: Any, array: Any, s: Semiring, dtype: Any) -> None:
+    target = dtypes.resolve(s, array.dtype if dtype is None else dtype, where="closure")
+    if array.dtype != target or not array.dtype.isnative:
+        raise DTypeError(
+            f"closure: overwrite=True must work in A's own memory, so A must be a native {target} array, "
+            f"got {array.dtype}. Convert it first, or leave overwrite out."
+        )
+    if array is not A and not _same_memory(A, array):
+        raise DTypeError(f"closure: overwrite=True must be given an array to write to, got {type(A).__name__}.")
+    if isinstance(array, np.ndarray) and not array.flags.writeable:
+        raise ValueError("closure: overwrite=True must be given a writeable array, got a read-only one.")
+
+
+def _same_memory(A: Any, array: Any) -> bool:
+    """Whether `array` views the memory of A (a subclass, or an object with DLPack), and is no copy made of it."""
+    return not isinstance(array, np.ndarray) or array.base is not None
+
+
+def _batch(array: Any, s: Semiring, options: dict[str, Any], callback: Callback | None) -> Any:
+    """The closures of (batch, n, n), one after the other."""
+    out = array if options["overwrite"] else array.copy()
+    total = len(out) * out.shape[-1] ** 3
+    for index in range(len(out)):
+        done = index * out.shape[-1] ** 3
+        report = (lambda part, _, done=done: callback(done + part, total)) if callback else None
+        result = solve(out[index], s, callback=report, **{**options, "overwrite": options["overwrite"]}).matrix
+        if not options["overwrite"]:
+            out[index] = result
+    return out
+
+
+def _precaution(array: Any, s: Semiring, survey: Survey, overwrite: bool) -> None:
+    """Refuse what can be seen to diverge before any work, so that an overwritten A is not lost."""
+    if s.name == "plus_times" and not survey.nonnegative:
+        divergence.check_spectrum(array, where="closure")
+    if overwrite and divergence.has_lengths(s):
+        lengths = divergence.as_lengths(array, s)
+        search = divergence.Bellman(lengths, divergence.rounding(s, array) / max(len(array), 1))
+        search.run(rounds=32)
+        if search.cycle:
+            raise divergence.cycle_error(lengths, search.cycle, s, where="closure")
+
+
+def _settle(solved: Solved, original: Any, s: Semiring, run: _Run) -> Solved:
+    """Raise where the closure does not exist; put `one` where rounding left a trace of less."""
+    D = solved.matrix
+    n = len(D)
+    diagonal = D.diagonal()
+    host = np.asarray(diagonal if isinstance(D, np.ndarray) else diagonal.get())
+    if not s.idempotent:
+        vertex = divergence.series_diverges(host)
+        if vertex is not None:
+            raise divergence.vertex_error(vertex, host[vertex], s, where="closure")
+        return solved
+    vertex, gap = divergence.worst(host, s)
+    if gap == 0:
+        return solved
+    tolerance = 0.0 if original is None else divergence.rounding(s, original)
+    if original is None and host.dtype.kind == "f":
+        tolerance = n * float(np.finfo(host.dtype).eps) * max(dtypes.largest_finite(D), 1.0)
+    if gap > tolerance:
+        if original is None or not divergence.has_lengths(s):
+            raise divergence.vertex_error(vertex, host[vertex], s, where="closure")
+        solved = _explain(original, tolerance, vertex, host, s, run)
+    solved.matrix[range(n), range(n)] = dtypes.one(s, host.dtype)
+    return solved
+
+
+def _explain(original: Any, tolerance: float, vertex: int, diagonal: np.ndarray, s: Semiring, run: _Run) -> Solved:
+    """Name the cycle; or, if every one is rounding alone, solve again on Johnson's non-negative weights.
+
+    Cycles of weight 0 that rounding makes negative feed on each other in the closure and grow: only Bellman–Ford
+    with a slack per edge tells them from true ones. With its potential h, w'(i, j) = w(i, j) + h(i) − h(j) ≥ 0 has
+    the same best walks, and D(i, j) = D'(i, j) − h(i) + h(j).
+    """
+    lengths = divergence.as_lengths(original, s)
+    slack = tolerance / max(len(original), 1)
+    for allowed in (slack, tolerance):
+        search = divergence.Bellman(lengths, allowed)
+        search.run()
+        if not search.cycle:
+            break
+        error = divergence.cycle_error(lengths, search.cycle, s, where="closure")
+        ring = [*search.cycle, search.cycle[0]]
+        if sum(lengths[u, v] for u, v in zip(ring, ring[1:], strict=False)) < -tolerance:
+            raise error
+    if search.cycle or original.dtype.kind != "f":
+        raise divergence.vertex_error(vertex, diagonal[vertex], s, where="closure")
+    h = search.potential
+    shifted = np.maximum(lengths + h[:, None] - h[None, :], 0.0)
+    from semiring.catalog import min_plus
+
+    again = _Run(shifted, min_plus, "cpu", run.schedule, run.block, run.callback, run.timed, {})
+    solved = again(shifted, True, reuse=True)
+    D = solved.matrix - h[:, None] + h[None, :]
+    D = (-D if s.add.name == "max" else D).astype(original.dtype)
+    if not isinstance(original, np.ndarray):
+        import cupy
+
+        D = cupy.asarray(D)
+    return Solved(D, solved.plan, solved.seconds, solved.phases)
+
+
+def _to_device_of(array: Any, ops: Backend, matrix: Any) -> Any:
+    """The result where the input came from."""
+    host = ops.download(matrix)
+    if isinstance(array, np.ndarray):
+        return host
+    import cupy
+
+    return cupy.asarray(host)
+
+
+def _home(solved: Solved, array: Any, overwrite: bool) -> Solved:
+    """With `overwrite`, the result is the very memory that came."""
+    if overwrite and solved.matrix is not array:
+        array[...] = solved.matrix
+        return Solved(array, solved.plan, solved.seconds, solved.phases)
+    return solved

@@ -1,0 +1,135 @@
+"""Any array-like as a NumPy or CuPy array of a dtype that a semiring computes in."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from . import dtypes
+from .algebra import Semiring
+from .errors import DTypeError
+
+#: The integer dtypes whose largest value stands for ∞.
+_WITH_INFINITY = (np.dtype("int16"), np.dtype("int32"), np.dtype("int64"))
+
+
+def module(array: Any) -> Any:
+    """numpy or cupy: the module whose functions take this array."""
+    if isinstance(array, np.ndarray):
+        return np
+    import cupy
+
+    return cupy
+
+
+def asarray(source: Any, *, where: str) -> Any:
+    """The source as a NumPy array, or as a CuPy array if its data lies on a GPU; nothing is copied that need not be.
+
+    NumPy and CuPy arrays, anything with `__cuda_array_interface__` or DLPack, and nested sequences of numbers.
+
+    Raises
+    ------
+    DTypeError
+        For masked arrays, sparse matrices, and entries that are not real numbers.
+    """
+    if isinstance(source, np.ma.MaskedArray):
+        raise DTypeError(f"{where}: a plain array is required, got a masked one. Fill it: A.filled(zero).")
+    if hasattr(source, "tocsr") or hasattr(source, "tocoo"):
+        raise DTypeError(
+            f"{where}: a dense array is required, got {type(source).__name__}. "
+            "Absent entries need a value: apsp.closure and apsp.shortest_paths take sparse matrices as graphs."
+        )
+    if isinstance(source, np.ndarray):
+        array: Any = np.asarray(source)
+    elif hasattr(source, "__cuda_array_interface__"):
+        import cupy
+
+        array = cupy.asarray(source)
+    elif hasattr(source, "__dlpack__") and hasattr(source, "__dlpack_device__"):
+        array = _from_dlpack(source)
+    else:
+        array = np.asarray(source)
+    if array.dtype.kind not in "biuf":
+        raise DTypeError(f"{where}: entries must be real numbers or booleans, got dtype {array.dtype}.")
+    return array
+
+
+def _from_dlpack(source: Any) -> Any:
+    cpu, cuda, pinned = 1, 2, 3
+    kind = int(source.__dlpack_device__()[0])
+    if kind in (cpu, pinned):
+        return np.from_dlpack(source)
+    if kind == cuda:
+        import cupy
+
+        return cupy.from_dlpack(source)
+    raise DTypeError(f"asarray: DLPack data must lie on a CPU or an NVIDIA GPU, got device type {kind}.")
+
+
+def conform(array: Any, semiring: Semiring, dtype: Any = None, *, where: str) -> Any:
+    """The array in the dtype asked for, or in the one the semiring resolves; the same array where it already fits.
+
+    ∞ keeps its meaning: inf becomes an integer dtype's end, and an integer's end becomes inf or the wider end.
+
+    Raises
+    ------
+    DTypeError
+        If the semiring has no such dtype.
+    DTypeError
+        If a finite value cannot be represented: a fraction in an integer dtype, a number beyond its range.
+    """
+    if semiring.dtypes == ("bool",) and array.dtype.kind != "b":
+        return _as_bool(array, semiring, where)
+    target = dtypes.resolve(semiring, array.dtype if dtype is None else dtype, where=where)
+    if array.dtype == target and array.dtype.isnative:
+        return array
+    if array.dtype.kind == "b":
+        dtypes.resolve(semiring, array.dtype, where=where)  # a boolean is no number: the same refusal, whatever dtype
+    xp = module(array)
+    with np.errstate(all="ignore"):
+        out = array.astype(target)
+    source = array.dtype.newbyteorder("=")
+    if target.kind == "i":
+        info = np.iinfo(target)
+        if source.kind == "f":
+            finite = xp.isfinite(array)
+            wrong = finite & ((array != xp.floor(array)) | (array >= info.max) | (array < info.min))
+            out[array == math.inf], out[array == -math.inf] = info.max, info.min
+            nan = xp.isnan(array)
+            _refuse(array, nan, f"{where}: {semiring.name} entries must not be NaN")
+        else:
+            top, bottom = _ends(source, xp, array)
+            wrong = ~top & ~bottom & ((array > info.max) | (array < info.min))
+            out[top], out[bottom] = info.max, info.min
+        _refuse(array, wrong, f"{where}: {target} must hold every entry exactly")
+    elif source.kind == "i":
+        top, bottom = _ends(source, xp, array)
+        if semiring.zero in (math.inf, -math.inf):
+            out[top], out[bottom] = math.inf, -math.inf
+    elif source.kind == "f":
+        _refuse(array, xp.isinf(out) & ~xp.isinf(array), f"{where}: {target} must hold every finite entry")
+    return out
+
+
+def _ends(source: np.dtype, xp: Any, array: Any) -> tuple[Any, Any]:
+    """Masks of the entries that stand for +∞ and −∞ in an integer array."""
+    if source not in _WITH_INFINITY:
+        none = xp.zeros(array.shape, dtype=bool)
+        return none, none
+    info = np.iinfo(source)
+    return array == info.max, array == info.min
+
+
+def _refuse(array: Any, wrong: Any, requirement: str) -> None:
+    if bool(wrong.any()):
+        index = tuple(int(i[0]) for i in wrong.nonzero())
+        raise DTypeError(f"{requirement}, got {array[index].item()} at {index}. Use a wider dtype.")
+
+
+def _as_bool(array: Any, semiring: Semiring, where: str) -> Any:
+    """Numbers as truth values, only where each is 0 or 1: what else would be an edge is for the caller to say."""
+    if bool(((array != 0) & (array != 1)).any()):
+        dtypes.resolve(semiring, array.dtype, where=where)
+    return array.astype(bool)

@@ -1,0 +1,245 @@
+"""User functions on arrays: check, then verbs, then the result. NumPy in, NumPy out; CuPy in, CuPy out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import dtypes
+from .algebra import Semiring
+from .arrays import asarray, conform, module
+from .backend import bind, device_of
+from .catalog import get
+from .errors import DTypeError, ShapeError
+
+
+def matmul(A: Any, B: Any, semiring: str | Semiring = "min_plus", *, out: Any = None, accumulate: bool = False) -> Any:
+    """C ← A ⊗ B, or C ← C ⊕ A ⊗ B: the matrix product over a semiring, by `numpy.matmul`'s shape rules.
+
+    Parameters
+    ----------
+    A : array_like, shape (…, m, k) or (k,)
+    B : array_like, shape (…, k, n) or (k,)
+        A vector is promoted to a matrix, and the extra axis removed again; leading axes broadcast.
+    semiring : str or Semiring
+    out : array, shape (…, m, n), optional
+        Receives the product. Its dtype must be the product's. It may be one of the operands.
+    accumulate : bool
+        Keep what `out` holds: out ← out ⊕ A ⊗ B.
+
+    Returns
+    -------
+    array, shape (…, m, n)
+        `out` where it was given. The dtype is the operands' common one, if the semiring allows it, else the
+        smallest allowed one that holds it safely. Where k = 0 every entry is the semiring's zero.
+
+    Raises
+    ------
+    ShapeError
+        If the inner sizes differ, leading axes do not broadcast, an operand is a scalar, or `out` does not fit.
+    DTypeError
+        If the semiring is not defined on the operands' dtype.
+    DomainError
+        If an entry is NaN or outside the semiring.
+
+    Examples
+    --------
+    >>> import numpy as np, semiring
+    >>> semiring.matmul([[0, 5], [2, 0]], [[0, 1], [1, 0]], "min_plus")
+    array([[0, 1],
+           [1, 0]])
+    """
+    s = get(semiring)
+    A, B = (asarray(X, where="matmul") for X in (A, B))
+    shape = _product_shape(A, B)
+    A, B = _common(A, B, s, where="matmul")
+    surveys = [dtypes.survey(X, s, where="matmul") for X in (A, B)]
+    if accumulate and out is None:
+        raise ShapeError("matmul: accumulate=True must have an array to add to, got out=None. Pass out=C.")
+    if out is not None:
+        _check_out(out, A, shape, where="matmul")
+        if accumulate:
+            surveys.append(dtypes.survey(out, s, where="matmul"))
+    # Vectors become matrices, and leading axes one batch axis.
+    left, right = (A[None, :] if A.ndim == 1 else A), (B[:, None] if B.ndim == 1 else B)
+    batch = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+    m, n = left.shape[-2], right.shape[-1]
+    ops = bind(s, A.dtype, device=device_of(A), nonnegative=all(x.nonnegative for x in surveys))
+    xp = module(A)
+    left, right = (xp.broadcast_to(X, (*batch, *X.shape[-2:])) for X in (left, right))
+    product = xp.full((*batch, m, n), dtypes.zero(s, A.dtype), dtype=A.dtype)
+    if accumulate:
+        product[...] = out.reshape(product.shape)
+    for index in np.ndindex(*batch):
+        target = product[index]
+        C = ops.upload(target, copy=False)
+        ops.gemm(C, ops.upload(left[index], copy=False), ops.upload(right[index], copy=False))
+        if C is not target:  # a backend may work in a form of its own, such as packed bits
+            ops.download(C, out=target)
+    product = product.reshape(shape)
+    if out is None:
+        return product
+    out[...] = product
+    return out
+
+
+def matvec(A: Any, x: Any, semiring: str | Semiring = "min_plus", *, out: Any = None) -> Any:
+    """y ← A ⊗ x.
+
+    Parameters
+    ----------
+    A : array_like, shape (m, n)
+    x : array_like, shape (n,)
+    semiring : str or Semiring
+    out : array, shape (m,), optional
+
+    Returns
+    -------
+    array, shape (m,)
+
+    Raises
+    ------
+    ShapeError, DTypeError, DomainError
+        As `matmul`.
+
+    Examples
+    --------
+    One round of Bellman–Ford towards vertex 1:
+
+    >>> import semiring
+    >>> semiring.matvec([[0, 3], [1, 0]], [9, 0])
+    array([3, 0])
+    """
+    A, x = asarray(A, where="matvec"), asarray(x, where="matvec")
+    if A.ndim != 2 or x.ndim != 1 or A.shape[1] != len(x):
+        raise ShapeError(f"matvec: a matrix (m, n) and a vector (n,) are required, got A {A.shape} and x {x.shape}.")
+    return matmul(A, x, semiring, out=out)
+
+
+def power(A: Any, k: int, semiring: str | Semiring = "min_plus") -> Any:
+    """Aᵏ = A ⊗ A ⊗ … ⊗ A by repeated squaring; A⁰ is `eye`.
+
+    In min-plus, entry (i, j) is the length of the shortest walk from i to j of exactly k edges.
+
+    Parameters
+    ----------
+    A : array_like, shape (n, n)
+    k : int, at least 0
+    semiring : str or Semiring
+
+    Returns
+    -------
+    array, shape (n, n)
+
+    Raises
+    ------
+    ShapeError
+        If A is not square.
+    ValueError
+        If k is negative: a semiring has no inverses.
+
+    Examples
+    --------
+    >>> import semiring
+    >>> semiring.power([[0.0, 1.0], [1.0, 0.0]], 2, "plus_times")
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    s = get(semiring)
+    A = conform(asarray(A, where="power"), s, where="power")
+    if A.ndim != 2 or A.shape[0] != A.shape[1]:
+        raise ShapeError(f"power: A must be square, got shape {A.shape}.")
+    if not isinstance(k, (int, np.integer)) or k < 0:
+        raise ValueError(f"power: k must be an integer of at least 0 (a semiring has no inverses), got {k!r}.")
+    dtypes.survey(A, s, where="power")
+    result = None
+    while k:
+        if k & 1:
+            result = A.copy() if result is None else matmul(result, A, s)
+        k >>= 1
+        if k:
+            A = matmul(A, A, s)
+    return eye(len(A), s, dtype=A.dtype, like=A) if result is None else result
+
+
+def eye(n: int, semiring: str | Semiring = "min_plus", *, dtype: Any = None, like: Any = None) -> Any:
+    """I: the semiring's one on the diagonal, its zero elsewhere.
+
+    Parameters
+    ----------
+    n : int, at least 0
+    semiring : str or Semiring
+    dtype : dtype, optional
+        One that the semiring allows; float64 where it does, else its first.
+    like : array, optional
+        A CuPy array makes the result a CuPy array.
+
+    Returns
+    -------
+    array, shape (n, n)
+
+    Raises
+    ------
+    ValueError
+        If n is negative.
+    DTypeError
+        If the semiring does not allow the dtype.
+
+    Examples
+    --------
+    >>> import semiring
+    >>> semiring.eye(2, "min_plus")
+    array([[ 0., inf],
+           [inf,  0.]])
+    """
+    s = get(semiring)
+    if n < 0:
+        raise ValueError(f"eye: n must be at least 0, got {n}.")
+    if dtype is None:
+        dtype = "float64" if "float64" in s.dtypes else s.dtypes[0]
+    dtype = np.dtype(dtype)
+    if dtype.name not in s.dtypes:
+        raise DTypeError(f"eye: {s.name} is defined on {', '.join(s.dtypes)}, got {dtype}.")
+    xp = np if like is None else module(like)
+    identity = xp.full((n, n), dtypes.zero(s, dtype), dtype=dtype)
+    identity[range(n), range(n)] = dtypes.one(s, dtype)
+    return identity
+
+
+def _product_shape(A: Any, B: Any) -> tuple[int, ...]:
+    """The shape of A ⊗ B by NumPy's rules, or an error that shows both shapes."""
+    came = f"got A {A.shape} and B {B.shape}."
+    if A.ndim == 0 or B.ndim == 0:
+        raise ShapeError(f"matmul: operands must be vectors or matrices, not scalars, {came}")
+    if A.shape[-1] != B.shape[-2 if B.ndim > 1 else 0]:
+        raise ShapeError(f"matmul: inner sizes must match, {came}")
+    try:
+        batch = np.broadcast_shapes(A.shape[:-2], B.shape[:-2])
+    except ValueError:
+        raise ShapeError(f"matmul: leading axes must broadcast, {came}") from None
+    return (*batch, *A.shape[-2:-1], *(B.shape[-1:] if B.ndim > 1 else ()))
+
+
+def _common(A: Any, B: Any, s: Semiring, *, where: str) -> tuple[Any, Any]:
+    """Both operands in one dtype of the semiring, on one device."""
+    if isinstance(A, np.ndarray) != isinstance(B, np.ndarray):
+        raise DTypeError(f"{where}: both operands must be NumPy or both CuPy arrays, got one of each.")
+    if s.dtypes == ("bool",):
+        return conform(A, s, where=where), conform(B, s, where=where)
+    dtype = dtypes.resolve(s, np.result_type(A.dtype, B.dtype), where=where)
+    return conform(A, s, dtype, where=where), conform(B, s, dtype, where=where)
+
+
+def _check_out(out: Any, A: Any, shape: tuple[int, ...], *, where: str) -> None:
+    if type(out) is not type(A):
+        raise DTypeError(f"{where}: out must be a {type(A).__name__} as the operands are, got {type(out).__name__}.")
+    if out.shape != shape:
+        raise ShapeError(f"{where}: out must have the product's shape {shape}, got {out.shape}.")
+    if out.dtype != A.dtype:
+        raise DTypeError(f"{where}: out must have the product's dtype {A.dtype}, got {out.dtype}.")
+    if isinstance(out, np.ndarray) and not out.flags.writeable:
+        raise ValueError(f"{where}: out must be writeable, got a read-only array.")
+
+
+__all__ = ["eye", "matmul", "matvec", "power"]

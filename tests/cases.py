@@ -1,0 +1,185 @@
+"""The one table of cases: semirings × dtypes × schedules × awkward sizes, and the slow oracle they are held to.
+
+Tests and benchmarks both read it, so they cannot drift apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from semiring import CATALOG, Op, Semiring
+from semiring import dtypes as _dtypes
+
+#: Sizes around a pivot block of b = 64 and a few tiles: 0, 1, b − 1, b, b + 1, 2b + 3, and primes.
+SIZES = (0, 1, 2, 5, 31, 63, 64, 65, 131)
+SMALL = (0, 1, 2, 7, 33)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One semiring in one dtype."""
+
+    semiring: Semiring
+    dtype: np.dtype
+
+    def __str__(self) -> str:
+        return f"{self.semiring.name}-{self.dtype.name}"
+
+    @property
+    def zero(self) -> Any:
+        return _dtypes.zero(self.semiring, self.dtype)
+
+    @property
+    def one(self) -> Any:
+        return _dtypes.one(self.semiring, self.dtype)
+
+
+def _colours() -> Semiring:
+    """A user's own: subsets of eight colours as bits, ⊕ = union, ⊗ = intersection; any lattice does."""
+    return Semiring(
+        "colours",
+        add=Op("bit_or", python=lambda a, b: a | b, cuda="a | b"),
+        mul=Op("bit_and", python=lambda a, b: a & b, cuda="a & b"),
+        zero=0,
+        one=255,
+        dtypes=("int32", "int64"),
+        domain=(0, 255),
+        samples=(0, 1, 6, 85, 255),
+    )
+
+
+#: Not in the catalog: subsets of eight colours, ⊕ = union, ⊗ = intersection. Which colours survive a walk?
+COLOURS = _colours()
+
+CASES = tuple(Case(s, np.dtype(name)) for s in CATALOG for name in s.dtypes)
+USER_CASES = tuple(Case(COLOURS, np.dtype(name)) for name in COLOURS.dtypes)
+
+
+def random_matrix(
+    case: Case, shape: tuple[int, ...], seed: int, *, density: float = 0.4, negative: bool = False
+) -> np.ndarray:
+    """Entries of the semiring, `density` of them not its zero; small integers where floats can then be exact.
+
+    The closure of a square one exists: no entry beats `one`, unless `negative` asks for products only.
+    """
+    rng = np.random.default_rng(seed)
+    s, dtype = case.semiring, case.dtype
+    present = rng.random(shape) < density
+    if dtype.kind == "b":
+        return present
+    if s.name in ("max_times", "min_times"):
+        values = rng.choice([0.25, 0.5, 1.0] if s.name == "max_times" else [1.0, 2.0, 4.0], shape)
+    elif s.name == "plus_times":
+        values = rng.random(shape) / max(2 * shape[-1], 1)
+    elif s.name == "log_plus":
+        values = np.log((rng.random(shape) + 1e-3) / max(2 * shape[-1], 1))
+    elif s is COLOURS:
+        values = rng.integers(0, 256, shape)
+    else:
+        low, high = (1, 50) if s.name != "max_plus" else (-50, 0)
+        values = rng.integers(-50 if negative else low, 50 if negative else high, shape)
+    out: np.ndarray = np.where(present, values.astype(dtype), case.zero).astype(dtype)
+    return out
+
+
+def scalar_mul(case: Case) -> Any:
+    """⊗ on Python scalars as the dtype defines it: exact, clamped to the dtype's range, zero absorbing."""
+    mul, zero = case.semiring.mul.python, case.zero.item()
+    if case.dtype.kind != "i" or not case.semiring.mul.saturating:
+        return mul
+    info = np.iinfo(case.dtype)
+
+    def clamped(a: int, b: int) -> int:
+        return zero if zero in (a, b) else min(max(mul(a, b), info.min), info.max)
+
+    return clamped
+
+
+def product(case: Case, A: np.ndarray, B: np.ndarray, C: np.ndarray | None = None) -> np.ndarray:
+    """C ⊕ A ⊗ B by three uncompiled loops on Python scalars."""
+    add, mul = case.semiring.add.python, scalar_mul(case)
+    rows, columns = A.tolist(), B.T.tolist()
+    out = [[case.zero.item()] * len(columns) for _ in rows] if C is None else C.tolist()
+    for i, row in enumerate(rows):
+        for j, column in enumerate(columns):
+            for a, b in zip(row, column, strict=True):
+                out[i][j] = add(out[i][j], mul(a, b))
+    return np.array(out, dtype=case.dtype).reshape(len(rows), len(columns))
+
+
+def closure(case: Case, A: np.ndarray) -> np.ndarray:
+    """A* by three uncompiled loops: Kleene's elimination, one vertex at a time, right without idempotence.
+
+    With a = D[k,k]*: D[i,j] ← D[i,j] ⊕ D[i,k] a D[k,j] for all i, j ≠ k; then row and column k; then D[k,k] = a.
+    """
+    add, mul, star = case.semiring.add.python, scalar_mul(case), case.semiring.closure_of
+    D, n, one = A.tolist(), len(A), case.one.item()
+
+    def scalar_star(a: Any) -> Any:
+        return star(a) if case.semiring.star else add(one, a)
+
+    for k in range(n):
+        a = scalar_star(D[k][k])
+        for j in range(n):
+            if j != k:
+                D[k][j] = mul(a, D[k][j])
+        for i in range(n):
+            if i != k:
+                c = D[i][k]
+                for j in range(n):
+                    if j != k:
+                        D[i][j] = add(D[i][j], mul(c, D[k][j]))
+                D[i][k] = mul(c, a)
+        D[k][k] = a
+    return np.array(D, dtype=case.dtype).reshape(n, n)
+
+
+def same(case: Case, got: Any, expected: np.ndarray) -> None:
+    """Bit for bit where operations are exact; otherwise to rounding."""
+    assert got.dtype == expected.dtype
+    assert got.shape == expected.shape
+    if case.dtype.kind == "f" and case.semiring.tolerance:
+        rtol = 2e-5 if case.dtype == np.float32 else 1e-11
+        np.testing.assert_allclose(got, expected, rtol=rtol, atol=rtol)
+    else:
+        np.testing.assert_array_equal(got, expected)
+
+
+def layouts(A: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    """The same matrix in every way memory can hold it."""
+    yield "C", np.ascontiguousarray(A)
+    yield "Fortran", np.asfortranarray(A)
+    m, n = A.shape
+    wide = np.zeros((m, 2 * n + 3), dtype=A.dtype)
+    wide[:, 1 : 2 * n + 1 : 2] = A
+    yield "every second column", wide[:, 1 : 2 * n + 1 : 2]
+    tall = np.zeros((m + 4, n + 5), dtype=A.dtype)
+    tall[2 : m + 2, 3 : n + 3] = A
+    yield "a window", tall[2 : m + 2, 3 : n + 3]
+    yield "reversed", np.ascontiguousarray(A[::-1, ::-1])[::-1, ::-1]
+    frozen = np.array(A)
+    frozen.flags.writeable = False
+    yield "read-only", frozen
+    yield "byte-swapped", A.astype(A.dtype.newbyteorder())
+
+
+#: The six-vertex graph of the classic CUDA teaching program.
+SIX_LABELS = "ABCDEF"
+SIX_EDGES = tuple(
+    (text[0], text[1], int(text[2:])) for text in "AB4 AD5 AE5 BC7 BD3 CF4 DA7 DC3 DE4 DF3 EA2 ED6 FD2 FE1".split()
+)
+
+
+def six_matrix(dtype: Any = np.float64) -> np.ndarray:
+    """Its 6 × 6 matrix, zero on the diagonal."""
+    infinity = math.inf if np.dtype(dtype).kind == "f" else np.iinfo(dtype).max
+    A = np.full((6, 6), infinity, dtype=dtype)
+    np.fill_diagonal(A, 0)
+    for u, v, w in SIX_EDGES:
+        A[SIX_LABELS.index(u), SIX_LABELS.index(v)] = w
+    return A

@@ -1,0 +1,147 @@
+"""The records, the catalog and its laws, dtypes and domains."""
+
+from __future__ import annotations
+
+import math
+
+import cases
+import numpy as np
+import pytest
+
+import semiring
+from semiring import AlgebraError, DomainError, DTypeError, Op, Semiring, check_axioms, dtypes, get
+
+
+@pytest.mark.parametrize("s", [*semiring.CATALOG, cases.COLOURS], ids=str)
+def test_every_semiring_keeps_its_laws_on_its_samples(s):
+    check_axioms(s)
+
+
+@pytest.mark.parametrize("s", semiring.CATALOG, ids=str)
+def test_samples_lie_in_the_domain_and_hold_zero_and_one(s):
+    low, high = s.domain
+    for value in s.samples:
+        assert low <= value <= high
+        assert not (s.open_low and value == low)
+        assert not (s.open_high and value == high)
+
+
+MINUS = Op("minus", python=lambda a, b: a - b, cuda="a - b")
+MEAN = Op("mean", python=lambda a, b: (a + b) / 2, cuda="(a + b) / 2")
+
+
+@pytest.mark.parametrize(
+    ("add", "mul", "zero", "one", "law"),
+    [
+        (MINUS, get("min_plus").mul, 0, 0, "0 ⊕ a = a"),
+        (get("min_plus").add, MEAN, math.inf, 0, "1 ⊗ a = a"),
+        (get("min_plus").add, get("plus_times").mul, math.inf, 1, "0 ⊗ a = 0"),
+        (get("max_min").add, get("min_plus").mul, -math.inf, 1, "1 ⊗ a = a"),
+    ],
+)
+def test_a_broken_law_is_named_with_its_values(add, mul, zero, one, law):
+    broken = Semiring("broken", add=add, mul=mul, zero=zero, one=one, samples=(-2.0, 0.0, 3.0))
+    with pytest.raises(AlgebraError) as caught:
+        check_axioms(broken)
+    assert law in str(caught.value)
+    assert "a = " in str(caught.value)
+
+
+def test_a_law_that_only_idempotent_semirings_have():
+    twice = Semiring("twice", add=get("plus_times").add, mul=get("plus_times").mul, zero=0, one=1, samples=(0.0, 1.0))
+    with pytest.raises(AlgebraError, match="a ⊕ a = a"):
+        check_axioms(twice)
+
+
+@pytest.mark.parametrize("name", ["tropical", "boolean", "bottleneck", "reliability", "log_plus"])
+def test_names_and_aliases_find_their_semiring(name):
+    s = get(name)
+    assert name in (s.name, *s.aliases)
+    assert get(s) is s
+
+
+def test_an_unknown_name_lists_the_known_ones():
+    with pytest.raises(AlgebraError, match="min_plus .*tropical.*got 'tropicana'"):
+        get("tropicana")
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "expected"),
+    [
+        (math.inf, "int16", 32767),
+        (-math.inf, "int16", -32768),
+        (math.inf, "int64", 2**63 - 1),
+        (math.inf, "float32", math.inf),
+        (0, "int32", 0),
+        (True, "bool", True),
+    ],
+)
+def test_encode_gives_the_dtype_its_infinity(value, dtype, expected):
+    got = dtypes.encode(value, dtype)
+    assert got == expected
+    assert got.dtype == dtype
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "expected"),
+    [
+        ("min_plus", "int8", "int16"),
+        ("min_plus", "uint16", "int32"),
+        ("min_plus", "float16", "float32"),
+        ("min_plus", ">i4", "int32"),
+        ("plus_times", "int32", "float64"),
+        ("plus_times", "int16", "float32"),
+        ("lor_land", "bool", "bool"),
+    ],
+)
+def test_resolve_takes_the_smallest_safe_dtype(name, given, expected):
+    assert dtypes.resolve(get(name), given) == np.dtype(expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "given"), [("min_plus", "bool"), ("lor_land", "float64"), ("min_plus", "complex128"), ("min_plus", "O")]
+)
+def test_resolve_refuses_what_it_would_have_to_guess(name, given):
+    with pytest.raises(DTypeError, match=name):
+        dtypes.resolve(get(name), given)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("min_plus", -math.inf),
+        ("min_plus", math.nan),
+        ("max_plus", math.inf),
+        ("max_times", -0.5),
+        ("max_times", math.inf),
+        ("min_times", 0.0),
+        ("plus_times", math.inf),
+        ("log_plus", math.inf),
+        ("max_min", math.nan),
+    ],
+)
+def test_survey_names_the_entry_outside_the_domain(name, value):
+    A = np.ones((4, 5))
+    A[2, 3] = value
+    with pytest.raises(DomainError, match=r"\(2, 3\)"):
+        dtypes.survey(A, get(name), where="closure")
+
+
+@pytest.mark.parametrize(
+    ("name", "entries", "nonnegative"),
+    [
+        ("min_plus", [0, 1, math.inf], True),
+        ("min_plus", [-1, 1, math.inf], False),
+        ("max_plus", [-math.inf, 0, 3], True),
+        ("max_plus", [-math.inf, -2, 3], False),
+        ("max_min", [-math.inf, 5], True),
+    ],
+)
+def test_survey_tells_whether_weights_are_nonnegative(name, entries, nonnegative):
+    assert dtypes.survey(np.array([entries]), get(name), where="test").nonnegative is nonnegative
+
+
+def test_largest_finite_looks_past_infinities():
+    assert dtypes.largest_finite(np.array([[math.inf, -7.0], [2.0, -math.inf]])) == 7
+    assert dtypes.largest_finite(np.array([[32767, 12]], dtype=np.int16)) == 12
+    assert dtypes.largest_finite(np.array([[math.inf]])) == 0
