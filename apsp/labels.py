@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, overload
@@ -57,11 +58,11 @@ class Labels(Sequence[Any]):
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Labels):
-            return self._names == other._names
+            other = other._names
+        if type(other) is type(self._names):
+            return self._names == other
         if isinstance(other, (range, tuple, list)):
-            return self._names == (other if isinstance(other, type(self._names)) else type(self._names)(other)) if (
-                isinstance(self._names, tuple)
-            ) else list(self._names) == list(other)
+            return len(self) == len(other) and all(a == b for a, b in zip(self._names, other, strict=True))
         return NotImplemented
 
     def __hash__(self) -> int:
@@ -186,13 +187,14 @@ def _in_a_row(names: tuple[Any, ...]) -> range | tuple[Any, ...]:
 def number(pairs: Iterable[tuple[Any, Any]]) -> tuple[Labels, np.ndarray, np.ndarray]:
     """Labels, rows and cols of labelled edges; vertices in sorted order where the labels compare, else as they come."""
     edges = list(pairs)
-    distinct = list(dict.fromkeys(label for edge in edges for label in edge))
     try:
-        distinct.sort()
-    except TypeError:
-        pass
-    labels = Labels(distinct)
-    position = {name: index for index, name in enumerate(distinct)}
+        position = {label: 0 for edge in edges for label in edge}
+    except TypeError as error:
+        raise VertexError(f"Graph: labels must be hashable (integers, strings, tuples, …), got {error}.") from None
+    names = list(position)
+    with suppress(TypeError):
+        names.sort()
+    position = {name: index for index, name in enumerate(names)}
     rows = np.fromiter((position[u] for u, _ in edges), dtype=np.int64, count=len(edges))
     cols = np.fromiter((position[v] for _, v in edges), dtype=np.int64, count=len(edges))
-    return labels, rows, cols
+    return Labels(names), rows, cols

@@ -55,8 +55,8 @@ class Reachability:
             If a label is not in the graph.
         """
         if isinstance(u, (list, np.ndarray)) or isinstance(v, (list, np.ndarray)):
-            sources, targets = (self.graph.index_of(np.atleast_1d(np.asarray(x))) for x in (u, v))
-            return self.matrix[np.broadcast_arrays(sources, targets)[0], np.broadcast_arrays(sources, targets)[1]]
+            sources, targets = np.broadcast_arrays(*(self.graph.index_of(np.atleast_1d(x)) for x in (u, v)))
+            return self.matrix[sources, targets]
         return bool(self.matrix[self.graph.index(u), self.graph.index(v)])
 
     def descendants(self, u: Any) -> list[Any]:
@@ -72,7 +72,7 @@ class Reachability:
         return self.matrix.counts(axis=1)
 
     def _names(self, row: np.ndarray) -> list[Any]:
-        return [self.labels[k] for k in np.flatnonzero(row)]
+        return [self.labels[k] for k in np.flatnonzero(row).tolist()]
 
 
 def transitive_closure(

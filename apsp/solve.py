@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -325,7 +326,7 @@ def _explain(original: Any, tolerance: float, vertex: int, diagonal: np.ndarray,
             break
         error = divergence.cycle_error(lengths, search.cycle, s, where="closure")
         ring = [*search.cycle, search.cycle[0]]
-        if sum(lengths[u, v] for u, v in zip(ring, ring[1:], strict=False)) < -tolerance:
+        if sum(lengths[u, v] for u, v in pairwise(ring)) < -tolerance:
             raise error
     if search.cycle or original.dtype.kind != "f":
         raise divergence.vertex_error(vertex, diagonal[vertex], s, where="closure")

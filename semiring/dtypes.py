@@ -105,11 +105,9 @@ def survey(A: Any, semiring: Semiring, *, where: str) -> Survey:
 
 def largest_finite(A: Any) -> float:
     """The largest |entry| that stands for no infinity; 0 if there is none."""
+    ends: tuple[float, float] = (-math.inf, math.inf)
     if A.dtype.kind == "i":
-        info = np.iinfo(A.dtype)
-        ends = (info.min, info.max)
-    else:
-        ends = (-math.inf, math.inf)
+        ends = (np.iinfo(A.dtype).min, np.iinfo(A.dtype).max)
     largest = 0.0
     for part in _chunks(A):
         finite = part[(part != ends[0]) & (part != ends[1])]

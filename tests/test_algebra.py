@@ -61,7 +61,7 @@ def test_names_and_aliases_find_their_semiring(name):
 
 
 def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(AlgebraError, match="min_plus .*tropical.*got 'tropicana'"):
+    with pytest.raises(AlgebraError, match=r"min_plus .*tropical.*got 'tropicana'"):
         get("tropicana")
 
 

@@ -1,0 +1,481 @@
+"""Any input → `Graph`: a dense matrix where it stays, or an edge list; all validation of input lives here.
+
+An array is taken as a matrix, and a list of tuples as edges; `as_graph` says the rest.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from semiring import catalog, dtypes
+from semiring.algebra import Op, Semiring
+from semiring.arrays import asarray, conform, module
+from semiring.errors import DomainError, DTypeError, ShapeError, VertexError
+
+from .labels import Labels, number
+
+Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+#: What NumPy calls an ⊕, by its vector instruction.
+_UFUNCS = {"min": np.minimum, "max": np.maximum, "add": np.add}
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """Vertices with names, and their edges: a dense matrix, or a list.
+
+    Build one with `as_graph`, `Graph.from_edges` or `Graph.from_arrays`.
+
+    Attributes
+    ----------
+    n : int
+        The number of vertices.
+    labels : Labels
+        Their names, in the order of the matrix.
+    dense : array of shape (n, n), or None
+        NumPy or CuPy, as it came; a missing edge is the zero of the semiring it is used with (inf in min-plus).
+    rows, cols : int64 arrays, or None
+        Where there is no dense matrix: the positions that each edge leaves and enters. Duplicates may occur.
+    weights : int64 or float64 array, or None
+        One weight an edge; None where the graph is unweighted, and then every edge weighs 1.
+    directed : bool
+        If not, each edge of the list (or entry of the matrix) also leads back.
+    name : str
+        For tables and messages; no more.
+    """
+
+    n: int
+    labels: Labels = field(repr=False)
+    dense: Any = field(default=None, repr=False)
+    rows: np.ndarray | None = field(default=None, repr=False)
+    cols: np.ndarray | None = field(default=None, repr=False)
+    weights: np.ndarray | None = field(default=None, repr=False)
+    directed: bool = True
+    name: str = ""
+
+    @classmethod
+    def from_arrays(
+        cls,
+        rows: Any,
+        cols: Any,
+        weights: Any = None,
+        *,
+        n: int | None = None,
+        labels: Iterable[Any] | None = None,
+        directed: bool = True,
+        name: str = "",
+    ) -> Graph:
+        """The graph whose edge e leads from position `rows[e]` to position `cols[e]`, with weight `weights[e]`.
+
+        Parameters
+        ----------
+        rows, cols : integer array_like, shape (m,)
+            Positions from 0.
+        weights : array_like, shape (m,), optional
+            Integers stay integers (int64), other numbers become float64. Without it every edge weighs 1.
+        n : int, optional
+            The number of vertices; by default as many as there are labels, or else as the edges name.
+        labels : iterable, optional
+            n distinct names; 0 … n − 1 by default.
+
+        Raises
+        ------
+        ShapeError
+            If lengths differ.
+        VertexError
+            If a position is not in 0 … n − 1, or a label occurs twice.
+        DomainError
+            If a weight is NaN.
+
+        Examples
+        --------
+        >>> Graph.from_arrays([0, 1], [1, 2], [4, 7])
+        Graph(n=3, directed=True, name='')
+        """
+        tails, heads = (_positions(x, side) for x, side in ((rows, "rows"), (cols, "cols")))
+        if len(tails) != len(heads):
+            raise ShapeError(f"Graph: rows and cols must be equally long, got {len(tails)} and {len(heads)}.")
+        ends = np.concatenate((tails, heads))
+        names = None if labels is None else Labels(labels)
+        if n is None:
+            n = len(names) if names is not None else int(ends.max()) + 1 if len(ends) else 0
+        if n < 0:
+            raise ShapeError(f"Graph: n must be 0 or more, got {n}.")
+        if names is None:
+            names = Labels(range(n))
+        if len(names) != n:
+            raise ShapeError(f"Graph: there must be one label a vertex, got {len(names)} labels for n = {n}.")
+        outside = (ends < 0) | (ends >= n)
+        if outside.any():
+            at = int(np.argmax(outside))
+            raise VertexError(
+                f"Graph: positions must lie in 0 … {n - 1}, got {ends[at]} on edge {at % len(tails)}. "
+                "Count vertices from 0, or give n."
+            )
+        w = None if weights is None else _numbers(weights)
+        if w is not None:
+            if w.shape != tails.shape:
+                raise ShapeError(f"Graph: there must be one weight an edge, got {w.shape} for {len(tails)} edges.")
+            _refuse_nan(w, tails, heads, names)
+        return cls(n, names, rows=tails, cols=heads, weights=w, directed=directed, name=name)
+
+    @classmethod
+    def from_edges(
+        cls, edges: Any, *, labels: Iterable[Any] | None = None, directed: bool = True, name: str = ""
+    ) -> Graph:
+        """The graph of labelled edges (u, v) or (u, v, weight).
+
+        Parameters
+        ----------
+        edges : iterable of tuples, or array of shape (m, 2) or (m, 3)
+            Labels are any hashables; in an array, integers. An edge without a weight among others weighs 1.
+        labels : iterable, optional
+            All vertices, in the order wanted; needed for those without an edge. By default the labels that occur:
+            sorted where they compare with each other, else in order of appearance.
+
+        Raises
+        ------
+        ShapeError
+            If an edge is no pair or triple.
+        VertexError
+            If an edge names a vertex that `labels` lacks.
+        DomainError, DTypeError
+            If a weight is NaN or no number.
+
+        Examples
+        --------
+        >>> g = Graph.from_edges([("B", "C", 7), ("A", "B", 4)])
+        >>> g.labels, g.index("C")
+        (Labels(('A', 'B', 'C')), 2)
+        """
+        pairs, weights = _array_edges(edges) if isinstance(edges, np.ndarray) else _tuple_edges(edges)
+        if labels is None:
+            names, rows, cols = number(pairs)
+        else:
+            names = Labels(labels)
+            rows, cols = (np.array([names.position(pair[side]) for pair in pairs], np.int64) for side in (0, 1))
+        return cls.from_arrays(rows, cols, weights, n=len(names), labels=names, directed=directed, name=name)
+
+    def index(self, label: Any) -> int:
+        """The position of a vertex in the matrix.
+
+        Raises
+        ------
+        VertexError
+            If no vertex has that label.
+        """
+        return self.labels.position(label)
+
+    def index_of(self, labels: Any) -> np.ndarray:
+        """The positions of many vertices at once, int64."""
+        return self.labels.positions(labels)
+
+    @property
+    def edge_count(self) -> int:
+        """Edges as listed (an undirected one counts once); of a matrix, its entries other than ∞, or the True ones."""
+        if self.rows is not None:
+            return len(self.rows)
+        return int(_present(self.dense).sum())
+
+    def matrix(self, semiring: str | Semiring = "min_plus", dtype: Any = None) -> Any:
+        """A with A[i, j] = ⊕ of the weights of all edges from i to j; the semiring's zero where there is none.
+
+        Parameters
+        ----------
+        semiring : str or Semiring
+        dtype : dtype, optional
+            By default float64 for float weights; for integer weights int32 if n · max|w| fits, so that no sum of a
+            path overflows, else int64; int32 for unweighted graphs; a matrix keeps its own. Each of these only
+            where the semiring is defined on it, else the smallest safe one that it allows.
+
+        Returns
+        -------
+        array, shape (n, n)
+            A new one; but where a directed dense matrix already fits, that very array.
+
+        Notes
+        -----
+        In the Boolean semiring only structure matters: an edge of any finite weight, 0 included, is True. A matrix of
+        numbers is then read by its finite entries if it holds infinities, and must else hold zeros and ones.
+
+        Examples
+        --------
+        >>> Graph.from_edges([(0, 1, 5), (0, 1, 3)]).matrix("min_plus", "float64")
+        array([[inf,  3.],
+               [inf, inf]])
+        """
+        ring = catalog.get(semiring)
+        if self.dense is not None:
+            return self._from_dense(ring, dtype)
+        target = self._dtype(ring) if dtype is None else dtypes.resolve(ring, dtype, where="Graph.matrix")
+        rows, cols, weights = self.edges(ring, target)
+        A = np.full((self.n, self.n), dtypes.zero(ring, target), dtype=target)
+        _combine(A.reshape(-1), rows * self.n + cols, weights, ring.add)
+        return A
+
+    def edges(self, semiring: str | Semiring = "min_plus", dtype: Any = None) -> Edges:
+        """Rows, cols and weights of all arcs, undirected edges both ways, weights as `matrix` would hold them."""
+        ring = catalog.get(semiring)
+        if self.dense is not None:
+            A = self._from_dense(ring, dtype)
+            rows, cols = (A != dtypes.zero(ring, A.dtype)).nonzero()
+            return tuple(x if isinstance(x, np.ndarray) else x.get() for x in (rows, cols, A[rows, cols]))  # type: ignore[return-value]
+        assert self.rows is not None
+        assert self.cols is not None
+        rows, cols, weights = self.rows, self.cols, self.weights
+        if _boolean(ring):
+            if weights is not None:
+                there = np.isfinite(weights)
+                rows, cols = rows[there], cols[there]
+            weights = np.ones(len(rows), dtype=bool)
+        else:
+            target = self._dtype(ring) if dtype is None else dtype
+            weights = np.ones(len(rows), np.int32) if weights is None else weights
+            weights = conform(weights, ring, target, where="Graph.matrix")
+        if self.directed:
+            return rows, cols, weights
+        # A loop leads back to where it began, once.
+        back = rows != cols
+        both = np.concatenate
+        return both((rows, cols[back])), both((cols, rows[back])), both((weights, weights[back]))
+
+    def _dtype(self, ring: Semiring) -> np.dtype:
+        """The default dtype of an edge list's matrix: exact, and as narrow as is safe."""
+        if _boolean(ring):
+            return np.dtype(bool)
+        natural = np.dtype(np.int32)
+        if self.weights is not None and len(self.weights):
+            if self.weights.dtype.kind == "f":
+                natural = np.dtype(np.float64)
+            elif self.n * max(int(self.weights.max()), -int(self.weights.min())) >= np.iinfo(np.int32).max:
+                natural = np.dtype(np.int64)
+        return dtypes.resolve(ring, natural, where="Graph.matrix")
+
+    def _from_dense(self, ring: Semiring, dtype: Any) -> Any:
+        A = self.dense
+        if _boolean(ring) and A.dtype.kind != "b":
+            there = _present(A)
+            if not there.all():
+                _refuse_nan_entries(A)
+                A = there
+        return conform(A, ring, dtype, where="Graph.matrix")
+
+
+def as_graph(source: Any, *, weight: str | None = "weight", directed: bool | None = None, name: str = "") -> Graph:
+    """The graph that `source` describes.
+
+    Parameters
+    ----------
+    source
+        - an array of shape (n, n), NumPy, CuPy or anything with DLPack or `__cuda_array_interface__`, of any strides
+          and byte order, or a list of lists: the matrix. It is not copied and stays on its device. A missing edge
+          is the zero of the semiring it is used with: inf in min-plus, False in the Boolean one.
+        - a list (or tuple, set, iterator) of tuples (u, v) or (u, v, weight) with any labels: the edges. Tuples
+          make the difference: [[0, 1], [1, 0]] is a matrix, [(0, 1), (1, 0)] is two edges. An array of edges goes
+          through `Graph.from_edges`.
+        - a SciPy sparse matrix or array: its explicit entries are the edges, explicit zeros are edges of weight 0;
+          Boolean ones are unweighted edges.
+        - a NetworkX graph, multigraphs included; nodes keep their names and order.
+        - a path to a file: see `apsp.formats.read`.
+        - a `Graph`.
+    weight : str or None
+        NetworkX: the edge attribute that holds the weight; edges without it weigh 1. None makes any list of edges
+        unweighted.
+    directed : bool, optional
+        Whether edges lead one way only; by default what the source says, and where it says nothing, they do.
+    name : str
+        By default the source's own.
+
+    Returns
+    -------
+    Graph
+
+    Raises
+    ------
+    ShapeError, DTypeError, DomainError, VertexError, FormatError
+        If the source is not a graph: not square, not numbers, NaN, labels that repeat, a malformed file. Entries of
+        a dense matrix are looked at once, where they lie, by the closure.
+
+    Examples
+    --------
+    >>> as_graph([("A", "B", 4), ("B", "C", 7)]).n
+    3
+    """
+    graph = _convert(source, weight)
+    if graph.dense is not None and directed is False:
+        raise ShapeError(
+            "as_graph: directed=False must come with a list of edges, got a dense matrix. "
+            "A matrix says both directions itself: pass np.minimum(A, A.T)."
+        )
+    return replace(
+        graph,
+        directed=graph.directed if directed is None else directed,
+        weights=graph.weights if weight is not None else None,
+        name=name or graph.name,
+    )
+
+
+def _convert(source: Any, weight: str | None) -> Graph:
+    """By kind of source, from the most telling sign to the least."""
+    if isinstance(source, Graph):
+        return source
+    if isinstance(source, (str, os.PathLike)):
+        from .formats import read
+
+        return read(source)
+    if hasattr(source, "tocoo"):
+        return _from_sparse(source)
+    if hasattr(source, "is_directed") and hasattr(source, "nodes") and hasattr(source, "edges"):
+        return _from_networkx(source, weight)
+    if isinstance(source, (list, tuple, set, frozenset)):
+        if any(isinstance(item, tuple) for item in source):
+            return Graph.from_edges(source)
+    elif isinstance(source, Iterable) and not hasattr(source, "__array__") and not hasattr(source, "__dlpack__"):
+        if isinstance(source, dict):
+            raise DTypeError("as_graph: source must be a matrix, edges, a graph or a file, got a dict. Use its edges.")
+        if not hasattr(source, "__cuda_array_interface__"):
+            return Graph.from_edges(source)
+    return _from_matrix(source)
+
+
+def _from_matrix(source: Any) -> Graph:
+    if isinstance(source, (list, tuple)) and not source:
+        source = np.empty((0, 0))
+    try:
+        A = asarray(source, where="as_graph")
+    except ValueError as error:
+        raise ShapeError(f"as_graph: rows of a matrix must be equally long, got {error}.") from None
+    if A.ndim != 2 or A.shape[0] != A.shape[1]:
+        edges = A.ndim == 2 and A.shape[1] in (2, 3)
+        raise ShapeError(
+            f"as_graph: a matrix must be square, (n, n), got shape {A.shape}."
+            + (" Edges in an array go through Graph.from_edges." if edges else "")
+        )
+    return Graph(len(A), Labels(range(len(A))), dense=A)
+
+
+def _from_sparse(source: Any) -> Graph:
+    if source.ndim != 2 or source.shape[0] != source.shape[1]:
+        raise ShapeError(f"as_graph: a sparse matrix must be square, (n, n), got shape {source.shape}.")
+    coo = source.tocoo()
+    coo = coo.get() if hasattr(coo, "get") and not isinstance(coo.data, np.ndarray) else coo
+    # Not through CSR, which would add duplicates up.
+    rows, cols, weights = coo.row, coo.col, coo.data
+    if weights.dtype.kind == "b":
+        rows, cols, weights = rows[weights], cols[weights], None
+    return Graph.from_arrays(rows, cols, weights, n=source.shape[0])
+
+
+def _from_networkx(source: Any, weight: str | None) -> Graph:
+    names = Labels(source.nodes)
+    position = {node: index for index, node in enumerate(source.nodes)}
+    arcs = list(source.edges(data=weight, default=1)) if weight is not None else list(source.edges())
+    rows, cols = (np.array([position[arc[side]] for arc in arcs], dtype=np.int64) for side in (0, 1))
+    weights = [arc[2] for arc in arcs] if weight is not None else None
+    return Graph.from_arrays(
+        rows, cols, weights, labels=names, directed=source.is_directed(), name=str(getattr(source, "name", ""))
+    )
+
+
+def _tuple_edges(edges: Iterable[Any]) -> tuple[list[tuple[Any, Any]], list[Any] | None]:
+    """Pairs and weights, None where no edge has one."""
+    listed = list(edges)
+    for index, edge in enumerate(listed):
+        if not isinstance(edge, Sequence) or isinstance(edge, str) or len(edge) not in (2, 3):
+            raise ShapeError(f"Graph: edge {index} must be (u, v) or (u, v, weight), got {edge!r}.")
+    weighted = any(len(edge) == 3 for edge in listed)
+    weights = [edge[2] if len(edge) == 3 else 1 for edge in listed] if weighted else None
+    return [(edge[0], edge[1]) for edge in listed], weights
+
+
+def _array_edges(edges: np.ndarray) -> tuple[list[tuple[Any, Any]], np.ndarray | None]:
+    if edges.ndim != 2 or edges.shape[1] not in (2, 3):
+        raise ShapeError(f"Graph: an array of edges must have shape (m, 2) or (m, 3), got {edges.shape}.")
+    if edges.dtype.kind in "OSU":
+        raise DTypeError(f"Graph: an array of edges must hold numbers, got dtype {edges.dtype}. Pass a list of tuples.")
+    ends = edges[:, :2].astype(np.int64)
+    if (ends != edges[:, :2]).any():
+        raise DomainError("Graph: the first two columns of an array of edges must be integers, the vertices.")
+    return list(map(tuple, ends.tolist())), edges[:, 2] if edges.shape[1] == 3 else None
+
+
+def _positions(x: Any, side: str) -> np.ndarray:
+    array = np.asarray(x)
+    if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
+        raise ShapeError(
+            f"Graph: {side} must be a 1-D array of integers, got {array.dtype} of shape {array.shape}. "
+            "Edges with names go through Graph.from_edges."
+        )
+    return array.astype(np.int64, copy=False)
+
+
+def _numbers(weights: Any) -> np.ndarray:
+    """Weights as int64 where they are integers that fit, else as float64."""
+    array = np.asarray(weights)
+    if not array.size:
+        return array.astype(np.int64 if array.dtype.kind in "iu" else np.float64)
+    if array.dtype.kind in "iu" and array.max() <= np.iinfo(np.int64).max:
+        return array.astype(np.int64, copy=False)
+    if array.dtype.kind == "f":
+        return array.astype(np.float64, copy=False)
+    if array.dtype.kind == "O":
+        # Exact fractions, decimals and NumPy scalars are numbers; None and text are not.
+        for index, value in enumerate(array.flat):
+            if not hasattr(value, "__float__"):
+                raise DTypeError(f"Graph: weights must be real numbers, got {value!r} on edge {index}.")
+        return array.astype(np.float64)
+    raise DTypeError(f"Graph: weights must be real numbers that fit 64 bits, got dtype {array.dtype}.")
+
+
+def _refuse_nan(weights: np.ndarray, rows: np.ndarray, cols: np.ndarray, labels: Labels) -> None:
+    wrong = np.isnan(weights) if weights.dtype.kind == "f" else np.zeros(0, bool)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        ends = f"{labels[int(rows[at])]!r} → {labels[int(cols[at])]!r}"
+        raise DomainError(f"Graph: weights must be numbers, got NaN on edge {at}, {ends}. Leave the edge out.")
+
+
+def _refuse_nan_entries(A: Any) -> None:
+    wrong = A != A
+    if wrong.any():
+        at = tuple(int(axis[0]) for axis in wrong.nonzero())
+        raise DomainError(f"Graph: entries must be numbers, got NaN at {at}. A missing edge is inf.")
+
+
+def _present(A: Any) -> Any:
+    """Which entries of a matrix are edges: all but the infinities, or the True ones."""
+    if A.dtype.kind == "b":
+        return A
+    if A.dtype.kind == "f":
+        return abs(A) != np.inf
+    info = np.iinfo(A.dtype)
+    # An integer dtype's own ends stand for its infinities; an unsigned one has none.
+    return (A != info.max) & (A != info.min) if A.dtype.kind == "i" else module(A).ones(A.shape, dtype=bool)
+
+
+def _boolean(ring: Semiring) -> bool:
+    return ring.dtypes == ("bool",)
+
+
+def _combine(flat: np.ndarray, at: np.ndarray, weights: np.ndarray, add: Op) -> None:
+    """flat[at] ← flat[at] ⊕ weights one by one, where flat is all zero, so that duplicates meet."""
+    if flat.dtype.kind == "b":
+        flat[at[weights]] = True
+        return
+    ufunc = _UFUNCS.get(add.simd or "")
+    # Sums of integers saturate; NumPy's would wrap.
+    if ufunc is not None and (ufunc is not np.add or flat.dtype.kind == "f"):
+        ufunc.at(flat, at, weights)
+        return
+    order = np.argsort(at, kind="stable")
+    at, weights = at[order], weights[order]
+    again = np.zeros(len(at), dtype=bool)
+    again[1:] = at[1:] == at[:-1]
+    flat[at[~again]] = weights[~again]
+    for index in np.flatnonzero(again):
+        flat[at[index]] = add.python(flat[at[index]].item(), weights[index].item())

@@ -1,0 +1,334 @@
+"""`closure` and `plan` on the CPU: every schedule, semiring and dtype against the oracle, SciPy and NetworkX."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import cases
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse.csgraph as csgraph
+
+from apsp import closure, plan, schedules
+from semiring import DivergenceError, DomainError, DTypeError, NegativeCycleError, ShapeError
+
+ALL = [*cases.CASES, *cases.USER_CASES]
+FLOAT = next(c for c in cases.CASES if str(c) == "min_plus-float64")
+
+
+@pytest.mark.parametrize("schedule", ["auto", *schedules.names()])
+@pytest.mark.parametrize("case", ALL, ids=str)
+def test_every_schedule_semiring_and_dtype_agrees_with_the_oracle(case, schedule):
+    for n in cases.SMALL:
+        A = cases.random_matrix(case, (n, n), seed=n)
+        before = A.copy()
+        cases.same(case, closure(A, case.semiring, schedule=schedule), cases.closure(case, A))
+        np.testing.assert_array_equal(A, before)
+
+
+@pytest.mark.parametrize("schedule", schedules.names())
+@pytest.mark.parametrize("name", ["min_plus-float32", "min_plus-int16", "lor_land-bool", "max_min-float64"])
+def test_awkward_sizes_around_the_pivot_block(name, schedule):
+    case = next(c for c in cases.CASES if str(c) == name)
+    for n in cases.SIZES:
+        A = cases.random_matrix(case, (n, n), seed=n, density=0.1)
+        expected = cases.closure(case, A)
+        cases.same(case, closure(A, case.semiring, schedule=schedule), expected)
+        cases.same(case, closure(A, case.semiring, schedule=schedule, block=10), expected)
+
+
+@pytest.mark.parametrize("case", ALL, ids=str)
+def test_every_layout_of_memory(case):
+    A = cases.random_matrix(case, (37, 37), seed=1)
+    expected = cases.closure(case, A)
+    for layout, view in cases.layouts(A):
+        got = closure(view, case.semiring)
+        assert got.dtype.isnative, layout
+        cases.same(case, got, expected)
+
+
+@pytest.mark.parametrize("case", ALL, ids=str)
+def test_overwrite_returns_the_same_memory(case):
+    A = cases.random_matrix(case, (37, 37), seed=2)
+    expected = cases.closure(case, A)
+    for layout, view in cases.layouts(A):
+        if layout in ("read-only", "byte-swapped"):
+            with pytest.raises((ValueError, DTypeError), match="overwrite"):
+                closure(view, case.semiring, overwrite=True)
+        else:
+            assert closure(view, case.semiring, overwrite=True) is view
+            cases.same(case, view, expected)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_any_number_of_threads_gives_the_same_bits(threads):
+    A = np.where(np.random.default_rng(0).random((200, 200)) < 0.1, np.random.default_rng(1).random((200, 200)), np.inf)
+    np.testing.assert_array_equal(closure(A, threads=threads), closure(A))
+
+
+def test_the_teaching_graph_after_each_k():
+    """Its matrices, written out by hand arithmetic of the textbook recurrence."""
+    from semiring.backend import bind
+    from semiring.catalog import min_plus
+
+    D = cases.six_matrix(np.int32)
+    ops = bind(min_plus, D.dtype, nonnegative=True)
+    A, inf = ops.upload(D), np.iinfo(np.int32).max
+    after = {
+        0: [[0, 4, inf, 5, 5, inf], [inf, 0, 7, 3, inf, inf], [inf, inf, 0, inf, inf, 4],
+            [7, 11, 3, 0, 4, 3], [2, 6, inf, 6, 0, inf], [inf, inf, inf, 2, 1, 0]],
+        1: [[0, 4, 11, 5, 5, inf], [inf, 0, 7, 3, inf, inf], [inf, inf, 0, inf, inf, 4],
+            [7, 11, 3, 0, 4, 3], [2, 6, 13, 6, 0, inf], [inf, inf, inf, 2, 1, 0]],
+        2: [[0, 4, 11, 5, 5, 15], [inf, 0, 7, 3, inf, 11], [inf, inf, 0, inf, inf, 4],
+            [7, 11, 3, 0, 4, 3], [2, 6, 13, 6, 0, 17], [inf, inf, inf, 2, 1, 0]],
+        3: [[0, 4, 8, 5, 5, 8], [10, 0, 6, 3, 7, 6], [inf, inf, 0, inf, inf, 4],
+            [7, 11, 3, 0, 4, 3], [2, 6, 9, 6, 0, 9], [9, 13, 5, 2, 1, 0]],
+        4: [[0, 4, 8, 5, 5, 8], [9, 0, 6, 3, 7, 6], [inf, inf, 0, inf, inf, 4],
+            [6, 10, 3, 0, 4, 3], [2, 6, 9, 6, 0, 9], [3, 7, 5, 2, 1, 0]],
+        5: [[0, 4, 8, 5, 5, 8], [9, 0, 6, 3, 7, 6], [7, 11, 0, 6, 5, 4],
+            [6, 10, 3, 0, 4, 3], [2, 6, 9, 6, 0, 9], [3, 7, 5, 2, 1, 0]],
+    }  # fmt: skip
+    for k, expected in after.items():
+        ops.step(A, k)
+        np.testing.assert_array_equal(ops.download(A), expected)
+    assert closure(D)[2].tolist() == [7, 11, 0, 6, 5, 4]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
+def test_negative_edges_agree_with_scipy_and_networkx(seed, dtype):
+    """Weights p(j) − p(i) + r with r ≥ 0: negative edges, but no negative cycle."""
+    rng = np.random.default_rng(seed)
+    n = 80
+    potential = rng.integers(-100, 100, n)
+    W = rng.integers(0, 60, (n, n)) + potential[None, :] - potential[:, None]
+    missing = rng.random((n, n)) < 0.9
+    A = np.where(missing, np.inf, W)
+    np.fill_diagonal(A, 0)
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(n))
+    graph.add_weighted_edges_from((i, j, A[i, j]) for i, j in np.argwhere(np.isfinite(A)) if i != j)
+    expected = csgraph.johnson(csgraph.csgraph_from_dense(A, null_value=np.inf))
+    np.testing.assert_array_equal(nx.floyd_warshall_numpy(graph, nodelist=range(n)), expected)
+    given = encoded(A, dtype)
+    np.testing.assert_array_equal(closure(given), encoded(expected, dtype))
+    for schedule in schedules.names():
+        np.testing.assert_array_equal(closure(given, schedule=schedule), closure(given))
+
+
+def encoded(A: np.ndarray, dtype: str) -> np.ndarray:
+    """A float matrix in an integer dtype whose maximum stands for ∞."""
+    out: np.ndarray = np.where(np.isinf(A) & (np.dtype(dtype).kind == "i"), 0, A).astype(dtype)
+    if out.dtype.kind == "i":
+        out[np.isinf(A)] = np.iinfo(dtype).max
+    return out
+
+
+def planted_cycle(n: int, seed: int, dtype: str) -> tuple[np.ndarray, set[int]]:
+    rng = np.random.default_rng(seed)
+    A = np.where(rng.random((n, n)) < 0.1, rng.integers(5, 50, (n, n)), 10**6).astype(np.float64)
+    A[A == 10**6] = np.inf
+    cycle = rng.permutation(n)[: rng.integers(1, 6)]
+    for u, v in zip(cycle, np.roll(cycle, -1), strict=True):
+        A[u, v] = 2
+    A[cycle[-1], cycle[0]] = -2 * (len(cycle) - 1) - 1
+    return encoded(A, dtype), set(cycle.tolist())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "int32", "int64"])
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_every_planted_negative_cycle_is_found_and_named(dtype, overwrite):
+    for seed in range(12):
+        A, cycle = planted_cycle(70, seed, dtype)
+        before = A.copy()
+        with pytest.raises(NegativeCycleError) as caught:
+            closure(A, overwrite=overwrite)
+        assert caught.value.vertex in cycle
+        assert set(caught.value.cycle) == cycle
+        np.testing.assert_array_equal(A, before)
+
+
+@pytest.mark.parametrize("name", ["min_plus", "max_plus"])
+def test_a_self_loop_that_pays_diverges(name):
+    A = np.full((5, 5), np.inf if name == "min_plus" else -np.inf)
+    A[3, 3] = -0.5 if name == "min_plus" else 0.5
+    with pytest.raises(DivergenceError) as caught:
+        closure(A, name)
+    assert caught.value.vertex == 3
+    assert isinstance(caught.value, NegativeCycleError) == (name == "min_plus")
+
+
+@pytest.mark.parametrize(
+    ("name", "entries", "vertex"),
+    [
+        ("max_times", [[0, 2.0], [0.75, 0]], None),
+        ("min_times", [[np.inf, 0.5], [1.5, np.inf]], None),
+        ("plus_times", [[0.5, 0.75], [0.75, 0.5]], None),
+        ("plus_times", [[0, -2.0], [2.0, 0]], None),
+        ("plus_times", [[-1.5, 0], [0, 0.25]], None),
+        ("log_plus", [[-1.0, 0.5], [0.5, -1.0]], None),
+        ("log_plus", [[0.0]], 0),
+        ("plus_times", [[1.0]], 0),
+    ],
+)
+@pytest.mark.parametrize("schedule", schedules.names())
+def test_what_has_no_limit_diverges(name, entries, vertex, schedule):
+    with pytest.raises(DivergenceError) as caught:
+        closure(np.array(entries), name, schedule=schedule)
+    if vertex is not None:
+        assert caught.value.vertex == vertex
+
+
+def test_a_signed_matrix_inside_the_unit_circle_has_its_inverse():
+    rng = np.random.default_rng(5)
+    A = rng.standard_normal((40, 40))
+    A *= 0.9 / max(abs(np.linalg.eigvals(A)))
+    expected = np.linalg.inv(np.eye(40) - A)
+    np.testing.assert_allclose(closure(A, "plus_times"), expected, rtol=1e-8, atol=1e-8)
+
+
+def test_rounding_is_no_negative_cycle():
+    A = np.full((3, 3), np.inf)
+    A[0, 1], A[1, 2], A[2, 0] = 0.1, 0.7, -0.8
+    D = closure(A)
+    np.testing.assert_allclose(D, [[0, 0.1, 0.8], [-0.1, 0, 0.7], [-0.8, -0.7, 0]], atol=1e-12)
+    assert (D.diagonal() == 0).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("schedule", schedules.names())
+def test_a_graph_of_nothing_but_cycles_of_weight_zero(dtype, schedule):
+    """w(i, j) = p(j) − p(i): each cycle weighs 0 but for rounding, which feeds on itself if it is let."""
+    n = 150
+    p = np.random.default_rng(9).standard_normal(n) * 100
+    A = (p[None, :] - p[:, None]).astype(dtype)
+    tolerance = n * np.finfo(dtype).eps * abs(A).max()
+    D = closure(A, schedule=schedule)
+    np.testing.assert_allclose(D, A, atol=2 * tolerance)
+    assert (D.diagonal() == 0).all()
+
+
+def test_weights_far_below_one_are_edges():
+    A = np.array([[0, 1e-9, np.inf], [np.inf, 0, 1e-12], [np.inf, np.inf, 0]])
+    assert closure(A)[0, 2] == 1e-9 + 1e-12
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32", "int64"])
+def test_integers_saturate_and_never_wrap(dtype):
+    info = np.iinfo(dtype)
+    A = np.full((4, 4), info.max, dtype=dtype)
+    A[0, 1] = A[1, 2] = info.max - 1
+    D = closure(A)
+    assert D[0, 2] == info.max
+    assert D[0, 1] == info.max - 1
+    B = A.copy()
+    B[0, 1], B[1, 2], B[2, 3] = info.min + 5, -10, 100
+    D = closure(B)
+    assert D[0, 2] == info.min
+    assert D[3, 0] == info.max
+
+
+def test_empty_single_and_disconnected_graphs():
+    assert closure(np.empty((0, 0))).shape == (0, 0)
+    assert closure(np.full((1, 1), np.inf)).tolist() == [[0]]
+    A = np.full((6, 6), np.inf)
+    A[0, 1] = A[1, 0] = A[4, 5] = 1
+    D = closure(A)
+    assert np.isinf(D[:3, 3:]).all()
+    assert D[4, 5] == 1
+
+
+def test_a_row_of_infinities_and_zero_weights():
+    A = np.zeros((5, 5))
+    A[2] = np.inf
+    D = closure(A)
+    assert (D[[0, 1, 3, 4]] == 0).all()
+    assert D[2].tolist() == [np.inf, np.inf, 0, np.inf, np.inf]
+
+
+def test_a_batch_is_its_matrices():
+    A = np.where(np.random.default_rng(0).random((3, 20, 20)) < 0.2, 1.0, np.inf)
+    D = closure(A)
+    for got, part in zip(D, A, strict=True):
+        np.testing.assert_array_equal(got, closure(part))
+    with pytest.raises(ShapeError, match=r"\(3, 20, 21\)"):
+        closure(np.zeros((3, 20, 21)))
+    assert closure(A, overwrite=True) is A
+    np.testing.assert_array_equal(A, D)
+
+
+@pytest.mark.parametrize(
+    ("A", "options", "error", "message"),
+    [
+        (np.zeros((2, 3)), {}, ShapeError, r"square.*\(2, 3\)"),
+        (np.zeros(3), {}, ShapeError, r"square.*\(3,\)"),
+        (np.zeros((2, 2), dtype=complex), {}, DTypeError, "complex128"),
+        (np.array([["a"]]), {}, DTypeError, "real numbers"),
+        (np.ma.zeros((2, 2)), {}, DTypeError, "masked"),
+        (np.ones((2, 2), dtype=bool), {}, DTypeError, r"np\.where"),
+        (np.full((2, 2), np.nan), {}, DomainError, r"nan at \(0, 0\)"),
+        (np.array([[0, -np.inf], [1, 0]]), {}, DomainError, r"\(0, 1\)"),
+        (np.array([[0, 0.5], [1, 0]]), {"dtype": "int32"}, DTypeError, r"0\.5 at \(0, 1\)"),
+        (np.array([[0, 1e39], [1, 0]]), {"dtype": "float32"}, DTypeError, "float32"),
+        (np.array([[0, 70000], [1, 0]]), {"dtype": "int16"}, DTypeError, "70000"),
+        (np.zeros((2, 2)), {"schedule": "magic"}, ValueError, "recursive.*magic"),
+        (np.zeros((2, 2)), {"block": 0}, ValueError, "at least 1, got 0"),
+        (np.zeros((2, 2)), {"semiring": "lor_land"}, None, ""),
+        (np.array([[0, 2.0], [1, 0]]), {"semiring": "lor_land"}, DTypeError, r"A < np\.inf"),
+    ],
+)
+def test_bad_input_says_what_came_and_what_was_expected(A, options, error, message):
+    if error is None:
+        closure(A, **options)
+    else:
+        with pytest.raises(error, match=message):
+            closure(A, **options)
+
+
+def test_infinity_keeps_its_meaning_across_dtypes():
+    A = np.array([[0, 3, np.inf], [np.inf, 0, 4], [np.inf, np.inf, 0]])
+    D = closure(A, dtype="int16")
+    assert D.dtype == np.int16
+    assert D.tolist() == [[0, 3, 7], [32767, 0, 4], [32767, 32767, 0]]
+    assert closure(D, dtype="int64")[1, 0] == np.iinfo(np.int64).max
+    assert closure(D, dtype="float32")[1, 0] == np.inf
+
+
+def test_progress_is_reported_in_pairs():
+    seen: list[tuple[int, int]] = []
+    A = np.where(np.random.default_rng(0).random((150, 150)) < 0.1, 1.0, np.inf)
+    closure(A, callback=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (150**3, 150**3)
+    assert all(a[0] < b[0] for a, b in itertools.pairwise(seen))
+
+
+def test_a_plan_says_what_it_would_do_and_why():
+    p = plan(3000, dtype="float32")
+    text = str(p)
+    assert p.pairs == 3000**3
+    assert p.matrix_bytes == 3000**2 * 4
+    assert p.workspace_bytes <= 0.1 * p.matrix_bytes + 2**24
+    for word in ("3000", "float32", p.schedule, str(p.block), p.reason, "predicted"):
+        assert word in text
+    A = np.where(np.random.default_rng(0).random((30, 30)) < 0.3, -1.0, np.inf)
+    assert plan(A).variant == "general"
+    assert plan(abs(A).astype(np.float32)).variant == "nonnegative"
+    assert plan(np.ones((70, 70), bool), "boolean", block=10).block == 64
+
+
+def test_lists_and_dlpack_are_arrays():
+    assert closure([[0, 1], [math.inf, 0]]).tolist() == [[0, 1], [math.inf, 0]]
+
+    class Exporter:
+        def __init__(self, array):
+            self.array = array
+
+        def __dlpack__(self, **options):
+            return self.array.__dlpack__(**options)
+
+        def __dlpack_device__(self):
+            return self.array.__dlpack_device__()
+
+    assert closure(Exporter(np.array([[0.0, 2.0], [2.0, 0.0]]))).tolist() == [[0, 2], [2, 0]]

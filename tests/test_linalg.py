@@ -1,0 +1,149 @@
+"""`matmul`, `matvec`, `power`, `eye` against uncompiled loops, in NumPy's shapes."""
+
+from __future__ import annotations
+
+import itertools
+
+import cases
+import numpy as np
+import pytest
+
+from semiring import DomainError, DTypeError, ShapeError, eye, get, matmul, matvec, power
+
+ALL = [*cases.CASES, *cases.USER_CASES]
+MIN_PLUS = next(c for c in cases.CASES if str(c) == "min_plus-int64")
+
+
+@pytest.mark.parametrize("case", ALL, ids=str)
+@pytest.mark.parametrize("shape", [(0, 3, 2), (3, 0, 2), (2, 3, 0), (1, 1, 1), (7, 5, 3), (17, 66, 33), (65, 9, 70)])
+def test_products_agree_with_the_oracle(case, shape):
+    m, k, n = shape
+    A = cases.random_matrix(case, (m, k), 1, negative=True)
+    B = cases.random_matrix(case, (k, n), 2, negative=True)
+    C = cases.random_matrix(case, (m, n), 3, negative=True)
+    cases.same(case, matmul(A, B, case.semiring), cases.product(case, A, B))
+    out = C.copy()
+    assert matmul(A, B, case.semiring, out=out, accumulate=True) is out
+    cases.same(case, out, cases.product(case, A, B, C))
+    matmul(A, B, case.semiring, out=out)
+    cases.same(case, out, cases.product(case, A, B))
+
+
+@pytest.mark.parametrize("case", ALL, ids=str)
+def test_operands_in_every_layout(case):
+    A, B = cases.random_matrix(case, (19, 23), 1), cases.random_matrix(case, (23, 18), 2)
+    expected = cases.product(case, A, B)
+    for (_, a), (_, b) in itertools.product(cases.layouts(A), cases.layouts(B)):
+        cases.same(case, matmul(a, b, case.semiring), expected)
+
+
+def test_out_in_every_layout_and_over_an_operand():
+    A, B = cases.random_matrix(MIN_PLUS, (20, 20), 1), cases.random_matrix(MIN_PLUS, (20, 20), 2)
+    expected = cases.product(MIN_PLUS, A, B)
+    for layout, out in cases.layouts(np.zeros((20, 20), dtype=np.int64)):
+        if layout == "read-only":
+            with pytest.raises(ValueError, match="writeable"):
+                matmul(A, B, out=out)
+        elif layout == "byte-swapped":
+            with pytest.raises(DTypeError, match="dtype"):
+                matmul(A, B, out=out)
+        else:
+            matmul(A, B, out=out)
+            np.testing.assert_array_equal(out, expected)
+    matmul(A, B, out=A)
+    np.testing.assert_array_equal(A, expected)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [((4,), (4,)), ((3, 4), (4,)), ((4,), (4, 5)), ((2, 3, 4), (4, 5)), ((2, 1, 3, 4), (6, 4, 2)), ((0, 3, 4), (4, 1))],
+)
+def test_shapes_follow_numpy(a, b):
+    rng = np.random.default_rng(0)
+    A, B = rng.random(a), rng.random(b)
+    expected = A @ B
+    got = matmul(A, B, "plus_times")
+    assert got.shape == expected.shape
+    np.testing.assert_allclose(got, expected)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "message"),
+    [
+        ((3, 4), (5, 3), r"inner sizes must match, got A \(3, 4\) and B \(5, 3\)"),
+        ((), (3,), "not scalars"),
+        ((2, 3, 4), (3, 4, 5), "broadcast"),
+    ],
+)
+def test_shapes_that_do_not_fit(a, b, message):
+    with pytest.raises(ShapeError, match=message):
+        matmul(np.zeros(a), np.zeros(b))
+
+
+def test_out_that_does_not_fit():
+    A = np.zeros((3, 3))
+    with pytest.raises(ShapeError, match=r"\(3, 3\), got \(3, 4\)"):
+        matmul(A, A, out=np.zeros((3, 4)))
+    with pytest.raises(DTypeError, match="float64, got float32"):
+        matmul(A, A, out=np.zeros((3, 3), dtype=np.float32))
+    with pytest.raises(DTypeError, match="list"):
+        matmul(A, A, out=[[0] * 3] * 3)
+    with pytest.raises(ShapeError, match="out=C"):
+        matmul(A, A, accumulate=True)
+
+
+def test_dtypes_meet_in_one_that_the_semiring_allows():
+    small, wide = np.array([[1, 32767]], dtype=np.int16), np.array([[1], [5]], dtype=np.int64)
+    product = matmul(small, wide)
+    assert product.dtype == np.int64
+    assert product.tolist() == [[2]]  # the int16 maximum is ∞, not 32767
+    assert matmul(small, np.array([[0.5], [0.5]])).tolist() == [[1.5]]
+    assert matmul(np.array([[2, 3]]), np.array([[1], [1]]), "plus_times").dtype == np.float64
+    assert matmul([[1, 0]], [[0], [1]], "boolean").tolist() == [[False]]
+    with pytest.raises(DTypeError, match="bool"):
+        matmul(np.eye(2, dtype=bool), np.eye(2, dtype=bool))
+
+
+def test_operands_outside_the_semiring():
+    with pytest.raises(DomainError, match=r"nan at \(1, 0\)"):
+        matmul(np.array([[1.0], [np.nan]]), np.array([[1.0]]))
+    with pytest.raises(DomainError, match="-inf"):
+        matmul(np.array([[1.0]]), np.array([[-np.inf]]))
+
+
+@pytest.mark.parametrize("name", ["min_plus", "plus_times", "max_min"])
+def test_power_is_repeated_product(name):
+    rng = np.random.default_rng(1)
+    A = rng.integers(0, 4, (5, 5)).astype(float)
+    P = eye(5, name)
+    for k in range(8):
+        np.testing.assert_array_equal(power(A, k, name), P)
+        P = cases.product(cases.Case(get(name), np.dtype("float64")), P, A)
+    with pytest.raises(ValueError, match="-1"):
+        power(A, -1, name)
+    with pytest.raises(ShapeError, match=r"\(5, 4\)"):
+        power(A[:, :4], 2, name)
+
+
+@pytest.mark.parametrize("case", ALL, ids=str)
+def test_eye_is_neutral(case):
+    A = cases.random_matrix(case, (9, 9), 4)
+    identity = eye(9, case.semiring, dtype=case.dtype)
+    cases.same(case, matmul(identity, A, case.semiring), A)
+    cases.same(case, matmul(A, identity, case.semiring), A)
+
+
+def test_matvec_is_one_round_of_bellman_ford():
+    A = cases.six_matrix()
+    x = np.array([np.inf] * 5 + [0.0])
+    assert matvec(A, x).tolist() == (A + x).min(axis=1).tolist()
+    with pytest.raises(ShapeError, match=r"\(6, 6\) and x \(5,\)"):
+        matvec(A, x[:5])
+
+
+def test_eye_of_a_bad_size_or_dtype():
+    with pytest.raises(ValueError, match="-1"):
+        eye(-1)
+    with pytest.raises(DTypeError, match="int16"):
+        eye(2, "plus_times", dtype="int16")
+    assert eye(0).shape == (0, 0)

@@ -1,0 +1,191 @@
+"""`shortest_paths` and its `Result`, and `transitive_closure` with its `Reachability`."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import cases
+import networkx as nx
+import numpy as np
+import pytest
+
+from apsp import shortest_paths, transitive_closure
+from apsp.checksum import crc32, fletcher16
+from semiring import AlgebraError, NegativeCycleError, NoPathError, VertexError
+
+
+def walk_weight(graph: nx.DiGraph, path: list) -> float:
+    return sum(graph[u][v]["weight"] for u, v in pairwise(path))
+
+
+def random_digraph(n: int, degree: float, seed: int, weights) -> nx.DiGraph:
+    rng = np.random.default_rng(seed)
+    graph = nx.gnp_random_graph(n, degree / n, seed=seed, directed=True)
+    for u, v in graph.edges:
+        graph[u][v]["weight"] = weights(rng)
+    return graph
+
+
+KINDS = {
+    "integers": lambda rng: int(rng.integers(1, 20)),
+    "zeros and ones": lambda rng: int(rng.integers(0, 2)),
+    "all zero": lambda rng: 0,
+    "floats": lambda rng: float(rng.random()),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_path_is_simple_and_as_long_as_its_distance(kind):
+    graph = random_digraph(40, 4, 3, KINDS[kind])
+    r = shortest_paths(graph)
+    expected = dict(nx.all_pairs_dijkstra_path_length(graph))
+    for u in graph:
+        for v in graph:
+            if v in expected[u]:
+                path = r.path(u, v)
+                assert path[0] == u
+                assert path[-1] == v
+                assert len(set(path)) == len(path)
+                assert walk_weight(graph, path) == pytest.approx(expected[u][v], abs=1e-12)
+                assert r.distance(u, v) == pytest.approx(expected[u][v], abs=1e-12)
+            else:
+                with pytest.raises(NoPathError, match=f"{v}.*reachable from {u}"):
+                    r.path(u, v)
+
+
+def test_paths_with_negative_edges_and_rounding():
+    rng = np.random.default_rng(0)
+    p = rng.standard_normal(30)
+    A = np.where(
+        rng.random((30, 30)) < 0.2,
+        p[None, :] - p[:, None] + rng.random((30, 30)) * (rng.random((30, 30)) < 0.5),
+        np.inf,
+    )
+    r = shortest_paths(A)
+    for u in range(30):
+        for v in range(30):
+            if np.isfinite(r.distances[u, v]):
+                path = r.path(u, v)
+                assert len(set(path)) == len(path)
+                assert sum(A[a, b] for a, b in pairwise(path)) == pytest.approx(r.distance(u, v), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["max_min", "min_max", "max_times", "min_times", "max_plus"])
+def test_paths_in_other_semirings_attain_their_value(name):
+    case = next(c for c in cases.CASES if str(c) == f"{name}-float64")
+    A = cases.random_matrix(case, (25, 25), 7, density=0.15)
+    r = shortest_paths(A, name)
+    for u in range(25):
+        for v in range(25):
+            if u != v and r.distances[u, v] != case.zero:
+                path = r.path(u, v)
+                assert len(set(path)) == len(path)
+                value = case.one.item()
+                for a, b in pairwise(path):
+                    value = case.semiring.mul.python(value, A[a, b])
+                assert value == r.distance(u, v)
+
+
+def test_a_sum_over_paths_is_no_path():
+    r = shortest_paths(np.array([[0, 0.25], [0.25, 0]]), "plus_times")
+    with pytest.raises(AlgebraError, match="plus_times"):
+        r.path(0, 1)
+
+
+def test_labels_distances_and_tables():
+    r = shortest_paths([*cases.SIX_EDGES])
+    assert list(r.labels) == list("ABCDEF")
+    assert r.distances.dtype.kind == "i"
+    assert r.distances[2].tolist() == [7, 11, 0, 6, 5, 4]
+    assert r.distance("C", "B") == 11
+    assert r.path("C", "B") == ["C", "F", "E", "A", "B"]
+    assert r.table().splitlines()[3].split() == ["C", "7", "11", "0", "6", "5", "4"]
+    assert "first 3 of 6" in r.table(3)
+    assert r.rate > 0
+    assert r.plan.n == 6
+    with pytest.raises(VertexError, match="'Z'"):
+        r.distance("A", "Z")
+
+
+def test_a_negative_cycle_is_named_by_its_labels():
+    with pytest.raises(NegativeCycleError) as caught:
+        shortest_paths([("a", "b", 1), ("b", "c", -3), ("c", "a", 1), ("c", "d", 5)])
+    assert caught.value.vertex in "abc"
+    assert set(caught.value.cycle) == set("abc")
+    assert "a" in str(caught.value)
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".csv"])
+def test_saving_distances(tmp_path, suffix):
+    r = shortest_paths([*cases.SIX_EDGES])
+    path = tmp_path / f"d{suffix}"
+    r.save(path)
+    if suffix == ".npy":
+        np.testing.assert_array_equal(np.load(path), r.distances)
+    elif suffix == ".npz":
+        with np.load(path) as data:
+            np.testing.assert_array_equal(data["distances"], r.distances)
+            assert data["labels"].tolist() == list("ABCDEF")
+    else:
+        rows = [line.split(",") for line in path.read_text().splitlines()]
+        assert rows[0] == ["", *"ABCDEF"]
+        assert rows[3] == ["C", "7", "11", "0", "6", "5", "4"]
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+def test_saving_elsewhere_leaves_nothing_behind(tmp_path):
+    r = shortest_paths([*cases.SIX_EDGES])
+    with pytest.raises(ValueError, match=r"\.xyz"):
+        r.save(tmp_path / "d.xyz")
+    with pytest.raises(OSError, match="missing"):
+        r.save(tmp_path / "missing" / "d.npy")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_checksums_of_known_bytes():
+    """Fletcher-16 of "abcde" and "abcdef" as its encyclopedia entries list them; CRC-32's check value."""
+    assert fletcher16(np.frombuffer(b"abcde", np.uint8)) == 0xC8F0
+    assert fletcher16(np.frombuffer(b"abcdef", np.uint8)) == 0x2057
+    assert fletcher16(np.frombuffer(b"abcdefgh", np.uint8)) == 0x0627
+    assert crc32(np.frombuffer(b"123456789", np.uint8)) == 0xCBF43926
+    A = np.arange(12, dtype=">i4").reshape(3, 4)
+    assert crc32(A) == crc32(A.astype("<i4"))
+    assert crc32(A.T) != crc32(A)
+
+
+def test_a_long_checksum_is_the_loop():
+    data = np.random.default_rng(0).integers(0, 256, 70_001).astype(np.uint8)
+    first = second = 0
+    for byte in data.tolist():
+        first = (first + byte) % 255
+        second = (second + first) % 255
+    assert fletcher16(data) == 256 * second + first
+
+
+@pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 130])
+@pytest.mark.parametrize("reflexive", [False, True])
+def test_reachability_agrees_with_networkx(n, reflexive):
+    graph = nx.gnp_random_graph(n, 1.5 / n, seed=n, directed=True)
+    graph.add_edge(n - 1, n - 1)
+    t = transitive_closure(graph, reflexive=reflexive)
+    expected = nx.to_numpy_array(nx.transitive_closure(graph, reflexive=reflexive or False), nodelist=range(n)) > 0
+    np.testing.assert_array_equal(t.matrix.to_bool(), expected)
+    np.testing.assert_array_equal(t.counts(), expected.sum(axis=1))
+    u, v = (x.ravel() for x in np.indices((n, n)))
+    np.testing.assert_array_equal(t.reaches(u, v), expected.ravel())
+    for i in range(0, n, 7):
+        assert t.descendants(i) == np.flatnonzero(expected[i]).tolist()
+        assert t.ancestors(i) == np.flatnonzero(expected[:, i]).tolist()
+        assert t.reaches(i, 0) == expected[i, 0]
+
+
+def test_reachability_by_label():
+    t = transitive_closure([("a", "b", 3), ("b", "c", 0), ("c", "b", 1)])
+    assert t.reaches("a", "c")
+    assert not t.reaches("a", "a")
+    assert t.reaches("b", "b")
+    assert t.reaches(["a", "b"], ["a", "b"]).tolist() == [False, True]
+    assert t.descendants("a") == ["b", "c"]
+    assert t.ancestors("b") == ["a", "b", "c"]
+    with pytest.raises(VertexError, match="'z'"):
+        t.reaches("a", "z")
