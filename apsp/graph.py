@@ -248,7 +248,7 @@ class Graph:
         """The default dtype of an edge list's matrix: exact, and as narrow as is safe."""
         if _boolean(ring):
             return np.dtype(bool)
-        natural = np.dtype(np.int32)
+        natural: np.dtype = np.dtype(np.int32)
         if self.weights is not None and len(self.weights):
             if self.weights.dtype.kind == "f":
                 natural = np.dtype(np.float64)
@@ -284,8 +284,8 @@ def as_graph(source: Any, *, weight: str | None = "weight", directed: bool | Non
         - a path to a file: see `apsp.formats.read`.
         - a `Graph`.
     weight : str or None
-        NetworkX: the edge attribute that holds the weight; edges without it weigh 1. None makes any list of edges
-        unweighted.
+        NetworkX: the edge attribute that holds the weight; edges without it weigh 1. CSV files: the column, where
+        it has an uncommon name. None makes any list of edges unweighted.
     directed : bool, optional
         Whether edges lead one way only; by default what the source says, and where it says nothing, they do.
     name : str
@@ -327,7 +327,8 @@ def _convert(source: Any, weight: str | None) -> Graph:
     if isinstance(source, (str, os.PathLike)):
         from .formats import read
 
-        return read(source)
+        # Any other name than the default is a column's, in formats whose columns have names.
+        return read(source) if weight in (None, "weight") else read(source, weight=weight)
     if hasattr(source, "tocoo"):
         return _from_sparse(source)
     if hasattr(source, "is_directed") and hasattr(source, "nodes") and hasattr(source, "edges"):

@@ -1,0 +1,56 @@
+"""SNAP edge lists: `#` comments, then two columns of vertex ids, or three with a weight. Ids are integers with gaps.
+
+Format of the Stanford Large Network Dataset Collection (Leskovec and Krevl).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import IO
+
+import numpy as np
+
+from semiring.errors import FormatError
+
+from ..files import Source
+from ..graph import Graph
+from .base import Format, columns, listed, require_edges, weighted, write_lines
+
+_COMMENT = re.compile(rb"#[^\n]*")
+_EDGE = re.compile(rb"[ \t]*[+-]?\d+[ \t]+[+-]?\d+([ \t]+\S+)?[ \t]*")
+
+
+def sniff(head: bytes) -> bool:
+    """A comment, or a first line of two or three columns that begins with two integers."""
+    first = head.lstrip().split(b"\n", 1)[0].rstrip(b"\r")
+    return first.startswith(b"#") or (_EDGE.fullmatch(first) is not None and b"--END--" not in head)
+
+
+def read(source: Source) -> Graph:
+    """Edges between ids; the labels are the ids that occur, in order."""
+    body = _COMMENT.sub(b"", source.lines) if b"#" in source.lines else source.lines
+    found = columns(source, body, shape="from to [weight]", widths=(2, 3))
+    ids, ends = np.unique(np.concatenate((found.rows, found.cols)), return_inverse=True)
+    rows, cols = np.split(ends.reshape(-1), 2)
+    return Graph.from_arrays(rows, cols, found.weights, labels=ids)
+
+
+def write(graph: Graph, file: IO[bytes]) -> None:
+    """A comment with the sizes, then tab-separated columns."""
+    rows, cols, weights = listed(graph)
+    require_edges(graph, rows, cols, "snap")
+    ids = list(graph.labels)
+    if not all(type(label) is int for label in ids):
+        raise FormatError("snap", None, f"write: vertices must be integers, got {ids[0]!r}. Write csv, named or npz.")
+    if graph.name:
+        write_lines(file, [f"# Directed graph: {graph.name}"])
+    write_lines(file, [f"# Nodes: {graph.n} Edges: {len(rows)}"])
+    if weighted(graph):
+        write_lines(file, ["# FromNodeId\tToNodeId\tWeight"])
+        write_lines(file, (f"{ids[u]}\t{ids[v]}\t{w}" for u, v, w in zip(rows, cols, weights, strict=True)))
+    else:
+        write_lines(file, ["# FromNodeId\tToNodeId"])
+        write_lines(file, (f"{ids[u]}\t{ids[v]}" for u, v in zip(rows, cols, strict=True)))
+
+
+FORMAT = Format("snap", (".snap", ".el"), "SNAP edge list: # comments, `from to [weight]`", sniff, read, write)

@@ -1,0 +1,487 @@
+"""Every file format, plain and gzipped, in and out, against SciPy, NetworkX or a loop; malformed files by table."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import stat
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+
+from apsp.formats import NAMES, atomic_path, formats, read, write
+from apsp.generate import cycle, grid, random_graph
+from apsp.graph import Graph, as_graph
+from semiring.errors import FormatError
+
+INF = np.inf
+DATA = Path(__file__).parents[1].parent / "shared" / "data"
+SUFFIX = {name: formats()[name].suffixes[0] for name in NAMES}
+
+#: The six-vertex graph of the CUDA teaching module.
+TEACHING = """\
+A B 4
+A D 5
+A E 5
+B C 7
+B D 3
+C F 4
+D A 7
+D C 3
+D E 4
+D F 3
+E A 2
+E D 6
+F D 2
+F E 1
+--END--
+"""
+
+
+def put(path: Path, content: str | bytes) -> Path:
+    """The content in a file, gzipped where the name says so."""
+    data = content.encode() if isinstance(content, str) else content
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+def npy(array: np.ndarray, **options) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array, **options)
+    return file.getvalue()
+
+
+def npz(**arrays) -> bytes:
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+def small(graph: Graph) -> np.ndarray:
+    return graph.matrix("min_plus", "float64")
+
+
+class TestReading:
+    @pytest.mark.parametrize("suffix", ["", ".gz"])
+    @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+    def test_named(self, tmp_path, suffix, newline):
+        graph = read(put(tmp_path / f"g.named{suffix}", TEACHING.replace("\n", newline)))
+        assert graph.labels == tuple("ABCDEF")
+        assert graph.name == "g"
+        expected = np.full((6, 6), INF)
+        for line in TEACHING.splitlines()[:-1]:
+            u, v, w = line.split()
+            expected["ABCDEF".index(u), "ABCDEF".index(v)] = int(w)
+        np.testing.assert_array_equal(small(graph), expected)
+        assert graph.matrix().dtype == np.int32
+
+    def test_named_reads_no_further_than_its_end(self, tmp_path):
+        graph = read(put(tmp_path / "g.named", "\n a b  1.5\n\n  --END-- \nthe rest\n"))
+        assert graph.labels == ("a", "b")
+        assert graph.weights.tolist() == [1.5]
+        assert read(put(tmp_path / "e.named", "--END--")).n == 0
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("source,target,weight\na,b,1\nb,c,2\n", [("a", "b", 1), ("b", "c", 2)]),
+            ("From;To;Length\na;b;1.5\n", [("a", "b", 1.5)]),
+            ("cost\tdst\tsrc\n3\tx y\tz\n", [("z", "x y", 3)]),
+            ('﻿source,target,distance,airline\n"a, b","c ""d""",7,KL\n', [("a, b", 'c "d"', 7)]),
+            ("source,target\n1,2\n10,2\n", [(1, 2, 1), (10, 2, 1)]),
+            ("source,target\n01,2\n", [("01", "2", 1)]),
+            ("\n\nu,v,w\nä,ö,-1e3\n\n", [("ä", "ö", -1000.0)]),
+            ('source,target,weight\n"a\nb",c,1\n', [("a\nb", "c", 1)]),
+            ("source,target,weight\n", []),
+        ],
+    )
+    def test_csv(self, tmp_path, text, expected):
+        for name in ("g.csv", "g.tsv.gz"):
+            graph = read(put(tmp_path / name, text))
+            rows, cols, weights = graph.edges()
+            found = [(graph.labels[u], graph.labels[v], w) for u, v, w in zip(rows, cols, weights, strict=True)]
+            assert found == expected
+
+    def test_snap(self, tmp_path):
+        text = "# Directed graph\n# Nodes: 3\r\n30\t1412\r\n\n3 30 # a remark\n1412\t3\n"
+        graph = read(put(tmp_path / "g.txt.gz", text))
+        assert graph.labels == (3, 30, 1412)
+        assert graph.weights is None
+        assert list(zip(*(x.tolist() for x in graph.edges()[:2]), strict=True)) == [(1, 2), (0, 1), (2, 0)]
+        weighted = read(put(tmp_path / "w.txt", "5 7 2\n7 9 -3\n"))
+        assert weighted.weights.tolist() == [2, -3]
+        assert weighted.weights.dtype == np.int64
+        assert read(put(tmp_path / "c.snap", "# nothing but this\n")).n == 0
+
+    def test_dimacs(self, tmp_path):
+        text = "c a road\nc\np sp 4 3\nc more\na 1 2 803\na  2 4  17\na 4 1 0\n"
+        graph = read(put(tmp_path / "g.gr", text))
+        assert graph.labels == (1, 2, 3, 4)
+        assert graph.matrix()[graph.index(2), graph.index(4)] == 17
+        assert graph.edge_count == 3
+        assert graph.matrix().dtype == np.int32
+
+    def test_plain(self, tmp_path):
+        assert small(read(put(tmp_path / "g.plain", "2 3\n0 1 5\n0 1 3\n1 0 9.5\n"))).tolist() == [[INF, 3], [9.5, INF]]
+        graph = read(put(tmp_path / "one.txt", "2 1\n1 2 5\n"), base=1)
+        assert graph.labels == (1, 2)
+        assert small(graph)[0, 1] == 5
+        assert read(put(tmp_path / "e.plain", "3 0\n")).n == 3
+
+    @pytest.mark.parametrize("kind", ["general", "symmetric", "skew-symmetric"])
+    @pytest.mark.parametrize("field", ["real", "integer"])
+    @pytest.mark.parametrize("layout", ["coordinate", "array"])
+    def test_matrixmarket_against_scipy(self, tmp_path, kind, field, layout):
+        rng = np.random.default_rng(1)
+        A = rng.integers(1, 9, (5, 5)) * (1 if field == "integer" else 0.5)
+        A = {"general": A, "symmetric": A + A.T, "skew-symmetric": A - A.T}[kind]
+        path = tmp_path / "g.mtx"
+        scipy.io.mmwrite(path, sp.coo_matrix(A) if layout == "coordinate" else A, symmetry=kind, comment="hello\n")
+        graph = read(path)
+        assert graph.labels == (1, 2, 3, 4, 5)
+        back = scipy.io.mmread(path)
+        expected = back if layout == "array" else as_graph(back).matrix("min_plus", "float64")
+        np.testing.assert_array_equal(small(graph), expected)
+        assert graph.directed == (kind != "symmetric" or layout == "array")
+        assert graph.matrix().dtype.kind == ("i" if field == "integer" else "f")
+
+    def test_matrixmarket_keeps_explicit_zeros_and_duplicates(self, tmp_path):
+        text = "%%MatrixMarket matrix coordinate integer general\n% c\n3 3 4\n1 2 7\n1 2 5\n2 3 0\n3 3 1\n"
+        assert small(read(put(tmp_path / "g.mtx.gz", text)))[:2].tolist() == [[INF, 5, INF], [INF, INF, 0]]
+        pattern = "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n"
+        graph = read(put(tmp_path / "p.mtx", pattern))
+        assert graph.weights is None
+        assert graph.matrix("boolean").sum() == 4
+        empty = "%%MatrixMarket matrix coordinate real general\n0 0 0\n"
+        assert read(put(tmp_path / "e.mtx", empty)).n == 0
+
+    @pytest.mark.parametrize("dtype", ["f4", ">f8", "i2", "?", "u1"])
+    @pytest.mark.parametrize("suffix", ["", ".gz"])
+    def test_npy(self, tmp_path, dtype, suffix):
+        A = np.asfortranarray(np.arange(9).reshape(3, 3).astype(dtype))
+        graph = read(put(tmp_path / f"a.npy{suffix}", npy(A)))
+        np.testing.assert_array_equal(graph.dense, A)
+        assert graph.dense.dtype == A.dtype
+
+    def test_npz(self, tmp_path):
+        A = np.array([[0, 2.5], [INF, 0]])
+        graph = read(put(tmp_path / "a.npz", npz(matrix=A, labels=np.array(["x", "y"]))))
+        assert graph.labels == ("x", "y")
+        np.testing.assert_array_equal(graph.dense, A)
+        np.testing.assert_array_equal(read(put(tmp_path / "b.npz.gz", npz(distances=A))).dense, A)
+        sparse = sp.csr_array(([5, 0], ([0, 1], [1, 0])), shape=(2, 2))
+        sp.save_npz(tmp_path / "c.npz", sparse)
+        np.testing.assert_array_equal(small(read(tmp_path / "c.npz")), [[INF, 5], [0, INF]])
+
+    def test_directed_is_the_callers_word(self, tmp_path):
+        path = put(tmp_path / "g.csv", "source,target,weight\na,b,3\n")
+        assert small(read(path, directed=False)).tolist() == [[INF, 3], [3, INF]]
+
+    def test_content_decides_where_the_name_does_not(self, tmp_path):
+        samples = {
+            "named": TEACHING,
+            "csv": "source;target\na;b\n",
+            "snap": "# c\n1 2\n",
+            "dimacs": "c hello\np sp 2 1\na 1 2 3\n",
+            "plain": "2 1\n0 1 5\n",
+            "matrixmarket": "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n",
+            "npy": npy(np.eye(2)),
+            "npz": npz(matrix=np.eye(2)),
+        }
+        assert set(samples) == set(NAMES)
+        for name, content in samples.items():
+            expected = [
+                f for f in NAMES if formats()[f].sniff(content.encode() if isinstance(content, str) else content)
+            ]
+            assert expected[0] == name
+            for suffix in ("", ".txt", ".dat.gz"):
+                assert read(put(tmp_path / f"file{suffix}", content)).n in (2, 6)
+        # Gzipped, and nothing says so but the content.
+        (tmp_path / "quiet.txt").write_bytes(gzip.compress(TEACHING.encode()))
+        assert read(tmp_path / "quiet.txt").n == 6
+
+    def test_integers_stay_exact(self, tmp_path):
+        big = 2**53 + 1
+        for name, text in (("g.csv", f"u,v,w\n0,1,{big}\n"), ("g.plain", f"2 1\n0 1 {big}\n")):
+            graph = read(put(tmp_path / name, text))
+            assert graph.matrix()[0, 1] == big
+            assert graph.matrix().dtype == np.int64
+
+
+HEAD = "%%MatrixMarket matrix coordinate real general\n"
+WHOLE = npy(np.random.default_rng(0).random((8, 8)))
+
+#: name of the file, its content, the line of the error (None: no line), a word of it
+MALFORMED = [
+    ("a.named", TEACHING.replace("--END--\n", ""), 14, "--END--"),
+    ("a.named", "A B 4\nA D\n--END--\n", 2, "V W length"),
+    ("a.named", "A B 4\n\nA D five\n--END--\n", 3, "'five'"),
+    ("a.named", "A B 4\nA D nan\n--END--\n", 2, "number"),
+    ("a.named", "A B 4\nA D 1_0\n--END--\n", 2, "number"),
+    ("a.named", b"A B 4\nA \xff 4\n--END--\n", 2, "UTF-8"),
+    ("a.named", b"A B 4\nA\0D 4\n--END--\n", 2, "zero byte"),
+    ("a.named", "", None, "empty"),
+    ("a.csv", "1,2,3\n", 1, "header"),
+    ("a.csv", "source,weight\n1,2\n", 1, "target"),
+    ("a.csv", "source,target,weight\na,b,1\na,b\n", 3, "3 fields"),
+    ("a.csv", "source,target,weight\na,b,1\na,b,1,2\n", 3, "3 fields"),
+    ("a.csv", "source,target,weight\na,b,1\n\na,c,far\n", 4, "'far'"),
+    ("a.csv", "source,target,weight\na,b,\n", 2, "number"),
+    ("a.csv", "source,target,weight\na,b,NaN\n", 2, "number"),
+    ("a.csv", "source,target,weight\n,b,1\n", 2, "name"),
+    ("a.csv", 'source,target,weight\n"a,b,1\n', 2, "CSV"),
+    ("a.csv", " \n", None, "empty"),
+    ("a.snap", "# c\n1 2\n3\n", 3, "from to"),
+    ("a.snap", "1 2\n3 4 5\n", 2, "from to"),
+    ("a.snap", "1 2\n3 x\n", 2, "'x'"),
+    ("a.snap", "1 2\n3 4.5\n", 2, "integer"),
+    ("a.snap", "1 2\n3 99999999999999999999\n", 2, "64 bits"),
+    ("a.snap", "1 2 3\n3 4 nan\n", 2, "number"),
+    ("a.snap", "1 2 3 4\n", 1, "from to"),
+    ("a.snap", b"\x7fELF\x02\x01\x01\0\0\0", 1, "zero byte"),
+    ("a.gr", "c nothing\n", None, "p sp n m"),
+    ("a.gr", "p sp 2\na 1 2 3\n", 1, "p sp n m"),
+    ("a.gr", "p sp 2 -1\n", 1, "p sp n m"),
+    ("a.gr", "p max 2 1\na 1 2 3\n", 1, "p sp n m"),
+    ("a.gr", "p sp 2 1\np sp 2 1\na 1 2 3\n", 2, "one line"),
+    ("a.gr", "p sp 2 2\na 1 2 3\n", None, "cut off"),
+    ("a.gr", "p sp 2 1\na 1 2 3\na 2 1 3\n", None, "promises"),
+    ("a.gr", "c x\np sp 2 1\na 1 3 3\n", 3, "1 … 2"),
+    ("a.gr", "p sp 2 1\na 0 1 3\n", 2, "1 … 2"),
+    ("a.gr", "p sp 2 1\na 1 2\n", 2, "a tail head length"),
+    ("a.gr", "p sp 2 1\na\n", 2, "a tail head length"),
+    ("a.gr", "p sp 2 2\na 1 2 3\na 1 2 3c\n", 3, "'3c'"),
+    ("a.gr", "p sp 2 1\ne 1 2 3\n", 2, "begin with"),
+    ("a.gr", "p sp 2 1\n1 2 3\n", 2, "begin with"),
+    ("a.plain", "-3 1\n0 1 5\n", 1, "counts"),
+    ("a.plain", "3\n0 1 5\n", 1, "counts"),
+    ("a.plain", "2 2\n0 1 5\n", None, "cut off"),
+    ("a.plain", "2 1\n0 1 5\n1 0 5\n", None, "promises"),
+    ("a.plain", "2 1\n1 2 5\n", 2, "base=1"),
+    ("a.plain", "2 1\n0 -1 5\n", 2, "0 … 1"),
+    ("a.plain", "2 2\n0 1 5\n0 one 5\n", 3, "'one'"),
+    ("a.plain", "2 2\n0 1 5\n\n0 1 nan\n", 4, "number"),
+    ("a.plain", "0 1\n0 0 1\n", 2, "absent"),
+    ("a.mtx", "hello\n", 1, "MatrixMarket"),
+    ("a.mtx", HEAD.replace("real", "complex") + "1 1 0\n", 1, "'complex'"),
+    ("a.mtx", HEAD.replace("general", "hermitian") + "1 1 0\n", 1, "'hermitian'"),
+    ("a.mtx", HEAD, 2, "size line"),
+    ("a.mtx", HEAD + "2 3 1\n1 2 3\n", 2, "square"),
+    ("a.mtx", HEAD + "% c\n2 2 2\n1 2 3\n", None, "cut off"),
+    ("a.mtx", HEAD + "% c\n2 2 1\n1 3 3\n", 4, "1 … 2"),
+    ("a.mtx", HEAD + "2 2 1\n1 2 x\n", 3, "'x'"),
+    ("a.mtx", HEAD + "2 2 1\n1 2\n", 3, "i j value"),
+    ("a.mtx", HEAD.replace("general", "symmetric") + "2 2 1\n1 2 3\n", 3, "diagonal"),
+    ("a.mtx", HEAD.replace("coordinate", "array") + "2 2\n1\n2\n3\n", None, "4 values"),
+    ("a.mtx", HEAD.replace("coordinate", "array") + "2 2\n1\n2\nx\n4\n", 5, "'x'"),
+    ("a.npy", WHOLE[:-5], None, "npy"),
+    ("a.npy", b"not numpy", None, "npy"),
+    ("a.npy", b"", None, "npy"),
+    ("a.npy", npy(np.zeros((2, 3))), None, "square"),
+    ("a.npy", npy(np.array([[0, 1], [np.nan, 0]])), None, "NaN at (1, 0)"),
+    ("a.npy", npy(np.zeros((2, 2), complex)), None, "real"),
+    ("a.npy", npy(np.array([[None]]), allow_pickle=True), None, "npy"),
+    ("a.npz", npz(other=np.zeros(2)), None, "other"),
+    ("a.npz", npz(matrix=np.zeros((2, 3))), None, "square"),
+    ("a.npz", npz(matrix=np.zeros((2, 2)), labels=np.arange(3)), None, "label"),
+    ("a.npz", npz(n=2, rows=[0], cols=[5]), None, "0 … 1"),
+    ("a.npz", npz(n=2, rows=[0], cols=[1], weights=[np.nan]), None, "NaN"),
+    ("a.npz", npz(matrix=np.zeros((2, 2)))[:-9], None, "npz"),
+    ("a.npz", WHOLE, None, "npz"),
+    ("a.txt", "what is this\n", None, "none"),
+    ("a.txt", b"\x89PNG\r\n\x1a\n" + bytes(20), None, "none"),
+    ("a.txt", "", None, "empty"),
+]
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+@pytest.mark.parametrize(("name", "content", "line", "word"), MALFORMED)
+def test_malformed(tmp_path, name, content, line, word, suffix):
+    path = put(tmp_path / (name + suffix), content)
+    with pytest.raises(FormatError) as caught:
+        read(path)
+    assert word in str(caught.value)
+    assert caught.value.line == line
+    assert str(caught.value).startswith(f"{path}:{line}: " if line else f"{path}: ")
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize("data", [b"A B 4\n--END--\n", gzip.compress(TEACHING.encode())[:-12], b"\x1f\x8b", b""])
+def test_wrong_gzip(tmp_path, data):
+    path = tmp_path / "a.named.gz"
+    path.write_bytes(data)
+    with pytest.raises(FormatError):
+        read(path)
+
+
+def test_other_errors(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read(tmp_path / "none.gr")
+    with pytest.raises(IsADirectoryError):
+        read(tmp_path)
+    with pytest.raises(ValueError, match="format must be one of"):
+        read(put(tmp_path / "a.gr", "p sp 0 0\n"), format="gml")
+
+
+class TestWriting:
+    @pytest.mark.parametrize("gz", ["", ".gz"])
+    @pytest.mark.parametrize("format", NAMES)
+    @pytest.mark.parametrize(
+        "graph",
+        [
+            cycle(5, weight=3),
+            cycle(4, directed=False, weight=0.1),
+            random_graph(13, 60, seed=2, weights=(-9, 9)),
+            random_graph(13, 60, seed=2, weights=(0, 1), integer=False),
+            random_graph(11, 90, seed=2, weights=None),
+            grid(3, 4),
+            as_graph([(0, 1, 2), (0, 1, 5), (1, 2, 0), (2, 0, 1), (1, 1, 4)]),
+            as_graph(np.array([[0, 2.5], [3.0, INF]])),
+            as_graph(np.array([[False, True], [True, False]])),
+        ],
+        ids=lambda g: f"{g.name or 'listed'}-{'dense' if g.dense is not None else 'edges'}",
+    )
+    def test_round_trip(self, tmp_path, graph, format, gz):
+        path = tmp_path / f"g{SUFFIX[format]}{gz}"
+        write(graph, path)
+        back = read(path)
+        assert os.listdir(tmp_path) == [path.name]
+        assert path.read_bytes().startswith(b"\x1f\x8b") == bool(gz)
+        for semiring in ("min_plus", "boolean"):
+            if graph.dense is None or graph.dense.dtype != bool or semiring == "boolean":
+                dtype = "bool" if semiring == "boolean" else "float64"
+                np.testing.assert_array_equal(back.matrix(semiring, dtype), graph.matrix(semiring, dtype))
+
+    @pytest.mark.parametrize("format", ["named", "csv", "npz"])
+    def test_names_survive(self, tmp_path, format):
+        graph = as_graph([("Zürich", "Genf", 4), ("Genf", "Bern", 7)])
+        write(graph, tmp_path / "g", format=format)
+        back = read(tmp_path / "g")
+        assert back.labels == graph.labels == ("Bern", "Genf", "Zürich")
+        np.testing.assert_array_equal(small(back), small(graph))
+
+    def test_csv_of_awkward_names(self, tmp_path):
+        graph = as_graph([('a,"b"', "c\nd", 4), (" e", "f;g", 1)])
+        write(graph, tmp_path / "g.csv")
+        assert read(tmp_path / "g.csv").labels == sorted(['a,"b"', "c\nd", "e", "f;g"])
+
+    def test_gaps_survive(self, tmp_path):
+        graph = as_graph([(30, 1412), (1412, 3)])
+        write(graph, tmp_path / "g.snap")
+        assert read(tmp_path / "g.snap").labels == (3, 30, 1412)
+
+    def test_isolated_vertices(self, tmp_path):
+        graph = Graph.from_arrays([0], [1], [2], n=4)
+        for format in ("dimacs", "plain", "matrixmarket", "npy", "npz"):
+            write(graph, tmp_path / "g", format=format)
+            assert read(tmp_path / "g", format=format).n == 4
+        for format in ("named", "csv", "snap"):
+            with pytest.raises(FormatError, match="every vertex must have an edge"):
+                write(graph, tmp_path / "h", format=format)
+        assert os.listdir(tmp_path) == ["g"]
+
+    def test_what_a_format_cannot_say(self, tmp_path):
+        with pytest.raises(FormatError, match="blanks"):
+            write(as_graph([("New York", "Rome", 1)]), tmp_path / "g.named")
+        with pytest.raises(FormatError, match="integers"):
+            write(as_graph([("a", "b", 1)]), tmp_path / "g.snap")
+        with pytest.raises(FormatError, match="suffix"):
+            write(cycle(3), tmp_path / "g.txt")
+        with pytest.raises(FormatError, match="labels"):
+            write(as_graph([((0, 1), (1, 0))]), tmp_path / "g.npz")
+        assert os.listdir(tmp_path) == []
+
+    def test_against_other_readers(self, tmp_path):
+        graph = random_graph(9, 50, seed=3)
+        write(graph, tmp_path / "g.mtx")
+        other = scipy.io.mmread(tmp_path / "g.mtx").toarray()
+        np.testing.assert_array_equal(np.where(np.isinf(small(graph)), 0, small(graph)), other)
+        write(graph, tmp_path / "g.snap")
+        G = nx.read_weighted_edgelist(tmp_path / "g.snap", nodetype=int, create_using=nx.DiGraph)
+        np.testing.assert_array_equal(nx.to_numpy_array(G, nodelist=range(9), nonedge=INF), small(graph))
+
+
+class TestAtomicity:
+    def write_half(self, path, error):
+        with atomic_path(path) as beside:
+            assert beside.name.endswith(".out.csv")
+            assert beside.parent == path.parent
+            beside.write_text("half")
+            raise error
+
+    def test_old_content_stays_until_the_new_is_complete(self, tmp_path):
+        path = put(tmp_path / "out.csv", "old")
+        for error in (ValueError, KeyboardInterrupt):
+            with pytest.raises(error):
+                self.write_half(path, error)
+            assert path.read_text() == "old"
+            assert os.listdir(tmp_path) == ["out.csv"]
+        with atomic_path(path) as beside:
+            beside.write_text("new")
+            assert path.read_text() == "old"
+        assert path.read_text() == "new"
+
+    def test_a_failing_writer_leaves_nothing(self, tmp_path):
+        with pytest.raises(FormatError):
+            write(as_graph([("a b", "c", 1)]), tmp_path / "g.named.gz")
+        assert os.listdir(tmp_path) == []
+
+    def test_modes_links_and_devices(self, tmp_path):
+        path = put(tmp_path / "out.gr", "old")
+        path.chmod(0o640)
+        link = tmp_path / "link.gr"
+        link.symlink_to(path)
+        write(cycle(3), link)
+        assert link.is_symlink()
+        assert path.read_text().startswith("c directed 3-cycle\np sp 3 3\n")
+        assert stat.S_IMODE(path.stat().st_mode) == 0o640
+        write(cycle(3), os.devnull, format="dimacs")
+        assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
+
+    def test_missing_directory(self, tmp_path):
+        with pytest.raises(FileNotFoundError, match="directory must exist"):
+            write(cycle(3), tmp_path / "no" / "g.gr")
+        with pytest.raises(IsADirectoryError):
+            write(cycle(3), tmp_path, format="dimacs")
+
+    def test_the_same_graph_gives_the_same_bytes(self, tmp_path):
+        for name in ("g.csv.gz", "h.csv.gz"):
+            write(cycle(5), tmp_path / name)
+        assert (tmp_path / "g.csv.gz").read_bytes() == (tmp_path / "h.csv.gz").read_bytes()
+
+
+def require(name: str) -> Path:
+    path = DATA / name
+    if not path.exists():
+        pytest.skip(f"{name} is not beside the repository")
+    return path
+
+
+class TestRealFiles:
+    def test_wiki_vote(self):
+        graph = read(require("snap/wiki-Vote.txt"))
+        assert (graph.n, graph.edge_count) == (7115, 103689)
+        G = nx.read_edgelist(require("snap/wiki-Vote.txt"), nodetype=int, create_using=nx.DiGraph)
+        assert graph.labels == sorted(G)
+        ends = np.array(G.edges())
+        assert set(zip(*graph.edges()[:2], strict=True)) == set(zip(*(graph.index_of(e) for e in ends.T), strict=True))
+
+    def test_rome(self):
+        path = require("dimacs/rome99.gr")
+        graph = read(path)
+        assert (graph.n, graph.edge_count) == (3353, 8870)
+        shortest: dict[tuple[int, int], int] = {}
+        for line in path.read_text().splitlines():
+            if line.startswith("a"):
+                u, v, w = map(int, line.split()[1:])
+                shortest[u, v] = min(w, shortest.get((u, v), w))
+        A = graph.matrix()
+        assert A.dtype == np.int32
+        assert (A != np.iinfo(np.int32).max).sum() == len(shortest)
+        for (u, v), w in shortest.items():
+            assert A[graph.index(u), graph.index(v)] == w

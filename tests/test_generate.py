@@ -1,0 +1,104 @@
+"""Generators: closed forms, exact counts, uniformity."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from apsp.generate import _pairs, cycle, grid, random_graph
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 32])
+@pytest.mark.parametrize("directed", [True, False])
+def test_cycle_against_networkx(n, directed):
+    graph = cycle(n, directed=directed, weight=3)
+    G = nx.cycle_graph(n, create_using=nx.DiGraph if directed else nx.Graph)
+    expected = nx.to_numpy_array(G, nonedge=np.inf) if n else np.zeros((0, 0))
+    np.testing.assert_array_equal(graph.matrix("min_plus", "float64"), np.where(expected == 1, 3, expected))
+    assert graph.edge_count == G.number_of_edges()
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 17, 64])
+@pytest.mark.parametrize("density", [0, 0.7, 5, 50, 51, 97.5, 100])
+@pytest.mark.parametrize("directed", [True, False])
+def test_random_graph_has_its_exact_density(n, density, directed):
+    graph = random_graph(n, density, seed=1, directed=directed)
+    possible = n * (n - 1) if directed else n * (n - 1) // 2
+    rows, cols = graph.rows, graph.cols
+    assert graph.edge_count == round(density / 100 * possible)
+    assert graph.n == n
+    assert not (rows == cols).any()
+    ends = zip(rows.tolist(), cols.tolist(), strict=True)
+    distinct = {(u, v) if directed else frozenset((u, v)) for u, v in ends}
+    assert len(distinct) == graph.edge_count
+    assert graph.weights.dtype == np.int64
+    assert all(1 <= w <= 100 for w in graph.weights)
+
+
+def test_seeds():
+    same, again, other = (random_graph(40, 10, seed=seed) for seed in (5, 5, 6))
+    np.testing.assert_array_equal(same.matrix(), again.matrix())
+    assert (same.matrix() != other.matrix()).any()
+    assert random_graph(40, 10, seed=np.random.default_rng(5)).edge_count == same.edge_count
+
+
+def test_every_arc_is_equally_likely():
+    n, rounds = 6, 3000
+    rng = np.random.default_rng(0)
+    count = np.zeros((n, n))
+    for _ in range(rounds):
+        graph = random_graph(n, 30, seed=rng, weights=None)
+        count[graph.rows, graph.cols] += 1
+    assert np.all(np.diag(count) == 0)
+    # 30 % of 30 arcs are 9 a graph; the spread of one arc's count is √(rounds · 0.3 · 0.7) = 25.
+    assert abs(count[~np.eye(n, dtype=bool)] - 0.3 * rounds).max() < 5 * 25
+
+
+def test_weights():
+    floats = random_graph(50, 20, seed=2, weights=(-1.5, 2.5), integer=False).weights
+    assert floats.dtype == np.float64
+    assert floats.min() >= -1.5
+    assert floats.max() < 2.5
+    assert set(random_graph(50, 20, seed=2, weights=(3, 5)).weights) == {3, 4, 5}
+    assert random_graph(50, 20, seed=2, weights=None).weights is None
+
+
+def test_sparse_graphs_cost_their_edges_alone():
+    graph = random_graph(1_000_000, 1e-5, seed=0)
+    assert graph.edge_count == round(1e-7 * 1_000_000 * 999_999)
+
+
+def test_pairs_are_exact_far_out():
+    for index in (np.arange(2000), np.array([10**17, 10**17 + 1, 2**56])):
+        v, u = _pairs(index)
+        np.testing.assert_array_equal(u * (u - 1) // 2 + v, index)
+        assert (0 <= v).all()
+        assert (v < u).all()
+
+
+@pytest.mark.parametrize(("rows", "cols"), [(0, 0), (0, 3), (1, 1), (1, 5), (4, 3)])
+def test_grid_against_networkx(rows, cols):
+    graph = grid(rows, cols, weight=2)
+    G = nx.grid_2d_graph(rows, cols)
+    assert graph.edge_count == G.number_of_edges()
+    expected = nx.to_numpy_array(G, nodelist=sorted(G), nonedge=np.inf) if len(G) else np.zeros((0, 0))
+    np.testing.assert_array_equal(graph.matrix("min_plus", "float64"), np.where(expected == 1, 2, expected))
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: cycle(-1), "n must be 0 or more"),
+        (lambda: grid(2, -1), "cols must be 0 or more"),
+        (lambda: random_graph(-5, 10, seed=0), "n must be 0 or more"),
+        (lambda: random_graph(5, 101, seed=0), "density is in percent"),
+        (lambda: random_graph(5, -1, seed=0), "density is in percent"),
+        (lambda: random_graph(5, float("nan"), seed=0), "density is in percent"),
+        (lambda: random_graph(5, 10, seed=0, weights=(5, 1)), "low ≤ high"),
+        (lambda: random_graph(5, 10, seed=0, weights=(0.5, 1)), "integer=False"),
+    ],
+)
+def test_bad_arguments(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()

@@ -1,0 +1,393 @@
+"""`as_graph` on every kind of input: the matrix it stands for, against an uncompiled loop, SciPy or NetworkX."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from apsp.graph import Graph, as_graph
+from apsp.labels import Labels
+from semiring import catalog
+from semiring.errors import DomainError, DTypeError, FormatError, ShapeError, VertexError
+
+INF = np.inf
+SIZES = (0, 1, 2, 3, 7, 13, 31)
+
+
+def oracle(n, edges, semiring="min_plus"):
+    """⊕ over all edges from i to j, in plain Python."""
+    ring = catalog.get(semiring)
+    A = [[ring.zero] * n for _ in range(n)]
+    for u, v, w in edges:
+        A[u][v] = ring.add.python(A[u][v], w)
+    return np.array(A, dtype=float).reshape(n, n)
+
+
+def random_edges(n, m, seed=0, low=-3, high=9):
+    rng = np.random.default_rng(seed)
+    return [] if n == 0 else [(*map(int, rng.integers(0, n, 2)), int(rng.integers(low, high))) for _ in range(m)]
+
+
+class TestMatrices:
+    @pytest.mark.parametrize("n", SIZES)
+    def test_any_strides_order_and_writability(self, n):
+        A = np.random.default_rng(n).random((n, n))
+        big = np.zeros((2 * n + 1, 3 * n + 2))
+        big[1::2, 2::3] = A
+        frozen = A.copy()
+        frozen.setflags(write=False)
+        for variant in (A, np.asfortranarray(A), big[1::2, 2::3], frozen, A.astype(">f8"), A[::-1, ::-1][::-1, ::-1]):
+            graph = as_graph(variant)
+            assert graph.n == n
+            assert graph.labels == range(n)
+            np.testing.assert_array_equal(graph.matrix("min_plus"), A)
+
+    def test_the_array_itself_is_kept(self):
+        A = np.random.default_rng(0).random((4, 4)).astype(np.float32)
+        assert as_graph(A).matrix("min_plus") is A
+
+    def test_list_of_lists(self):
+        np.testing.assert_array_equal(as_graph([[0, 1.5], [INF, 0]]).matrix(), [[0, 1.5], [INF, 0]])
+        assert as_graph([]).n == 0
+
+    def test_dlpack(self):
+        class Exported:
+            def __init__(self, array):
+                self.array = array
+
+            def __dlpack__(self, **options):
+                return self.array.__dlpack__(**options)
+
+            def __dlpack_device__(self):
+                return self.array.__dlpack_device__()
+
+        A = np.arange(9.0).reshape(3, 3)
+        np.testing.assert_array_equal(as_graph(Exported(A)).matrix(), A)
+
+    def test_boolean_reading_of_lengths(self):
+        A = np.array([[0, 3.5, INF], [INF, INF, 0], [-2, INF, INF]])
+        expected = [[1, 1, 0], [0, 0, 1], [1, 0, 0]]
+        np.testing.assert_array_equal(as_graph(A).matrix("boolean"), np.array(expected, bool))
+        ints = np.where(np.isinf(A), np.iinfo(np.int32).max, A).astype(np.int32)
+        np.testing.assert_array_equal(as_graph(ints).matrix("boolean"), np.array(expected, bool))
+        np.testing.assert_array_equal(as_graph(np.array(expected)).matrix("boolean"), np.array(expected, bool))
+        with pytest.raises(DTypeError):
+            as_graph(np.array([[0, 2], [3, 0]])).matrix("boolean")
+        with pytest.raises(DomainError, match=r"NaN at \(1, 0\)"):
+            as_graph(np.array([[0, INF], [np.nan, 0]])).matrix("boolean")
+
+    def test_edges_of_a_matrix(self):
+        A = np.array([[INF, 0.0], [2.5, INF]])
+        rows, cols, weights = as_graph(A).edges()
+        assert (rows.tolist(), cols.tolist(), weights.tolist()) == ([0, 1], [1, 0], [0.0, 2.5])
+        assert as_graph(A).edge_count == 2
+        assert as_graph(A < INF).edge_count == 2
+
+    @pytest.mark.parametrize(
+        ("source", "error", "words"),
+        [
+            (np.zeros((2, 3)), ShapeError, "square"),
+            (np.zeros((5, 2), int), ShapeError, r"Graph\.from_edges"),
+            (np.zeros(4), ShapeError, "square"),
+            (np.zeros((2, 2, 2)), ShapeError, "square"),
+            ([[0, 1], [2]], ShapeError, "equally long"),
+            (np.zeros((2, 2), complex), DTypeError, "real"),
+            (np.array([["a", "b"], ["c", "d"]]), DTypeError, "real"),
+            ([["a", "b"], ["c", "d"]], DTypeError, "real"),
+            (np.ma.masked_equal(np.eye(2), 0), DTypeError, "masked"),
+            (None, (DTypeError, ShapeError), "as_graph"),
+            (3, (DTypeError, ShapeError), "as_graph"),
+            ({"a": {"b": 1}}, DTypeError, "dict"),
+        ],
+    )
+    def test_what_is_no_graph(self, source, error, words):
+        with pytest.raises(error, match=words):
+            as_graph(source)
+
+    def test_an_undirected_matrix_is_refused(self):
+        with pytest.raises(ShapeError, match="both directions"):
+            as_graph(np.eye(2), directed=False)
+
+
+class TestEdges:
+    @pytest.mark.parametrize("n", SIZES)
+    @pytest.mark.parametrize("semiring", ["min_plus", "max_plus", "max_min", "min_max", "plus_times", "min_times"])
+    def test_duplicates_meet_by_plus(self, n, semiring):
+        low = 0 if semiring == "min_times" else -3
+        edges = random_edges(n, 4 * n, seed=n, low=low)
+        rows, cols, weights = (np.array(x) for x in zip(*edges, strict=True)) if edges else ([], [], [])
+        A = Graph.from_arrays(rows, cols, weights, n=n).matrix(semiring, "float64")
+        np.testing.assert_array_equal(A, oracle(n, edges, semiring))
+
+    def test_duplicates_of_an_operation_without_ufunc(self):
+        A = Graph.from_edges([(0, 1, 0.0), (0, 1, 0.0), (1, 0, -2.0)]).matrix("log_plus")
+        assert A[0, 1] == pytest.approx(np.log(2))
+        assert A[1, 0] == -2.0
+
+    def test_undirected_edges_lead_both_ways_and_loops_once(self):
+        edges = [(0, 1, 4), (1, 1, 5), (2, 0, 1)]
+        graph = as_graph(edges, directed=False)
+        both = oracle(3, [(0, 1, 4), (1, 0, 4), (1, 1, 5), (2, 0, 1), (0, 2, 1)])
+        np.testing.assert_array_equal(graph.matrix("min_plus", "float64"), both)
+        assert graph.matrix("plus_times")[1, 1] == 5
+        assert graph.edge_count == 3
+        assert len(graph.edges()[0]) == 5
+
+    def test_labels_sort_where_they_compare(self):
+        assert as_graph([("b", "c"), ("a", "b")]).labels == ("a", "b", "c")
+        assert as_graph([(9, 7), (3, 9)]).labels == (3, 7, 9)
+        assert as_graph([(9, "x"), ((1, 2), 9)]).labels == (9, "x", (1, 2))
+        assert Graph.from_edges([("b", "a")], labels=["b", "a", "z"]).matrix().shape == (3, 3)
+
+    def test_lists_of_tuples_are_edges_and_lists_of_lists_matrices(self):
+        assert as_graph([(0, 1), (1, 0)]).edge_count == 2
+        assert as_graph([[0, 1], [1, 0]]).dense is not None
+        assert as_graph(zip("ab", "bc", strict=True)).labels == ("a", "b", "c")
+        assert as_graph({("a", "b", 2)}).matrix()[0, 1] == 2
+
+    def test_arrays_of_edges(self):
+        graph = Graph.from_edges(np.array([[10, 30], [30, 20]]))
+        assert graph.labels == (10, 20, 30)
+        assert graph.weights is None
+        graph = Graph.from_edges(np.array([[10, 30, 0.5], [30, 20, 2.0]]))
+        assert graph.matrix()[graph.index(10), graph.index(30)] == 0.5
+        with pytest.raises(DomainError, match="integers"):
+            Graph.from_edges(np.array([[0.5, 1.0]]))
+
+    def test_missing_weights_are_one(self):
+        np.testing.assert_array_equal(as_graph([(0, 1, 7), (1, 0)]).edges()[2], [7, 1])
+        np.testing.assert_array_equal(as_graph([(0, 1, 7), (1, 0, 3)], weight=None).edges()[2], [1, 1])
+
+    @pytest.mark.parametrize(
+        ("weights", "dtype"),
+        [
+            (None, "int32"),
+            ([1, 2], "int32"),
+            ([1, 2**30], "int64"),
+            ([1, -(2**31)], "int64"),
+            ([2**62, 1], "int64"),
+            ([0.5, 1], "float64"),
+            (np.array([1, 2], ">u2"), "int32"),
+            (np.array([1, 2], np.float32), "float64"),
+        ],
+    )
+    def test_default_dtype(self, weights, dtype):
+        graph = Graph.from_arrays([0, 1], [1, 2], weights)
+        A = graph.matrix("min_plus")
+        assert A.dtype == dtype
+        assert A[0, 1] == (1 if weights is None else weights[0])
+        assert graph.matrix("max_times").dtype == "float64"
+        assert graph.matrix("boolean").dtype == bool
+
+    @pytest.mark.parametrize("dtype", ["int16", "int32", "int64", "float32", "float64"])
+    def test_a_dtype_asked_for(self, dtype):
+        edges = random_edges(13, 40)
+        graph = Graph.from_arrays(*(np.array(x) for x in zip(*edges, strict=True)), n=13)
+        expected = oracle(13, edges)
+        A = graph.matrix("min_plus", dtype)
+        assert A.dtype == dtype
+        infinity = np.iinfo(dtype).max if dtype.startswith("int") else INF
+        np.testing.assert_array_equal(A == infinity, np.isinf(expected))
+        np.testing.assert_array_equal(A[A != infinity], expected[np.isfinite(expected)])
+
+    def test_boolean_edges_of_any_finite_weight(self):
+        A = Graph.from_arrays([0, 0, 1], [1, 2, 0], [0.0, INF, -1.0]).matrix("boolean")
+        np.testing.assert_array_equal(A, [[False, True, False], [True, False, False], [False, False, False]])
+
+    @pytest.mark.parametrize(
+        ("arguments", "error", "words"),
+        [
+            (dict(rows=[0], cols=[1, 2]), ShapeError, "equally long"),
+            (dict(rows=[0], cols=[3], n=3), VertexError, r"0 … 2, got 3 on edge 0"),
+            (dict(rows=[-1], cols=[0]), VertexError, "-1"),
+            (dict(rows=[0.0], cols=[1.0]), ShapeError, "integers"),
+            (dict(rows=["a"], cols=["b"]), ShapeError, "from_edges"),
+            (dict(rows=[0], cols=[1], weights=[1, 2]), ShapeError, "one weight an edge"),
+            (dict(rows=[0], cols=[1], weights=[np.nan]), DomainError, "NaN on edge 0, 0 → 1"),
+            (dict(rows=[0], cols=[1], weights=["x"]), DTypeError, "real numbers"),
+            (dict(rows=[0], cols=[1], weights=[None]), DTypeError, "None on edge 0"),
+            (dict(rows=[0], cols=[1], weights=[2**64]), (DTypeError, DomainError), ""),
+            (dict(rows=[0], cols=[1], weights=[True]), DTypeError, "bool"),
+            (dict(rows=[0], cols=[1], labels=["a", "a"]), VertexError, "'a' twice"),
+            (dict(rows=[0], cols=[1], labels=["a"], n=2), ShapeError, "one label a vertex"),
+            (dict(rows=[], cols=[], n=-1), ShapeError, "0 or more"),
+        ],
+    )
+    def test_malformed_arrays(self, arguments, error, words):
+        if arguments.get("weights") == [2**64]:
+            # A number beyond 64 bits is a number: it becomes a float.
+            assert Graph.from_arrays(**arguments).weights[0] == 2.0**64
+            return
+        with pytest.raises(error, match=words):
+            Graph.from_arrays(**arguments)
+
+    @pytest.mark.parametrize(
+        ("edges", "error"),
+        [
+            ([(0, 1), (2,)], ShapeError),
+            ([(0, 1), "ab"], ShapeError),
+            ([(0, 1), 5], ShapeError),
+            ([(0, 1, 2, 3)], ShapeError),
+            ([([0], 1)], VertexError),
+            ([(0, 1, np.nan)], DomainError),
+            ([(0, 1, "x")], DTypeError),
+        ],
+    )
+    def test_malformed_lists(self, edges, error):
+        with pytest.raises(error):
+            as_graph(edges)
+
+
+class TestSparse:
+    @pytest.mark.parametrize("kind", [sp.coo_matrix, sp.csr_matrix, sp.csc_matrix, sp.csr_array, sp.coo_array])
+    def test_explicit_entries_are_edges(self, kind):
+        edges = [(0, 1, 3), (1, 2, 0), (2, 0, -4)]
+        rows, cols, weights = zip(*edges, strict=True)
+        graph = as_graph(kind((weights, (rows, cols)), shape=(4, 4)))
+        np.testing.assert_array_equal(graph.matrix("min_plus", "float64"), oracle(4, edges))
+
+    def test_duplicates_are_not_summed(self):
+        coo = sp.coo_array(([5, 3, 9], ([0, 0, 0], [1, 1, 1])), shape=(2, 2))
+        assert as_graph(coo).matrix()[0, 1] == 3
+        assert as_graph(coo).matrix("max_plus")[0, 1] == 9
+
+    def test_boolean_entries_are_unweighted_edges(self):
+        graph = as_graph(sp.coo_array(([True, False], ([0, 1], [1, 0])), shape=(2, 2)))
+        assert graph.weights is None
+        assert graph.edge_count == 1
+
+    def test_not_square(self):
+        with pytest.raises(ShapeError, match="square"):
+            as_graph(sp.coo_array((2, 3)))
+
+
+class TestNetworkX:
+    @pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
+    def test_against_networkx(self, kind):
+        G = kind()
+        rng = np.random.default_rng(3)
+        G.add_nodes_from("hgfedcba")
+        for _ in range(30):
+            u, v = rng.choice(list("abcdefg"), 2)
+            G.add_edge(str(u), str(v), weight=int(rng.integers(0, 9)))
+        G.add_edge("a", "b")
+        graph = as_graph(G)
+        assert graph.labels == tuple("hgfedcba")
+        assert graph.directed == G.is_directed()
+        expected = nx.to_numpy_array(G, nonedge=INF, multigraph_weight=min)
+        np.testing.assert_array_equal(graph.matrix("min_plus", "float64"), expected)
+
+    def test_other_attributes_and_none(self):
+        G = nx.DiGraph(name="two")
+        G.add_edge(1, (2, "x"), km=5.5)
+        graph = as_graph(G, weight="km")
+        assert graph.name == "two"
+        assert graph.matrix()[0, graph.index((2, "x"))] == 5.5
+        assert as_graph(G).matrix()[0, 1] == 1
+        assert as_graph(G, weight=None).weights is None
+
+    def test_empty(self):
+        assert as_graph(nx.Graph()).matrix().shape == (0, 0)
+
+    def test_a_weight_that_is_no_number(self):
+        G = nx.Graph()
+        G.add_edge(0, 1, weight="far")
+        with pytest.raises(DTypeError, match="real numbers"):
+            as_graph(G)
+
+
+class TestLabels:
+    def test_rows_of_integers_stay_ranges(self):
+        assert Labels([0, 1, 2]).numbered
+        assert Labels(np.array([5, 6, 7])) == range(5, 8)
+        assert not Labels([0, 2]).numbered
+        assert not Labels([1, 0]).numbered
+        assert not Labels([True, 2]).numbered
+
+    @pytest.mark.parametrize("names", [range(7), range(3, 9), (4, 9, 1, 7), ("x", "y", "z"), ((0, 1), "a", 3)])
+    def test_positions(self, names):
+        labels = Labels(names)
+        assert [labels.position(name) for name in names] == list(range(len(names)))
+        back = list(reversed(list(names)))
+        np.testing.assert_array_equal(labels.positions(back), range(len(names))[::-1])
+        assert labels[0] == names[0]
+        assert names[1] in labels
+        assert list(labels) == list(names)
+        assert len(labels.positions([])) == 0
+
+    def test_positions_keep_their_shape(self):
+        labels = Labels([4, 9, 1, 7])
+        np.testing.assert_array_equal(labels.positions(np.array([[1, 9], [7, 7]])), [[2, 1], [3, 3]])
+        names = Labels(["a", "b"])
+        np.testing.assert_array_equal(names.positions(np.array([["b", "a"]])), [[1, 0]])
+
+    @pytest.mark.parametrize("label", [6, -1, "3", 1.5, None, [0], np.int64(99)])
+    def test_unknown(self, label):
+        for labels in (Labels(range(6)), Labels([1, 5, 3])):
+            assert label not in labels
+            with pytest.raises(VertexError) as caught:
+                labels.position(label)
+            assert isinstance(caught.value, KeyError)
+            assert str(caught.value).startswith("Graph: a vertex must be one of the")
+
+    def test_unknown_among_many(self):
+        with pytest.raises(VertexError, match="got 8"):
+            Labels([1, 5, 3]).positions([5, 8])
+        with pytest.raises(VertexError, match="got 0"):
+            Labels([1, 5, 3]).positions([5, 0])
+        with pytest.raises(VertexError, match="without vertices"):
+            Labels([]).positions([0])
+
+    def test_close_names_are_offered(self):
+        with pytest.raises(VertexError, match="Did you mean 'Heathrow'"):
+            Labels(["Heathrow", "Gatwick"]).position("Heatrow")
+
+    def test_what_a_person_writes(self):
+        assert Labels([30, 1412]).parse("30") == 30
+        assert Labels(range(5)).parse("4") == 4
+        assert Labels(["30", "x"]).parse("30") == "30"
+        assert Labels([(0, 1), (1, 0)]).parse("(1, 0)") == (1, 0)
+        for text in ("x", "31"):
+            with pytest.raises(VertexError):
+                Labels([30, 1412]).parse(text)
+
+
+def test_as_graph_of_a_graph_and_of_a_path(tmp_path: Path):
+    path = tmp_path / "edges.csv"
+    path.write_text("from,to,minutes\nA,B,4\n")
+    graph = as_graph(path, weight="minutes")
+    assert graph.matrix()[0, 1] == 4
+    assert as_graph(graph).labels is graph.labels
+    assert as_graph(str(path)).weights is None
+    assert as_graph(path, directed=False).matrix("boolean")[1, 0]
+    with pytest.raises(FileNotFoundError):
+        as_graph(tmp_path / "none.csv")
+    (tmp_path / "bad.csv").write_text("1,2,3\n")
+    with pytest.raises(FormatError):
+        as_graph(tmp_path / "bad.csv")
+
+
+def test_nothing_heavy_is_imported():
+    code = "import apsp.graph, apsp.generate, sys; print(*{'numba', 'cupy', 'networkx', 'scipy'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+@pytest.mark.gpu
+def test_cupy_arrays_stay_on_the_device():
+    import cupy
+
+    A = cupy.asarray([[INF, 2.0], [INF, INF]])
+    graph = as_graph(A)
+    assert isinstance(graph.matrix(), cupy.ndarray)
+    rows, cols, weights = graph.edges()
+    assert isinstance(rows, np.ndarray)
+    assert (rows.tolist(), cols.tolist(), weights.tolist()) == ([0], [1], [2.0])
+    assert graph.edge_count == 1
+    assert graph.matrix("boolean").get().tolist() == [[False, True], [False, False]]
