@@ -16,6 +16,7 @@ from semiring.algebra import Semiring
 from semiring.catalog import get
 from semiring.errors import DivergenceError, NoPathError
 
+from .files import atomic_path
 from .graph import Graph, as_graph
 from .paths import Neighbours, best_path, require_paths
 from .plans import Plan
@@ -208,8 +209,6 @@ def shortest_paths(
 
 def save_matrix(matrix: Any, labels: Sequence[Any], path: str | Path) -> None:
     """Write a matrix with its labels as `.npy`, `.npz` or `.csv`, whole or not at all."""
-    from .formats import atomic_path
-
     host = matrix if isinstance(matrix, np.ndarray) else matrix.get()
     path = Path(path)
     if path.suffix not in (".npy", ".npz", ".csv"):

@@ -152,8 +152,8 @@ def same(case: Case, got: Any, expected: np.ndarray) -> None:
 
 def layouts(A: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     """The same matrix in every way memory can hold it."""
-    yield "C", np.ascontiguousarray(A)
-    yield "Fortran", np.asfortranarray(A)
+    yield "C", np.array(A, order="C")
+    yield "Fortran", np.array(A, order="F")
     m, n = A.shape
     wide = np.zeros((m, 2 * n + 3), dtype=A.dtype)
     wide[:, 1 : 2 * n + 1 : 2] = A
@@ -161,7 +161,7 @@ def layouts(A: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     tall = np.zeros((m + 4, n + 5), dtype=A.dtype)
     tall[2 : m + 2, 3 : n + 3] = A
     yield "a window", tall[2 : m + 2, 3 : n + 3]
-    yield "reversed", np.ascontiguousarray(A[::-1, ::-1])[::-1, ::-1]
+    yield "reversed", np.array(A[::-1, ::-1], order="C")[::-1, ::-1]
     frozen = np.array(A)
     frozen.flags.writeable = False
     yield "read-only", frozen

@@ -1,0 +1,128 @@
+"""The closure on the CPU, as a user meets it: against SciPy, recursive against iterative, first calls, memory.
+
+    python benchmarks/closures.py            # everything, about five minutes
+    python benchmarks/closures.py --quick    # smaller sizes, under a minute
+
+Every result is checked before it is timed. Seconds on a shared machine are noise; the ratios are taken within one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+import apsp
+
+
+def random_matrix(n: int, dtype: str, seed: int = 0) -> np.ndarray:
+    """Half of all edges, integer weights of 1 to 99, so that every schedule must agree bit for bit."""
+    rng = np.random.default_rng(seed)
+    A: np.ndarray = np.where(rng.random((n, n)) < 0.5, rng.integers(1, 100, (n, n)), np.inf).astype(dtype)
+    np.fill_diagonal(A, 0)
+    return A
+
+
+def best(run: Callable[[], object], repeat: int = 3) -> float:
+    """The least of a few times, in seconds."""
+    times = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def against_scipy(n: int) -> None:
+    from scipy.sparse.csgraph import floyd_warshall
+
+    A = random_matrix(n, "float32")
+    start = time.perf_counter()
+    expected = floyd_warshall(A)
+    theirs = time.perf_counter() - start
+    np.testing.assert_array_equal(apsp.closure(A), expected)
+    print(f"float32 closure, n = {n}: SciPy's floyd_warshall {theirs:.3f} s")
+    for threads in (1, None):
+        ours = best(lambda threads=threads: apsp.closure(A, threads=threads))
+        print(f"  {threads or 'all'} threads: {ours:.4f} s, {n**3 / ours / 1e9:.1f} G pairs/s, {theirs / ours:.1f} × SciPy")
+
+
+def schedules(n: int) -> None:
+    A = random_matrix(n, "float32")
+    expected = apsp.closure(A, schedule="recursive")
+    times = {}
+    for name in ("recursive", "blocked", "iterative"):
+        np.testing.assert_array_equal(apsp.closure(A, schedule=name), expected)
+        times[name] = best(lambda name=name: apsp.closure(A, schedule=name), 2)
+    for name, seconds in times.items():
+        print(f"{name:10} n = {n}: {seconds:.3f} s, {times['iterative'] / seconds:.2f} × iterative")
+
+
+FIRST = """
+import time; start = time.perf_counter()
+import numpy as np, apsp
+A = np.random.default_rng(0).random((256, 256)).astype("float32")
+A = {layout}
+apsp.closure(A)
+print(time.perf_counter() - start)
+"""
+
+
+def first_calls() -> None:
+    with tempfile.TemporaryDirectory() as cache:
+        env = {**os.environ, "NUMBA_CACHE_DIR": cache}
+        for state, layout in (
+            ("cold cache, C order", "A"),
+            ("warm cache, C order", "A"),
+            ("warm cache, Fortran order", "np.asfortranarray(A)"),
+            ("warm cache, every second column", "np.repeat(A, 2, axis=1)[:, ::2]"),
+        ):
+            run = [sys.executable, "-c", FIRST.format(layout=layout)]
+            out = subprocess.run(run, env=env, capture_output=True, text=True, check=True).stdout
+            print(f"first closure of a process, n = 256, {state}: {float(out):.2f} s")
+    times = []
+    for _ in range(5):
+        run = [sys.executable, "-c", "import time; s = time.perf_counter(); import apsp; print(time.perf_counter() - s)"]
+        times.append(float(subprocess.run(run, capture_output=True, text=True, check=True).stdout))
+    print(f"import apsp: {min(times) * 1e3:.0f} ms")
+
+
+PEAK = """
+import numpy as np, resource, apsp
+apsp.closure(np.ones((300, 300), dtype="{dtype}"), overwrite=True)  # compile
+A = np.random.default_rng(0).integers(1, 100, ({n}, {n}), dtype="int16").astype("{dtype}")
+def resident():
+    return int(next(l for l in open("/proc/self/status") if l.startswith("VmRSS")).split()[1]) * 1024
+open("/proc/self/clear_refs", "w").write("5")  # the peak begins here
+before = resident()
+apsp.closure(A, overwrite=True)
+peak = int(next(l for l in open("/proc/self/status") if l.startswith("VmHWM")).split()[1]) * 1024
+print((peak - before) / A.nbytes)
+"""
+
+
+def memory(n: int) -> None:
+    for dtype in ("float32", "int16"):
+        run = [sys.executable, "-c", PEAK.format(n=n, dtype=dtype)]
+        out = subprocess.run(run, capture_output=True, text=True, check=True).stdout
+        print(f"in-place closure, n = {n}, {dtype}: {float(out):.1%} of the matrix beside it at the peak")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="smaller sizes")
+    quick = parser.parse_args().quick
+    against_scipy(1024 if quick else 2048)
+    schedules(2048 if quick else 4096)
+    first_calls()
+    memory(4096)
+
+
+if __name__ == "__main__":
+    main()
