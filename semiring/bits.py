@@ -1,0 +1,521 @@
+"""`BitMatrix`: a Boolean matrix at one bit an entry, with the semiring (∨, ∧) for its sums and products.
+
+Bit j of row i is bit j mod 64 of `words[i, j // 64]`, the least significant first, and the bits of a row's last word
+beyond the last column are always zero. A matrix lies where its words lie: NumPy words are computed on by
+`semiring.cpu.bits`, CuPy words by `semiring.cuda.bits`, imported when first needed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .errors import DTypeError, MemoryNeeded, ShapeError
+
+_WORD = np.dtype(np.uint64)
+
+
+class BitMatrix:
+    """A Boolean matrix packed along its rows, 64 columns a word.
+
+    Parameters
+    ----------
+    words : array of uint64, shape (rows, ceil(columns / 64))
+        Used as it is, not copied; its rows must be contiguous. NumPy or CuPy.
+    shape : (rows, columns)
+
+    Raises
+    ------
+    DTypeError
+        If `words` are not native uint64.
+    ShapeError
+        If `words` do not fit `shape`, their rows are not contiguous, or a bit is set beyond the last column.
+
+    Examples
+    --------
+    >>> from semiring import BitMatrix
+    >>> A = BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+    >>> (A @ A)[0, 2]
+    True
+    >>> (A | A.T).counts(axis=1)
+    array([1, 2, 1])
+    >>> A.rows(0)
+    array([False,  True, False])
+    """
+
+    __slots__ = ("shape", "words")
+    __hash__ = None  # type: ignore[assignment]  # mutable
+    __array_ufunc__ = None  # NumPy leaves operators to this class
+
+    def __init__(self, words: Any, shape: tuple[int, int]) -> None:
+        m, n = _shape(shape, "BitMatrix")
+        if getattr(words, "dtype", None) != _WORD:
+            raise DTypeError(f"BitMatrix: words must be an array of native uint64, got {_describe(words)}.")
+        if words.shape != (m, _words(n)):
+            raise ShapeError(f"BitMatrix: a {m} × {n} matrix has words ({m}, {_words(n)}), got {words.shape}.")
+        if words.shape[1] > 1 and words.strides[1] != 8:
+            raise ShapeError(f"BitMatrix: the words of a row must be contiguous, got strides {words.strides}.")
+        if n % 64 and bool((words[:, -1] >> np.uint64(n % 64)).any()):
+            raise ShapeError(f"BitMatrix: bits from column {n} on must be zero, got some that are set. Mask the words.")
+        self.words, self.shape = words, (m, n)
+
+    @classmethod
+    def _of(cls, words: Any, shape: tuple[int, int]) -> BitMatrix:
+        """What is known to be well formed."""
+        new = object.__new__(cls)
+        new.words, new.shape = words, shape
+        return new
+
+    # Making one.
+
+    @classmethod
+    def zeros(cls, shape: tuple[int, ...]) -> BitMatrix:
+        """No bit set.
+
+        Raises
+        ------
+        MemoryNeeded
+            If the words do not fit the machine's memory.
+        """
+        m, n = _shape(shape, "BitMatrix")
+        needed = 8 * m * _words(n)
+        try:
+            if needed > _physical_memory():
+                raise MemoryError
+            return cls._of(np.zeros((m, _words(n)), _WORD), (m, n))
+        except MemoryError:
+            raise MemoryNeeded(
+                f"BitMatrix: {m} × {n} bits need {_size(needed)}, the machine has {_size(_physical_memory())}. "
+                "Use fewer vertices, or the condensation of the graph."
+            ) from None
+
+    @classmethod
+    def eye(cls, n: int) -> BitMatrix:
+        """The identity: bit (i, i) set for every i < n."""
+        new = cls.zeros((n, n))
+        new.set_diagonal(True)
+        return new
+
+    @classmethod
+    def from_bool(cls, array: Any) -> BitMatrix:
+        """Pack a bool array of two axes, of any strides; NumPy stays NumPy and CuPy stays CuPy.
+
+        Raises
+        ------
+        DTypeError
+            If the array is not bool.
+        ShapeError
+            If it has not two axes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> BitMatrix.from_bool(np.eye(3, dtype=bool)).words.ravel()
+        array([1, 2, 4], dtype=uint64)
+        """
+        if not hasattr(array, "__cuda_array_interface__"):
+            array = np.asarray(array)
+        if array.dtype != np.dtype(bool):
+            raise DTypeError(
+                f"BitMatrix.from_bool: the array must be bool, got {array.dtype}. Say which entries are set: A != 0."
+            )
+        if array.ndim != 2:
+            raise ShapeError(f"BitMatrix.from_bool: the array must have two axes, got shape {array.shape}.")
+        if not isinstance(array, np.ndarray):
+            return _cuda().pack(array)
+        new = cls.zeros(array.shape)
+        _cpu().pack(array, new)
+        return new
+
+    @classmethod
+    def from_edges(cls, rows: Any, cols: Any, shape: tuple[int, int]) -> BitMatrix:
+        """Set bit (rows[e], cols[e]) for every e; repeated pairs are welcome.
+
+        Parameters
+        ----------
+        rows, cols : array_like of int, shape (edges,)
+        shape : (rows, columns)
+
+        Raises
+        ------
+        DTypeError
+            If the indices are not integers.
+        ShapeError
+            If they are not two lists of the same length.
+        IndexError
+            If one lies outside the matrix; negative indices do.
+        """
+        new = cls.zeros(shape)
+        r, c = (_index_list(x, name) for x, name in ((rows, "rows"), (cols, "cols")))
+        if len(r) != len(c):
+            raise ShapeError(f"BitMatrix.from_edges: rows and cols must be of one length, got {len(r)} and {len(c)}.")
+        for index, bound, name in ((r, new.shape[0], "row"), (c, new.shape[1], "column")):
+            if len(index) and (index.min() < 0 or index.max() >= bound):
+                wrong = int(index[(index < 0) | (index >= bound)][0])
+                raise IndexError(f"BitMatrix.from_edges: a {name} must lie in 0 … {bound - 1}, got {wrong}.")
+        if len(r):
+            _cpu().set_bits(new, r, c)
+        return new
+
+    @classmethod
+    def from_sparse(cls, matrix: Any) -> BitMatrix:
+        """Set the bits of a SciPy sparse matrix's entries that are not zero; its dense form is never built."""
+        coo = matrix.tocoo()
+        keep = coo.data != 0
+        return cls.from_edges(coo.row[keep], coo.col[keep], coo.shape)
+
+    # Taking it apart.
+
+    def to_bool(self, out: Any = None) -> Any:
+        """The matrix as a bool array, into `out` where it is given.
+
+        Parameters
+        ----------
+        out : array of bool, shape `self.shape`, any strides, optional
+
+        Raises
+        ------
+        ShapeError, DTypeError
+            If `out` has another shape or dtype.
+        """
+        if out is not None:
+            if out.shape != self.shape:
+                raise ShapeError(f"BitMatrix.to_bool: out must have shape {self.shape}, got {out.shape}.")
+            if out.dtype != np.dtype(bool):
+                raise DTypeError(f"BitMatrix.to_bool: out must be bool, got {out.dtype}.")
+        if not self._on_cpu:
+            return _cuda().unpack(self, out)
+        out = np.empty(self.shape, bool) if out is None else out
+        _cpu().unpack(self, out)
+        return out
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        dense: np.ndarray = self.to_bool()
+        return dense if dtype is None else dense.astype(dtype)
+
+    def to_edges(self) -> tuple[np.ndarray, np.ndarray]:
+        """(rows, cols): the indices of the set bits, row after row, as int64."""
+        parts = [(start + r, c) for start, dense in self._dense_blocks() for r, c in [dense.nonzero()]]
+        if not parts:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        rows, cols = zip(*parts, strict=True)
+        return np.concatenate(rows), np.concatenate(cols)
+
+    def to_sparse(self) -> Any:
+        """The matrix as a SciPy `csr_array` of bool; its dense form is never built."""
+        from scipy.sparse import csr_array
+
+        _, cols = self.to_edges()
+        starts = np.concatenate([[0], np.cumsum(self.counts(axis=1))])
+        return csr_array((np.ones(len(cols), bool), cols, starts), shape=self.shape)
+
+    def _dense_blocks(self) -> Any:
+        """(first row, bool array) for blocks of rows of about 16 MiB."""
+        m, n = self.shape
+        height = max(1, (1 << 24) // max(n, 1))
+        for start in range(0, m, height):
+            dense = self[start : start + height].to_bool()
+            yield start, dense if isinstance(dense, np.ndarray) else dense.get()
+
+    # Reading and writing bits.
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the words."""
+        return int(self.words.nbytes)
+
+    @property
+    def T(self) -> BitMatrix:
+        """The transpose, as a new matrix."""
+        return self.transpose()
+
+    @property
+    def _on_cpu(self) -> bool:
+        return isinstance(self.words, np.ndarray)
+
+    def __getitem__(self, key: Any) -> Any:
+        """`m[i, j]` → bool; `m[rows, cols]` (arrays) → bool array; `m[i]` → row i as bools; slices → a view.
+
+        A view may cut columns at multiples of 64 only, and at the right edge.
+        """
+        rows, cols = key if isinstance(key, tuple) else (key, slice(None))
+        if isinstance(rows, slice) and isinstance(cols, slice):
+            return self._view(rows, cols)
+        if isinstance(cols, slice):
+            return self.rows(rows)[..., cols]
+        if isinstance(rows, slice):
+            return self.column(cols)[rows]
+        i, j = _indices(rows, self.shape[0], "row"), _indices(cols, self.shape[1], "column")
+        bits = (self.words[i, j >> 6] >> (j & 63).astype(_WORD)) & np.uint64(1) != 0
+        return bits if bits.ndim else bool(bits)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """`m[i, j] = bool` for indices or arrays of them; `m[a:b, c:d] = BitMatrix` for views."""
+        rows, cols = key if isinstance(key, tuple) else (key, slice(None))
+        if isinstance(rows, slice) and isinstance(cols, slice):
+            view = self._view(rows, cols)
+            if not isinstance(value, BitMatrix) or value.shape != view.shape:
+                got = value.shape if isinstance(value, BitMatrix) else _describe(value)
+                raise ShapeError(
+                    f"BitMatrix: a block of shape {view.shape} takes a BitMatrix of that shape, got {got}."
+                )
+            view.words[...] = value.words
+            return
+        if isinstance(rows, slice) or isinstance(cols, slice):
+            raise ShapeError("BitMatrix: set single bits m[i, j], arrays of them, or blocks m[a:b, c:d] = BitMatrix.")
+        i, j = _indices(rows, self.shape[0], "row"), _indices(cols, self.shape[1], "column")
+        i, j, on = (x.ravel() for x in np.broadcast_arrays(i, j, np.asarray(value, dtype=bool)))
+        at, bit = (i, j >> 6), np.uint64(1) << (j & 63).astype(_WORD)
+        np.bitwise_or.at(self.words, (at[0][on], at[1][on]), bit[on])
+        np.bitwise_and.at(self.words, (at[0][~on], at[1][~on]), ~bit[~on])
+
+    def _view(self, rows: slice, cols: slice) -> BitMatrix:
+        n = self.shape[1]
+        start, stop, step = cols.indices(n)
+        stop = max(start, stop)
+        if step != 1 or (start % 64 and start != n) or (stop % 64 and stop != n):
+            raise ShapeError(
+                f"BitMatrix: columns can be cut at multiples of 64 and at the right edge, {n}, got {start}:{stop}"
+                f"{f':{step}' if step != 1 else ''}. Take m.to_bool() to cut anywhere."
+            )
+        words = self.words[rows, start // 64 : start // 64 + _words(stop - start)]
+        return BitMatrix._of(words, (words.shape[0], stop - start))
+
+    def rows(self, i: Any) -> Any:
+        """Row i as a bool array (columns,); for an array or slice of rows, (len, columns)."""
+        if not isinstance(i, slice):
+            i = _indices(i, self.shape[0], "row")
+        words = self.words[i]
+        wide = words[None] if words.ndim == 1 else words
+        dense = BitMatrix._of(wide, (wide.shape[0], self.shape[1])).to_bool()
+        return dense[0] if words.ndim == 1 else dense
+
+    def indices(self, i: int) -> Any:
+        """The columns of the set bits of row i, ascending."""
+        return self.rows(i).nonzero()[0]
+
+    def column(self, j: int) -> Any:
+        """Column j as a bool array (rows,)."""
+        j = int(_indices(j, self.shape[1], "column"))
+        return (self.words[:, j >> 6] >> np.uint64(j & 63)) & np.uint64(1) != 0
+
+    def diagonal(self) -> Any:
+        """The bits (i, i) as a bool array."""
+        k = np.arange(min(self.shape))
+        return self[k, k]
+
+    def set_diagonal(self, value: Any) -> None:
+        """Bit (i, i) ← value, one bool or an array of them."""
+        k = np.arange(min(self.shape))
+        bit = np.uint64(1) << (k & 63).astype(_WORD)
+        on = np.broadcast_to(np.asarray(value, dtype=bool), k.shape)
+        cleared = self.words[k, k >> 6] & ~bit  # one word a row: no index is met twice
+        self.words[k, k >> 6] = np.where(on, cleared | bit, cleared)
+
+    def counts(self, axis: int | None = None) -> Any:
+        """How many bits are set: in all, in each column (`axis=0`) or in each row (`axis=1`), as int64."""
+        if axis not in (None, 0, 1):
+            raise ShapeError(f"BitMatrix.counts: axis must be 0, 1 or None, got {axis!r}.")
+        counts = (_cpu() if self._on_cpu else _cuda()).count(self, 0 if axis == 0 else 1)
+        return int(counts.sum()) if axis is None else counts
+
+    def any(self) -> bool:
+        """Whether a bit is set."""
+        return bool(self.words.any())
+
+    def copy(self) -> BitMatrix:
+        """The same bits in words of its own."""
+        return BitMatrix._of(self.words.copy(), self.shape)
+
+    # The algebra.
+
+    def __and__(self, other: Any) -> BitMatrix:
+        return BitMatrix._of(self.words & self._partner(other, "&").words, self.shape)
+
+    def __or__(self, other: Any) -> BitMatrix:
+        return BitMatrix._of(self.words | self._partner(other, "|").words, self.shape)
+
+    def __xor__(self, other: Any) -> BitMatrix:
+        return BitMatrix._of(self.words ^ self._partner(other, "^").words, self.shape)
+
+    def __iand__(self, other: Any) -> BitMatrix:
+        self.words &= self._partner(other, "&=").words
+        return self
+
+    def __ior__(self, other: Any) -> BitMatrix:
+        self.words |= self._partner(other, "|=").words
+        return self
+
+    def __ixor__(self, other: Any) -> BitMatrix:
+        self.words ^= self._partner(other, "^=").words
+        return self
+
+    def __invert__(self) -> BitMatrix:
+        words, tail = ~self.words, self.shape[1] % 64
+        if tail:
+            words[:, -1] &= np.uint64((1 << tail) - 1)
+        return BitMatrix._of(words, self.shape)
+
+    def _partner(self, other: Any, sign: str) -> BitMatrix:
+        if not isinstance(other, BitMatrix):
+            raise DTypeError(f"BitMatrix: {sign} needs a BitMatrix, got {_describe(other)}. Use BitMatrix.from_bool.")
+        if other.shape != self.shape:
+            raise ShapeError(f"BitMatrix: {sign} needs equal shapes, got {self.shape} and {other.shape}.")
+        return other
+
+    def __matmul__(self, other: Any) -> Any:
+        """C[i, j] = ⋁ₖ A[i, k] ∧ B[k, j]; with a bool vector, y[i] = ⋁ₖ A[i, k] ∧ x[k]."""
+        if not isinstance(other, BitMatrix):
+            return self._matvec(other)
+        (m, k), (l, n) = self.shape, other.shape
+        if k != l:
+            raise ShapeError(f"BitMatrix: @ needs equal inner sizes, got A {self.shape} and B {other.shape}.")
+        if self._on_cpu != other._on_cpu:
+            raise DTypeError("BitMatrix: @ needs both operands on one device, got one on the CPU and one on the GPU.")
+        if not self._on_cpu:
+            return _cuda().multiply(self, other)
+        C = BitMatrix.zeros((m, n))
+        _cpu().multiply(C, self, other)
+        return C
+
+    def _matvec(self, x: Any) -> Any:
+        x = x if hasattr(x, "__cuda_array_interface__") else np.asarray(x)
+        if x.dtype != np.dtype(bool) or x.shape != self.shape[1:]:
+            raise ShapeError(
+                f"BitMatrix: @ needs a BitMatrix or a bool vector of {self.shape[1]} entries, got {_describe(x)}."
+            )
+        return (self.words & BitMatrix.from_bool(x[None, :]).words).any(axis=1)
+
+    def transpose(self) -> BitMatrix:
+        """The transpose, as a new matrix."""
+        if not self._on_cpu:
+            return _cuda().transpose(self)
+        B = BitMatrix.zeros((self.shape[1], self.shape[0]))
+        _cpu().transpose(self, B)
+        return B
+
+    def __eq__(self, other: object) -> bool:
+        """Whether shape and every bit agree."""
+        if not isinstance(other, BitMatrix):
+            return NotImplemented
+        return self.shape == other.shape and bool((self.words == other.words).all())
+
+    def __repr__(self) -> str:
+        place = "" if self._on_cpu else ", on the GPU"
+        return f"BitMatrix({self.shape[0]} × {self.shape[1]}, {_size(self.nbytes)}{place})"
+
+    # Files.
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write words and shape as `.npz`, beside `path` first, so that no half-written file is left there."""
+        target = Path(path)
+        words = self.words if self._on_cpu else self.words.get()
+        handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                np.savez(file, words=np.ascontiguousarray(words), shape=np.array(self.shape, np.int64))
+            os.chmod(beside, 0o666 & ~_umask())
+            os.replace(beside, target)
+        except BaseException:
+            os.unlink(beside)
+            raise
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> BitMatrix:
+        """Read what `save` wrote.
+
+        Raises
+        ------
+        ShapeError
+            If the file holds no `words` and `shape`, or they do not fit one another.
+        """
+        with np.load(path, allow_pickle=False) as file:
+            if isinstance(file, np.ndarray) or not {"words", "shape"} <= set(file.files):
+                raise ShapeError(
+                    f"BitMatrix.load: {os.fspath(path)} must hold `words` and `shape`. Was it made by save?"
+                )
+            m, n = (int(x) for x in file["shape"])
+            return cls(file["words"].astype(_WORD, copy=False), (m, n))
+
+
+def _words(columns: int) -> int:
+    return -(-columns // 64)
+
+
+def _shape(shape: Any, where: str) -> tuple[int, int]:
+    try:
+        m, n = (int(x) for x in shape)
+    except (TypeError, ValueError):
+        raise ShapeError(f"{where}: shape must be (rows, columns), got {shape!r}.") from None
+    if m < 0 or n < 0:
+        raise ShapeError(f"{where}: shape must not be negative, got {shape!r}.")
+    return m, n
+
+
+def _index_list(source: Any, name: str) -> np.ndarray:
+    """Integers as contiguous int64."""
+    index = np.asarray(source)
+    if index.size == 0:
+        return np.zeros(0, np.int64)
+    if index.dtype.kind not in "iu":
+        raise DTypeError(f"BitMatrix.from_edges: {name} must be integers, got {index.dtype}.")
+    if index.ndim != 1:
+        raise ShapeError(f"BitMatrix.from_edges: {name} must have one axis, got shape {index.shape}.")
+    return np.ascontiguousarray(index, dtype=np.int64)
+
+
+def _indices(index: Any, size: int, name: str) -> Any:
+    """An index or an array of them, within bounds, negative ones counted from the end."""
+    array = np.asarray(index)
+    if array.dtype.kind not in "iu" and array.size:
+        raise DTypeError(f"BitMatrix: a {name} index must be an integer or an array of them, got {_describe(index)}.")
+    array = array.astype(np.int64)
+    if array.size and (array.min() < -size or array.max() >= size):
+        wrong = array[(array < -size) | (array >= size)].flat[0] if array.ndim else array
+        raise IndexError(f"BitMatrix: a {name} must lie in 0 … {size - 1}, got {int(wrong)}.")
+    return np.where(array < 0, array + size, array)
+
+
+def _describe(thing: Any) -> str:
+    if hasattr(thing, "dtype"):
+        return f"{type(thing).__name__} of {thing.dtype}, shape {getattr(thing, 'shape', '?')}"
+    return type(thing).__name__
+
+
+def _size(count: int) -> str:
+    value = float(count)
+    for unit in ("bytes", "KiB", "MiB"):
+        if value < 1024:
+            return f"{value:.4g} {unit}"
+        value /= 1024
+    return f"{value:.4g} GiB"
+
+
+def _physical_memory() -> int:
+    """Bytes of memory; more than any matrix where the system does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 1 << 62
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _cpu() -> Any:
+    return importlib.import_module("semiring.cpu.bits")
+
+
+def _cuda() -> Any:
+    return importlib.import_module("semiring.cuda.bits")

@@ -1,0 +1,278 @@
+"""Packed Boolean matrices on the CPU: the verbs of `lor_land`, and what `BitMatrix` asks of its device.
+
+Reading order: `multiply`, then the two in-place products, then `BitBackend`. The kernels are in `bitkernels`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..bits import BitMatrix
+from ..catalog import lor_land
+from . import bitkernels as kernels
+from .pool import default_threads, run
+
+#: The largest block of C that one thread computes: 2048 rows × 16 words keeps its workspace within 640 KB of L2.
+ROWS, WORDS = 2048, 16
+#: Below this many pairs a second thread costs more than it brings.
+ALONE = 1 << 29
+#: Bytes that one thread at least should read or write where the work is a single pass over memory.
+PASS = 1 << 21
+
+_PAGE = 4096
+_local = threading.local()
+
+
+def _scratch(size: int) -> int:
+    """The address of this thread's workspace of at least that many bytes, kept for the next verb."""
+    buffer = getattr(_local, "buffer", None)
+    if buffer is None or buffer.size < size + _PAGE:
+        buffer = _local.buffer = np.empty(size + _PAGE, np.uint8)
+    address = int(buffer.__array_interface__["data"][0])
+    return address + -address % _PAGE
+
+
+def _at(matrix: BitMatrix) -> tuple[int, int]:
+    """Address and row stride in bytes."""
+    return matrix.words.__array_interface__["data"][0], matrix.words.strides[0]
+
+
+def _parts(total: int, unit: int, largest: int, least: int = 1) -> Iterator[tuple[int, int]]:
+    """(start, size) of equal parts, whole units but the last: none above `largest`, `least` of them or more."""
+    units = -(-total // unit)
+    count = min(units, max(least, -(-units // max(1, largest // unit))))
+    size = -(-units // max(1, count)) * unit
+    for start in range(0, total, max(1, size)):
+        yield start, min(size, total - start)
+
+
+def multiply(C: BitMatrix, A: BitMatrix, B: BitMatrix, *, fresh: bool = False, threads: int | None = None) -> None:
+    """C ← C ∨ A ∧ B, or C ← A ∧ B where `fresh`; C apart from A and B."""
+    (m, k), n = A.shape, C.words.shape[1]
+    if not (m and n and (k or fresh)):
+        return
+    (c, ldc), (a, lda), (b, ldb) = _at(C), _at(A), _at(B)
+    threads = _enough(m * k * n * 64, threads)
+    across = list(_parts(n, 1, WORDS))
+    blocks = [
+        (i, rows, j, words)
+        for i, rows in _parts(m, kernels.STRIP, ROWS, -(-2 * threads // len(across)) if threads > 1 else 1)
+        for j, words in across
+    ]
+
+    def block(worker: int, i: int, rows: int, j: int, words: int) -> None:
+        work = _scratch(kernels.block_bytes(rows, words))
+        kernels.multiply_block(c + i * ldc + 8 * j, ldc, a + i * lda, lda, b + 8 * j, ldb, rows, k, words, fresh, work)
+
+    run(block, blocks, threads)
+
+
+def left_multiply(D: BitMatrix, R: BitMatrix, *, threads: int | None = None) -> None:
+    """R ← D ∧ R, strips of columns apart; a strip of several blocks reads a copy of what it was."""
+    m, n = R.shape[0], R.words.shape[1]
+    if not (m and n):
+        return
+    (d, ldd), (r, ldr) = _at(D), _at(R)
+    threads = _enough(m * m * n * 64, threads)
+
+    def strip(worker: int, j: int, words: int) -> None:
+        copied = 8 * words * m if m > ROWS else 0
+        work = _scratch(kernels.block_bytes(min(m, ROWS), words) + copied)
+        old, ldo, space = r + 8 * j, ldr, work + copied
+        if copied:
+            kernels.copy_words(old, ldo, work, 8 * words, m, words)
+            old, ldo = work, 8 * words
+        for i, rows in _parts(m, kernels.STRIP, ROWS):
+            kernels.multiply_block(r + i * ldr + 8 * j, ldr, d + i * ldd, ldd, old, ldo, rows, m, words, True, space)
+
+    run(strip, _parts(n, 1, WORDS, 2 * threads if threads > 1 else 1), threads)
+
+
+def right_multiply(C: BitMatrix, D: BitMatrix, *, threads: int | None = None) -> None:
+    """C ← C ∧ D, blocks of rows apart; each reads a copy of what it was."""
+    (m, k), n = C.shape, C.words.shape[1]
+    if not (m and n):
+        return
+    (c, ldc), (d, ldd) = _at(C), _at(D)
+    threads = _enough(m * k * n * 64, threads)
+    # The copies of all threads together stay below a quarter of C, or half of it where blocks would be too low.
+    tallest = min(ROWS, max(ROWS // 2, m // (4 * threads)))
+
+    def rows_of(worker: int, i: int, rows: int) -> None:
+        work = _scratch(kernels.block_bytes(rows, min(n, WORDS)) + 8 * n * rows)
+        space = work + 8 * n * rows
+        kernels.copy_words(c + i * ldc, ldc, work, 8 * n, rows, n)
+        for j, words in _parts(n, 1, WORDS):
+            kernels.multiply_block(c + i * ldc + 8 * j, ldc, work, 8 * n, d + 8 * j, ldd, rows, k, words, True, space)
+
+    run(rows_of, _parts(m, kernels.STRIP, tallest, threads), threads)
+
+
+def _enough(pairs: int, threads: int | None) -> int:
+    """As many threads as this much work is worth."""
+    return max(1, min(default_threads() if threads is None else threads, pairs // ALONE))
+
+
+def _each_rows(job: Any, rows: int, bytes_a_row: int, threads: int | None = None) -> None:
+    """job(i, rows) for parts of a pass over memory."""
+    count = default_threads() if threads is None else threads
+    count = max(1, min(count, rows * bytes_a_row // PASS))
+    run(lambda worker, i, size: job(i, size), _parts(rows, 64, max(64, rows), 4 * count if count > 1 else 1), count)
+
+
+def pack(array: np.ndarray, matrix: BitMatrix, *, threads: int | None = None) -> None:
+    """Matrix ← bool array of any strides."""
+    (m, n), (y, ldy) = array.shape, _at(matrix)
+    if not (m and n):
+        return
+
+    def rows(i: int, size: int) -> None:
+        for start in range(i, i + size, 512):  # a copy, where one is needed, stays small
+            part = array[start : min(start + 512, i + size)]
+            if part.strides[1] != 1:
+                part = np.ascontiguousarray(part)
+            x = part.__array_interface__["data"][0]
+            kernels.pack_rows(x, part.strides[0], y + start * ldy, ldy, len(part), n)
+
+    _each_rows(rows, m, n, threads)
+
+
+def unpack(matrix: BitMatrix, out: np.ndarray, *, threads: int | None = None) -> None:
+    """Bool array of any strides ← matrix."""
+    (m, n), (x, ldx) = out.shape, _at(matrix)
+    if not (m and n):
+        return
+
+    def rows(i: int, size: int) -> None:
+        for start in range(i, i + size, 512):
+            part = out[start : min(start + 512, i + size)]
+            target = part if part.strides[1] == 1 else np.empty(part.shape, bool)
+            y = target.__array_interface__["data"][0]
+            kernels.unpack_rows(x + start * ldx, ldx, y, target.strides[0], len(part), n)
+            if target is not part:
+                part[...] = target
+
+    _each_rows(rows, m, n, threads)
+
+
+def transpose(A: BitMatrix, B: BitMatrix, *, threads: int | None = None) -> None:
+    """B ← Aᵀ."""
+    (m, n), (a, lda), (b, ldb) = A.shape, _at(A), _at(B)
+    if m and n:
+
+        def rows(i: int, size: int) -> None:
+            work = _scratch(kernels.TRANSPOSE_BYTES)
+            kernels.transpose_rows(a + i * lda, lda, size, n, b + i // 8, ldb, work)
+
+        _each_rows(rows, m, 8 * A.words.shape[1], threads)
+
+
+def count(A: BitMatrix, axis: int) -> np.ndarray:
+    """How many bits are set in each column (axis 0) or row (axis 1)."""
+    (m, n), (a, lda) = A.shape, _at(A)
+    counts = np.zeros(n if axis == 0 else m, np.int64)
+    if m and n:
+        target = counts.__array_interface__["data"][0]
+        if axis:
+            kernels.count_rows(a, lda, m, A.words.shape[1], target)
+        else:
+            kernels.count_columns(a, lda, m, n, target, _scratch(2 * kernels.TRANSPOSE_BYTES))
+    return counts
+
+
+def set_bits(A: BitMatrix, rows: np.ndarray, columns: np.ndarray) -> None:
+    """Set bit (rows[e], columns[e]) for every e; int64 indices within bounds, contiguous."""
+    a, lda = _at(A)
+    r, c = (x.__array_interface__["data"][0] for x in (rows, columns))
+    kernels.set_bits(a, lda, r, c, len(rows))
+
+
+class BitBackend:
+    """The verbs of `semiring.backend.Backend` over `lor_land`, on `BitMatrix` views.
+
+    Parameters
+    ----------
+    threads : int, optional
+        SEMIRING_NUM_THREADS, or as many as there are processors for this process.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from semiring.cpu.bits import BitBackend
+    >>> ops = BitBackend()
+    >>> D = ops.upload(np.array([[False, True], [False, False]]))
+    >>> ops.closure(D)
+    >>> ops.download(D)
+    array([[ True,  True],
+           [False,  True]])
+    """
+
+    device = "cpu"
+    semiring = lor_land
+    dtype = np.dtype(bool)
+    grain = 64
+    pivot = 1024
+    cutover = 1024
+
+    def __init__(self, threads: int | None = None) -> None:
+        self.threads = default_threads() if threads is None else threads
+
+    def __repr__(self) -> str:
+        return f"BitBackend(threads={self.threads})"
+
+    def gemm(self, C: BitMatrix, A: BitMatrix, B: BitMatrix) -> None:
+        """C ← C ∨ A ∧ B, C apart from A and B."""
+        multiply(C, A, B, threads=self.threads)
+
+    def left_mul(self, D: BitMatrix, R: BitMatrix) -> None:
+        """R ← D ∧ R, D square and apart from R."""
+        left_multiply(D, R, threads=self.threads)
+
+    def right_mul(self, C: BitMatrix, D: BitMatrix) -> None:
+        """C ← C ∧ D, D square and apart from C."""
+        right_multiply(C, D, threads=self.threads)
+
+    def closure(self, D: BitMatrix) -> None:
+        """D ← D*, reflexive: Warshall's algorithm, 64 pivots at a time, on a compact copy."""
+        n = len(D)
+        if n:
+            kernels.close_block(*_at(D), n, _scratch(kernels.closure_bytes(n)))
+
+    def step(self, A: BitMatrix, k: int) -> None:
+        """A ← A ∨ A[:,k] ∧ A[k,:]; with it the diagonal's own 1, so that n steps give A*."""
+        (m, _), (a, lda), words = A.shape, _at(A), A.words.shape[1]
+        A[k, k] = True
+
+        def rows(i: int, size: int) -> None:
+            kernels.or_pivot_row(a + i * lda, lda, size, words, k, a + k * lda)
+
+        _each_rows(rows, m, 8 * words, self.threads)
+
+    def empty(self, shape: tuple[int, ...]) -> BitMatrix:
+        """A new matrix; of zeros, as the tails of words must be."""
+        return BitMatrix.zeros(shape)
+
+    def upload(self, array: Any, *, copy: bool = True) -> BitMatrix:
+        """A bool array, packed; a BitMatrix as it is, or copied."""
+        if isinstance(array, BitMatrix):
+            return array.copy() if copy else array
+        return BitMatrix.from_bool(array)
+
+    def download(self, matrix: BitMatrix, out: Any = None) -> Any:
+        """The matrix as a NumPy bool array, into `out` where it is given."""
+        return matrix.to_bool(out)
+
+    def synchronize(self) -> None:
+        """Nothing to wait for: verbs return when they are done."""
+
+    def workspace(self, n: int) -> int:
+        """Bytes held beside an n × n matrix while its closure is computed."""
+        half = -(-n // 2)
+        block = kernels.block_bytes(min(half, ROWS), WORDS)
+        tallest = min(ROWS, max(ROWS // 2, half // (4 * self.threads)), half)
+        copies = max(tallest * -(-half // 64) * 8, half * WORDS * 8 if half > ROWS else 0)
+        return self.threads * (block + copies) + kernels.closure_bytes(min(n, self.pivot))
