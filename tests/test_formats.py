@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import os
@@ -309,6 +310,23 @@ def test_malformed(tmp_path, name, content, line, word, suffix):
     assert caught.value.line == line
     assert str(caught.value).startswith(f"{path}:{line}: " if line else f"{path}: ")
     assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_damaged_files_are_a_graph_or_a_format_error(tmp_path, name):
+    path = tmp_path / f"g{SUFFIX[name]}"
+    write(random_graph(7, 60, seed=1, integer=name != "csv"), path)
+    whole = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for round in range(80):
+        data = bytearray(whole)
+        if round % 4 == 0:
+            del data[rng.integers(len(data)) :]
+        for _ in range(round % 4):
+            data[rng.integers(len(data))] = rng.integers(256)
+        path.write_bytes(data)
+        with contextlib.suppress(FormatError):
+            read(path)
 
 
 @pytest.mark.parametrize("data", [b"A B 4\n--END--\n", gzip.compress(TEACHING.encode())[:-12], b"\x1f\x8b", b""])

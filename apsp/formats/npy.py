@@ -25,7 +25,9 @@ def read(source: Source) -> Graph:
     try:
         with source.open() as file:
             array = np.lib.format.read_array(file, allow_pickle=False)
-    except (ValueError, EOFError, OSError, SyntaxError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # a damaged header raises whatever its bytes come to
         raise source.error(f"must be a complete .npy file of numbers, got {error}.") from error
     return matrix(source, array)
 

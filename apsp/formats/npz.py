@@ -11,8 +11,6 @@
 from __future__ import annotations
 
 import io
-import zipfile
-import zlib
 from dataclasses import replace
 from typing import IO, Any
 
@@ -39,13 +37,15 @@ def read(source: Source) -> Graph:
     try:
         with source.open() as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error, KeyError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # damaged archives and headers raise whatever their bytes come to
         raise source.error(f"must be a complete .npz archive of arrays of numbers or text, got {error}.") from error
     try:
         return _graph(source, arrays)
     except FormatError:
         raise
-    except (ValueError, TypeError, LookupError) as error:
+    except (ValueError, TypeError, LookupError, NotImplementedError) as error:
         raise source.error(str(error)) from error
 
 
