@@ -79,8 +79,8 @@ def random_graph(
 
     Notes
     -----
-    Memory is proportional to the edges: indices of arcs are drawn until enough differ, and a uniform choice of the
-    surplus is dropped. Above half density the arcs to leave out are drawn so instead.
+    Memory is proportional to the edges: indices of arcs are drawn until enough differ. Above half density the arcs
+    to leave out are drawn so instead.
 
     Examples
     --------
@@ -135,13 +135,19 @@ def _subset(rng: np.random.Generator, possible: int, size: int) -> np.ndarray:
         keep = np.ones(possible, dtype=bool)
         keep[_subset(rng, possible, possible - size)] = False
         return np.flatnonzero(keep)
-    found = np.zeros(0, dtype=np.int64)
-    while len(found) < size:
-        missing = size - len(found)
-        drawn = rng.integers(possible, size=missing + missing // 2 + 16)
-        found = np.union1d(found, drawn)
-    surplus = rng.permutation(len(found))[: len(found) - size]
-    return np.delete(found, surplus)
+    # Drawn one by one until enough differ; that only as many as are missing are drawn at once makes it the same.
+    if possible < 16 * size:  # a byte for each of them costs no more than the edges
+        taken = np.zeros(possible, dtype=bool)
+        while missing := size - np.count_nonzero(taken):
+            taken[rng.integers(possible, size=missing)] = True
+        return np.flatnonzero(taken)
+    found = np.sort(rng.integers(possible, size=size))
+    while True:
+        again = np.flatnonzero(found[1:] == found[:-1]) + 1
+        if not len(again):
+            return found
+        found[again] = rng.integers(possible, size=len(again))
+        found.sort()
 
 
 def _arcs(index: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:

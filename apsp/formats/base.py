@@ -203,11 +203,12 @@ def weighted(graph: Graph) -> bool:
 
 def require_edges(graph: Graph, rows: list[int], cols: list[int], format: str) -> None:
     """A list of edges without a count of vertices loses those that have none: refuse."""
-    lone = np.setdiff1d(np.arange(graph.n), np.array([*rows, *cols], dtype=np.int64))
-    if len(lone):
+    lone = np.ones(graph.n, dtype=bool)
+    lone[rows] = lone[cols] = False
+    if lone.any():
         raise FormatError(
             format,
             None,
-            f"write: every vertex must have an edge, as {format} files list edges alone, got {len(lone)} without, "
-            f"{graph.labels[int(lone[0])]!r} first. Write dimacs, plain, matrixmarket or npz.",
+            f"write: every vertex must have an edge, as {format} files list edges alone, got {lone.sum()} without, "
+            f"{graph.labels[int(np.argmax(lone))]!r} first. Write dimacs, plain, matrixmarket or npz.",
         )
