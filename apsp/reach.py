@@ -1,50 +1,87 @@
-"""`transitive_closure`, and the `Reachability` it returns: who reaches whom, at one bit a pair."""
+"""`transitive_closure`, and the `Reachability` it returns: who reaches whom, at one bit a pair of components."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from semiring.acyclic import close_acyclic
 from semiring.backend import bind
 from semiring.bits import BitMatrix
 from semiring.catalog import lor_land
+from semiring.errors import FormatError
 
 from . import schedules
+from .condensation import Condensation, condense, on_cycles, trivial
+from .files import atomic_path
 from .graph import Graph, as_graph
+from .labels import Labels
 from .plans import Plan, check_memory, make_plan
 from .progress import Callback, Metered
 from .solve import _options
 
+_HINT = "Only strongly connected parts shrink; split the graph, or ask for fewer vertices."
+
 
 @dataclass(frozen=True)
 class Reachability:
-    """Who reaches whom.
+    """Who reaches whom, by walks of at least one edge (A⁺), or of any length where `reflexive` (A*).
 
     Attributes
     ----------
-    matrix : BitMatrix, shape (n, n)
-        Bit (i, j): whether a walk leads from i to j; of at least one edge unless `reflexive`.
-    graph : Graph
+    labels : Labels
+        The vertices' names, in the order of the matrix.
+    condensation : Condensation
+        The strongly connected components, or every vertex as its own where shrinking did not pay.
+    closed : BitMatrix, shape (count, count)
+        The reflexive closure of the condensation.
     reflexive : bool
-        Whether every vertex counts as reaching itself (A* instead of A⁺).
     plan : Plan
+        How it was computed, and why so.
     seconds : float
+        How long that took.
     """
 
-    matrix: BitMatrix = field(repr=False)
-    graph: Graph = field(repr=False)
+    labels: Labels = field(repr=False)
+    condensation: Condensation = field(repr=False)
+    closed: BitMatrix
     reflexive: bool
     plan: Plan = field(repr=False)
     seconds: float
 
     @property
-    def labels(self) -> Sequence[Any]:
-        """The vertices' names, in the order of the matrix."""
-        return self.graph.labels
+    def n(self) -> int:
+        """The number of vertices."""
+        return len(self.labels)
+
+    @cached_property
+    def matrix(self) -> BitMatrix:
+        """All pairs as an n × n BitMatrix, expanded from the components when first asked for.
+
+        Raises
+        ------
+        MemoryNeeded
+            If n² bits do not fit.
+        """
+        check_memory(self.n * -(-self.n // 64) * 8, "cpu", where="matrix", hint="Ask reaches, or counts, instead.")
+        c = self.condensation
+        if c.count == self.n and (c.component == np.arange(self.n)).all():
+            full = self.closed.copy()
+        else:
+            words = np.concatenate(
+                [BitMatrix.from_bool(dense[:, c.component]).words for _, dense in self.closed._dense_blocks()]
+                or [np.zeros((0, -(-self.n // 64)), np.uint64)]
+            )
+            full = BitMatrix(words[c.component], (self.n, self.n))
+        if not self.reflexive:
+            full.set_diagonal(c.cyclic[c.component])
+        return full
 
     def reaches(self, u: Any, v: Any) -> Any:
         """Whether a walk leads from u to v; for two lists or arrays of labels, an array of answers.
@@ -55,24 +92,172 @@ class Reachability:
             If a label is not in the graph.
         """
         if isinstance(u, (list, np.ndarray)) or isinstance(v, (list, np.ndarray)):
-            sources, targets = np.broadcast_arrays(*(self.graph.index_of(np.atleast_1d(x)) for x in (u, v)))
-            return self.matrix[sources, targets]
-        return bool(self.matrix[self.graph.index(u), self.graph.index(v)])
+            i, j = np.broadcast_arrays(*(self._positions(x) for x in (u, v)))
+            return self._between(i, j)
+        return bool(self._between(np.array([self.labels.position(u)]), np.array([self.labels.position(v)]))[0])
 
     def descendants(self, u: Any) -> list[Any]:
         """The labels of all vertices that u reaches, in the order of the matrix."""
-        return self._names(self.matrix.rows(self.graph.index(u)))
+        i, c = self.labels.position(u), self.condensation
+        return self._names(self.closed.rows(int(c.component[i]))[c.component], i)
 
     def ancestors(self, v: Any) -> list[Any]:
         """The labels of all vertices that reach v, in the order of the matrix."""
-        return self._names(self.matrix.column(self.graph.index(v)))
+        j, c = self.labels.position(v), self.condensation
+        return self._names(self.closed.column(int(c.component[j]))[c.component], j)
 
     def counts(self) -> np.ndarray:
-        """How many vertices each one reaches, in the order of the matrix."""
-        return self.matrix.counts(axis=1)
+        """How many vertices each vertex reaches, in the order of the matrix; int64."""
+        c = self.condensation
+        reached = self.closed.counts(axis=1)
+        large = np.flatnonzero(c.sizes > 1)
+        if large.size:
+            parts = [dense[:, large] @ (c.sizes[large] - 1) for _, dense in self.closed._dense_blocks()]
+            reached = reached + np.concatenate(parts)
+        if not self.reflexive:
+            reached = reached - ~c.cyclic
+        counts: np.ndarray = reached[c.component]
+        return counts
 
-    def _names(self, row: np.ndarray) -> list[Any]:
-        return [self.labels[k] for k in np.flatnonzero(row).tolist()]
+    def components(self) -> list[list[Any]]:
+        """The classes of mutually reachable vertices, as lists of labels; the largest first, then by first member."""
+        component = self._classes
+        order = np.argsort(component, kind="stable")
+        bounds = np.flatnonzero(np.diff(component[order])) + 1
+        classes = [part.tolist() for part in np.split(order, bounds)] if self.n else []
+        classes.sort(key=lambda part: (-len(part), part[0]))
+        return [[self.labels[i] for i in part] for part in classes]
+
+    def reduction(self) -> Graph:
+        """The transitive reduction: a graph of the fewest edges with the same reachability.
+
+        Of a graph without cycles it is unique, and made of its own edges. Otherwise each component of several
+        vertices becomes one ring, and an edge between components joins their first vertices (Aho, Garey, Ullman
+        1972).
+        """
+        component = self._classes
+        count = int(component.max()) + 1 if self.n else 0
+        first = np.full(count, self.n)
+        np.minimum.at(first, component, np.arange(self.n))
+        tails, heads = _reduce(self._strict(first, component))
+        rows, cols = [first[tails]], [first[heads]]
+        order = np.argsort(component, kind="stable")
+        for ring in np.split(order, np.flatnonzero(np.diff(component[order])) + 1) if self.n else []:
+            if len(ring) > 1:
+                rows.append(ring)
+                cols.append(np.roll(ring, -1))
+            elif not self.reflexive and self.condensation.cyclic[self.condensation.component[ring[0]]]:
+                rows.append(ring)
+                cols.append(ring)
+        return Graph.from_arrays(np.concatenate(rows), np.concatenate(cols), n=self.n, labels=self.labels)
+
+    def to_bool(self) -> np.ndarray:
+        """All pairs as an n × n NumPy bool array."""
+        dense: np.ndarray = self.matrix.to_bool()
+        return dense
+
+    def to_sparse(self) -> Any:
+        """All pairs as a SciPy `csr_array` of bool."""
+        return self.matrix.to_sparse()
+
+    def to_edges(self) -> list[tuple[Any, Any]]:
+        """All pairs (u, v) of labels such that u reaches v."""
+        rows, cols = self.matrix.to_edges()
+        return [(self.labels[i], self.labels[j]) for i, j in zip(rows.tolist(), cols.tolist(), strict=True)]
+
+    def save(self, path: str | Path) -> None:
+        """Write everything that answers queries to one `.npz` file, which appears whole or not at all.
+
+        Raises
+        ------
+        ValueError
+            If the suffix is not `.npz`.
+        """
+        path, c = Path(path), self.condensation
+        if path.suffix != ".npz":
+            raise ValueError(f"save: the suffix must be .npz, got {path.name!r}.")
+        with atomic_path(path) as beside:
+            np.savez(
+                beside,
+                labels=np.asarray(list(self.labels)),
+                component=c.component,
+                sizes=c.sizes,
+                cyclic=c.cyclic,
+                tails=c.tails,
+                heads=c.heads,
+                words=self.closed.words,
+                reflexive=np.array(self.reflexive),
+                plan=np.array(list(vars(self.plan).values()), dtype=str),
+                seconds=np.array(self.seconds),
+            )
+
+    @classmethod
+    def load(cls, path: str | Path) -> Reachability:
+        """Read what `save` wrote.
+
+        Raises
+        ------
+        FormatError
+            If the file holds something else.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as data:
+                parts = {name: data[name] for name in data.files}
+            count = len(parts["sizes"])
+            kinds = Plan.__dataclass_fields__
+            texts = dict(zip(kinds, parts["plan"].tolist(), strict=True))
+            plan = Plan(**{k: {"int": int, "float": float}.get(str(kinds[k].type), str)(x) for k, x in texts.items()})
+            return cls(
+                Labels(parts["labels"]),
+                Condensation(*(parts[name] for name in ("component", "sizes", "cyclic", "tails", "heads"))),
+                BitMatrix(parts["words"], (count, count)),
+                bool(parts["reflexive"]),
+                plan,
+                float(parts["seconds"]),
+            )
+        except (KeyError, ValueError, AttributeError) as error:
+            raise FormatError(path, None, f"a Reachability that `save` wrote is required, got {error}.") from None
+
+    @cached_property
+    def _classes(self) -> np.ndarray:
+        """The strongly connected component of each vertex, also where the computation did not shrink the graph."""
+        c = self.condensation
+        if (c.sizes > 1).any() or not c.cyclic.any():
+            return c.component
+        mutual = self.closed & self.closed.T
+        # The first member of each vertex's class names the class.
+        first = np.concatenate([dense.argmax(axis=1) for _, dense in mutual._dense_blocks()])
+        component: np.ndarray = np.unique(first, return_inverse=True)[1]
+        return component
+
+    def _strict(self, first: np.ndarray, component: np.ndarray) -> BitMatrix:
+        """Which class reaches which other, as a BitMatrix of classes."""
+        c = self.condensation
+        if len(first) == c.count and (component == c.component).all():
+            strict = self.closed.copy()
+        else:
+            at = c.component[first]
+            parts = [self.closed.rows(at[k : k + 4096])[:, at] for k in range(0, len(at), 4096)]
+            strict = BitMatrix.from_bool(np.concatenate(parts))
+        strict.set_diagonal(False)
+        return strict
+
+    def _between(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        c = self.condensation
+        answer: np.ndarray = np.asarray(self.closed[c.component[i], c.component[j]])
+        if not self.reflexive:
+            answer = answer & ((i != j) | c.cyclic[c.component[i]])
+        return answer
+
+    def _positions(self, labels: Any) -> np.ndarray:
+        if not isinstance(labels, (list, np.ndarray)):
+            return np.array([self.labels.position(labels)])
+        return self.labels.positions(labels)
+
+    def _names(self, reached: np.ndarray, own: int) -> list[Any]:
+        if not self.reflexive:
+            reached[own] = self.condensation.cyclic[self.condensation.component[own]]
+        return [self.labels[k] for k in np.flatnonzero(reached).tolist()]
 
 
 def transitive_closure(
@@ -87,13 +272,18 @@ def transitive_closure(
 ) -> Reachability:
     """A⁺ = A ⊕ A² ⊕ … over the Boolean semiring: which vertices a walk of at least one edge connects.
 
+    A sparse graph is first shrunk to its strongly connected components; the closure of what is left is expanded only
+    where a question needs it. `plan` of the result says what was done.
+
     Parameters
     ----------
     source : graph
         As `shortest_paths` takes; weights play no part, only which edges are there.
     reflexive : bool
         Let every vertex reach itself: A* = I ⊕ A⁺.
-    schedule, block, callback, threads
+    schedule : str
+        "auto", or one of the schedules, which then runs on all vertices, nothing shrunk.
+    block, callback, threads
         As in `closure`.
     **reading
         Passed to `as_graph`.
@@ -105,7 +295,7 @@ def transitive_closure(
     Raises
     ------
     MemoryNeeded
-        If n² bits do not fit.
+        If the bits do not fit, before any work.
 
     Examples
     --------
@@ -115,29 +305,27 @@ def transitive_closure(
     (True, False, ['b', 'c'])
     """
     graph = as_graph(source, **reading)
-    n = graph.n
-    ops = bind(lor_land, bool, **_options(threads, None))
-    plan = make_plan(n, lor_land, ops, schedule=schedule, block=block)
-    check_memory(plan.matrix_bytes + plan.workspace_bytes, "cpu", where="transitive_closure", hint="Split the graph.")
-    start = time.perf_counter()
+    n, start = graph.n, time.perf_counter()
     tails, heads, _ = graph.edges(lor_land)
-    matrix = BitMatrix.from_edges(tails, heads, (n, n))
-    verbs: Any = Metered(ops, plan.pairs, callback) if callback else ops
-    schedules.get(plan.schedule)(matrix, verbs, block=plan.block)
-    if not reflexive:
-        matrix.set_diagonal(_on_cycles(n, tails, heads))
-    return Reachability(matrix, graph, reflexive, plan, time.perf_counter() - start)
+    ops = bind(lor_land, bool, **_options(threads, None))
+    # Finding components looks at every edge; on a dense graph the closure itself is as quick.
+    shrink = schedule == "auto" and len(tails) * 64 <= n * n
+    c = condense(n, tails, heads) if shrink else trivial(n, tails, heads, on_cycles(n, tails, heads))
+    plan = make_plan(c.count, lor_land, ops, schedule=schedule, block=block)
+    if shrink:
+        plan = replace(plan, reason=f"{n} vertices shrink to {c.count} components; {plan.reason}")
+    check_memory(plan.matrix_bytes + plan.workspace_bytes, "cpu", where="transitive_closure", hint=_HINT)
+    if shrink and len(c.tails) * 16 <= c.count**2:
+        closed = close_acyclic(c.count, c.tails, c.heads)
+        reason = f"{n} vertices shrink to {c.count} components, and {len(c.tails)} arcs unite their rows"
+        plan = replace(plan, schedule="acyclic", reason=reason, workspace_bytes=16 * len(c.tails))
+    else:
+        closed = BitMatrix.from_edges(c.tails, c.heads, (c.count, c.count))
+        verbs: Any = Metered(ops, plan.pairs, callback) if callback else ops
+        schedules.get(plan.schedule)(closed, verbs, block=plan.block)
+    return Reachability(graph.labels, c, closed, reflexive, plan, time.perf_counter() - start)
 
 
-def _on_cycles(n: int, tails: np.ndarray, heads: np.ndarray) -> np.ndarray:
-    """Whether each vertex lies on a cycle: in a component of several vertices, or with an edge to itself."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    if n == 0:
-        return np.zeros(0, dtype=bool)
-    ones = np.ones(len(tails), dtype=bool)
-    count, component = connected_components(coo_array((ones, (tails, heads)), shape=(n, n)), connection="strong")
-    on_cycle: np.ndarray = np.bincount(component, minlength=count)[component] > 1
-    on_cycle[tails[tails == heads]] = True
-    return on_cycle
+def _reduce(strict: BitMatrix) -> tuple[np.ndarray, np.ndarray]:
+    """The arcs of a transitively closed acyclic graph that no longer walk replaces: R − R ⊗ R."""
+    return (strict & ~(strict @ strict)).to_edges()

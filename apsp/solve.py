@@ -227,7 +227,8 @@ class _Run:
 
 def _array(A: Any, s: Semiring, dtype: Any) -> Any:
     """A square matrix, or a batch of them, from an array or a graph."""
-    if hasattr(A, "tocoo") or hasattr(A, "adjacency") or isinstance(A, str) or hasattr(A, "edges"):
+    nested = isinstance(A, (list, tuple)) and not any(isinstance(item, tuple) for item in A)
+    if not (nested or any(hasattr(A, name) for name in ("__array__", "__cuda_array_interface__", "__dlpack__"))):
         from .graph import as_graph
 
         return as_graph(A).matrix(s, dtype)

@@ -95,13 +95,13 @@ def conform(array: Any, semiring: Semiring, dtype: Any = None, *, where: str) ->
         info = np.iinfo(target)
         if source.kind == "f":
             finite = xp.isfinite(array)
-            wrong = finite & ((array != xp.floor(array)) | (array >= info.max) | (array < info.min))
+            wrong = finite & ((array != xp.floor(array)) | (array >= info.max) | (array <= info.min))
             out[array == math.inf], out[array == -math.inf] = info.max, info.min
             nan = xp.isnan(array)
             _refuse(array, nan, f"{where}: {semiring.name} entries must not be NaN")
         else:
             top, bottom = _ends(source, xp, array)
-            wrong = ~top & ~bottom & ((array > info.max) | (array < info.min))
+            wrong = ~top & ~bottom & ((array >= info.max) | (array <= info.min))  # its ends stand for ∞
             out[top], out[bottom] = info.max, info.min
         _refuse(array, wrong, f"{where}: {target} must hold every entry exactly")
     elif source.kind == "i":

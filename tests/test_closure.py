@@ -318,6 +318,26 @@ def test_a_plan_says_what_it_would_do_and_why():
     assert plan(np.ones((70, 70), bool), "boolean", block=10).block == 64
 
 
+def test_graphs_of_every_kind_have_a_closure(tmp_path):
+    import scipy.sparse as sparse
+
+    expected = [[0, 4, 11], [np.inf, 0, 7], [np.inf, np.inf, 0]]
+    edges = [("a", "b", 4.0), ("b", "c", 7.0), ("a", "c", 12.0)]
+    graph = nx.DiGraph()
+    graph.add_weighted_edges_from(edges)
+    path = tmp_path / "edges.csv"
+    path.write_text("source,target,weight\na,b,4.0\nb,c,7.0\na,c,12.0\n")
+    matrix = sparse.coo_array(([4.0, 7.0, 12.0], ([0, 1, 0], [1, 2, 2])), shape=(3, 3))
+    for source in (edges, graph, path, str(path), matrix, matrix.tocsr()):
+        assert closure(source, dtype="float64").tolist() == expected
+
+
+def test_a_finite_weight_never_becomes_infinity_by_conversion():
+    for A in (np.array([[0, 32767], [1, 0]]), np.array([[0, 32767.0], [1, 0]])):
+        with pytest.raises(DTypeError, match="32767"):
+            closure(A, dtype="int16")
+
+
 def test_lists_and_dlpack_are_arrays():
     assert closure([[0, 1], [math.inf, 0]]).tolist() == [[0, 1], [math.inf, 0]]
 

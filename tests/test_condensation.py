@@ -1,0 +1,47 @@
+"""Condensations against NetworkX's."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from apsp import condensation
+
+
+def edges(graph: nx.DiGraph) -> tuple[np.ndarray, np.ndarray]:
+    arcs = np.array(list(graph.edges), dtype=np.int64).reshape(-1, 2)
+    return arcs[:, 0], arcs[:, 1]
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 60, 300])
+@pytest.mark.parametrize("degree", [0.5, 1.2, 3])
+def test_components_and_arcs_agree_with_networkx(n, degree):
+    graph = nx.gnp_random_graph(n, min(1, degree / max(n, 1)), seed=n, directed=True)
+    if n:
+        graph.add_edge(0, 0)
+    c = condensation.condense(n, *edges(graph))
+    expected = nx.condensation(graph)
+    assert c.count == len(expected)
+    assert {frozenset(np.flatnonzero(c.component == k).tolist()) for k in range(c.count)} == {
+        frozenset(members) for _, members in expected.nodes(data="members")
+    }
+    members = {k: frozenset(np.flatnonzero(c.component == k).tolist()) for k in range(c.count)}
+    got = {(members[u], members[v]) for u, v in zip(c.tails.tolist(), c.heads.tolist(), strict=True)}
+    name = dict(expected.nodes(data="members"))
+    assert got == {(frozenset(name[u]), frozenset(name[v])) for u, v in expected.edges}
+    assert len(got) == len(c.tails)
+    assert (c.tails > c.heads).all()
+    for k in range(c.count):
+        assert c.sizes[k] == len(members[k])
+        assert c.cyclic[k] == (len(members[k]) > 1 or graph.has_edge(*list(members[k]) * 2))
+    np.testing.assert_array_equal(
+        condensation.on_cycles(n, *edges(graph)), c.cyclic[c.component] if n else np.zeros(0, bool)
+    )
+
+
+def test_numbers_are_topological_even_where_components_come_in_any_order():
+    tails, heads = np.array([0, 1, 3, 0, 2]), np.array([1, 2, 0, 2, 4])
+    order = condensation._reverse_topological(5, tails, heads)
+    assert sorted(order.tolist()) == list(range(5))
+    assert (order[tails] > order[heads]).all()
