@@ -1,4 +1,4 @@
-"""`shortest_paths` and its `Result`, and `transitive_closure` with its `Reachability`."""
+"""`shortest_paths` and its `Result`: distances, paths, tables, files, checksums."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from apsp import shortest_paths, transitive_closure
+from apsp import shortest_paths
 from apsp.checksum import crc32, fletcher16
 from semiring import AlgebraError, NegativeCycleError, NoPathError, VertexError
 
@@ -160,32 +160,3 @@ def test_a_long_checksum_is_the_loop():
         first = (first + byte) % 255
         second = (second + first) % 255
     assert fletcher16(data) == 256 * second + first
-
-
-@pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 130])
-@pytest.mark.parametrize("reflexive", [False, True])
-def test_reachability_agrees_with_networkx(n, reflexive):
-    graph = nx.gnp_random_graph(n, 1.5 / n, seed=n, directed=True)
-    graph.add_edge(n - 1, n - 1)
-    t = transitive_closure(graph, reflexive=reflexive)
-    expected = nx.to_numpy_array(nx.transitive_closure(graph, reflexive=reflexive or False), nodelist=range(n)) > 0
-    np.testing.assert_array_equal(t.matrix.to_bool(), expected)
-    np.testing.assert_array_equal(t.counts(), expected.sum(axis=1))
-    u, v = (x.ravel() for x in np.indices((n, n)))
-    np.testing.assert_array_equal(t.reaches(u, v), expected.ravel())
-    for i in range(0, n, 7):
-        assert t.descendants(i) == np.flatnonzero(expected[i]).tolist()
-        assert t.ancestors(i) == np.flatnonzero(expected[:, i]).tolist()
-        assert t.reaches(i, 0) == expected[i, 0]
-
-
-def test_reachability_by_label():
-    t = transitive_closure([("a", "b", 3), ("b", "c", 0), ("c", "b", 1)])
-    assert t.reaches("a", "c")
-    assert not t.reaches("a", "a")
-    assert t.reaches("b", "b")
-    assert t.reaches(["a", "b"], ["a", "b"]).tolist() == [False, True]
-    assert t.descendants("a") == ["b", "c"]
-    assert t.ancestors("b") == ["a", "b", "c"]
-    with pytest.raises(VertexError, match="'z'"):
-        t.reaches("a", "z")

@@ -1,0 +1,142 @@
+"""Reachability against NetworkX: queries, classes, reduction, files; by components and by every schedule."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from apsp import Reachability, schedules, transitive_closure
+from semiring import FormatError, MemoryNeeded, ShapeError, VertexError
+from semiring.acyclic import close_acyclic
+
+
+def random_digraph(n: int, degree: float, seed: int = 0) -> nx.DiGraph:
+    graph = nx.gnp_random_graph(n, min(1.0, degree / max(n, 1)), seed=seed, directed=True)
+    if n > 2:
+        graph.add_edge(n - 1, n - 1)
+    return graph
+
+
+def oracle(graph: nx.DiGraph, reflexive: bool) -> np.ndarray:
+    """Who reaches whom, by a search from every vertex."""
+    out = np.zeros((len(graph), len(graph)), dtype=bool)
+    for u in graph:
+        for v in graph[u]:
+            out[u, [v, *nx.descendants(graph, v)]] = True
+        out[u, u] |= reflexive
+    return out
+
+
+@pytest.mark.parametrize("schedule", ["auto", *schedules.names()])
+@pytest.mark.parametrize("reflexive", [False, True])
+@pytest.mark.parametrize(("n", "degree"), [(0, 0), (1, 0), (2, 1), (65, 0.7), (130, 1.1), (200, 3), (90, 40)])
+def test_every_question_agrees_with_networkx(n, degree, reflexive, schedule):
+    graph = random_digraph(n, degree, seed=n)
+    t = transitive_closure(graph, reflexive=reflexive, schedule=schedule)
+    expected = oracle(graph, reflexive)
+    np.testing.assert_array_equal(t.to_bool(), expected)
+    np.testing.assert_array_equal(t.counts(), expected.sum(axis=1))
+    np.testing.assert_array_equal(t.to_sparse().toarray(), expected)
+    assert t.to_edges() == [tuple(pair) for pair in np.argwhere(expected).tolist()]
+    u, v = (x.ravel() for x in np.indices((n, n)))
+    np.testing.assert_array_equal(t.reaches(u, v), expected.ravel())
+    for i in range(0, n, 11):
+        assert t.descendants(i) == np.flatnonzero(expected[i]).tolist()
+        assert t.ancestors(i) == np.flatnonzero(expected[:, i]).tolist()
+        assert t.reaches(i, n // 2) is bool(expected[i, n // 2])
+    classes = sorted((sorted(c) for c in nx.strongly_connected_components(graph)), key=lambda c: (-len(c), c[0]))
+    assert t.components() == classes
+
+
+@pytest.mark.parametrize("schedule", ["auto", "recursive"])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_reduction_of_an_acyclic_graph_is_networkx_s(seed, schedule):
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(60)
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(60))
+    graph.add_edges_from((int(order[i]), int(order[j])) for i in range(60) for j in range(i) if rng.random() < 0.1)
+    reduced = transitive_closure(graph, schedule=schedule).reduction()
+    expected = nx.transitive_reduction(graph)
+    assert set(zip(reduced.rows.tolist(), reduced.cols.tolist(), strict=True)) == set(expected.edges)
+
+
+@pytest.mark.parametrize("schedule", ["auto", "recursive"])
+@pytest.mark.parametrize("reflexive", [False, True])
+@pytest.mark.parametrize("degree", [0.8, 1.3, 4])
+def test_the_reduction_of_any_graph_reaches_the_same_with_as_few_edges(degree, reflexive, schedule):
+    graph = random_digraph(80, degree, seed=1)
+    t = transitive_closure(graph, reflexive=reflexive, schedule=schedule)
+    reduced = t.reduction()
+    assert transitive_closure(reduced, reflexive=reflexive).matrix == t.matrix
+    condensed = nx.condensation(graph)
+    rings = sum(len(c) for c in nx.strongly_connected_components(graph) if len(c) > 1)
+    loops = sum(1 for c in nx.strongly_connected_components(graph) if len(c) == 1 and graph.has_edge(*list(c) * 2))
+    expected = nx.transitive_reduction(condensed).number_of_edges() + rings + (0 if reflexive else loops)
+    assert len(reduced.rows) == expected
+
+
+def test_plans_say_whether_the_graph_shrank():
+    sparse, dense = random_digraph(300, 1.5), random_digraph(60, 30)
+    assert "shrink" in transitive_closure(sparse).plan.reason
+    assert "shrink" not in transitive_closure(dense).plan.reason
+    assert "shrink" not in transitive_closure(sparse, schedule="blocked").plan.reason
+
+
+def test_labels_and_undirected_edges():
+    t = transitive_closure([("a", "b", 3), ("b", "c", 0), ("c", "b", 1)])
+    assert t.reaches("a", "c")
+    assert t.reaches("a", "a") is False
+    assert t.reaches("b", "b") is True
+    assert t.reaches(["a", "b"], ["a", "b"]).tolist() == [False, True]
+    assert t.reaches("a", ["a", "b", "c"]).tolist() == [False, True, True]
+    assert t.descendants("a") == ["b", "c"]
+    assert t.ancestors("b") == ["a", "b", "c"]
+    assert t.components() == [["b", "c"], ["a"]]
+    with pytest.raises(VertexError, match="'z'"):
+        t.reaches("a", "z")
+    both = transitive_closure([("a", "b"), ("c", "d")], directed=False)
+    assert both.reaches("b", "a")
+    assert not both.reaches("a", "c")
+
+
+def test_saved_and_loaded_it_answers_the_same(tmp_path):
+    t = transitive_closure(nx.relabel_nodes(random_digraph(70, 1.2), str))
+    t.save(tmp_path / "t.npz")
+    again = Reachability.load(tmp_path / "t.npz")
+    assert again.matrix == t.matrix
+    assert again.descendants("5") == t.descendants("5")
+    assert again.plan == t.plan
+    assert again.seconds == t.seconds
+    assert [p.name for p in tmp_path.iterdir()] == ["t.npz"]
+    np.savez(tmp_path / "other.npz", a=np.zeros(3))
+    with pytest.raises(FormatError, match="Reachability"):
+        Reachability.load(tmp_path / "other.npz")
+    with pytest.raises(ValueError, match=r"\.csv"):
+        t.save(tmp_path / "t.csv")
+
+
+def test_a_closure_that_does_not_fit_says_so_before_any_work():
+    from apsp import Graph
+
+    n = 3_000_000
+    chain = Graph.from_arrays(np.arange(n - 1), np.arange(1, n), n=n)
+    with pytest.raises(MemoryNeeded, match="GiB"):
+        transitive_closure(chain)
+
+
+@pytest.mark.parametrize("n", [0, 1, 64, 65, 200])
+def test_acyclic_closures_agree_with_networkx(n):
+    rng = np.random.default_rng(n)
+    tails, heads = np.tril_indices(n, -1)
+    keep = rng.random(len(tails)) < 3 / max(n, 1)
+    tails, heads = tails[keep], heads[keep]
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(n))
+    graph.add_edges_from(zip(tails.tolist(), heads.tolist(), strict=True))
+    shuffled = rng.permutation(len(tails))
+    got = close_acyclic(n, tails[shuffled], heads[shuffled])
+    np.testing.assert_array_equal(got.to_bool(), oracle(graph, True))
+    with pytest.raises(ShapeError, match="0 → 1"):
+        close_acyclic(2, np.array([0]), np.array([1]))
