@@ -100,6 +100,9 @@ def survey(A: Any, semiring: Semiring, *, where: str) -> Survey:
     nonnegative = least >= 0
     if not nonnegative and least == zero(semiring, A.dtype):
         nonnegative = all(not bool(((part < 0) & (part != least)).any()) for part in _chunks(A))
+    if nonnegative and semiring.zero == -math.inf and A.dtype.kind == "f":
+        # −0 is not below 0, but its bit pattern is below that of −∞, which the variants of max-plus rely on.
+        nonnegative = all(not bool((np.signbit(part) & (part == 0)).any()) for part in _chunks(A))
     return Survey(least, greatest, nonnegative)
 
 

@@ -1,0 +1,47 @@
+"""The GPU backend: CUDA C++ compiled by NVRTC for the semiring at hand, launched through CuPy.
+
+>>> from semiring.backend import bind
+>>> ops = bind(semiring.get("tropical"), "float32", device="cuda")  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..algebra import Semiring
+from ..backend import Backend
+from ..errors import DTypeError
+
+
+def bind(semiring: Semiring, dtype: Any, *, nonnegative: bool = False, per_thread: int = 1, **options: Any) -> Backend:
+    """The verbs of `semiring` on CuPy matrices of `dtype`.
+
+    Parameters
+    ----------
+    semiring : Semiring
+    dtype : dtype
+        One of the semiring's own.
+    nonnegative : bool
+        That no entry is below 0 other than the semiring's zero: permits its variants.
+    per_thread : {1, 4}
+        Rows that a thread of `step` computes; with 4 it reads its element of row k once for all of them.
+
+    Raises
+    ------
+    DTypeError
+        If the semiring does not allow the dtype.
+    """
+    from .launch import CudaBackend
+
+    dtype = np.dtype(dtype)
+    if dtype.name not in semiring.dtypes:
+        raise DTypeError(f"bind: {semiring.name} is defined on {', '.join(semiring.dtypes)}, got {dtype}.")
+    if options:
+        raise TypeError(
+            f"bind: the cuda backend takes the options nonnegative and per_thread, got {', '.join(options)}."
+        )
+    if per_thread not in (1, 4):
+        raise ValueError(f"bind: per_thread must be 1 or 4, got {per_thread}.")
+    return CudaBackend(semiring, dtype, nonnegative, per_thread)

@@ -1,0 +1,235 @@
+"""Source text → cubin by NVRTC, kept on disk; cubin → functions on the current device, kept in memory.
+
+The key of the cache is the whole text with our own headers inlined, the architecture, the options and the compiler's
+version: a kernel is never older than its source. Compiling needs no GPU.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tempfile
+import threading
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ..errors import AlgebraError, DeviceError
+
+KERNELS = Path(__file__).parent / "kernels"
+
+#: C++17, __int128 for saturating 64-bit sums, subnormals kept (no -ftz), and the report that `resources` reads.
+OPTIONS = ("-std=c++17", "--device-int128", "-default-device", "--ptxas-options=-v")
+
+_INCLUDE = re.compile(r'^#include "([^"]+)"\n', re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What the compiler says one entry function uses; bytes, but for registers."""
+
+    registers: int
+    spill_stores: int
+    spill_loads: int
+    stack: int
+
+
+@dataclass(frozen=True)
+class Binary:
+    """A compiled translation unit."""
+
+    arch: str
+    cubin: bytes
+    resources: dict[str, Resources]
+
+
+def source(name: str, *prelude: str) -> str:
+    """The text of a file in kernels/ with our headers inlined; `prelude` follows the headers.
+
+    CuPy and our cache see the text alone, so whatever it includes must be in it.
+    """
+    headers: dict[str, str] = {}
+
+    def inline(text: str) -> str:
+        return _INCLUDE.sub(lambda found: collect(found.group(1)), text)
+
+    def collect(header: str) -> str:
+        if header not in headers:
+            headers[header] = ""
+            headers[header] = inline((KERNELS / header).read_text(encoding="utf-8")).replace("#pragma once\n", "")
+            order.append(header)
+        return ""
+
+    order: list[str] = []
+    body = inline((KERNELS / name).read_text(encoding="utf-8"))
+    return "\n".join((*(headers[h] for h in order), *prelude, body))
+
+
+def compile(text: str, arch: str, *, options: tuple[str, ...] = (), name: str = "kernel.cu") -> Binary:
+    """The text as a cubin for `arch` ("sm_90", "sm_90a", …), from the disk cache where it is there.
+
+    Parameters
+    ----------
+    text : str
+        A whole translation unit; see `source`.
+    arch : str
+        A real architecture. Instructions such as wgmma need "sm_90a".
+    options : tuple of str
+        For NVRTC, after `OPTIONS`.
+    name : str
+        How the compiler's messages call the text.
+
+    Raises
+    ------
+    AlgebraError
+        If the compiler refuses the text, with its messages: an expression of a semiring is no valid C++.
+    DeviceError
+        If NVRTC is not installed, or does not know the architecture.
+    """
+    flags = (*OPTIONS, *options)
+    key = hashlib.sha256(json.dumps([text, arch, flags, version()]).encode()).hexdigest()[:40]
+    stored = _directory() / f"{key}.{arch}"
+    binary = _load(stored)
+    if binary is None:
+        binary = _nvrtc(text, arch, flags, name)
+        _keep(stored, binary)
+    return binary
+
+
+def functions(text: str, *, arch: str | None = None, options: tuple[str, ...] = (), name: str = "kernel.cu") -> Any:
+    """The text's entry functions on the current device: `module.get_function(entry)`; compiled at most once."""
+    import cupy
+
+    device = int(cupy.cuda.runtime.getDevice())
+    with _lock(text):
+        return _module(text, arch or device_arch(device), options, name, device)
+
+
+def allow_shared(function: Any, size: int) -> None:
+    """Let an entry function use `size` bytes of dynamic shared memory; beyond 48 KB that must be asked for."""
+    from cupy_backends.cuda.api import driver
+
+    if size > 48 << 10:
+        driver.funcSetAttribute(function.ptr, driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, size)
+
+
+@cache
+def device_arch(device: int) -> str:
+    """The architecture to compile for: the device's own, or the newest of its family that the compiler knows."""
+    import cupy
+    from cupy_backends.cuda.libs import nvrtc
+
+    major, minor = divmod(int(cupy.cuda.Device(device).compute_capability), 10)
+    known = [a for a in nvrtc.getSupportedArchs() if a // 10 == major and a % 10 <= minor]
+    if major < 8 or not known:
+        raise DeviceError(
+            f"cuda: a GPU of compute capability 8.0 or newer and a compiler that knows it are required, got "
+            f"{major}.{minor} and NVRTC {'.'.join(map(str, nvrtc.getVersion()))}. Use device='cpu', or update NVRTC."
+        )
+    return f"sm_{max(known)}"
+
+
+_LOCKS: dict[int, threading.Lock] = {}
+
+
+def _lock(text: str) -> threading.Lock:
+    """One lock a text: threads that ask for different kernels compile side by side."""
+    return _LOCKS.setdefault(hash(text), threading.Lock())
+
+
+@cache
+def _module(text: str, arch: str, options: tuple[str, ...], name: str, device: int) -> Any:
+    import cupy
+
+    module = cupy.cuda.function.Module()
+    module.load(compile(text, arch, options=options, name=name).cubin)
+    return module
+
+
+@cache
+def version() -> list[int]:
+    """NVRTC's version; raises DeviceError where it is not installed."""
+    try:
+        from cupy_backends.cuda.libs import nvrtc
+
+        return list(nvrtc.getVersion())
+    except (ImportError, RuntimeError) as error:
+        raise DeviceError(
+            "cuda: kernels are compiled by NVRTC through CuPy, got neither. "
+            "Install with `pip install \"semiring-apsp[cuda13]\"` or use device='cpu'."
+        ) from error
+
+
+def _nvrtc(text: str, arch: str, flags: tuple[str, ...], name: str) -> Binary:
+    from cupy_backends.cuda.libs import nvrtc
+
+    program = nvrtc.createProgram(text, name, [], [])
+    try:
+        nvrtc.compileProgram(program, [f"-arch={arch}", *flags])
+        log = nvrtc.getProgramLog(program)
+        return Binary(arch, bytes(nvrtc.getCUBIN(program)), _report(log))
+    except nvrtc.NVRTCError as error:
+        log = nvrtc.getProgramLog(program).strip()
+        raise AlgebraError(f"cuda: {name} must compile for {arch}, got {error}:\n{log}") from error
+    finally:
+        nvrtc.destroyProgram(program)
+
+
+def _report(log: str) -> dict[str, Resources]:
+    """Each entry's resources out of ptxas's report."""
+    resources = {}
+    for part in log.split("Compiling entry function '")[1:]:
+        number = {
+            key: int(found.group(1)) if (found := re.search(pattern, part)) else 0
+            for key, pattern in (
+                ("registers", r"Used (\d+) registers"),
+                ("spill_stores", r"(\d+) bytes spill stores"),
+                ("spill_loads", r"(\d+) bytes spill loads"),
+                ("stack", r"(\d+) bytes stack frame"),
+            )
+        }
+        resources[part.split("'", 1)[0]] = Resources(**number)
+    return resources
+
+
+def _directory() -> Path:
+    """Where cubins are kept: $SEMIRING_CACHE_DIR, else the user's cache folder."""
+    if chosen := os.environ.get("SEMIRING_CACHE_DIR"):
+        return Path(chosen) / "cuda"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "semiring" / "cuda"
+
+
+def _load(path: Path) -> Binary | None:
+    """A stored binary: one line of JSON, then the cubin. None where there is none, or where it cannot be read."""
+    try:
+        head, cubin = path.read_bytes().split(b"\n", 1)
+        record = json.loads(head)
+        if len(cubin) != record["bytes"]:
+            return None
+        return Binary(record["arch"], cubin, {k: Resources(**v) for k, v in record["resources"].items()})
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _keep(path: Path, binary: Binary) -> None:
+    """Store it beside its place and rename, so that no reader meets half a file; a read-only disk is no error."""
+    head = {
+        "arch": binary.arch,
+        "bytes": len(binary.cubin),
+        "resources": {k: asdict(v) for k, v in binary.resources.items()},
+    }
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(json.dumps(head).encode() + b"\n" + binary.cubin)
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+    except OSError:
+        pass

@@ -1,0 +1,96 @@
+// The words of the kernels: what an element is in memory (T) and in a register (W), and the step c ⊕ a ⊗ b.
+//
+// The text of `struct Algebra` is written from a Semiring by semiring/cuda/algebra.py. A step struct builds on it:
+// it says what the inner loop of a product works on (a Word of one or more lanes) and how two values of k enter it.
+#pragma once
+
+#ifndef INFINITY
+#define INFINITY __int_as_float(0x7f800000)
+#endif
+
+template <class V>
+__device__ V logaddexp(V a, V b) {
+    const V high = max(a, b), low = min(a, b);
+    return low == -V(INFINITY) ? high : high + log1p(exp(low - high));
+}
+
+// The ends of an integer dtype, which stand for ±∞.
+template <class T> struct Limits;
+template <> struct Limits<short> { static constexpr int low = -32768, high = 32767; };
+template <> struct Limits<int> { static constexpr int low = -2147483647 - 1, high = 2147483647; };
+template <> struct Limits<long long> {
+    static constexpr long long low = -9223372036854775807LL - 1, high = 9223372036854775807LL;
+};
+
+// A sum or product evaluated in a wider type, back in the dtype's range.
+template <class T, class Wide>
+__device__ auto clamp(Wide x) {
+    using L = Limits<T>;
+    const Wide low = L::low, high = L::high;
+    return decltype(L::low)(x < low ? low : x > high ? high : x);
+}
+
+// Any semiring: one lane a word, ⊕ and ⊗ as declared.
+template <class A>
+struct General : A {
+    using typename A::T;
+    using typename A::W;
+    using Word = W;
+    static constexpr int lanes = 1;
+
+    static __device__ Word spread(T a) { return W(a); }
+    static __device__ Word gather(const T* b, int) { return W(*b); }
+    static __device__ Word nothing() { return A::zero(); }
+    static __device__ W lane(Word c, int) { return c; }
+
+    // c ← c ⊕ a₀ ⊗ b₀ ⊕ a₁ ⊗ b₁
+    static __device__ void step(Word& c, Word a0, Word b0, Word a1, Word b1) {
+        c = A::add(A::add(c, A::mul(a0, b0)), A::mul(a1, b1));
+    }
+};
+
+template <class A, class T = typename A::T> struct MinPlusNonnegative;
+template <class A, class T = typename A::T> struct MaxPlusNonnegative;
+
+// Bit patterns of non-negative floats sort like integers, +∞ included: one three-way integer minimum takes two sums.
+template <class A>
+struct MinPlusNonnegative<A, float> : General<A> {
+    static __device__ void step(float& c, float a0, float b0, float a1, float b1) {
+        c = __int_as_float(__vimin3_s32(__float_as_int(c), __float_as_int(a0 + b0), __float_as_int(a1 + b1)));
+    }
+};
+
+// −∞ has the sign bit, so it is below all of them. −0 would be, too: it is no non-negative weight here.
+template <class A>
+struct MaxPlusNonnegative<A, float> : General<A> {
+    static __device__ void step(float& c, float a0, float b0, float a1, float b1) {
+        c = __int_as_float(__vimax3_s32(__float_as_int(c), __float_as_int(a0 + b0), __float_as_int(a1 + b1)));
+    }
+};
+
+// ∞ is 2³¹ − 1: the unsigned sum of two distances cannot wrap, and a sum beyond ∞ loses to ∞.
+template <class A>
+struct MinPlusNonnegative<A, int> : General<A> {
+    static __device__ int mul(int a, int b) { return int(__viaddmin_u32(a, b, A::zero())); }
+    static __device__ void step(int& c, int a0, int b0, int a1, int b1) {
+        c = int(__viaddmin_u32(a1, b1, __viaddmin_u32(a0, b0, c)));
+    }
+};
+
+// The same on 16 bits, two columns to a word; the element of A stands in both halves.
+template <class A>
+struct MinPlusNonnegative<A, short> : General<A> {
+    using Word = unsigned;
+    static constexpr int lanes = 2;
+
+    static __device__ Word spread(short a) { return 0x10001u * (unsigned short)a; }
+    static __device__ Word gather(const short* b, int second) {
+        return (unsigned short)b[0] | unsigned((unsigned short)b[second]) << 16;
+    }
+    static __device__ Word nothing() { return 0x7fff7fffu; }
+    static __device__ int lane(Word c, int i) { return short(c >> (16 * i)); }
+    static __device__ int mul(int a, int b) { return min(a + b, A::zero()); }
+    static __device__ void step(Word& c, Word a0, Word b0, Word a1, Word b1) {
+        c = __viaddmin_u16x2(a1, b1, __viaddmin_u16x2(a0, b0, c));
+    }
+};

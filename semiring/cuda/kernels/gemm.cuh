@@ -1,0 +1,239 @@
+// C ← C ⊕ A ⊗ B: a thread block computes one tile of C as a sum of outer products, register tile by register tile.
+//
+//   global A (bm × bk) ──transposed──▶ shared a[k][row] ─┐
+//   global B (bk × bn) ──as it is────▶ shared b[k][col] ─┴▶ registers c[tm][tn] ──▶ global C
+//
+// Two shared stages: while one is computed on, the next is on its way (cp.async where an element needs no conversion,
+// through registers otherwise). The ragged end of k comes first and is filled with the semiring's zero; rows and
+// columns beyond the edge are read from the last one inside and never stored. So only the first tile is tested.
+#pragma once
+#include "algebra.cuh"
+
+template <int bytes>
+__device__ void copy_async(void* shared, const void* global) {
+    const unsigned to = __cvta_generic_to_shared(shared);
+    if constexpr (bytes == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(global), "n"(bytes) : "memory");
+}
+__device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+
+template <class V, int n> struct alignas(sizeof(V) * n) Vector { V at[n]; };
+
+constexpr int smaller(int a, int b) { return a < b ? a : b; }
+
+// S: the step. P: the tile's sizes in elements, and whether B may be read 16 bytes at a time.
+template <class S, class P>
+struct Gemm {
+    using T = typename S::T;
+    using W = typename S::W;
+    using Word = typename S::Word;
+
+    static constexpr int lanes = S::lanes;
+    static constexpr int bm = P::bm, bk = P::bk, tm = P::tm;
+    static constexpr int bn = P::bn / lanes, tn = P::tn / lanes;  // in words from here on
+    static constexpr int threads_x = bn / tn, threads_y = bm / tm;
+    static constexpr int threads = threads_x * threads_y, warps = threads / 32;
+    static constexpr int padding = 4;  // words: keeps rows of `a` 16-byte aligned, and transposing stores apart
+
+    // A thread's rows and columns come in chunks of 16 bytes, spread so that a warp reads without bank conflicts.
+    static constexpr int chunk_m = smaller(tm, 16 / sizeof(Word)), chunk_n = smaller(tn, 16 / sizeof(Word));
+    static constexpr int chunks_m = tm / chunk_m, chunks_n = tn / chunk_n;
+
+    struct Stage {
+        Word a[bk][bm + padding];
+        Word b[bk][bn];
+    };
+
+    // A is read by warps: 4 rows × 8 values of k at once, so that both sides of the transposition are dense.
+    static constexpr int a_rows = bm / 4 / warps, a_parts = bk / 8;
+    static constexpr bool a_async = sizeof(T) == sizeof(Word);
+    // B is read 16 bytes at a time where it is aligned, else word by word.
+    static constexpr bool b_async = sizeof(T) * lanes == sizeof(Word) && (P::aligned || lanes == 1);
+    static constexpr int b_words = P::aligned && b_async ? 16 / sizeof(Word) : 1;
+    static constexpr int b_count = bk * bn / b_words / threads;
+
+    static_assert(threads % 32 == 0 && a_rows * 4 * warps == bm && a_parts * 8 == bk, "A must be whole warp reads");
+    static_assert(b_count * threads * b_words == bk * bn, "B must be whole reads");
+    static_assert(threads % (bn / b_words) == 0, "a thread must stay in its columns of B");
+
+    // Where the next tiles begin, the same for all threads of a block; and where a thread reads in them, in bytes.
+    const char *a_base, *b_base;
+    unsigned a_offset, a_step, a_last, b_offset, b_step;
+    long long ldb;
+    int b_second;  // where a word's second lane lies: 1 further, or 0 at an odd edge
+    Word a_staged[a_async ? 1 : a_rows * a_parts], b_staged[b_async ? 1 : b_count];
+
+    __device__ static int lane() { return threadIdx.x % 32; }
+    __device__ static int warp() { return threadIdx.x / 32; }
+    __device__ static int a_row(int i) { return 4 * (warp() + warps * i) + lane() / 8; }
+
+    // This thread's reads of B: always the same word of a row, every `b_apart`-th value of k.
+    static constexpr int across = bn / b_words, b_apart = threads / across;
+    __device__ static int b_k(int i) { return threadIdx.x / across + i * b_apart; }
+    __device__ static int b_word() { return threadIdx.x % across * b_words; }
+
+    // Start reading the tile of `depth` values of k (all bk of them unless `first`), and step on.
+    template <bool first>
+    __device__ void fetch(Stage& to, int depth) {
+#pragma unroll
+        for (int i = 0; i < a_rows; ++i) {
+            const T* row = reinterpret_cast<const T*>(a_base + min(a_offset + i * a_step, a_last));
+#pragma unroll
+            for (int p = 0; p < a_parts; ++p) {
+                const int k = 8 * p + lane() % 8;
+                const bool inside = !first || k < depth;
+                if constexpr (a_async) {
+                    if (inside) copy_async<sizeof(T)>(&to.a[k][a_row(i)], row + 8 * p);
+                    else to.a[k][a_row(i)] = S::nothing();
+                } else {
+                    a_staged[i * a_parts + p] = inside ? S::spread(row[8 * p]) : S::nothing();
+                }
+            }
+        }
+        a_base += depth * sizeof(T);
+#pragma unroll
+        for (int i = 0; i < b_count; ++i) {
+            const T* from = reinterpret_cast<const T*>(b_base + (b_offset + i * b_step));
+            const bool inside = !first || b_k(i) < depth;
+            Word* word = &to.b[b_k(i)][b_word()];
+            if constexpr (b_async) {
+                if (inside) copy_async<b_words * sizeof(Word)>(word, from);
+                else {
+#pragma unroll
+                    for (int j = 0; j < b_words; ++j) word[j] = S::nothing();
+                }
+            } else {
+                b_staged[i] = inside ? S::gather(from, b_second) : S::nothing();
+            }
+        }
+        b_base += depth * (ldb * sizeof(T));
+    }
+
+    // What came through registers goes to shared memory.
+    __device__ void commit(Stage& to) {
+        if constexpr (!a_async) {
+#pragma unroll
+            for (int i = 0; i < a_rows; ++i)
+#pragma unroll
+                for (int p = 0; p < a_parts; ++p)
+                    to.a[8 * p + lane() % 8][a_row(i)] = a_staged[i * a_parts + p];
+        }
+        if constexpr (!b_async) {
+#pragma unroll
+            for (int i = 0; i < b_count; ++i) to.b[b_k(i)][b_word()] = b_staged[i];
+        }
+    }
+
+    template <int count, int chunk>
+    __device__ static void read(Word (&to)[count], const Word* from, int apart) {
+#pragma unroll
+        for (int c = 0; c < count / chunk; ++c) {
+            using V = Vector<Word, chunk>;
+            const V v = *reinterpret_cast<const V*>(from + c * apart);
+#pragma unroll
+            for (int i = 0; i < chunk; ++i) to[c * chunk + i] = v.at[i];
+        }
+    }
+
+    // c ← c ⊕ a ⊗ b over one stage, two values of k at a time.
+    __device__ static void multiply(Word (&c)[tm][tn], const Stage& s, int x, int y) {
+#pragma unroll P::unroll
+        for (int k = 0; k < bk; k += 2) {
+            Word a0[tm], a1[tm];
+            read<tm, chunk_m>(a0, &s.a[k][y * chunk_m], bm / chunks_m);
+            read<tm, chunk_m>(a1, &s.a[k + 1][y * chunk_m], bm / chunks_m);
+#pragma unroll
+            for (int q = 0; q < chunks_n; ++q) {
+                Word b0[chunk_n], b1[chunk_n];
+                read<chunk_n, chunk_n>(b0, &s.b[k][x * chunk_n + q * (bn / chunks_n)], 0);
+                read<chunk_n, chunk_n>(b1, &s.b[k + 1][x * chunk_n + q * (bn / chunks_n)], 0);
+#pragma unroll
+                for (int i = 0; i < tm; ++i)
+#pragma unroll
+                    for (int j = 0; j < chunk_n; ++j) S::step(c[i][q * chunk_n + j], a0[i], b0[j], a1[i], b1[j]);
+            }
+        }
+    }
+
+    // One row of one chunk of C: `words` words side by side.
+    template <bool accumulate>
+    __device__ static void store(T* C, const Word* c, int inside) {
+        constexpr int count = chunk_n * lanes;
+        using V = Vector<T, count>;
+        const bool whole = inside >= count && reinterpret_cast<unsigned long long>(C) % sizeof(V) == 0;
+        V v;
+        if (accumulate) {
+            if (whole) v = *reinterpret_cast<const V*>(C);
+            else
+                for (int j = 0; j < count; ++j)
+                    if (j < inside) v.at[j] = C[j];
+        }
+#pragma unroll
+        for (int j = 0; j < count; ++j) {
+            const W sum = S::lane(c[j / lanes], j % lanes);
+            v.at[j] = T(accumulate ? S::add(W(v.at[j]), sum) : sum);
+        }
+        if (whole) *reinterpret_cast<V*>(C) = v;
+        else
+            for (int j = 0; j < count; ++j)
+                if (j < inside) C[j] = v.at[j];
+    }
+
+    __device__ void run(T* C, long long ldc, const T* A, long long lda, const T* B, long long ldb_, int m, int n, int k,
+                        bool accumulate) {
+        extern __shared__ __align__(16) unsigned char shared[];
+        Stage* stage = reinterpret_cast<Stage*>(shared);
+        const int columns = (n + bn * lanes - 1) / (bn * lanes);
+        const int row0 = blockIdx.x / columns * bm, col0 = blockIdx.x % columns * (bn * lanes);
+        ldb = ldb_;
+        a_base = reinterpret_cast<const char*>(A + row0 * lda);
+        b_base = reinterpret_cast<const char*>(B);
+        a_offset = (a_row(0) * unsigned(lda) + lane() % 8) * unsigned(sizeof(T));
+        a_step = (a_row(1) - a_row(0)) * unsigned(lda) * unsigned(sizeof(T));
+        a_last = ((m - 1 - row0) * unsigned(lda) + lane() % 8) * unsigned(sizeof(T));
+        // Beyond the edge: the last column inside, or the last group of 16 bytes that begins inside.
+        constexpr int group = b_words > 1 ? b_words * lanes : 1;
+        const int col = min(col0 + b_word() * lanes, (n - 1) / group * group);
+        b_offset = (b_k(0) * unsigned(ldb) + col) * unsigned(sizeof(T));
+        b_step = b_apart * unsigned(ldb) * unsigned(sizeof(T));
+        b_second = col + 1 < n ? 1 : 0;
+
+        // Threads of a warp: 4 rows × 8 columns of register tiles, so that both fragments come in few 128-byte reads.
+        int x = threadIdx.x % threads_x, y = threadIdx.x / threads_x;
+        if constexpr (threads_x % 8 == 0 && threads_y % 4 == 0) {
+            x = warp() % (threads_x / 8) * 8 + lane() % 8;
+            y = warp() / (threads_x / 8) * 4 + lane() / 8;
+        }
+        Word c[tm][tn];
+#pragma unroll
+        for (int i = 0; i < tm; ++i)
+#pragma unroll
+            for (int j = 0; j < tn; ++j) c[i][j] = S::nothing();
+
+        const int steps = (k + bk - 1) / bk;
+        fetch<true>(stage[0], k - (steps - 1) * bk);
+        commit(stage[0]);
+        for (int t = 0; t < steps; ++t) {
+            wait_for_copies();
+            __syncthreads();
+            if (t + 1 < steps) fetch<false>(stage[(t + 1) & 1], bk);
+            multiply(c, stage[t & 1], x, y);
+            if (t + 1 < steps) commit(stage[(t + 1) & 1]);
+        }
+#pragma unroll
+        for (int i = 0; i < tm; ++i) {
+            const int row = row0 + i / chunk_m * (bm / chunks_m) + y * chunk_m + i % chunk_m;
+            if (row >= m) continue;
+#pragma unroll
+            for (int q = 0; q < chunks_n; ++q) {
+                const int col = col0 + (q * (bn / chunks_n) + x * chunk_n) * lanes;
+                if (col >= n) continue;
+                T* to = C + row * ldc + col;
+                if (accumulate) store<true>(to, &c[i][q * chunk_n], n - col);
+                else store<false>(to, &c[i][q * chunk_n], n - col);
+            }
+        }
+    }
+};

@@ -1,0 +1,36 @@
+// A ← A ⊕ A[:,k] ⊗ s ⊗ A[k,:] with s = A[k,k]*: one Floyd–Warshall step on the whole matrix, `rows_each` rows a thread.
+//
+// `row` and `col` are row and column k of A, either where they lie or copied by `snapshot`. Where they lie is enough when
+// ⊕ is idempotent: s ⊗ x is x then (or, where s is not one, may be multiplied by s again), so whichever thread comes
+// first, the others read the same.
+#include "algebra.cuh"
+
+using T = Step::T;
+using W = Step::W;
+
+extern "C" __global__ void __launch_bounds__(256)
+    step(T* A, long long ld, int n, int k, const T* row, const T* col, long long apart) {
+    const int j = blockIdx.x * 64 + threadIdx.x % 64;
+    if (j >= n) return;
+    const W s = Step::star(W(row[k])), right = Step::mul(s, W(row[j]));
+    const int first = (blockIdx.y * 4 + threadIdx.x / 64) * rows_each;
+#pragma unroll
+    for (int e = 0; e < rows_each; ++e) {
+        const int i = first + e;
+        if (i >= n) return;
+        const W left = W(col[i * apart]);
+        T& a = A[i * ld + j];
+        W value;
+        if (i == k) value = j == k ? s : right;
+        else value = j == k ? Step::mul(left, s) : Step::add(W(a), Step::mul(left, right));
+        if (T(value) != a) a = T(value);
+    }
+}
+
+// row ← A[k,:], col ← A[:,k]
+extern "C" __global__ void __launch_bounds__(256) snapshot(const T* A, long long ld, int n, int k, T* row, T* col) {
+    const int i = blockIdx.x * 256 + threadIdx.x;
+    if (i >= n) return;
+    row[i] = A[k * ld + i];
+    col[i] = A[i * ld + k];
+}

@@ -1,0 +1,351 @@
+"""The verbs on CuPy matrices: which kernel, which tile, which grid. Nothing here waits for the device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algebra import Semiring
+from ..errors import DTypeError, ShapeError
+from . import algebra, compile, tiles
+
+#: Rows and columns that pivot.cu takes at once.
+PIVOT = 64
+#: From here on recursion hands over to the blocked schedule: the products below are too small for the device.
+CUTOVER = 1024
+
+
+class Matrix(NamedTuple):
+    """A row-contiguous matrix as kernels see it: address, leading dimension in elements, sizes."""
+
+    address: int
+    ld: int
+    rows: int
+    columns: int
+
+
+@dataclass(eq=False)
+class CudaBackend:
+    """The verbs of `semiring.backend.Backend` on CuPy matrices, on the caller's current device and stream.
+
+    A matrix may be any slice whose rows are contiguous. An operand that is not (a transposed view, say) is copied
+    first, and an output that is not is computed beside its place.
+    """
+
+    semiring: Semiring
+    dtype: np.dtype
+    nonnegative: bool = False
+    per_thread: int = 1
+    device: str = "cuda"
+    pivot: int = PIVOT
+    cutover: int = CUTOVER
+    grain: int = 1
+
+    # Verbs
+
+    def gemm(self, C: Any, A: Any, B: Any) -> None:
+        """C ← C ⊕ A ⊗ B."""
+        self._check("gemm", C, A, B)
+        if A.shape[1]:
+            self._output(C, lambda c: self._product(c, self._operand(A), self._operand(B), accumulate=True))
+
+    def left_mul(self, D: Any, R: Any) -> None:
+        """R ← D ⊗ R, a strip of columns at a time: a copy is the operand, so no block reads what another wrote."""
+        self._check("left_mul", R, D, R)
+        self._output(R, lambda r: self._left(self._operand(D), r))
+
+    def right_mul(self, C: Any, D: Any) -> None:
+        """C ← C ⊗ D, a strip of rows at a time."""
+        self._check("right_mul", C, C, D)
+        self._output(C, lambda c: self._right(c, self._operand(D)))
+
+    def closure(self, D: Any) -> None:
+        """D ← D*, in one launch up to 64 rows, step by step beyond."""
+        self._check("closure", D, D, D)
+        n = len(D)
+        if n > PIVOT:
+            for k in range(n):
+                self.step(D, k)
+        elif n:
+            self._output(D, lambda d: self._launch("pivot.cu", "pivot", (1,), 256, (d.address, d.ld, np.int32(n))))
+
+    def step(self, A: Any, k: int) -> None:
+        """A ← A ⊕ A[:,k] ⊗ A[k,k]* ⊗ A[k,:]."""
+        self._check("step", A, A, A)
+        if not 0 <= k < len(A):
+            raise ShapeError(f"step: k must name a row of A {A.shape}, got {k}.")
+        self._output(A, lambda a: self._step(a, k))
+
+    # Memory
+
+    def empty(self, shape: tuple[int, ...]) -> Any:
+        """A new CuPy matrix, uninitialised."""
+        import cupy
+
+        return cupy.empty(shape, self.dtype)
+
+    def upload(self, array: Any, *, copy: bool = True) -> Any:
+        """The array on the device; a CuPy array of this dtype is itself where `copy` is false."""
+        import cupy
+
+        if isinstance(array, cupy.ndarray):
+            return cupy.array(array, self.dtype, order="C", copy=True) if copy else cupy.asarray(array, self.dtype)
+        return cupy.asarray(np.ascontiguousarray(array, dtype=self.dtype))
+
+    def download(self, matrix: Any, out: Any = None) -> Any:
+        """The matrix as a NumPy array, or into `out`, NumPy or CuPy."""
+        import cupy
+
+        if out is None:
+            return cupy.asnumpy(matrix)
+        if isinstance(out, cupy.ndarray):
+            if out is not matrix:
+                out[...] = matrix
+        elif out.flags.c_contiguous and out.dtype == self.dtype and out.dtype.isnative and out.size:
+            matrix.get(out=out, blocking=True)
+        else:
+            out[...] = cupy.asnumpy(matrix)
+        return out
+
+    def synchronize(self) -> None:
+        """Wait for the current stream."""
+        import cupy
+
+        cupy.cuda.get_current_stream().synchronize()
+
+    def workspace(self, n: int) -> int:
+        """Bytes of the strip beside an n × n matrix: that of a panel of n/2 × n/2."""
+        half = -(-n // 2)
+        return self._strip(half, half) * half * self.dtype.itemsize if n > self.cutover else 2 * n * self.dtype.itemsize
+
+    # Products
+
+    def _product(self, C: Matrix, A: Matrix, B: Matrix, *, accumulate: bool, spans: str = "") -> bool:
+        """One product by the tile that suits its shape; False if `spans` asks for a tile that is not there."""
+        if C.rows and C.columns:
+            tile = self._choose(C.rows, C.columns, spans)
+            if tile is None:
+                return False
+            self.multiply(tile, C, A, B, accumulate=accumulate)
+        return True
+
+    def multiply(self, tile: tiles.Tile, C: Matrix, A: Matrix, B: Matrix, *, accumulate: bool) -> None:
+        """C ← C ⊕ A ⊗ B, or C ← A ⊗ B, in one launch with a given tile; no side may be empty."""
+        size = self.dtype.itemsize
+        if max(tile.bm * A.ld, tile.bk * B.ld, B.columns) * size >= 1 << 32:
+            raise ShapeError(
+                f"gemm: on a GPU the rows of operands must be less than {(1 << 32) // (tile.bm * size):,} elements "
+                f"apart, got {max(A.ld, B.ld):,}. Multiply in parts, each copied."
+            )
+        function = self._gemm(tile, _aligned(B, size), _device())
+        sizes = (*map(np.int32, (C.rows, C.columns, A.columns)), np.int32(accumulate))
+        arguments = (C.address, C.ld, A.address, A.ld, B.address, B.ld, *sizes)
+        function((tile.covers(C.rows, C.columns),), (tile.threads,), arguments, tile.shared(size))
+
+    def _left(self, D: Matrix, R: Matrix) -> None:
+        # Where one tile has all rows, a block writes only columns that it alone has read.
+        if self._product(R, D, R, accumulate=False, spans="rows"):
+            return
+        width = self._strip(R.rows, R.columns)
+        strip = self.empty((R.rows, min(width, R.columns)))
+        for j in range(0, R.columns, width):
+            part = _columns(R, j, min(j + width, R.columns), self.dtype.itemsize)
+            copy = Matrix(strip.data.ptr, strip.shape[1], part.rows, part.columns)
+            self._copy(copy, part)
+            self._product(part, D, copy, accumulate=False)
+
+    def _right(self, C: Matrix, D: Matrix) -> None:
+        if self._product(C, C, D, accumulate=False, spans="columns"):
+            return
+        height = self._strip(C.columns, C.rows)
+        strip = self.empty((min(height, C.rows), C.columns))
+        for i in range(0, C.rows, height):
+            part = _rows(C, i, min(i + height, C.rows), self.dtype.itemsize)
+            copy = Matrix(strip.data.ptr, C.columns, part.rows, part.columns)
+            self._copy(copy, part)
+            self._product(part, copy, D, accumulate=False)
+
+    def _strip(self, along: int, across: int) -> int:
+        """How many of a panel's `across` rows (columns) to do at once, `along` being the other side.
+
+        As many as fill the device once with the largest tile: about 2 % of a matrix of 16384, less beyond.
+        """
+        tile = self.tile_table[0]
+        slots = _multiprocessors(_device()) * tile.blocks
+        return max(1, slots // -(-along // tile.bm)) * tile.bn
+
+    # Steps
+
+    def _step(self, A: Matrix, k: int) -> None:
+        itemsize, n = self.dtype.itemsize, A.rows
+        row, column, apart = A.address + k * A.ld * itemsize, A.address + k * itemsize, A.ld
+        kept = None
+        if not self.semiring.idempotent:
+            kept = self.empty((2, n))
+            row, column, apart = kept.data.ptr, kept.data.ptr + n * itemsize, 1
+            arguments = (A.address, A.ld, np.int32(n), np.int32(k), row, column)
+            self._launch("step.cu", "snapshot", (-(-n // 256),), 256, arguments)
+        grid = (-(-n // 64), -(-n // (4 * self.per_thread)))
+        self._launch("step.cu", "step", grid, 256, (A.address, A.ld, np.int32(n), np.int32(k), row, column, apart))
+
+    # Kernels
+
+    @cached_property
+    def _variant(self) -> Any:
+        return algebra.variant_of(self.semiring, self.dtype, nonnegative=self.nonnegative)
+
+    @cached_property
+    def _text(self) -> str:
+        return algebra.text(self.semiring, self.dtype, self._variant)
+
+    @cached_property
+    def tile_table(self) -> tuple[tiles.Tile, ...]:
+        """The tiles among which products choose."""
+        kind = tiles.kind(self.semiring, self.dtype, self._variant)
+        return tiles.table(compile.device_arch(_device()), kind, self.dtype)
+
+    @cached_property
+    def _choices(self) -> dict[tuple[int, int, str, int], tiles.Tile | None]:
+        return {}
+
+    @cached_property
+    def _functions(self) -> dict[Any, Any]:
+        return {}
+
+    def _choose(self, m: int, n: int, spans: str) -> tiles.Tile | None:
+        key = m, n, spans, _device()
+        if key not in self._choices:
+            self._choices[key] = tiles.choose(self.tile_table, m, n, _multiprocessors(_device()), spans=spans)
+        return self._choices[key]
+
+    def _gemm(self, tile: tiles.Tile, aligned: bool, device: int) -> Any:
+        key = tile, aligned, device
+        if key not in self._functions:
+            text = gemm_text(self._text, tile, aligned=aligned)
+            function = compile.functions(text, name="gemm.cu").get_function("gemm")
+            compile.allow_shared(function, tile.shared(self.dtype.itemsize))
+            self._functions[key] = function
+        return self._functions[key]
+
+    def _launch(self, file: str, entry: str, grid: tuple[int, ...], threads: int, arguments: tuple[Any, ...]) -> None:
+        key = file, entry, _device()
+        if key not in self._functions:
+            step = file == "step.cu"
+            text = step_text(self._text, self.per_thread) if step else compile.source(file, self._text, "")
+            self._functions[key] = compile.functions(text, name=file).get_function(entry)
+        self._functions[key](grid, (threads,), arguments)
+
+    # Matrices
+
+    def _check(self, verb: str, C: Any, A: Any, B: Any) -> None:
+        """Shapes and dtypes of C ← A ⊗ B."""
+        for X in (C, A, B):
+            if X.dtype != self.dtype:
+                raise DTypeError(f"{verb}: matrices must be {self.dtype}, got {X.dtype}. Convert them with upload.")
+        if C.ndim != 2 or A.ndim != 2 or B.ndim != 2 or (A.shape[1], C.shape) != (B.shape[0], (A.shape[0], B.shape[1])):
+            raise ShapeError(f"{verb}: sizes must fit, got {C.shape} from {A.shape} ⊗ {B.shape}.")
+
+    def _operand(self, X: Any) -> Matrix:
+        """An operand as it lies, or a row-contiguous copy of it."""
+        import cupy
+
+        seen = view(X)
+        if seen is None:
+            copy = cupy.ascontiguousarray(X)
+            # The pool hands memory on in the order of the stream, so the copy outlives the launch that reads it.
+            seen = view(copy)
+            assert seen is not None
+        return seen
+
+    def _output(self, X: Any, write: Callable[[Matrix], object]) -> None:
+        """Call write(matrix) on X, or on a row-contiguous copy that is then put back."""
+        import cupy
+
+        seen = view(X)
+        if seen is not None:
+            write(seen)
+            return
+        copy = cupy.ascontiguousarray(X)
+        write(self._operand(copy))
+        X[...] = copy
+
+    def _copy(self, to: Matrix, source: Matrix) -> None:
+        """to ← source, by the device's own copy of rows."""
+        from cupy.cuda import get_current_stream, runtime
+
+        size = self.dtype.itemsize
+        runtime.memcpy2DAsync(
+            to.address,
+            to.ld * size,
+            source.address,
+            source.ld * size,
+            source.columns * size,
+            source.rows,
+            runtime.memcpyDeviceToDevice,
+            get_current_stream().ptr,
+        )
+
+
+def texts(semiring: Semiring, dtype: np.dtype, arch: str, *, nonnegative: bool = False) -> Iterator[tuple[str, str]]:
+    """Every translation unit that the verbs of a semiring may ask for on an architecture, each with a name."""
+    variant = algebra.variant_of(semiring, dtype, nonnegative=nonnegative)
+    text = algebra.text(semiring, dtype, variant)
+    yield "pivot", compile.source("pivot.cu", text, "")
+    for per_thread in (1, 4):
+        yield f"step {per_thread}", step_text(text, per_thread)
+    for tile in tiles.table(arch, tiles.kind(semiring, dtype, variant), dtype):
+        for aligned in (True, False):
+            yield f"gemm {tile}{' aligned' if aligned else ''}", gemm_text(text, tile, aligned=aligned)
+
+
+def step_text(algebra_text: str, per_thread: int) -> str:
+    """The translation unit of the whole-matrix step."""
+    return compile.source("step.cu", algebra_text, f"constexpr int rows_each = {per_thread};\n")
+
+
+def gemm_text(algebra_text: str, tile: tiles.Tile, *, aligned: bool) -> str:
+    """The translation unit of one product kernel."""
+    return compile.source("gemm.cu", algebra_text, tile.text(aligned=aligned))
+
+
+def view(X: Any) -> Matrix | None:
+    """X as kernels see it; None if its rows are not contiguous, or overlap."""
+    (rows, columns), size = X.shape, X.itemsize
+    down, across = X.strides
+    if columns > 1 and across != size:
+        return None
+    if rows <= 1:
+        return Matrix(X.data.ptr, columns, rows, columns)
+    if down % size or down < columns * size:
+        return None
+    return Matrix(X.data.ptr, down // size, rows, columns)
+
+
+def _aligned(B: Matrix, itemsize: int) -> bool:
+    """Whether all rows of B begin at multiples of 16 bytes, and its last may be read to the end of its 16 bytes."""
+    return not (B.address % 16 or B.ld * itemsize % 16)
+
+
+def _rows(X: Matrix, start: int, stop: int, itemsize: int) -> Matrix:
+    return Matrix(X.address + start * X.ld * itemsize, X.ld, stop - start, X.columns)
+
+
+def _columns(X: Matrix, start: int, stop: int, itemsize: int) -> Matrix:
+    return Matrix(X.address + start * itemsize, X.ld, X.rows, stop - start)
+
+
+def _device() -> int:
+    from cupy.cuda import runtime
+
+    return int(runtime.getDevice())
+
+
+@cache
+def _multiprocessors(device: int) -> int:
+    from cupy.cuda import runtime
+
+    return int(runtime.deviceGetAttribute(runtime.cudaDevAttrMultiProcessorCount, device))

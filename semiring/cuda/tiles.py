@@ -1,0 +1,123 @@
+"""Tiles as data: which sizes a product may use on an architecture, and which of them suits a shape."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+
+import numpy as np
+
+from ..algebra import Semiring, Variant
+
+
+@dataclass(frozen=True)
+class Tile:
+    """What a thread block computes, in elements.
+
+    Attributes
+    ----------
+    bm, bn, bk : int
+        The block's rows and columns of C, and how much of k is in shared memory at once.
+    tm, tn : int
+        A thread's rows and columns.
+    blocks : int
+        Blocks that a multiprocessor holds; it bounds the registers.
+    rate : float
+        Measured speed at full occupation, relative to the table's best.
+    lanes : int
+        Elements to a register word.
+    unroll : int
+        How many pairs of k the inner loop spells out.
+    """
+
+    bm: int
+    bn: int
+    bk: int
+    tm: int
+    tn: int
+    blocks: int
+    rate: float
+    lanes: int = 1
+    unroll: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.bm}×{self.bn}×{self.bk} ({self.tm}×{self.tn} a thread)"
+
+    @property
+    def threads(self) -> int:
+        return (self.bm // self.tm) * (self.bn // self.tn)
+
+    def shared(self, itemsize: int) -> int:
+        """Bytes of shared memory: two stages of a (padded by 4 words a row) and b."""
+        return 2 * self.bk * (self.bm + 4 + self.bn // self.lanes) * max(4, itemsize)
+
+    def text(self, *, aligned: bool) -> str:
+        """`struct Tile` for gemm.cu."""
+        sizes = ", ".join(
+            f"{name} = {getattr(self, name)}" for name in ("bm", "bn", "bk", "tm", "tn", "blocks", "unroll")
+        )
+        return (
+            f"struct Tile {{\n    static constexpr int {sizes};\n"
+            f"    static constexpr bool aligned = {'true' if aligned else 'false'};\n}};\n"
+        )
+
+    def covers(self, m: int, n: int) -> int:
+        """How many blocks an m × n product takes."""
+        return -(-m // self.bm) * -(-n // self.bn)
+
+    def cost(self, m: int, n: int, multiprocessors: int) -> float:
+        """Time of an m × n × k product over k, up to a constant: whole waves, then what is left over.
+
+        A multiprocessor with fewer blocks than it could hold waits for memory and barriers more often; half of the
+        missing blocks' time is counted as lost.
+        """
+        waves, left = divmod(self.covers(m, n), multiprocessors * self.blocks)
+        rest = -(-left // multiprocessors)
+        each = self.bm * self.bn / self.rate
+        return each * (waves * self.blocks + (rest + self.blocks) / 2 * bool(left))
+
+
+def kind(semiring: Semiring, dtype: np.dtype, variant: Variant | None) -> str:
+    """Which table: the variant's name, "plain" (one instruction each for ⊕ and ⊗) or "other"."""
+    if variant is not None:
+        return variant.name
+    saturating = dtype.kind == "i" and (semiring.add.saturating or semiring.mul.saturating)
+    return "plain" if semiring.add.simd and semiring.mul.simd and not saturating else "other"
+
+
+def table(arch: str, kind: str, dtype: np.dtype) -> tuple[Tile, ...]:
+    """The tiles for a kind of step on a dtype, from the nearest architecture that has them.
+
+    Looked for in turn: this kind and dtype, this kind and size of element, "plain" of that size, "other".
+    """
+    names = [f"{kind}/{dtype.name}", f"{kind}/{dtype.itemsize}"]
+    # A packed step needs packed tiles; any other may use those of plain steps.
+    names += [f"plain/{dtype.itemsize}"] if kind != "other" else []
+    for name in (*names, "other"):
+        for candidate in sorted(_data(), key=lambda a: _distance(a, arch)):
+            if name in _data()[candidate]:
+                return _data()[candidate][name]
+    raise LookupError(f"tiles.json: a table must be there for {kind} on {dtype}, got none")
+
+
+def choose(tiles: tuple[Tile, ...], m: int, n: int, multiprocessors: int, *, spans: str = "") -> Tile | None:
+    """The tile with the least estimated time; `spans` = "rows" or "columns" wants one that covers all of them."""
+    fitting = [t for t in tiles if (spans != "rows" or t.bm >= m) and (spans != "columns" or t.bn >= n)]
+    return min(fitting, key=lambda t: t.cost(m, n, multiprocessors), default=None)
+
+
+@lru_cache(maxsize=1)
+def _data() -> dict[str, dict[str, tuple[Tile, ...]]]:
+    stored = json.loads(resources.files(__package__).joinpath("tiles.json").read_text(encoding="utf-8"))
+    return {
+        arch: {name: tuple(Tile(**row) for row in rows) for name, rows in tables.items()}
+        for arch, tables in stored.items()
+    }
+
+
+def _distance(one: str, other: str) -> tuple[int, int]:
+    """How far apart two architectures are; of two as near, the older, whose tiles fit anywhere newer."""
+    a, b = (int("".join(c for c in arch if c.isdigit())) for arch in (one, other))
+    return abs(a - b), a

@@ -1,0 +1,126 @@
+"""The CUDA sources compile for every architecture that ships, without a GPU, and no tile spills a register."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import cases
+import numpy as np
+import pytest
+
+from semiring import AlgebraError, Op, Semiring, get
+from semiring.cuda import algebra, compile, launch, tiles
+
+nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed", exc_type=ImportError)
+try:
+    nvrtc.getVersion()
+except RuntimeError as error:
+    pytest.skip(f"NVRTC is not installed: {error}", allow_module_level=True)
+
+ALL = [(case, nonnegative) for case in (*cases.CASES, *cases.USER_CASES) for nonnegative in (False, True)]
+DISTINCT = [
+    (case, nonnegative)
+    for case, nonnegative in ALL
+    if not nonnegative or algebra.variant_of(case.semiring, case.dtype, nonnegative=True)
+]
+
+
+def compiled(arch, wanted):
+    """(name, binary) of every translation unit that `wanted` lets through, two at a time."""
+    units = [
+        (f"{case} {'nonnegative ' if nonnegative else ''}{name}", text)
+        for case, nonnegative in DISTINCT
+        for name, text in launch.texts(case.semiring, case.dtype, arch, nonnegative=nonnegative)
+        if wanted(name)
+    ]
+    assert units
+    with ThreadPoolExecutor(2) as pool:
+        return list(zip((n for n, _ in units), pool.map(lambda u: compile.compile(u[1], arch), units), strict=True))
+
+
+KINDS = ("plain", "nonnegative", "other")
+
+
+def shipped(name, largest):
+    return not name.startswith("gemm") or name.endswith("aligned") or name.removeprefix("gemm ") in largest
+
+
+def test_every_kernel_compiles_for_sm_90_without_spilling():
+    # Reads of unaligned rows are compiled for the largest tile of each table; the next test has them for all.
+    largest = {
+        str(tiles.table("sm_90", kind, np.dtype(d))[0]) for kind in KINDS for d in ("int16", "float32", "float64")
+    }
+    for name, binary in compiled("sm_90", lambda name: shipped(name, largest)):
+        assert binary.cubin.startswith(b"\x7fELF"), name
+        for entry, used in binary.resources.items():
+            assert used.registers > 0, (name, entry)
+            assert used.spill_stores == used.spill_loads == used.stack == 0, (name, entry, used)
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_100"])
+def test_every_algebra_compiles_for_other_architectures(arch):
+    for name, binary in compiled(arch, lambda name: name == "pivot" or name.startswith("gemm 64×32")):
+        for entry, used in binary.resources.items():
+            assert used.spill_stores == 0, (name, entry, used)
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a", "sm_100"])
+def test_every_tile_compiles_for_other_architectures(arch):
+    s, dtype = get("min_plus"), np.dtype("float32")
+    for name, text in launch.texts(s, dtype, arch, nonnegative=True):
+        for entry, used in compile.compile(text, arch).resources.items():
+            assert used.spill_stores == 0, (name, entry, used)
+
+
+def test_an_architecture_without_tables_takes_the_nearest():
+    dtype = np.dtype("float32")
+    assert tiles.table("sm_103", "plain", dtype) == tiles.table("sm_90", "plain", dtype)
+    assert tiles.table("sm_75", "plain", dtype) == tiles.table("sm_80", "plain", dtype)
+
+
+def test_tiles_suit_the_shape():
+    table = tiles.table("sm_90", "plain", np.dtype("float32"))
+    assert tiles.choose(table, 8192, 8192, 132).bm == 128
+    assert tiles.choose(table, 256, 256, 132).bm < 128
+    assert tiles.choose(table, 64, 4096, 132, spans="rows").bm >= 64
+    assert tiles.choose(table, 4096, 64, 132, spans="columns").bn >= 64
+    assert tiles.choose(table, 4096, 4096, 132, spans="rows") is None
+
+
+def test_an_expression_that_is_no_cpp_is_an_algebra_error():
+    broken = Op("broken", python=lambda a, b: a, cuda="a %% b")
+    s = Semiring("mine", add=broken, mul=broken, zero=0, one=1, samples=(0, 1), dtypes=("int32",))
+    text = launch.step_text(algebra.text(s, np.dtype("int32")), 1)
+    with pytest.raises(AlgebraError, match=r"step\.cu must compile for sm_90"):
+        compile.compile(text, "sm_90", name="step.cu")
+
+
+def test_the_cache_holds_what_was_compiled(tmp_path, monkeypatch):
+    monkeypatch.setenv("SEMIRING_CACHE_DIR", str(tmp_path))
+    text = 'extern "C" __global__ void one(int* x) { *x = 1; }'
+    first = compile.compile(text, "sm_90")
+    (stored,) = (tmp_path / "cuda").iterdir()
+    assert compile.compile(text, "sm_90") == first
+    # Half a file is no binary: it is compiled again.
+    stored.write_bytes(stored.read_bytes()[:-10])
+    assert compile.compile(text, "sm_90") == first
+    assert compile.compile(text, "sm_80") != first
+    assert len(list((tmp_path / "cuda").iterdir())) == 2
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("not a folder")
+    monkeypatch.setenv("SEMIRING_CACHE_DIR", str(tmp_path / "file"))
+    assert "one" in compile.compile('extern "C" __global__ void one(int* x) { *x = 1; }', "sm_90").resources
+
+
+def test_sources_hold_their_headers():
+    text = compile.source("gemm.cu", "// prelude")
+    assert "#include" not in text
+    assert "#pragma once" not in text
+    assert (
+        text.index("struct General")
+        < text.index("struct Gemm")
+        < text.index("// prelude")
+        < text.index("using Product")
+    )

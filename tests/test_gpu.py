@@ -1,0 +1,425 @@
+"""The verbs on a GPU against uncompiled NumPy and Python: every semiring, dtype, variant and tile."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import cases
+import numpy as np
+import pytest
+
+from semiring import DivergenceError, DTypeError, ShapeError, get, matmul
+from semiring.backend import bind, cuda_available
+from semiring.cuda import algebra, compile, launch
+
+pytestmark = pytest.mark.gpu
+
+BOUND = [
+    (case, nonnegative)
+    for case in (*cases.CASES, *cases.USER_CASES)
+    for nonnegative in (False, True)
+    if not nonnegative or algebra.variant_of(case.semiring, case.dtype, nonnegative=True)
+]
+NAMES = [f"{case}{'-nonnegative' * nonnegative}" for case, nonnegative in BOUND]
+every = pytest.mark.parametrize(("case", "nonnegative"), BOUND, ids=NAMES)
+
+UFUNCS = {
+    "min": np.minimum,
+    "max": np.maximum,
+    "plus": np.add,
+    "times": np.multiply,
+    "lor": np.logical_or,
+    "land": np.logical_and,
+    "logaddexp": np.logaddexp,
+    "bit_or": np.bitwise_or,
+    "bit_and": np.bitwise_and,
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def warm():
+    """Compile all kernels side by side before the first test asks for one."""
+    if not cuda_available():
+        return
+    arch = compile.device_arch(0)
+    texts = {
+        text
+        for case, nonnegative in BOUND
+        for _, text in launch.texts(case.semiring, case.dtype, arch, nonnegative=nonnegative)
+    }
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(lambda text: compile.compile(text, arch), texts))
+
+
+@pytest.fixture
+def cp():
+    return pytest.importorskip("cupy")
+
+
+def entries(case, shape, seed, nonnegative, density=0.5):
+    """Random entries; signed where the step allows it."""
+    A = cases.random_matrix(case, shape, seed, density=density, negative=not nonnegative)
+    if nonnegative and case.semiring.name == "max_plus":
+        A = np.where(A == case.zero, A, -A).astype(case.dtype)
+    return A
+
+
+def product(case, A, B, C):
+    """C ⊕ A ⊗ B, one rank-one update after the other in NumPy; small values, so that no wide sum wraps."""
+    wide = np.int64 if case.dtype.kind == "i" else case.dtype
+    info = np.iinfo(case.dtype) if case.dtype.kind == "i" else None
+    add, mul = UFUNCS[case.semiring.add.name], UFUNCS[case.semiring.mul.name]
+    total = C.astype(wide)
+    for k in range(A.shape[1]):
+        a, b = A[:, k, None].astype(wide), B[None, k].astype(wide)
+        term = mul(a, b)
+        if info and case.semiring.mul.saturating:
+            term = np.where((a == case.zero) | (b == case.zero), case.zero, np.clip(term, info.min, info.max))
+        total = add(total, term)
+    return total.astype(case.dtype)
+
+
+def closure(case, A):
+    """A* by Kleene's elimination on NumPy rows."""
+    add, mul = (
+        UFUNCS[case.semiring.add.name],
+        lambda a, b: product(case, a, b, np.full((len(a), b.shape[1]), case.zero)),
+    )
+    D = A.copy()
+    for k in range(len(D)):
+        s = case.semiring.star.python(D[k, k]) if case.semiring.star else add(case.one, D[k, k])
+        s = np.array([[s]], dtype=case.dtype)
+        row, column = mul(s, D[k : k + 1]), D[:, k : k + 1].copy()
+        D = add(D, mul(column, row))
+        D[k], D[:, k] = row[0], mul(column, s)[:, 0]
+        D[k, k] = s[0, 0]
+    return D.astype(case.dtype)
+
+
+def agree(case, got, expected):
+    """Bit for bit, or to rounding where ⊕ rounds; a longer sum rounds more."""
+    got = got.get()
+    assert got.dtype == expected.dtype
+    if case.semiring.tolerance:
+        rtol = 1e-4 if case.dtype == np.float32 else 1e-10
+        np.testing.assert_allclose(got, expected, rtol=rtol, atol=rtol)
+    else:
+        np.testing.assert_array_equal(got, expected)
+
+
+def window(cp, A, left=3, right=2):
+    """A on the device inside a poisoned matrix, and a check that nothing around it was written."""
+    rows, columns = A.shape
+    poison = np.ones((), A.dtype)
+    outer = cp.full((rows + 4, left + columns + right), poison)
+    outer[2:-2, left : left + columns] = cp.asarray(A)
+    inner = outer[2:-2, left : left + columns]
+
+    def untouched():
+        border = cp.ones(outer.shape, bool)
+        border[2:-2, left : left + columns] = False
+        assert bool((outer[border] == poison).all())
+
+    return inner, untouched
+
+
+@every
+def test_products_agree_with_three_uncompiled_loops(cp, case, nonnegative):
+    ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative)
+    for m, k, n in ((1, 1, 1), (3, 1, 70), (33, 17, 9), (0, 3, 2), (2, 3, 0), (4, 0, 5), (1, 65, 1)):
+        A, B, C = (entries(case, shape, 7, nonnegative) for shape in ((m, k), (k, n), (m, n)))
+        got, untouched = window(cp, C)
+        ops.gemm(got, cp.asarray(A), cp.asarray(B))
+        agree(case, got, cases.product(case, A, B, C))
+        untouched()
+
+
+@every
+def test_every_tile_at_its_edges(cp, case, nonnegative):
+    ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative)
+    for tile in ops.tile_table:
+        for m, k, n in (
+            (tile.bm + 5, 2 * tile.bk + 3, tile.bn + 7),
+            (2 * tile.bm, tile.bk, tile.bn),
+            (5, tile.bk + 1, 6),
+        ):
+            A, B, C = (entries(case, shape, 3, nonnegative) for shape in ((m, k), (k, n), (m, n)))
+            for padding in (-n % 16, 1 - n % 2):  # rows at multiples of 16 bytes, and at odd places
+                left, _ = window(cp, A, 0, padding)
+                right, _ = window(cp, B, 0, padding)
+                for accumulate in (True, False):
+                    got, untouched = window(cp, C, 0, padding)
+                    ops.multiply(tile, *map(launch.view, (got, left, right)), accumulate=accumulate)
+                    agree(case, got, product(case, A, B, C if accumulate else np.full_like(C, case.zero)))
+                    untouched()
+
+
+@every
+def test_products_in_place(cp, case, nonnegative):
+    ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative)
+    for m, n in ((1, 3), (63, 130), (64, 257), (65, 40), (131, 200)):
+        D, R = entries(case, (m, m), 1, nonnegative), entries(case, (m, n), 2, nonnegative)
+        nothing = np.full_like(R, case.zero)
+        row, untouched = window(cp, R)
+        ops.left_mul(cp.asarray(D), row)
+        agree(case, row, product(case, D, R, nothing))
+        untouched()
+        C = np.ascontiguousarray(R.T)
+        column, untouched = window(cp, C)
+        ops.right_mul(column, cp.asarray(D))
+        agree(case, column, product(case, C, D, nothing.T))
+        untouched()
+
+
+@every
+def test_products_in_place_by_strips(cp, case, nonnegative, monkeypatch):
+    ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative)
+    monkeypatch.setattr(launch.CudaBackend, "_strip", lambda self, along, across: 70)
+    m, n = 300, 150
+    D, R = entries(case, (m, m), 1, nonnegative, 0.1), entries(case, (m, n), 2, nonnegative, 0.1)
+    row, column = cp.asarray(R), cp.asarray(R.T.copy())
+    ops.left_mul(cp.asarray(D), row)
+    ops.right_mul(column, cp.asarray(D))
+    agree(case, row, product(case, D, R, np.full_like(R, case.zero)))
+    agree(case, column, product(case, R.T, D, np.full_like(R.T, case.zero)))
+
+
+@every
+def test_pivot_blocks(cp, case, nonnegative):
+    ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative)
+    for n in (0, 1, 2, 15, 16, 17, 63, 64, 70):
+        A = cases.random_matrix(case, (n, n), n, density=0.2)
+        if case.semiring.name == "max_plus":
+            if not nonnegative:
+                A = np.where(A == case.zero, A, -np.abs(A)).astype(case.dtype)
+            else:  # no cycle may gain: edges forwards only
+                A = np.where(np.triu(np.ones((n, n), bool), 1) & (A != case.zero), np.abs(A), case.zero).astype(
+                    case.dtype
+                )
+        got, untouched = window(cp, A)
+        ops.closure(got)
+        agree(case, got, closure(case, A))
+        untouched()
+        if n <= 17:
+            agree(case, got, cases.closure(case, A))
+
+
+@every
+@pytest.mark.parametrize("per_thread", [1, 4])
+def test_single_steps(cp, case, nonnegative, per_thread):
+    ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative, per_thread=per_thread)
+    for n in (1, 7, 67):
+        A = cases.random_matrix(case, (n, n), n)
+        got, untouched = window(cp, A)
+        for k in {0, n // 2, n - 1}:
+            ops.step(got, k)
+        expected = A
+        for k in {0, n // 2, n - 1}:
+            expected = step(case, expected, k)
+        agree(case, got, expected)
+        untouched()
+
+
+def step(case, A, k):
+    """One step of the elimination, by cases.closure on the matrix ordered so that k is alone."""
+    add, D = UFUNCS[case.semiring.add.name], A.copy()
+    s = case.semiring.star.python(D[k, k]) if case.semiring.star else add(case.one, D[k, k])
+    s = np.array([[s]], dtype=case.dtype)
+    zero = np.full((1, len(D)), case.zero)
+    row = product(case, s, D[k : k + 1], zero)
+    column = D[:, k : k + 1]
+    out = product(case, column, row, D)
+    out[:, k : k + 1] = product(case, column, s, zero.T)
+    out[k], out[k, k] = row[0], s[0, 0]
+    return out.astype(case.dtype)
+
+
+@every
+def test_integers_saturate_and_zero_absorbs(cp, case, nonnegative):
+    if case.dtype.kind != "i" or not case.semiring.mul.saturating:
+        pytest.skip("not a saturating integer semiring")
+    info, rng = np.iinfo(case.dtype), np.random.default_rng(0)
+    edge = [0, 1, 5, info.max - 1, info.max]
+    if not nonnegative:
+        edge += [-1, -5, info.min + 1, info.min]
+    ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative)
+    for seed in range(3):
+        A, B, C = (
+            rng.choice(np.array(edge, case.dtype), shape) for shape in ((19, 2 + seed), (2 + seed, 23), (19, 23))
+        )
+        got = cp.asarray(C)
+        ops.gemm(got, cp.asarray(A), cp.asarray(B))
+        np.testing.assert_array_equal(got.get(), cases.product(case, A, B, C))
+
+
+def test_subnormal_numbers_survive(cp):
+    tiny = np.float32(1e-42)
+    got = matmul(cp.full((2, 2), tiny), cp.full((2, 2), tiny), "min_plus")
+    np.testing.assert_array_equal(got.get(), np.full((2, 2), tiny + tiny))
+
+
+def test_negative_zeros_count_in_max_plus(cp):
+    A = np.array([[-0.0, -np.inf], [-np.inf, -0.0]], np.float32)
+    np.testing.assert_array_equal(matmul(cp.asarray(A), cp.asarray(A), "max_plus").get(), A)
+
+
+@pytest.mark.parametrize("order", ["F", "reversed", "every second column", "broadcast"])
+def test_views_of_any_layout(cp, order):
+    case = next(c for c in cases.CASES if str(c) == "min_plus-float32")
+    n = 70
+    ops = bind(case.semiring, case.dtype, device="cuda")
+
+    def laid(A):
+        if order == "F":
+            return cp.asarray(A.T.copy()).T
+        if order == "reversed":
+            return cp.asarray(A[::-1, ::-1].copy())[::-1, ::-1]
+        if order == "broadcast":
+            return cp.broadcast_to(cp.asarray(A[:1]), (n, n))
+        wide = cp.zeros((n, 2 * n), A.dtype)
+        wide[:, ::2] = cp.asarray(A)
+        return wide[:, ::2]
+
+    A, B, C = (cases.random_matrix(case, (n, n), seed) for seed in range(3))
+    if order == "broadcast":
+        A, B = (np.broadcast_to(X[:1], (n, n)) for X in (A, B))
+        got = cp.asarray(C)
+    else:
+        got = laid(C)
+    ops.gemm(got, laid(A), laid(B))
+    agree(case, got, product(case, A, B, C))
+    if order == "broadcast":
+        return
+    D = laid(C)
+    ops.step(D, 3)
+    agree(case, D, step(case, C, 3))
+    D = laid(C)[:64, :64]
+    ops.closure(D)
+    agree(case, D, closure(case, C[:64, :64]))
+
+
+@pytest.mark.parametrize("case", [*cases.CASES, *cases.USER_CASES], ids=str)
+@pytest.mark.parametrize("schedule", ["iterative", "blocked", "recursive"])
+def test_closures_by_every_schedule(cp, case, schedule):
+    from apsp import closure as closure_of
+
+    for n in (0, 1, 65, 131):
+        A = cases.random_matrix(case, (n, n), n, density=0.05 if n > 65 else 0.2)
+        given = cp.asarray(A)
+        for block in (None, 20):
+            got = closure_of(given, case.semiring, schedule=schedule, block=block)
+            assert isinstance(got, cp.ndarray)
+            agree(case, got, closure(case, A))
+        np.testing.assert_array_equal(given.get(), A)
+
+
+@pytest.mark.parametrize(
+    "name", ["min_plus-float32", "min_plus-int16", "min_plus-int64", "max_min-float64", "plus_times-float64"]
+)
+def test_closures_beyond_the_cutover(cp, name):
+    from apsp import closure as closure_of
+
+    case = next(c for c in cases.CASES if str(c) == name)
+    n = 2 * launch.CUTOVER + 131
+    A = cases.random_matrix(case, (n, n), 5, density=0.01)
+    got = closure_of(cp.asarray(A), case.semiring)
+    if name == "plus_times-float64":
+        np.testing.assert_allclose(got.get(), np.linalg.inv(np.eye(n) - A), rtol=1e-9, atol=1e-12)
+        return
+    if case.semiring.name == "min_plus":
+        from scipy.sparse import csgraph, csr_matrix
+
+        rows, columns = np.nonzero(A != case.zero)
+        graph = csr_matrix((A[rows, columns].astype(float), (rows, columns)), shape=A.shape)
+        expected = csgraph.dijkstra(graph)
+        expected[np.isinf(expected)] = np.inf if case.dtype.kind == "f" else np.iinfo(case.dtype).max
+        np.testing.assert_array_equal(got.get(), expected.astype(case.dtype))
+    else:
+        np.testing.assert_array_equal(got.get(), closure_of(cp.asarray(A), case.semiring, schedule="iterative").get())
+
+
+def test_two_runs_give_the_same_bits(cp):
+    from apsp import closure as closure_of
+
+    n = 2600
+    A = np.random.default_rng(0).random((n, n), dtype=np.float32)
+    first, second = (closure_of(cp.asarray(A)).get() for _ in range(2))
+    np.testing.assert_array_equal(first.view(np.int32), second.view(np.int32))
+
+
+def test_negative_edges_and_negative_cycles(cp):
+    from apsp import closure as closure_of
+
+    rng = np.random.default_rng(1)
+    n = 150
+    potential = rng.integers(-100, 100, n)
+    W = rng.integers(0, 60, (n, n)) + potential[None, :] - potential[:, None]
+    A = np.where(rng.random((n, n)) < 0.9, np.inf, W)
+    np.testing.assert_array_equal(closure_of(cp.asarray(A)).get(), closure_of(A))
+    A[3, 9], A[9, 3] = -1, 0
+    for schedule in ("iterative", "blocked", "recursive"):
+        with pytest.raises(DivergenceError):
+            closure_of(cp.asarray(A), schedule=schedule)
+
+
+def test_work_goes_to_the_callers_stream(cp):
+    case = next(c for c in cases.CASES if str(c) == "min_plus-float32")
+    ops = bind(case.semiring, case.dtype, device="cuda")
+    A, C = (cases.random_matrix(case, (200, 200), seed) for seed in (1, 2))
+    stream = cp.cuda.Stream(non_blocking=True)
+    with stream:
+        a, got = cp.asarray(A), cp.asarray(C)
+        ops.gemm(got, a, a)
+        ops.left_mul(a, got)
+        result = got.get(stream=stream)
+    expected = product(case, A, product(case, A, A, C), np.full_like(C, case.zero))
+    np.testing.assert_array_equal(result, expected)
+
+
+def test_capture_into_a_graph(cp):
+    """Nothing in a verb waits, so that a caller may record it."""
+    case = next(c for c in cases.CASES if str(c) == "min_plus-float32")
+    ops = bind(case.semiring, case.dtype, device="cuda")
+    A = cases.random_matrix(case, (64, 64), 1)
+    D = cp.asarray(A)
+    ops.closure(D)  # compiles
+    D[...] = cp.asarray(A)
+    stream = cp.cuda.Stream(non_blocking=True)
+    cp.cuda.Device().synchronize()
+    with stream:
+        stream.begin_capture()
+        ops.closure(D)
+        graph = stream.end_capture()
+        graph.launch()
+    stream.synchronize()
+    agree(case, D, closure(case, A))
+
+
+def test_what_does_not_fit_is_refused(cp):
+    ops = bind(get("min_plus"), "float32", device="cuda")
+    A = cp.zeros((3, 4), cp.float32)
+    with pytest.raises(ShapeError, match=r"gemm: sizes must fit, got \(3, 4\) from"):
+        ops.gemm(A, A, A)
+    with pytest.raises(DTypeError, match="gemm: matrices must be float32, got float64"):
+        ops.gemm(A, A.astype(float), A)
+    with pytest.raises(ShapeError, match="step: k must name a row"):
+        ops.step(cp.zeros((3, 3), cp.float32), 3)
+
+
+def test_uploads_and_downloads(cp):
+    ops = bind(get("min_plus"), "float32", device="cuda")
+    A = np.arange(12, dtype=np.float32).reshape(3, 4)
+    for layout, view in cases.layouts(A):
+        got = ops.upload(view)
+        assert isinstance(got, cp.ndarray), layout
+        np.testing.assert_array_equal(ops.download(got), A)
+    there = cp.asarray(A)
+    assert ops.upload(there, copy=False) is there
+    assert ops.upload(there).data.ptr != there.data.ptr
+    out = np.empty((4, 3), np.float32).T
+    assert ops.download(there, out) is out
+    np.testing.assert_array_equal(out, A)
+    there_too = cp.empty_like(there)
+    ops.download(there, there_too)
+    np.testing.assert_array_equal(there_too.get(), A)
