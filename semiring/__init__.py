@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .algebra import Op, Semiring, Star, Variant, check_axioms
     from .bits import BitMatrix
     from .catalog import CATALOG, get
+    from .elimination import lu
     from .errors import (
         AlgebraError,
         DeviceError,
@@ -52,6 +53,7 @@ _HOME = {
         "VertexError",
     ),
     "linalg": ("eye", "matmul", "matvec", "power"),
+    "elimination": ("lu",),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
@@ -77,6 +79,7 @@ __all__ = [
     "check_axioms",
     "eye",
     "get",
+    "lu",
     "matmul",
     "matvec",
     "power",
