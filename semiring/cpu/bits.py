@@ -6,7 +6,6 @@ Reading order: `multiply`, then the two in-place products, then `BitBackend`. Th
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -41,13 +40,12 @@ def _at(matrix: BitMatrix) -> tuple[int, int]:
     return matrix.words.__array_interface__["data"][0], matrix.words.strides[0]
 
 
-def _parts(total: int, unit: int, largest: int, least: int = 1) -> Iterator[tuple[int, int]]:
+def _parts(total: int, unit: int, largest: int, least: int = 1) -> list[tuple[int, int]]:
     """(start, size) of equal parts, whole units but the last: none above `largest`, `least` of them or more."""
     units = -(-total // unit)
     count = min(units, max(least, -(-units // max(1, largest // unit))))
     size = -(-units // max(1, count)) * unit
-    for start in range(0, total, max(1, size)):
-        yield start, min(size, total - start)
+    return [(start, min(size, total - start)) for start in range(0, total, max(1, size))]
 
 
 def multiply(C: BitMatrix, A: BitMatrix, B: BitMatrix, *, fresh: bool = False, threads: int | None = None) -> None:
@@ -57,7 +55,7 @@ def multiply(C: BitMatrix, A: BitMatrix, B: BitMatrix, *, fresh: bool = False, t
         return
     (c, ldc), (a, lda), (b, ldb) = _at(C), _at(A), _at(B)
     threads = _enough(m * k * n * 64, threads)
-    across = list(_parts(n, 1, WORDS))
+    across = _parts(n, 1, WORDS)
     blocks = [
         (i, rows, j, words)
         for i, rows in _parts(m, kernels.STRIP, ROWS, -(-2 * threads // len(across)) if threads > 1 else 1)

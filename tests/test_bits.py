@@ -1,0 +1,478 @@
+"""Packed Boolean matrices against plain loops, NumPy's bool arrays and SciPy's sparse products."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import cases
+import numpy as np
+import pytest
+from scipy import sparse
+
+from semiring import BitMatrix, DTypeError, MemoryNeeded, ShapeError, get
+from semiring.backend import bind
+
+BOOLEAN = get("boolean")
+CASE = cases.Case(BOOLEAN, np.dtype(bool))
+#: Around a word, two, a strip of rows, eight words; a prime.
+SIZES = (0, 1, 63, 64, 65, 127, 128, 131, 191, 256, 257, 513)
+SHAPES = ((0, 5), (5, 0), (1, 1), (1, 200), (200, 1), (64, 64), (63, 65), (130, 129), (257, 600), (8, 512), (9, 513))
+#: m, k, n of products; the last two have several blocks of rows, of words, of depth.
+PRODUCTS = (
+    (0, 3, 4), (3, 0, 4), (3, 4, 0), (1, 1, 1), (2, 65, 3), (64, 64, 64), (65, 63, 129), (128, 512, 512),
+    (131, 513, 257), (300, 64, 1100), (2100, 700, 70), (70, 1100, 1500),
+)  # fmt: skip
+
+
+def random_bool(shape: tuple[int, ...], seed: int = 0, density: float = 0.3) -> np.ndarray:
+    out: np.ndarray = np.random.default_rng(seed).random(shape) < density
+    return out
+
+
+def random_digraph(n: int, seed: int, degree: float = 1.5) -> np.ndarray:
+    return random_bool((n, n), seed, degree / max(n, 1))
+
+
+def tails_are_zero(A: BitMatrix) -> bool:
+    tail = A.shape[1] % 64
+    return not tail or not (A.words[:, -1] >> np.uint64(tail)).any()
+
+
+def scipy_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    out: np.ndarray = (sparse.csr_array(A.astype(np.int64)) @ sparse.csr_array(B.astype(np.int64))).toarray() > 0
+    return out
+
+
+def scipy_closure(A: np.ndarray) -> np.ndarray:
+    """A*: who a breadth-first search from each vertex meets."""
+    graph = sparse.csr_array(A)
+    out = np.zeros(A.shape, bool)
+    for i in range(len(A)):
+        out[i, sparse.csgraph.breadth_first_order(graph, i, return_predecessors=False)] = True
+    return out
+
+
+# Bits in and out.
+
+
+def test_the_layout_is_the_documented_one():
+    A = random_bool((70, 130), 1)
+    words = BitMatrix.from_bool(A).words
+    assert words.shape == (70, 3)
+    for i, j in np.ndindex(A.shape):
+        assert bool(int(words[i, j // 64]) >> (j % 64) & 1) == A[i, j]
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, *((n, n) for n in SIZES)])
+def test_bools_go_in_and_come_out_in_every_layout(shape):
+    A = random_bool(shape, 2)
+    expected = BitMatrix.from_bool(A)
+    for name, layout in cases.layouts(A):
+        packed = BitMatrix.from_bool(layout)
+        assert packed == expected, name
+        assert tails_are_zero(packed)
+        np.testing.assert_array_equal(packed.to_bool(), A)
+        out = np.zeros_like(layout)
+        if out.flags.writeable:
+            assert packed.to_bool(out) is out
+            np.testing.assert_array_equal(out, A)
+    wide = np.zeros((shape[0], 2 * shape[1]), bool)
+    expected.to_bool(wide[:, ::2])
+    np.testing.assert_array_equal(wide[:, ::2], A)
+    assert not wide[:, 1::2].any()
+    np.testing.assert_array_equal(np.asarray(expected), A)
+
+
+def test_any_byte_that_is_not_zero_counts_as_true():
+    A = np.array([[0, 1, 2, 128, 255] * 20], np.uint8).view(bool)
+    assert BitMatrix.from_bool(A).counts() == 80
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_edges_and_sparse_matrices(shape):
+    A = random_bool(shape, 3)
+    expected = BitMatrix.from_bool(A)
+    rows, cols = A.nonzero()
+    twice = np.random.default_rng(0).permutation(np.tile(np.arange(len(rows)), 2))
+    for dtype in (np.int64, np.int32, np.uint16):
+        assert BitMatrix.from_edges(rows[twice].astype(dtype), cols[twice].astype(dtype), shape) == expected
+    assert BitMatrix.from_edges(rows.tolist(), cols.tolist(), shape) == expected
+    for got, wanted in zip(expected.to_edges(), (rows, cols), strict=True):
+        np.testing.assert_array_equal(got, wanted)
+    assert BitMatrix.from_sparse(sparse.csr_array(A)) == expected
+    assert BitMatrix.from_sparse(sparse.coo_array(A * 2.5)) == expected
+    back = expected.to_sparse()
+    assert back.dtype == bool
+    np.testing.assert_array_equal(back.toarray(), A)
+
+
+def test_stored_zeros_of_a_sparse_matrix_are_no_bits():
+    A = sparse.coo_array(([0.0, 3.0], ([0, 1], [1, 0])), shape=(2, 2))
+    assert BitMatrix.from_sparse(A).to_bool().tolist() == [[False, False], [True, False]]
+
+
+# Reading, writing, views.
+
+
+@pytest.mark.parametrize("shape", [s for s in SHAPES if min(s)])
+def test_bits_rows_columns_and_pairs_are_read(shape):
+    A = random_bool(shape, 4)
+    P = BitMatrix.from_bool(A)
+    m, n = shape
+    rng = np.random.default_rng(5)
+    i, j = rng.integers(-m, m, 300), rng.integers(-n, n, 300)
+    np.testing.assert_array_equal(P[i, j], A[i, j])
+    np.testing.assert_array_equal(P[i[:6, None], j[None, :7]], A[i[:6, None], j[None, :7]])
+    assert all(P[int(a), int(b)] is bool(A[a, b]) for a, b in zip(i[:20], j[:20], strict=True))
+    np.testing.assert_array_equal(P[m - 1], A[-1])
+    np.testing.assert_array_equal(P.rows(-1), A[-1])
+    np.testing.assert_array_equal(P.rows(i[:9]), A[i[:9]])
+    np.testing.assert_array_equal(P.rows(slice(1, 4)), A[1:4])
+    np.testing.assert_array_equal(P.indices(0), np.flatnonzero(A[0]))
+    np.testing.assert_array_equal(P.column(n - 1), A[:, -1])
+    np.testing.assert_array_equal(P[:, 0], A[:, 0])
+    np.testing.assert_array_equal(P[0, 1:], A[0, 1:])
+    np.testing.assert_array_equal(P.diagonal(), A.diagonal())
+    assert len(P) == m
+    assert P.nbytes == m * -(-n // 64) * 8
+
+
+def test_bits_are_written():
+    A = random_bool((90, 150), 6)
+    P = BitMatrix.from_bool(A)
+    P[3, 149], A[3, 149] = True, True
+    P[-1, -2], A[-1, -2] = False, False
+    rows, cols = np.arange(90), np.arange(90) % 7  # several bits of one word at once
+    P[rows, cols] = A[rows, cols] = rows % 3 == 0
+    P[5, [1, 2, 3]] = A[5, [1, 2, 3]] = True
+    P.set_diagonal(rows % 2 == 0)
+    A[rows, rows] = rows % 2 == 0
+    np.testing.assert_array_equal(P.to_bool(), A)
+    P.set_diagonal(False)
+    np.fill_diagonal(A, False)
+    P[10:20, 64:128] = BitMatrix.from_bool(random_bool((10, 64), 7))
+    A[10:20, 64:128] = random_bool((10, 64), 7)
+    np.testing.assert_array_equal(P.to_bool(), A)
+
+
+def test_slices_are_views_that_cut_columns_at_words():
+    A = random_bool((200, 300), 8)
+    P = BitMatrix.from_bool(A)
+    for rows in (slice(None), slice(10, 77), slice(-5, None), slice(None, None, 3), slice(None, None, -1), slice(9, 2)):
+        for cols in (slice(None), slice(64, 128), slice(128, 300), slice(192, None), slice(0, 0), slice(300, 300)):
+            view = P[rows, cols]
+            assert view.shape == A[rows, cols].shape
+            np.testing.assert_array_equal(view.to_bool(), A[rows, cols])
+    assert np.shares_memory(P[64:, 64:128].words, P.words)
+    P[0:64, 64:128] |= BitMatrix.from_bool(np.ones((64, 64), bool))
+    assert P[:64, 64:128].counts() == 64 * 64
+    assert P[5:9].shape == (4, 300)
+    for cols in (slice(1, 64), slice(0, 65), slice(0, 256, 2), slice(10, None)):
+        with pytest.raises(ShapeError, match="multiples of 64"):
+            P[:, cols]
+
+
+# The algebra.
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_bitwise_operators(shape):
+    A, B = random_bool(shape, 9), random_bool(shape, 10)
+    P, Q = BitMatrix.from_bool(A), BitMatrix.from_bool(B)
+    for got, wanted in ((P & Q, A & B), (P | Q, A | B), (P ^ Q, A ^ B), (~P, ~A)):
+        np.testing.assert_array_equal(got.to_bool(), wanted)
+        assert tails_are_zero(got)
+    R = P.copy()
+    R |= Q
+    R &= ~P
+    R ^= Q
+    np.testing.assert_array_equal(R.to_bool(), ((A | B) & ~A) ^ B)
+    assert P == BitMatrix.from_bool(A)
+    assert (P == Q) == np.array_equal(A, B)
+    assert P.any() == A.any()
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, (700, 1030)])
+def test_transpose_and_counts(shape):
+    A = random_bool(shape, 11)
+    P = BitMatrix.from_bool(A)
+    assert tails_are_zero(P.T)
+    np.testing.assert_array_equal(P.T.to_bool(), A.T)
+    assert P.T.T == P
+    for axis in (None, 0, 1):
+        np.testing.assert_array_equal(P.counts(axis), A.sum(axis))
+    if min(shape) > 2:
+        np.testing.assert_array_equal(P[1:, :].T.to_bool(), A[1:].T)
+        np.testing.assert_array_equal(P[1::2].counts(0), A[1::2].sum(0))
+
+
+def test_a_small_product_is_three_loops():
+    A, B = random_bool((9, 70), 12, 0.05), random_bool((70, 11), 13)
+    expected = cases.product(CASE, A, B)
+    np.testing.assert_array_equal((BitMatrix.from_bool(A) @ BitMatrix.from_bool(B)).to_bool(), expected)
+
+
+@pytest.mark.parametrize("density", [0.002, 0.02, 0.6])
+@pytest.mark.parametrize("sizes", PRODUCTS, ids=str)
+def test_products_agree_with_scipy(sizes, density):
+    m, k, n = sizes
+    A, B = random_bool((m, k), 14, density), random_bool((k, n), 15, density)
+    P, Q = BitMatrix.from_bool(A), BitMatrix.from_bool(B)
+    C = P @ Q
+    expected = scipy_product(A, B)
+    np.testing.assert_array_equal(C.to_bool(), expected)
+    assert tails_are_zero(C)
+    x = random_bool((k,), 16)
+    np.testing.assert_array_equal(P @ x, (A & x).any(axis=1))
+    old = BitMatrix.from_bool(random_bool((m, n), 17))
+    for threads in (1, 2, 3):
+        C = old.copy()
+        bind(BOOLEAN, bool, threads=threads).gemm(C, P, Q)
+        np.testing.assert_array_equal(C.to_bool(), expected | old.to_bool())
+
+
+@pytest.mark.parametrize("which", ["upper", "lower", "band"])
+def test_zero_blocks_are_skipped_and_nothing_else(which):
+    A = random_bool((900, 900), 18, 0.01)
+    A = {"upper": np.triu(A), "lower": np.tril(A), "band": np.triu(np.tril(A, 70), -70)}[which]
+    P = BitMatrix.from_bool(A)
+    np.testing.assert_array_equal((P @ P).to_bool(), scipy_product(A, A))
+
+
+@pytest.mark.parametrize(("m", "n"), [(0, 0), (1, 1), (65, 64), (64, 200), (131, 513), (700, 600), (2200, 130)])
+def test_in_place_products(m, n):
+    D, R = random_bool((m, m), 19, 2 / max(m, 1)), random_bool((m, n), 20, 0.05)
+    for threads in (1, 2):
+        ops = bind(BOOLEAN, bool, threads=threads)
+        packed = ops.upload(R)
+        ops.left_mul(ops.upload(D), packed)
+        np.testing.assert_array_equal(packed.to_bool(), scipy_product(D, R))
+        packed = ops.upload(R.T)
+        ops.right_mul(packed, ops.upload(D))
+        np.testing.assert_array_equal(packed.to_bool(), scipy_product(R.T, D))
+        assert tails_are_zero(packed)
+
+
+def test_verbs_touch_their_own_view_alone():
+    A = random_bool((330, 450), 21, 0.02)
+    P, expected = BitMatrix.from_bool(A), A.copy()
+    ops = bind(BOOLEAN, bool)
+    ops.gemm(P[64:193, 64:192], P[64:193, 192:320], P[192:320, 320:448])
+    expected[64:193, 64:192] |= scipy_product(A[64:193, 192:320], A[192:320, 320:448])
+    ops.left_mul(P[0:64, 0:64], P[0:64, 384:450])
+    expected[0:64, 384:450] = scipy_product(A[0:64, 0:64], A[0:64, 384:450])
+    ops.right_mul(P[193:330, 128:192], P[128:192, 128:192])
+    expected[193:330, 128:192] = scipy_product(expected[193:330, 128:192], expected[128:192, 128:192])
+    ops.closure(P[0:64, 320:384])
+    expected[0:64, 320:384] = scipy_closure(A[0:64, 320:384])
+    np.testing.assert_array_equal(P.to_bool(), expected)
+
+
+# The closure.
+
+
+@pytest.mark.parametrize("n", [*SIZES, 1100])
+def test_the_pivot_closure_is_reflexive_and_right(n):
+    for degree in (0.5, 1.5, 6):
+        A = random_digraph(n, n, degree)
+        ops = bind(BOOLEAN, bool)
+        D = ops.upload(A)
+        ops.closure(D)
+        np.testing.assert_array_equal(ops.download(D), scipy_closure(A))
+        assert tails_are_zero(D)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 40, 65])
+def test_the_closure_is_the_oracles(n):
+    A = random_digraph(n, n + 1)
+    D = BitMatrix.from_bool(A)
+    bind(BOOLEAN, bool).closure(D)
+    np.testing.assert_array_equal(D.to_bool(), cases.closure(CASE, A))
+
+
+@pytest.mark.parametrize("shape", ["path", "cycle", "reversed path"])
+@pytest.mark.parametrize("n", [63, 64, 65, 200])
+def test_long_walks_are_found(shape, n):
+    A = np.eye(n, k=-1 if shape == "reversed path" else 1, dtype=bool)
+    A[n - 1, 0] |= shape == "cycle"
+    D = BitMatrix.from_bool(A)
+    bind(BOOLEAN, bool).closure(D)
+    every = np.ones((n, n), bool)
+    expected = {"path": np.triu(every), "cycle": every, "reversed path": np.tril(every)}[shape]
+    np.testing.assert_array_equal(D.to_bool(), expected)
+
+
+@pytest.mark.parametrize("n", [1, 64, 131])
+def test_a_step_is_one_round_of_warshall(n):
+    A = random_digraph(n, 3)
+    ops = bind(BOOLEAN, bool)
+    D = ops.upload(A)
+    for k in range(n):
+        ops.step(D, k)
+        A[k, k] = True
+        A |= A[:, k, None] & A[None, k]
+        np.testing.assert_array_equal(D.to_bool(), A)
+
+
+@pytest.mark.parametrize("n", [0, 1, 65, 129, 577])
+@pytest.mark.parametrize("block", [64, 128])
+@pytest.mark.parametrize("name", ["iterative", "blocked", "recursive"])
+def test_schedules_on_bits(name, block, n):
+    from apsp import schedules
+
+    A = random_digraph(n, n)
+    ops = bind(BOOLEAN, bool)
+    ops.cutover = 64
+    D = ops.upload(A)
+    schedules.get(name)(D, ops, block=block)
+    np.testing.assert_array_equal(D.to_bool(), scipy_closure(A))
+
+
+def test_the_backend_keeps_the_contract():
+    ops = bind(BOOLEAN, bool, threads=2)
+    assert (ops.device, ops.grain, ops.dtype, ops.semiring) == ("cpu", 64, np.dtype(bool), BOOLEAN)
+    assert ops.pivot % 64 == 0
+    assert ops.workspace(0) >= 0
+    assert ops.workspace(1 << 15) < (1 << 30) // 8 // 10
+    A = BitMatrix.from_bool(random_bool((5, 70)))
+    assert ops.upload(A, copy=False) is A
+    assert not np.shares_memory(ops.upload(A).words, A.words)
+    assert not ops.empty((3, 100)).any()
+    ops.synchronize()
+
+
+# Files, errors, other machines.
+
+
+def test_save_and_load(tmp_path):
+    P = BitMatrix.from_bool(random_bool((77, 140), 22))
+    path = tmp_path / "closure.bits"
+    P.save(path)
+    assert BitMatrix.load(path) == P
+    assert [p.name for p in tmp_path.iterdir()] == ["closure.bits"]
+    P[10:20, 64:128].save(path)
+    assert BitMatrix.load(path) == P[10:20, 64:128]
+    np.savez(tmp_path / "other.npz", a=np.zeros(3))
+    with pytest.raises(ShapeError, match=r"must hold `words` and `shape`"):
+        BitMatrix.load(tmp_path / "other.npz")
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "bits.npz"
+    old = BitMatrix.eye(70)
+    old.save(path)
+
+    def fail(*args, **kwargs):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(np, "savez", fail)
+    with pytest.raises(OSError, match="disk full"):
+        BitMatrix.zeros((70, 70)).save(path)
+    monkeypatch.undo()
+    assert [p.name for p in tmp_path.iterdir()] == ["bits.npz"]
+    assert BitMatrix.load(path) == old
+
+
+def test_errors_say_what_came_and_the_way_out():
+    A = BitMatrix.zeros((3, 70))
+    with pytest.raises(DTypeError, match=r"native uint64, got ndarray of int64"):
+        BitMatrix(np.zeros((3, 2), np.int64), (3, 70))
+    with pytest.raises(ShapeError, match=r"3 × 70 matrix has words \(3, 2\), got \(3, 1\)"):
+        BitMatrix(np.zeros((3, 1), np.uint64), (3, 70))
+    with pytest.raises(ShapeError, match="contiguous"):
+        BitMatrix(np.zeros((3, 4), np.uint64)[:, ::2], (3, 70))
+    with pytest.raises(ShapeError, match="from column 70 on must be zero"):
+        BitMatrix(~np.zeros((3, 2), np.uint64), (3, 70))
+    with pytest.raises(DTypeError, match=r"must be bool, got float64.*A != 0"):
+        BitMatrix.from_bool(np.zeros((2, 2)))
+    with pytest.raises(ShapeError, match="two axes"):
+        BitMatrix.from_bool(np.zeros(2, bool))
+    with pytest.raises(ShapeError, match=r"inner sizes, got A \(3, 70\) and B \(3, 70\)"):
+        A @ A
+    with pytest.raises(ShapeError, match="equal shapes"):
+        A | A.T
+    with pytest.raises(DTypeError, match=r"Use BitMatrix.from_bool"):
+        A & np.zeros((3, 70), bool)
+    with pytest.raises(IndexError, match=r"row must lie in 0 … 2, got 3"):
+        A[3, 0]
+    with pytest.raises(IndexError, match=r"column must lie in 0 … 69, got -71"):
+        A[[0, 1], [5, -71]]
+    with pytest.raises(IndexError, match=r"column must lie in 0 … 69, got 70"):
+        BitMatrix.from_edges([0, 1], [3, 70], (3, 70))
+    with pytest.raises(IndexError, match="got -1"):
+        BitMatrix.from_edges([0, -1], [3, 7], (3, 70))
+    with pytest.raises(DTypeError, match="must be integers, got float64"):
+        BitMatrix.from_edges([0.5], [1.0], (3, 70))
+    with pytest.raises(ShapeError, match="one length, got 2 and 1"):
+        BitMatrix.from_edges([0, 1], [1], (3, 70))
+    with pytest.raises(ShapeError, match="out must have shape"):
+        A.to_bool(np.zeros((70, 3), bool))
+    with pytest.raises(ShapeError, match="must not be negative"):
+        BitMatrix.zeros((-1, 3))
+    with pytest.raises(ShapeError, match=r"set single bits"):
+        A[0, :] = True
+    with pytest.raises(MemoryNeeded, match=r"bits need .* GiB, the machine has"):
+        BitMatrix.zeros((1 << 27, 1 << 27))
+    with pytest.raises(TypeError):
+        hash(A)
+
+
+def test_the_module_is_light():
+    code = "import sys, semiring.bits; print(sorted({'numba', 'scipy', 'cupy', 'networkx'} & set(sys.modules)))"
+    assert _python(code) == "[]"
+
+
+FORCED = """
+    import numpy as np
+    from semiring import BitMatrix, get
+    from semiring.backend import bind
+    from semiring.cpu.bitkernels import INSTRUCTION
+    rng = np.random.default_rng(0)
+    A, B = rng.random((300, 530)) < 0.02, rng.random((530, 150)) < 0.02
+    P, Q = BitMatrix.from_bool(A), BitMatrix.from_bool(B)
+    assert ((P @ Q).to_bool() == (A.astype(int) @ B > 0)).all()
+    assert (P.T.to_bool() == A.T).all() and (P.counts(0) == A.sum(0)).all()
+    D = BitMatrix.from_bool(np.eye(200, k=1, dtype=bool))
+    bind(get("boolean"), bool).closure(D)
+    assert (D.to_bool() == np.triu(np.ones((200, 200), bool))).all()
+    print(INSTRUCTION)
+"""
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="names x86's instruction sets")
+@pytest.mark.parametrize(
+    ("cpu", "features", "instruction"),
+    [
+        ("haswell", "+avx2,+ssse3,+popcnt", "llvm.x86.avx2.pshuf.b"),
+        ("nehalem", "+ssse3,+popcnt", "llvm.x86.ssse3.pshuf.b.128"),
+        ("generic", ",", "None"),
+    ],
+    ids=["AVX2", "SSSE3", "plain"],
+)
+def test_machines_with_less_compute_the_same(cpu, features, instruction, tmp_path):
+    """Code for an older machine runs on a newer one; the kernels' look-up follows what numba compiles for."""
+    available = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    if cpu != "generic" and features.split(",")[0][1:] not in available:
+        pytest.skip(f"this machine is no {cpu}")
+    environment = {"NUMBA_CPU_NAME": cpu, "NUMBA_CPU_FEATURES": features, "NUMBA_CACHE_DIR": str(tmp_path)}
+    assert _python(textwrap.dedent(FORCED), environment) == instruction
+
+
+def _python(code: str, environment: dict[str, str] | None = None) -> str:
+    """What a new process prints."""
+    root = str(Path(__file__).parent.parent)
+    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": path, **(environment or {})},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
