@@ -54,7 +54,7 @@ def test_overwrite_returns_the_same_memory(case):
     A = cases.random_matrix(case, (37, 37), seed=2)
     expected = cases.closure(case, A)
     for layout, view in cases.layouts(A):
-        if layout in ("read-only", "byte-swapped"):
+        if layout == "read-only" or not view.dtype.isnative:
             with pytest.raises((ValueError, DTypeError), match="overwrite"):
                 closure(view, case.semiring, overwrite=True)
         else:
