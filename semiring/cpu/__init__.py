@@ -1,0 +1,61 @@
+"""The CPU backend: packed panels, explicit vector code compiled by numba, and threads over blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..algebra import Semiring
+from ..backend import Backend
+from ..errors import DeviceError, DTypeError
+
+__all__ = ["bind"]
+
+
+def bind(semiring: Semiring, dtype: Any, *, nonnegative: bool = False, threads: int | None = None) -> Backend:
+    """The verbs over `semiring` on NumPy arrays of `dtype`.
+
+    Parameters
+    ----------
+    semiring : Semiring
+    dtype : dtype
+        One of the semiring's own.
+    nonnegative : bool
+        That no entry is below 0 other than the semiring's zero, now or ever: permits faster instructions.
+    threads : int, optional
+        SEMIRING_NUM_THREADS, or as many as there are processors for this process.
+
+    Raises
+    ------
+    DTypeError
+        If the semiring does not allow the dtype.
+    DeviceError
+        If `threads` is not a positive integer.
+
+    Examples
+    --------
+    >>> import numpy as np, semiring
+    >>> from semiring.backend import bind
+    >>> D = np.array([[0, 3], [1, 0]], np.int32)
+    >>> bind(semiring.get("min_plus"), "int32").closure(D)
+    """
+    from .pool import default_threads
+
+    dtype = np.dtype(dtype).newbyteorder("=")
+    if dtype.name not in semiring.dtypes:
+        raise DTypeError(
+            f"bind: {semiring.name} is defined on {', '.join(semiring.dtypes)}, got {dtype}. Convert the array first."
+        )
+    threads = default_threads() if threads is None else threads
+    if not isinstance(threads, (int, np.integer)) or threads < 1:
+        raise DeviceError(f"bind: threads must be a positive integer, got {threads!r}. Leave it out for the default.")
+    from .kinds import choose, shipped
+
+    if semiring.name == "lor_land" and shipped(semiring):
+        from .bits import BitBackend
+
+        return BitBackend(threads=threads)
+    from .verbs import CpuBackend
+
+    return CpuBackend(choose(semiring, dtype, nonnegative), int(threads))

@@ -1,0 +1,127 @@
+"""C ← C ⊕ A ⊗ B on packed panels (Goto and van de Geijn 2008, "Anatomy of high-performance matrix multiplication").
+
+Every argument but the kind is an address, a size or a stride in bytes, so one compilation serves every layout.
+
+Packed, an operand is cut along the depth into slabs of DEPTH, and a slab into panels that a tile is as high, or as
+wide as. A panel of A holds one row after the other, DEPTH entries apart; one of B holds for each k its `columns`
+entries. Entry (i, k) of A's slab at k0 lies at k0 · padded + i · DEPTH + k, entry (k, j) of B's panel at j0 lies at
+k0 · padded + j0 · kc + k · columns + j, with `padded` the rows or columns in whole panels and kc ≤ DEPTH the depth.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .scalar import itemsize, kernel, load, plus, store, zero
+from .simd import DEPTH, copy, tile, tile_shape
+
+
+@kernel
+def _pack_rows(kind: Any, m: int, kc: int, source: int, row: int, col: int, target: int) -> None:
+    """A slab of A. A ragged panel repeats its last row: what is computed from it is never stored."""
+    rows, size = tile_shape(kind)[0], itemsize(kind)
+    for i in range(-(-m // rows) * rows):
+        copy(kind, kc, source + min(i, m - 1) * row, col, target + i * DEPTH * size, size)
+
+
+@kernel
+def _pack_columns(kind: Any, n: int, kc: int, source: int, row: int, col: int, target: int) -> None:
+    """A slab of B. A ragged panel repeats its last column."""
+    columns, size = tile_shape(kind)[1], itemsize(kind)
+    for j in range(0, n, columns):
+        here, first, wide = min(columns, n - j), source + j * col, columns * size
+        if col == size:
+            for k in range(kc):
+                copy(kind, here, first + k * row, col, target + k * wide, size)
+        else:  # a transposition, in pieces that leave the 16 rows being written in the nearest cache
+            for k in range(0, kc, 16):
+                for i in range(here):
+                    copy(kind, min(16, kc - k), first + i * col + k * row, row, target + k * wide + i * size, wide)
+        for i in range(here, columns):
+            copy(kind, kc, first + (here - 1) * col, row, target + i * size, wide)
+        target += kc * wide
+
+
+@kernel
+def pack(
+    kind: Any,
+    left: bool,
+    padded: int,
+    start: int,
+    count: int,
+    depth: int,
+    source: int,
+    row: int,
+    col: int,
+    target: int,
+) -> None:
+    """Pack `count` rows of A, where `left`, or columns of B, from `start` on, to their full depth."""
+    size = itemsize(kind)
+    source += start * (row if left else col)
+    for k0 in range(0, depth, DEPTH):
+        kc, slab = min(DEPTH, depth - k0), target + k0 * padded * size
+        if left:
+            _pack_rows(kind, count, kc, source + k0 * col, row, col, slab + start * DEPTH * size)
+        else:
+            _pack_columns(kind, count, kc, source + k0 * row, row, col, slab + start * kc * size)
+
+
+@kernel
+def _meet(kind: Any, m: int, n: int, source: int, source_row: int, c: int, c_row: int, c_col: int, fresh: bool) -> None:
+    """C ← C ⊕ S, or C ← S where it is fresh, entry by entry: C's edge, or a C whose rows are not contiguous."""
+    size = itemsize(kind)
+    for i in range(m):
+        for j in range(n):
+            value, target = load(kind, source + i * source_row + j * size), c + i * c_row + j * c_col
+            store(kind, target, value if fresh else plus(kind, load(kind, target), value))
+
+
+@kernel
+def block(
+    kind: Any,
+    left: bool,
+    packed: int,
+    padded: int,
+    i0: int,
+    j0: int,
+    m: int,
+    n: int,
+    depth: int,
+    a: int,
+    a_row: int,
+    a_col: int,
+    c: int,
+    c_row: int,
+    c_col: int,
+    fresh: bool,
+    work: int,
+) -> None:
+    """C[i0:i0+m, j0:j0+n] ← C ⊕ A ⊗ B, or A ⊗ B where C is fresh.
+
+    One operand was packed before, A where `left`. Of the other, `a` with its strides, the slabs are packed here one
+    after the other, into `work` behind a row of zeros and a tile.
+    """
+    (rows, columns), size = tile_shape(kind), itemsize(kind)
+    nil, buffer = work, work + columns * size
+    panels = buffer + rows * columns * size
+    for j in range(columns):
+        store(kind, nil + j * size, zero(kind))
+    for k0 in range(0, depth, DEPTH):
+        kc, first, slab = min(DEPTH, depth - k0), fresh and k0 == 0, packed + k0 * padded * size
+        if left:
+            _pack_columns(kind, n, kc, a + j0 * a_col + k0 * a_row, a_row, a_col, panels)
+            pa, pb = slab + i0 * DEPTH * size, panels
+        else:
+            _pack_rows(kind, m, kc, a + i0 * a_row + k0 * a_col, a_row, a_col, panels)
+            pa, pb = panels, slab + j0 * kc * size
+        for j in range(0, n, columns):
+            for i in range(0, m, rows):
+                target = c + (i0 + i) * c_row + (j0 + j) * c_col
+                whole = i + rows <= m and j + columns <= n and c_col == size
+                # A tile that fits goes straight to C; one that does not goes through the buffer.
+                out, out_row = (target, c_row) if whole else (buffer, columns * size)
+                old, old_row = (target, c_row) if whole and not first else (nil, 0)
+                tile(kind, kc, pa + i * DEPTH * size, pb + j * kc * size, old, old_row, out, out_row)
+                if not whole:
+                    height, width = min(rows, m - i), min(columns, n - j)
+                    _meet(kind, height, width, buffer, columns * size, target, c_row, c_col, first)

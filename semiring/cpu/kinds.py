@@ -1,0 +1,179 @@
+"""`Kind`: which instructions compute ⊕ and ⊗ of one semiring on one dtype, as a type that numba compiles for.
+
+Kernels take a kind as their first argument. It has no value at run time; as a type it selects the code, so one
+module-level function serves every semiring and its machine code is found again on disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import binding, ir
+from numba.core import config, types
+from numba.extending import NativeValue, models, register_model, unbox
+
+from .. import catalog, dtypes
+from ..algebra import Semiring
+
+
+class Tile(NamedTuple):
+    """What the micro-kernel keeps in registers: `rows` × `vectors` accumulators of `width` bytes each."""
+
+    rows: int
+    vectors: int
+    width: int
+
+
+#: (vector bytes, item bytes) → tile. 24 of 32 registers accumulate on AVX-512, 12 of 16 elsewhere; two-byte items
+#: get a narrow tile, so that it is still 64 columns wide.
+_TILES = {64: {2: Tile(12, 2, 64), 0: Tile(6, 4, 64)}, 32: {0: Tile(6, 2, 32)}, 16: {0: Tile(6, 2, 16)}}
+
+
+@cache
+def vector_bytes() -> int:
+    """The vector width that the compiler targets: 64 with AVX-512, 32 with AVX2, else 16."""
+    if config.CPU_FEATURES is not None:  # set by NUMBA_CPU_FEATURES
+        on = {f[1:] for f in config.CPU_FEATURES.split(",") if f.startswith("+")}
+    else:
+        on = {name for name, present in binding.get_host_cpu_features().items() if present}
+    if {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= on:
+        return 64
+    return 32 if "avx2" in on else 16
+
+
+@cache
+def _fingerprint() -> str:
+    """A digest of the sources that machine code depends on: a changed kernel never meets stale code on disk."""
+    folder = Path(__file__).parent
+    sources = [folder / f"{name}.py" for name in ("kinds", "scalar", "simd", "gemm", "pivot")]
+    return hashlib.sha1(b"".join(s.read_bytes() for s in (*sources, folder.parent / "catalog.py"))).hexdigest()[:12]
+
+
+class Kind(types.Type):
+    """⊕ and ⊗ as instructions, on one dtype.
+
+    Attributes
+    ----------
+    label : str
+        Under which `semiring_of` finds the declaration; empty for kernels that only move data.
+    dtype : str
+    zero, one : int or float
+        The semiring's, in that dtype.
+    add, mul : str
+        Instructions on vectors as they lie in memory (see `simd.emit`); empty where `Op.python` is compiled.
+    tile_add, tile_mul : str
+        Those of the micro-kernel, which may work on an image of the entries.
+    image : str
+        What packing does to entries: "same", or "sorted": floats become integers that sort alike.
+    tile : Tile
+    """
+
+    def __init__(
+        self, label: str, dtype: str, zero: Any, one: Any, add: str, mul: str, tile_add: str, tile_mul: str, image: str
+    ) -> None:
+        self.label, self.dtype, self.zero, self.one = label, dtype, zero, one
+        self.add, self.mul, self.tile_add, self.tile_mul, self.image = add, mul, tile_add, tile_mul, image
+        self.itemsize = np.dtype(dtype).itemsize
+        table = _TILES[vector_bytes()]
+        self.tile = table.get(self.itemsize, table[0])
+        codes = "/".join((add, mul, tile_add, tile_mul, image))
+        super().__init__(name=f"Kind({label}, {dtype}, {zero}, {one}, {codes}, {tuple(self.tile)}, {_fingerprint()})")
+
+    @property
+    def vector(self) -> bool:
+        """Whether explicit vector code computes this kind."""
+        return bool(self.add)
+
+    @property
+    def lanes(self) -> int:
+        return self.tile.width // self.itemsize
+
+    @property
+    def columns(self) -> int:
+        """Columns of a tile."""
+        return self.tile.vectors * self.lanes
+
+    @property
+    def scalar(self) -> Any:
+        """The dtype as a numba type."""
+        return types.boolean if self.dtype == "bool" else getattr(types, self.dtype)
+
+    @property
+    def llvm(self) -> Any:
+        """One entry in memory, as an LLVM type."""
+        if self.dtype == "float32":
+            return ir.FloatType()
+        return ir.DoubleType() if self.dtype == "float64" else ir.IntType(8 * self.itemsize)
+
+    @property
+    def mover(self) -> Kind:
+        """The kind for packing, which does not depend on the operations."""
+        return Kind("", self.dtype, 0, 0, "", "", "", "", self.image)
+
+
+register_model(Kind)(models.OpaqueModel)
+
+
+@unbox(Kind)
+def _unbox(kind: Any, value: Any, c: Any) -> Any:
+    return NativeValue(c.context.get_dummy_value())
+
+
+_declared: dict[str, Semiring] = {}
+_keys: dict[Semiring, str] = {}
+_serial = itertools.count(1)
+
+
+def semiring_of(kind: Kind) -> Semiring:
+    """The declaration whose operations this kind computes."""
+    return _declared[kind.label]
+
+
+def shipped(semiring: Semiring) -> bool:
+    """Whether this very declaration is the catalog's, so that its machine code may be kept on disk."""
+    return catalog.names().get(semiring.name) is semiring
+
+
+@cache
+def choose(semiring: Semiring, dtype: np.dtype, nonnegative: bool) -> Kind:
+    """The fastest instructions that compute `semiring` on `dtype` exactly."""
+    key = _keys.setdefault(semiring, semiring.name if shipped(semiring) else f"{semiring.name}#{next(_serial)}")
+    _declared[key] = semiring
+    zero, one = (value(semiring, dtype).item() for value in (dtypes.zero, dtypes.one))
+    codes = _float_codes(semiring, dtype, nonnegative) if dtype.kind == "f" else ("",) * 4 + ("same",)
+    if dtype.kind == "i":
+        codes = _integer_codes(semiring, dtype, nonnegative)
+    return Kind(key, dtype.name, zero, one, *codes)
+
+
+def _float_codes(semiring: Semiring, dtype: np.dtype, nonnegative: bool) -> tuple[str, ...]:
+    add, mul = semiring.add.simd, semiring.mul.simd
+    if add not in ("add", "min", "max") or mul not in ("add", "mul", "min", "max"):
+        return "", "", "", "", "same"
+    plain = f"f{add}", f"f{mul}"
+    # Integer minima run on more ports than float ones, or beside float additions, where they exist at all.
+    integer_minimum = dtype.itemsize == 4 or vector_bytes() == 64
+    if integer_minimum and {add, mul} <= {"min", "max"}:
+        return *plain, f"s{add}", f"s{mul}", "sorted"
+    # The bit patterns of floats ≥ 0 sort as signed integers, with −∞ below and +∞ above them.
+    if integer_minimum and nonnegative and mul == "add" and add != "add":
+        return *plain, f"b{add}", "fadd", "same"
+    return *plain, *plain, "same"
+
+
+def _integer_codes(semiring: Semiring, dtype: np.dtype, nonnegative: bool) -> tuple[str, ...]:
+    add, mul = semiring.add.simd, semiring.mul.simd
+    if add not in ("min", "max") or mul not in ("add", "min", "max"):
+        return "", "", "", "", "same"
+    codes: tuple[str, str] = f"s{add}", f"s{mul}"
+    if mul == "add":
+        codes = f"s{add}", "saturate" if semiring.mul.saturating else "add"
+        # ∞ = 2ᵇ⁻¹ − 1: the unsigned sum of two entries in [0, ∞] cannot wrap, and one above ∞ loses to ∞.
+        if nonnegative and add == "min" and dtypes.zero(semiring, dtype) == np.iinfo(dtype).max:
+            codes = "umin", "add"
+    return *codes, *codes, "same"

@@ -1,0 +1,98 @@
+"""Floyd–Warshall–Kleene elimination, one pivot at a time, in place.
+
+For pivot k, with s = A[k,k]*:
+
+    A[k,j] ← s ⊗ A[k,j]                     j ≠ k
+    A[i,j] ← A[i,j] ⊕ A[i,k] ⊗ A[k,j]       i, j ≠ k
+    A[i,k] ← A[i,k] ⊗ s                     i ≠ k
+    A[k,k] ← s
+
+(Lehmann 1977, section 4). Each walk is counted once, so it is right where ⊕ is not idempotent too. The second line
+runs over all j, with R = s ⊗ A[k,·] and s itself at k; what that leaves at A[i,k] gives way to the third.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .gemm import block, pack
+from .scalar import itemsize, kernel, load, plus, star, store, times, zero
+from .simd import DEPTH, row, tile_shape
+
+
+@kernel
+def pivot_row(kind: Any, n: int, k: int, a: int, a_row: int, a_col: int, r: int) -> None:
+    """R ← A[k,·] ← s ⊗ A[k,·], and s = A[k,k]* at k."""
+    size = itemsize(kind)
+    here = a + k * a_row
+    s = star(kind, load(kind, here + k * a_col))
+    for j in range(n):
+        store(kind, r + j * size, times(kind, s, load(kind, here + j * a_col)))
+    store(kind, r + k * size, s)
+    for j in range(n):
+        store(kind, here + j * a_col, load(kind, r + j * size))
+
+
+@kernel
+def sweep(kind: Any, start: int, stop: int, n: int, k: int, a: int, a_row: int, a_col: int, r: int) -> None:
+    """A[i,·] ← A[i,·] ⊕ A[i,k] ⊗ R for start ≤ i < stop, i ≠ k."""
+    size = itemsize(kind)
+    s = load(kind, r + k * size)
+    for i in range(start, stop):
+        if i != k:
+            here = a + i * a_row
+            c = load(kind, here + k * a_col)
+            if a_col == size:
+                row(kind, n, here, c, r)
+            else:
+                for j in range(n):
+                    target = here + j * a_col
+                    store(kind, target, plus(kind, load(kind, target), times(kind, c, load(kind, r + j * size))))
+            store(kind, here + k * a_col, times(kind, c, s))
+
+
+@kernel
+def eliminate(kind: Any, n: int, pitch: int, d: int, d_row: int, d_col: int, work: int) -> None:
+    """D ← D*, all n pivots, in `work`: a copy of D with rows of `pitch` ≥ n entries, padded with 0, behind R."""
+    size = itemsize(kind)
+    r, copy, wide = work, work + pitch * size, pitch * size
+    for i in range(n):
+        for j in range(n):
+            store(kind, copy + i * wide + j * size, load(kind, d + i * d_row + j * d_col))
+        for j in range(n, pitch):
+            store(kind, copy + i * wide + j * size, zero(kind))
+    for k in range(n):
+        pivot_row(kind, pitch, k, copy, wide, size, r)
+        sweep(kind, 0, n, pitch, k, copy, wide, size, r)
+    for i in range(n):
+        for j in range(n):
+            store(kind, d + i * d_row + j * d_col, load(kind, copy + i * wide + j * size))
+
+
+@kernel
+def closure(kind: Any, step: int, n: int, d: int, row: int, col: int, work: int) -> None:
+    """D ← D* by pivot blocks P of `step`: R ← P* R, then trailing ← trailing ⊕ C R, then C ← C P*."""
+    (rows, columns), size = tile_shape(kind), itemsize(kind)
+    for k in range(0, n, step):
+        b = min(step, n - k)
+        eliminate(kind, b, step, d + k * (row + col), row, col, work)
+        for phase in range(3):
+            for sides in range(4):  # rows before or after the pivot block, columns before or after it
+                i, m = (0, k) if sides < 2 else (k + b, n - k - b)
+                j, w = (0, k) if sides % 2 == 0 else (k + b, n - k - b)
+                if phase == 0:
+                    i, m = k, b if sides < 2 else 0
+                if phase == 2:
+                    j, w = k, b if sides % 2 == 0 else 0
+                if m <= 0 or w <= 0:
+                    continue
+                # C ← C P* packs its left operand before it writes, P* R and C R their right one.
+                left, C, R = phase == 2, d + i * row + k * col, d + k * row + j * col
+                unit, count, packed, single = (rows, m, C, R) if left else (columns, w, R, C)
+                padded = -(-count // unit) * unit
+                own = work + padded * (DEPTH if left else b) * size
+                pack(kind, left, padded, 0, count, b, packed, row, col, work)
+                block(
+                    kind, left, work, padded, 0, 0, m, w, b, single, row, col,
+                    d + i * row + j * col, row, col, phase != 1, own,
+                )  # fmt: skip

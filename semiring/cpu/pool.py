@@ -1,0 +1,128 @@
+"""Threads that pull jobs: compiled code runs without the interpreter lock, so plain threads are enough."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from queue import SimpleQueue
+from typing import Any
+
+from ..errors import DeviceError
+
+#: Sets how many threads the CPU backend uses unless told otherwise.
+VARIABLE = "SEMIRING_NUM_THREADS"
+
+#: A share of somebody's work: a function to call, and where to say that it returned None or raised an exception.
+_Share = tuple[Callable[[], None], "SimpleQueue[BaseException | None]"]
+
+_shares: SimpleQueue[_Share] = SimpleQueue()
+_helpers = 0
+_lock = threading.Lock()
+
+
+def default_threads() -> int:
+    """SEMIRING_NUM_THREADS where it is set, else as many as there are processors for this process.
+
+    Raises
+    ------
+    DeviceError
+        If the variable is not a positive integer.
+    """
+    given = os.environ.get(VARIABLE, "").strip()
+    if given:
+        if not given.isdecimal() or int(given) == 0:
+            raise DeviceError(
+                f"threads: {VARIABLE} must be a positive integer, got {given!r}. Unset it, or correct it."
+            )
+        return int(given)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def run(job: Callable[..., None], calls: Sequence[tuple[Any, ...]], threads: int) -> None:
+    """job(worker, *call) for every call, on at most `threads` threads, the caller's among them.
+
+    Returns when all are done. An exception, Ctrl-C included, drops the calls that have not begun, waits for those
+    that have, and is raised; the threads stay usable.
+    """
+    threads = min(threads, len(calls))
+    if threads <= 1:
+        for call in calls:
+            job(0, *call)
+        return
+    queue = deque(calls)
+    workers = deque(range(1, threads))
+
+    def pull(worker: int) -> None:
+        try:
+            while queue:
+                try:
+                    call = queue.popleft()
+                except IndexError:  # somebody else took the last one
+                    return
+                job(worker, *call)
+        except BaseException:
+            queue.clear()
+            raise
+
+    done: SimpleQueue[BaseException | None] = SimpleQueue()
+    _hire(threads - 1)
+    for _ in range(threads - 1):
+        _shares.put((lambda: pull(workers.popleft()), done))
+    failure: BaseException | None = None
+    try:
+        pull(0)
+    except BaseException as caught:
+        failure = caught
+    for _ in range(threads - 1):
+        failure = _outcome(done, queue) or failure
+    if failure is not None:
+        raise failure
+
+
+def _outcome(done: SimpleQueue[BaseException | None], queue: deque[Any]) -> BaseException | None:
+    """What a helper says when it has finished; Ctrl-C in the meantime empties the queue and is kept."""
+    interrupted: BaseException | None = None
+    while True:
+        try:
+            result = done.get()
+        except KeyboardInterrupt as caught:
+            interrupted = caught
+            queue.clear()
+        else:
+            return interrupted or result
+
+
+def _hire(count: int) -> None:
+    """See to it that there are at least that many helpers."""
+    global _helpers
+    if _helpers < count:
+        with _lock:
+            while _helpers < count:
+                threading.Thread(target=_help, args=(_shares,), name=f"semiring-{_helpers}", daemon=True).start()
+                _helpers += 1
+
+
+def _help(shares: SimpleQueue[_Share]) -> None:
+    while True:
+        share, done = shares.get()
+        try:
+            share()
+        except BaseException as failure:
+            done.put(failure)
+        else:
+            done.put(None)
+        del share, done  # keep nothing alive while waiting
+
+
+def _forget() -> None:
+    """Threads do not survive a fork; the child starts its own."""
+    global _shares, _helpers, _lock
+    _shares, _helpers, _lock = SimpleQueue(), 0, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

@@ -1,0 +1,338 @@
+"""The CPU backend's verbs against the uncompiled oracle, at awkward sizes, layouts and values."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+import cases
+import numpy as np
+import pytest
+from cases import CASES, USER_CASES, Case, random_matrix, same
+
+from semiring import Op, Semiring, get
+from semiring.algebra import INTEGERS
+from semiring.backend import bind
+from semiring.errors import DeviceError, DTypeError
+
+# The catalog's Boolean semiring has packed words of its own.
+ALL = [case for case in (*CASES, *USER_CASES) if case.dtype.kind != "b"]
+SHAPES = ((0, 3, 2), (1, 0, 4), (1, 1, 1), (5, 7, 3), (13, 31, 66), (65, 64, 63), (6, 195, 64), (64, 5, 131))
+
+
+def layouts(A: np.ndarray) -> dict[str, np.ndarray]:
+    """The same matrix in every layout; all but `read_only` writable."""
+    m, n = A.shape
+    sliced = np.zeros((2 * m + 1, 3 * n + 2), A.dtype)[1 : 2 * m + 1 : 2, 2 : 3 * n + 2 : 3]
+    corner = np.zeros((m + 3, n + 5), A.dtype)[1 : m + 1, 2 : n + 2]
+    backwards = np.zeros((m, n), A.dtype)[::-1, ::-1]
+    out = {"C": A.copy(), "fortran": np.asfortranarray(A)}
+    for name, view in (("sliced", sliced), ("corner", corner), ("backwards", backwards)):
+        view[...] = A
+        out[name] = view
+    return out
+
+
+def ops_of(case: Case, **options: Any) -> Any:
+    return bind(case.semiring, case.dtype, threads=options.pop("threads", 2), **options)
+
+
+@pytest.mark.parametrize("case", ALL, ids=str)
+def test_products(case: Case) -> None:
+    ops = ops_of(case)
+    for seed, (m, k, n) in enumerate(SHAPES):
+        A, B, C = (
+            random_matrix(case, shape, seed + i, negative=True) for i, shape in enumerate(((m, k), (k, n), (m, n)))
+        )
+        expected = cases.product(case, A, B, C)
+        ops.gemm(C, A, B)
+        same(case, C, expected)
+
+
+@pytest.mark.parametrize("case", ALL, ids=str)
+def test_panels_in_place(case: Case) -> None:
+    ops = ops_of(case)
+    for n, others in ((0, 3), (1, 1), (7, 66), (65, 5), (64, 64)):
+        D, R = random_matrix(case, (n, n), n), random_matrix(case, (n, others), n + 1)
+        expected = cases.product(case, D, R)
+        ops.left_mul(D, R)
+        same(case, R, expected)
+        D, C = random_matrix(case, (n, n), n, negative=True), random_matrix(case, (others, n), n + 1, negative=True)
+        expected = cases.product(case, C, D)
+        ops.right_mul(C, D)
+        same(case, C, expected)
+
+
+@pytest.mark.parametrize("case", ALL, ids=str)
+def test_closure_and_steps(case: Case) -> None:
+    ops = ops_of(case)
+    for n in (0, 1, 2, 17, 63, 64, 65):
+        A = random_matrix(case, (n, n), n)
+        expected = cases.closure(case, A)
+        D = A.copy()
+        ops.closure(D)
+        same(case, D, expected)
+        D = np.asfortranarray(A)
+        for k in range(n):
+            ops.step(D, k)
+        same(case, D, expected)
+
+
+@pytest.mark.parametrize("name", ["min_plus-float32", "min_plus-int16", "max_min-float64", "log_plus-float64"])
+def test_every_layout(name: str) -> None:
+    case = next(case for case in ALL if str(case) == name)
+    ops, n = ops_of(case), 67
+    A, B, C = (random_matrix(case, (n, n), seed) for seed in range(3))
+    product, closed = cases.product(case, A, B, C), cases.closure(case, A)
+    left, right = cases.product(case, A, B), cases.product(case, C, A)
+    for layout, a in layouts(A).items():
+        b, c = layouts(B)[layout], layouts(C)[layout]
+        a.flags.writeable = b.flags.writeable = False
+        for out in (c, C.copy(), np.asfortranarray(C)):
+            ops.gemm(out, a, b)
+            same(case, out, product)
+        R, L = layouts(B)[layout], layouts(C)[layout]
+        ops.left_mul(a, R)
+        same(case, R, left)
+        ops.right_mul(L, a)
+        same(case, L, right)
+        D = layouts(A)[layout]
+        ops.closure(D)
+        same(case, D, closed)
+        D = layouts(A)[layout]
+        for k in range(n):
+            ops.step(D, k)
+        same(case, D, closed)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("dtype", ["float32", "int16", "int64"])
+def test_many_strips(dtype: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A workspace far too small for the operands cuts them into strips; results and in-place safety do not change."""
+    from semiring.cpu import verbs
+
+    for name, value in (("WORKSPACE", 1), ("CALL", 1 << 12), ("SIDE", 13), ("ALONE", 0), ("STEP", 64)):
+        monkeypatch.setattr(verbs, name, value)
+    case = Case(get("min_plus"), np.dtype(dtype))
+    ops = ops_of(case, threads=threads)
+    A, B, C = (
+        random_matrix(case, shape, i, negative=True) for i, shape in enumerate(((71, 201), (201, 140), (71, 140)))
+    )
+    expected = cases.product(case, A, B, C)
+    ops.gemm(C, A, B)
+    same(case, C, expected)
+    D, R = random_matrix(case, (135, 135), 5), random_matrix(case, (135, 150), 6)
+    expected, mirrored = cases.product(case, D, R), cases.product(case, R.T, D)
+    C = R.T.copy()
+    ops.left_mul(D, R)
+    ops.right_mul(C, D)
+    same(case, R, expected)
+    same(case, C, mirrored)
+    expected = cases.closure(case, D)
+    ops.closure(D)
+    same(case, D, expected)
+
+
+NONNEGATIVE = [
+    Case(get(name), np.dtype(dtype))
+    for name in ("min_plus", "max_plus", "max_min", "min_max", "max_times", "min_times")
+    for dtype in get(name).dtypes
+]
+
+
+@pytest.mark.parametrize("case", NONNEGATIVE, ids=str)
+def test_faster_on_nonnegative_entries(case: Case) -> None:
+    """The variants for entries ≥ 0, with the values at which they could go wrong: zeros, −0, the largest, the zero."""
+    ops = ops_of(case, nonnegative=True)
+    rng = np.random.default_rng(7)
+    if case.dtype.kind == "i":
+        top = np.iinfo(case.dtype).max
+        pool = [0, 1, 2, top // 2, top // 2 + 1, top - 1, top]
+    else:
+        pool = [0.0, -0.0, 1.0, 2.0**-140, 2.0**100, np.finfo(np.float32).max / 2]
+        if case.semiring.name in ("max_times", "min_times"):
+            pool = [0.25, 0.5, 1.0, 2.0, 1024.0]
+        if not case.semiring.open_high:
+            pool.append(np.inf)
+    pool.append(case.zero.item())
+    A, B, C = (rng.choice(pool, shape).astype(case.dtype) for shape in ((29, 70), (70, 67), (29, 67)))
+    expected = cases.product(case, A, B, C)
+    ops.gemm(C, A, B)
+    same(case, C, expected)
+    A = rng.choice(pool[:3] if case.dtype.kind == "i" else pool, (66, 66)).astype(case.dtype)
+    if case.semiring.name == "min_plus":
+        expected = cases.closure(case, A)
+        ops.closure(A)
+        same(case, A, expected)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize("name", ["min_plus", "max_plus"])
+def test_integers_saturate(name: str, dtype: str) -> None:
+    """Sums stop at the ends of the dtype, 0 absorbs, and nothing wraps, negative weights included."""
+    case = Case(get(name), np.dtype(dtype))
+    info = np.iinfo(dtype)
+    pool = [info.min, info.min + 1, info.min // 2, -5, -1, 0, 1, 5, info.max // 2 + 1, info.max - 1, info.max]
+    rng = np.random.default_rng(3)
+    A, B, C = (rng.choice(pool, shape).astype(dtype) for shape in ((30, 5), (5, 70), (30, 70)))
+    expected = cases.product(case, A, B, C)
+    ops_of(case).gemm(C, A, B)
+    same(case, C, expected)
+    # One step meets the same rules in scalar code.
+    D, k = rng.choice(pool, (41, 41)).astype(dtype), 7
+    D[k, k] = case.one
+    expected = cases.product(case, D[:, k : k + 1], D[k : k + 1], D)
+    expected[k] = D[k]
+    expected[:, k] = D[:, k]
+    ops_of(case).step(D, k)
+    same(case, D, expected)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_a_users_saturating_product(dtype: str) -> None:
+    """max-times on integers is not in the catalog: `Op.python`, evaluated exactly and clamped."""
+    declared = Semiring(
+        "int_max_times",
+        add=get("max_times").add,
+        mul=get("max_times").mul,
+        zero=0,
+        one=1,
+        dtypes=INTEGERS,
+        domain=(0, float("inf")),
+        samples=(0, 1, 2, 3),
+    )
+    case = Case(declared, np.dtype(dtype))
+    info = np.iinfo(dtype)
+    root = int(info.max**0.5)
+    pool = [0, 1, 2, 3, root, root + 1, info.max // 2, info.max // 2 + 1, info.max // 3, info.max - 1, info.max]
+    rng = np.random.default_rng(5)
+    A, B = rng.choice(pool, (20, 1)).astype(dtype), rng.choice(pool, (1, 90)).astype(dtype)
+    C = np.zeros((20, 90), dtype)
+    expected = cases.product(case, A, B, C)
+    ops_of(case).gemm(C, A, B)
+    same(case, C, expected)
+
+
+def test_a_users_boolean() -> None:
+    """A semiring of one's own on bool, ⊕ = or, ⊗ = and, takes the general path and agrees with NumPy."""
+    either = Op("either", python=lambda a, b: a or b, cuda="a | b")
+    both = Op("both", python=lambda a, b: a and b, cuda="a & b")
+    mine = Semiring("mine", add=either, mul=both, zero=False, one=True, dtypes=("bool",), samples=(False, True))
+    ops = bind(mine, np.bool_)
+    rng = np.random.default_rng(1)
+    A, B = rng.random((40, 50)) < 0.1, rng.random((50, 300)) < 0.1
+    C = np.zeros((40, 300), bool)
+    ops.gemm(C, A, B)
+    np.testing.assert_array_equal(C, A.astype(int) @ B.astype(int) > 0)
+
+
+def test_noncommutative_product_keeps_its_order() -> None:
+    """⊗ = "the first of both" in Fortran layout: no transposition may swap the operands."""
+    first = Op("first", python=lambda a, b: a, cuda="a")
+    mine = Semiring("min_first", add=get("min_plus").add, mul=first, zero=np.inf, one=0, samples=(0, 1, 2))
+    ops = bind(mine, np.float64)
+    A, B = np.random.default_rng(2).random((2, 33, 33))
+    C = np.full((33, 33), np.inf, order="F")
+    ops.gemm(C, np.asfortranarray(A), np.asfortranarray(B))
+    np.testing.assert_array_equal(C, np.repeat(A.min(axis=1)[:, None], 33, axis=1))
+
+
+def test_upload_and_download() -> None:
+    ops = bind(get("min_plus"), np.int32)
+    swapped = np.asfortranarray(np.arange(6, dtype=">i4").reshape(2, 3))
+    A = ops.upload(swapped)
+    assert A.dtype == np.int32
+    assert A.flags.c_contiguous
+    np.testing.assert_array_equal(A, swapped)
+    same_memory = ops.upload(A, copy=False)
+    assert same_memory is A
+    out = np.zeros((2, 3), np.int32, order="F")
+    assert ops.download(A, out=out) is out
+    np.testing.assert_array_equal(out, swapped)
+    assert ops.empty((2, 3)).dtype == np.int32
+    assert ops.workspace(4096) <= 0.1 * 4096 * 4096 * 4
+
+
+def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(DTypeError, match="max_times is defined on float32, float64, got int32"):
+        bind(get("max_times"), np.int32)
+    with pytest.raises(DeviceError, match="threads must be a positive integer, got 0"):
+        bind(get("min_plus"), np.int32, threads=0)
+    monkeypatch.setenv("SEMIRING_NUM_THREADS", "many")
+    with pytest.raises(DeviceError, match="SEMIRING_NUM_THREADS must be a positive integer, got 'many'"):
+        bind(get("min_plus"), np.int32)
+    monkeypatch.setenv("SEMIRING_NUM_THREADS", "5")
+    assert bind(get("min_plus"), np.int32).threads == 5
+
+
+def test_an_exception_stops_the_threads_and_leaves_them_usable() -> None:
+    from semiring.cpu.pool import run
+
+    done: list[int] = []
+
+    def job(worker: int, call: int) -> None:
+        if call == 3:
+            raise KeyboardInterrupt
+        time.sleep(0.001)
+        done.append(call)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(job, [(i,) for i in range(1000)], 3)
+    assert len(done) < 100
+    done.clear()
+    run(lambda worker, call: done.append(call), [(i,) for i in range(50)], 3)
+    assert sorted(done) == list(range(50))
+
+
+def test_several_threads_at_once() -> None:
+    """Each calling thread has its own workspace."""
+    case = Case(get("min_plus"), np.dtype("int32"))
+    ops = ops_of(case)
+    inputs = [random_matrix(case, (90, 90), seed) for seed in range(4)]
+    results = [A.copy() for A in inputs]
+    expected = [cases.product(case, A, A) for A in inputs]
+
+    def work(i: int) -> None:
+        for _ in range(20):
+            C = results[i]
+            C[...] = case.zero
+            ops.gemm(C, inputs[i], inputs[i])
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    for got, want in zip(results, expected, strict=True):
+        same(case, got, want)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="names x86 features")
+@pytest.mark.parametrize("features", ["+avx2,+avx,+sse4.2,+fma,-avx512f", "+sse2,-avx,-avx2,-avx512f"])
+def test_narrower_vectors(features: str) -> None:
+    """The code for machines without AVX-512, and without AVX at all, in a process that may not use them."""
+    import platform
+
+    if platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip("names x86 features")
+    script = """
+import numpy as np, cases
+from semiring import get
+from semiring.backend import bind
+for case, nonnegative in (("min_plus float32", True), ("min_plus int16", False), ("max_min float64", False)):
+    name, dtype = case.split()
+    case = cases.Case(get(name), np.dtype(dtype))
+    A, B, C = (cases.random_matrix(case, s, i) for i, s in enumerate(((9, 40), (40, 70), (9, 70))))
+    expected = cases.product(case, A, B, C)
+    bind(case.semiring, case.dtype, nonnegative=nonnegative).gemm(C, A, B)
+    cases.same(case, C, expected)
+"""
+    here = os.path.dirname(__file__)
+    path = os.pathsep.join([here, os.path.dirname(here), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": features, "PYTHONPATH": path}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
