@@ -235,10 +235,12 @@ def step(case, A, k):
     return out.astype(case.dtype)
 
 
-@every
+@pytest.mark.parametrize(
+    ("case", "nonnegative"),
+    [(c, nonnegative) for c, nonnegative in BOUND if c.dtype.kind == "i" and c.semiring.mul.saturating],
+    ids=[n for n, (c, _) in zip(NAMES, BOUND, strict=True) if c.dtype.kind == "i" and c.semiring.mul.saturating],
+)
 def test_integers_saturate_and_zero_absorbs(cp, case, nonnegative):
-    if case.dtype.kind != "i" or not case.semiring.mul.saturating:
-        pytest.skip("not a saturating integer semiring")
     info, rng = np.iinfo(case.dtype), np.random.default_rng(0)
     edge = [0, 1, 5, info.max - 1, info.max]
     if not nonnegative:

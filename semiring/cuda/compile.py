@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import re
+import struct
 import tempfile
 import threading
 from dataclasses import asdict, dataclass
@@ -170,12 +171,19 @@ def _nvrtc(text: str, arch: str, flags: tuple[str, ...], name: str) -> Binary:
     try:
         nvrtc.compileProgram(program, [f"-arch={arch}", *flags])
         log = nvrtc.getProgramLog(program)
-        return Binary(arch, bytes(nvrtc.getCUBIN(program)), _report(log))
+        return Binary(arch, _whole(bytes(nvrtc.getCUBIN(program))), _report(log))
     except nvrtc.NVRTCError as error:
         log = nvrtc.getProgramLog(program).strip()
         raise AlgebraError(f"cuda: {name} must compile for {arch}, got {error}:\n{log}") from error
     finally:
         nvrtc.destroyProgram(program)
+
+
+def _whole(cubin: bytes) -> bytes:
+    """The cubin up to the end of its program headers: CuPy drops the last byte, as if it ended a string."""
+    (offset,) = struct.unpack_from("<Q", cubin, 32)
+    size, count = struct.unpack_from("<HH", cubin, 54)
+    return cubin.ljust(offset + size * count, b"\0")
 
 
 def _report(log: str) -> dict[str, Resources]:

@@ -20,12 +20,13 @@ CUTOVER = 1024
 
 
 class Matrix(NamedTuple):
-    """A row-contiguous matrix as kernels see it: address, leading dimension in elements, sizes."""
+    """A row-contiguous matrix as kernels see it: address, leading dimension in elements, sizes, and who holds it."""
 
     address: int
     ld: int
     rows: int
     columns: int
+    owner: Any = None
 
 
 @dataclass(eq=False)
@@ -253,13 +254,8 @@ class CudaBackend:
         """An operand as it lies, or a row-contiguous copy of it."""
         import cupy
 
-        seen = view(X)
-        if seen is None:
-            copy = cupy.ascontiguousarray(X)
-            # The pool hands memory on in the order of the stream, so the copy outlives the launch that reads it.
-            seen = view(copy)
-            assert seen is not None
-        return seen
+        # The copy must live until the launch that reads it; after that the pool hands memory on in stream order.
+        return view(X) or Matrix(*_whole(copy := cupy.ascontiguousarray(X)), copy)
 
     def _output(self, X: Any, write: Callable[[Matrix], object]) -> None:
         """Call write(matrix) on X, or on a row-contiguous copy that is then put back."""
@@ -316,13 +312,19 @@ def view(X: Any) -> Matrix | None:
     """X as kernels see it; None if its rows are not contiguous, or overlap."""
     (rows, columns), size = X.shape, X.itemsize
     down, across = X.strides
-    if columns > 1 and across != size:
+    if X.size and columns > 1 and across != size:
         return None
-    if rows <= 1:
-        return Matrix(X.data.ptr, columns, rows, columns)
+    if rows <= 1 or not X.size:
+        return Matrix(*_whole(X))
     if down % size or down < columns * size:
         return None
     return Matrix(X.data.ptr, down // size, rows, columns)
+
+
+def _whole(X: Any) -> tuple[int, int, int, int]:
+    """Address, leading dimension and sizes of a matrix whose rows follow each other without gaps."""
+    rows, columns = X.shape
+    return X.data.ptr, columns, rows, columns
 
 
 def _aligned(B: Matrix, itemsize: int) -> bool:

@@ -29,7 +29,9 @@ class Tile:
     lanes : int
         Elements to a register word.
     unroll : int
-        How many pairs of k the inner loop spells out.
+        How many times the inner loop is written out.
+    ahead : bool
+        Whether the inner loop reads its next operands while it works on these; costs registers.
     """
 
     bm: int
@@ -41,6 +43,7 @@ class Tile:
     rate: float
     lanes: int = 1
     unroll: int = 1
+    ahead: bool = False
 
     def __str__(self) -> str:
         return f"{self.bm}×{self.bn}×{self.bk} ({self.tm}×{self.tn} a thread)"
@@ -55,13 +58,10 @@ class Tile:
 
     def text(self, *, aligned: bool) -> str:
         """`struct Tile` for gemm.cu."""
-        sizes = ", ".join(
-            f"{name} = {getattr(self, name)}" for name in ("bm", "bn", "bk", "tm", "tn", "blocks", "unroll")
-        )
-        return (
-            f"struct Tile {{\n    static constexpr int {sizes};\n"
-            f"    static constexpr bool aligned = {'true' if aligned else 'false'};\n}};\n"
-        )
+        names = ("bm", "bn", "bk", "tm", "tn", "blocks", "unroll")
+        sizes = ", ".join(f"{name} = {getattr(self, name)}" for name in names)
+        flags = f"aligned = {str(aligned).lower()}, ahead = {str(self.ahead).lower()}"
+        return f"struct Tile {{\n    static constexpr int {sizes};\n    static constexpr bool {flags};\n}};\n"
 
     def covers(self, m: int, n: int) -> int:
         """How many blocks an m × n product takes."""

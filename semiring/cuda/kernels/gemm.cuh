@@ -137,22 +137,45 @@ struct Gemm {
         }
     }
 
-    // c ← c ⊕ a ⊗ b over one stage, two values of k at a time.
-    __device__ static void multiply(Word (&c)[tm][tn], const Stage& s, int x, int y) {
-#pragma unroll P::unroll
-        for (int k = 0; k < bk; k += 2) {
-            Word a0[tm], a1[tm];
-            read<tm, chunk_m>(a0, &s.a[k][y * chunk_m], bm / chunks_m);
-            read<tm, chunk_m>(a1, &s.a[k + 1][y * chunk_m], bm / chunks_m);
+    // What the inner loop holds of a and b: two values of k.
+    struct Fragments {
+        Word a[2][tm], b[2][tn];
+
+        __device__ void load(const Stage& s, int k, int x, int y) {
 #pragma unroll
-            for (int q = 0; q < chunks_n; ++q) {
-                Word b0[chunk_n], b1[chunk_n];
-                read<chunk_n, chunk_n>(b0, &s.b[k][x * chunk_n + q * (bn / chunks_n)], 0);
-                read<chunk_n, chunk_n>(b1, &s.b[k + 1][x * chunk_n + q * (bn / chunks_n)], 0);
+            for (int e = 0; e < 2; ++e) {
+                read<tm, chunk_m>(a[e], &s.a[k + e][y * chunk_m], bm / chunks_m);
+                read<tn, chunk_n>(b[e], &s.b[k + e][x * chunk_n], bn / chunks_n);
+            }
+        }
+        __device__ void multiply(Word (&c)[tm][tn]) const {
+#pragma unroll
+            for (int q = 0; q < tn; q += chunk_n)
 #pragma unroll
                 for (int i = 0; i < tm; ++i)
 #pragma unroll
-                    for (int j = 0; j < chunk_n; ++j) S::step(c[i][q * chunk_n + j], a0[i], b0[j], a1[i], b1[j]);
+                    for (int j = q; j < q + chunk_n; ++j) S::step(c[i][j], a[0][i], b[0][j], a[1][i], b[1][j]);
+        }
+    };
+
+    // c ← c ⊕ a ⊗ b over one stage. With `ahead` the next fragments are on their way while these are worked on.
+    __device__ static void multiply(Word (&c)[tm][tn], const Stage& s, int x, int y) {
+        if constexpr (P::ahead) {
+            Fragments now, next;
+            now.load(s, 0, x, y);
+#pragma unroll P::unroll
+            for (int k = 0; k < bk; k += 4) {
+                next.load(s, k + 2, x, y);
+                now.multiply(c);
+                if (k + 4 < bk) now.load(s, k + 4, x, y);
+                next.multiply(c);
+            }
+        } else {
+#pragma unroll P::unroll
+            for (int k = 0; k < bk; k += 2) {
+                Fragments now;
+                now.load(s, k, x, y);
+                now.multiply(c);
             }
         }
     }
