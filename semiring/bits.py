@@ -198,29 +198,22 @@ class BitMatrix:
         dense: np.ndarray = self.to_bool()
         return dense if dtype is None else dense.astype(dtype)
 
-    def to_edges(self) -> tuple[np.ndarray, np.ndarray]:
+    def to_edges(self) -> tuple[Any, Any]:
         """(rows, cols): the indices of the set bits, row after row, as int64."""
-        parts = [(start + r, c) for start, dense in self._dense_blocks() for r, c in [dense.nonzero()]]
-        if not parts:
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        rows, cols = zip(*parts, strict=True)
-        return np.concatenate(rows), np.concatenate(cols)
+        counts = self.counts(axis=1)
+        cols = (_cpu() if self._on_cpu else _cuda()).columns(self, int(counts.sum()))
+        xp = np if self._on_cpu else importlib.import_module("cupy")
+        return xp.repeat(xp.arange(len(self)), counts if self._on_cpu else counts.tolist()), cols
 
     def to_sparse(self) -> Any:
         """The matrix as a SciPy `csr_array` of bool; its dense form is never built."""
         from scipy.sparse import csr_array
 
-        _, cols = self.to_edges()
-        starts = np.concatenate([[0], np.cumsum(self.counts(axis=1))])
-        return csr_array((np.ones(len(cols), bool), cols, starts), shape=self.shape)
-
-    def _dense_blocks(self) -> Any:
-        """(first row, bool array) for blocks of rows of about 16 MiB."""
-        m, n = self.shape
-        height = max(1, (1 << 24) // max(n, 1))
-        for start in range(0, m, height):
-            dense = self[start : start + height].to_bool()
-            yield start, dense if isinstance(dense, np.ndarray) else dense.get()
+        counts = self.counts(axis=1)
+        cols = (_cpu() if self._on_cpu else _cuda()).columns(self, int(counts.sum()))
+        if not self._on_cpu:
+            counts, cols = counts.get(), cols.get()
+        return csr_array((np.ones(len(cols), bool), cols, np.concatenate([[0], np.cumsum(counts)])), shape=self.shape)
 
     # Reading and writing bits.
 

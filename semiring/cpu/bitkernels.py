@@ -95,10 +95,6 @@ def _shift_right(b: Any, x: Any, bits: int, keep: int) -> Any:
     return b.and_(shifted, ir.Constant(BYTES, [keep] * 64))
 
 
-def _shift_left(b: Any, x: Any, bits: int, keep: int) -> Any:
-    return b.and_(b.shl(x, ir.Constant(BYTES, [bits] * 64)), ir.Constant(BYTES, [keep] * 64))
-
-
 def _transpose_words(b: Any, rows: list[Any]) -> list[Any]:
     """8 × 8 words transposed: three rounds of exchanging halves."""
     for d in (1, 2, 4):
@@ -197,28 +193,30 @@ def exchange(context: Any, source: Any, stride: Any, target: Any, pitch: Any) ->
 
 
 @intrinsic
-def finish_indices(context: Any, indices: Any) -> Any:
-    """Planes of A in the first 8 vectors (64 rows of each) → all `GROUPS` of them; whether any bit was set."""
+def exchange_indices(context: Any, source: Any, indices: Any) -> Any:
+    """`exchange` of one word of A, 64 rows of it, straight into all `GROUPS` indices; whether any bit was set."""
 
-    def emit(b: Any, indices: Any) -> Any:
-        planes = [_load(b, indices, BYTES, STRIP * p) for p in range(8)]
-        some = planes[0]
-        for plane in planes[1:]:
-            some = b.or_(some, plane)
-        if INDEX == 6:
-            for t, first in enumerate((0, 3, 6)):  # the top two bits of three planes
+    def emit(b: Any, source: Any, indices: Any) -> Any:
+        words = _transpose_words(b, [_load(b, source, WORDS, 64 * r) for r in range(8)])
+        planes = [b.bitcast(x, BYTES) for x in words]
+        if INDEX == 6:  # the top two bits of three planes make an index of their own; `vpermb` ignores them below
+            for t, first in enumerate((0, 3, 6)):
                 index = _shift_right(b, planes[first], 6, 0b000011)
                 index = b.or_(index, _shift_right(b, planes[first + 1], 4, 0b001100))
                 if first + 2 < 8:
                     index = b.or_(index, _shift_right(b, planes[first + 2], 2, 0b110000))
                 _store(b, index, indices, STRIP * (8 + t))
-        else:
-            for p, plane in enumerate(planes):
-                _store(b, _shift_right(b, plane, 0, 15), indices, STRIP * p)
+        for p, plane in enumerate(planes):
+            if INDEX == 4:
                 _store(b, _shift_right(b, plane, 4, 15), indices, STRIP * (8 + p))
-        return _any(b, b.bitcast(some, WORDS))
+                plane = _shift_right(b, plane, 0, 15)
+            _store(b, plane, indices, STRIP * p)
+        some = words[0]
+        for word in words[1:]:
+            some = b.or_(some, word)
+        return _any(b, some)
 
-    return _code(emit, 1, types.int64)
+    return _code(emit, 2, types.int64)
 
 
 @intrinsic
@@ -318,6 +316,7 @@ def accumulate(context: Any, planes: Any, indices: Any, tables: Any, mask: Any) 
 
 DEPTH = 8  # words of k at a time
 HALF = 4  # of which the tables of this many (22 KB) lie in the first-level cache
+COLUMN = 64 * DEPTH * 8 + 64  # bytes from one column of words of B to the next; a power of two would strain the cache
 
 
 @njit(nogil=True, cache=True)
@@ -397,24 +396,22 @@ def load_indices(A: int, lda: int, m: int, words: int, indices: int, masks: int,
             spread_rows(A + i * lda, lda, m - i, words, spare, spare + 4096)
             for w in range(words):
                 at = indices + (s * DEPTH + w) * INDICES + half
-                exchange(spare + 512 * w, 64, at, STRIP)
-                some[s] |= finish_indices(at) << w
+                some[s] |= exchange_indices(spare + 512 * w, at) << w
 
 
 @njit(nogil=True, cache=True)
 def load_columns(B: int, ldb: int, rows: int, n: int, columns: int, edge: int) -> None:
     """B (at most 64 · `DEPTH` rows × n words) → its words column by column; rows of zeros up to a multiple of 64."""
-    pitch = 64 * DEPTH * 8
     for k in range(0, (rows + 63) // 64 * 64, 8):
         for j in range(0, n, 8):
-            here, there, left, words = B + k * ldb + 8 * j, columns + j * pitch + 8 * k, rows - k, n - j
+            here, there, left, words = B + k * ldb + 8 * j, columns + j * COLUMN + 8 * k, rows - k, n - j
             if left >= 8 and words >= 8:
-                exchange(here, ldb, there, pitch)
+                exchange(here, ldb, there, COLUMN)
             else:
                 clear(edge, 64)
                 copy_words(here, ldb, edge, 64, max(0, min(left, 8)), min(words, 8))
                 exchange(edge, 64, edge + 512, 64)
-                copy_words(edge + 512, 64, there, pitch, min(words, 8), 8)
+                copy_words(edge + 512, 64, there, COLUMN, min(words, 8), 8)
 
 
 @njit(nogil=True, cache=True)
@@ -442,7 +439,7 @@ def multiply_block(
     indices = planes + strips * n * PLANES
     tables = indices + strips * DEPTH * INDICES
     right = tables + HALF * TABLES
-    spare = right + 64 * DEPTH * 8 * n
+    spare = right + COLUMN * n
     masks = spare + 4608
     if fresh:
         clear(planes, strips * n * PLANES // 8)
@@ -456,7 +453,7 @@ def multiply_block(
         some = words_at(masks)
         for j in range(n):
             for w in range(0, words, HALF):
-                names = load_tables(right + 512 * (DEPTH * j + w), min(HALF, words - w), tables)
+                names = load_tables(right + COLUMN * j + 512 * w, min(HALF, words - w), tables)
                 if not names:
                     continue
                 for s in range(strips):
@@ -473,7 +470,7 @@ def multiply_block(
 def block_bytes(m: int, n: int) -> int:
     """The workspace of `multiply_block` for m rows × n words."""
     strips = -(-m // STRIP)
-    return strips * (n * PLANES + DEPTH * INDICES + 8) + HALF * TABLES + 64 * DEPTH * 8 * n + 4608
+    return strips * (n * PLANES + DEPTH * INDICES + 8) + HALF * TABLES + COLUMN * n + 4608
 
 
 # Warshall's closure, 64 pivots at a time: a word of a row chooses, by its 16 half-bytes, from 16 tables of 16 rows.
@@ -673,38 +670,40 @@ def unpack_rows(source: int, pitch: int, target: int, stride: int, rows: int, co
 
 
 @njit(nogil=True, cache=True)
-def transpose_rows(A: int, lda: int, m: int, n: int, B: int, ldb: int, spare: int) -> None:
-    """B ← Aᵀ of m rows × n bits, 64 × 64 bits at a time, in `TRANSPOSE_BYTES` of workspace."""
+def transpose_tile(A: int, lda: int, m: int, n: int, tile: int, spare: int) -> None:
+    """Tile of 512 rows × 8 words ← Aᵀ of at most 512 rows × 512 bits; zero beyond them."""
+    if m < 512:
+        clear(tile, 4096)
     for i in range(0, m, 64):
-        for j in range(0, n, 512):
-            spread_rows(A + i * lda + j // 8, lda, m - i, (n - j + 63) // 64, spare, spare + 4096)
-            for w in range(min(8, (n - j + 63) // 64)):
-                exchange(spare + 512 * w, 64, spare + 4608, 64)
-                first, left = j + 64 * w, n - j - 64 * w
-                there = B + first * ldb + i // 8
-                if left >= 64:
-                    for p in range(8):
-                        byte_columns(spare + 4608 + 64 * p, there + 8 * p * ldb, ldb)
-                else:
-                    for p in range(8):
-                        byte_columns(spare + 4608 + 64 * p, spare + 5120 + 64 * p, 8)
-                    copy_words(spare + 5120, 8, there, ldb, left, 1)
-
-
-TRANSPOSE_BYTES = 5632
+        spread_rows(A + i * lda, lda, m - i, (n + 63) // 64, spare, spare + 4096)
+        for w in range(8):
+            exchange(spare + 512 * w, 64, spare + 4608, 64)
+            for p in range(8):
+                byte_columns(spare + 4608 + 64 * p, tile + 64 * (64 * w + 8 * p) + i // 8, 64)
 
 
 @njit(nogil=True, cache=True)
-def count_columns(A: int, lda: int, m: int, n: int, counts: int, spare: int) -> None:
-    """counts ← counts + how many of m rows have each of n bits, through transposed blocks of 64 rows."""
-    c = words_at(counts)
-    columns = words_at(spare + TRANSPOSE_BYTES)
-    for i in range(0, m, 64):
+def transpose_rows(A: int, lda: int, m: int, n: int, B: int, ldb: int, tile: int) -> None:
+    """B ← Aᵀ of m rows × n bits, through tiles whose rows are whole cache lines, in `TRANSPOSE_BYTES`."""
+    for i in range(0, m, 512):
         for j in range(0, n, 512):
-            width = min(512, n - j)
-            transpose_rows(A + i * lda + j // 8, lda, min(64, m - i), width, spare + TRANSPOSE_BYTES, 8, spare)
-            for x in range(width):
-                c[j + x] += count_word(columns[x])
+            transpose_tile(A + i * lda + j // 8, lda, min(512, m - i), n - j, tile, tile + 32768)
+            copy_words(tile, 64, B + j * ldb + i // 8, ldb, min(512, n - j), min(8, (m - i + 63) // 64))
+
+
+TRANSPOSE_BYTES = 32768 + 5120
+
+
+@njit(nogil=True, cache=True)
+def count_columns(A: int, lda: int, m: int, n: int, counts: int, tile: int) -> None:
+    """counts ← counts + how many of m rows have each of n bits, in `TRANSPOSE_BYTES`."""
+    c, columns = words_at(counts), words_at(tile)
+    for i in range(0, m, 512):
+        for j in range(0, n, 512):
+            transpose_tile(A + i * lda + j // 8, lda, min(512, m - i), n - j, tile, tile + 32768)
+            for x in range(min(512, n - j)):
+                for w in range(8):
+                    c[j + x] += count_word(columns[8 * x + w])
 
 
 @njit(nogil=True, cache=True)
@@ -717,6 +716,20 @@ def count_rows(A: int, lda: int, m: int, words: int, counts: int) -> None:
         for w in range(words):
             total += count_word(x[w])
         c[i] = total
+
+
+@njit(nogil=True, cache=True)
+def list_columns(A: int, lda: int, m: int, words: int, columns: int) -> None:
+    """columns ← the columns of all set bits, row after row."""
+    c, e = words_at(columns), 0
+    for i in range(m):
+        x = words_at(A + i * lda)
+        for w in range(words):
+            left = x[w]
+            while left:
+                c[e] = 64 * w + count_word(~left & (left - 1))
+                e += 1
+                left &= left - 1
 
 
 @njit(nogil=True, cache=True)
