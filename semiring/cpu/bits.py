@@ -19,8 +19,8 @@ from .pool import default_threads, run
 ROWS, WORDS = 2048, 32
 #: Where an operand is copied first, the strip of columns is narrower: the copy counts as memory beside the matrix.
 NARROW = 16
-#: Below this many pairs a second thread costs more than it brings.
-ALONE = 1 << 29
+#: Pairs that a thread at least should compute: 0.1 ms of them; waking it costs half of that.
+ALONE = 1 << 31
 #: Bytes that one thread at least should read or write where the work is a single pass over memory.
 PASS = 1 << 21
 
