@@ -1,0 +1,114 @@
+"""`compare`: rows that agree, fits that fit, tables, JSON and pictures."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from apsp import comparison, schedules
+from apsp.comparison import Comparison, Contender, Row, compare, compare_sizes
+
+
+@pytest.fixture(scope="module")
+def table() -> Comparison:
+    return compare_sizes([40, 70, 130], devices=["cpu"], threads=2)
+
+
+def test_every_schedule_runs_with_one_thread_and_with_all(table):
+    ran = {(row.contender.schedule, row.contender.options) for row in table.rows}
+    assert ran == {(name, (("threads", t),)) for name in schedules.names() for t in (1, 2)}
+    for row in table.rows:
+        assert row.same is True
+        assert row.seconds > 0
+        assert row.rate == row.n**3 / row.seconds
+        assert sum(row.shares.values()) == pytest.approx(1)
+    serial = [row for row in table.rows if row.contender == Contender("iterative", "cpu", (("threads", 1),))]
+    assert [row.speedup for row in serial] == [1, 1, 1]
+
+
+def test_it_prints_a_table_with_fits_and_advice(table):
+    text = str(table)
+    lines = text.splitlines()
+    assert lines[0] == "closure over min_plus in float32"
+    assert lines[1].split()[:4] == ["schedule", "device", "with", "n"]
+    assert len(lines) == 2 + 18 + 6 + 2
+    assert "n^" in text
+    assert lines[-1].startswith("Fastest: ")
+    assert "GPU: none took part" in text
+
+
+def test_json_holds_every_row(table):
+    data = json.loads(table.to_json())
+    assert len(data["rows"]) == 18
+    assert {"seconds", "rate", "speedup", "same", "shares", "name"} <= set(data["rows"][0])
+    assert len(data["fits"]) == 6
+
+
+def test_a_picture(table, tmp_path):
+    table.plot(tmp_path / "times.png")
+    assert (tmp_path / "times.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def rows(times: dict[str, dict[int, float]], transfer: float = 0.0) -> tuple[Row, ...]:
+    return tuple(
+        Row(Contender("recursive", device), n, seconds, transfer=transfer if device == "cuda" else 0.0)
+        for device, points in times.items()
+        for n, seconds in points.items()
+    )
+
+
+def test_a_fit_recovers_the_law():
+    made = Comparison("min_plus", "float32", rows({"cpu": {n: 3e-9 * n**2.5 for n in (100, 200, 400)}}))
+    (fit,) = made.fits()
+    assert fit.exponent == pytest.approx(2.5)
+    assert fit.constant == pytest.approx(3e-9)
+
+
+def test_where_the_gpu_begins_to_pay_counts_transfers():
+    times = {"cpu": {100: 1.0, 200: 8.0, 400: 64.0}, "cuda": {100: 0.9, 200: 1.0, 400: 2.0}}
+    assert Comparison("m", "f", rows(times)).crossover() == "The GPU pays from n = 100, transfers included."
+    assert Comparison("m", "f", rows(times, 0.5)).crossover() == "The GPU pays from n = 200, transfers included."
+    assert "did not pay" in Comparison("m", "f", rows(times, 99)).crossover()
+    advice = Comparison("m", "f", rows(times, 0.5)).advice()
+    assert advice == "Fastest: recursive (cpu) from n = 100; recursive (cuda) from n = 200."
+
+
+def test_what_would_take_too_long_is_skipped_with_a_reason():
+    table = compare(np.ones((300, 300)), devices=["cpu"], limit=0.0)
+    assert all(row.seconds is None and "limit 0 s" in row.skipped for row in table.rows)
+    assert "skipped" in str(table)
+    assert "Nothing ran" in table.advice()
+
+
+def test_a_wrong_result_is_seen(monkeypatch):
+    honest = comparison._run
+
+    def wrong(array, s, contender, block):
+        row, matrix = honest(array, s, contender, block)
+        return row, matrix + (contender.schedule == "blocked")
+
+    monkeypatch.setattr(comparison, "_run", wrong)
+    table = compare(np.ones((20, 20)), devices=["cpu"], threads=1)
+    assert [row.same for row in table.rows] == [row.contender.schedule != "blocked" for row in table.rows]
+    assert "NO" in str(table)
+
+
+@pytest.mark.parametrize(
+    "name", ["lor_land", "max_plus", "max_min", "max_times", "min_times", "plus_times", "log_plus"]
+)
+def test_any_semiring(name):
+    table = compare_sizes([30], semiring=name, devices=["cpu"], threads=1)
+    assert all(row.same for row in table.rows)
+
+
+def test_floats_that_round_differently_are_the_same_to_rounding():
+    A = np.random.default_rng(0).random((150, 150))
+    assert all(row.same for row in compare(A, devices=["cpu"]).rows)
+
+
+def test_an_unknown_schedule():
+    with pytest.raises(ValueError, match="got 'magic'"):
+        compare(np.ones((3, 3)), schedules=["magic"])
