@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -74,7 +75,7 @@ class Reachability:
             full = self.closed.copy()
         else:
             words = np.concatenate(
-                [BitMatrix.from_bool(dense[:, c.component]).words for _, dense in self.closed._dense_blocks()]
+                [BitMatrix.from_bool(dense[:, c.component]).words for dense in _dense_rows(self.closed)]
                 or [np.zeros((0, -(-self.n // 64)), np.uint64)]
             )
             full = BitMatrix(words[c.component], (self.n, self.n))
@@ -111,7 +112,7 @@ class Reachability:
         reached = self.closed.counts(axis=1)
         large = np.flatnonzero(c.sizes > 1)
         if large.size:
-            parts = [dense[:, large] @ (c.sizes[large] - 1) for _, dense in self.closed._dense_blocks()]
+            parts = [dense[:, large] @ (c.sizes[large] - 1) for dense in _dense_rows(self.closed)]
             reached = reached + np.concatenate(parts)
         if not self.reflexive:
             reached = reached - ~c.cyclic
@@ -225,7 +226,7 @@ class Reachability:
             return c.component
         mutual = self.closed & self.closed.T
         # The first member of each vertex's class names the class.
-        first = np.concatenate([dense.argmax(axis=1) for _, dense in mutual._dense_blocks()])
+        first = np.concatenate([dense.argmax(axis=1) for dense in _dense_rows(mutual)])
         component: np.ndarray = np.unique(first, return_inverse=True)[1]
         return component
 
@@ -323,6 +324,13 @@ def transitive_closure(
         verbs: Any = Metered(ops, plan.pairs, callback) if callback else ops
         schedules.get(plan.schedule)(closed, verbs, block=plan.block)
     return Reachability(graph.labels, c, closed, reflexive, plan, time.perf_counter() - start)
+
+
+def _dense_rows(matrix: BitMatrix) -> Iterator[np.ndarray]:
+    """The rows as bool arrays, about 16 MiB at a time."""
+    height = max(1, (1 << 24) // max(matrix.shape[1], 1))
+    for start in range(0, len(matrix), height):
+        yield matrix.rows(slice(start, start + height))
 
 
 def _reduce(strict: BitMatrix) -> tuple[np.ndarray, np.ndarray]:

@@ -6,6 +6,7 @@ like Floyd–Warshall, is three nested loops over A[i,j], A[i,k], A[k,j], and ha
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -100,8 +101,6 @@ def _eliminate(A: Any, row: int) -> None:
 
 def _solve(T: Any, B: Any, *, lower: bool, unit: bool = True) -> Any:
     """T⁻¹ B for a triangular T, by the platform's own solver."""
-    if isinstance(T, np.ndarray):
-        from scipy.linalg import solve_triangular
-    else:
-        from cupyx.scipy.linalg import solve_triangular
-    return solve_triangular(T, B, lower=lower, unit_diagonal=unit, check_finite=False)
+    platform = "scipy.linalg" if isinstance(T, np.ndarray) else "cupyx.scipy.linalg"
+    solve = importlib.import_module(platform).solve_triangular
+    return solve(T, B, lower=lower, unit_diagonal=unit, check_finite=False)
