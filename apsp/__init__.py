@@ -14,7 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .comparison import Comparison, compare
+    from .comparison import Comparison, compare, compare_sizes
     from .generate import cycle, grid, random_graph
     from .graph import Graph, as_graph
     from .plans import Plan
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .solve import closure, plan
 
 _HOME = {
-    "comparison": ("Comparison", "compare"),
+    "comparison": ("Comparison", "compare", "compare_sizes"),
     "generate": ("cycle", "grid", "random_graph"),
     "graph": ("Graph", "as_graph"),
     "plans": ("Plan",),
@@ -43,6 +43,7 @@ __all__ = [
     "as_graph",
     "closure",
     "compare",
+    "compare_sizes",
     "cycle",
     "grid",
     "plan",
