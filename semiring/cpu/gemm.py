@@ -12,33 +12,31 @@ from __future__ import annotations
 
 from typing import Any
 
-from .scalar import itemsize, kernel, load, plus, store, zero
-from .simd import DEPTH, copy, tile, tile_shape
+from .words import DEPTH, itemsize, kernel, load, move, part, plus, store, tile, tile_columns, tile_rows, zero
 
 
-@kernel
+@part
 def _pack_rows(kind: Any, m: int, kc: int, source: int, row: int, col: int, target: int) -> None:
     """A slab of A. A ragged panel repeats its last row: what is computed from it is never stored."""
-    rows, size = tile_shape(kind)[0], itemsize(kind)
-    for i in range(-(-m // rows) * rows):
-        copy(kind, kc, source + min(i, m - 1) * row, col, target + i * DEPTH * size, size)
+    rows, size = tile_rows(kind), itemsize(kind)
+    move(kind, m, kc, source, row, col, target, DEPTH * size, size)
+    for i in range(m, -(-m // rows) * rows):
+        move(kind, 1, kc, source + (m - 1) * row, row, col, target + i * DEPTH * size, 0, size)
 
 
-@kernel
+@part
 def _pack_columns(kind: Any, n: int, kc: int, source: int, row: int, col: int, target: int) -> None:
     """A slab of B. A ragged panel repeats its last column."""
-    columns, size = tile_shape(kind)[1], itemsize(kind)
+    columns, size = tile_columns(kind), itemsize(kind)
     for j in range(0, n, columns):
         here, first, wide = min(columns, n - j), source + j * col, columns * size
         if col == size:
-            for k in range(kc):
-                copy(kind, here, first + k * row, col, target + k * wide, size)
+            move(kind, kc, here, first, row, col, target, wide, size)
         else:  # a transposition, in pieces that leave the 16 rows being written in the nearest cache
             for k in range(0, kc, 16):
-                for i in range(here):
-                    copy(kind, min(16, kc - k), first + i * col + k * row, row, target + k * wide + i * size, wide)
+                move(kind, here, min(16, kc - k), first + k * row, col, row, target + k * wide, size, wide)
         for i in range(here, columns):
-            copy(kind, kc, first + (here - 1) * col, row, target + i * size, wide)
+            move(kind, kc, 1, first + (here - 1) * col, row, col, target + i * size, wide, size)
         target += kc * wide
 
 
@@ -66,7 +64,7 @@ def pack(
             _pack_columns(kind, count, kc, source + k0 * row, row, col, slab + start * kc * size)
 
 
-@kernel
+@part
 def _meet(kind: Any, m: int, n: int, source: int, source_row: int, c: int, c_row: int, c_col: int, fresh: bool) -> None:
     """C ← C ⊕ S, or C ← S where it is fresh, entry by entry: C's edge, or a C whose rows are not contiguous."""
     size = itemsize(kind)
@@ -101,7 +99,7 @@ def block(
     One operand was packed before, A where `left`. Of the other, `a` with its strides, the slabs are packed here one
     after the other, into `work` behind a row of zeros and a tile.
     """
-    (rows, columns), size = tile_shape(kind), itemsize(kind)
+    rows, columns, size = tile_rows(kind), tile_columns(kind), itemsize(kind)
     nil, buffer = work, work + columns * size
     panels = buffer + rows * columns * size
     for j in range(columns):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import math
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,7 +51,7 @@ def vector_bytes() -> int:
 def _fingerprint() -> str:
     """A digest of the sources that machine code depends on: a changed kernel never meets stale code on disk."""
     folder = Path(__file__).parent
-    sources = [folder / f"{name}.py" for name in ("kinds", "scalar", "simd", "gemm", "pivot")]
+    sources = [folder / f"{name}.py" for name in ("kinds", "vectors", "words", "generic", "gemm", "pivot")]
     return hashlib.sha1(b"".join(s.read_bytes() for s in (*sources, folder.parent / "catalog.py"))).hexdigest()[:12]
 
 
@@ -65,7 +66,7 @@ class Kind(types.Type):
     zero, one : int or float
         The semiring's, in that dtype.
     add, mul : str
-        Instructions on vectors as they lie in memory (see `simd.emit`); empty where `Op.python` is compiled.
+        Instructions on vectors as they lie in memory (see `vectors.emit`); empty where `Op.python` is compiled.
     tile_add, tile_mul : str
         Those of the micro-kernel, which may work on an image of the entries.
     image : str
@@ -161,7 +162,8 @@ def _float_codes(semiring: Semiring, dtype: np.dtype, nonnegative: bool) -> tupl
     if integer_minimum and {add, mul} <= {"min", "max"}:
         return *plain, f"s{add}", f"s{mul}", "sorted"
     # The bit patterns of floats ≥ 0 sort as signed integers, with −∞ below and +∞ above them.
-    if integer_minimum and nonnegative and mul == "add" and add != "add":
+    zeros = math.inf if add == "min" else -math.inf
+    if integer_minimum and nonnegative and mul == "add" and add != "add" and semiring.zero == zeros:
         return *plain, f"b{add}", "fadd", "same"
     return *plain, *plain, "same"
 

@@ -16,11 +16,10 @@ from __future__ import annotations
 from typing import Any
 
 from .gemm import block, pack
-from .scalar import itemsize, kernel, load, plus, star, store, times, zero
-from .simd import DEPTH, row, tile_shape
+from .words import DEPTH, itemsize, kernel, load, part, plus, row, star, store, tile_columns, tile_rows, times, zero
 
 
-@kernel
+@part
 def pivot_row(kind: Any, n: int, k: int, a: int, a_row: int, a_col: int, r: int) -> None:
     """R ← A[k,·] ← s ⊗ A[k,·], and s = A[k,k]* at k."""
     size = itemsize(kind)
@@ -33,7 +32,7 @@ def pivot_row(kind: Any, n: int, k: int, a: int, a_row: int, a_col: int, r: int)
         store(kind, here + j * a_col, load(kind, r + j * size))
 
 
-@kernel
+@part
 def sweep(kind: Any, start: int, stop: int, n: int, k: int, a: int, a_row: int, a_col: int, r: int) -> None:
     """A[i,·] ← A[i,·] ⊕ A[i,k] ⊗ R for start ≤ i < stop, i ≠ k."""
     size = itemsize(kind)
@@ -72,7 +71,7 @@ def eliminate(kind: Any, n: int, pitch: int, d: int, d_row: int, d_col: int, wor
 @kernel
 def closure(kind: Any, step: int, n: int, d: int, row: int, col: int, work: int) -> None:
     """D ← D* by pivot blocks P of `step`: R ← P* R, then trailing ← trailing ⊕ C R, then C ← C P*."""
-    (rows, columns), size = tile_shape(kind), itemsize(kind)
+    rows, columns, size = tile_rows(kind), tile_columns(kind), itemsize(kind)
     for k in range(0, n, step):
         b = min(step, n - k)
         eliminate(kind, b, step, d + k * (row + col), row, col, work)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from ..algebra import Semiring
 from . import gemm, pivot
 from .kinds import Kind, semiring_of, shipped
 from .pool import run
-from .simd import DEPTH
+from .words import DEPTH
 
 #: What all threads together may hold beside the matrix, in entries: 8 % of one of 4096 × 4096.
 WORKSPACE = 5 << 18
@@ -84,7 +84,8 @@ _code = cache(_Code)
 def _compile(kernel: Any, kind: Kind, arguments: str) -> Callable[..., None]:
     """A kernel's machine code for a kind; `arguments` has a letter for each other argument, i for intp, b for bool."""
     # What a user's function calls may change: its machine code never goes to disk.
-    entry = njit(nogil=True, error_model="numpy", cache=not kind.label or shipped(semiring_of(kind)))(kernel.py_func)
+    on_disk = not kind.label or shipped(semiring_of(kind))
+    entry = njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, cache=on_disk)(kernel.py_func)
     code: Callable[..., None] = entry.compile((kind, *({"i": types.intp, "b": types.boolean}[a] for a in arguments)))
     return code
 
@@ -114,6 +115,55 @@ def _parts(total: int, unit: int, longest: int, least: int = 1) -> list[tuple[in
     count = min(units, max(least, -(-units // max(1, longest // unit))))
     size = -(-units // count) * unit
     return [(start, min(size, total - start)) for start in range(0, total, size)]
+
+
+class _Plan(NamedTuple):
+    """How a product is cut.
+
+    Attributes
+    ----------
+    strips : list of (start, size)
+        Of the operand that all threads share, packed to its full depth.
+    padded : int
+        The size of a strip in whole panels.
+    shares : list of (start, size)
+        How the threads pack a strip.
+    blocks : list of (i, m, j, n)
+        What one call computes of a strip's product.
+    own, shared, workspace : int
+        Bytes: what each thread has for itself, what all of them have, and both with the packed strip.
+    """
+
+    strips: list[tuple[int, int]]
+    padded: int
+    shares: list[tuple[int, int]]
+    blocks: list[tuple[int, int, int, int]]
+    own: int
+    shared: int
+    workspace: int
+
+
+@lru_cache(4096)
+def _plan(kind: Kind, m: int, n: int, depth: int, left: bool, threads: int) -> _Plan:
+    """How to cut an m × depth by depth × n product; `left` shares the left operand."""
+    rows, columns, size = kind.tile.rows, kind.columns, kind.itemsize
+    (long, unit), (short, other) = ((m, rows), (n, columns)) if left else ((n, columns), (m, rows))
+    deep = -(-depth // DEPTH) * DEPTH  # what one thread packs, and A's rows, are DEPTH apart, filled or not
+    side = -(-min(SIDE, short) // other) * other
+    own = (columns * (1 + rows) + side * DEPTH) * size
+    own += -own % _ALIGNMENT
+    strips = _parts(long, unit, max(unit, (WORKSPACE - threads * own // size) // deep))
+    width = strips[0][1]
+    padded = -(-width // unit) * unit
+    several = 3 * threads if threads > 1 else 1
+    call = (VECTOR_GAIN if kind.vector else 1) * CALL
+    outer = _parts(short, other, max(other, min(side, call // (padded * depth))), several)
+    inner = _parts(width, unit, width, -(-several // len(outer)))
+    blocks = [(*y, *x) if left else (*x, *y) for x in outer for y in inner]
+    return _Plan(
+        strips, padded, _parts(width, unit, width, threads), blocks, own, threads * own,
+        threads * own + padded * deep * size,
+    )  # fmt: skip
 
 
 class CpuBackend:
@@ -203,28 +253,11 @@ class CpuBackend:
     def workspace(self, n: int) -> int:
         """Bytes held beside an n × n matrix while its closure is computed."""
         half = -(-n // 2)
-        return max(self._plan(half, half, half, left=left, threads=self.threads).workspace for left in (False, True))
+        return max(_plan(self.kind, half, half, half, left, self.threads).workspace for left in (False, True))
 
     def _upright(self, a: _Layout) -> _Layout:
         """The matrix, or its transpose where ⊗ commutes and the rows of that are contiguous."""
         return a.T if self.kind.vector and a.row == self._size != a.col else a
-
-    def _plan(self, m: int, n: int, depth: int, *, left: bool, threads: int) -> _Plan:
-        """How a product is cut: strips of the operand packed by all, blocks of the one packed by each thread."""
-        rows, columns, size = self._rows, self._columns, self._size
-        unit, other = (rows, columns) if left else (columns, rows)
-        long, short = (m, n) if left else (n, m)
-        deep = -(-depth // DEPTH) * DEPTH if left else depth  # A's rows are DEPTH apart, filled or not
-        side = -(-min(SIDE, short) // other) * other
-        own = (columns * (1 + rows) + side * min(deep, DEPTH) if left else columns * (1 + rows) + side * DEPTH) * size
-        own += -own % _ALIGNMENT
-        strips = _parts(long, unit, max(unit, (WORKSPACE - threads * own // size) // deep))
-        padded = -(-strips[0][1] // unit) * unit
-        call = self._gain * CALL
-        blocks = _parts(
-            short, other, max(other, min(side, call // (padded * depth))), 3 * threads if threads > 1 else 1
-        )
-        return _Plan(strips, padded, blocks, own, threads * own, threads * own + padded * deep * size)
 
     def _multiply(self, c: _Layout, a: _Layout, b: _Layout, *, fresh: bool, left: bool) -> None:
         """C ← C ⊕ A ⊗ B or, fresh, A ⊗ B; A may be C itself where `left`, else B.
@@ -237,45 +270,31 @@ class CpuBackend:
         if m == 0 or n == 0 or depth == 0:
             return None
         threads = self.threads if m * n * depth >= self._gain * ALONE else 1
-        plan = self._plan(m, n, depth, left=left, threads=threads)
         kind, mover = self.kind, self._mover
-        shared, single, unit = (a, b, self._rows) if left else (b, a, self._columns)
+        plan = _plan(kind, m, n, depth, left, threads)
         work = _scratch.reserve(plan.workspace)
-        packed, padded = work + plan.shared, plan.padded
+        packed, padded, own = work + plan.shared, plan.padded, plan.own
         pack, block = self._moves.pack, self._code.block
-        into, line = (c.address, c.row) if left else (c.address, c.col)
-        along = shared.row if left else shared.col
+        shared, single = (a, b) if left else (b, a)
         for start, width in plan.strips:
-            source, target = shared.address + start * along, into + start * line
+            source = shared.address + start * (shared.row if left else shared.col)
+            target = c.address + start * (c.row if left else c.col)
 
-            def fill(_: int, i: int, count: int, source: int = source) -> None:
-                pack(mover, left, padded, i, count, depth, source, shared.row, shared.col, packed)
+            def fill(_: int, first: int, count: int, source: int = source, width: int = width) -> None:
+                count = min(count, width - first)  # the last strip may be narrower
+                if count > 0:
+                    pack(mover, left, padded, first, count, depth, source, shared.row, shared.col, packed)
 
-            def multiply(worker: int, i: int, m: int, j: int, n: int, target: int = target) -> None:
-                own = work + worker * plan.own
-                # fmt: off
-                block(
-                    kind, left, packed, padded, i, j, m, n, depth,
-                    single.address, single.row, single.col, target, c.row, c.col, fresh, own,
-                )
-                # fmt: on
+            def multiply(worker: int, i: int, m: int, j: int, n: int, target: int = target, width: int = width) -> None:
+                m, n = (min(m, width - i), n) if left else (m, min(n, width - j))
+                if m > 0 and n > 0:
+                    # fmt: off
+                    block(
+                        kind, left, packed, padded, i, j, m, n, depth, single.address, single.row, single.col,
+                        target, c.row, c.col, fresh, work + worker * own,
+                    )
+                    # fmt: on
 
-            run(fill, _parts(width, unit, width, threads), threads)
-            pieces = _parts(width, unit, width, -(-3 * threads // len(plan.blocks)) if threads > 1 else 1)
-            if left:
-                calls = [(*piece, *some) for some in plan.blocks for piece in pieces]
-            else:
-                calls = [(*some, *piece) for some in plan.blocks for piece in pieces]
-            run(multiply, calls, threads)
+            run(fill, plan.shares, threads)
+            run(multiply, plan.blocks, threads)
         return None
-
-
-class _Plan(NamedTuple):
-    """How a product is cut. Sizes in bytes: what a thread owns, where the shared panels begin, and all together."""
-
-    strips: list[tuple[int, int]]
-    padded: int
-    blocks: list[tuple[int, int]]
-    own: int
-    shared: int
-    workspace: int

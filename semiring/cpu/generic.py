@@ -1,0 +1,77 @@
+"""⊕, ⊗ and * for kinds without instructions of their own: Python functions for numba, made of `Op.python`.
+
+Each function takes the kind first, as the words that it implements do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numba.core import types
+
+from ..algebra import Op
+from .kinds import Kind, semiring_of
+
+
+def plus(kind: Kind) -> Callable[..., Any]:
+    """(kind, a, b) ↦ a ⊕ b."""
+    f = _operation(kind, semiring_of(kind).add)
+    return lambda kind, a, b: f(a, b)
+
+
+def times(kind: Kind) -> Callable[..., Any]:
+    """(kind, a, b) ↦ a ⊗ b; after clamping, 0 ⊗ x = 0 is no consequence of the sum: ∞ + (−5) must stay ∞."""
+    op, nil = semiring_of(kind).mul, kind.zero
+    f = _operation(kind, op)
+    if not _saturates(kind, op):
+        return lambda kind, a, b: f(a, b)
+    return lambda kind, a, b: nil if a == nil or b == nil else f(a, b)
+
+
+def declared_star(kind: Kind) -> Any:
+    """The semiring's own star, or None."""
+    return semiring_of(kind).star
+
+
+def star(kind: Kind) -> Callable[..., Any]:
+    """(kind, a) ↦ a* as declared, or 1 ⊕ a."""
+    declared = declared_star(kind)
+    if declared is None:
+        f, unit = _operation(kind, semiring_of(kind).add), kind.one
+        return lambda kind, a: f(unit, a)
+    g = _compiled(declared.python)
+    return lambda kind, a: g(a)
+
+
+def _compiled(function: Callable[..., Any]) -> Any:
+    return njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+
+
+def _saturates(kind: Kind, op: Op) -> bool:
+    return op.saturating and isinstance(kind.scalar, types.Integer)
+
+
+def _operation(kind: Kind, op: Op) -> Any:
+    """The operation, on integers that saturate evaluated exactly and clamped to the dtype's range."""
+    f = _compiled(op.python)
+    if not _saturates(kind, op):
+        return f
+    low, high = int(np.iinfo(kind.dtype).min), int(np.iinfo(kind.dtype).max)
+    if kind.itemsize < 8:
+        return _compiled(lambda a, b: min(max(f(np.int64(a), np.int64(b)), low), high))
+    near, far = 2.0**62, 2.0**63 * (1 + 2.0**-40)
+
+    def checked(a: Any, b: Any) -> Any:
+        # The float is right but for rounding, the wrapped integer but for a multiple of 2⁶⁴: far outside the range
+        # the float decides; near its ends, the sign of the wrapped integer, which then is off by one wrap at most.
+        wrapped, about = f(np.int64(a), np.int64(b)), f(float(a), float(b))
+        if about >= far or (about > near and wrapped < 0):
+            return high
+        if about <= -far or (about < -near and wrapped >= 0):
+            return low
+        return wrapped
+
+    return _compiled(checked)

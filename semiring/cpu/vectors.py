@@ -1,0 +1,148 @@
+"""Instructions on vectors, as LLVM IR for whatever vectors the machine has; nothing here runs, it only writes code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from .kinds import Kind
+
+I32, I64, BYTES = ir.IntType(32), ir.IntType(64), ir.IntType(8).as_pointer()
+
+
+def emit(builder: Any, code: str, x: Any, y: Any) -> Any:
+    """One instruction on two vectors or two scalars.
+
+    `fmin fmax` compare floats and `smin smax umin` integers, signed or unsigned; `bmin bmax` the bit patterns of
+    floats as signed integers. Written as compare and select, each becomes a single instruction: `llvm.minnum` would
+    spend two more on NaN, which is refused on input. A NaN in x (∞ − ∞, 0 · ∞ after overflow) loses to y.
+    """
+    if code in ("fadd", "fmul", "add"):
+        return getattr(builder, code)(x, y)
+    if code == "saturate":
+        return builder.call(_declare(builder, f"llvm.sadd.sat.{_suffix(x.type)}", x.type, [x.type] * 2), [x, y])
+    relation = "<" if code.endswith("min") else ">"
+    if code[0] == "f":
+        return builder.select(builder.fcmp_ordered(relation, x, y), x, y)
+    if code[0] == "u":
+        return builder.select(builder.icmp_unsigned(relation, x, y), x, y)
+    if code[0] == "b":
+        bits = ir.VectorType(ir.IntType(_bits(x.type.element)), x.type.count)
+        return builder.bitcast(emit(builder, "s" + code[1:], *(builder.bitcast(v, bits) for v in (x, y))), x.type)
+    return builder.select(builder.icmp_signed(relation, x, y), x, y)
+
+
+def multiply(builder: Any, code: str, a: Any, b: Any, zero: Any) -> Any:
+    """a ⊗ b; after a saturating sum, 0 ⊗ x = 0 needs its own select: ∞ + (−5) must stay ∞."""
+    t = emit(builder, code, a, b)
+    if code != "saturate":
+        return t
+    return builder.select(builder.or_(*(builder.icmp_signed("==", x, zero) for x in (a, b))), zero, t)
+
+
+def _declare(builder: Any, name: str, result: Any, arguments: list[Any]) -> Any:
+    return builder.module.globals.get(name) or ir.Function(builder.module, ir.FunctionType(result, arguments), name)
+
+
+def _bits(element: Any) -> int:
+    return element.width if isinstance(element, ir.IntType) else 32 if isinstance(element, ir.FloatType) else 64
+
+
+def _suffix(type: Any) -> str:
+    """How LLVM names a type in the names of its intrinsic functions."""
+    if isinstance(type, ir.VectorType):
+        return f"v{type.count}{_suffix(type.element)}"
+    return f"{'i' if isinstance(type, ir.IntType) else 'f'}{_bits(type)}"
+
+
+@contextmanager
+def loop(builder: Any, start: Any, stop: Any) -> Iterator[Any]:
+    """for j in range(start, stop)"""
+    before = builder.block
+    head, body, done = (builder.append_basic_block(name) for name in ("head", "body", "done"))
+    builder.branch(head)
+    builder.position_at_end(head)
+    j = builder.phi(I64)
+    j.add_incoming(start, before)
+    builder.cbranch(builder.icmp_signed("<", j, stop), body, done)
+    builder.position_at_end(body)
+    yield j
+    j.add_incoming(builder.add(j, I64(1)), builder.block)
+    builder.branch(head)
+    builder.position_at_end(done)
+
+
+class Vectors:
+    """Vectors of a kind's entries, or of their images: loads, stores, splats, the semiring's step.
+
+    The image of an entry is what the micro-kernel computes with in its place: a float is freed from its negative
+    zero, the one whose bit pattern does not sort where its value does, and where the kind says so it becomes the
+    integer that sorts as it does.
+    """
+
+    def __init__(self, builder: Any, kind: Kind, *, image: bool = False, lanes: int | None = None) -> None:
+        self.builder, self.kind = builder, kind
+        self.add, self.mul = (kind.tile_add, kind.tile_mul) if image else (kind.add, kind.mul)
+        self.sorted = image and kind.image == "sorted"
+        lanes = lanes or kind.lanes
+        self.plain = ir.VectorType(kind.llvm, lanes)
+        self.type = ir.VectorType(ir.IntType(8 * kind.itemsize), lanes) if self.sorted else self.plain
+
+    def load(self, address: Any, offset: int = 0, *, type: Any = None, align: int = 0) -> Any:
+        """A vector, or whatever type is asked for, at address + offset."""
+        pointer = self.builder.inttoptr(self.builder.add(address, I64(offset)), (type or self.type).as_pointer())
+        value = self.builder.load(pointer)
+        value.align = align or self.kind.itemsize
+        return value
+
+    def store(self, value: Any, address: Any, offset: int = 0) -> None:
+        pointer = self.builder.inttoptr(self.builder.add(address, I64(offset)), value.type.as_pointer())
+        self.builder.store(value, pointer).align = self.kind.itemsize
+
+    def prefetch(self, address: Any, offset: int) -> None:
+        """Bring the line at address + offset near, to be written."""
+        function = _declare(self.builder, "llvm.prefetch.p0", ir.VoidType(), [BYTES, I32, I32, I32])
+        pointer = self.builder.inttoptr(self.builder.add(address, I64(offset)), BYTES)
+        self.builder.call(function, [pointer, I32(1), I32(3), I32(1)])
+
+    def splat(self, scalar: Any) -> Any:
+        undefined = ir.Constant(self.type, ir.Undefined)
+        first = self.builder.insert_element(undefined, scalar, I32(0))
+        return self.builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(I32, self.type.count), None))
+
+    def zero(self) -> Any:
+        value = self.kind.zero
+        if self.sorted:
+            bits = np.dtype(self.kind.dtype).type(value + 0.0).view(f"i{self.kind.itemsize}").item()
+            value = bits ^ (2 ** (8 * self.kind.itemsize - 1) - 1) if bits < 0 else bits
+        return ir.Constant(self.type, [value] * self.type.count)
+
+    def step(self, c: Any, a: Any, b: Any) -> Any:
+        """c ⊕ a ⊗ b."""
+        if (self.add, self.mul) == ("fadd", "fmul"):
+            fused = _declare(self.builder, f"llvm.fmuladd.{_suffix(self.type)}", self.type, [self.type] * 3)
+            return self.builder.call(fused, [a, b, c])
+        return emit(self.builder, self.add, multiply(self.builder, self.mul, a, b, self.zero()), c)
+
+    def to_image(self, x: Any) -> Any:
+        if not isinstance(self.kind.llvm, ir.IntType):
+            x = self.builder.fadd(x, ir.Constant(x.type, [0.0] * x.type.count))  # −0 + 0 = +0
+        return self._flip(self.builder.bitcast(x, self.type)) if self.sorted else x
+
+    def from_image(self, x: Any) -> Any:
+        return self.builder.bitcast(self._flip(x), self.plain) if self.sorted else x
+
+    def _flip(self, x: Any) -> Any:
+        """x ^ (0x7f… where x < 0): bit patterns of floats to integers that sort alike, and back."""
+        width = x.type.element.width
+        sign = self.builder.ashr(x, ir.Constant(x.type, [width - 1] * x.type.count))
+        return self.builder.xor(x, self.builder.and_(sign, ir.Constant(x.type, [2 ** (width - 1) - 1] * x.type.count)))
+
+
+def scalar_zero(kind: Kind) -> Any:
+    """The semiring's 0 as a scalar constant."""
+    return ir.Constant(kind.llvm, kind.zero)

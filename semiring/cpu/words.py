@@ -1,0 +1,245 @@
+"""The words that kernels are written in: memory, ⊕, ⊗, * and their compositions on rows and tiles.
+
+Each is explicit vector code where the kind has instructions for its operations, and otherwise compiled from
+`Op.python` by way of `generic`. Addresses and strides are in bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import njit
+from numba.core import types
+from numba.extending import intrinsic
+
+from . import generic
+from .vectors import I64, Vectors, emit, loop, multiply, scalar_zero
+
+#: Depth of the panels that are multiplied at a time; a row of a packed A panel holds that many entries. B's panel,
+#: DEPTH × columns, stays in the nearest caches.
+DEPTH = 192
+
+#: Compiles a function for others to call. Division by zero gives ∞ or NaN, as in NumPy, and never an exception.
+kernel = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+#: The same for a small one, made part of its callers.
+part = njit(inline="always", error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+@intrinsic
+def load(typing: Any, kind: Any, address: Any) -> Any:
+    """The entry at an address."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = builder.inttoptr(args[1], context.get_data_type(kind.scalar).as_pointer())
+        return context.unpack_value(builder, kind.scalar, pointer)
+
+    return kind.scalar(kind, types.intp), codegen
+
+
+@intrinsic
+def store(typing: Any, kind: Any, address: Any, value: Any) -> Any:
+    """Put an entry at an address."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = builder.inttoptr(args[1], context.get_data_type(kind.scalar).as_pointer())
+        context.pack_value(builder, kind.scalar, args[2], pointer)
+        return context.get_dummy_value()
+
+    return types.none(kind, types.intp, kind.scalar), codegen
+
+
+@intrinsic
+def itemsize(typing: Any, kind: Any) -> Any:
+    """Bytes of an entry, a constant."""
+    return types.intp(kind), lambda context, builder, signature, args: I64(kind.itemsize)
+
+
+@intrinsic
+def tile_rows(typing: Any, kind: Any) -> Any:
+    """Rows of a tile, a constant."""
+    return types.intp(kind), lambda context, builder, signature, args: I64(kind.tile.rows)
+
+
+@intrinsic
+def tile_columns(typing: Any, kind: Any) -> Any:
+    """Columns of a tile, a constant."""
+    return types.intp(kind), lambda context, builder, signature, args: I64(kind.columns)
+
+
+@intrinsic
+def zero(typing: Any, kind: Any) -> Any:
+    """The semiring's 0."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return context.get_constant(kind.scalar, kind.zero)
+
+    return kind.scalar(kind), codegen
+
+
+@intrinsic
+def plus(typing: Any, kind: Any, a: Any, b: Any) -> Any:
+    """a ⊕ b."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if kind.vector:
+            return emit(builder, kind.add, *args[1:])
+        return context.compile_internal(builder, generic.plus(kind), signature, args)
+
+    return kind.scalar(kind, kind.scalar, kind.scalar), codegen
+
+
+@intrinsic
+def times(typing: Any, kind: Any, a: Any, b: Any) -> Any:
+    """a ⊗ b."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if kind.vector:
+            _, a, b = args
+            return multiply(builder, kind.mul, a, b, scalar_zero(kind))
+        return context.compile_internal(builder, generic.times(kind), signature, args)
+
+    return kind.scalar(kind, kind.scalar, kind.scalar), codegen
+
+
+@intrinsic
+def star(typing: Any, kind: Any, a: Any) -> Any:
+    """a* = 1 ⊕ a ⊕ a² ⊕ …; 1 ⊕ a where the semiring declares no other."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if generic.declared_star(kind) is None and kind.vector:
+            return emit(builder, kind.add, context.get_constant(kind.scalar, kind.one), args[1])
+        return context.compile_internal(builder, generic.star(kind), signature, args)
+
+    return kind.scalar(kind, kind.scalar), codegen
+
+
+@intrinsic
+def row(typing: Any, kind: Any, count: Any, c: Any, a: Any, r: Any) -> Any:
+    """C[j] ← C[j] ⊕ a ⊗ R[j] for `count` entries side by side."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if not kind.vector:
+            return context.compile_internal(builder, _generic_row(kind), signature, args)
+        _, count, c, a, r = args
+        whole = builder.sdiv(count, I64(kind.lanes))
+        rest = builder.mul(whole, I64(kind.lanes))
+        for lanes, start, stop in ((kind.lanes, I64(0), whole), (1, rest, count)):
+            v = Vectors(builder, kind, lanes=lanes)
+            factor = v.splat(a)
+            with loop(builder, start, stop) as j:
+                offset = builder.mul(j, I64(lanes * kind.itemsize))
+                here = builder.add(c, offset)
+                v.store(v.step(v.load(here), factor, v.load(builder.add(r, offset))), here)
+        return context.get_dummy_value()
+
+    return types.none(kind, types.intp, types.intp, kind.scalar, types.intp), codegen
+
+
+@intrinsic
+def move(
+    typing: Any, kind: Any, m: Any, n: Any, source: Any, row: Any, col: Any, target: Any, to_row: Any, to_col: Any
+) -> Any:
+    """The images of m × n entries, from one pair of strides to another."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        name = f"semiring.move.{kind.dtype}.{kind.image}.{kind.tile.width}"
+        function = builder.module.globals.get(name) or _mover(builder.module, name, kind)
+        builder.call(function, args[1:])
+        return context.get_dummy_value()
+
+    return types.none(kind, *(types.intp,) * 8), codegen
+
+
+def _mover(module: Any, name: str, kind: Any) -> Any:
+    """A function apart, so that the many places that pack do not each compile it."""
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64] * 8), name)
+    function.linkage = "linkonce_odr"
+    function.attributes.add("noinline")
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    m, n, source, row, col, target, to_row, to_col = function.args
+    size = I64(kind.itemsize)
+    dense = builder.and_(builder.icmp_signed("==", col, size), builder.icmp_signed("==", to_col, size))
+    whole = builder.select(dense, builder.sdiv(n, I64(kind.lanes)), I64(0))
+    rest = builder.mul(whole, I64(kind.lanes))
+    with loop(builder, I64(0), m) as i:
+        here, there = builder.add(source, builder.mul(i, row)), builder.add(target, builder.mul(i, to_row))
+        for lanes, start, stop in ((kind.lanes, I64(0), whole), (1, rest, n)):
+            v = Vectors(builder, kind, image=True, lanes=lanes)
+            with loop(builder, start, stop) as j:
+                k = builder.mul(j, I64(lanes))
+                x = v.load(builder.add(here, builder.mul(k, col)), type=v.plain)
+                v.store(v.to_image(x), builder.add(there, builder.mul(k, to_col)))
+    builder.ret_void()
+    return function
+
+
+@intrinsic
+def tile(typing: Any, kind: Any, depth: Any, a: Any, b: Any, old: Any, old_row: Any, out: Any, out_row: Any) -> Any:
+    """out ← old ⊕ A ⊗ B on one tile: A a packed panel of `rows`, B one of `columns`, `depth` ≤ DEPTH deep.
+
+    The accumulators start at 0 and meet `old` at the end only, so the loop holds nothing but loads, ⊗ and ⊕.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if not kind.vector:
+            return context.compile_internal(builder, _generic_tile(kind), signature, args)
+        _, depth, a, b, old, old_row, out, out_row = args
+        v, (rows, vectors, width), size = Vectors(builder, kind, image=True), kind.tile, kind.itemsize
+        cells = [(i, j) for i in range(rows) for j in range(vectors)]
+        sources = [builder.add(old, builder.mul(old_row, I64(i))) for i in range(rows)]
+        targets = [builder.add(out, builder.mul(out_row, I64(i))) for i in range(rows)]
+        for i, j in cells:  # C is far away, and needed only when the loop is done
+            v.prefetch(sources[i], j * width)
+        before = builder.block
+        body, meet = builder.append_basic_block("k"), builder.append_basic_block("meet")
+        builder.branch(body)
+        builder.position_at_end(body)
+        k, pa, pb = (builder.phi(I64) for _ in range(3))
+        C = {cell: builder.phi(v.type) for cell in cells}
+        for phi, start in [(k, I64(0)), (pa, a), (pb, b), *((phi, v.zero()) for phi in C.values())]:
+            phi.add_incoming(start, before)
+        B = [v.load(pb, j * width, align=width) for j in range(vectors)]
+        A = [v.splat(v.load(pa, i * DEPTH * size, type=v.type.element)) for i in range(rows)]
+        stepped = {(i, j): v.step(C[i, j], A[i], B[j]) for i, j in cells}
+        onwards = [(phi, builder.add(phi, I64(by))) for phi, by in ((k, 1), (pa, size), (pb, vectors * width))]
+        for phi, value in [*onwards, *((C[cell], stepped[cell]) for cell in cells)]:
+            phi.add_incoming(value, body)
+        builder.cbranch(builder.icmp_signed("<", onwards[0][1], depth), body, meet)
+        builder.position_at_end(meet)
+        for i, j in cells:
+            met = emit(builder, kind.add, v.from_image(stepped[i, j]), v.load(sources[i], j * width, type=v.plain))
+            v.store(met, targets[i], j * width)
+        return context.get_dummy_value()
+
+    return types.none(kind, *(types.intp,) * 7), codegen
+
+
+def _generic_row(kind: Any) -> Any:
+    size = kind.itemsize
+
+    def scalars(kind: Any, count: int, c: int, a: Any, r: int) -> None:
+        for j in range(count):
+            store(kind, c + j * size, plus(kind, load(kind, c + j * size), times(kind, a, load(kind, r + j * size))))
+
+    return scalars
+
+
+def _generic_tile(kind: Any) -> Any:
+    size, rows, columns = kind.itemsize, kind.tile.rows, kind.columns
+
+    def scalars(kind: Any, depth: int, a: int, b: int, old: int, old_row: int, out: int, out_row: int) -> None:
+        for i in range(rows):
+            target = out + i * out_row
+            for j in range(columns):
+                store(kind, target + j * size, load(kind, old + i * old_row + j * size))
+            for k in range(depth):
+                row(kind, columns, target, load(kind, a + (i * DEPTH + k) * size), b + k * columns * size)
+
+    return scalars
+
+
+__all__ = [
+    "DEPTH", "itemsize", "kernel", "load", "move", "plus", "row", "star", "store", "tile", "tile_columns",
+    "tile_rows", "times", "zero",
+]  # fmt: skip
