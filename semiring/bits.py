@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import DTypeError, MemoryNeeded, ShapeError
+from .errors import DeviceError, DTypeError, MemoryNeeded, ShapeError
 
 _WORD = np.dtype(np.uint64)
 
@@ -240,6 +240,8 @@ class BitMatrix:
         A view may cut columns at multiples of 64 only, and at the right edge.
         """
         rows, cols = key if isinstance(key, tuple) else (key, slice(None))
+        if isinstance(rows, int) and isinstance(cols, int) and 0 <= rows < self.shape[0] and 0 <= cols < self.shape[1]:
+            return bool(int(self.words[rows, cols >> 6]) >> (cols & 63) & 1)
         if isinstance(rows, slice) and isinstance(cols, slice):
             return self._view(rows, cols)
         if isinstance(cols, slice):
@@ -511,4 +513,9 @@ def _cpu() -> Any:
 
 
 def _cuda() -> Any:
-    return importlib.import_module("semiring.cuda.bits")
+    try:
+        return importlib.import_module("semiring.cuda.bits")
+    except ImportError as problem:
+        raise DeviceError(
+            f"BitMatrix: this needs kernels on the GPU, got {problem}. Move it: words.get()."
+        ) from problem

@@ -17,6 +17,7 @@ Matrices come as addresses and strides in bytes, so one compilation serves every
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable
 from typing import Any
 
@@ -41,7 +42,7 @@ def look_up_instruction() -> tuple[str | None, int, int]:
         return "llvm.x86.avx2.pshuf.b", 32, 4
     if "+ssse3" in features:
         return "llvm.x86.ssse3.pshuf.b.128", 16, 4
-    if "+neon" in features:
+    if platform.machine().lower() in ("aarch64", "arm64"):
         return "llvm.aarch64.neon.tbl1.v16i8", 16, 4
     return None, 16, 4
 

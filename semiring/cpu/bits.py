@@ -269,7 +269,7 @@ class BitBackend:
     def step(self, A: BitMatrix, k: int) -> None:
         """A ← A ∨ A[:,k] ∧ A[k,:]; with it the diagonal's own 1, so that n steps give A*."""
         (m, _), (a, lda), words = A.shape, _at(A), A.words.shape[1]
-        A[k, k] = True
+        A.words[k, k >> 6] |= np.uint64(1 << (k & 63))
 
         def rows(i: int, size: int) -> None:
             kernels.or_pivot_row(a + i * lda, lda, size, words, k, a + k * lda)
