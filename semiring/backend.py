@@ -6,6 +6,7 @@ A schedule is written against `Backend` alone. A backend is one folder beside `c
 from __future__ import annotations
 
 import importlib
+import inspect
 from typing import Any, Protocol
 
 import numpy as np
@@ -115,7 +116,16 @@ def bind(semiring: Semiring, dtype: Any, *, device: str = "cpu", nonnegative: bo
         That the data was looked at and no entry is below 0 other than the semiring's zero: permits variants.
     **options
         A backend's own, for instance `threads=1` on the CPU.
+
+    Raises
+    ------
+    DeviceError
+        If the backend has no such option.
     """
     module = importlib.import_module(BACKENDS[device])
+    known = [name for name, p in inspect.signature(module.bind).parameters.items() if p.kind is p.KEYWORD_ONLY]
+    foreign = [name for name in options if name not in known]
+    if foreign:
+        raise DeviceError(f"bind: the {device} backend takes the options {', '.join(known)}, got {', '.join(foreign)}.")
     backend: Backend = module.bind(semiring, np.dtype(dtype), nonnegative=nonnegative, **options)
     return backend

@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse.csgraph as csgraph
 
 from apsp import closure, plan, schedules
-from semiring import DivergenceError, DomainError, DTypeError, NegativeCycleError, ShapeError
+from semiring import DeviceError, DivergenceError, DomainError, DTypeError, NegativeCycleError, ShapeError
 
 ALL = [*cases.CASES, *cases.USER_CASES]
 FLOAT = next(c for c in cases.CASES if str(c) == "min_plus-float64")
@@ -275,6 +275,9 @@ def test_a_batch_is_its_matrices():
         (np.array([[0, 70000], [1, 0]]), {"dtype": "int16"}, DTypeError, "70000"),
         (np.zeros((2, 2)), {"schedule": "magic"}, ValueError, "recursive.*magic"),
         (np.zeros((2, 2)), {"block": 0}, ValueError, "at least 1, got 0"),
+        (np.zeros((2, 2)), {"per_thread": 4}, DeviceError, "cpu.*threads, got per_thread"),
+        (np.zeros((2, 2)), {"threads": 0}, DeviceError, "positive integer, got 0"),
+        (np.zeros((2, 2)), {"device": "tpu"}, DeviceError, "cpu, cuda, got 'tpu'"),
         (np.zeros((2, 2)), {"semiring": "lor_land"}, None, ""),
         (np.array([[0, 2.0], [1, 0]]), {"semiring": "lor_land"}, DTypeError, r"A < np\.inf"),
     ],
