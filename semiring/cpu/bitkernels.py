@@ -23,6 +23,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba import config, njit, types
+from numba.core import cgutils
 from numba.core.codegen import get_host_cpu_features
 from numba.extending import intrinsic
 
@@ -320,21 +321,38 @@ HALF = 4  # of which the tables of this many (22 KB) lie in the first-level cach
 COLUMN = 64 * DEPTH * 8 + 64  # bytes from one column of words of B to the next; a power of two would strain the cache
 
 
+@intrinsic
+def copy(context: Any, source: Any, target: Any, size: Any) -> Any:
+    """`size` bytes."""
+
+    def emit(b: Any, source: Any, target: Any, size: Any) -> None:
+        cgutils.raw_memcpy(b, _pointer(b, target, I8), _pointer(b, source, I8), size, 1)
+
+    return _code(emit, 3)
+
+
+@intrinsic
+def clear(context: Any, target: Any, size: Any) -> Any:
+    """`size` bytes of zero."""
+
+    def emit(b: Any, target: Any, size: Any) -> None:
+        cgutils.memset(b, _pointer(b, target, I8), size, 0)
+
+    return _code(emit, 2)
+
+
 @njit(nogil=True, cache=True)
 def copy_words(source: int, stride: int, target: int, pitch: int, rows: int, words: int) -> None:
     """`rows` × `words` words from one stride to another."""
     for r in range(rows):
-        x, y = words_at(source + r * stride), words_at(target + r * pitch)
-        for w in range(words):
-            y[w] = x[w]
+        copy(source + r * stride, target + r * pitch, 8 * words)
 
 
 @njit(nogil=True, cache=True)
-def clear(target: int, words: int) -> None:
-    """`words` words of zero."""
-    x = words_at(target)
-    for w in range(words):
-        x[w] = 0
+def copy_column(source: int, stride: int, target: int, pitch: int, rows: int) -> None:
+    """`rows` single words from one stride to another."""
+    for r in range(rows):
+        words_at(target + r * pitch)[0] = words_at(source + r * stride)[0]
 
 
 @njit(nogil=True, cache=True)
@@ -345,7 +363,7 @@ def spread_rows(source: int, stride: int, rows: int, words: int, target: int, ed
         if left >= 8 and words >= 8:
             spread(here, stride, target + 64 * a, 512)
         else:
-            clear(edge, 64)
+            clear(edge, 512)
             copy_words(here, stride, edge, 64, max(0, min(left, 8)), min(words, 8))
             spread(edge, 64, target + 64 * a, 512)
 
@@ -409,7 +427,7 @@ def load_columns(B: int, ldb: int, rows: int, n: int, columns: int, edge: int) -
             if left >= 8 and words >= 8:
                 exchange(here, ldb, there, COLUMN)
             else:
-                clear(edge, 64)
+                clear(edge, 512)
                 copy_words(here, ldb, edge, 64, max(0, min(left, 8)), min(words, 8))
                 exchange(edge, 64, edge + 512, 64)
                 copy_words(edge + 512, 64, there, COLUMN, min(words, 8), 8)
@@ -443,7 +461,7 @@ def multiply_block(
     spare = right + COLUMN * n
     masks = spare + 4608
     if fresh:
-        clear(planes, strips * n * PLANES // 8)
+        clear(planes, strips * n * PLANES)
     else:
         load_planes(C, ldc, m, n, planes, spare)
     for k0 in range(0, k, 64 * DEPTH):
@@ -544,8 +562,8 @@ def warshall(D: int, pitch: int, n: int, spare: int) -> None:
     chosen, d = words_at(column), words_at(diagonal)
     for w in range((n + 63) // 64):
         first = D + 64 * w * pitch
-        copy_words(D + 8 * w, pitch, column, 8, (n + 63) // 64 * 64, 1)
-        copy_words(column + 512 * w, 8, diagonal, 8, 64, 1)
+        copy_column(D + 8 * w, pitch, column, 8, (n + 63) // 64 * 64)
+        copy(column + 512 * w, diagonal, 512)
         close_word(diagonal)
         for strip in range(0, pitch, 8 * WIDE):
             build_row_tables(first + strip, pitch, tables)
@@ -555,7 +573,7 @@ def warshall(D: int, pitch: int, n: int, spare: int) -> None:
             for i in range(n):
                 if chosen[i] and i >> 6 != w:
                     or_chosen(D + i * pitch + strip, tables, chosen[i])
-        copy_words(diagonal, 8, first + 8 * w, pitch, min(64, n - 64 * w), 1)
+        copy_column(diagonal, 8, first + 8 * w, pitch, min(64, n - 64 * w))
 
 
 @njit(nogil=True, cache=True)
@@ -563,7 +581,7 @@ def close_block(D: int, ldd: int, n: int, work: int) -> None:
     """D ← D* of n rows, in `closure_bytes(n)` of workspace."""
     words = (n + 63) // 64
     pitch = (words + WIDE - 1) // WIDE * WIDE * 8
-    clear(work, 64 * words * pitch // 8)
+    clear(work, 64 * words * pitch)
     copy_words(D, ldd, work, pitch, n, words)
     warshall(work, pitch, n, work + 64 * words * pitch)
     copy_words(work, pitch, D, ldd, n, words)
@@ -674,7 +692,7 @@ def unpack_rows(source: int, pitch: int, target: int, stride: int, rows: int, co
 def transpose_tile(A: int, lda: int, m: int, n: int, tile: int, spare: int) -> None:
     """Tile of 512 rows × 8 words ← Aᵀ of at most 512 rows × 512 bits; zero beyond them."""
     if m < 512:
-        clear(tile, 4096)
+        clear(tile, 32768)
     for i in range(0, m, 64):
         spread_rows(A + i * lda, lda, m - i, (n + 63) // 64, spare, spare + 4096)
         for w in range(8):
