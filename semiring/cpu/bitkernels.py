@@ -117,6 +117,14 @@ def _transpose_bytes(b: Any, word_rows: Any) -> Any:
     return b.bitcast(_shuffle(b, x, x, [8 * (k % 8) + k // 8 for k in range(64)]), WORDS)
 
 
+def _union(b: Any, vectors: list[Any]) -> Any:
+    """The disjunction of all."""
+    total = vectors[0]
+    for vector in vectors[1:]:
+        total = b.or_(total, vector)
+    return total
+
+
 def _any(b: Any, x: Any) -> Any:
     """1 if a bit of eight words is set, else 0."""
     nonzero = b.bitcast(b.icmp_unsigned("!=", x, ir.Constant(WORDS, [0] * 8)), I8)
@@ -159,6 +167,16 @@ def words_at(context: Any, address: Any) -> Any:
 
 
 @intrinsic
+def byte_at(context: Any, address: Any) -> Any:
+    """The memory at an address as an array of bytes without bounds."""
+
+    def generate(context: Any, b: Any, signature: Any, values: Any) -> Any:
+        return b.inttoptr(values[0], I8.as_pointer())
+
+    return types.CPointer(types.uint8)(types.int64), generate
+
+
+@intrinsic
 def spread(context: Any, source: Any, stride: Any, target: Any, pitch: Any) -> Any:
     """8 rows of 8 words → 8 registers `pitch` apart, one a word: byte q of row r stands at 8q + r."""
 
@@ -194,31 +212,55 @@ def exchange(context: Any, source: Any, stride: Any, target: Any, pitch: Any) ->
     return _code(emit, 4)
 
 
+def _store_indices(b: Any, words: list[Any], indices: Any) -> Any:
+    """The 8 planes of one word, 64 rows of them, as all `GROUPS` indices; whether any bit was set."""
+    planes = [b.bitcast(x, BYTES) for x in words]
+    if INDEX == 6:  # the top two bits of three planes make an index of their own; `vpermb` ignores them below
+        for t, first in enumerate((0, 3, 6)):
+            index = _shift_right(b, planes[first], 6, 0b000011)
+            index = b.or_(index, _shift_right(b, planes[first + 1], 4, 0b001100))
+            if first + 2 < 8:
+                index = b.or_(index, _shift_right(b, planes[first + 2], 2, 0b110000))
+            _store(b, index, indices, STRIP * (8 + t))
+    for p, plane in enumerate(planes):
+        if INDEX == 4:
+            _store(b, _shift_right(b, plane, 4, 15), indices, STRIP * (8 + p))
+            plane = _shift_right(b, plane, 0, 15)
+        _store(b, plane, indices, STRIP * p)
+    return _any(b, _union(b, words))
+
+
 @intrinsic
 def exchange_indices(context: Any, source: Any, indices: Any) -> Any:
-    """`exchange` of one word of A, 64 rows of it, straight into all `GROUPS` indices; whether any bit was set."""
+    """`exchange` of one word of A, 64 rows of it, straight into indices; whether any bit was set."""
 
     def emit(b: Any, source: Any, indices: Any) -> Any:
         words = _transpose_words(b, [_load(b, source, WORDS, 64 * r) for r in range(8)])
-        planes = [b.bitcast(x, BYTES) for x in words]
-        if INDEX == 6:  # the top two bits of three planes make an index of their own; `vpermb` ignores them below
-            for t, first in enumerate((0, 3, 6)):
-                index = _shift_right(b, planes[first], 6, 0b000011)
-                index = b.or_(index, _shift_right(b, planes[first + 1], 4, 0b001100))
-                if first + 2 < 8:
-                    index = b.or_(index, _shift_right(b, planes[first + 2], 2, 0b110000))
-                _store(b, index, indices, STRIP * (8 + t))
-        for p, plane in enumerate(planes):
-            if INDEX == 4:
-                _store(b, _shift_right(b, plane, 4, 15), indices, STRIP * (8 + p))
-                plane = _shift_right(b, plane, 0, 15)
-            _store(b, plane, indices, STRIP * p)
-        some = words[0]
-        for word in words[1:]:
-            some = b.or_(some, word)
-        return _any(b, some)
+        return _store_indices(b, words, indices)
 
     return _code(emit, 2, types.int64)
+
+
+@intrinsic
+def plane_indices(context: Any, planes: Any, indices: Any) -> Any:
+    """64 rows of planes as indices; whether any bit was set."""
+
+    def emit(b: Any, planes: Any, indices: Any) -> Any:
+        return _store_indices(b, [_load(b, planes, WORDS, STRIP * p) for p in range(8)], indices)
+
+    return _code(emit, 2, types.int64)
+
+
+@intrinsic
+def plane_column(context: Any, planes: Any, column: Any) -> Any:
+    """64 rows of planes as the 64 words they are."""
+
+    def emit(b: Any, planes: Any, column: Any) -> None:
+        registers = _transpose_words(b, [_load(b, planes, WORDS, STRIP * p) for p in range(8)])
+        for a, rows in enumerate(registers):
+            _store(b, _transpose_bytes(b, rows), column, 64 * a)
+
+    return _code(emit, 2)
 
 
 @intrinsic
@@ -226,10 +268,7 @@ def any_word(context: Any, address: Any) -> Any:
     """Whether one of 64 words in a row is not zero."""
 
     def emit(b: Any, address: Any) -> Any:
-        some = _load(b, address, WORDS)
-        for k in range(1, 8):
-            some = b.or_(some, _load(b, address, WORDS, 64 * k))
-        return _any(b, some)
+        return _any(b, _union(b, [_load(b, address, WORDS, 64 * k) for k in range(8)]))
 
     return _code(emit, 1, types.int64)
 
@@ -446,6 +485,14 @@ def load_tables(column: int, words: int, tables: int) -> int:
 
 
 @njit(nogil=True, cache=True)
+def accumulate_strip(planes: int, indices: int, tables: int, mask: int) -> None:
+    """`accumulate` one strip of one word of C."""
+    for r in range(0, STRIP, ROWS_AT_ONCE):
+        for p in range(0, 8, COLUMNS_AT_ONCE):
+            accumulate(planes + r + p * STRIP, indices + r, tables + p * TABLE, mask)
+
+
+@njit(nogil=True, cache=True)
 def multiply_block(
     C: int, ldc: int, A: int, lda: int, B: int, ldb: int, m: int, k: int, n: int, fresh: bool, work: int
 ) -> None:
@@ -478,11 +525,8 @@ def multiply_block(
                 for s in range(strips):
                     mask = (some[s] >> w) & names
                     if mask:
-                        c = planes + (j * strips + s) * PLANES
-                        a = indices + (s * DEPTH + w) * INDICES
-                        for r in range(0, STRIP, ROWS_AT_ONCE):
-                            for p in range(0, 8, COLUMNS_AT_ONCE):
-                                accumulate(c + r + p * STRIP, a + r, tables + p * TABLE, mask)
+                        c, a = planes + (j * strips + s) * PLANES, indices + (s * DEPTH + w) * INDICES
+                        accumulate_strip(c, a, tables, mask)
     store_planes(planes, C, ldc, m, n, spare)
 
 
@@ -492,45 +536,7 @@ def block_bytes(m: int, n: int) -> int:
     return strips * (n * PLANES + DEPTH * INDICES + 8) + HALF * TABLES + COLUMN * n + 4608
 
 
-# Warshall's closure, 64 pivots at a time: a word of a row chooses, by its 16 half-bytes, from 16 tables of 16 rows.
-
-WIDE = 16  # words a row in a table: 32 KB of tables
-
-
-@intrinsic
-def row_table(context: Any, rows: Any, pitch: Any, table: Any) -> Any:
-    """4 rows of `WIDE` words → the 16 disjunctions of them."""
-
-    def emit(b: Any, rows: Any, pitch: Any, table: Any) -> None:
-        for part in range(0, 8 * WIDE, 64):
-            row = [_load(b, b.add(rows, b.mul(pitch, I64(k))), WORDS, part) for k in range(4)]
-            entries = [ir.Constant(WORDS, [0] * 8)]
-            for x in range(1, 16):
-                top = x.bit_length() - 1
-                entries.append(b.or_(entries[x - (1 << top)], row[top]))
-            for x, entry in enumerate(entries):
-                _store(b, entry, table, 8 * WIDE * x + part)
-
-    return _code(emit, 3)
-
-
-@intrinsic
-def or_chosen(context: Any, row: Any, tables: Any, word: Any) -> Any:
-    """`WIDE` words of a row ← their disjunction with the 16 table rows that the half-bytes of `word` choose."""
-
-    def emit(b: Any, row: Any, tables: Any, word: Any) -> None:
-        entry = []
-        for g in range(16):
-            nibble = b.and_(b.lshr(word, I64(4 * g)), I64(15))
-            entry.append(b.add(tables, b.add(b.mul(nibble, I64(8 * WIDE)), I64(8 * WIDE * 16 * g))))
-        for part in range(0, 8 * WIDE, 64):
-            total = _load(b, row, WORDS, part)
-            for g in range(0, 16, 2):
-                pair = b.or_(_load(b, entry[g], WORDS, part), _load(b, entry[g + 1], WORDS, part))
-                total = b.or_(total, pair)
-            _store(b, total, row, part)
-
-    return _code(emit, 3)
+# Warshall's closure, 64 pivots at a time, on planes: what is multiplied next is packed already.
 
 
 @njit(nogil=True, cache=True)
@@ -546,51 +552,66 @@ def close_word(diagonal: int) -> None:
 
 
 @njit(nogil=True, cache=True)
-def build_row_tables(rows: int, pitch: int, tables: int) -> None:
-    """64 rows of `WIDE` words → 16 tables."""
-    for g in range(16):
-        row_table(rows + 4 * g * pitch, pitch, tables + 8 * WIDE * 16 * g)
+def index_column(planes: int, strips: int, indices: int, masks: int) -> None:
+    """One word of every row → indices; masks[s] says whether strip s has a bit."""
+    some = words_at(masks)
+    for s in range(strips):
+        some[s] = 0
+        for half in range(0, STRIP, 64):
+            some[s] |= plane_indices(planes + s * PLANES + half, indices + s * INDICES + half)
 
 
 @njit(nogil=True, cache=True)
-def warshall(D: int, pitch: int, n: int, spare: int) -> None:
-    """D ← D*, on rows of whole `WIDE` words, padded with zero rows to a multiple of 64.
+def update_column(planes: int, strips: int, indices: int, masks: int, column: int, tables: int) -> None:
+    """One word of every row ← itself ∨ what the indices choose of 64 words."""
+    some = words_at(masks)
+    if any_word(column):
+        build_tables(column, tables)
+        for s in range(strips):
+            if some[s]:
+                accumulate_strip(planes + s * PLANES, indices + s * INDICES, tables, some[s])
 
-    For each 64 pivots: their block d ← d*, their rows R ← d* R, and every other row i ← row i ∨ D[i, pivots] R.
+
+@njit(nogil=True, cache=True)
+def close_planes(planes: int, n: int, spare: int) -> None:
+    """A ← A* on planes. For each 64 pivots P: D = A[P, P]*; A[:, P] ← A[:, P] D; A ← A ∨ A[:, P] A[P, :].
+
+    The last product uses the pivots' rows as they were before it, which is enough: its left factor holds D.
     """
-    column, diagonal, tables = spare, spare + (n + 63) // 64 * 512, spare + (n + 63) // 64 * 512 + 512
-    chosen, d = words_at(column), words_at(diagonal)
-    for w in range((n + 63) // 64):
-        first = D + 64 * w * pitch
-        copy_column(D + 8 * w, pitch, column, 8, (n + 63) // 64 * 64)
-        copy(column + 512 * w, diagonal, 512)
-        close_word(diagonal)
-        for strip in range(0, pitch, 8 * WIDE):
-            build_row_tables(first + strip, pitch, tables)
-            for i in range(64):
-                or_chosen(first + i * pitch + strip, tables, d[i])
-            build_row_tables(first + strip, pitch, tables)
-            for i in range(n):
-                if chosen[i] and i >> 6 != w:
-                    or_chosen(D + i * pitch + strip, tables, chosen[i])
-        copy_column(diagonal, 8, first + 8 * w, pitch, min(64, n - 64 * w))
+    words, strips = (n + 63) // 64, (n + STRIP - 1) // STRIP
+    indices, tables = spare, spare + strips * INDICES
+    column, masks = tables + TABLES, tables + TABLES + 512
+    for k in range(n):  # A ← I ∨ A: bit k % 8 of byte k / 8 of row k
+        at = planes + ((k >> 6) * strips + k // STRIP) * PLANES + (k >> 3 & 7) * STRIP + k % STRIP
+        byte_at(at)[0] |= 1 << (k & 7)
+    for w in range(words):
+        here, pivots = planes + w * strips * PLANES, 64 * w // STRIP * PLANES + 64 * w % STRIP
+        plane_column(here + pivots, column)
+        close_word(column)
+        index_column(here, strips, indices, masks)
+        update_column(here, strips, indices, masks, column, tables)
+        index_column(here, strips, indices, masks)
+        for j in range(words):
+            if j != w:
+                there = planes + j * strips * PLANES
+                plane_column(there + pivots, column)
+                update_column(there, strips, indices, masks, column, tables)
 
 
 @njit(nogil=True, cache=True)
 def close_block(D: int, ldd: int, n: int, work: int) -> None:
     """D ← D* of n rows, in `closure_bytes(n)` of workspace."""
-    words = (n + 63) // 64
-    pitch = (words + WIDE - 1) // WIDE * WIDE * 8
-    clear(work, 64 * words * pitch)
-    copy_words(D, ldd, work, pitch, n, words)
-    warshall(work, pitch, n, work + 64 * words * pitch)
-    copy_words(work, pitch, D, ldd, n, words)
+    words, strips = (n + 63) // 64, (n + STRIP - 1) // STRIP
+    spare = work + strips * words * PLANES
+    load_planes(D, ldd, n, words, work, spare)
+    close_planes(work, n, spare)
+    store_planes(work, D, ldd, n, words, spare)
 
 
 def closure_bytes(n: int) -> int:
     """The workspace of `close_block`."""
-    words = -(-n // 64)
-    return 64 * words * -(-words // WIDE) * WIDE * 8 + 512 * words + 512 + 16 * 16 * 8 * WIDE
+    words, strips = -(-n // 64), -(-n // STRIP)
+    return strips * words * PLANES + max(4608, strips * (INDICES + 8) + TABLES + 512)
 
 
 @njit(nogil=True, cache=True)
@@ -639,16 +660,6 @@ def byte_columns(context: Any, plane: Any, target: Any, stride: Any) -> Any:
             _store(b, word, b.add(target, b.mul(stride, I64(s))))
 
     return _code(emit, 3)
-
-
-@intrinsic
-def byte_at(context: Any, address: Any) -> Any:
-    """The memory at an address as an array of bytes without bounds."""
-
-    def generate(context: Any, b: Any, signature: Any, values: Any) -> Any:
-        return b.inttoptr(values[0], I8.as_pointer())
-
-    return types.CPointer(types.uint8)(types.int64), generate
 
 
 @intrinsic

@@ -239,11 +239,11 @@ class BitBackend:
     semiring = lor_land
     dtype = np.dtype(bool)
     grain = 64
-    pivot = 1024
-    cutover = 1024
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = default_threads() if threads is None else threads
+        # A pivot block is one thread's work, at the rate of large products; several threads should wait for less of it.
+        self.pivot = self.cutover = 2048 if self.threads < 4 else 1024
 
     def __repr__(self) -> str:
         return f"BitBackend(threads={self.threads})"
@@ -261,7 +261,7 @@ class BitBackend:
         right_multiply(C, D, threads=self.threads)
 
     def closure(self, D: BitMatrix) -> None:
-        """D ← D*, reflexive: Warshall's algorithm, 64 pivots at a time, on a compact copy."""
+        """D ← D*, reflexive: Warshall's algorithm, 64 pivots at a time, on a packed copy."""
         n = len(D)
         if n:
             kernels.close_block(*_at(D), n, _scratch(kernels.closure_bytes(n)))
