@@ -24,7 +24,9 @@ SIDE = 192
 #: A call into compiled code computes at most about this many pairs (of those slow to compute), so that Ctrl-C is heard.
 CALL = 1 << 24
 #: Below this many pairs (again, of those slow to compute) a second thread costs more than it brings.
-ALONE = 1 << 19
+ALONE = 1 << 17
+#: Below this many entries, so does a second thread that packs.
+PACK_ALONE = 1 << 17
 #: How many times faster explicit vector code is than compiled Python, roughly.
 VECTOR_GAIN = 64
 #: The block that the pivot kernel eliminates row by row.
@@ -161,7 +163,7 @@ def _plan(kind: Kind, m: int, n: int, depth: int, left: bool, threads: int) -> _
     inner = _parts(width, unit, width, -(-several // len(outer)))
     blocks = [(*y, *x) if left else (*x, *y) for x in outer for y in inner]
     return _Plan(
-        strips, padded, _parts(width, unit, width, threads), blocks, own, threads * own,
+        strips, padded, _parts(width, unit, width, threads if width * depth >= PACK_ALONE else 1), blocks, own, threads * own,
         threads * own + padded * deep * size,
     )  # fmt: skip
 
@@ -252,6 +254,8 @@ class CpuBackend:
 
     def workspace(self, n: int) -> int:
         """Bytes held beside an n × n matrix while its closure is computed."""
+        if n == 0:
+            return 0
         half = -(-n // 2)
         return max(_plan(self.kind, half, half, half, left, self.threads).workspace for left in (False, True))
 
