@@ -5,6 +5,7 @@ Reading order: `multiply`, then the two in-place products, then `BitBackend`. Th
 
 from __future__ import annotations
 
+import mmap
 import threading
 from typing import Any
 
@@ -24,17 +25,21 @@ ALONE = 1 << 31
 #: Bytes that one thread at least should read or write where the work is a single pass over memory.
 PASS = 1 << 21
 
-_PAGE = 4096
 _local = threading.local()
+#: Where processes fork, the child must not write into its parent's workspace.
+_PRIVATE: dict[str, int] = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
 
 
 def _scratch(size: int) -> int:
-    """The address of this thread's workspace of at least that many bytes, kept for the next verb."""
-    buffer = getattr(_local, "buffer", None)
-    if buffer is None or buffer.size < size + _PAGE:
-        buffer = _local.buffer = np.empty(size + _PAGE, np.uint8)
-    address = int(buffer.__array_interface__["data"][0])
-    return address + -address % _PAGE
+    """The address, page-aligned, of this thread's workspace of at least that many bytes; kept for the next verb.
+
+    It is mapped, not allocated: when it grows, what it was goes back to the system at once.
+    """
+    if getattr(_local, "size", 0) < size:
+        _local.buffer, _local.size = None, 0
+        _local.buffer, _local.size = mmap.mmap(-1, size, **_PRIVATE), size
+        _local.address = np.frombuffer(_local.buffer, np.uint8).__array_interface__["data"][0]
+    return int(_local.address)
 
 
 def _lines(size: int) -> int:
