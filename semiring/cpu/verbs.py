@@ -21,6 +21,8 @@ from .words import DEPTH
 WORKSPACE = 5 << 18
 #: No block of a product is longer than this on the side that its thread packs for itself.
 SIDE = 192
+#: How deep an operand is packed at least, in units of DEPTH, where that is a matter of choice.
+SLABS = 3
 #: A call into compiled code computes at most about this many pairs (of those slow to compute), so that Ctrl-C is heard.
 CALL = 1 << 24
 #: Below this many pairs (again, of those slow to compute) a second thread costs more than it brings.
@@ -114,6 +116,8 @@ def _layout(A: np.ndarray) -> _Layout:
 def _parts(total: int, unit: int, longest: int, least: int = 1) -> list[tuple[int, int]]:
     """(start, size) of about equal parts, whole units but the last: none over `longest`, at least `least` of them."""
     units = -(-total // unit)
+    if units == 0:
+        return []
     count = min(units, max(least, -(-units // max(1, longest // unit))))
     size = -(-units // count) * unit
     return [(start, min(size, total - start)) for start in range(0, total, size)]
@@ -197,7 +201,13 @@ class CpuBackend:
 
     def gemm(self, C: np.ndarray, A: np.ndarray, B: np.ndarray) -> None:
         """C ← C ⊕ A ⊗ B, C apart from A and B."""
-        self._multiply(_layout(C), _layout(A), _layout(B), fresh=False, left=False)
+        c, a, b = _layout(C), _layout(A), _layout(B)
+        # Nothing is in place here, so the depth may be cut too: the flatter the strips, the wider, and the less often
+        # is the other operand packed.
+        for k, depth in _parts(a.n, DEPTH, max(SLABS * DEPTH, WORKSPACE // 2 // max(1, b.n))):
+            left = a._replace(n=depth, address=a.address + k * a.col)
+            right = b._replace(m=depth, address=b.address + k * b.row)
+            self._multiply(c, left, right, fresh=False, left=False)
 
     def left_mul(self, D: np.ndarray, R: np.ndarray) -> None:
         """R ← D ⊗ R, D square and apart from R."""

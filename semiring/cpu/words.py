@@ -18,7 +18,7 @@ from .vectors import I64, Vectors, emit, loop, multiply, scalar_zero
 
 #: Depth of the panels that are multiplied at a time; a row of a packed A panel holds that many entries. B's panel,
 #: DEPTH × columns, stays in the nearest caches.
-DEPTH = 192
+DEPTH = 256
 
 #: Compiles a function for others to call. Division by zero gives ∞ or NaN, as in NumPy, and never an exception.
 kernel = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)

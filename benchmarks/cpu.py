@@ -1,0 +1,195 @@
+"""Products and closures on the CPU, as fractions of what the registers of this machine can do.
+
+    python benchmarks/cpu.py            # a few minutes
+    python benchmarks/cpu.py --quick    # about half a minute
+
+Every result is checked before it is timed: three rows of a product against NumPy, a closure against SciPy or by
+its fixed point. G/s are 10⁹ pairs (one ⊕ with one ⊗) a second with one thread, packing included. `r` is that rate
+over a register-only probe of the semiring's own instructions, before and after; `r kernel` over one of the
+instructions that the kernel chose instead, where they differ. `×` is the gain from all threads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path[:0] = [str(Path(__file__).parents[1] / "tests"), str(Path(__file__).parents[1])]
+
+import cases
+import probe
+
+from apsp.schedules import recursive
+from semiring import get
+from semiring.backend import bind
+from semiring.cpu.pool import default_threads
+
+#: semiring, dtype, whether entries are ≥ 0; the first four carry the bars.
+TABLE = [
+    ("min_plus", "float32", False),
+    ("min_plus", "int32", True),
+    ("min_plus", "float64", False),
+    ("min_plus", "int16", True),
+    ("min_plus", "float32", True),
+    ("min_plus", "float64", True),
+    ("max_plus", "float32", False),
+    ("max_min", "float32", False),
+    ("min_max", "float64", False),
+    ("max_min", "int32", False),
+    ("max_times", "float32", False),
+    ("min_times", "float64", False),
+    ("plus_times", "float32", False),
+    ("min_plus", "int32", False),
+    ("min_plus", "int16", False),
+]
+_NUMPY = {"min": np.minimum, "max": np.maximum, "plus": np.add, "times": np.multiply}
+
+
+def best(f: Callable[[], Any], seconds: float) -> float:
+    """The shortest of repeated runs, at least three."""
+    times: list[float] = []
+    while len(times) < 3 or sum(times) < seconds:
+        start = time.perf_counter()
+        f()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def check_product(case: cases.Case, A: np.ndarray, B: np.ndarray, C: np.ndarray) -> None:
+    """Three rows of A ⊗ B against NumPy, one ⊗ of a column and one ⊕-reduction each."""
+    add, mul = _NUMPY[case.semiring.add.name], _NUMPY[case.semiring.mul.name]
+    for i in np.random.default_rng(1).integers(0, len(A), 3):
+        wide = np.int64 if case.dtype.kind == "i" else np.float64
+        row = mul(A[i].astype(wide)[:, None], B.astype(wide))
+        row[A[i] == case.zero] = case.zero  # 0 ⊗ x = 0
+        row[B == case.zero] = case.zero
+        expected = add.reduce(row, axis=0)
+        if case.semiring.tolerance:
+            np.testing.assert_allclose(C[i], expected, rtol=1e-4)
+        else:
+            np.testing.assert_array_equal(C[i], expected.astype(case.dtype))
+
+
+def products(table: list[tuple[str, str, bool]], sizes: list[int], seconds: float) -> None:
+    threads = default_threads()
+    print(f"{'product':24}{'n':>6}{'G/s':>8}{'r':>15}{'r kernel':>15}{f'×{threads}':>7}")
+    for name, dtype, nonnegative in table:
+        case = cases.Case(get(name), np.dtype(dtype))
+        one, all_ = (bind(case.semiring, case.dtype, nonnegative=nonnegative, threads=t) for t in (1, threads))
+        kind = one.kind
+        differs = (kind.add, kind.mul) != (kind.tile_add, kind.tile_mul)
+        for n in sizes:
+            A, B = (cases.random_matrix(case, (n, n), seed, density=0.9) for seed in (n, n + 1))
+            C = np.full((n, n), case.zero)
+            for ops in (one, all_):
+                C[...] = case.zero
+                ops.gemm(C, A, B)
+                check_product(case, A, B, C)
+            before = [probe.rate(kind, image=image) for image in (False, True)]
+            speed = n**3 / best(lambda: one.gemm(C, A, B), seconds)
+            after = [probe.rate(kind, image=image) for image in (False, True)]
+            gain = n**3 / best(lambda: all_.gemm(C, A, B), seconds) / speed
+            ratios = [f"{speed / b:.2f} {speed / a:.2f}" for b, a in zip(before, after, strict=True)]
+            label = f"{case}{' ≥ 0' if nonnegative else ''}"
+            print(
+                f"{label:24}{n:6}{speed / 1e9:8.1f}{ratios[0]:>15}{ratios[1] if differs else '':>15}{gain:7.2f}",
+                flush=True,
+            )
+
+
+def closures(table: list[tuple[str, str, bool]], sizes: list[int], seconds: float) -> None:
+    threads = default_threads()
+    print(f"\n{'closure':24}{'n':>6}{'ms':>9}{'r':>15}{'r kernel':>15}{f'×{threads}':>7}")
+    for name, dtype, nonnegative in table:
+        case = cases.Case(get(name), np.dtype(dtype))
+        if name in ("plus_times",):
+            continue
+        one, all_ = (bind(case.semiring, case.dtype, nonnegative=nonnegative, threads=t) for t in (1, threads))
+        kind = one.kind
+        differs = (kind.add, kind.mul) != (kind.tile_add, kind.tile_mul)
+        for n in sizes:
+            A = cases.random_matrix(case, (n, n), n, density=0.3)
+            W = np.empty_like(A)
+
+            def run(ops: Any, A: np.ndarray = A, W: np.ndarray = W) -> float:
+                W[...] = A
+                start = time.perf_counter()
+                recursive.closure(W, ops, block=ops.pivot)
+                return time.perf_counter() - start
+
+            for ops in (one, all_):
+                run(ops)
+                check_closure(case, A, W)
+            before = [probe.rate(kind, image=image) for image in (False, True)]
+            repeats = max(3, int(seconds / run(one)))
+            t = min(run(one) for _ in range(repeats))
+            after = [probe.rate(kind, image=image) for image in (False, True)]
+            gain = t / min(run(all_) for _ in range(repeats))
+            ratios = [f"{n**3 / t / b:.2f} {n**3 / t / a:.2f}" for b, a in zip(before, after, strict=True)]
+            label = f"{case}{' ≥ 0' if nonnegative else ''}"
+            print(
+                f"{label:24}{n:6}{t * 1e3:9.2f}{ratios[0]:>15}{ratios[1] if differs else '':>15}{gain:7.2f}", flush=True
+            )
+
+
+def check_closure(case: cases.Case, A: np.ndarray, D: np.ndarray) -> None:
+    """D = I ⊕ A ⊗ D and D ⊗ D = D on three rows each: D is the least such where no walk was invented or lost."""
+    add, mul = _NUMPY[case.semiring.add.name], _NUMPY[case.semiring.mul.name]
+    wide = np.int64 if case.dtype.kind == "i" else np.float64
+    for i in np.random.default_rng(1).integers(0, len(A), 3):
+        for left in (A[i], D[i]):
+            row = mul(left.astype(wide)[:, None], D.astype(wide))
+            row[left == case.zero] = case.zero
+            row[D == case.zero] = case.zero
+            expected = add.reduce(row, axis=0)
+            expected[i] = add(expected[i], wide(case.one))
+            np.testing.assert_allclose(D[i], expected, rtol=1e-5)
+
+
+def against_scipy(n: int) -> None:
+    """Float32 tropical closure, all threads and one, against SciPy's floyd_warshall; the same distances."""
+    from scipy.sparse.csgraph import floyd_warshall
+
+    case = cases.Case(get("min_plus"), np.dtype("float32"))
+    A = cases.random_matrix(case, (n, n), n, density=0.3)
+    start = time.perf_counter()
+    expected = floyd_warshall(A)
+    theirs = time.perf_counter() - start
+    print(f"\nSciPy floyd_warshall, n = {n}: {theirs:.2f} s", end="")
+    for threads in (1, default_threads()):
+        for nonnegative in (False, True):
+            ops = bind(case.semiring, case.dtype, nonnegative=nonnegative, threads=threads)
+            times = []
+            for _ in range(3):
+                W = A.copy()
+                start = time.perf_counter()
+                recursive.closure(W, ops, block=ops.pivot)
+                times.append(time.perf_counter() - start)
+            np.testing.assert_array_equal(W, expected)
+            label = f"{threads} thread{'s' if threads > 1 else ''}{', ≥ 0' if nonnegative else ''}"
+            print(f"; {label}: {min(times) * 1e3:.1f} ms, {theirs / min(times):.0f}×", end="")
+    print()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer and smaller cases")
+    parser.add_argument("--sizes", type=int, nargs="*", help="instead of the usual")
+    parser.add_argument("--only", help="semirings and dtypes whose name contains this, as in min_plus-float32")
+    options = parser.parse_args()
+    table = [row for row in TABLE if not options.only or options.only in f"{row[0]}-{row[1]}"]
+    table = table[:5] if options.quick else table
+    seconds = 0.2 if options.quick else 0.5
+    products(table, options.sizes or ([256, 1024] if options.quick else [256, 512, 1024, 2048, 4096]), seconds)
+    closures(table, options.sizes or ([256, 1024] if options.quick else [512, 2048]), seconds)
+    against_scipy(512 if options.quick else 2048)
+
+
+if __name__ == "__main__":
+    main()
