@@ -180,14 +180,16 @@ class BitMatrix:
 
         Raises
         ------
-        ShapeError, DTypeError
-            If `out` has another shape or dtype.
+        ShapeError, DTypeError, ValueError
+            If `out` has another shape or dtype, or is read-only.
         """
         if out is not None:
             if out.shape != self.shape:
                 raise ShapeError(f"BitMatrix.to_bool: out must have shape {self.shape}, got {out.shape}.")
             if out.dtype != np.dtype(bool):
                 raise DTypeError(f"BitMatrix.to_bool: out must be bool, got {out.dtype}.")
+            if isinstance(out, np.ndarray) and not out.flags.writeable:
+                raise ValueError("BitMatrix.to_bool: out must be writeable, got a read-only array.")
         if not self._on_cpu:
             return _cuda().unpack(self, out)
         out = np.empty(self.shape, bool) if out is None else out

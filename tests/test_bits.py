@@ -346,6 +346,25 @@ def test_the_backend_keeps_the_contract():
     ops.synchronize()
 
 
+def test_nothing_is_written_through_read_only_memory():
+    A = BitMatrix.from_bool(random_bool((70, 70)))
+    frozen = A.copy()
+    frozen.words.flags.writeable = False
+    ops = bind(BOOLEAN, bool)
+    for write in (
+        lambda: ops.gemm(frozen, A, A),
+        lambda: ops.left_mul(A, frozen),
+        lambda: ops.right_mul(frozen, A),
+        lambda: ops.closure(frozen),
+        lambda: ops.step(frozen, 3),
+        lambda: A.to_bool(np.broadcast_to(np.zeros((), bool), (70, 70))),
+    ):
+        with pytest.raises(ValueError, match="read-only"):
+            write()
+    assert frozen == A
+    assert (frozen @ frozen) == (A @ A)
+
+
 # Files, errors, other machines.
 
 

@@ -52,6 +52,13 @@ def _at(matrix: BitMatrix) -> tuple[int, int]:
     return matrix.words.__array_interface__["data"][0], matrix.words.strides[0]
 
 
+def _target(matrix: BitMatrix) -> tuple[int, int]:
+    """Address and row stride in bytes of what will be written."""
+    if not matrix.words.flags.writeable:
+        raise ValueError("BitMatrix: the result must be writeable, got read-only words. Take matrix.copy().")
+    return _at(matrix)
+
+
 def _parts(total: int, unit: int, largest: int, least: int = 1) -> list[tuple[int, int]]:
     """(start, size) of equal parts, whole units but the last: none above `largest`, `least` of them or more."""
     units = -(-total // unit)
@@ -79,7 +86,7 @@ def multiply(C: BitMatrix, A: BitMatrix, B: BitMatrix, *, fresh: bool = False, t
     (m, k), n = A.shape, C.words.shape[1]
     if not (m and n and (k or fresh)):
         return
-    (c, ldc), (a, lda), (b, ldb) = _at(C), _at(A), _at(B)
+    (c, ldc), (a, lda), (b, ldb) = _target(C), _at(A), _at(B)
     threads = _enough(m * k * n * 64, threads)
     high, wide = _grid(m, n, threads)
     blocks = [(*i, *j) for i in _parts(m, kernels.STRIP, ROWS, high) for j in _parts(n, 8, WORDS, wide)]
@@ -96,7 +103,7 @@ def left_multiply(D: BitMatrix, R: BitMatrix, *, threads: int | None = None) -> 
     m, n = R.shape[0], R.words.shape[1]
     if not (m and n):
         return
-    (d, ldd), (r, ldr) = _at(D), _at(R)
+    (d, ldd), (r, ldr) = _at(D), _target(R)
     threads = _enough(m * m * n * 64, threads)
 
     def strip(worker: int, j: int, words: int) -> None:
@@ -117,7 +124,7 @@ def right_multiply(C: BitMatrix, D: BitMatrix, *, threads: int | None = None) ->
     (m, k), n = C.shape, C.words.shape[1]
     if not (m and n):
         return
-    (c, ldc), (d, ldd) = _at(C), _at(D)
+    (c, ldc), (d, ldd) = _target(C), _at(D)
     threads = _enough(m * k * n * 64, threads)
     # The copies of all threads together stay below a quarter of C, or half of it where blocks would be too low.
     tallest = min(ROWS, max(ROWS // 2, m // (4 * threads)))
@@ -147,7 +154,7 @@ def _each_rows(job: Any, rows: int, bytes_a_row: int, threads: int | None = None
 
 def pack(array: np.ndarray, matrix: BitMatrix, *, threads: int | None = None) -> None:
     """Matrix ← bool array of any strides."""
-    (m, n), (y, ldy) = array.shape, _at(matrix)
+    (m, n), (y, ldy) = array.shape, _target(matrix)
     if not (m and n):
         return
 
@@ -215,7 +222,7 @@ def columns(A: BitMatrix, total: int) -> np.ndarray:
 
 def set_bits(A: BitMatrix, rows: np.ndarray, columns: np.ndarray) -> None:
     """Set bit (rows[e], columns[e]) for every e; int64 indices within bounds, contiguous."""
-    a, lda = _at(A)
+    a, lda = _target(A)
     r, c = (x.__array_interface__["data"][0] for x in (rows, columns))
     kernels.set_bits(a, lda, r, c, len(rows))
 
@@ -269,11 +276,11 @@ class BitBackend:
         """D ← D*, reflexive: Warshall's algorithm, 64 pivots at a time, on a packed copy."""
         n = len(D)
         if n:
-            kernels.close_block(*_at(D), n, _scratch(kernels.closure_bytes(n)))
+            kernels.close_block(*_target(D), n, _scratch(kernels.closure_bytes(n)))
 
     def step(self, A: BitMatrix, k: int) -> None:
         """A ← A ∨ A[:,k] ∧ A[k,:]; with it the diagonal's own 1, so that n steps give A*."""
-        (m, _), (a, lda), words = A.shape, _at(A), A.words.shape[1]
+        (m, _), (a, lda), words = A.shape, _target(A), A.words.shape[1]
         A.words[k, k >> 6] |= np.uint64(1 << (k & 63))
 
         def rows(i: int, size: int) -> None:
