@@ -148,7 +148,8 @@ def plan(
     s = get(semiring)
     if isinstance(A, (int, np.integer)):
         n, nonnegative = int(A), True
-        resolved = np.dtype(dtype or ("float64" if "float64" in s.dtypes else s.dtypes[0]))
+        preferred = "float64" if "float64" in s.dtypes else s.dtypes[0]
+        resolved = dtypes.resolve(s, dtype or preferred, where="plan")
         device = device_of(None, device)
     else:
         array = conform(_array(A, s, dtype), s, dtype, where="plan")

@@ -45,7 +45,12 @@ def resolve(semiring: Semiring, dtype: Any, *, where: str = "semiring") -> np.dt
     DTypeError
         If no dtype of the semiring holds every value of `dtype`; bool is no number here, and needs a choice.
     """
-    given = np.dtype(dtype)
+    try:
+        given = np.dtype(dtype)
+    except TypeError:
+        raise DTypeError(
+            f"{where}: dtype must be one of {', '.join(semiring.dtypes)} for {semiring.name}, got {dtype!r}."
+        ) from None
     native = given.newbyteorder("=")
     allowed = [np.dtype(name) for name in semiring.dtypes]
     if native in allowed:

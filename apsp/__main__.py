@@ -1,0 +1,5 @@
+"""`python -m apsp`: the command line."""
+
+from .cli import main
+
+main()
