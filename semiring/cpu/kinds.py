@@ -51,7 +51,7 @@ def vector_bytes() -> int:
 def _fingerprint() -> str:
     """A digest of the sources that machine code depends on: a changed kernel never meets stale code on disk."""
     folder = Path(__file__).parent
-    sources = [folder / f"{name}.py" for name in ("kinds", "vectors", "words", "generic", "gemm", "pivot")]
+    sources = [folder / f"{name}.py" for name in ("kinds", "vectors", "logarithm", "words", "generic", "gemm", "pivot")]
     return hashlib.sha1(b"".join(s.read_bytes() for s in (*sources, folder.parent / "catalog.py"))).hexdigest()[:12]
 
 
@@ -154,6 +154,8 @@ def choose(semiring: Semiring, dtype: np.dtype, nonnegative: bool) -> Kind:
 
 def _float_codes(semiring: Semiring, dtype: np.dtype, nonnegative: bool) -> tuple[str, ...]:
     add, mul = semiring.add.simd, semiring.mul.simd
+    if semiring.add is catalog.LOGADDEXP and mul == "add":
+        return "logaddexp", "fadd", "logaddexp", "fadd", "same"
     if add not in ("add", "min", "max") or mul not in ("add", "mul", "min", "max"):
         return "", "", "", "", "same"
     plain = f"f{add}", f"f{mul}"

@@ -10,12 +10,13 @@ import numpy as np
 from llvmlite import ir
 
 from .kinds import Kind
+from .logarithm import logaddexp
 
 I32, I64, BYTES = ir.IntType(32), ir.IntType(64), ir.IntType(8).as_pointer()
 
 
 def emit(builder: Any, code: str, x: Any, y: Any) -> Any:
-    """One instruction on two vectors or two scalars.
+    """An operation on two vectors or two scalars, one instruction but for `logaddexp`.
 
     `fmin fmax` compare floats and `smin smax umin` integers, signed or unsigned; `bmin bmax` the bit patterns of
     floats as signed integers. Written as compare and select, each becomes a single instruction: `llvm.minnum` would
@@ -25,6 +26,8 @@ def emit(builder: Any, code: str, x: Any, y: Any) -> Any:
         return getattr(builder, code)(x, y)
     if code == "saturate":
         return builder.call(_declare(builder, f"llvm.sadd.sat.{_suffix(x.type)}", x.type, [x.type] * 2), [x, y])
+    if code == "logaddexp":
+        return logaddexp(builder, x, y)
     relation = "<" if code.endswith("min") else ">"
     if code[0] == "f":
         return builder.select(builder.fcmp_ordered(relation, x, y), x, y)

@@ -29,8 +29,6 @@ CALL = 1 << 24
 ALONE = 1 << 17
 #: Below this many entries, so does a second thread that packs.
 PACK_ALONE = 1 << 17
-#: How many times faster explicit vector code is than compiled Python, roughly.
-VECTOR_GAIN = 64
 #: The block that the pivot kernel eliminates row by row.
 STEP = 64
 
@@ -46,6 +44,7 @@ class _Scratch(threading.local):
     def reserve(self, size: int) -> int:
         """The address of `size` bytes, aligned."""
         if size > self.size:
+            self.buffer = np.empty(0, np.uint8)  # the old one goes first
             self.buffer = np.empty(size + _ALIGNMENT, np.uint8)
             address = self.buffer.ctypes.data
             self.address, self.size = address + -address % _ALIGNMENT, size
@@ -149,6 +148,13 @@ class _Plan(NamedTuple):
     workspace: int
 
 
+def _gain(kind: Kind) -> int:
+    """How many times faster than compiled Python this kind is computed, roughly."""
+    if not kind.vector:
+        return 1
+    return 2 if kind.add == "logaddexp" else 64
+
+
 @lru_cache(4096)
 def _plan(kind: Kind, m: int, n: int, depth: int, left: bool, threads: int) -> _Plan:
     """How to cut an m × depth by depth × n product; `left` shares the left operand."""
@@ -162,14 +168,12 @@ def _plan(kind: Kind, m: int, n: int, depth: int, left: bool, threads: int) -> _
     width = strips[0][1]
     padded = -(-width // unit) * unit
     several = 3 * threads if threads > 1 else 1
-    call = (VECTOR_GAIN if kind.vector else 1) * CALL
+    call = _gain(kind) * CALL
     outer = _parts(short, other, max(other, min(side, call // (padded * depth))), several)
     inner = _parts(width, unit, width, -(-several // len(outer)))
     blocks = [(*y, *x) if left else (*x, *y) for x in outer for y in inner]
-    return _Plan(
-        strips, padded, _parts(width, unit, width, threads if width * depth >= PACK_ALONE else 1), blocks, own, threads * own,
-        threads * own + padded * deep * size,
-    )  # fmt: skip
+    shares = _parts(width, unit, width, threads if width * depth >= PACK_ALONE else 1)
+    return _Plan(strips, padded, shares, blocks, own, threads * own, threads * own + padded * deep * size)
 
 
 class CpuBackend:
@@ -194,7 +198,7 @@ class CpuBackend:
         self._size, self._rows, self._columns = kind.itemsize, kind.tile.rows, kind.columns
         self._mover = kind.mover
         self._code, self._moves = _code(kind), _code(self._mover)
-        self._gain = VECTOR_GAIN if kind.vector else 1
+        self._gain = _gain(kind)
 
     def __repr__(self) -> str:
         return f"CpuBackend({self.semiring}, {self.dtype}, threads={self.threads})"
