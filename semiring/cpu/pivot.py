@@ -15,8 +15,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from .gemm import block, pack
-from .words import DEPTH, itemsize, kernel, load, part, plus, row, star, store, tile_columns, tile_rows, times, zero
+from .words import (
+    DEPTH,
+    call,
+    call_mover,
+    itemsize,
+    kernel,
+    load,
+    part,
+    plus,
+    row,
+    star,
+    store,
+    tile_columns,
+    tile_rows,
+    times,
+    zero,
+)
 
 
 @part
@@ -69,8 +84,11 @@ def eliminate(kind: Any, n: int, pitch: int, d: int, d_row: int, d_col: int, wor
 
 
 @kernel
-def closure(kind: Any, step: int, n: int, d: int, row: int, col: int, work: int) -> None:
-    """D ← D* by pivot blocks P of `step`: R ← P* R, then trailing ← trailing ⊕ C R, then C ← C P*."""
+def closure(kind: Any, pack: int, block: int, step: int, n: int, d: int, row: int, col: int, work: int) -> None:
+    """D ← D* by pivot blocks P of `step`: R ← P* R, then trailing ← trailing ⊕ C R, then C ← C P*.
+
+    `pack` and `block` are the addresses of `gemm`'s kernels of that name.
+    """
     rows, columns, size = tile_rows(kind), tile_columns(kind), itemsize(kind)
     for k in range(0, n, step):
         b = min(step, n - k)
@@ -90,8 +108,10 @@ def closure(kind: Any, step: int, n: int, d: int, row: int, col: int, work: int)
                 unit, count, packed, single = (rows, m, C, R) if left else (columns, w, R, C)
                 padded = -(-count // unit) * unit
                 own = work + padded * (DEPTH if left else b) * size
-                pack(kind, left, padded, 0, count, b, packed, row, col, work)
-                block(
-                    kind, left, work, padded, 0, 0, m, w, b, single, row, col,
-                    d + i * row + j * col, row, col, phase != 1, own,
-                )  # fmt: skip
+                call_mover(kind, pack, (left, padded, 0, count, b, packed, row, col, work))
+                out, fresh = d + i * row + j * col, phase != 1
+                # fmt: off
+                call(kind, block, (
+                    left, work, padded, 0, 0, m, w, b, single, row, col, out, row, col, fresh, own,
+                ))
+                # fmt: on

@@ -54,6 +54,14 @@ class _Scratch(threading.local):
 _scratch = _Scratch()
 
 
+class _Entry(NamedTuple):
+    """A kernel's machine code for one kind: as a Python callable, and where it is; and what keeps it there."""
+
+    call: Callable[..., None]
+    address: int
+    owner: Any
+
+
 class _Code:
     """The machine code of one kind's kernels; each is compiled, or found on disk, when it is first wanted."""
 
@@ -61,36 +69,39 @@ class _Code:
         self.kind = kind
 
     @cached_property
-    def pack(self) -> Callable[..., None]:
-        return _compile(gemm.pack, self.kind, "biiiiiiii")
+    def pack(self) -> _Entry:
+        return _compile(gemm.pack, self.kind.mover, "biiiiiiii")
 
     @cached_property
-    def block(self) -> Callable[..., None]:
+    def block(self) -> _Entry:
         return _compile(gemm.block, self.kind, "biiiiiiiiiiiiibi")
 
     @cached_property
-    def pivot_row(self) -> Callable[..., None]:
+    def pivot_row(self) -> _Entry:
         return _compile(pivot.pivot_row, self.kind, "iiiiii")
 
     @cached_property
-    def sweep(self) -> Callable[..., None]:
+    def sweep(self) -> _Entry:
         return _compile(pivot.sweep, self.kind, "iiiiiiii")
 
     @cached_property
-    def closure(self) -> Callable[..., None]:
-        return _compile(pivot.closure, self.kind, "iiiiii")
+    def closure(self) -> _Entry:
+        return _compile(pivot.closure, self.kind, "iiiiiiii")
 
 
 _code = cache(_Code)
 
 
-def _compile(kernel: Any, kind: Kind, arguments: str) -> Callable[..., None]:
+@cache
+def _compile(kernel: Any, kind: Kind, arguments: str) -> _Entry:
     """A kernel's machine code for a kind; `arguments` has a letter for each other argument, i for intp, b for bool."""
     # What a user's function calls may change: its machine code never goes to disk.
     on_disk = not kind.label or shipped(semiring_of(kind))
     entry = njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, cache=on_disk)(kernel.py_func)
-    code: Callable[..., None] = entry.compile((kind, *({"i": types.intp, "b": types.boolean}[a] for a in arguments)))
-    return code
+    signature = (kind, *({"i": types.intp, "b": types.boolean}[a] for a in arguments))
+    call = entry.compile(signature)
+    code = entry.overloads[signature]
+    return _Entry(call, code.library.get_pointer_to_function(code.fndesc.llvm_func_name), entry)
 
 
 class _Layout(NamedTuple):
@@ -112,14 +123,15 @@ def _layout(A: np.ndarray) -> _Layout:
     return _Layout(m, n, A.__array_interface__["data"][0], row, col)
 
 
-def _parts(total: int, unit: int, longest: int, least: int = 1) -> list[tuple[int, int]]:
+@lru_cache(1024)
+def _parts(total: int, unit: int, longest: int, least: int = 1) -> tuple[tuple[int, int], ...]:
     """(start, size) of about equal parts, whole units but the last: none over `longest`, at least `least` of them."""
     units = -(-total // unit)
     if units == 0:
-        return []
+        return ()
     count = min(units, max(least, -(-units // max(1, longest // unit))))
     size = -(-units // count) * unit
-    return [(start, min(size, total - start)) for start in range(0, total, size)]
+    return tuple((start, min(size, total - start)) for start in range(0, total, size))
 
 
 class _Plan(NamedTuple):
@@ -127,22 +139,22 @@ class _Plan(NamedTuple):
 
     Attributes
     ----------
-    strips : list of (start, size)
+    strips : tuples of (start, size)
         Of the operand that all threads share, packed to its full depth.
     padded : int
         The size of a strip in whole panels.
-    shares : list of (start, size)
+    shares : tuples of (start, size)
         How the threads pack a strip.
-    blocks : list of (i, m, j, n)
+    blocks : tuples of (i, m, j, n)
         What one call computes of a strip's product.
     own, shared, workspace : int
         Bytes: what each thread has for itself, what all of them have, and both with the packed strip.
     """
 
-    strips: list[tuple[int, int]]
+    strips: tuple[tuple[int, int], ...]
     padded: int
-    shares: list[tuple[int, int]]
-    blocks: list[tuple[int, int, int, int]]
+    shares: tuple[tuple[int, int], ...]
+    blocks: tuple[tuple[int, int, int, int], ...]
     own: int
     shared: int
     workspace: int
@@ -171,7 +183,7 @@ def _plan(kind: Kind, m: int, n: int, depth: int, left: bool, threads: int) -> _
     call = _gain(kind) * CALL
     outer = _parts(short, other, max(other, min(side, call // (padded * depth))), several)
     inner = _parts(width, unit, width, -(-several // len(outer)))
-    blocks = [(*y, *x) if left else (*x, *y) for x in outer for y in inner]
+    blocks = tuple((*y, *x) if left else (*x, *y) for x in outer for y in inner)
     shares = _parts(width, unit, width, threads if width * depth >= PACK_ALONE else 1)
     return _Plan(strips, padded, shares, blocks, own, threads * own, threads * own + padded * deep * size)
 
@@ -197,7 +209,7 @@ class CpuBackend:
         self.dtype = np.dtype(kind.dtype)
         self._size, self._rows, self._columns = kind.itemsize, kind.tile.rows, kind.columns
         self._mover = kind.mover
-        self._code, self._moves = _code(kind), _code(self._mover)
+        self._code = _code(kind)
         self._gain = _gain(kind)
 
     def __repr__(self) -> str:
@@ -233,14 +245,15 @@ class CpuBackend:
             d, rows, columns = self._upright(_layout(D)), self._rows, self._columns
             # Two packed operands, and what a product needs besides; the pivot block's copy takes less.
             work = _scratch.reserve((2 * (n + max(rows, columns)) * DEPTH + columns * (1 + rows)) * self._size)
-            self._code.closure(self.kind, STEP, n, d.address, d.row, d.col, work)
+            code, kind = self._code, self.kind
+            code.closure.call(kind, code.pack.address, code.block.address, STEP, n, d.address, d.row, d.col, work)
 
     def step(self, A: np.ndarray, k: int) -> None:
         """A ← A ⊕ A[:,k] ⊗ a* ⊗ A[k,:] with a = A[k,k]: one Floyd–Warshall step on the whole matrix."""
         a = self._upright(_layout(A))
         n, r = a.n, _scratch.reserve(a.n * self._size)
-        kind, sweep = self.kind, self._code.sweep
-        self._code.pivot_row(kind, n, k, a.address, a.row, a.col, r)
+        kind, sweep = self.kind, self._code.sweep.call
+        self._code.pivot_row.call(kind, n, k, a.address, a.row, a.col, r)
         threads = self.threads if n * n >= ALONE else 1
         parts = _parts(n, 1, max(1, CALL // n), threads)
         run(lambda _, i, m: sweep(kind, i, i + m, n, k, a.address, a.row, a.col, r), parts, threads)
@@ -292,7 +305,7 @@ class CpuBackend:
         plan = _plan(kind, m, n, depth, left, threads)
         work = _scratch.reserve(plan.workspace)
         packed, padded, own = work + plan.shared, plan.padded, plan.own
-        pack, block = self._moves.pack, self._code.block
+        pack, block = self._code.pack.call, self._code.block.call
         shared, single = (a, b) if left else (b, a)
         for start, width in plan.strips:
             source = shared.address + start * (shared.row if left else shared.col)

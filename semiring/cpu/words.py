@@ -10,7 +10,8 @@ from typing import Any
 
 from llvmlite import ir
 from numba import njit
-from numba.core import types
+from numba.core import cgutils, types
+from numba.core.types.misc import unliteral
 from numba.extending import intrinsic
 
 from . import generic
@@ -215,6 +216,35 @@ def tile(typing: Any, kind: Any, depth: Any, a: Any, b: Any, old: Any, old_row: 
     return types.none(kind, *(types.intp,) * 7), codegen
 
 
+def _by_address(kind: Any, address: Any, arguments: Any) -> Any:
+    """A call of machine code that exists already; as a callee by name it would be compiled again for each caller."""
+    given = [unliteral(t) for t in arguments.types]
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        values = [
+            context.cast(builder, value, t, to)
+            for value, t, to in zip(cgutils.unpack_tuple(builder, args[2]), arguments.types, given, strict=True)
+        ]
+        callee = builder.inttoptr(args[1], context.call_conv.get_function_type(types.none, [kind, *given]).as_pointer())
+        values = [context.get_dummy_value(), *values]
+        context.call_conv.call_function(builder, callee, types.none, [kind, *given], values)
+        return context.get_dummy_value()
+
+    return codegen
+
+
+@intrinsic
+def call(typing: Any, kind: Any, address: Any, arguments: Any) -> Any:
+    """Call the kernel for this kind whose machine code is at `address`."""
+    return types.none(kind, types.intp, arguments), _by_address(kind, address, arguments)
+
+
+@intrinsic
+def call_mover(typing: Any, kind: Any, address: Any, arguments: Any) -> Any:
+    """The same for a kernel that only moves data, and was compiled for `kind.mover`."""
+    return types.none(kind, types.intp, arguments), _by_address(kind.mover, address, arguments)
+
+
 def _generic_row(kind: Any) -> Any:
     size = kind.itemsize
 
@@ -237,9 +267,3 @@ def _generic_tile(kind: Any) -> Any:
                 row(kind, columns, target, load(kind, a + (i * DEPTH + k) * size), b + k * columns * size)
 
     return scalars
-
-
-__all__ = [
-    "DEPTH", "itemsize", "kernel", "load", "move", "plus", "row", "star", "store", "tile", "tile_columns",
-    "tile_rows", "times", "zero",
-]  # fmt: skip
