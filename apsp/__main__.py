@@ -1,5 +1,6 @@
-"""`python -m apsp`: the command line."""
+"""`python -m apsp` is the command `apsp`."""
 
 from .cli import main
 
-main()
+if __name__ == "__main__":
+    main(prog_name="apsp")

@@ -1,406 +1,443 @@
-"""The command `apsp`. Each command is a function that reads like its help; `console` does the talking."""
+"""The command `apsp`: solve, reach, compare, generate, convert, plan, info. What a command needs, it imports itself."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import __version__, console
-from .console import progress, say
+from . import __version__
+from .terminal import EPILOG, NO, Commands, Meter, show_table
 
 if TYPE_CHECKING:
     from .graph import Graph
-    from .plans import Plan
+    from .reach import Reachability
+    from .result import Result
+
+DTYPES = ("float32", "float64", "int16", "int32", "int64", "bool")
+_FILE = click.Path(path_type=Path)
+_SHOWN = 10
 
 
-@click.group(cls=console.Commands, epilog=console.EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="apsp")
-@click.option("-q", "--quiet", is_flag=True, help="Print results alone.")
-def main(quiet: bool) -> None:
-    """Shortest paths and reachability between all pairs of vertices of a graph."""
+def _options(*several: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Decorators applied in the order in which `--help` shows them."""
 
-
-def _options(*options: Any) -> Any:
-    """Several click options as one decorator, in the order given."""
-
-    def decorate(function: Any) -> Any:
-        for option in reversed(options):
-            function = option(function)
-        return function
+    def decorate(command: Any) -> Any:
+        for option in reversed(several):
+            command = option(command)
+        return command
 
     return decorate
 
 
 _reading = _options(
-    click.option("--format", "form", metavar="NAME", help="The file's format; by default its suffix and content say."),
-    click.option("--undirected", is_flag=True, help="Let every edge lead both ways."),
-    click.option("--weight", metavar="COLUMN", help="CSV: the column that holds the weight."),
+    click.option("--format", metavar="NAME", help="The file's format; by default its suffix or content says."),
+    click.option("--undirected", is_flag=True, help="Edges lead both ways."),
+    click.option("--weight", metavar="COLUMN", help="The CSV column that holds the weight."),
 )
-_semiring = click.option("--semiring", default="min_plus", show_default=True, help="Name or alias; see `apsp info`.")
-_running = _options(
-    click.option("--schedule", default="auto", show_default=True, help="auto, iterative, blocked or recursive."),
-    click.option("--block", type=int, help="The pivot block."),
-    click.option("--threads", type=int, help="CPU threads; all by default."),
+_computing = _options(
+    click.option(
+        "--schedule", default="auto", show_default=True, metavar="NAME", help="Order of work; see `apsp info`."
+    ),
+    click.option("--block", type=click.IntRange(min=1), help="The pivot block."),
 )
-_dtype = click.option("--dtype", help="float32, float64, int16, int32, int64; by default the weights' own.")
-_device = click.option("--device", type=click.Choice(["cpu", "cuda"]), help="Where to compute; cpu by default.")
-_between = _options(
-    click.option("--from", "start", metavar="LABEL", help="The vertex to start from."),
-    click.option("--to", "end", metavar="LABEL", help="The vertex to go to."),
+_semiring = click.option("--semiring", default="min_plus", show_default=True, metavar="NAME", help="See `apsp info`.")
+_dtype = click.option("--dtype", type=click.Choice(DTYPES), help="What to compute in.")
+_device = click.option("--device", type=click.Choice(["cpu", "cuda"]), help="Where to compute.")
+_threads = click.option("--threads", type=click.IntRange(min=1), help="CPU threads; all by default.")
+_ends = _options(
+    click.option("--from", "source", metavar="LABEL", help="The vertex to start from."),
+    click.option("--to", "target", metavar="LABEL", help="The vertex to arrive at."),
 )
+
+
+@click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="apsp")
+@click.option("-q", "--quiet", is_flag=True, help="Answers alone: no summary, no progress.")
+@click.pass_context
+def main(ctx: click.Context, quiet: bool) -> None:
+    """All-pairs shortest paths, reachability, and other closures of graphs over semirings."""
+    ctx.obj = quiet
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")  # a label that the terminal cannot show is no error
 
 
 @main.command()
-@click.argument("file", type=click.Path(dir_okay=False))
-@_reading
-@_between
-@_semiring
-@_dtype
-@_running
-@_device
-@click.option("--output", type=click.Path(dir_okay=False), help="Write all distances: .npy, .npz or .csv.")
-@click.option("--checksum", is_flag=True, help="Print a Fletcher-16 and a CRC-32 of the distances.")
+@click.argument("file", type=_FILE)
+@_ends
+@_options(_reading, _semiring, _computing, _dtype, _device, _threads)
+@click.option("--output", type=_FILE, help="Write the distances: .npy, .npz or .csv.")
+@click.option("--checksum", is_flag=True, help="Print Fletcher-16 and CRC-32 of the distances.")
 def solve(
-    file: str,
-    form: str | None,
-    undirected: bool,
-    weight: str | None,
-    start: str | None,
-    end: str | None,
-    semiring: str,
-    dtype: str | None,
-    schedule: str,
-    block: int | None,
-    threads: int | None,
-    device: str | None,
-    output: str | None,
-    checksum: bool,
+    file: Path, source: str | None, target: str | None, output: Path | None, checksum: bool, **options: Any
 ) -> None:
-    """Best paths between all pairs of vertices of the graph in FILE.
+    """Best walks between all vertices of the graph in FILE.
 
-    With --from and --to, the path between these two; otherwise the distances of the first ten vertices.
+    With --from and --to, the distance and a path; else a table of the first ten vertices (with one of them, of all
+    distances from or to it).
     """
-    from .checksum import crc32, fletcher16
     from .result import shortest_paths
 
-    if (start is None) != (end is None):
-        raise click.UsageError("--from and --to go together.")
-    _check_output(output, (".npy", ".npz", ".csv"))
-    graph = _read(file, form, undirected, weight)
-    ends = [graph.labels.parse(text) for text in (start, end) if text is not None]
-    with progress("closure") as callback:
-        result = shortest_paths(
-            graph,
-            semiring,
-            dtype=dtype,
-            schedule=schedule,
-            block=block,
-            device=device,
-            callback=callback,
-            threads=threads,
-        )
-    say(_summary(graph, result.plan, result.seconds))
-    if output:
-        result.save(output)
-        say(f"distances written to {output}")
+    _check_suffix(output, ".npy", ".npz", ".csv")
+    graph = _read(file, options)
+    ends = _parse(graph, source), _parse(graph, target)
+    with Meter("closure", quiet=_quiet()) as meter:
+        r = shortest_paths(graph, callback=meter.callback, **options)
+    if output is not None:
+        r.save(output)
+    no = False
+    if source is not None and target is not None:
+        no = not _print_path(r, *ends)
+    else:
+        show_table(*_distances(r, source is not None, target is not None, *ends), right=range(1, _SHOWN + 1))
+        if r.graph.n > _SHOWN and source is None and target is None and not _quiet():
+            click.echo(f"(the first {_SHOWN} of {r.graph.n} vertices)")
     if checksum:
-        click.echo(f"fletcher16 {fletcher16(result.distances):04x}")
-        click.echo(f"crc32 {crc32(result.distances):08x}")
-    if ends:
-        path = result.path(*ends)  # raises where there is none
-        click.echo(f"distance {result.distance(*ends)}")
-        click.echo(f"path {' → '.join(str(label) for label in path)}")
-    elif not (checksum or output) or not console.quiet():
-        click.echo(result.table())
+        from .checksum import crc32, fletcher16
+
+        click.echo(f"fletcher16 0x{fletcher16(r.distances):04x}\ncrc32 0x{crc32(r.distances):08x}")
+    if not _quiet():
+        dtype, schedule = r.distances.dtype.name, f"{r.plan.schedule} device={r.plan.device}"
+        _summary(graph, f"semiring={r.semiring.name} dtype={dtype} schedule={schedule}", r.seconds, r.rate)
+    if no:
+        click.get_current_context().exit(NO)
 
 
 @main.command()
-@click.argument("file", type=click.Path(dir_okay=False))
-@_reading
-@_between
-@_running
-@click.option("--reflexive", is_flag=True, help="Let every vertex reach itself.")
-@click.option("--counts", is_flag=True, help="Print how many vertices each vertex reaches.")
-@click.option(
-    "--output", type=click.Path(dir_okay=False), help="Write .npz (to load again), .npy (bools) or .csv (pairs)."
-)
+@click.argument("file", type=_FILE)
+@_ends
+@_options(_reading, _computing, _threads)
+@click.option("--reflexive", is_flag=True, help="Every vertex reaches itself.")
+@click.option("--counts", is_flag=True, help="How many vertices each vertex reaches.")
+@click.option("--output", type=_FILE, help="Write all answers (.npz), all pairs (.csv) or the matrix (.npy).")
 def reach(
-    file: str,
-    form: str | None,
-    undirected: bool,
-    weight: str | None,
-    start: str | None,
-    end: str | None,
-    schedule: str,
-    block: int | None,
-    threads: int | None,
-    reflexive: bool,
-    counts: bool,
-    output: str | None,
+    file: Path, source: str | None, target: str | None, counts: bool, output: Path | None, **options: Any
 ) -> None:
-    """Which vertices of the graph in FILE reach which.
+    """Which vertices of the graph in FILE reach which others, by one edge or more.
 
-    With --from and --to, yes or no (exit code 0 or 1); with one of them, the vertices that it reaches or that reach it.
+    With --from and --to: yes or no, and exit code 0 or 1. With --from alone, all that it reaches; with --to alone,
+    all that reach it; one label a line.
     """
     from .reach import transitive_closure
 
-    _check_output(output, (".npy", ".npz", ".csv"))
-    graph = _read(file, form, undirected, weight)
-    u, v = (None if text is None else graph.labels.parse(text) for text in (start, end))
-    with progress("closure") as callback:
-        t = transitive_closure(
-            graph, reflexive=reflexive, schedule=schedule, block=block, callback=callback, threads=threads
-        )
-    say(_summary(graph, t.plan, t.seconds))
-    if output:
-        _write_reach(t, Path(output))
-        say(f"reachability written to {output}")
+    _check_suffix(output, ".npy", ".npz", ".csv")
+    graph = _read(file, options)
+    u, v = _parse(graph, source), _parse(graph, target)
+    with Meter("reachability", quiet=_quiet()) as meter:
+        t = transitive_closure(graph, callback=meter.callback, **options)
+    if output is not None:
+        _save_reach(t, output)
     if counts:
-        for label, count in zip(t.labels, t.counts().tolist(), strict=True):
-            click.echo(f"{label}\t{count}")
-    if start is not None and end is not None:
-        answer = t.reaches(u, v)
-        click.echo("yes" if answer else "no")
-        sys.exit(0 if answer else console.NO)
-    for label in t.descendants(u) if start is not None else t.ancestors(v) if end is not None else ():
-        click.echo(label)
+        rows = [[str(label), str(count)] for label, count in zip(t.labels, t.counts().tolist(), strict=True)]
+        show_table(["vertex", "reaches"], rows, right=[1])
+    reached = True
+    if source is not None and target is not None:
+        reached = t.reaches(u, v)
+        click.echo("yes" if reached else "no")
+    elif source is not None or target is not None:
+        for label in t.descendants(u) if source is not None else t.ancestors(v):
+            click.echo(str(label))
+    if not _quiet():
+        found = f"pairs={int(t.counts().sum())} components={len(t.components())} schedule={t.plan.schedule}"
+        _summary(graph, found, t.seconds)
+    if not reached:
+        click.get_current_context().exit(NO)
 
 
 @main.command()
-@click.argument("file", required=False, type=click.Path(dir_okay=False))
-@_reading
-@click.option("--sizes", default="256,512,1024", show_default=True, help="Random graphs of these sizes, without FILE.")
-@click.option("--density", type=float, default=50.0, show_default=True, help="Percent of all edges in them.")
+@click.argument("file", type=_FILE, required=False)
+@click.option("--sizes", metavar="N,N,…", help="Vertices of the random graphs.  [default: 128,256,512]")
+@click.option("--from-n", type=click.IntRange(min=1), help="The smallest size; it doubles up to --to-n.")
+@click.option("--to-n", type=click.IntRange(min=1), help="The largest size.")
+@click.option("--density", type=float, default=50.0, show_default=True, help="Percent of the possible edges.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random graphs.")
-@_semiring
-@_dtype
-@click.option("--schedules", help="Only these, separated by commas.")
-@click.option("--threads", type=int, help="How many threads to hold against one; all by default.")
-@click.option("--block", type=int, help="The pivot block.")
+@_options(_semiring, _dtype, _threads)
 @click.option("--device", type=click.Choice(["cpu", "cuda", "all"]), default="all", show_default=True)
-@click.option("--limit", type=float, default=30.0, show_default=True, help="Skip runs expected to take more seconds.")
-@click.option("--json", "as_json", type=click.Path(dir_okay=False), help="Write everything as JSON.")
-@click.option("--plot", type=click.Path(dir_okay=False), help="Draw time over n: .png, .svg or .pdf.")
+@click.option("--schedule", "schedules", multiple=True, metavar="NAME", help="Only these; may be repeated.")
+@click.option("--block", type=click.IntRange(min=1), help="The pivot block.")
+@click.option("--limit", type=float, default=30.0, show_default=True, help="Skip what would take more seconds a run.")
+@click.option("--json", "json_file", type=_FILE, help="Write everything as JSON.")
+@click.option("--plot", type=_FILE, help="Draw time over n: .png, .svg or .pdf.")
 def compare(
-    file: str | None,
-    form: str | None,
-    undirected: bool,
-    weight: str | None,
-    sizes: str,
-    density: float,
-    seed: int,
-    semiring: str,
+    file: Path | None,
+    sizes: str | None,
+    from_n: int | None,
+    to_n: int | None,
     dtype: str | None,
-    schedules: str | None,
-    threads: int | None,
-    block: int | None,
     device: str,
-    limit: float,
-    as_json: str | None,
-    plot: str | None,
+    json_file: Path | None,
+    plot: Path | None,
+    **options: Any,
 ) -> None:
-    """Every schedule, with one thread and with all, and on the GPU: on FILE, or on random graphs of several sizes."""
-    from semiring.backend import device_of
+    """Every schedule on the graph in FILE, or on random graphs of several sizes: time, rate, speed-up, same result."""
+    from . import comparison
 
-    from .comparison import compare as compare_one
-    from .comparison import compare_sizes
-    from .files import atomic_path
+    _check_suffix(plot, ".png", ".svg", ".pdf")
+    _check_suffix(json_file, ".json")
+    options["schedules"] = options["schedules"] or None
+    if device != "all":
+        from semiring.backend import device_of
 
-    if device == "cuda":
-        device_of(None, "cuda")  # says what is missing
-    common: dict[str, Any] = {
-        "schedules": schedules.split(",") if schedules else None,
-        "devices": None if device == "all" else [device],
-        "threads": threads,
-        "block": block,
-        "limit": limit,
-    }
-    with progress("comparing") as callback:
-        if file:
-            graph = _read(file, form, undirected, weight)
-            found = compare_one(graph, semiring, dtype=dtype, callback=callback, **common)
+        options["devices"] = [device_of(None, device)]  # says what is missing, before any work
+    random = {name: options.pop(name) for name in ("density", "seed")}
+    with Meter("compare", quiet=_quiet()) as meter:
+        if file is not None:
+            if sizes is not None or from_n is not None or to_n is not None:
+                raise click.UsageError("compare: give either FILE or sizes.")
+            A = _read(file, {}).matrix(options["semiring"], dtype)
+            table = comparison.compare(A, callback=meter.callback, **options)
         else:
-            found = compare_sizes(
-                _sizes(sizes),
-                density=density,
-                seed=seed,
-                semiring=semiring,
-                dtype=dtype or "float32",
-                callback=callback,
-                **common,
-            )
-    headings, rows = found.table()
-    console.table(headings, rows, title=f"closure over {found.semiring} in {found.dtype}", numbers=(3, 4, 5, 6))
-    for line in found.notes():
-        click.echo(line)
-    if as_json:
-        with atomic_path(as_json) as beside:
-            beside.write_text(found.to_json() + "\n", encoding="utf-8")
-        say(f"JSON written to {as_json}")
-    if plot:
-        found.plot(plot)
-        say(f"picture written to {plot}")
-    if not all(row.same in (True, None) for row in found.rows):
-        raise click.ClickException("schedules disagree: please report this.")
+            options |= random | {"dtype": dtype or "float32"}
+            table = comparison.compare_sizes(_sizes(sizes, from_n, to_n), callback=meter.callback, **options)
+    if json_file is not None:
+        from .files import atomic_path
+
+        with atomic_path(json_file) as beside:
+            beside.write_text(table.to_json() + "\n", encoding="utf-8")
+    if plot is not None:
+        table.plot(plot)
+    headings, cells = table.table()
+    show_table(headings, cells, right=(3, 4, 5, 6))
+    if not _quiet():
+        click.echo("\n".join([f"closure over {table.semiring} in {table.dtype}", *table.notes()]))
+    if any(row.same is False for row in table.rows):
+        click.echo("apsp: the schedules disagree; please report this.", err=True)
+        click.get_current_context().exit(NO)
 
 
 @main.group()
 def generate() -> None:
-    """Write a graph made to measure."""
+    """Make a graph and write it to a file."""
 
 
-_writing = _options(
-    click.option("--output", required=True, type=click.Path(dir_okay=False), help="The file; its suffix says how."),
-    click.option("--format", "form", metavar="NAME", help="The file's format, where the suffix does not say it."),
-    click.option("--undirected", is_flag=True, help="Let every edge lead both ways."),
+_written = _options(
+    click.option("--output", type=_FILE, required=True, help="The file; its suffix says the format."),
+    click.option("--format", metavar="NAME", help="The format, where the suffix does not say."),
 )
 
 
-@generate.command()
-@click.argument("n", type=int)
-@click.option("--weight", type=int, default=1, show_default=True)
-@_writing
-def cycle(n: int, weight: int, output: str, form: str | None, undirected: bool) -> None:
-    """A cycle of N vertices."""
-    from .generate import cycle as make
+@generate.command("cycle")
+@click.argument("n", type=click.IntRange(min=0))
+@click.option("--undirected", is_flag=True, help="Edges lead both ways.")
+@click.option("--weight", type=float, default=1.0, show_default=True, help="Of every edge.")
+@_written
+def generate_cycle(n: int, undirected: bool, weight: float, **written: Any) -> None:
+    """The cycle through N vertices."""
+    from .generate import cycle
 
-    _write(make(n, directed=not undirected, weight=weight), output, form)
+    _write(cycle(n, directed=not undirected, weight=_whole(weight)), **written)
 
 
-@generate.command()
-@click.argument("n", type=int)
-@click.option("--density", type=float, default=10.0, show_default=True, help="Percent of all possible edges.")
-@click.option("--seed", type=int, default=0, show_default=True)
-@_writing
-def random(n: int, density: float, seed: int, output: str, form: str | None, undirected: bool) -> None:
-    """N vertices with random edges of weights 1 to 100."""
+@generate.command("random")
+@click.argument("n", type=click.IntRange(min=0))
+@click.option("--density", type=float, default=10.0, show_default=True, help="Percent of the possible edges.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same graph.")
+@click.option("--weights", type=(float, float), default=(1, 100), show_default=True, help="Least and greatest weight.")
+@click.option("--real", is_flag=True, help="Real weights instead of integers.")
+@click.option("--undirected", is_flag=True, help="Edges lead both ways.")
+@_written
+def generate_random(
+    n: int,
+    density: float,
+    seed: int,
+    weights: tuple[float, float],
+    real: bool,
+    undirected: bool,
+    **written: Any,
+) -> None:
+    """N vertices with random edges."""
     from .generate import random_graph
 
-    _write(random_graph(n, density, seed=seed, directed=not undirected), output, form)
+    graph = random_graph(n, density, seed=seed, weights=weights, integer=not real, directed=not undirected)
+    _write(graph, **written)
 
 
-@generate.command()
-@click.argument("rows", type=int)
-@click.argument("columns", type=int)
-@click.option("--output", required=True, type=click.Path(dir_okay=False), help="The file; its suffix says how.")
-@click.option("--format", "form", metavar="NAME", help="The file's format, where the suffix does not say it.")
-def grid(rows: int, columns: int, output: str, form: str | None) -> None:
-    """A grid of ROWS × COLUMNS vertices."""
-    from .generate import grid as make
+@generate.command("grid")
+@click.argument("rows", type=click.IntRange(min=0))
+@click.argument("cols", type=click.IntRange(min=0))
+@click.option("--weight", type=float, default=1.0, show_default=True, help="Of every edge.")
+@_written
+def generate_grid(rows: int, cols: int, weight: float, **written: Any) -> None:
+    """ROWS by COLS vertices, neighbours joined both ways."""
+    from .generate import grid
 
-    _write(make(rows, columns), output, form)
-
-
-@main.command()
-@click.argument("source", type=click.Path(dir_okay=False))
-@click.argument("target", type=click.Path(dir_okay=False))
-@click.option("--from-format", metavar="NAME", help="Of SOURCE, where its suffix and content do not say.")
-@click.option("--to-format", metavar="NAME", help="Of TARGET, where its suffix does not say.")
-@click.option("--undirected", is_flag=True, help="Let every edge lead both ways.")
-def convert(source: str, target: str, from_format: str | None, to_format: str | None, undirected: bool) -> None:
-    """Write the graph in SOURCE to TARGET, in another format."""
-    _write(_read(source, from_format, undirected, None), target, to_format)
+    _write(grid(rows, cols, weight=_whole(weight)), **written)
 
 
 @main.command()
-@click.argument("graph", metavar="FILE|N")
-@_semiring
-@_dtype
-@_running
-@_device
-def plan(
-    graph: str,
-    semiring: str,
-    dtype: str | None,
-    schedule: str,
-    block: int | None,
-    threads: int | None,
-    device: str | None,
-) -> None:
-    """What `solve` would do with the graph in FILE, or with N vertices, and why."""
-    from .solve import plan as make_plan
+@click.argument("source", metavar="IN", type=_FILE)
+@click.argument("target", metavar="OUT", type=_FILE)
+@click.option("--from-format", metavar="NAME", help="The format of IN.")
+@click.option("--to-format", metavar="NAME", help="The format of OUT.")
+@_options(click.option("--undirected", is_flag=True), click.option("--weight", metavar="COLUMN"))
+def convert(source: Path, target: Path, from_format: str | None, to_format: str | None, **options: Any) -> None:
+    """Read the graph in the file IN and write it to the file OUT."""
+    _write(_read(source, {"format": from_format, **options}), target, to_format)
 
-    source: Any = int(graph) if graph.isdecimal() else graph
-    click.echo(make_plan(source, semiring, schedule=schedule, block=block, dtype=dtype, device=device, threads=threads))
+
+@main.command()
+@click.argument("what", metavar="FILE|N")
+@_options(_semiring, _computing, _dtype, _device, _threads)
+def plan(what: str, **options: Any) -> None:
+    """What `solve` would do with the graph in FILE, or with N vertices, and why; nothing is computed."""
+    from .solve import plan as make
+
+    number = what.isdecimal() and not Path(what).exists()
+    click.echo(str(make(int(what) if number else _read(Path(what), {}), **options)))
 
 
 @main.command()
 def info() -> None:
-    """This machine, and what can be computed on it: devices, semirings, dtypes, schedules, formats, versions."""
+    """This machine, the versions at work, and what there is to choose from."""
     from semiring.catalog import CATALOG
 
-    from . import schedules
-    from .formats import formats
-    from .machine import devices, versions
+    from . import formats, schedules
+    from .machine import describe
 
-    for name, value in (*devices(), *versions()):
-        click.echo(f"{name:10} {value}")
-    click.echo(f"{'schedules':10} {', '.join(schedules.names())}")
-    click.echo(f"{'formats':10} {', '.join(formats())}")
+    show_table(["machine", ""], describe())
     click.echo()
-    rows = [[s.name, ", ".join(s.aliases) or "-", f"{s.add.name}, {s.mul.name}", ", ".join(s.dtypes)] for s in CATALOG]
-    console.table(["semiring", "aliases", "add, mul", "dtypes"], rows)
+    rows = [[s.name, " ".join(s.aliases) or "-", " ".join(s.dtypes)] for s in CATALOG]
+    show_table(["semiring", "aliases", "dtypes"], rows)
+    click.echo()
+    known = [[f.name, " ".join(f.suffixes), f.description] for f in formats.formats().values()]
+    show_table(["format", "suffixes", "holds"], known)
+    click.echo()
+    doc = {name: schedules.get(name).__globals__["__doc__"].split("\n")[0] for name in schedules.names()}
+    show_table(["schedule", ""], [["auto", "The one that the plan finds best."], *([k, v] for k, v in doc.items())])
 
 
-def _read(file: str, form: str | None, undirected: bool, weight: str | None) -> Graph:
-    from .formats import read
-
-    options = {} if weight is None else {"weight": weight}
-    return read(file, format=form, directed=False if undirected else None, **options)
+def _quiet() -> bool:
+    return bool(click.get_current_context().obj)
 
 
-def _write(graph: Graph, path: str, form: str | None) -> None:
-    from .formats import write
+def _read(file: Path, options: dict[str, Any]) -> Graph:
+    """The graph in a file; takes what concerns reading out of the command's options."""
+    from . import formats
 
-    write(graph, path, format=form)
-    say(f"{graph.n} vertices and {graph.edge_count} edges written to {path}")
+    format, weight = options.pop("format", None), options.pop("weight", None)
+    directed = False if options.pop("undirected", False) else None
+    if weight is None:
+        return formats.read(file, format=format, directed=directed)
+    try:
+        return formats.read(file, format=format, directed=directed, weight=weight)
+    except TypeError:
+        raise ValueError(f"{file}: --weight names a column of a CSV file, and this is none.") from None
 
 
-def _write_reach(t: Any, path: Path) -> None:
-    import csv
+def _write(graph: Graph, output: Path, format: str | None) -> None:
+    from . import formats
+
+    formats.write(graph, output, format=format)
+    if not _quiet():
+        click.echo(f"{output}: n={graph.n} edges={graph.edge_count}")
+
+
+def _parse(graph: Graph, text: str | None) -> Any:
+    return None if text is None else graph.labels.parse(text)
+
+
+def _check_suffix(path: Path | None, *suffixes: str) -> None:
+    """Refuse before the work what could not be written after it."""
+    if path is None:
+        return
+    if path.suffix not in suffixes:
+        raise ValueError(f"{path}: the suffix must be one of {', '.join(suffixes)}.")
+    if not path.resolve().parent.is_dir():
+        raise FileNotFoundError(f"{path}: its directory must exist.")
+
+
+def _summary(graph: Graph, what: str, seconds: float, rate: float | None = None) -> None:
+    speed = "" if rate is None else f" rate={rate:.3g}"
+    click.echo(f"n={graph.n} edges={graph.edge_count} {what} seconds={seconds:.3g}{speed}")
+
+
+def _print_path(r: Result, u: Any, v: Any) -> bool:
+    """Distance and path; False where there is no path."""
+    from semiring.errors import AlgebraError, NoPathError
+
+    try:
+        path = " -> ".join(map(str, r.path(u, v)))
+    except NoPathError:
+        click.echo("distance -\npath none")
+        return False
+    except AlgebraError:
+        path = "none: a sum over all paths has no single one"
+    distance = r.distances[r.graph.index(u), r.graph.index(v)]  # as its dtype writes it, 0.1 and not 0.10000000149
+    click.echo(f"distance {distance!s}\npath {path}")
+    return True
+
+
+def _distances(r: Result, only_row: bool, only_column: bool, u: Any, v: Any) -> tuple[list[str], list[list[str]]]:
+    """Headings and cells: the first ten vertices, or everything from u, or everything to v."""
+    import numpy as np
+
+    from semiring import dtypes
+
+    D, labels, zero = r.distances, r.labels, dtypes.zero(r.semiring, r.distances.dtype)
+    few = range(min(_SHOWN, r.graph.n))
+    if only_row or only_column:
+        line = D[r.graph.index(u)] if only_row else D[:, r.graph.index(v)]
+        names = ["to" if only_row else "from", "distance"]
+        values = np.asarray(line if isinstance(line, np.ndarray) else line.get())
+        return names, [[str(labels[k]), _number(x, zero)] for k, x in enumerate(values)]
+    block = D[: len(few), : len(few)]
+    host = np.asarray(block if isinstance(block, np.ndarray) else block.get())
+    return ["", *(str(labels[k]) for k in few)], [[str(labels[k]), *(_number(x, zero) for x in host[k])] for k in few]
+
+
+def _number(x: Any, zero: Any) -> str:
+    """An entry as text, all its digits; and a dash for no walk."""
+    return "-" if x == zero else str(x)
+
+
+def _save_reach(t: Reachability, output: Path) -> None:
+    """All that answers queries, all pairs, or the matrix."""
+    import numpy as np
 
     from .files import atomic_path
 
-    if path.suffix == ".npz":
-        t.save(path)
-    elif path.suffix == ".npy":
-        import numpy as np
-
-        with atomic_path(path) as beside:
+    if output.suffix == ".npz":
+        return t.save(output)
+    with atomic_path(output) as beside:
+        if output.suffix == ".npy":
             np.save(beside, t.to_bool())
-    else:
-        with atomic_path(path) as beside, open(beside, "w", newline="", encoding="utf-8") as file:
+            return None
+        import csv
+
+        with open(beside, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
-            writer.writerow(["source", "target"])
-            writer.writerows(t.to_edges())
+            writer.writerow(("source", "target"))
+            for i, label in enumerate(t.labels):
+                writer.writerows((label, t.labels[j]) for j in t.matrix.indices(i).tolist())
+    return None
 
 
-def _check_output(output: str | None, suffixes: tuple[str, ...]) -> None:
-    """Refuse before any work what could not be written after it."""
-    if output is None:
-        return
-    if Path(output).suffix not in suffixes:
-        raise click.UsageError(f"--output must end in {' or '.join(suffixes)}, got {output}.")
-    if not Path(output).resolve().parent.is_dir():
-        raise click.UsageError(f"--output must lie in a directory that exists, got {output}.")
+def _sizes(sizes: str | None, from_n: int | None, to_n: int | None) -> list[int]:
+    """The sizes listed, or those that double from one end to the other."""
+    if sizes is not None:
+        try:
+            found = [int(part) for part in sizes.split(",")]
+        except ValueError:
+            found = []
+        if not found or min(found) < 1 or from_n is not None or to_n is not None:
+            raise click.UsageError(
+                f"compare: --sizes must be numbers such as 128,256,512, on their own, got {sizes!r}."
+            )
+        return found
+    if from_n is None and to_n is None:
+        return [128, 256, 512]
+    low, high = from_n or min(128, to_n or 128), to_n or max(512, from_n or 512)
+    if low > high:
+        raise click.UsageError(f"compare: --from-n must not exceed --to-n, got {low} and {high}.")
+    found = [low]
+    while found[-1] * 2 < high:
+        found.append(found[-1] * 2)
+    return [*found, high] if found[-1] < high else found
 
 
-def _sizes(text: str) -> list[int]:
-    try:
-        sizes = [int(part) for part in text.split(",")]
-    except ValueError:
-        sizes = []
-    if not sizes or min(sizes) < 1:
-        raise click.UsageError(f"--sizes must be numbers of vertices separated by commas, got {text!r}.")
-    return sizes
-
-
-def _summary(graph: Graph, plan: Plan, seconds: float) -> str:
-    rate = plan.pairs / seconds / 1e9 if seconds else 0.0
-    return (
-        f"{graph.n} vertices, {graph.edge_count} edges; {plan.semiring} in {plan.dtype} on {plan.device}; "
-        f"{plan.schedule} schedule, block {plan.block}; {seconds:.3g} s, {rate:.3g} G pairs/s"
-    )
+def _whole(weight: float) -> float:
+    """An integer where it is one, so that integer weights stay integers."""
+    return int(weight) if weight == int(weight) else weight

@@ -295,13 +295,13 @@ def compare_sizes(
     rows: list[Row] = []
     if s.dtypes == ("bool",):
         dtype = None
+    computed = str(dtype)
     for k, n in enumerate(sizes):
         known = {row.contender: row for row in rows if row.seconds}
         matrix = _weights(random_graph(n, density, seed=seed).matrix("min_plus", "float64"), s, dtype)
-        total = len(sizes) * len(contenders)
+        computed, total = matrix.dtype.name, len(sizes) * len(contenders)
         rows += _measure(matrix, s, contenders, known, block, limit, callback, k * len(contenders), total)
-    name = np.dtype(dtype).name if dtype is not None else "bool"
-    return Comparison(s.name, name, tuple(rows))
+    return Comparison(s.name, computed, tuple(rows))
 
 
 def _contenders(schedules: Iterable[str] | None, devices: Sequence[str] | None, threads: int | None) -> list[Contender]:

@@ -1,63 +1,89 @@
-"""What machine this is, for `apsp info` and for the head of a benchmark."""
+"""What is computing here: processor, memory, GPU, versions."""
 
 from __future__ import annotations
 
+import os
 import platform
-from collections.abc import Iterator
+import re
 from importlib import metadata
-
-from semiring.backend import bind, cuda_available
-from semiring.catalog import min_plus
-
-from .plans import _bytes, available
+from pathlib import Path
 
 
-def devices() -> Iterator[tuple[str, str]]:
-    """(name, description) of the CPU and of every GPU; where there is none, why."""
-    threads = getattr(bind(min_plus, "float32"), "threads", 1)
-    free = available("cpu")
-    clock = _cpuinfo("cpu MHz")
-    parts = [
-        _cpuinfo("model name") or platform.processor() or platform.machine(),
-        f"{threads} thread{'s' if threads != 1 else ''}",
-        *([f"{float(clock) / 1000:.2f} GHz"] if clock else []),
-        *([f"{_bytes(free)} free"] if free else []),
+def describe() -> list[list[str]]:
+    """Pairs of what and which, in the order to show them."""
+    return [
+        ["processor", _processor()],
+        ["threads", _threads()],
+        ["memory", _memory()],
+        ["GPU", gpu()],
+        ["system", platform.platform(terse=True)],
+        ["Python", platform.python_version()],
+        *([name, _version(*packages)] for name, packages in _PACKAGES.items()),
     ]
-    yield "cpu", ", ".join(parts)
-    if not cuda_available():
-        yield "cuda", "none: CuPy is missing, or sees no NVIDIA GPU (install the extra cuda13 or cuda12)"
-        return
-    import cupy
-
-    for index in range(cupy.cuda.runtime.getDeviceCount()):
-        found = cupy.cuda.runtime.getDeviceProperties(index)
-        driver = cupy.cuda.runtime.driverGetVersion()
-        yield (
-            f"cuda:{index}",
-            f"{found['name'].decode()}, {_bytes(found['totalGlobalMem'])}, {found['multiProcessorCount']} "
-            f"multiprocessors, {found.get('clockRate', 0) / 1e6:.2f} GHz, driver for CUDA {driver // 1000}."
-            f"{driver % 1000 // 10}",
-        )
 
 
-def versions() -> Iterator[tuple[str, str]]:
-    """(name, version) of Python and of the packages that compute."""
-    yield "python", platform.python_version()
-    for name in ("numpy", "numba", "scipy", "cupy", "networkx", "matplotlib"):
-        found = (f"{name}{suffix}" for suffix in (("", "-cuda13x", "-cuda12x") if name == "cupy" else ("",)))
-        yield name, next((v for v in map(_version, found) if v), "not installed")
+_PACKAGES = {
+    "semiring-apsp": ("semiring-apsp",),
+    "NumPy": ("numpy",),
+    "numba": ("numba",),
+    "SciPy": ("scipy",),
+    "CuPy": ("cupy-cuda13x", "cupy-cuda12x", "cupy"),
+    "NetworkX": ("networkx",),
+    "matplotlib": ("matplotlib",),
+}
 
 
-def _version(package: str) -> str | None:
+def gpu() -> str:
+    """The GPU's name, memory, clock and driver; or why there is none."""
     try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
-
-
-def _cpuinfo(key: str) -> str:
+        import cupy
+    except ImportError:
+        return 'none: CuPy is not installed (pip install ".[cuda13]" or ".[cuda12]")'
     try:
-        with open("/proc/cpuinfo", encoding="utf-8") as lines:
-            return next((line.split(":", 1)[1].strip() for line in lines if line.startswith(key)), "")
+        runtime = cupy.cuda.runtime
+        count = runtime.getDeviceCount()
+        found = runtime.getDeviceProperties(0)
+        driver = runtime.driverGetVersion()
+    except Exception as error:  # a missing or broken driver raises whatever it likes
+        return f"none: {' '.join(str(error).split())}"
+    name = found["name"].decode()
+    clock = f", {found['clockRate'] / 1000:.0f} MHz" if found.get("clockRate") else ""
+    more = f"{count} × " if count > 1 else ""
+    memory = f"{found['totalGlobalMem'] / 2**30:.1f} GiB"
+    version = f"CUDA driver {driver // 1000}.{driver % 1000 // 10}"
+    return f"{more}{name}, {memory}, sm_{found['major']}{found['minor']}{clock}, {version}"
+
+
+def _processor() -> str:
+    """Model and clock, as far as the system tells."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
     except OSError:
-        return ""
+        return platform.processor() or platform.machine()
+    model = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    clock = re.search(r"^cpu MHz\s*:\s*([0-9.]+)", text, re.MULTILINE)
+    name = model.group(1).strip() if model else platform.machine()
+    return name + (f", {float(clock.group(1)):.0f} MHz" if clock else "")
+
+
+def _threads() -> str:
+    from semiring.backend import bind
+    from semiring.catalog import min_plus
+
+    return f"{getattr(bind(min_plus, 'float32'), 'threads', 1)} of {os.cpu_count()}"
+
+
+def _memory() -> str:
+    from .plans import available
+
+    free = available("cpu")
+    return "unknown" if free is None else f"{free / 2**30:.1f} GiB free"
+
+
+def _version(*packages: str) -> str:
+    for package in packages:
+        try:
+            return metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return "not installed"

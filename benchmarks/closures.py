@@ -50,7 +50,9 @@ def against_scipy(n: int) -> None:
     print(f"float32 closure, n = {n}: SciPy's floyd_warshall {theirs:.3f} s")
     for threads in (1, None):
         ours = best(lambda threads=threads: apsp.closure(A, threads=threads))
-        print(f"  {threads or 'all'} threads: {ours:.4f} s, {n**3 / ours / 1e9:.1f} G pairs/s, {theirs / ours:.1f} × SciPy")
+        print(
+            f"  {threads or 'all'} threads: {ours:.4f} s, {n**3 / ours / 1e9:.1f} G pairs/s, {theirs / ours:.1f} × SciPy"
+        )
 
 
 def schedules(n: int) -> None:
@@ -88,7 +90,11 @@ def first_calls() -> None:
             print(f"first closure of a process, n = 256, {state}: {float(out):.2f} s")
     times = []
     for _ in range(5):
-        run = [sys.executable, "-c", "import time; s = time.perf_counter(); import apsp; print(time.perf_counter() - s)"]
+        run = [
+            sys.executable,
+            "-c",
+            "import time; s = time.perf_counter(); import apsp; print(time.perf_counter() - s)",
+        ]
         times.append(float(subprocess.run(run, capture_output=True, text=True, check=True).stdout))
     print(f"import apsp: {min(times) * 1e3:.0f} ms")
 

@@ -1,10 +1,9 @@
-"""The command `apsp`: every command, option and exit code, as a script and a person meet them."""
+"""The command `apsp`: every command and option, plain output, exit codes, bad input, files that appear whole."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -16,221 +15,491 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from apsp import Reachability, console
-from apsp.cli import main
+from apsp import cli, formats, terminal
+from semiring.backend import cuda_available
 
-SIX = "".join(f"{u} {v} {w}\n" for u, v, w in cases.SIX_EDGES) + "--END--\n"
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "six.named").write_text(SIX)
-    return tmp_path
+ROOT = Path(__file__).parents[1]
 
 
-def run(*arguments: str, code: int = 0) -> Result:
-    result = CliRunner().invoke(main, arguments)
-    if result.exception and not isinstance(result.exception, SystemExit):
+def apsp(*arguments: object) -> Result:
+    """The command in this process; an unexpected exception is raised."""
+    result = CliRunner().invoke(cli.main, [str(a) for a in arguments], prog_name="apsp")
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
-    assert result.exit_code == code, result.output
     return result
 
 
-def process(*arguments: str, **options) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "apsp", *arguments]
-    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
-    return subprocess.run(command, capture_output=True, text=True, env=env, **options)
+def good(*arguments: object) -> str:
+    result = apsp(*arguments)
+    assert (result.exit_code, result.stderr) == (0, "")
+    return result.stdout
 
 
-def test_solve_prints_the_first_ten_vertices(here):
-    lines = run("solve", "six.named").output.splitlines()
-    assert lines[0].startswith("6 vertices, 14 edges; min_plus in int32 on cpu; recursive schedule")
-    assert lines[1].split() == list("ABCDEF")
-    assert lines[4].split() == ["C", "7", "11", "0", "6", "5", "4"]
+def bad(code: int, *arguments: object) -> str:
+    """The one line that an expected error prints."""
+    result = apsp(*arguments)
+    assert result.exit_code == code
+    assert result.stderr.startswith("apsp: ")
+    assert result.stderr.count("\n") == 1
+    return result.stderr
 
 
-def test_solve_finds_a_path(here):
-    output = run("--quiet", "solve", "six.named", "--from", "C", "--to", "B").output
-    assert output == "distance 11\npath C → F → E → A → B\n"
+def process(*arguments: object, **options) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, "-m", "apsp", *map(str, arguments)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
 
 
-def test_solve_with_every_option(here):
-    common = ["solve", "six.named", "--format", "named", "--dtype", "float32", "--device", "cpu", "--threads", "1"]
-    plain = run("-q", *common, "--checksum").output
-    for schedule in ("iterative", "blocked", "recursive"):
-        assert run("-q", *common, "--schedule", schedule, "--block", "2", "--checksum").output == plain
-    assert re.fullmatch(r"fletcher16 [0-9a-f]{4}\ncrc32 [0-9a-f]{8}\n", plain)
-    widest = run("-q", "solve", "six.named", "--semiring", "bottleneck", "--from", "C", "--to", "A").output
-    assert "distance 2\n" in widest
-    both = run("-q", "solve", "six.named", "--undirected", "--from", "A", "--to", "F").output
-    assert "distance 3\npath A → E → F\n" in both
+@pytest.fixture
+def six(tmp_path) -> Path:
+    path = tmp_path / "six.named"
+    path.write_text("".join(f"{u} {v} {w}\n" for u, v, w in cases.SIX_EDGES) + "--END--\n")
+    return path
+
+
+@pytest.fixture
+def two(tmp_path) -> Path:
+    """Two parts, an edge each, and labels with a gap."""
+    path = tmp_path / "two.csv"
+    path.write_text("source,target,weight,minutes\n10,20,0.1,7\n30,40,2.5,9\n")
+    return path
+
+
+@pytest.fixture
+def negative(tmp_path) -> Path:
+    path = tmp_path / "negative.csv"
+    path.write_text("source,target,weight\nA,B,1\nB,A,-2\n")
+    return path
+
+
+# solve
+
+
+def test_solve_prints_the_table_of_the_teaching_program(six):
+    lines = good("solve", six).splitlines()
+    assert lines[0].split() == list("ABCDEF")
+    assert lines[3].split() == ["C", "7", "11", "0", "6", "5", "4"]
+    facts = dict(part.split("=") for part in lines[-1].split())
+    assert {k: facts[k] for k in ("n", "edges", "semiring", "dtype", "device")} == {
+        "n": "6",
+        "edges": "14",
+        "semiring": "min_plus",
+        "dtype": "int32",
+        "device": "cpu",
+    }
+    assert float(facts["rate"]) > 0
+
+
+def test_solve_prints_ten_vertices_of_more(tmp_path):
+    good("generate", "cycle", 12, "--output", tmp_path / "c.gr")
+    lines = good("solve", tmp_path / "c.gr").splitlines()
+    assert lines[0].split() == [str(k) for k in range(1, 11)]
+    assert lines[11] == "(the first 10 of 12 vertices)"
+
+
+def test_solve_from_to_prints_distance_and_path(six):
+    assert good("-q", "solve", six, "--from", "A", "--to", "C") == "distance 8\npath A -> D -> C\n"
+    assert good("-q", "solve", six, "--from", "A", "--to", "A") == "distance 0\npath A\n"
+
+
+def test_solve_from_or_to_alone_prints_all_distances(six):
+    lines = good("-q", "solve", six, "--from", "C").splitlines()
+    assert [line.split() for line in lines[1:]] == [
+        [label, str(d)] for label, d in zip("ABCDEF", (7, 11, 0, 6, 5, 4), strict=True)
+    ]
+    lines = good("-q", "solve", six, "--to", "C").splitlines()
+    assert lines[1].split() == ["A", "8"]
+
+
+def test_no_path_is_the_answer_no(two):
+    result = apsp("-q", "solve", two, "--from", "10", "--to", "40")
+    assert (result.exit_code, result.stdout, result.stderr) == (1, "distance -\npath none\n", "")
+
+
+def test_labels_are_text_and_floats_print_short(two):
+    assert good("-q", "solve", two, "--from", "10", "--to", "20", "--dtype", "float32").startswith("distance 0.1\n")
+
+
+def test_undirected_and_weight_column(two):
+    assert good("-q", "solve", two, "--from", "20", "--to", "10", "--undirected").startswith("distance 0.1\n")
+    assert good("-q", "solve", two, "--from", "10", "--to", "20", "--weight", "minutes").startswith("distance 7\n")
+
+
+@pytest.mark.parametrize("schedule", ["recursive", "blocked", "iterative"])
+def test_every_schedule_block_and_thread_count(six, schedule):
+    text = good("solve", six, "--schedule", schedule, "--block", 2, "--threads", 1, "--device", "cpu")
+    assert f"schedule={schedule}" in text
+    assert text.splitlines()[3].split() == ["C", "7", "11", "0", "6", "5", "4"]
+
+
+@pytest.mark.parametrize("name", ["tropical", "bottleneck", "max_times", "real"])
+def test_other_semirings(tmp_path, name):
+    path = tmp_path / "g.csv"
+    path.write_text("source,target,weight\na,b,0.5\nb,c,0.25\n")
+    text = good("-q", "solve", path, "--semiring", name, "--from", "a", "--to", "c")
+    expected = {"tropical": "0.75", "bottleneck": "0.25", "max_times": "0.125", "real": "0.125"}[name]
+    assert text.split("\n")[0] == f"distance {expected}"
+    assert text.split("\n")[1] == (
+        "path a -> b -> c" if name != "real" else "path none: a sum over all paths has no single one"
+    )
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".npz", ".csv"])
-def test_solve_writes_distances(here, suffix):
-    run("solve", "six.named", "--output", f"d{suffix}")
-    if suffix == ".npy":
-        assert np.load("d.npy")[2].tolist() == [7, 11, 0, 6, 5, 4]
-    elif suffix == ".npz":
-        with np.load("d.npz") as data:
-            assert data["labels"].tolist() == list("ABCDEF")
+def test_output_holds_the_distances(six, tmp_path, suffix):
+    good("solve", six, "--output", tmp_path / f"out{suffix}")
+    expected = cases.closure(cases.Case(cases.CATALOG[0], np.dtype("int32")), cases.six_matrix("int32"))
+    path = tmp_path / f"out{suffix}"
+    if suffix == ".csv":
+        got = np.array([line.split(",")[1:] for line in path.read_text().splitlines()[1:]], dtype=np.int32)
     else:
-        assert Path("d.csv").read_text().splitlines()[3] == "C,7,11,0,6,5,4"
+        got = np.load(path) if suffix == ".npy" else np.load(path)["distances"]
+    np.testing.assert_array_equal(got, expected)
 
 
-def test_a_weight_column(here):
-    Path("t.csv").write_text("from,to,length,minutes\na,b,5,60\nb,c,5,30\n")
-    assert "distance 90" in run("solve", "t.csv", "--weight", "minutes", "--from", "a", "--to", "c").output
+def test_checksums_are_those_of_the_bytes(six):
+    import zlib
+
+    expected = cases.closure(cases.Case(cases.CATALOG[0], np.dtype("int32")), cases.six_matrix("int32"))
+    lines = good("solve", six, "--checksum").splitlines()
+    assert f"crc32 0x{zlib.crc32(expected.tobytes()):08x}" in lines
+    first = second = 0
+    for byte in expected.tobytes():
+        first = (first + byte) % 255
+        second = (second + first) % 255
+    assert f"fletcher16 0x{256 * second + first:04x}" in lines
 
 
-def test_reach_answers_yes_and_no(here):
-    Path("e.csv").write_text("source,target\na,b\nb,c\n")
-    assert run("-q", "reach", "e.csv", "--from", "a", "--to", "c").output == "yes\n"
-    assert run("-q", "reach", "e.csv", "--from", "c", "--to", "a", code=1).output == "no\n"
-    assert run("-q", "reach", "e.csv", "--from", "a", "--to", "a", code=1).output == "no\n"
-    assert run("-q", "reach", "e.csv", "--from", "a", "--to", "a", "--reflexive").output == "yes\n"
-    assert run("-q", "reach", "e.csv", "--from", "a").output == "b\nc\n"
-    assert run("-q", "reach", "e.csv", "--to", "c").output == "a\nb\n"
-    assert run("-q", "reach", "e.csv", "--counts").output == "a\t2\nb\t1\nc\t0\n"
-    assert (
-        run("-q", "reach", "e.csv", "--counts", "--undirected", "--schedule", "blocked").output == "a\t3\nb\t3\nc\t3\n"
+def test_format_may_be_named(six, tmp_path):
+    six.rename(tmp_path / "six.dat")
+    assert "path A -> D -> C" in good("solve", tmp_path / "six.dat", "--format", "named", "--from", "A", "--to", "C")
+
+
+def test_an_empty_graph(tmp_path):
+    np.save(tmp_path / "none.npy", np.empty((0, 0)))
+    assert "n=0 edges=0" in good("solve", tmp_path / "none.npy")
+    assert "n=0 edges=0" in good("reach", tmp_path / "none.npy", "--counts")
+
+
+# reach
+
+
+def test_reach_says_yes_or_no_with_its_exit_code(two):
+    assert good("-q", "reach", two, "--from", "10", "--to", "20") == "yes\n"
+    result = apsp("-q", "reach", two, "--from", "20", "--to", "10")
+    assert (result.exit_code, result.stdout, result.stderr) == (1, "no\n", "")
+
+
+def test_reach_lists_descendants_and_ancestors(six, two):
+    assert good("-q", "reach", six, "--from", "A").split() == list("ABCDEF")
+    assert good("-q", "reach", two, "--from", "10").split() == ["20"]
+    assert good("-q", "reach", two, "--from", "10", "--reflexive").split() == ["10", "20"]
+    assert good("-q", "reach", two, "--to", "40").split() == ["30"]
+    assert good("-q", "reach", two, "--to", "10") == ""
+
+
+def test_reach_counts(two):
+    lines = good("reach", two, "--counts", "--undirected").splitlines()
+    assert [line.split() for line in lines[:-1]] == [["vertex", "reaches"], *([str(v), "2"] for v in (10, 20, 30, 40))]
+    assert lines[-1].startswith("n=4 edges=2 pairs=8 components=2 ")
+
+
+@pytest.mark.parametrize("schedule", ["auto", "recursive", "blocked", "iterative"])
+def test_reach_by_any_schedule(six, schedule):
+    assert good("-q", "reach", six, "--from", "E", "--to", "C", "--schedule", schedule, "--threads", 1) == "yes\n"
+
+
+def test_reach_output(two, tmp_path):
+    from apsp import Reachability
+
+    for suffix in (".npz", ".csv", ".npy"):
+        good("reach", two, "--output", tmp_path / f"r{suffix}")
+    assert Reachability.load(tmp_path / "r.npz").reaches(30, 40)
+    assert (tmp_path / "r.csv").read_text().split() == ["source,target", "10,20", "30,40"]
+    expected = np.zeros((4, 4), bool)
+    expected[0, 1] = expected[2, 3] = True
+    np.testing.assert_array_equal(np.load(tmp_path / "r.npy"), expected)
+
+
+# compare
+
+
+def test_compare_sizes(tmp_path):
+    pytest.importorskip("matplotlib")
+    text = good(
+        *("compare", "--sizes", "20,40", "--device", "cpu", "--threads", 1, "--density", 30, "--seed", 3),
+        *("--json", tmp_path / "c.json", "--plot", tmp_path / "c.png", "--dtype", "float64"),
     )
-    assert "3 vertices, 2 edges" in run("reach", "e.csv").output
+    lines = text.splitlines()
+    assert lines[0].split()[:4] == ["schedule", "device", "with", "n"]
+    assert [line.split()[0] for line in lines[1:7]] == ["iterative", "blocked", "recursive"] * 2
+    assert "closure over min_plus in float64" in lines
+    assert lines[-1].startswith("Fastest: ")
+    assert len(json.loads((tmp_path / "c.json").read_text())["rows"]) == 6
+    assert (tmp_path / "c.png").read_bytes()[:4] == b"\x89PNG"
 
 
-def test_reach_writes(here):
-    Path("e.csv").write_text("source,target\na,b\nb,c\n")
-    for name in ("t.npz", "t.npy", "t.csv"):
-        run("reach", "e.csv", "--output", name)
-    assert Reachability.load("t.npz").descendants("a") == ["b", "c"]
-    assert np.load("t.npy").tolist() == [[False, True, True], [False, False, True], [False, False, False]]
-    assert Path("t.csv").read_text().splitlines() == ["source,target", "a,b", "a,c", "b,c"]
+def test_compare_a_file(six):
+    text = good("compare", six, "--device", "cpu", "--threads", 1, "--schedule", "blocked", "--schedule", "recursive")
+    assert "closure over min_plus in int32" in text
+    assert not any(line.startswith("iterative") for line in text.splitlines())
 
 
-def test_compare_on_random_graphs(here):
-    output = run(
-        "compare", "--sizes", "30,60", "--device", "cpu", "--threads", "2", "--json", "c.json", "--plot", "c.png"
-    ).output
-    lines = output.splitlines()
-    assert lines[0] == "closure over min_plus in float32"
-    assert (
-        sum(line.split()[0] in ("iterative", "blocked", "recursive") and "t =" not in line for line in lines[2:14])
-        == 12
+def test_compare_a_range():
+    text = good(
+        "-q", "compare", "--from-n", 5, "--to-n", 17, "--device", "cpu", "--threads", 1, "--schedule", "blocked"
     )
-    assert "n^" in output
-    assert "Fastest" in output
-    assert len(json.loads(Path("c.json").read_text())["rows"]) == 12
-    assert Path("c.png").read_bytes().startswith(b"\x89PNG")
+    assert [line.split()[4] for line in text.splitlines()[1:]] == ["5", "10", "17"]
 
 
-def test_compare_on_a_file(here):
-    output = run("compare", "six.named", "--schedules", "blocked,recursive", "--device", "cpu", "--threads", "1").output
-    assert output.count("yes") == 2
-    assert "iterative" not in output
-
-
-def test_generate_and_convert(here):
-    run("generate", "cycle", "5", "--output", "c.gr", "--weight", "3")
-    assert run("-q", "solve", "c.gr", "--from", "1", "--to", "5").output.startswith("distance 12\n")
-    run("generate", "cycle", "5", "--undirected", "--output", "u.gr")
-    assert run("-q", "solve", "u.gr", "--from", "1", "--to", "5").output.startswith("distance 1\n")
-    run("generate", "random", "20", "--density", "30", "--seed", "7", "--output", "r.csv.gz")
-    run("generate", "random", "20", "--density", "30", "--seed", "7", "--output", "again.csv.gz")
-    assert Path("r.csv.gz").read_bytes() == Path("again.csv.gz").read_bytes()
-    run("generate", "grid", "3", "4", "--output", "g.mtx")
-    assert "12 vertices" in run("solve", "g.mtx").output
-    for target in ("x.csv", "x.mtx", "x.gr", "x.npz", "x.npy", "x.named", "x.plain"):
-        run("convert", "c.gr", target)
-        assert "5 vertices" in run("solve", target).output
-    run("convert", "c.gr", "x.txt", "--to-format", "snap")
-    assert "5 vertices" in run("solve", "x.txt", "--format", "snap").output
-
-
-def test_plan_and_info(here):
-    assert "3000 vertices" in run("plan", "3000", "--dtype", "float32").output
-    assert "6 vertices" in run("plan", "six.named", "--schedule", "blocked").output
-    output = run("info").output
-    for word in ("cpu", "cuda", "numpy", "min_plus", "tropical", "float32", "dimacs", "recursive"):
-        assert word in output
+def test_compare_skips_what_takes_too_long():
+    text = good("compare", "--sizes", "300", "--device", "cpu", "--threads", 1, "--limit", 0)
+    assert text.count("limit 0 s") == 3
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (["solve", "missing.gr"], 2, "missing.gr"),
-        (["solve", "bad.gr"], 2, "bad.gr:2"),
-        (["solve", "six.named", "--from", "A"], 2, "go together"),
-        (["solve", "six.named", "--from", "A", "--to", "Z"], 2, "'Z'"),
-        (["solve", "six.named", "--schedule", "magic"], 2, "magic"),
-        (["solve", "six.named", "--semiring", "magic"], 2, "magic"),
-        (["solve", "six.named", "--dtype", "int31"], 2, "int31"),
-        (["solve", "six.named", "--block", "0"], 2, "at least 1"),
-        (["solve", "six.named", "--threads", "0"], 4, "threads"),
-        (["solve", "six.named", "--output", "d.xyz"], 2, ".npy"),
-        (["solve", "six.named", "--output", "no/such/d.npy"], 2, "directory"),
-        (["solve", "six.named", "--nonsense"], 2, "nonsense"),
-        (["solve", "negative.csv"], 3, "b"),
-        (["solve", "apart.csv", "--from", "a", "--to", "d"], 1, "reachable"),
-        (["compare", "--sizes", "10,x"], 2, "sizes"),
-        (["generate", "cycle", "5", "--output", "c.nope"], 2, "c.nope"),
-        (["generate", "random", "5", "--density", "200", "--output", "c.gr"], 2, "200"),
-        (["nonsense"], 2, "nonsense"),
-    ],
+    "arguments",
+    [("--sizes", "1,x"), ("--sizes", "0"), ("--sizes", "4", "--to-n", 8), ("--from-n", 9, "--to-n", 8)],
 )
-def test_errors_are_one_line_with_a_code(here, arguments, code, message):
-    Path("bad.gr").write_text("p sp 2 1\na 1 two 3\n")
-    Path("negative.csv").write_text("source,target,weight\na,b,1\nb,a,-2\n")
-    Path("apart.csv").write_text("source,target,weight\na,b,1\nc,d,2\n")
-    before = sorted(here.iterdir())
-    result = run(*arguments, code=code)
-    assert message in result.stderr
-    assert "Traceback" not in result.output
-    assert sorted(here.iterdir()) == before
+def test_compare_refuses_sizes_that_are_none(arguments):
+    result = apsp("compare", *arguments)
+    assert result.exit_code == 2
+    assert "compare: -" in result.stderr
 
 
-def test_a_device_that_is_not_there(here):
-    from semiring.backend import cuda_available
-
-    if not cuda_available():
-        assert "GPU" in run("solve", "six.named", "--device", "cuda", code=4).stderr
-        assert "GPU" in run("compare", "--device", "cuda", code=4).stderr
+def test_compare_refuses_a_file_with_sizes(six):
+    assert apsp("compare", six, "--sizes", "4").exit_code == 2
 
 
-def test_as_a_process_it_is_plain_and_quick(here):
-    start = time.perf_counter()
-    out = process("--help").stdout
-    assert "Exit codes" in out
-    assert time.perf_counter() - start < 10  # seconds on any machine; no compilation, no heavy import
-    done = process("solve", "six.named")
-    assert done.returncode == 0
-    assert "\x1b" not in done.stdout
-    assert done.stderr == ""
-    assert process("--version").stdout.startswith("apsp, version ")
-    assert process("solve", "missing.gr").stderr.startswith("apsp: ")
+def test_compare_without_matplotlib_says_what_to_install(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    arguments = ("--sizes", 8, "--device", "cpu", "--schedule", "blocked", "--plot", tmp_path / "p.png")
+    assert "[plot]" in bad(4, "compare", *arguments)
+    assert not (tmp_path / "p.png").exists()
 
 
-def test_a_closed_pipe_is_quiet(here):
-    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
-    Path("big.csv").write_text("source,target\n" + "".join(f"{i},{i + 1}\n" for i in range(20000)))
-    command = f'"{sys.executable}" -m apsp -q reach big.csv --from 0 | head -1'
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=env)
-    assert done.stdout == "1\n"
-    assert done.stderr == ""
+# generate, convert, plan, info
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
-def test_ctrl_c_ends_it_within_seconds_and_leaves_no_file(here):
-    run("generate", "random", "60", "--density", "40", "--output", "warm.npz")
-    run("solve", "warm.npz", "--schedule", "iterative", "--dtype", "float64")
-    run("generate", "random", "5000", "--density", "5", "--output", "large.npz")
-    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
-    command = [sys.executable, "-m", "apsp", "solve", "large.npz", "--schedule", "iterative", "--dtype", "float64"]
-    child = subprocess.Popen([*command, "--output", "d.npy"], stderr=subprocess.PIPE, text=True, env=env)
-    time.sleep(6)  # past imports, on a busy machine too
+def test_generate(tmp_path):
+    good("generate", "cycle", 5, "--weight", 2, "--output", tmp_path / "c.gr.gz")
+    assert formats.read(tmp_path / "c.gr.gz").matrix()[4, 0] == 2
+    good("generate", "cycle", 5, "--undirected", "--output", tmp_path / "u.npy")
+    assert formats.read(tmp_path / "u.npy").edge_count == 10
+    text = good("generate", "random", 20, "--density", 25, "--seed", 7, "--output", tmp_path / "r.plain")
+    assert text == f"{tmp_path / 'r.plain'}: n=20 edges=95\n"
+    good("generate", "random", 20, "--weights", 5, 6, "--real", "--undirected", "--output", tmp_path / "f.npz")
+    weights = formats.read(tmp_path / "f.npz").edges()[2]
+    assert weights.dtype == np.float64
+    assert ((weights >= 5) & (weights < 6)).all()
+    good("-q", "generate", "grid", 3, 4, "--output", tmp_path / "g", "--format", "dimacs")
+    assert formats.read(tmp_path / "g", format="dimacs").n == 12
+
+
+def test_the_same_seed_gives_the_same_file(tmp_path):
+    for name in ("a.gr", "b.gr"):
+        good("generate", "random", 30, "--seed", 5, "--output", tmp_path / name)
+    assert (tmp_path / "a.gr").read_bytes() == (tmp_path / "b.gr").read_bytes()
+
+
+def test_convert(six, tmp_path):
+    assert good("convert", six, tmp_path / "six.csv") == f"{tmp_path / 'six.csv'}: n=6 edges=14\n"
+    good("convert", tmp_path / "six.csv", tmp_path / "back.txt", "--from-format", "csv", "--to-format", "named")
+    np.testing.assert_array_equal(formats.read(tmp_path / "back.txt").matrix(), formats.read(six).matrix())
+
+
+def test_plan(six):
+    assert "closure of 4096 vertices over max_min in float32 on cpu" in good(
+        "plan", 4096, "--semiring", "bottleneck", "--dtype", "float32"
+    )
+    text = good("plan", six, "--schedule", "blocked", "--block", 3, "--threads", 1, "--device", "cpu")
+    assert text.splitlines()[0] == "closure of 6 vertices over min_plus in int32 on cpu"
+    assert "blocked, block 3 (as asked)" in text
+
+
+def test_info_names_what_there_is():
+    text = good("info")
+    for word in ("processor", "threads", "GPU", "NumPy", "tropical", "int16", "dimacs", ".gr", "recursive", "R-Kleene"):
+        assert word in text
+
+
+# How it ends
+
+
+def test_version_and_help_name_the_exit_codes():
+    from apsp import __version__
+
+    assert good("--version").strip().endswith(__version__)
+    text = " ".join(good("--help").split())
+    assert "3 the closure does not exist" in text
+    for command in cli.main.commands:
+        assert "Usage" in good(command, "--help")
+
+
+def test_usage_errors_are_clicks_own(six):
+    for arguments in (("solve",), ("nonsense",), ("solve", six, "--threads", 0), ("solve", six, "--dtype", "int7")):
+        result = apsp(*arguments)
+        assert result.exit_code == 2
+        assert "Usage" in result.stderr
+
+
+def test_bad_input_is_one_line_and_2(six, two, tmp_path):
+    assert "No such file" in bad(2, "solve", tmp_path / "missing.gr")
+    (tmp_path / "broken.gr").write_text("p sp 2 1\na 1 x 3\n")
+    assert "broken.gr:2:" in bad(2, "solve", tmp_path / "broken.gr")
+    assert "broken.gr:2:" in bad(2, "reach", tmp_path / "broken.gr")
+    (tmp_path / "empty.gr").write_text("")
+    bad(2, "convert", tmp_path / "empty.gr", tmp_path / "out.csv")
+    assert "got 'Z'" in bad(2, "solve", six, "--from", "Z", "--to", "A")
+    assert "got 'Z'" in bad(2, "reach", six, "--to", "Z")
+    assert "got 'magic'" in bad(2, "solve", six, "--schedule", "magic")
+    assert "got 'magic'" in bad(2, "solve", six, "--semiring", "magic")
+    assert "got 'magic'" in bad(2, "solve", six, "--format", "magic")
+    assert "got bool" in bad(2, "solve", two, "--dtype", "bool")
+    assert "minutes" in bad(2, "solve", two, "--weight", "hours")
+    assert "CSV" in bad(2, "solve", six, "--weight", "hours")
+    assert "density" in bad(2, "generate", "random", 5, "--density", 200, "--output", tmp_path / "r.gr")
+
+
+def test_divergence_is_3_and_names_the_cycle(negative, tmp_path):
+    message = bad(3, "solve", negative, "--output", tmp_path / "d.npy")
+    assert "A → B → A" in message or "B → A → B" in message
+    assert not (tmp_path / "d.npy").exists()
+
+
+@pytest.mark.skipif(cuda_available(), reason="this machine has a GPU")
+def test_a_missing_device_is_4(six):
+    assert "GPU" in bad(4, "solve", six, "--device", "cuda")
+    assert "GPU" in bad(4, "compare", "--sizes", 8, "--device", "cuda")
+
+
+def test_out_of_memory_is_4(six, monkeypatch):
+    monkeypatch.setattr("apsp.plans.available", lambda device: 1)
+    assert "must fit" in bad(4, "solve", six)
+    monkeypatch.setattr(cli, "_read", lambda *_: (_ for _ in ()).throw(MemoryError))
+    assert bad(4, "solve", six) == "apsp: out of memory.\n"
+
+
+def test_what_nobody_expected_keeps_its_traceback(six, monkeypatch):
+    monkeypatch.setattr(cli, "_read", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        apsp("solve", six)
+
+
+@pytest.mark.parametrize("command", ["solve", "reach"])
+def test_outputs_that_cannot_be_written_are_refused_before_the_work(six, tmp_path, command, monkeypatch):
+    monkeypatch.setattr(cli, "_read", lambda *_: pytest.fail("worked before looking"))
+    assert "suffix must be" in bad(2, command, six, "--output", tmp_path / "out.txt")
+    assert "directory must exist" in bad(2, command, six, "--output", tmp_path / "no" / "out.npy")
+
+
+def test_a_failed_write_leaves_what_was_there(six, tmp_path):
+    before = tmp_path / "out.csv"
+    before.write_text("precious")
+    (tmp_path / "lone.gr").write_text("p sp 3 1\na 1 2 3\n")
+    assert "every vertex must have an edge" in bad(2, "convert", tmp_path / "lone.gr", before)
+    assert before.read_text() == "precious"
+    (tmp_path / "dir.npy").mkdir()
+    assert "directory" in bad(2, "solve", six, "--output", tmp_path / "dir.npy")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["dir.npy", "lone.gr", "out.csv", "six.named"]
+
+
+def test_elsewhere_than_on_a_terminal_output_is_plain(six):
+    for arguments in (("solve", six), ("reach", six, "--counts"), ("info",)):
+        text = good(*arguments)
+        assert not set(text) & set("│┃─━┏╭\x1b")
+        assert not any(line != line.rstrip() for line in text.splitlines())
+
+
+def test_a_terminal_gets_a_table_and_a_bar(six):
+    pty = pytest.importorskip("pty")
+    primary, secondary = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-c", _SLOW, str(six)],
+        cwd=ROOT,
+        stdout=secondary,
+        stderr=secondary,
+        env={**os.environ, "TERM": "xterm"},
+    )
+    os.close(secondary)
+    shown = b""
+    while True:
+        try:
+            part = os.read(primary, 1 << 16)
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+        shown += part
+    os.close(primary)
+    assert child.wait(60) == 0
+    text = shown.decode()
+    assert "closure" in text
+    assert "%" in text
+    assert "\x1b[1m" in text  # bold headings
+    assert "n=6 edges=14" in text
+
+
+_SLOW = """
+import sys, time
+from apsp import cli, terminal
+class Slow(terminal.Meter):
+    def __enter__(self):
+        for done in range(25):
+            time.sleep(0.06)
+            self.callback(done, 25)
+        return self
+cli.Meter = Slow
+cli.main(["solve", sys.argv[1]])
+"""
+
+
+def test_a_short_run_shows_no_bar(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with terminal.Meter("closure") as meter:
+        assert meter.callback is not None
+        meter.callback(1, 2)
+    assert capsys.readouterr().err == ""
+    assert terminal.Meter("closure", quiet=True).callback is None
+
+
+def test_a_closed_pipe_is_quiet(tmp_path):
+    good("generate", "cycle", 3000, "--output", tmp_path / "c.gr")
+    child = process("reach", tmp_path / "c.gr", "--counts")
+    assert child.stdout.readline().split() == ["vertex", "reaches"]
+    child.stdout.close()
+    assert child.stderr.read() == ""
+    assert child.wait(60) in (0, terminal.BROKEN_PIPE)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_ctrl_c_ends_soon_quietly_and_leaves_no_file(tmp_path):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "big.npy", rng.random((5000, 5000), dtype=np.float32))
+    before = sorted(p.name for p in tmp_path.iterdir())
+    child = process("solve", tmp_path / "big.npy", "--schedule", "iterative", "--output", tmp_path / "out.npy")
+    time.sleep(4)
     assert child.poll() is None
+    start = time.monotonic()
     child.send_signal(signal.SIGINT)
-    _, stderr = child.communicate(timeout=20)
-    assert child.returncode == console.INTERRUPTED
-    assert stderr.strip() == "apsp: interrupted"
-    assert not list(here.glob("*d.npy"))
+    out, err = child.communicate(timeout=30)
+    assert time.monotonic() - start < 5  # a second, on a machine with nothing else to do
+    assert child.returncode == 130
+    assert (out, err) == ("", "apsp: interrupted.\n")
+    assert sorted(p.name for p in tmp_path.iterdir()) == before
+
+
+def test_a_process_of_its_own(six):
+    child = process("-q", "solve", six, "--from", "A", "--to", "C")
+    assert child.communicate(timeout=60) == ("distance 8\npath A -> D -> C\n", "")
+    assert child.returncode == 0
+
+
+def test_help_imports_nothing_heavy():
+    code = "import sys; from apsp import cli; print(*{m.split('.')[0] for m in sys.modules})"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout
+    assert not set(loaded.split()) & {"numpy", "numba", "scipy", "cupy", "networkx", "matplotlib", "rich"}

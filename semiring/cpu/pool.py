@@ -14,8 +14,19 @@ from ..errors import DeviceError
 #: Sets how many threads the CPU backend uses unless told otherwise.
 VARIABLE = "SEMIRING_NUM_THREADS"
 
-#: A share of somebody's work: a function to call, and where to say that it returned None or raised an exception.
-_Share = tuple[Callable[[], None], "SimpleQueue[BaseException | None]"]
+
+class _Share:
+    """Somebody's work: a function for helpers to call, what each call came to, and a word after each.
+
+    What counts is the list. Ctrl-C may strike after `ended.get()` took its word and before it returned, so a word can
+    be lost; but the last one is sent when the list is complete, so that whoever looks there first never waits for it.
+    """
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self.work = work
+        self.outcomes: list[BaseException | None] = []
+        self.ended: SimpleQueue[None] = SimpleQueue()
+
 
 _shares: SimpleQueue[_Share] = SimpleQueue()
 _helpers = 0
@@ -68,32 +79,24 @@ def run(job: Callable[..., None], calls: Sequence[tuple[Any, ...]], threads: int
             queue.clear()
             raise
 
-    done: SimpleQueue[BaseException | None] = SimpleQueue()
+    share = _Share(lambda: pull(workers.popleft()))
     _hire(threads - 1)
     for _ in range(threads - 1):
-        _shares.put((lambda: pull(workers.popleft()), done))
+        _shares.put(share)
     failure: BaseException | None = None
     try:
         pull(0)
     except BaseException as caught:
         failure = caught
-    for _ in range(threads - 1):
-        failure = _outcome(done, queue) or failure
+    while len(share.outcomes) < threads - 1:
+        try:
+            share.ended.get()
+        except KeyboardInterrupt as caught:
+            failure = caught
+            queue.clear()
+    failure = failure or next((outcome for outcome in share.outcomes if outcome is not None), None)
     if failure is not None:
         raise failure
-
-
-def _outcome(done: SimpleQueue[BaseException | None], queue: deque[Any]) -> BaseException | None:
-    """What a helper says when it has finished; Ctrl-C in the meantime empties the queue and is kept."""
-    interrupted: BaseException | None = None
-    while True:
-        try:
-            result = done.get()
-        except KeyboardInterrupt as caught:
-            interrupted = caught
-            queue.clear()
-        else:
-            return interrupted or result
 
 
 def _hire(count: int) -> None:
@@ -108,14 +111,15 @@ def _hire(count: int) -> None:
 
 def _help(shares: SimpleQueue[_Share]) -> None:
     while True:
-        share, done = shares.get()
+        share = shares.get()
+        outcome: BaseException | None = None
         try:
-            share()
+            share.work()
         except BaseException as failure:
-            done.put(failure)
-        else:
-            done.put(None)
-        del share, done  # keep nothing alive while waiting
+            outcome = failure
+        share.outcomes.append(outcome)
+        share.ended.put(None)
+        del share, outcome  # keep nothing alive while waiting
 
 
 def _forget() -> None:
