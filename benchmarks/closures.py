@@ -50,9 +50,8 @@ def against_scipy(n: int) -> None:
     print(f"float32 closure, n = {n}: SciPy's floyd_warshall {theirs:.3f} s")
     for threads in (1, None):
         ours = best(lambda threads=threads: apsp.closure(A, threads=threads))
-        print(
-            f"  {threads or 'all'} threads: {ours:.4f} s, {n**3 / ours / 1e9:.1f} G pairs/s, {theirs / ours:.1f} × SciPy"
-        )
+        rate, gain = n**3 / ours / 1e9, theirs / ours
+        print(f"  {threads or 'all'} threads: {ours:.4f} s, {rate:.1f} G pairs/s, {gain:.1f} × SciPy")
 
 
 def schedules(n: int) -> None:
