@@ -30,9 +30,13 @@ class Tile(NamedTuple):
     width: int
 
 
-#: (vector bytes, item bytes) → tile. 24 of 32 registers accumulate on AVX-512, 12 of 16 elsewhere; two-byte items
-#: get a narrow tile, so that it is still 64 columns wide.
-_TILES = {64: {2: Tile(12, 2, 64), 0: Tile(6, 4, 64)}, 32: {0: Tile(6, 2, 32)}, 16: {0: Tile(6, 2, 16)}}
+def _tile(itemsize: int) -> Tile:
+    """Most of the registers accumulate: 24 of 32 with AVX-512, 12 of 16 elsewhere."""
+    width = vector_bytes()
+    if width < 64:
+        return Tile(6, 2, width)
+    # Two-byte items get a narrow tile, so that it is 64 columns wide as that of four-byte items.
+    return Tile(12, 2, width) if itemsize == 2 else Tile(6, 4, width)
 
 
 @cache
@@ -80,8 +84,7 @@ class Kind(types.Type):
         self.label, self.dtype, self.zero, self.one = label, dtype, zero, one
         self.add, self.mul, self.tile_add, self.tile_mul, self.image = add, mul, tile_add, tile_mul, image
         self.itemsize = np.dtype(dtype).itemsize
-        table = _TILES[vector_bytes()]
-        self.tile = table.get(self.itemsize, table[0])
+        self.tile = _tile(self.itemsize)
         codes = "/".join((add, mul, tile_add, tile_mul, image))
         super().__init__(name=f"Kind({label}, {dtype}, {zero}, {one}, {codes}, {tuple(self.tile)}, {_fingerprint()})")
 

@@ -40,7 +40,7 @@ def emit(builder: Any, code: str, x: Any, y: Any) -> Any:
 
 
 def multiply(builder: Any, code: str, a: Any, b: Any, zero: Any) -> Any:
-    """a ⊗ b; after a saturating sum, 0 ⊗ x = 0 needs its own select: ∞ + (−5) must stay ∞."""
+    """a ⊗ b of two scalars; after a saturating sum, 0 ⊗ x = 0 needs its own select: ∞ + (−5) must stay ∞."""
     t = emit(builder, code, a, b)
     if code != "saturate":
         return t
@@ -129,7 +129,28 @@ class Vectors:
         if (self.add, self.mul) == ("fadd", "fmul"):
             fused = _declare(self.builder, f"llvm.fmuladd.{_suffix(self.type)}", self.type, [self.type] * 3)
             return self.builder.call(fused, [a, b, c])
-        return emit(self.builder, self.add, multiply(self.builder, self.mul, a, b, self.zero()), c)
+        if self.mul == "saturate":
+            return self._saturating_step(c, a, b)
+        return emit(self.builder, self.add, emit(self.builder, self.mul, a, b), c)
+
+    def _saturating_step(self, c: Any, a: Any, b: Any) -> Any:
+        """c ⊕ clamp(a + b), and c where a or b is 0.
+
+        Only two-byte integers have an instruction for it. For the others a is clamped first, to [lo, hi] such that
+        a + b stays in the dtype; these bounds, like all that depends on b or a alone, are computed once for a whole
+        row or column of a tile. Both are 0 where b is the semiring's 0, which then is the sum.
+        """
+        builder, nil, bits = self.builder, self.zero(), 8 * self.kind.itemsize
+        least, most = (ir.Constant(self.type, [v] * self.type.count) for v in (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1))
+        absent, none = builder.icmp_signed("==", b, nil), ir.Constant(self.type, None)
+        if bits == 16:
+            t = builder.select(absent, nil, emit(builder, "saturate", a, b))
+        else:
+            negative = builder.icmp_signed("<", b, none)
+            low = builder.select(absent, none, builder.select(negative, builder.sub(least, b), least))
+            high = builder.select(absent, none, builder.select(negative, most, builder.sub(most, b)))
+            t = builder.add(emit(builder, "smax", emit(builder, "smin", a, high), low), b)
+        return builder.select(builder.icmp_signed("==", a, nil), c, emit(builder, self.add, t, c))
 
     def to_image(self, x: Any) -> Any:
         if not isinstance(self.kind.llvm, ir.IntType):

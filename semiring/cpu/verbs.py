@@ -272,7 +272,7 @@ class CpuBackend:
         """The matrix itself, or `out` with its entries."""
         if out is None:
             return matrix
-        if out is not matrix:
+        if _layout(out) != _layout(matrix):  # not the same memory seen twice
             out[...] = matrix
         return out
 
