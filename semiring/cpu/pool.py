@@ -6,7 +6,8 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from queue import SimpleQueue
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from ..errors import DeviceError
@@ -16,16 +17,40 @@ VARIABLE = "SEMIRING_NUM_THREADS"
 
 
 class _Share:
-    """Somebody's work: a function for helpers to call, what each call came to, and a word after each.
+    """Somebody's work, which helpers may join until it is closed; and how many of them are at it.
 
-    What counts is the list. Ctrl-C may strike after `ended.get()` took its word and before it returned, so a word can
-    be lost; but the last one is sent when the list is complete, so that whoever looks there first never waits for it.
+    Ctrl-C may strike its owner between any two steps. So the owner counts nobody in: a helper counts itself, and the
+    owner closes the share and waits until nobody is left, by a count that no lost word can hide.
     """
 
     def __init__(self, work: Callable[[], None]) -> None:
-        self.work = work
-        self.outcomes: list[BaseException | None] = []
-        self.ended: SimpleQueue[None] = SimpleQueue()
+        self.failure: BaseException | None = None
+        self._work, self._lock = work, threading.Lock()
+        self._closed, self._busy = False, 0
+        self._ended: SimpleQueue[None] = SimpleQueue()
+
+    def join(self) -> None:
+        """A helper's part in it."""
+        with self._lock:
+            if self._closed:
+                return
+            self._busy += 1
+        try:
+            self._work()
+        except BaseException as failure:
+            self.failure = failure
+        finally:
+            with self._lock:
+                self._busy -= 1
+            self._ended.put(None)
+
+    def close(self) -> None:
+        """Let nobody join any more, and wait for those who did."""
+        with self._lock:
+            self._closed = True
+        while self._busy:
+            with suppress(Empty):
+                self._ended.get(timeout=0.05)
 
 
 _shares: SimpleQueue[_Share] = SimpleQueue()
@@ -80,21 +105,22 @@ def run(job: Callable[..., None], calls: Sequence[tuple[Any, ...]], threads: int
             raise
 
     share = _Share(lambda: pull(workers.popleft()))
-    _hire(threads - 1)
-    for _ in range(threads - 1):
-        _shares.put(share)
     failure: BaseException | None = None
     try:
+        _hire(threads - 1)
+        for _ in range(threads - 1):
+            _shares.put(share)
         pull(0)
     except BaseException as caught:
         failure = caught
-    while len(share.outcomes) < threads - 1:
+    while True:
         try:
-            share.ended.get()
+            share.close()
+            break
         except KeyboardInterrupt as caught:
             failure = caught
             queue.clear()
-    failure = failure or next((outcome for outcome in share.outcomes if outcome is not None), None)
+    failure = failure or share.failure
     if failure is not None:
         raise failure
 
@@ -112,14 +138,8 @@ def _hire(count: int) -> None:
 def _help(shares: SimpleQueue[_Share]) -> None:
     while True:
         share = shares.get()
-        outcome: BaseException | None = None
-        try:
-            share.work()
-        except BaseException as failure:
-            outcome = failure
-        share.outcomes.append(outcome)
-        share.ended.put(None)
-        del share, outcome  # keep nothing alive while waiting
+        share.join()
+        del share  # keep nothing alive while waiting
 
 
 def _forget() -> None:
