@@ -15,7 +15,15 @@ from ..backend import Backend
 from ..errors import DTypeError
 
 
-def bind(semiring: Semiring, dtype: Any, *, nonnegative: bool = False, per_thread: int = 1, **options: Any) -> Backend:
+def bind(
+    semiring: Semiring,
+    dtype: Any,
+    *,
+    nonnegative: bool = False,
+    per_thread: int = 1,
+    tile: str = "tuned",
+    **options: Any,
+) -> Backend:
     """The verbs of `semiring` on CuPy matrices of `dtype`.
 
     Parameters
@@ -27,6 +35,8 @@ def bind(semiring: Semiring, dtype: Any, *, nonnegative: bool = False, per_threa
         That no entry is below 0 other than the semiring's zero: permits its variants.
     per_thread : {1, 4}
         Rows that a thread of `step` computes; with 4 it reads its element of row k once for all of them.
+    tile : {"tuned", "plain"}
+        Products by the tuned tile table, or by one small tile as simple kernels have; for comparisons.
 
     Raises
     ------
@@ -40,8 +50,10 @@ def bind(semiring: Semiring, dtype: Any, *, nonnegative: bool = False, per_threa
         raise DTypeError(f"bind: {semiring.name} is defined on {', '.join(semiring.dtypes)}, got {dtype}.")
     if options:
         raise TypeError(
-            f"bind: the cuda backend takes the options nonnegative and per_thread, got {', '.join(options)}."
+            f"bind: the cuda backend takes the options nonnegative, per_thread and tile, got {', '.join(options)}."
         )
     if per_thread not in (1, 4):
         raise ValueError(f"bind: per_thread must be 1 or 4, got {per_thread}.")
-    return CudaBackend(semiring, dtype, nonnegative, per_thread)
+    if tile not in ("tuned", "plain"):
+        raise ValueError(f'bind: tile must be "tuned" or "plain", got {tile!r}.')
+    return CudaBackend(semiring, dtype, nonnegative, per_thread, tile)

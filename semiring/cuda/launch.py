@@ -41,6 +41,7 @@ class CudaBackend:
     dtype: np.dtype
     nonnegative: bool = False
     per_thread: int = 1
+    tile: str = "tuned"
     device: str = "cuda"
     pivot: int = PIVOT
     cutover: int = CUTOVER
@@ -207,7 +208,8 @@ class CudaBackend:
     def tile_table(self) -> tuple[tiles.Tile, ...]:
         """The tiles among which products choose."""
         kind = tiles.kind(self.semiring, self.dtype, self._variant)
-        return tiles.table(compile.device_arch(_device()), kind, self.dtype)
+        tuned = tiles.table(compile.device_arch(_device()), kind, self.dtype)
+        return tuned if self.tile == "tuned" else (plain_tile(tuned[0].lanes),)
 
     @cached_property
     def _choices(self) -> dict[tuple[int, int, str, int], tiles.Tile | None]:
@@ -296,6 +298,11 @@ def texts(semiring: Semiring, dtype: np.dtype, arch: str, *, nonnegative: bool =
     for tile in tiles.table(arch, tiles.kind(semiring, dtype, variant), dtype):
         for aligned in (True, False):
             yield f"gemm {tile}{' aligned' if aligned else ''}", gemm_text(text, tile, aligned=aligned)
+
+
+def plain_tile(lanes: int) -> tiles.Tile:
+    """What `tile="plain"` computes with: one word of four rows a thread, 32 × 32 a block, as simple kernels do."""
+    return tiles.Tile(32, 32, 32, 4, lanes, blocks=2, rate=1.0, lanes=lanes)
 
 
 def step_text(algebra_text: str, per_thread: int) -> str:
