@@ -83,7 +83,7 @@ class Variant:
     nonnegative: bool = True
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Semiring:
     """One declaration of a semiring; it works at once on CPU, GPU, the command line and in the tests.
 
@@ -145,6 +145,9 @@ class Semiring:
 
     def __str__(self) -> str:
         return self.name
+
+    def __repr__(self) -> str:
+        return f"<Semiring {self.name}: {self.add.name}, {self.mul.name}, zero {self.zero}, one {self.one}>"
 
     @property
     def absorbs_explicitly(self) -> bool:
