@@ -86,8 +86,8 @@ def test_what_would_take_too_long_is_skipped_with_a_reason():
 def test_a_wrong_result_is_seen(monkeypatch):
     honest = comparison._run
 
-    def wrong(array, s, contender, block):
-        row, matrix = honest(array, s, contender, block)
+    def wrong(array, s, contender):
+        row, matrix = honest(array, s, contender)
         return row, matrix + (contender.schedule == "blocked")
 
     monkeypatch.setattr(comparison, "_run", wrong)
@@ -112,3 +112,45 @@ def test_floats_that_round_differently_are_the_same_to_rounding():
 def test_an_unknown_schedule():
     with pytest.raises(ValueError, match="got 'magic'"):
         compare(np.ones((3, 3)), schedules=["magic"])
+
+
+def test_the_ladder_on_a_gpu():
+    found = comparison._contenders(None, ["cuda"], 1)
+    assert [c.name for c in found] == [
+        "iterative (cuda, 1 a thread)",
+        "iterative (cuda, 4 a thread)",
+        "blocked (cuda, block 32)",
+        "blocked (cuda, block 64)",
+        "recursive (cuda, plain tile)",
+        "recursive (cuda)",
+    ]
+    assert {c.block for c in comparison._contenders(None, ["cuda"], 1, 48)} == {48}
+    assert len(comparison._contenders(["blocked"], ["cuda"], 1, 48)) == 1
+
+
+def test_bytes_moved_follow_from_the_schedule():
+    n, b = 96, 32
+    steps = comparison.traffic(Contender("iterative", "cpu"), n, "min_plus", "float32")
+    assert steps == 4 * n * (2 * n * n + 2 * n)
+    # Each of n/b pivots: D 2b², both panels 2b(n−b) + their D again in up to two parts, the rest 2(n−b)² + operands.
+    blocked = comparison.traffic(Contender("blocked", "cpu", (), b), n, "min_plus", "float32")
+    assert 4 * (n // b) * (2 * b * b + 4 * b * (n - b) + 2 * (n - b) ** 2) < blocked < steps / 4
+    assert comparison.traffic(Contender("recursive", "cpu"), 2048, "min_plus", "float32") < 4 * 40 * 2048**2
+
+
+def test_advice_stays_within_noise():
+    made = [
+        Row(Contender(name, "cpu"), n, seconds)
+        for n, a, b in ((100, 1.0, 2.0), (200, 1.02, 1.0), (400, 2.0, 1.0))
+        for name, seconds in (("blocked", a), ("recursive", b))
+    ]
+    advice = Comparison("min_plus", "float32", tuple(made)).advice()
+    assert advice == "Fastest: blocked (cpu) from n = 100; recursive (cpu) from n = 400."
+
+
+def test_energy_and_ceiling_have_their_columns():
+    row = Row(Contender("recursive", "cuda"), 1000, 1e-3, same=True, ceiling=2e12, joules=0.5, moved=1e9)
+    headings, (cells,) = Comparison("min_plus", "float32", (row,)).table()
+    assert dict(zip(headings, cells, strict=True)) | {"of ceiling": "50.0%", "G pairs/J": "2", "GB moved": "1"} == dict(
+        zip(headings, cells, strict=True)
+    )

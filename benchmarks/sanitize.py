@@ -1,0 +1,150 @@
+"""Every kernel at awkward sizes, for compute-sanitizer; without arguments, under each of its four tools.
+
+python benchmarks/sanitize.py            # memcheck, racecheck, initcheck, synccheck, one summary line each
+python benchmarks/sanitize.py --kernels  # the kernels alone
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
+#: semiring, dtype, non-negative: every kind of step and every word size
+STEPS = (
+    ("min_plus", "float32", True),
+    ("min_plus", "float32", False),
+    ("min_plus", "int32", True),
+    ("min_plus", "int32", False),
+    ("min_plus", "int16", True),
+    ("min_plus", "int64", False),
+    ("min_plus", "float64", False),
+    ("max_plus", "float32", True),
+    ("max_plus", "int16", True),
+    ("max_plus", "int32", True),
+    ("max_min", "float32", False),
+    ("plus_times", "float32", False),
+    ("log_plus", "float32", False),
+    ("lor_land", "bool", False),
+)
+#: m, k, n of products: nothing is a multiple of anything
+SHAPES = ((1, 1, 1), (67, 33, 71), (131, 5, 259))
+CLOSURES = (1, 63, 65, 131)
+
+
+def bound() -> Iterator[Any]:
+    from semiring import get
+    from semiring.backend import bind
+
+    for name, dtype, nonnegative in STEPS:
+        yield bind(get(name), dtype, device="cuda", nonnegative=nonnegative)
+        if name == "min_plus" and dtype == "float32":
+            yield bind(get(name), dtype, device="cuda", nonnegative=nonnegative, per_thread=4, tile="plain")
+
+
+def entries(ops: Any, shape: tuple[int, int], seed: int = 0) -> Any:
+    import cupy as cp
+    import numpy as np
+
+    rng = np.random.default_rng(seed)
+    if ops.dtype.kind == "b":
+        return cp.asarray(rng.random(shape) < 0.1)
+    small = rng.integers(1, 90, shape).astype(ops.dtype)
+    if ops.dtype.kind == "f":
+        small /= ops.dtype.type(90 * max(shape))
+    return cp.asarray(-small if ops.semiring.name == "max_plus" else small)
+
+
+def compile_all() -> None:
+    """Compile side by side, outside of the sanitizer, into the cache on disk."""
+    from semiring.cuda import compile, launch
+
+    arch = compile.device_arch(0)
+    texts = {
+        text for ops in bound()
+        for _, text in launch.texts(ops.semiring, ops.dtype, arch, nonnegative=ops.nonnegative)
+    }  # fmt: skip
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(lambda text: compile.compile(text, arch), texts))
+
+
+def kernels() -> None:
+    """Every tile of every product, aligned and not; panels, pivots, steps and whole closures."""
+    import cupy as cp
+    import numpy as np
+
+    from apsp import schedules
+
+    cp.cuda.set_allocator(None)  # no pool: every matrix has its own bounds
+    for ops in bound():
+        for m, k, n in SHAPES:
+            for pad in (0, 3):
+                A, B = entries(ops, (m, k + pad))[:, :k], entries(ops, (k, n + pad))[:, :n]
+                for tile in ops.tile_table:
+                    C = entries(ops, (m, n))
+                    ops.multiply(tile, ops._operand(C), ops._operand(A), ops._operand(B), accumulate=True)
+        for size in CLOSURES:
+            for name in ("recursive", "iterative") if size < 100 else ("recursive",):
+                D = entries(ops, (size, size))
+                schedules.get(name)(D, ops, block=ops.pivot)
+        D, R, C = entries(ops, (70, 70)), entries(ops, (70, 131)), entries(ops, (131, 70))
+        ops.left_mul(D, R)
+        ops.right_mul(C, D)
+        if hasattr(ops, "closure_batch"):
+            for size in (1, 33, 64, 65, 128):
+                ops.closure_batch(cp.stack([entries(ops, (size, size), seed) for seed in range(3)]))
+        cp.cuda.Device().synchronize()
+    bits(np, cp)
+
+
+def bits(np: Any, cp: Any) -> None:
+    """The kernels on packed bits, where they are there."""
+    try:
+        from semiring.cuda.bits import CudaBitBackend
+    except ImportError:
+        print("no kernels on bits here")
+        return
+    from apsp import schedules
+
+    ops: Any = CudaBitBackend()
+    for size in (1, 65, 131, 1030):
+        D = ops.upload(cp.asarray(np.random.default_rng(0).random((size, size)) < 0.05))
+        schedules.get("recursive")(D, ops, block=ops.pivot)
+        ops.download(D)
+    ops.synchronize()
+
+
+def main() -> None:
+    if "--kernels" in sys.argv:
+        kernels()
+        return
+    compile_all()
+    # Side by side: each has its own process, and none measures time.
+    with ThreadPoolExecutor(len(TOOLS)) as pool:
+        sys.exit(max(pool.map(under, TOOLS)))
+
+
+def under(tool: str) -> int:
+    """The kernels under one tool; prints its summary, and what it found."""
+    command = ["compute-sanitizer", "--tool", tool, "--error-exitcode", "1", sys.executable, __file__, "--kernels"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=float(os.environ.get("LIMIT", 600)))
+    except subprocess.TimeoutExpired as late:
+        print(f"{tool}: not finished within {late.timeout:g} s", flush=True)
+        return 1
+    lines = (done.stdout + done.stderr).splitlines()
+    reports = [line for line in lines if line.startswith("=========")]
+    shown = (lines if done.returncode else [])[:30]
+    print("\n".join([f"{tool}: exit {done.returncode}; {' '.join(reports[-1:])}", *shown]), flush=True)
+    return done.returncode
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""The ladder of schedules on one card: from one launch a vertex to tuned recursion, and the CPU beside it.
+
+    python benchmarks/schedules.py [--sizes 512,1024,…] [--limit SECONDS] [--output docs/results/schedules-h200]
+
+For each n: time (device events, medians), pairs a second, the fraction of the ceiling (the same step in registers
+alone, measured in this run), speed-up over one launch a vertex, the exponent of t = c · nᵉ, each phase's share, bytes
+moved, energy and pairs per joule (NVML). Every schedule's result is compared with the first one's, bit for bit, and
+rows of the first's are held against Bellman–Ford, before anything is said of times. Writes OUTPUT.json, OUTPUT.txt
+and two pictures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import shlex
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parent))
+
+from apsp import closure, machine
+from apsp.comparison import Comparison, _contenders, _measure
+from semiring import get
+from semiring.backend import cuda_available
+
+
+def weights(n: int, seed: int = 0) -> np.ndarray:
+    """Integers 1 … 1000 on every edge: float sums are exact, so that all schedules must agree in every bit."""
+    return np.random.default_rng(seed).integers(1, 1001, (n, n), dtype=np.int32).astype(np.float32)
+
+
+def check(A: np.ndarray) -> None:
+    """Two rows of the closure against Bellman–Ford, d ← min(d, d ⊗ A), in array operations."""
+    xp: Any = np
+    if cuda_available():
+        import cupy as xp
+    graph = xp.asarray(A)
+    D = closure(graph)
+    for i in (0, len(A) - 1):
+        d = graph[i].copy()
+        d[i] = 0
+        for _ in range(len(A)):
+            better = xp.minimum(d, (d[:, None] + graph).min(axis=0))
+            if bool((better == d).all()):
+                break
+            d = better
+        assert bool((D[i] == d).all()), f"row {i} of the closure of {len(A)} vertices is wrong"
+
+
+def ceiling() -> float | None:
+    """Pairs a second of the non-negative float32 step in registers alone; None without a GPU."""
+    if not cuda_available():
+        return None
+    import gpu
+
+    from semiring.cuda import algebra
+
+    s, dtype = get("min_plus"), np.dtype("float32")
+    return gpu.ceiling(algebra.text(s, dtype, algebra.variant_of(s, dtype, nonnegative=True)), "float32")
+
+
+def driver() -> str:
+    """The driver's own version, where NVML tells."""
+    try:
+        import pynvml
+
+        pynvml.nvmlInit()
+        found = pynvml.nvmlSystemGetDriverVersion()
+        return found if isinstance(found, str) else found.decode()
+    except Exception:  # no NVML, or no driver
+        return "unknown"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sizes", default="512,1024,2048,4096,8192,16384")
+    parser.add_argument("--limit", type=float, default=20.0, help="skip what would take more seconds a run")
+    parser.add_argument("--cpu-limit", type=int, default=4096, help="the largest n that the CPU takes part in")
+    parser.add_argument("--output", type=Path, help="where to write, without a suffix")
+    options = parser.parse_args()
+    s, devices = get("min_plus"), ["cpu", "cuda"] if cuda_available() else ["cpu"]
+    peak, rows = ceiling(), []
+    contenders = _contenders(None, devices, None)
+    for n in map(int, options.sizes.split(",")):
+        A = weights(n)
+        check(A)
+        taking = [c for c in contenders if c.device == "cuda" or n <= options.cpu_limit]
+        known = {row.contender: row for row in rows if row.seconds}
+        measured = _measure(A, s, taking, known, options.limit, None, 0, len(taking))
+        rows += [replace(row, ceiling=peak if row.contender.device == "cuda" else None) for row in measured]
+        print(f"n = {n}: done", file=sys.stderr, flush=True)
+    table = Comparison(s.name, "float32", tuple(rows))
+    about = {
+        **{key: value for key, value in machine.describe()},
+        "driver": driver(),
+        "date": datetime.date.today().isoformat(),
+        "command": shlex.join(["python", "benchmarks/schedules.py", *sys.argv[1:]]),
+        "ceiling": f"{peak / 1e12:.2f} T pairs/s" if peak else "not measured",
+        "energy": "NVML" if any(row.joules for row in rows) else "unavailable: NVML's energy counter cannot be read",
+    }
+    text = "\n".join([*(f"{key}: {value}" for key, value in about.items()), "", str(table)])
+    print(text)
+    if options.output:
+        options.output.parent.mkdir(parents=True, exist_ok=True)
+        options.output.with_suffix(".txt").write_text(text + "\n", encoding="utf-8")
+        found = {"about": about, **json.loads(table.to_json())}
+        options.output.with_suffix(".json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        table.plot(options.output.with_name(options.output.name + "-time.png"), dpi=90)
+        measure = "pairs_per_joule" if any(row.joules for row in rows) else "rate"
+        table.plot(options.output.with_name(options.output.name + f"-{measure}.png"), measure, dpi=90)
+    if any(row.same is False for row in rows):
+        sys.exit("the schedules disagree")
+
+
+if __name__ == "__main__":
+    main()
