@@ -85,6 +85,7 @@ max_times = Semiring(
     domain=(0, INF),
     open_high=True,
     samples=(0.0, 0.25, 0.5, 1.0, 2.0),
+    variants=(Variant("three_way", ("float32",), cuda="MaxTimes", nonnegative=False),),
 )
 min_times = Semiring(
     "min_times",
@@ -96,6 +97,7 @@ min_times = Semiring(
     domain=(0, INF),
     open_low=True,
     samples=(0.5, 1.0, 2.0, 4.0, INF),
+    variants=(Variant("three_way", ("float32",), cuda="MinTimes", nonnegative=False),),
 )
 plus_times = Semiring(
     "plus_times",

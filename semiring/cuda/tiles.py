@@ -30,8 +30,8 @@ class Tile:
         Elements to a register word.
     unroll : int
         How many times the inner loop is written out.
-    ahead : bool
-        Whether the inner loop reads its next operands while it works on these; costs registers.
+    walk : int
+        How many of a thread's rows are done together, column by column.
     """
 
     bm: int
@@ -43,7 +43,7 @@ class Tile:
     rate: float
     lanes: int = 1
     unroll: int = 1
-    ahead: bool = False
+    walk: int = 4
 
     def __str__(self) -> str:
         return f"{self.bm}×{self.bn}×{self.bk} ({self.tm}×{self.tn} a thread)"
@@ -58,10 +58,10 @@ class Tile:
 
     def text(self, *, aligned: bool) -> str:
         """`struct Tile` for gemm.cu."""
-        names = ("bm", "bn", "bk", "tm", "tn", "blocks", "unroll")
+        names = ("bm", "bn", "bk", "tm", "tn", "blocks", "unroll", "walk")
         sizes = ", ".join(f"{name} = {getattr(self, name)}" for name in names)
-        flags = f"aligned = {str(aligned).lower()}, ahead = {str(self.ahead).lower()}"
-        return f"struct Tile {{\n    static constexpr int {sizes};\n    static constexpr bool {flags};\n}};\n"
+        flag = f"aligned = {str(aligned).lower()}"
+        return f"struct Tile {{\n    static constexpr int {sizes};\n    static constexpr bool {flag};\n}};\n"
 
     def covers(self, m: int, n: int) -> int:
         """How many blocks an m × n product takes."""

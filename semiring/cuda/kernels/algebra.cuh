@@ -37,6 +37,7 @@ struct General : A {
     using typename A::W;
     using Word = W;
     static constexpr int lanes = 1;
+    static constexpr bool two_pipes = false;  // whether half of a product's steps are better done by `other_step`
 
     static __device__ Word spread(T a) { return W(a); }
     static __device__ Word gather(const T* b, int) { return W(*b); }
@@ -47,10 +48,21 @@ struct General : A {
     static __device__ void step(Word& c, Word a0, Word b0, Word a1, Word b1) {
         c = A::add(A::add(c, A::mul(a0, b0)), A::mul(a1, b1));
     }
+    static __device__ void other_step(Word& c, Word a0, Word b0, Word a1, Word b1, int) { step(c, a0, b0, a1, b1); }
 };
+
+// a + b on the pipe of multiplications, as a · one + b with a `one` that the compiler cannot see through. Otherwise it
+// fuses the sum into the minimum that follows, on the one pipe that has DPX instructions.
+__device__ inline unsigned other_sum(unsigned a, unsigned b, int one) {
+    unsigned sum;
+    asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(one), "r"(b));
+    return sum;
+}
 
 template <class A, class T = typename A::T> struct MinPlusNonnegative;
 template <class A, class T = typename A::T> struct MaxPlusNonnegative;
+template <class A, class T = typename A::T> struct MinTimes;
+template <class A, class T = typename A::T> struct MaxTimes;
 
 // Bit patterns of non-negative floats sort like integers, +∞ included: one three-way integer minimum takes two sums.
 template <class A>
@@ -68,12 +80,36 @@ struct MaxPlusNonnegative<A, float> : General<A> {
     }
 };
 
+// Products of non-negative floats sort the same way, and 0 · ∞ (where a product before has underflowed) is a NaN of
+// pattern 7fffffff, which loses to ∞ as it does in fminf.
+template <class A>
+struct MinTimes<A, float> : General<A> {
+    static __device__ void step(float& c, float a0, float b0, float a1, float b1) {
+        c = __int_as_float(__vimin3_s32(__float_as_int(c), __float_as_int(a0 * b0), __float_as_int(a1 * b1)));
+    }
+};
+
+// Here c is kept negated: −a · b has a pattern of at least 80000000 that grows with a · b, so an unsigned maximum finds
+// the largest, and the NaN of 0 · ∞ (where a product before has overflowed) loses as it does in fmaxf.
+template <class A>
+struct MaxTimes<A, float> : General<A> {
+    static __device__ float nothing() { return -0.0f; }
+    static __device__ float lane(float c, int) { return -c; }
+    static __device__ void step(float& c, float a0, float b0, float a1, float b1) {
+        c = __uint_as_float(__vimax3_u32(__float_as_uint(c), __float_as_uint(-a0 * b0), __float_as_uint(-a1 * b1)));
+    }
+};
+
 // ∞ is 2³¹ − 1: the unsigned sum of two distances cannot wrap, and a sum beyond ∞ loses to ∞.
 template <class A>
 struct MinPlusNonnegative<A, int> : General<A> {
     static __device__ int mul(int a, int b) { return int(__viaddmin_u32(a, b, A::zero())); }
     static __device__ void step(int& c, int a0, int b0, int a1, int b1) {
         c = int(__viaddmin_u32(a1, b1, __viaddmin_u32(a0, b0, c)));
+    }
+    static constexpr bool two_pipes = true;
+    static __device__ void other_step(int& c, int a0, int b0, int a1, int b1, int one) {
+        c = int(__vimin3_u32(c, other_sum(a0, b0, one), other_sum(a1, b1, one)));
     }
 };
 
@@ -92,5 +128,10 @@ struct MinPlusNonnegative<A, short> : General<A> {
     static __device__ int mul(int a, int b) { return min(a + b, A::zero()); }
     static __device__ void step(Word& c, Word a0, Word b0, Word a1, Word b1) {
         c = __viaddmin_u16x2(a1, b1, __viaddmin_u16x2(a0, b0, c));
+    }
+    // No half of a sum of two distances carries into the other.
+    static constexpr bool two_pipes = true;
+    static __device__ void other_step(Word& c, Word a0, Word b0, Word a1, Word b1, int one) {
+        c = __vimin3_u16x2(c, other_sum(a0, b0, one), other_sum(a1, b1, one));
     }
 };

@@ -54,6 +54,7 @@ struct Gemm {
     static constexpr int b_words = P::aligned && b_async ? 16 / sizeof(Word) : 1;
     static constexpr int b_count = bk * bn / b_words / threads;
 
+    static_assert(tm % P::walk == 0 && bk % (2 * P::unroll) == 0, "the inner loop must come out even");
     static_assert(threads % 32 == 0 && a_rows * 4 * warps == bm && a_parts * 8 == bk, "A must be whole warp reads");
     static_assert(b_count * threads * b_words == bk * bn, "B must be whole reads");
     static_assert(threads % (bn / b_words) == 0, "a thread must stay in its columns of B");
@@ -126,58 +127,54 @@ struct Gemm {
         }
     }
 
+    // `count` words from an address in shared memory, in chunks that lie `apart` words from each other.
     template <int count, int chunk>
-    __device__ static void read(Word (&to)[count], const Word* from, int apart) {
+    __device__ static void read(Word (&to)[count], unsigned from, int apart) {
 #pragma unroll
         for (int c = 0; c < count / chunk; ++c) {
             using V = Vector<Word, chunk>;
-            const V v = *reinterpret_cast<const V*>(from + c * apart);
+            const V v = *static_cast<const V*>(__cvta_shared_to_generic(from + c * apart * sizeof(Word)));
 #pragma unroll
             for (int i = 0; i < chunk; ++i) to[c * chunk + i] = v.at[i];
         }
     }
 
-    // What the inner loop holds of a and b: two values of k.
-    struct Fragments {
-        Word a[2][tm], b[2][tn];
-
-        __device__ void load(const Stage& s, int k, int x, int y) {
+    // c ← c ⊕ a ⊗ b over one stage, two values of k at a time.
+    //
+    // P::walk rows are done together, down one column and up the next, so that neighbours share an operand: a register
+    // file gives two words a cycle, and what the previous instruction has read need not be read again.
+    __device__ static void multiply(Word (&c)[tm][tn], const Stage& s, int x, int y, int one) {
+        // Addresses in shared memory are 32 bits wide; as pointers they would be worked out again in each round.
+        unsigned from_a = __cvta_generic_to_shared(&s.a[0][y * chunk_m]);
+        unsigned from_b = __cvta_generic_to_shared(&s.b[0][x * chunk_n]);
+        constexpr unsigned row_a = (bm + padding) * sizeof(Word), row_b = bn * sizeof(Word);
+        const unsigned end = from_a + bk * row_a;
+#pragma unroll 1
+        do {
 #pragma unroll
-            for (int e = 0; e < 2; ++e) {
-                read<tm, chunk_m>(a[e], &s.a[k + e][y * chunk_m], bm / chunks_m);
-                read<tn, chunk_n>(b[e], &s.b[k + e][x * chunk_n], bn / chunks_n);
+            for (int k = 0; k < 2 * P::unroll; k += 2) {
+                Word a[2][tm], b[2][tn];
+#pragma unroll
+                for (int e = 0; e < 2; ++e) {
+                    read<tm, chunk_m>(a[e], from_a + (k + e) * row_a, bm / chunks_m);
+                    read<tn, chunk_n>(b[e], from_b + (k + e) * row_b, bn / chunks_n);
+                }
+#pragma unroll
+                for (int p = 0; p < tm; p += P::walk)
+#pragma unroll
+                    for (int j = 0; j < tn; ++j)
+#pragma unroll
+                        for (int r = 0; r < P::walk; ++r) {
+                            const int i = p + (j % 2 ? P::walk - 1 - r : r);
+                            if (S::two_pipes && (i + j) % 2)
+                                S::other_step(c[i][j], a[0][i], b[0][j], a[1][i], b[1][j], one);
+                            else
+                                S::step(c[i][j], a[0][i], b[0][j], a[1][i], b[1][j]);
+                        }
             }
-        }
-        __device__ void multiply(Word (&c)[tm][tn]) const {
-#pragma unroll
-            for (int q = 0; q < tn; q += chunk_n)
-#pragma unroll
-                for (int i = 0; i < tm; ++i)
-#pragma unroll
-                    for (int j = q; j < q + chunk_n; ++j) S::step(c[i][j], a[0][i], b[0][j], a[1][i], b[1][j]);
-        }
-    };
-
-    // c ← c ⊕ a ⊗ b over one stage. With `ahead` the next fragments are on their way while these are worked on.
-    __device__ static void multiply(Word (&c)[tm][tn], const Stage& s, int x, int y) {
-        if constexpr (P::ahead) {
-            Fragments now, next;
-            now.load(s, 0, x, y);
-#pragma unroll P::unroll
-            for (int k = 0; k < bk; k += 4) {
-                next.load(s, k + 2, x, y);
-                now.multiply(c);
-                if (k + 4 < bk) now.load(s, k + 4, x, y);
-                next.multiply(c);
-            }
-        } else {
-#pragma unroll P::unroll
-            for (int k = 0; k < bk; k += 2) {
-                Fragments now;
-                now.load(s, k, x, y);
-                now.multiply(c);
-            }
-        }
+            from_a += 2 * P::unroll * row_a;
+            from_b += 2 * P::unroll * row_b;
+        } while (2 * P::unroll < bk && from_a != end);
     }
 
     // One row of one chunk of C: `words` words side by side.
@@ -205,7 +202,7 @@ struct Gemm {
     }
 
     __device__ void run(T* C, long long ldc, const T* A, long long lda, const T* B, long long ldb_, int m, int n, int k,
-                        bool accumulate) {
+                        int accumulate) {
         extern __shared__ __align__(16) unsigned char shared[];
         Stage* stage = reinterpret_cast<Stage*>(shared);
         const int columns = (n + bn * lanes - 1) / (bn * lanes);
@@ -229,6 +226,7 @@ struct Gemm {
             x = warp() % (threads_x / 8) * 8 + lane() % 8;
             y = warp() / (threads_x / 8) * 4 + lane() / 8;
         }
+        const int one = accumulate | 1;  // accumulate is 0 or 1, which the compiler does not know; see other_step
         Word c[tm][tn];
 #pragma unroll
         for (int i = 0; i < tm; ++i)
@@ -242,7 +240,7 @@ struct Gemm {
             wait_for_copies();
             __syncthreads();
             if (t + 1 < steps) fetch<false>(stage[(t + 1) & 1], bk);
-            multiply(c, stage[t & 1], x, y);
+            multiply(c, stage[t & 1], x, y, one);
             if (t + 1 < steps) commit(stage[(t + 1) & 1]);
         }
 #pragma unroll
