@@ -35,7 +35,9 @@ PRODUCTS = (
     ("min_plus", "int16", True),
     ("min_plus", "float64", False),
     ("max_min", "float32", False),
+    ("min_max", "float32", False),
     ("max_times", "float32", False),
+    ("min_times", "float32", False),
     ("plus_times", "float32", False),
     ("min_plus", "int32", False),
     ("min_plus", "int64", False),
@@ -58,19 +60,27 @@ __device__ void touch(float& x) { asm volatile("" : "+f"(x)); }
 __device__ void touch(double& x) { asm volatile("" : "+d"(x)); }
 __device__ void touch(long long& x) { asm volatile("" : "+l"(x)); }
 constexpr int side = sizeof(Step::Word) > 4 ? 4 : 8;
-extern "C" __global__ void __launch_bounds__(256, 2) probe(Step::Word* out, int times) {
+extern "C" __global__ void __launch_bounds__(256, 2) probe(Step::Word* out, int times, int one) {
     Step::Word c[side][side], a[2][side], b[2][side];
     for (int i = 0; i < side; ++i) {
         a[0][i] = out[i], a[1][i] = out[8 + i], b[0][i] = out[16 + i], b[1][i] = out[24 + i];
         for (int j = 0; j < side; ++j) c[i][j] = Step::nothing();
     }
+#pragma unroll repeat
     for (int t = 0; t < times; ++t) {
 #pragma unroll
         for (int i = 0; i < side; ++i) touch(a[0][i]), touch(a[1][i]), touch(b[0][i]), touch(b[1][i]);
 #pragma unroll
-        for (int i = 0; i < side; ++i)
+        for (int p = 0; p < side; p += walk)
 #pragma unroll
-            for (int j = 0; j < side; ++j) Step::step(c[i][j], a[0][i], b[0][j], a[1][i], b[1][j]);
+            for (int j = 0; j < side; ++j)
+#pragma unroll
+                for (int r = 0; r < walk; ++r) {
+                    const int i = p + (j % 2 ? walk - 1 - r : r);
+                    if (Step::two_pipes && (i + j) % 2)
+                        Step::other_step(c[i][j], a[0][i], b[0][j], a[1][i], b[1][j], one);
+                    else Step::step(c[i][j], a[0][i], b[0][j], a[1][i], b[1][j]);
+                }
     }
     Step::Word total = Step::nothing();
     for (int i = 0; i < side; ++i)
@@ -96,14 +106,19 @@ def milliseconds(work: Callable[[], object], before: Callable[[], object] = lamb
 
 
 def ceiling(text: str, word: str) -> float:
-    """Pairs a second of the step alone, in registers."""
-    module = compile.functions(compile.source("algebra.cuh") + text + PROBE, name="probe.cu")
-    probe, count = module.get_function("probe"), cp.zeros(1, np.int32)
-    module.get_function("lanes")((1,), (1,), (count.data.ptr,))
-    blocks, times, side = 132 * 4, 4000, 4 if word in ("float64", "int64") else 8
-    out = cp.zeros(blocks * 256, np.int64)
-    t = milliseconds(lambda: probe((blocks,), (256,), (out.data.ptr, np.int32(times))), repeats=3)
-    return blocks * 256 * side * side * 2 * int(count[0]) * times / t * 1e3
+    """Pairs a second of the step alone, in registers: the best of a few orders, since the compiler's luck varies."""
+    blocks, times, side = 132 * 4, 2000, 4 if word in ("float64", "int64") else 8
+    rates = []
+    for walk, repeat in ((2, 1), (2, 4), (4, 1), (4, 4), (side, 1), (side, 4)):
+        order = f"constexpr int walk = {walk}, repeat = {repeat};\n"
+        module = compile.functions(compile.source("algebra.cuh") + text + order + PROBE, name="probe.cu")
+        probe, count = module.get_function("probe"), cp.zeros(1, np.int32)
+        module.get_function("lanes")((1,), (1,), (count.data.ptr,))
+        out = cp.zeros(blocks * 256, np.int64)
+        arguments = (out.data.ptr, np.int32(times), np.int32(1))
+        t = milliseconds(lambda f=probe, a=arguments: f((blocks,), (256,), a), repeats=3)
+        rates.append(blocks * 256 * side * side * 2 * int(count[0]) * times / t * 1e3)
+    return max(rates)
 
 
 def matrix(s: Any, dtype: str, shape: tuple[int, ...], nonnegative: bool, seed: int) -> Any:

@@ -1,0 +1,142 @@
+"""Search the tile tables: every sensible tile of a (semiring, dtype) is compiled, checked, timed; the best is kept.
+
+    python benchmarks/tune.py min_plus float32 --nonnegative [--size 8192] [--write]
+
+Tiles that spill a register, that do not fit in shared memory or whose product is wrong are out before any clock runs.
+With --write the best takes the first place of its table in semiring/cuda/tiles.json, under the architecture of the
+card at hand; the smaller tiles behind it, which suit small products, are kept and their rates measured anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import Any
+
+import cupy as cp
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import gpu
+
+from semiring import SemiringError, get
+from semiring.backend import bind
+from semiring.cuda import algebra, compile, launch, tiles
+
+TABLE = Path(tiles.__file__).parent / "tiles.json"
+
+
+def candidates(lanes: int, itemsize: int) -> Iterator[tiles.Tile]:
+    """Tiles of 128 or 256 threads whose sums fit the registers; sizes in elements."""
+    wide = itemsize > 4
+    for tm, tn in ((4, 4), (8, 4)) if wide else ((8, 8 * lanes), (8, 4 * lanes)):
+        for rows, columns in ((8, 16), (16, 8), (16, 16)):
+            for blocks in (2, 4) if rows * columns < 256 else (1, 2):
+                for bk in (16, 32):
+                    for unroll in (1, 2, 4, 8, 16):
+                        for walk in (2, 4, 8):
+                            if walk <= tm and 2 * unroll <= bk:
+                                yield tiles.Tile(
+                                    rows * tm, columns * tn, bk, tm, tn, blocks, 1.0, lanes, unroll=unroll, walk=walk
+                                )
+
+
+def survivors(text: str, found: list[tiles.Tile], itemsize: int, arch: str) -> list[tiles.Tile]:
+    """Those that compile without a spilled register, aligned or not, and of which `blocks` fit a multiprocessor."""
+    room = cp.cuda.runtime.deviceGetAttribute(cp.cuda.runtime.cudaDevAttrMaxSharedMemoryPerMultiprocessor, 0)
+
+    def fits(tile: tiles.Tile) -> bool:
+        if tile.blocks * (tile.shared(itemsize) + 1024) > room:
+            return False
+        try:
+            used = [
+                compile.compile(launch.gemm_text(text, tile, aligned=aligned), arch).resources["gemm"]
+                for aligned in (True, False)
+            ]
+        except SemiringError:
+            return False
+        return not any(u.spill_stores + u.stack for u in used)
+
+    with ThreadPoolExecutor() as pool:
+        return [tile for tile, good in zip(found, pool.map(fits, found), strict=True) if good]
+
+
+def measure(ops: Any, tile: tiles.Tile, C: Any, A: Any, B: Any, right: Any) -> float:
+    """Pairs a second of C ← A ⊗ B; 0 where it is not `right`, which is None for the first."""
+    operands = [launch.view(X) for X in (C, A, B)]
+    C[...] = 7
+    ops.multiply(tile, *operands, accumulate=False)
+    if right is None:
+        gpu.check_product(ops.semiring, C, A, B)
+    elif not bool((C == right).all()):
+        print(f"{tile}: wrong")
+        return 0.0
+    t = gpu.milliseconds(lambda: ops.multiply(tile, *operands, accumulate=False), repeats=3)
+    return len(A) * len(B) * B.shape[1] / t * 1e3
+
+
+def tune(name: str, dtype: str, nonnegative: bool, size: int) -> tuple[str, str, list[tiles.Tile]]:
+    """(architecture, key, table) with the best large tile first and rates relative to it."""
+    s, kind = get(name), np.dtype(dtype)
+    variant = algebra.variant_of(s, kind, nonnegative=nonnegative)
+    text, arch = algebra.text(s, kind, variant), compile.device_arch(0)
+    ops = bind(s, dtype, device="cuda", nonnegative=nonnegative)
+    old = ops.tile_table
+    found = survivors(text, [*old, *candidates(old[0].lanes, kind.itemsize)], kind.itemsize, arch)
+    print(f"{name} {dtype} on {arch}: {len(found)} tiles compile without spilling", flush=True)
+    A, B = (gpu.matrix(s, dtype, (size, size), nonnegative, seed) for seed in (1, 2))
+    C, right, rates = cp.empty_like(A), None, {}
+    for tile in found:
+        rates[tile] = measure(ops, tile, C, A, B, right)
+        right = C.copy() if right is None else right
+    ranked = sorted(rates, key=lambda tile: rates[tile], reverse=True)
+    for tile in ranked[:10]:
+        print(f"{rates[tile] / 1e12:7.2f} T/s  {tile}, {tile.blocks} blocks, unroll {tile.unroll}, walk {tile.walk}")
+    best = ranked[0]
+    table = [replace(t, rate=round(rates[t] / rates[best], 2)) for t in (best, *old[1:]) if rates.get(t)]
+    return arch, f"{tiles.kind(s, kind, variant)}/{dtype}", table
+
+
+def write(arch: str, key: str, table: list[tiles.Tile]) -> None:
+    """Put the table into tiles.json, one tile a line, written beside it and renamed."""
+    stored = json.loads(TABLE.read_text(encoding="utf-8"))
+    standard = {f.name: f.default for f in fields(tiles.Tile)}
+    rows = [{k: v for k, v in asdict(t).items() if v != standard[k]} for t in table]
+    stored.setdefault(arch, {})[key] = rows
+    text = ",\n".join(
+        f'  "{a}": {{\n'
+        + ",\n".join(
+            f'    "{k}": [\n' + ",\n".join(f"      {json.dumps(row)}" for row in rows) + "\n    ]"
+            for k, rows in tables.items()
+        )
+        + "\n  }"
+        for a, tables in stored.items()
+    )
+    beside = TABLE.with_suffix(".new")
+    beside.write_text(f"{{\n{text}\n}}\n", encoding="utf-8")
+    beside.replace(TABLE)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("semiring")
+    parser.add_argument("dtype")
+    parser.add_argument("--nonnegative", action="store_true", help="tune the step for weights ≥ 0")
+    parser.add_argument("--size", type=int, default=8192, help="side of the square product")
+    parser.add_argument("--write", action="store_true", help="put the result into semiring/cuda/tiles.json")
+    options = parser.parse_args()
+    arch, key, table = tune(options.semiring, options.dtype, options.nonnegative, options.size)
+    for tile in table:
+        print(f"{arch} {key}: {tile}, rate {tile.rate}")
+    if options.write:
+        write(arch, key, table)
+
+
+if __name__ == "__main__":
+    main()
