@@ -263,7 +263,10 @@ def _same_memory(A: Any, array: Any) -> bool:
 
 
 def _batch(array: Any, s: Semiring, options: dict[str, Any], callback: Callback | None) -> Any:
-    """The closures of (batch, n, n), one after the other."""
+    """The closures of (batch, n, n): small ones together where the backend can, else one after the other."""
+    together = _together(array, s, options, callback)
+    if together is not None:
+        return together
     out = array if options["overwrite"] else array.copy()
     total = len(out) * out.shape[-1] ** 3
     for index in range(len(out)):
@@ -273,6 +276,39 @@ def _batch(array: Any, s: Semiring, options: dict[str, Any], callback: Callback 
         if not options["overwrite"]:
             out[index] = result
     return out
+
+
+def _together(array: Any, s: Semiring, options: dict[str, Any], callback: Callback | None) -> Any:
+    """The closures of a batch by one call of the backend's `closure_batch`; None where they must be taken one by one.
+
+    One by one: what may diverge (each is then examined), asked-for schedules and blocks, and backends without the verb.
+    """
+    batch, n, _ = array.shape
+    device = device_of(array, options["device"])
+    if device == "cpu" or not array.size or options["schedule"] != "auto" or options["block"] is not None:
+        return None
+    survey = dtypes.survey(array, s, where="closure")
+    if divergence.may_diverge(s, survey, n):
+        return None
+    ops = bind(s, array.dtype, device=device, nonnegative=survey.nonnegative, **options["backend_options"])
+    verb = getattr(ops, "closure_batch", None)
+    if verb is None or n > ops.pivot:
+        return None
+    overwrite = options["overwrite"]
+    check_memory(
+        0 if overwrite and not isinstance(array, np.ndarray) else array.nbytes,
+        device,
+        where="closure",
+        hint="Use a smaller dtype, or close parts of the batch.",
+    )
+    matrices = ops.upload(array, copy=not overwrite)
+    verb(matrices)
+    ops.synchronize()
+    if callback:
+        callback(batch * n**3, batch * n**3)
+    if isinstance(array, np.ndarray):
+        return ops.download(matrices, out=array if overwrite else None)
+    return matrices
 
 
 def _precaution(array: Any, s: Semiring, survey: Survey, overwrite: bool) -> None:

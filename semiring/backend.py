@@ -31,6 +31,8 @@ class Backend(Protocol):
         The size from which recursion hands over to the blocked schedule; `pivot` where it never should.
     grain : int
         Matrices may be sliced at multiples of this only: 1, or the word size where columns are packed bits.
+
+    A backend may also have `closure_batch(A)`: A[i] ← A[i]* for (batch, n, n) with n at most `pivot`, in one call.
     """
 
     device: str

@@ -9,7 +9,8 @@ import cases
 import numpy as np
 import pytest
 
-from semiring import DivergenceError, DTypeError, ShapeError, get, matmul
+import apsp
+from semiring import DivergenceError, DomainError, DTypeError, ShapeError, get, matmul
 from semiring.backend import bind, cuda_available
 from semiring.cuda import algebra, compile, launch
 
@@ -396,6 +397,45 @@ def test_capture_into_a_graph(cp):
         graph.launch()
     stream.synchronize()
     agree(case, D, closure(case, A))
+
+
+@every
+def test_closures_of_a_batch(case, nonnegative, cp):
+    ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative)
+    for n in (1, 17, 64):
+        A = np.stack([cases.random_matrix(case, (n, n), n + i, density=0.2) for i in range(5)])
+        if case.semiring.name == "max_plus":  # no cycle may gain
+            A = np.where(A == case.zero, A, -np.abs(A)).astype(case.dtype)
+            if nonnegative:
+                A = np.where(np.triu(np.ones((n, n), bool), 1) & (A != case.zero), -A, case.zero).astype(case.dtype)
+        whole, strided = cp.asarray(A), cp.asarray(np.repeat(A, 2, axis=2))[:, :, ::2]
+        ops.closure_batch(whole)
+        ops.closure_batch(strided)
+        for got, same, one in zip(whole, strided, A, strict=True):
+            agree(case, got, closure(case, one))
+            np.testing.assert_array_equal(got.get(), same.get())
+    ops.closure_batch(cp.empty((0, 4, 4), case.dtype))
+    with pytest.raises(ShapeError, match="closure_batch: A must be"):
+        ops.closure_batch(cp.empty((2, 65, 65), case.dtype))
+
+
+@pytest.mark.parametrize("n", [1, 7, 64, 65])
+def test_a_batch_is_closed_in_one_call(n, cp):
+    floyd = pytest.importorskip("scipy.sparse.csgraph").floyd_warshall
+    A = np.random.default_rng(n).integers(1, 50, (6, n, n)).astype(np.float32)
+    A[:, range(n), range(n)] = 0
+    expected = np.stack([floyd(one) for one in A])
+    there = cp.asarray(A)
+    np.testing.assert_array_equal(apsp.closure(there).get(), expected)
+    np.testing.assert_array_equal(there.get(), A)
+    assert apsp.closure(there, overwrite=True) is there
+    np.testing.assert_array_equal(there.get(), expected)
+    got = apsp.closure(A, device="cuda")
+    assert isinstance(got, np.ndarray)
+    np.testing.assert_array_equal(got, expected)
+    A[3, 0, 0] = np.nan
+    with pytest.raises(DomainError, match=r"got nan at \(3, 0, 0\)" if n <= 64 else "got nan at"):
+        apsp.closure(cp.asarray(A))
 
 
 def test_what_does_not_fit_is_refused(cp):

@@ -73,7 +73,23 @@ class CudaBackend:
             for k in range(n):
                 self.step(D, k)
         elif n:
-            self._output(D, lambda d: self._launch("pivot.cu", "pivot", (1,), 256, (d.address, d.ld, np.int32(n))))
+            self._output(D, lambda d: self._pivots(1, d, 0))
+
+    def closure_batch(self, A: Any) -> None:
+        """A[i] ← A[i]* for every matrix of (batch, n, n), n at most `pivot`: one launch, a thread block a matrix."""
+        import cupy
+
+        if A.dtype != self.dtype:
+            raise DTypeError(f"closure_batch: matrices must be {self.dtype}, got {A.dtype}. Convert them with upload.")
+        if A.ndim != 3 or A.shape[1] != A.shape[2] or A.shape[1] > PIVOT:
+            raise ShapeError(f"closure_batch: A must be (batch, n, n) with n at most {PIVOT}, got shape {A.shape}.")
+        if not A.size:
+            return
+        whole = cupy.ascontiguousarray(A)
+        n = A.shape[1]
+        self._pivots(len(A), Matrix(whole.data.ptr, n, n, n, whole), n * n)
+        if whole.data.ptr != A.data.ptr:
+            A[...] = whole
 
     def step(self, A: Any, k: int) -> None:
         """A ← A ⊕ A[:,k] ⊗ A[k,k]* ⊗ A[k,:]."""
@@ -181,6 +197,11 @@ class CudaBackend:
         return max(1, slots // -(-along // tile.bm)) * tile.bn
 
     # Steps
+
+    def _pivots(self, count: int, first: Matrix, apart: int) -> None:
+        """D ← D* for `count` matrices like `first`, `apart` elements from each other."""
+        arguments = (first.address, first.ld, np.int32(first.rows), apart)
+        self._launch("pivot.cu", "pivot", (count,), 256, arguments)
 
     def _step(self, A: Matrix, k: int) -> None:
         itemsize, n = self.dtype.itemsize, A.rows

@@ -1,4 +1,5 @@
 // D ← D*: Floyd–Warshall on one block of at most 64 rows, 4 × 4 entries a thread, one barrier a step.
+// Each thread block has its own matrix; they lie `apart` elements from each other.
 //
 // Step k of the Gauss–Jordan–Kleene elimination, with s = d[k][k]*, right in every closed semiring:
 //   d[i][j] ← d[i][j] ⊕ d[i][k] ⊗ s ⊗ d[k][j]     d[k][j] ← s ⊗ d[k][j]     d[i][k] ← d[i][k] ⊗ s     d[k][k] ← s
@@ -8,7 +9,8 @@ using T = Step::T;
 using W = Step::W;
 constexpr int side = 16, per = 4, size = side * per;
 
-extern "C" __global__ void __launch_bounds__(side* side, 1) pivot(T* D, long long ld, int n) {
+extern "C" __global__ void __launch_bounds__(side* side, 1) pivot(T* D, long long ld, int n, long long apart) {
+    D += blockIdx.x * apart;
     __shared__ W row[2][size], col[2][size];
     const int x = threadIdx.x % side, y = threadIdx.x / side;
     W d[per][per];
