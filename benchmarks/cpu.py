@@ -191,7 +191,8 @@ def main() -> None:
     seconds = 0.2 if options.quick else 0.5
     products(table, options.sizes or ([256, 1024] if options.quick else [256, 512, 1024, 2048, 4096]), seconds)
     closures(table, options.sizes or ([256, 1024] if options.quick else [512, 2048]), seconds)
-    against_scipy(512 if options.quick else 2048)
+    if not options.only or options.only in "min_plus-float32":
+        against_scipy(512 if options.quick else 2048)
 
 
 if __name__ == "__main__":
