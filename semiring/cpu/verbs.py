@@ -44,7 +44,7 @@ class _Scratch(threading.local):
     def reserve(self, size: int) -> int:
         """The address of `size` bytes, aligned."""
         if size > self.size:
-            self.buffer = np.empty(0, np.uint8)  # the old one goes first
+            self.buffer, self.address, self.size = np.empty(0, np.uint8), 0, 0  # the old one goes first
             self.buffer = np.empty(size + _ALIGNMENT, np.uint8)
             address = self.buffer.ctypes.data
             self.address, self.size = address + -address % _ALIGNMENT, size
@@ -173,7 +173,8 @@ def _plan(kind: Kind, m: int, n: int, depth: int, left: bool, threads: int) -> _
     rows, columns, size = kind.tile.rows, kind.columns, kind.itemsize
     (long, unit), (short, other) = ((m, rows), (n, columns)) if left else ((n, columns), (m, rows))
     deep = -(-depth // DEPTH) * DEPTH  # what one thread packs, and A's rows, are DEPTH apart, filled or not
-    side = -(-min(SIDE, short) // other) * other
+    # All threads' own parts take at most half of the workspace, as long as each has room for one panel.
+    side = -(-min(SIDE, short, WORKSPACE // (2 * threads * DEPTH)) // other) * other
     own = (columns * (1 + rows) + side * DEPTH) * size
     own += -own % _ALIGNMENT
     strips = _parts(long, unit, max(unit, (WORKSPACE - threads * own // size) // deep))
