@@ -174,7 +174,7 @@ def _plan(kind: Kind, m: int, n: int, depth: int, left: bool, threads: int) -> _
     (long, unit), (short, other) = ((m, rows), (n, columns)) if left else ((n, columns), (m, rows))
     deep = -(-depth // DEPTH) * DEPTH  # what one thread packs, and A's rows, are DEPTH apart, filled or not
     # All threads' own parts take at most half of the workspace, as long as each has room for one panel.
-    side = -(-min(SIDE, short, WORKSPACE // (2 * threads * DEPTH)) // other) * other
+    side = -(-min(SIDE, short, max(1, WORKSPACE // (2 * threads * DEPTH))) // other) * other
     own = (columns * (1 + rows) + side * DEPTH) * size
     own += -own % _ALIGNMENT
     strips = _parts(long, unit, max(unit, (WORKSPACE - threads * own // size) // deep))
