@@ -56,4 +56,7 @@ def bind(
         raise ValueError(f"bind: per_thread must be 1 or 4, got {per_thread}.")
     if tile not in ("tuned", "plain"):
         raise ValueError(f'bind: tile must be "tuned" or "plain", got {tile!r}.')
-    return CudaBackend(semiring, dtype, nonnegative, per_thread, tile)
+    backend = CudaBackend(semiring, dtype, nonnegative, per_thread, tile)
+    if tile == "plain":  # as simple implementations do: small pivot blocks, a launch for each phase
+        backend.pivot, backend.cutover = 64, 1024
+    return backend

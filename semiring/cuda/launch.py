@@ -11,12 +11,14 @@ import numpy as np
 
 from ..algebra import Semiring
 from ..errors import DTypeError, ShapeError
-from . import algebra, compile, tiles
+from . import algebra, compile, team, tiles
 
 #: Rows and columns that pivot.cu takes at once.
 PIVOT = 64
-#: From here on recursion hands over to the blocked schedule: the products below are too small for the device.
-CUTOVER = 1024
+#: Up to here one launch of blocked.cu is fastest: the products of a recursion below are too small for the device.
+CUTOVER = 2048
+#: Batches of matrices up to this size are closed by a thread block a matrix.
+EACH = 256
 
 
 class Matrix(NamedTuple):
@@ -43,7 +45,7 @@ class CudaBackend:
     per_thread: int = 1
     tile: str = "tuned"
     device: str = "cuda"
-    pivot: int = PIVOT
+    pivot: int = CUTOVER
     cutover: int = CUTOVER
     grain: int = 1
 
@@ -66,28 +68,34 @@ class CudaBackend:
         self._output(C, lambda c: self._right(c, self._operand(D)))
 
     def closure(self, D: Any) -> None:
-        """D ← D*, in one launch up to 64 rows, step by step beyond."""
+        """D ← D* in one launch: a thread block up to 64 rows, all of the device beyond."""
         self._check("closure", D, D, D)
-        n = len(D)
-        if n > PIVOT:
-            for k in range(n):
-                self.step(D, k)
-        elif n:
-            self._output(D, lambda d: self._pivots(1, d, 0))
+        if len(D):
+            self._output(D, lambda d: self._pivots(1, d, 0) if d.rows <= PIVOT else self._blocked(d))
 
     def closure_batch(self, A: Any) -> None:
-        """A[i] ← A[i]* for every matrix of (batch, n, n), n at most `pivot`: one launch, a thread block a matrix."""
+        """A[i] ← A[i]* for every matrix of (batch, n, n).
+
+        Small matrices take one launch for all, a thread block a matrix; larger ones a launch each.
+        """
         import cupy
 
         if A.dtype != self.dtype:
             raise DTypeError(f"closure_batch: matrices must be {self.dtype}, got {A.dtype}. Convert them with upload.")
-        if A.ndim != 3 or A.shape[1] != A.shape[2] or A.shape[1] > PIVOT:
-            raise ShapeError(f"closure_batch: A must be (batch, n, n) with n at most {PIVOT}, got shape {A.shape}.")
+        if A.ndim != 3 or A.shape[1] != A.shape[2]:
+            raise ShapeError(f"closure_batch: A must be (batch, n, n), got shape {A.shape}.")
         if not A.size:
             return
         whole = cupy.ascontiguousarray(A)
-        n = A.shape[1]
-        self._pivots(len(A), Matrix(whole.data.ptr, n, n, n, whole), n * n)
+        count, n, _ = A.shape
+        first = Matrix(whole.data.ptr, n, n, n, whole)
+        if n <= PIVOT:
+            self._pivots(count, first, n * n)
+        elif n <= 2 * PIVOT or (n <= EACH and count > _multiprocessors(_device())):
+            self._each(count, first, n * n)
+        else:
+            for matrix in whole:
+                self.closure(matrix)
         if whole.data.ptr != A.data.ptr:
             A[...] = whole
 
@@ -136,9 +144,14 @@ class CudaBackend:
         cupy.cuda.get_current_stream().synchronize()
 
     def workspace(self, n: int) -> int:
-        """Bytes of the strip beside an n × n matrix: that of a panel of n/2 × n/2."""
+        """Bytes beside an n × n matrix: two panels of one launch, or the strip of a product of n/2 × n/2 in place."""
+        if n <= PIVOT:
+            return 0
+        if n <= self.cutover:
+            return self._team.room(n)
         half = -(-n // 2)
-        return self._strip(half, half) * half * self.dtype.itemsize if n > self.cutover else 2 * n * self.dtype.itemsize
+        strip = self._strip(half, half) * half * self.dtype.itemsize
+        return max(strip, self._team.room(min(half, self.cutover)))
 
     # Products
 
@@ -199,9 +212,50 @@ class CudaBackend:
     # Steps
 
     def _pivots(self, count: int, first: Matrix, apart: int) -> None:
-        """D ← D* for `count` matrices like `first`, `apart` elements from each other."""
-        arguments = (first.address, first.ld, np.int32(first.rows), apart)
-        self._launch("pivot.cu", "pivot", (count,), 256, arguments)
+        """D ← D* for `count` matrices like `first`, `apart` elements from each other; at most 64 rows."""
+        # A single block is fastest with many threads, a full device with few that have much to do.
+        entries = (8, 4) if count == 1 else (8, 8) if self.dtype.itemsize <= 4 else (4, 4)
+        function = self._compiled("pivot", lambda: pivot_text(self._text, *entries), "pivot.cu", entries)
+        function(
+            (count,),
+            (PIVOT * PIVOT // (entries[0] * entries[1]),),
+            (first.address, first.ld, np.int32(first.rows), apart),
+        )
+
+    def _blocked(self, A: Matrix) -> None:
+        """A ← A* by all multiprocessors, which meet twice a pivot block of 64."""
+        import cupy
+
+        sizes, n = self._team, A.rows
+        function = self._compiled("blocked", lambda: team.text(self._text, sizes), "blocked.cu", shared=sizes.shared)
+        # Below 1024 a second block a multiprocessor only slows the leader down.
+        resident = _resident(function.ptr, team.THREADS, sizes.shared, _device()) if n > CUTOVER // 2 else 1
+        grid = min(sizes.blocks(n), resident * _multiprocessors(_device()))
+        room, arrived = cupy.empty(sizes.room(n), np.uint8), cupy.zeros(2, np.uint32)
+        arguments = (
+            A.address,
+            A.ld,
+            np.int32(n),
+            room.data.ptr,
+            np.int32(sizes.width(n)),
+            arrived.data.ptr,
+            np.int32(1),
+        )
+        function((grid,), (team.THREADS,), arguments, sizes.shared, enable_cooperative_groups=True)
+
+    def _each(self, count: int, first: Matrix, apart: int) -> None:
+        """A ← A* for `count` matrices like `first`, a thread block a matrix."""
+        import cupy
+
+        sizes, n = self._team, first.rows
+        function = self._compiled("each", lambda: team.text(self._text, sizes), "blocked.cu", shared=sizes.shared)
+        resident = _resident(function.ptr, team.THREADS, sizes.shared, _device())
+        grid = min(count, resident * _multiprocessors(_device()))
+        room = cupy.empty(grid * sizes.room(n), np.uint8)
+        layout = (first.address, first.ld, np.int32(n), apart, np.int32(count))
+        function(
+            (grid,), (team.THREADS,), (*layout, room.data.ptr, np.int32(sizes.width(n)), np.int32(1)), sizes.shared
+        )
 
     def _step(self, A: Matrix, k: int) -> None:
         itemsize, n = self.dtype.itemsize, A.rows
@@ -211,9 +265,9 @@ class CudaBackend:
             kept = self.empty((2, n))
             row, column, apart = kept.data.ptr, kept.data.ptr + n * itemsize, 1
             arguments = (A.address, A.ld, np.int32(n), np.int32(k), row, column)
-            self._launch("step.cu", "snapshot", (-(-n // 256),), 256, arguments)
+            self._stepper("snapshot")((-(-n // 256),), (256,), arguments)
         grid = (-(-n // 64), -(-n // (4 * self.per_thread)))
-        self._launch("step.cu", "step", grid, 256, (A.address, A.ld, np.int32(n), np.int32(k), row, column, apart))
+        self._stepper("step")(grid, (256,), (A.address, A.ld, np.int32(n), np.int32(k), row, column, apart))
 
     # Kernels
 
@@ -231,6 +285,12 @@ class CudaBackend:
         kind = tiles.kind(self.semiring, self.dtype, self._variant)
         tuned = tiles.table(compile.device_arch(_device()), kind, self.dtype)
         return tuned if self.tile == "tuned" else (plain_tile(tuned[0].lanes),)
+
+    @cached_property
+    def _team(self) -> team.Team:
+        """The sizes of closures in one launch."""
+        kind = tiles.kind(self.semiring, self.dtype, self._variant)
+        return team.team(kind, self.dtype.itemsize, self.tile_table[0].lanes)
 
     @cached_property
     def _choices(self) -> dict[tuple[int, int, str, int], tiles.Tile | None]:
@@ -255,13 +315,17 @@ class CudaBackend:
             self._functions[key] = function
         return self._functions[key]
 
-    def _launch(self, file: str, entry: str, grid: tuple[int, ...], threads: int, arguments: tuple[Any, ...]) -> None:
-        key = file, entry, _device()
+    def _stepper(self, entry: str) -> Any:
+        return self._compiled(entry, lambda: step_text(self._text, self.per_thread), "step.cu")
+
+    def _compiled(self, entry: str, text: Callable[[], str], file: str, variant: Any = None, *, shared: int = 0) -> Any:
+        """An entry function on the current device, compiled when it is first asked for."""
+        key = entry, variant, _device()
         if key not in self._functions:
-            step = file == "step.cu"
-            text = step_text(self._text, self.per_thread) if step else compile.source(file, self._text, "")
-            self._functions[key] = compile.functions(text, name=file).get_function(entry)
-        self._functions[key](grid, (threads,), arguments)
+            function = compile.functions(text(), name=file).get_function(entry)
+            compile.allow_shared(function, shared)
+            self._functions[key] = function
+        return self._functions[key]
 
     # Matrices
 
@@ -313,10 +377,14 @@ def texts(semiring: Semiring, dtype: np.dtype, arch: str, *, nonnegative: bool =
     """Every translation unit that the verbs of a semiring may ask for on an architecture, each with a name."""
     variant = algebra.variant_of(semiring, dtype, nonnegative=nonnegative)
     text = algebra.text(semiring, dtype, variant)
-    yield "pivot", compile.source("pivot.cu", text, "")
+    for entries in ((8, 4), (8, 8) if dtype.itemsize <= 4 else (4, 4)):
+        yield f"pivot {entries}", pivot_text(text, *entries)
+    kind = tiles.kind(semiring, dtype, variant)
+    lanes = tiles.table(arch, kind, dtype)[0].lanes
+    yield "blocked", team.text(text, team.team(kind, dtype.itemsize, lanes))
     for per_thread in (1, 4):
         yield f"step {per_thread}", step_text(text, per_thread)
-    for tile in tiles.table(arch, tiles.kind(semiring, dtype, variant), dtype):
+    for tile in tiles.table(arch, kind, dtype):
         for aligned in (True, False):
             yield f"gemm {tile}{' aligned' if aligned else ''}", gemm_text(text, tile, aligned=aligned)
 
@@ -324,6 +392,12 @@ def texts(semiring: Semiring, dtype: np.dtype, arch: str, *, nonnegative: bool =
 def plain_tile(lanes: int) -> tiles.Tile:
     """What `tile="plain"` computes with: one word of four rows a thread, 32 × 32 a block, as simple kernels do."""
     return tiles.Tile(32, 32, 32, 4, lanes, blocks=2, rate=1.0, lanes=lanes)
+
+
+def pivot_text(algebra_text: str, tm: int, tn: int) -> str:
+    """The translation unit of closures of up to 64 rows, tm × tn entries a thread."""
+    sizes = {"tm": tm, "tn": tn, "resident": {(8, 4): 1, (8, 8): 4, (4, 4): 2}[tm, tn]}
+    return compile.source("pivot.cu", algebra_text, *(f"constexpr int {k} = {v};\n" for k, v in sizes.items()))
 
 
 def step_text(algebra_text: str, per_thread: int) -> str:
@@ -379,3 +453,11 @@ def _multiprocessors(device: int) -> int:
     from cupy.cuda import runtime
 
     return int(runtime.deviceGetAttribute(runtime.cudaDevAttrMultiProcessorCount, device))
+
+
+@cache
+def _resident(function: int, threads: int, shared: int, device: int) -> int:
+    """Blocks of a function that a multiprocessor holds."""
+    from cupy_backends.cuda.api import driver
+
+    return int(driver.occupancyMaxActiveBlocksPerMultiprocessor(function, threads, shared))

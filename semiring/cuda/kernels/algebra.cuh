@@ -38,11 +38,14 @@ struct General : A {
     using Word = W;
     static constexpr int lanes = 1;
     static constexpr bool two_pipes = false;  // whether half of a product's steps are better done by `other_step`
+    static constexpr bool direct = true;      // whether a Word is a value as it is
+    static constexpr bool star_is_one = false;
 
     static __device__ Word spread(T a) { return W(a); }
     static __device__ Word gather(const T* b, int) { return W(*b); }
     static __device__ Word nothing() { return A::zero(); }
     static __device__ W lane(Word c, int) { return c; }
+    static __device__ Word begin(Word b) { return b; }  // a sum so far, from an operand
 
     // c ← c ⊕ a₀ ⊗ b₀ ⊕ a₁ ⊗ b₁
     static __device__ void step(Word& c, Word a0, Word b0, Word a1, Word b1) {
@@ -67,6 +70,7 @@ template <class A, class T = typename A::T> struct MaxTimes;
 // Bit patterns of non-negative floats sort like integers, +∞ included: one three-way integer minimum takes two sums.
 template <class A>
 struct MinPlusNonnegative<A, float> : General<A> {
+    static constexpr bool star_is_one = true;
     static __device__ void step(float& c, float a0, float b0, float a1, float b1) {
         c = __int_as_float(__vimin3_s32(__float_as_int(c), __float_as_int(a0 + b0), __float_as_int(a1 + b1)));
     }
@@ -93,8 +97,10 @@ struct MinTimes<A, float> : General<A> {
 // the largest, and the NaN of 0 · ∞ (where a product before has overflowed) loses as it does in fmaxf.
 template <class A>
 struct MaxTimes<A, float> : General<A> {
+    static constexpr bool direct = false;
     static __device__ float nothing() { return -0.0f; }
     static __device__ float lane(float c, int) { return -c; }
+    static __device__ float begin(float b) { return -b; }
     static __device__ void step(float& c, float a0, float b0, float a1, float b1) {
         c = __uint_as_float(__vimax3_u32(__float_as_uint(c), __float_as_uint(-a0 * b0), __float_as_uint(-a1 * b1)));
     }
@@ -103,6 +109,7 @@ struct MaxTimes<A, float> : General<A> {
 // ∞ is 2³¹ − 1: the unsigned sum of two distances cannot wrap, and a sum beyond ∞ loses to ∞.
 template <class A>
 struct MinPlusNonnegative<A, int> : General<A> {
+    static constexpr bool star_is_one = true;
     static __device__ int mul(int a, int b) { return int(__viaddmin_u32(a, b, A::zero())); }
     static __device__ void step(int& c, int a0, int b0, int a1, int b1) {
         c = int(__viaddmin_u32(a1, b1, __viaddmin_u32(a0, b0, c)));
@@ -118,6 +125,7 @@ template <class A>
 struct MinPlusNonnegative<A, short> : General<A> {
     using Word = unsigned;
     static constexpr int lanes = 2;
+    static constexpr bool direct = false, star_is_one = true;
 
     static __device__ Word spread(short a) { return 0x10001u * (unsigned short)a; }
     static __device__ Word gather(const short* b, int second) {

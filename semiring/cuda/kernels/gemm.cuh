@@ -75,6 +75,16 @@ struct Gemm {
     __device__ static int b_k(int i) { return threadIdx.x / across + i * b_apart; }
     __device__ static int b_word() { return threadIdx.x % across * b_words; }
 
+    // Which register tile is this thread's. A warp has 4 rows × 8 columns of them, so that both fragments come in few
+    // 128-byte reads.
+    __device__ static void seat(int& x, int& y) {
+        x = threadIdx.x % threads_x, y = threadIdx.x / threads_x;
+        if constexpr (threads_x % 8 == 0 && threads_y % 4 == 0) {
+            x = warp() % (threads_x / 8) * 8 + lane() % 8;
+            y = warp() / (threads_x / 8) * 4 + lane() / 8;
+        }
+    }
+
     // Start reading the tile of `depth` values of k (all bk of them unless `first`), and step on.
     template <bool first>
     __device__ void fetch(Stage& to, int depth) {
@@ -220,12 +230,8 @@ struct Gemm {
         b_step = b_apart * unsigned(ldb) * unsigned(sizeof(T));
         b_second = col + 1 < n ? 1 : 0;
 
-        // Threads of a warp: 4 rows × 8 columns of register tiles, so that both fragments come in few 128-byte reads.
-        int x = threadIdx.x % threads_x, y = threadIdx.x / threads_x;
-        if constexpr (threads_x % 8 == 0 && threads_y % 4 == 0) {
-            x = warp() % (threads_x / 8) * 8 + lane() % 8;
-            y = warp() / (threads_x / 8) * 4 + lane() / 8;
-        }
+        int x, y;
+        seat(x, y);
         const int one = accumulate | 1;  // accumulate is 0 or 1, which the compiler does not know; see other_step
         Word c[tm][tn];
 #pragma unroll
