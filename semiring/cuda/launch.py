@@ -150,7 +150,7 @@ class CudaBackend:
         if n <= self.cutover:
             return self._team.room(n)
         half = -(-n // 2)
-        strip = self._strip(half, half) * half * self.dtype.itemsize
+        strip = min(2 * self._strip(half, half), half) * half * self.dtype.itemsize
         return max(strip, self._team.room(min(half, self.cutover)))
 
     # Products
@@ -181,29 +181,50 @@ class CudaBackend:
         # Where one tile has all rows, a block writes only columns that it alone has read.
         if self._product(R, D, R, accumulate=False, spans="rows"):
             return
-        width = self._strip(R.rows, R.columns)
-        strip = self.empty((R.rows, min(width, R.columns)))
-        for j in range(0, R.columns, width):
-            part = _columns(R, j, min(j + width, R.columns), self.dtype.itemsize)
-            copy = Matrix(strip.data.ptr, strip.shape[1], part.rows, part.columns)
-            self._copy(copy, part)
-            self._product(part, D, copy, accumulate=False)
+        self._strips(R.rows, R.columns, lambda j, width, copy: self._left_strip(D, R, j, width, copy))
+
+    def _left_strip(self, D: Matrix, R: Matrix, start: int, width: int, room: int) -> None:
+        part = _columns(R, start, min(start + width, R.columns), self.dtype.itemsize)
+        copy = Matrix(room, width, part.rows, part.columns)
+        self._copy(copy, part)
+        self._product(part, D, copy, accumulate=False)
 
     def _right(self, C: Matrix, D: Matrix) -> None:
         if self._product(C, C, D, accumulate=False, spans="columns"):
             return
-        height = self._strip(C.columns, C.rows)
-        strip = self.empty((min(height, C.rows), C.columns))
-        for i in range(0, C.rows, height):
-            part = _rows(C, i, min(i + height, C.rows), self.dtype.itemsize)
-            copy = Matrix(strip.data.ptr, C.columns, part.rows, part.columns)
-            self._copy(copy, part)
-            self._product(part, copy, D, accumulate=False)
+        self._strips(C.columns, C.rows, lambda i, height, copy: self._right_strip(C, D, i, height, copy))
+
+    def _right_strip(self, C: Matrix, D: Matrix, start: int, height: int, room: int) -> None:
+        part = _rows(C, start, min(start + height, C.rows), self.dtype.itemsize)
+        copy = Matrix(room, C.columns, part.rows, part.columns)
+        self._copy(copy, part)
+        self._product(part, copy, D, accumulate=False)
+
+    def _strips(self, along: int, across: int, do: Callable[[int, int, int], None]) -> None:
+        """Call do(start, size, room for a copy) for strips of a panel, in turn on the caller's stream and another.
+
+        A strip fills the device once; the next begins on those multiprocessors that are done with it.
+        """
+        import cupy
+
+        size = min(self._strip(along, across), across)
+        if size == across:
+            room = self.empty((along, size))
+            do(0, size, room.data.ptr)
+            return
+        bytes_each = along * size * self.dtype.itemsize
+        rooms = cupy.empty(2 * bytes_each, np.uint8)
+        here, aside = cupy.cuda.get_current_stream(), _second_stream(_device())
+        aside.wait_event(here.record())
+        for index, start in enumerate(range(0, across, size)):
+            with aside if index % 2 else here:
+                do(start, size, rooms.data.ptr + index % 2 * bytes_each)
+        here.wait_event(aside.record())
 
     def _strip(self, along: int, across: int) -> int:
         """How many of a panel's `across` rows (columns) to do at once, `along` being the other side.
 
-        As many as fill the device once with the largest tile: about 2 % of a matrix of 16384, less beyond.
+        As many as fill the device once with the largest tile: two are 2.4 % of a matrix of 16384, less beyond.
         """
         tile = self.tile_table[0]
         slots = _multiprocessors(_device()) * tile.blocks
@@ -453,6 +474,14 @@ def _multiprocessors(device: int) -> int:
     from cupy.cuda import runtime
 
     return int(runtime.deviceGetAttribute(runtime.cudaDevAttrMultiProcessorCount, device))
+
+
+@cache
+def _second_stream(device: int) -> Any:
+    """A stream on which work runs beside the caller's."""
+    import cupy
+
+    return cupy.cuda.Stream(non_blocking=True)
 
 
 @cache

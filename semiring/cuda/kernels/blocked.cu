@@ -424,8 +424,14 @@ extern "C" __global__ void __launch_bounds__(threads, resident)
     Closing{A, lda, n, one, int(blockIdx.x), int(gridDim.x), room_at(room, width), shared}.run(arrived);
 }
 
-// `count` matrices that lie `apart` elements from each other; every block has its own room.
-extern "C" __global__ void __launch_bounds__(threads, resident)
+// `count` matrices that lie `apart` elements from each other; every block has its own room. That takes a few registers
+// more, which two blocks a multiprocessor do not leave on every architecture.
+#if __CUDA_ARCH__ == 900
+constexpr int resident_teams = resident;
+#else
+constexpr int resident_teams = 1;
+#endif
+extern "C" __global__ void __launch_bounds__(threads, resident_teams)
     each(T* A, long long lda, int n, long long apart, int count, Word* room, int width, int one) {
     extern __shared__ __align__(16) unsigned char shared[];
     room += blockIdx.x * (4ll * size * size + 2ll * size * width);
