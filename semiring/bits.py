@@ -139,6 +139,7 @@ class BitMatrix:
         Parameters
         ----------
         rows, cols : array_like of int, shape (edges,)
+            The matrix lies on the GPU where `rows` is a CuPy array.
         shape : (rows, columns)
 
         Raises
@@ -150,6 +151,9 @@ class BitMatrix:
         IndexError
             If one lies outside the matrix; negative indices do.
         """
+        if hasattr(rows, "__cuda_array_interface__"):
+            device: BitMatrix = _cuda().from_edges(rows, cols, _shape(shape, "BitMatrix"))
+            return device
         new = cls.zeros(shape)
         r, c = (_index_list(x, name) for x, name in ((rows, "rows"), (cols, "cols")))
         if len(r) != len(c):
@@ -204,7 +208,7 @@ class BitMatrix:
         """(rows, cols): the indices of the set bits, row after row, as int64."""
         counts = self.counts(axis=1)
         cols = (_cpu() if self._on_cpu else _cuda()).columns(self, int(counts.sum()))
-        xp = np if self._on_cpu else importlib.import_module("cupy")
+        xp = self._xp
         return xp.repeat(xp.arange(len(self)), counts if self._on_cpu else counts.tolist()), cols
 
     def to_sparse(self) -> Any:
@@ -236,6 +240,11 @@ class BitMatrix:
     def _on_cpu(self) -> bool:
         return isinstance(self.words, np.ndarray)
 
+    @property
+    def _xp(self) -> Any:
+        """NumPy, or CuPy where the words lie on the GPU."""
+        return np if self._on_cpu else importlib.import_module("cupy")
+
     def __getitem__(self, key: Any) -> Any:
         """`m[i, j]` → bool; `m[rows, cols]` (arrays) → bool array; `m[i]` → row i as bools; slices → a view.
 
@@ -250,7 +259,9 @@ class BitMatrix:
             return self.rows(rows)[..., cols]
         if isinstance(rows, slice):
             return self.column(cols)[rows]
-        i, j = _indices(rows, self.shape[0], "row"), _indices(cols, self.shape[1], "column")
+        i, j = (
+            self._xp.asarray(x) for x in (_indices(rows, self.shape[0], "row"), _indices(cols, self.shape[1], "column"))
+        )
         bits = (self.words[i, j >> 6] >> (j & 63).astype(_WORD)) & np.uint64(1) != 0
         return bits if bits.ndim else bool(bits)
 
@@ -289,7 +300,7 @@ class BitMatrix:
     def rows(self, i: Any) -> Any:
         """Row i as a bool array (columns,); for an array or slice of rows, (len, columns)."""
         if not isinstance(i, slice):
-            i = _indices(i, self.shape[0], "row")
+            i = self._xp.asarray(_indices(i, self.shape[0], "row"))
         words = self.words[i]
         wide = words[None] if words.ndim == 1 else words
         dense = BitMatrix._of(wide, (wide.shape[0], self.shape[1])).to_bool()
@@ -306,16 +317,17 @@ class BitMatrix:
 
     def diagonal(self) -> Any:
         """The bits (i, i) as a bool array."""
-        k = np.arange(min(self.shape))
-        return self[k, k]
+        k = self._xp.arange(min(self.shape))
+        return (self.words[k, k >> 6] >> (k & 63).astype(_WORD)) & np.uint64(1) != 0
 
     def set_diagonal(self, value: Any) -> None:
         """Bit (i, i) ← value, one bool or an array of them."""
-        k = np.arange(min(self.shape))
+        xp = self._xp
+        k = xp.arange(min(self.shape))
         bit = np.uint64(1) << (k & 63).astype(_WORD)
-        on = np.broadcast_to(np.asarray(value, dtype=bool), k.shape)
+        on = xp.broadcast_to(xp.asarray(value, dtype=bool), k.shape)
         cleared = self.words[k, k >> 6] & ~bit  # one word a row: no index is met twice
-        self.words[k, k >> 6] = np.where(on, cleared | bit, cleared)
+        self.words[k, k >> 6] = xp.where(on, cleared | bit, cleared)
 
     def counts(self, axis: int | None = None) -> Any:
         """How many bits are set: in all, in each column (`axis=0`) or in each row (`axis=1`), as int64."""
@@ -471,7 +483,7 @@ def _index_list(source: Any, name: str) -> np.ndarray:
 
 def _indices(index: Any, size: int, name: str) -> Any:
     """An index or an array of them, within bounds, negative ones counted from the end."""
-    array = np.asarray(index)
+    array = np.asarray(index.get() if hasattr(index, "__cuda_array_interface__") else index)
     if array.dtype.kind not in "iu" and array.size:
         raise DTypeError(f"BitMatrix: a {name} index must be an integer or an array of them, got {_describe(index)}.")
     array = array.astype(np.int64)

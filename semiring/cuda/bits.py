@@ -1,0 +1,427 @@
+"""Packed Boolean matrices on the GPU: the verbs of `lor_land`, and what `BitMatrix` asks of its device.
+
+Reading order: `CudaBitBackend`, whose verbs are strips of products; then the functions for single matrices. The
+kernels are in kernels/bits*.cu, the choice among products in `bitproduct`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ..bits import BitMatrix
+from ..catalog import lor_land
+from ..errors import DeviceError, DTypeError, ShapeError
+from . import bitproduct, compile
+from .bitproduct import Bits
+
+#: Rows that the kernel `panel` closes at once.
+PIVOT = 256
+#: Bytes that a workspace may always have, and those beyond which it never grows, for a transposed strip and a copy.
+LEAST, MOST_TRANSPOSED, MOST_COPIED = 128 << 20, 4 << 30, 3 << 30
+#: Bytes of bools that are on the device at once while a host array is packed or unpacked.
+TRANSFER = 256 << 20
+
+
+class CudaBitBackend:
+    """The verbs of `semiring.backend.Backend` over `lor_land`, on `BitMatrix` views whose words are CuPy arrays.
+
+    All work goes to the caller's current device and stream, and no verb waits for it.
+
+    Parameters
+    ----------
+    kernel : {"wgmma", "mma", "logic"}, optional
+        How products are computed; by default as is fastest on the device.
+
+    Raises
+    ------
+    DeviceError
+        If there is no such kernel on this device.
+
+    Examples
+    --------
+    >>> from semiring.cuda.bits import CudaBitBackend
+    >>> ops = CudaBitBackend()  # doctest: +SKIP
+    >>> D = ops.upload(np.array([[False, True], [False, False]]))  # doctest: +SKIP
+    >>> ops.closure(D)  # doctest: +SKIP
+    >>> ops.download(D)  # doctest: +SKIP
+    array([[ True,  True],
+           [False,  True]])
+    """
+
+    device = "cuda"
+    semiring = lor_land
+    dtype = np.dtype(bool)
+    #: Below this, launches cost more than work; `closure` then updates the whole matrix after every 256 pivots.
+    pivot = cutover = 2048
+    #: 16 bytes: what the copy engine and ldmatrix want rows to start at.
+    grain = 128
+
+    def __init__(self, kernel: str | None = None) -> None:
+        self.kernel = kernel or bitproduct.default(_device())
+        bitproduct.check(self.kernel, _device())
+        self._rooms: dict[tuple[int, int], Any] = {}
+
+    def __repr__(self) -> str:
+        return f"CudaBitBackend(kernel={self.kernel!r})"
+
+    # Verbs
+
+    def gemm(self, C: BitMatrix, A: BitMatrix, B: BitMatrix) -> None:
+        """C ← C ∨ A ∧ B, C apart from A and B; strips of columns of B are transposed one after the other."""
+        c, a, b = _fitting("gemm", C, A, B)
+        if not (c.rows and c.columns and a.columns):
+            return
+        with self._operand(a) as left:
+            for j, strip in self._transposed(b):
+                self._multiply(c.cut_columns(j, j + strip.rows), left, strip, accumulate=True)
+
+    def left_mul(self, D: BitMatrix, R: BitMatrix) -> None:
+        """R ← D ∧ R; a transposed strip of columns is what R was."""
+        r, d, _ = _fitting("left_mul", R, D, R)
+        if not (r.rows and r.columns):
+            return
+        with self._operand(d) as left:
+            for j, strip in self._transposed(r):
+                self._multiply(r.cut_columns(j, j + strip.rows), left, strip, accumulate=False)
+
+    def right_mul(self, C: BitMatrix, D: BitMatrix) -> None:
+        """C ← C ∧ D; a copy of a strip of rows is what C was."""
+        c, _, d = _fitting("right_mul", C, C, D)
+        if not (c.rows and c.columns):
+            return
+        width, height = _strip(d.columns, d.rows, MOST_TRANSPOSED), _strip(c.rows, c.columns, MOST_COPIED, unit=128)
+        ld = _padded(c.words)
+        room = self._room(8 * height * ld + _transposed_bytes(width, d.rows))
+        copy, strip = Bits(room, ld, height, c.columns), room + 8 * height * ld
+        for i in range(0, c.rows, height):
+            part = c.cut_rows(i, i + height)
+            kept = copy._replace(rows=part.rows)
+            _copy(kept, part)
+            for j in range(0, d.columns, width):
+                if i == 0 or width < d.columns:
+                    right = _transpose(d.cut_columns(j, j + width), strip)
+                self._multiply(part.cut_columns(j, j + width), kept, right, accumulate=False)
+
+    def closure(self, D: BitMatrix) -> None:
+        """D ← D*, reflexive: Floyd–Warshall on blocks of 256. (R ← P* R, then D ← D ∨ D[:,p] ∧ R, in place.)
+
+        In place because a bit of D[:,p] that is already updated is one of D[:,p] ∧ P*, which changes nothing.
+        """
+        (d, _, _), n = _fitting("closure", D, D, D), len(D)
+        if not n:
+            return
+        if not d.aligned:
+            whole = _of(copy := self.empty((n, n)))
+            _copy(whole, d)
+            self.closure(copy)
+            _copy(d, whole)
+            return
+        panel = _function("panel", _device())
+        room = self._room(8 * 64 * d.words * PIVOT // 64)
+        for p in range(0, n, PIVOT):
+            size = min(PIVOT, n - p)
+            panel((d.words,), (256,), (d.address, d.ld, np.int32(p), np.int32(size), room))
+            if size < n:
+                R = Bits(room, PIVOT // 64, n, size)
+                self._multiply(d, d.cut_columns(p, p + size), R, accumulate=True)
+
+    def step(self, A: BitMatrix, k: int) -> None:
+        """A ← A ∨ A[:,k] ∧ A[k,:]; with it the diagonal's own 1, so that n steps give A*."""
+        (a, _, _), n = _fitting("step", A, A, A), len(A)
+        if not 0 <= k < n:
+            raise ShapeError(f"step: k must name a row of A {A.shape}, got {k}.")
+        _function("step", _device())((-(-n // 8),), (256,), (a.address, a.ld, np.int32(n), np.int32(k)))
+
+    # Memory
+
+    def empty(self, shape: tuple[int, ...]) -> BitMatrix:
+        """A new matrix; of zeros, as the tails of words must be."""
+        return zeros(shape)
+
+    def upload(self, array: Any, *, copy: bool = True) -> BitMatrix:
+        """A bool array (NumPy or CuPy), packed; a BitMatrix on the device, itself where `copy` is false."""
+        if not isinstance(array, BitMatrix):
+            return pack(array)
+        import cupy
+
+        if isinstance(array.words, cupy.ndarray) and not copy:
+            return array
+        new = zeros(array.shape)
+        new.words[...] = cupy.asarray(array.words)
+        return new
+
+    def download(self, matrix: BitMatrix, out: Any = None) -> Any:
+        """The matrix as a NumPy bool array, or into `out`, NumPy or CuPy."""
+        return unpack(matrix, np.empty(matrix.shape, bool) if out is None else out)
+
+    def synchronize(self) -> None:
+        """Wait for the current stream."""
+        import cupy
+
+        cupy.cuda.get_current_stream().synchronize()
+
+    def workspace(self, n: int) -> int:
+        """Bytes held beside an n × n matrix while its closure is computed."""
+        if n <= self.pivot:
+            return 64 * -(-n // 64) * PIVOT // 8
+        h = -(-n // (2 * self.pivot)) * self.pivot
+        height, width = _strip(h, h, MOST_COPIED, unit=128), _strip(h, h, MOST_TRANSPOSED)
+        return 8 * height * _padded(h // 64) + _transposed_bytes(width, h)
+
+    # Inside
+
+    def _multiply(self, C: Bits, A: Bits, Bt: Bits, *, accumulate: bool) -> None:
+        bitproduct.multiply(self.kernel, C, A, Bt, accumulate=accumulate)
+
+    def _transposed(self, B: Bits) -> Iterator[tuple[int, Bits]]:
+        """(first column, the transpose) of one strip of columns of B after the other, in the same room."""
+        width = _strip(B.columns, B.rows, MOST_TRANSPOSED)
+        room = self._room(_transposed_bytes(width, B.rows))
+        for j in range(0, B.columns, width):
+            yield j, _transpose(B.cut_columns(j, j + width), room)
+
+    def _operand(self, A: Bits) -> _Operand:
+        """A as the kernel can read it: itself, or a copy whose rows start where they should."""
+        return _Operand(A, A.aligned or not bitproduct.KERNELS[self.kernel].aligned)
+
+    def _room(self, size: int) -> int:
+        """The address of this stream's workspace, kept for the next verb; what it was goes back when it grows."""
+        import cupy
+
+        key = _device(), cupy.cuda.get_current_stream().ptr
+        room = self._rooms.get(key)
+        if room is None or room.size < size:
+            self._rooms[key] = room = None
+            if size > LEAST:
+                cupy.get_default_memory_pool().free_all_blocks()
+            self._rooms[key] = room = cupy.empty(size, np.uint8)
+        return int(room.data.ptr)
+
+
+class _Operand:
+    """`with _Operand(A, fits) as B`: A, or a copy of it that lives as long as the block."""
+
+    def __init__(self, A: Bits, fits: bool) -> None:
+        self.operand, self.copy = A, None
+        if not fits:
+            self.copy = zeros((A.rows, A.columns))
+            self.operand = _of(self.copy)
+            _copy(self.operand, A)
+
+    def __enter__(self) -> Bits:
+        return self.operand
+
+    def __exit__(self, *problem: object) -> None:
+        self.copy = None  # the pool hands memory on in the order of the stream
+
+
+# What BitMatrix asks for
+
+
+def zeros(shape: tuple[int, ...]) -> BitMatrix:
+    """A new matrix on the device; rows start at multiples of 16 bytes, those of long rows at multiples of 128."""
+    import cupy
+
+    m, n = shape
+    words = -(-n // 64)
+    return BitMatrix._of(cupy.zeros((m, _padded(words)), np.uint64)[:, :words], (m, n))
+
+
+def pack(array: Any) -> BitMatrix:
+    """A bool array (NumPy or CuPy, any strides) at one bit an entry, on the device."""
+    import cupy
+
+    if array.dtype != np.dtype(bool):
+        raise DTypeError(f"bits: the array must be bool, got {array.dtype}. Say which entries are set: A != 0.")
+    (m, n), new = array.shape, zeros(array.shape)
+    target, function = _of(new), _function("pack", _device())
+    height = len(array) if isinstance(array, cupy.ndarray) else max(1, TRANSFER // max(n, 1))
+    for i in range(0, m if n else 0, max(height, 1)):
+        part = cupy.asarray(array[i : i + height])
+        to = target.cut_rows(i, i + height)
+        grid = (to.rows, -(-to.words // 32))
+        function(grid, (256,), (part.data.ptr, *part.strides, np.int32(n), to.address, to.ld))
+    return new
+
+
+def unpack(matrix: BitMatrix, out: Any = None) -> Any:
+    """The matrix as bools, into `out` (NumPy or CuPy, any strides), else into a new CuPy array."""
+    import cupy
+
+    m, n = matrix.shape
+    out = cupy.empty((m, n), bool) if out is None else out
+    source, function = _of(matrix), _function("unpack", _device())
+    on_device = isinstance(out, cupy.ndarray)
+    height = m if on_device else max(1, TRANSFER // max(n, 1))
+    for i in range(0, m if n else 0, max(height, 1)):
+        x = source.cut_rows(i, i + height)
+        part = out if on_device else cupy.empty((x.rows, n), bool)
+        function((x.rows, -(-x.words // 32)), (256,), (x.address, x.ld, np.int32(n), part.data.ptr, *part.strides))
+        if not on_device:
+            out[i : i + height] = part.get()
+    return out
+
+
+def from_edges(rows: Any, cols: Any, shape: tuple[int, int]) -> BitMatrix:
+    """Set bit (rows[e], cols[e]) of a new matrix on the device for every e; repeated pairs are welcome.
+
+    Parameters
+    ----------
+    rows, cols : array of int, shape (edges,), NumPy or CuPy
+    shape : (rows, columns)
+
+    Raises
+    ------
+    ShapeError
+        If rows and cols are not two lists of one length.
+    IndexError
+        If an index lies outside the matrix; negative ones do.
+    """
+    import cupy
+
+    r, c = (cupy.ascontiguousarray(cupy.asarray(x), dtype=np.int64) for x in (rows, cols))
+    if r.ndim != 1 or r.shape != c.shape:
+        raise ShapeError(f"from_edges: rows and cols must be two lists of one length, got {r.shape} and {c.shape}.")
+    for index, bound, name in ((r, shape[0], "row"), (c, shape[1], "column")):
+        low, high = (int(index.min()), int(index.max())) if index.size else (0, -1)
+        if low < 0 or high >= bound:
+            raise IndexError(f"from_edges: a {name} must lie in 0 … {bound - 1}, got {low} to {high}.")
+    new = zeros(shape)
+    set_bits(new, r, c)
+    return new
+
+
+def set_bits(A: BitMatrix, rows: Any, columns: Any) -> None:
+    """Set bit (rows[e], columns[e]) for every e; int64 indices (NumPy or CuPy) within bounds, which nobody checks."""
+    import cupy
+
+    r, c = (cupy.ascontiguousarray(cupy.asarray(x), dtype=np.int64) for x in (rows, columns))
+    if r.size:
+        a, function = _of(A), _function("set_bits", _device())
+        function((-(-r.size // 256),), (256,), (a.address, a.ld, r.data.ptr, c.data.ptr, r.size))
+
+
+def multiply(A: BitMatrix, B: BitMatrix) -> BitMatrix:
+    """A ∧ B as a new matrix."""
+    C = zeros((A.shape[0], B.shape[1]))
+    CudaBitBackend().gemm(C, A, B)
+    return C
+
+
+def transpose(A: BitMatrix) -> BitMatrix:
+    """Aᵀ as a new matrix."""
+    m, n = A.shape
+    new = zeros((n, m))
+    if m and n:
+        _transpose_into(_of(new), _of(A))
+    return new
+
+
+def count(A: BitMatrix, axis: int) -> Any:
+    """How many bits are set in each column (axis 0) or row (axis 1), as CuPy int64."""
+    import cupy
+
+    a, function = _of(A), _function("count_rows", _device())
+    counts = cupy.zeros(A.shape[1 if axis == 0 else 0], np.int64)
+    if not (a.rows and a.columns):
+        return counts
+    if axis == 1:
+        strips: Any = [(0, a)]
+    else:  # the rows of transposed strips
+        width = _strip(a.columns, a.rows, LEAST)
+        room = cupy.empty(_transposed_bytes(width, a.rows), np.uint8)
+        starts = range(0, a.columns, width)
+        strips = ((j, _transpose(a.cut_columns(j, j + width), room.data.ptr)) for j in starts)
+    for j, x in strips:
+        to = counts[j : j + x.rows].data.ptr
+        function((-(-x.rows // 8),), (256,), (x.address, x.ld, np.int32(x.rows), np.int32(x.words), to))
+    return counts
+
+
+def columns(A: BitMatrix, total: int) -> Any:
+    """The columns of all `total` set bits, row after row, as CuPy int64."""
+    import cupy
+
+    found, a = cupy.empty(total, np.int64), _of(A)
+    if total:
+        counts = count(A, 1)
+        starts = cupy.cumsum(counts) - counts
+        arguments = (a.address, a.ld, np.int32(a.rows), np.int32(a.words), starts.data.ptr, found.data.ptr)
+        _function("list_columns", _device())((-(-a.rows // 8),), (256,), arguments)
+    return found
+
+
+# Helpers
+
+
+def _of(matrix: BitMatrix) -> Bits:
+    words, (m, n) = matrix.words, matrix.shape
+    # Of a single row CuPy does not say how far the next would be.
+    ld = words.strides[0] // 8 if m > 1 else max(_padded(words.shape[1]), 2)
+    return Bits(int(words.data.ptr), ld, m, n)
+
+
+def _fitting(verb: str, C: BitMatrix, A: BitMatrix, B: BitMatrix) -> tuple[Bits, Bits, Bits]:
+    """The operands of C ← A ∧ B as kernels see them, if they are on the device and their sizes fit."""
+    for X in (C, A, B):
+        if not isinstance(X, BitMatrix) or isinstance(X.words, np.ndarray):
+            raise DTypeError(f"{verb}: matrices must be BitMatrix on the GPU, got {X!r}. Convert them with upload.")
+    if (A.shape[1], C.shape) != (B.shape[0], (A.shape[0], B.shape[1])):
+        raise ShapeError(f"{verb}: sizes must fit, got {C.shape} from {A.shape} ∧ {B.shape}.")
+    return _of(C), _of(A), _of(B)
+
+
+def _padded(words: int) -> int:
+    """Words from row to row of a new matrix: 16 bytes' worth at least, whole cache lines for rows of several."""
+    return -(-words // 16) * 16 if words > 16 else words + words % 2
+
+
+def _strip(across: int, along: int, most: int, *, unit: int = 256) -> int:
+    """How many of `across` rows (columns) of `along` bits to do at once: an eighth of them, within limits."""
+    whole = across * _padded(-(-along // 64)) * 8
+    parts = -(-whole // max(LEAST, min(whole // 8, most))) if whole else 1
+    return max(1, min(across, -(-across // (parts * unit)) * unit))
+
+
+def _transposed_bytes(width: int, rows: int) -> int:
+    return width * _padded(-(-rows // 64)) * 8
+
+
+def _transpose(X: Bits, room: int) -> Bits:
+    """Xᵀ at the address `room`."""
+    to = Bits(room, _padded(-(-X.rows // 64)), X.columns, X.rows)
+    _transpose_into(to, X)
+    return to
+
+
+def _transpose_into(to: Bits, X: Bits) -> None:
+    grid = (-(-X.columns // 512), -(-X.rows // 512))
+    arguments = (X.address, X.ld, np.int32(X.rows), np.int32(X.columns), to.address, to.ld)
+    _function("transpose", _device())(grid, (256,), arguments)
+
+
+def _copy(to: Bits, source: Bits) -> None:
+    """to ← source, by the device's own copy of rows."""
+    from cupy.cuda import get_current_stream, runtime
+
+    kind, stream = runtime.memcpyDeviceToDevice, get_current_stream().ptr
+    size = 8 * source.words
+    runtime.memcpy2DAsync(to.address, 8 * to.ld, source.address, 8 * source.ld, size, source.rows, kind, stream)
+
+
+def _device() -> int:
+    try:
+        from cupy.cuda import runtime
+
+        return int(runtime.getDevice())
+    except ImportError as problem:
+        raise DeviceError(f"bits: packed matrices on the GPU need CuPy, got {problem}. Use device='cpu'.") from problem
+
+
+@cache
+def _function(entry: str, device: int) -> Any:
+    return compile.functions(compile.source("bits.cu"), name="bits.cu").get_function(entry)

@@ -1,0 +1,165 @@
+// C ← A ∧ B or C ← C ∨ A ∧ B on packed bits, by Hopper's wgmma m64n256k256 (AND, then popcount, added up in int32).
+//
+// A block computes 128 × 256 entries. One warp has the copy engine bring 1024 bits of k at a time, `stages` ahead;
+// two groups of four warps multiply, 64 × 256 entries each. Where `cluster` is 2, two blocks below one another share
+// their columns: each fetches half of Bᵀ's tile for both. Blocks stay and take tile after tile.
+#include "bits.cuh"
+
+struct alignas(64) TensorMap {
+    Word opaque[16];
+};
+
+constexpr int tile_m = 128, tile_n = 256, row_bytes = 128;
+constexpr int a_bytes = tile_m * row_bytes, b_bytes = tile_n * row_bytes, stage_bytes = a_bytes + b_bytes;
+constexpr int consumers = 2, threads = 128 * consumers + 32;
+
+__device__ inline unsigned shared_address(const void* p) { return unsigned(__cvta_generic_to_shared(p)); }
+
+// Barriers in shared memory; a phase ends when all arrivals and all bytes have come.
+__device__ inline void init(unsigned barrier, int arrivals) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals));
+}
+__device__ inline void expect(unsigned barrier, int bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+__device__ inline void arrive(unsigned barrier, int rank) {
+    asm volatile(
+        "{\n.reg .b32 there;\n"
+        "mapa.shared::cluster.u32 there, %0, %1;\n"
+        "mbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(barrier), "r"(rank) : "memory");
+}
+__device__ inline void wait(unsigned barrier, unsigned phase) {
+    asm volatile(
+        "{\n.reg .pred done;\n"
+        "again:\n"
+        "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+        "@!done bra again;\n}" ::"r"(barrier), "r"(phase) : "memory");
+}
+__device__ inline void meet() {
+    asm volatile("barrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory");
+}
+
+// A box of `row_bytes` × some rows at byte x, row y of a matrix; what lies outside the matrix arrives as zeros.
+__device__ inline void fetch(unsigned to, const TensorMap& from, int x, int y, unsigned barrier) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(to),
+        "l"(&from), "r"(x), "r"(y), "r"(barrier) : "memory");
+}
+__device__ inline void fetch_for_all(unsigned to, const TensorMap& from, int x, int y, unsigned barrier) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+        "[%0], [%1, {%2, %3}], [%4], %5;" ::"r"(to),
+        "l"(&from), "r"(x), "r"(y), "r"(barrier), "h"((unsigned short)((1 << cluster) - 1)) : "memory");
+}
+
+// Rows of 128 bytes, swizzled by 128 bytes, 1024 bytes from one group of eight rows to the next.
+__device__ inline Word descriptor(unsigned address) {
+    return Word((address & 0x3ffff) >> 4) | Word(1) << 16 | Word(1024 >> 4) << 32 | Word(1) << 62;
+}
+
+#define TEN_NAMES(t) "%" #t "0, %" #t "1, %" #t "2, %" #t "3, %" #t "4, %" #t "5, %" #t "6, %" #t "7, %" #t "8, %" #t "9, "
+#define TEN(t) \
+    "+r"(c[t##0]), "+r"(c[t##1]), "+r"(c[t##2]), "+r"(c[t##3]), "+r"(c[t##4]), "+r"(c[t##5]), "+r"(c[t##6]), \
+        "+r"(c[t##7]), "+r"(c[t##8]), "+r"(c[t##9])
+// c ← (add ? c : 0) + popcounts of 256 bits of k, in the background.
+__device__ inline void multiply(int (&c)[128], Word a, Word b, int add) {
+    asm volatile(
+        "{\n.reg .pred add;\nsetp.ne.b32 add, %130, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n256k256.s32.b1.b1.and.popc {"
+        TEN_NAMES() TEN_NAMES(1) TEN_NAMES(2) TEN_NAMES(3) TEN_NAMES(4) TEN_NAMES(5) TEN_NAMES(6) TEN_NAMES(7)
+        TEN_NAMES(8) TEN_NAMES(9) TEN_NAMES(10) TEN_NAMES(11)
+        "%120, %121, %122, %123, %124, %125, %126, %127}, %128, %129, add;\n}"
+        : TEN(), TEN(1), TEN(2), TEN(3), TEN(4), TEN(5), TEN(6), TEN(7), TEN(8), TEN(9), TEN(10), TEN(11),
+          "+r"(c[120]), "+r"(c[121]), "+r"(c[122]), "+r"(c[123]), "+r"(c[124]), "+r"(c[125]), "+r"(c[126]), "+r"(c[127])
+        : "l"(a), "l"(b), "r"(add));
+}
+__device__ inline void multiply_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+__device__ inline void multiply_end() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+template <int pending>
+__device__ inline void multiply_wait() {
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
+}
+// What is in c must not be moved across this.
+__device__ inline void hold(int (&c)[128]) {
+#pragma unroll
+    for (int i = 0; i < 128; ++i) asm volatile("" : "+r"(c[i])::"memory");
+}
+
+// A place in the ring of stages.
+struct Ring {
+    int stage = 0;
+    unsigned phase = 0;
+    __device__ void next() {
+        if (++stage == stages) stage = 0, phase ^= 1;
+    }
+};
+
+extern "C" __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(threads, 1)
+    product(const __grid_constant__ TensorMap A, const __grid_constant__ TensorMap B, Word* C, long long ldc, int m, int n,
+            int steps, int accumulate) {
+    extern __shared__ unsigned char memory[];
+    const unsigned base = (shared_address(memory) + 1023) & ~1023u;
+    const unsigned full = base + stages * stage_bytes, empty = full + 8 * stages;
+    const int rank = cluster > 1 ? blockIdx.x % cluster : 0;
+    if (threadIdx.x == 0) {
+        for (int s = 0; s < stages; ++s) init(full + 8 * s, 1), init(empty + 8 * s, consumers * cluster);
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    __syncthreads();
+    meet();
+    const int rows = ceil_div(m, tile_m * cluster), columns = ceil_div(n, tile_n);
+    const int first = blockIdx.x / cluster, apart = gridDim.x / cluster;
+    Ring ring;
+    if (threadIdx.x >= 128 * consumers) {
+        if (threadIdx.x == 128 * consumers)
+            for (int t = first; t < rows * columns; t += apart) {
+                const Place at = place(t, rows, columns, group);
+                const int i = (at.i * cluster + rank) * tile_m, j = at.j * tile_n;
+                for (int step = 0; step < steps; ++step, ring.next()) {
+                    const unsigned a = base + ring.stage * stage_bytes, b = a + a_bytes, ready = full + 8 * ring.stage;
+                    wait(empty + 8 * ring.stage, ring.phase ^ 1);
+                    expect(ready, stage_bytes);
+                    fetch(a, A, step * row_bytes, i, ready);
+                    if (cluster == 1)
+                        fetch(b, B, step * row_bytes, j, ready);
+                    else
+                        fetch_for_all(b + rank * (b_bytes / cluster), B, step * row_bytes, j + rank * (tile_n / cluster), ready);
+                }
+            }
+    } else {
+        const int party = threadIdx.x / 128, warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
+        const bool speaker = threadIdx.x % 128 < cluster;
+        const Word a0 = descriptor(base) + party * (a_bytes / consumers >> 4), b0 = descriptor(base + a_bytes);
+        for (int t = first; t < rows * columns; t += apart) {
+            int c[128];
+            unsigned done = 0;
+            for (int step = 0; step < steps; ++step) {
+                const Word a = a0 + ring.stage * (stage_bytes >> 4), b = b0 + ring.stage * (stage_bytes >> 4);
+                wait(full + 8 * ring.stage, ring.phase);
+                hold(c);
+                multiply_begin();
+#pragma unroll
+                for (int q = 0; q < 4; ++q) multiply(c, a + 2 * q, b + 2 * q, step | q);  // 32 bytes on
+                multiply_end();
+                hold(c);
+                multiply_wait<1>();  // all but these: the stage before may be filled again
+                if (step && speaker) arrive(done, threadIdx.x % 128);
+                done = empty + 8 * ring.stage;
+                ring.next();
+            }
+            multiply_wait<0>();
+            hold(c);
+            if (speaker) arrive(done, threadIdx.x % 128);
+            const Place at = place(t, rows, columns, group);
+            const int j = at.j * (tile_n / 64) + lane % 4;
+#pragma unroll
+            for (int lower = 0; lower < 2; ++lower) {
+                const int* own = c + 2 * lower;
+                const Word bits = gather(sixteen<4>(own, own + 32), sixteen<4>(own + 64, own + 96));
+                const int i = (at.i * cluster + rank) * tile_m + party * 64 + warp * 16 + lower * 8 + lane / 4;
+                if (i < m && j < ceil_div(n, 64)) put(C + i * ldc + j, bits, accumulate);
+            }
+        }
+    }
+    meet();  // nobody leaves while another may still arrive at its barriers
+}
