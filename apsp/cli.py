@@ -109,7 +109,7 @@ def solve(
 @main.command()
 @click.argument("file", type=_FILE)
 @_ends
-@_options(_reading, _computing, _threads)
+@_options(_reading, _computing, _device, _threads)
 @click.option("--reflexive", is_flag=True, help="Every vertex reaches itself.")
 @click.option("--counts", is_flag=True, help="How many vertices each vertex reaches.")
 @click.option("--output", type=_FILE, help="Write all answers (.npz), all pairs (.csv) or the matrix (.npy).")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from semiring.acyclic import close_acyclic
-from semiring.backend import bind
+from semiring.backend import bind, device_of
 from semiring.bits import BitMatrix
 from semiring.catalog import lor_land
 from semiring.errors import FormatError
@@ -267,6 +268,7 @@ def transitive_closure(
     schedule: str = "auto",
     block: int | None = None,
     callback: Callback | None = None,
+    device: str | None = None,
     threads: int | None = None,
     **reading: Any,
 ) -> Reachability:
@@ -283,8 +285,8 @@ def transitive_closure(
         Let every vertex reach itself: A* = I ⊕ A⁺.
     schedule : str
         "auto", or one of the schedules, which then runs on all vertices, nothing shrunk.
-    block, callback, threads
-        As in `closure`.
+    block, callback, device, threads
+        As in `closure`. Components are found on the CPU in any case, and the answer lies there.
     **reading
         Passed to `as_graph`.
 
@@ -307,22 +309,26 @@ def transitive_closure(
     graph = as_graph(source, **reading)
     n, start = graph.n, time.perf_counter()
     tails, heads, _ = graph.edges(lor_land)
-    ops = bind(lor_land, bool, **_options(threads, None))
+    where = device_of(source, device)
+    ops = bind(lor_land, bool, device=where, **_options(threads, None))
     # Finding components looks at every edge; on a dense graph the closure itself is as quick.
     shrink = schedule == "auto" and len(tails) * 64 <= n * n
     c = condense(n, tails, heads) if shrink else trivial(n, tails, heads, on_cycles(n, tails, heads))
     plan = make_plan(c.count, lor_land, ops, schedule=schedule, block=block)
     if shrink:
         plan = replace(plan, reason=f"{n} vertices shrink to {c.count} components; {plan.reason}")
-    check_memory(plan.matrix_bytes + plan.workspace_bytes, "cpu", where="transitive_closure", hint=_HINT)
+    check_memory(plan.matrix_bytes + plan.workspace_bytes, where, where="transitive_closure", hint=_HINT)
     if shrink and len(c.tails) * 16 <= c.count**2:
         closed = close_acyclic(c.count, c.tails, c.heads)
         reason = f"{n} vertices shrink to {c.count} components, and {len(c.tails)} arcs unite their rows"
         plan = replace(plan, schedule="acyclic", reason=reason, workspace_bytes=16 * len(c.tails))
     else:
-        closed = BitMatrix.from_edges(c.tails, c.heads, (c.count, c.count))
+        xp = importlib.import_module("cupy" if where == "cuda" else "numpy")
+        closed = BitMatrix.from_edges(xp.asarray(c.tails), xp.asarray(c.heads), (c.count, c.count))
         verbs: Any = Metered(ops, plan.pairs, callback) if callback else ops
         schedules.get(plan.schedule)(closed, verbs, block=plan.block)
+        ops.synchronize()
+        closed = closed.get()
     return Reachability(graph.labels, c, closed, reflexive, plan, time.perf_counter() - start)
 
 

@@ -11,8 +11,9 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
-from semiring.arrays import asarray, conform
+from semiring.arrays import asarray, conform, module
 from semiring.backend import Backend, bind, device_of
+from semiring.bits import BitMatrix
 from semiring.catalog import get
 from semiring.dtypes import Survey
 from semiring.errors import DTypeError, ShapeError
@@ -51,7 +52,8 @@ def closure(
     ----------
     A : array_like, shape (n, n) or (batch, n, n), or a graph
         Entry (i, j) is the edge from i to j; a missing edge is the semiring's zero (inf in min-plus). NumPy and
-        CuPy arrays, anything with DLPack or `__cuda_array_interface__`; also whatever `as_graph` takes.
+        CuPy arrays, anything with DLPack or `__cuda_array_interface__`; also whatever `as_graph` takes. Over the
+        Boolean semiring, a `BitMatrix` on either device: the closure of 2²⁰ vertices fits on one GPU so.
     semiring : str or Semiring
         A name or alias from the catalog ("tropical", "boolean", "bottleneck", …), or your own.
     schedule : str
@@ -100,6 +102,8 @@ def closure(
            [2., 6., 0.]])
     """
     s = get(semiring)
+    if isinstance(A, BitMatrix):
+        return _bits(A, s, schedule, block, device, overwrite, callback, _options(threads, per_thread))
     array = _array(A, s, dtype)
     options: dict[str, Any] = {
         "schedule": schedule,
@@ -222,8 +226,39 @@ class _Run:
         if matrix is not array and self.device != device_of(array):
             matrix = _to_device_of(array, ops, matrix)
         elif ops.grain > 1:
-            matrix = ops.download(matrix, out=array if reuse else None)
+            matrix = ops.download(matrix, out=array if reuse else module(array).empty(array.shape, array.dtype))
         return Solved(matrix, plan, seconds, metered.seconds)
+
+
+def _bits(
+    A: BitMatrix,
+    s: Semiring,
+    schedule: str,
+    block: int | None,
+    device: str | None,
+    overwrite: bool,
+    callback: Callback | None,
+    options: dict[str, Any],
+) -> BitMatrix:
+    """The closure of packed bits, where they lie."""
+    home = "cpu" if isinstance(A.words, np.ndarray) else "cuda"
+    if s.dtypes != ("bool",):
+        raise DTypeError(
+            f"closure: a BitMatrix is closed over the Boolean semiring, got {s.name}. Say semiring='boolean'."
+        )
+    if A.shape[0] != A.shape[1]:
+        raise ShapeError(f"closure: A must be square, got a BitMatrix of shape {A.shape}.")
+    if device not in (None, home):
+        raise DTypeError(f"closure: a BitMatrix is closed where it lies, on {home}, got device={device!r}.")
+    ops = bind(s, bool, device=home, **options)
+    plan = make_plan(len(A), s, ops, schedule=schedule, block=block)
+    hint = "Pass overwrite=True, or close the graph's components with transitive_closure."
+    check_memory(plan.workspace_bytes + (0 if overwrite else plan.matrix_bytes), home, where="closure", hint=hint)
+    matrix = ops.upload(A, copy=not overwrite)
+    verbs: Any = Metered(ops, plan.pairs, callback) if callback else ops
+    schedules.get(plan.schedule)(matrix, verbs, block=plan.block)
+    ops.synchronize()
+    return matrix
 
 
 def _array(A: Any, s: Semiring, dtype: Any) -> Any:

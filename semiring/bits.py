@@ -344,6 +344,10 @@ class BitMatrix:
         """The same bits in words of its own."""
         return BitMatrix._of(self.words.copy(), self.shape)
 
+    def get(self) -> BitMatrix:
+        """The same matrix with its words in NumPy; itself where they are."""
+        return self if self._on_cpu else BitMatrix._of(self.words.get(), self.shape)
+
     # The algebra.
 
     def __and__(self, other: Any) -> BitMatrix:
