@@ -1,18 +1,23 @@
 """The GPU backend against the ceiling of its own instructions: products and closures, checked, then timed.
 
-    python benchmarks/gpu.py [--quick] [--only TEXT] [--output FILE.json]
+    python benchmarks/gpu.py [--parts products,shapes,verbs,closures] [--only TEXT] [--output FILE.json]
 
 Rates are 10¹² pairs a second (a pair is one ⊕ with one ⊗), medians by CUDA events. The ceiling is the same step in
-registers alone, in the outer-product pattern of a product, measured by this program in this run.
+registers alone, in the outer-product pattern of a product, measured by this program in this run. The roofline of a
+shape is the larger of its arithmetic at the rate of n = 8192 and of its bytes (A and B read, C read and written) at the
+bandwidth of a copy, both from this run.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import statistics
 import sys
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +27,36 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from apsp import schedules
-from semiring import get
+from semiring import Op, Semiring, dtypes, get
 from semiring.backend import bind
-from semiring.cuda import algebra, compile
+from semiring.catalog import MIN
+from semiring.cuda import algebra, compile, launch
+
+#: One that no catalog has: the shortest of routes whose legs are at right angles, min of √(a² + b²).
+EUCLIDEAN = Semiring(
+    "euclidean",
+    add=MIN,
+    mul=Op("hypot", python=lambda a, b: math.sqrt(a * a + b * b), cuda="sqrtf(a * a + b * b)"),
+    zero=math.inf,
+    one=0.0,
+    dtypes=("float32",),
+    domain=(0.0, math.inf),
+    samples=(0.0, 3.0, 4.0, math.inf),
+    tolerance=1e-5,
+)
 
 #: semiring, dtype, whether weights are non-negative
-PRODUCTS = (
+PRODUCTS: tuple[tuple[str | Semiring, str, bool], ...] = (
     ("min_plus", "float32", True),
     ("max_plus", "float32", True),
     ("min_plus", "float32", False),
+    ("max_plus", "float32", False),
     ("min_plus", "int32", True),
+    ("max_plus", "int32", True),
     ("min_plus", "int16", True),
+    ("max_plus", "int16", True),
     ("min_plus", "float64", False),
+    ("max_plus", "float64", False),
     ("max_min", "float32", False),
     ("min_max", "float32", False),
     ("max_times", "float32", False),
@@ -42,7 +65,19 @@ PRODUCTS = (
     ("min_plus", "int32", False),
     ("min_plus", "int64", False),
     ("log_plus", "float32", False),
+    (EUCLIDEAN, "float32", True),
     ("lor_land", "bool", False),
+)
+#: m, k, n of thin, tall, wide and small products, for these rows
+SHAPED = ("min_plus float32 ≥ 0", "min_plus float32", "min_plus int16 ≥ 0")
+SHAPES = (
+    *((8192, k, 8192) for k in (64, 128, 256, 512)),
+    (65536, 1024, 256),
+    (256, 1024, 65536),
+    (65536, 256, 1024),
+    (1024, 256, 65536),
+    (2048, 2048, 2048),
+    (4096, 4096, 4096),
 )
 CLOSURES = (
     (512, "float32"),
@@ -105,13 +140,22 @@ def milliseconds(work: Callable[[], object], before: Callable[[], object] = lamb
     return statistics.median(times[1:])
 
 
+def probes(text: str, word: str) -> tuple[str, ...]:
+    """Loops of the step alone, in a few orders: the compiler's luck with banks of registers varies."""
+    side = 4 if word in ("float64", "int64") else 8
+    orders = ((2, 1), (2, 4), (4, 1), (4, 4), (side, 1), (side, 4))
+    return tuple(
+        f"{compile.source('algebra.cuh')}{text}constexpr int walk = {walk}, repeat = {repeat};\n{PROBE}"
+        for walk, repeat in orders
+    )
+
+
 def ceiling(text: str, word: str) -> float:
-    """Pairs a second of the step alone, in registers: the best of a few orders, since the compiler's luck varies."""
+    """Pairs a second of the step alone, in registers: the best of a few orders."""
     blocks, times, side = 132 * 4, 2000, 4 if word in ("float64", "int64") else 8
     rates = []
-    for walk, repeat in ((2, 1), (2, 4), (4, 1), (4, 4), (side, 1), (side, 4)):
-        order = f"constexpr int walk = {walk}, repeat = {repeat};\n"
-        module = compile.functions(compile.source("algebra.cuh") + text + order + PROBE, name="probe.cu")
+    for source in probes(text, word):
+        module = compile.functions(source, name="probe.cu")
         probe, count = module.get_function("probe"), cp.zeros(1, np.int32)
         module.get_function("lanes")((1,), (1,), (count.data.ptr,))
         out = cp.zeros(blocks * 256, np.int64)
@@ -119,6 +163,13 @@ def ceiling(text: str, word: str) -> float:
         t = milliseconds(lambda f=probe, a=arguments: f((blocks,), (256,), a), repeats=3)
         rates.append(blocks * 256 * side * side * 2 * int(count[0]) * times / t * 1e3)
     return max(rates)
+
+
+def bandwidth() -> float:
+    """Bytes a second of a copy on the device, read and written."""
+    size = 1 << 30
+    one, other = cp.zeros(size, np.uint8), cp.empty(size, np.uint8)
+    return 2 * size / milliseconds(lambda: cp.copyto(other, one)) * 1e3
 
 
 def matrix(s: Any, dtype: str, shape: tuple[int, ...], nonnegative: bool, seed: int) -> Any:
@@ -134,18 +185,20 @@ def matrix(s: Any, dtype: str, shape: tuple[int, ...], nonnegative: bool, seed: 
 
 UFUNCS = {
     "min": np.minimum, "max": np.maximum, "plus": np.add, "times": np.multiply, "lor": np.logical_or,
-    "land": np.logical_and, "logaddexp": np.logaddexp,
+    "land": np.logical_and, "logaddexp": np.logaddexp, "hypot": np.hypot,
 }  # fmt: skip
 
 
 def check_product(s: Any, C: Any, A: Any, B: Any) -> None:
-    """A few rows of C against NumPy."""
-    rows = np.unique(np.random.default_rng(0).integers(0, len(C), 3))
-    b = B.get()
+    """A few rows of C against NumPy, the last among them, in enough columns to meet every tile, the last among them."""
+    rng = np.random.default_rng(0)
+    rows = np.unique([*rng.integers(0, len(C), 3), len(C) - 1])
+    columns = np.unique([*rng.choice(C.shape[1], min(C.shape[1], 2048), replace=False), C.shape[1] - 1])
+    b = B[:, columns].get()
     for i in rows:
         a = A[int(i)].get()
         expected = UFUNCS[s.add.name].reduce(UFUNCS[s.mul.name](a[:, None], b), axis=0)
-        got = C[int(i)].get()
+        got = C[int(i)].get()[columns]
         if s.tolerance:
             np.testing.assert_allclose(got, expected, rtol=1e-3)
         else:
@@ -166,43 +219,93 @@ def check_closure(D: Any, A: Any) -> None:
         np.testing.assert_array_equal(D[i].get(), d)
 
 
-def products(quick: bool, only: str) -> list[dict[str, Any]]:
-    rows = []
-    for name, dtype, nonnegative in PRODUCTS:
-        label = f"{name} {dtype}{' ≥ 0' if nonnegative else ''}"
-        if only not in label:
-            continue
-        s = get(name)
-        ops = bind(s, dtype, device="cuda", nonnegative=nonnegative)
-        variant = algebra.variant_of(s, np.dtype(dtype), nonnegative=nonnegative)
-        peak = ceiling(algebra.text(s, np.dtype(dtype), variant), dtype)
-        slow = peak < 3e12
-        sizes = (
-            ((2048, 2048, 2048),)
-            if slow
-            else ((8192, 8192, 8192), (8191, 8191, 8191), (8192, 64, 8192), (8192, 512, 8192))
+class Row:
+    """A line of the table: a semiring on a dtype, its backend and the ceiling of its step."""
+
+    def __init__(self, name: str | Semiring, dtype: str, nonnegative: bool) -> None:
+        self.semiring, self.dtype, self.nonnegative = get(name), dtype, nonnegative
+        self.label = f"{self.semiring.name} {dtype}{' ≥ 0' if nonnegative else ''}"
+        variant = algebra.variant_of(self.semiring, np.dtype(dtype), nonnegative=nonnegative)
+        self.text = algebra.text(self.semiring, np.dtype(dtype), variant)
+        self.ops = bind(self.semiring, dtype, device="cuda", nonnegative=nonnegative)
+
+    def sources(self) -> tuple[str, ...]:
+        """What must be compiled: the largest tile, for aligned rows and others, and the loops in registers."""
+        tile = self.ops.tile_table[0]
+        return (
+            *(launch.gemm_text(self.text, tile, aligned=aligned) for aligned in (True, False)),
+            *probes(self.text, self.dtype),
         )
-        for m, k, n in sizes[: 2 if quick else None]:
-            A, B = matrix(s, dtype, (m, k), nonnegative, 1), matrix(s, dtype, (k, n), nonnegative, 2)
-            C = cp.full((m, n), s.zero if A.dtype.kind == "f" else 0, A.dtype)
-            if A.dtype.kind == "i":
-                C[...] = np.iinfo(A.dtype).max if s.zero > 0 else np.iinfo(A.dtype).min
-            ops.gemm(C, A, B)
-            check_product(s, C, A, B)
-            t = milliseconds(lambda ops=ops, C=C, A=A, B=B: ops.gemm(C, A, B))
-            rate = m * k * n / t * 1e3
+
+    def measure(self, m: int, k: int, n: int) -> float:
+        """Milliseconds of C ← C ⊕ A ⊗ B, after a check."""
+        s, dtype = self.semiring, self.dtype
+        A, B = matrix(s, dtype, (m, k), self.nonnegative, 1), matrix(s, dtype, (k, n), self.nonnegative, 2)
+        C = cp.full((m, n), dtypes.zero(s, np.dtype(dtype)), A.dtype)
+        self.ops.gemm(C, A, B)
+        check_product(s, C, A, B)
+        return milliseconds(lambda: self.ops.gemm(C, A, B), repeats=5)
+
+
+def products(table: list[Row], parts: list[str]) -> list[dict[str, Any]]:
+    """Large products against the ceiling, the others against their roofline."""
+    copied, rows = bandwidth(), []
+    print(f"copy: {copied / 1e12:.2f} TB/s")
+    for row in table:
+        peak = ceiling(row.text, row.dtype)
+        n = 8192 if peak > 3e12 else 4096 if peak > 5e11 else 2048
+        best = 0.0
+        for side in (n, n - 1):
+            t = row.measure(side, side, side)
+            rate = side**3 / t * 1e3
+            best = best or rate
             rows.append(
-                {"product": label, "m": m, "k": k, "n": n, "ms": t, "rate": rate / 1e12, "ceiling": peak / 1e12}
+                {"product": row.label, "m": side, "k": side, "n": side, "ms": t, "rate": rate / 1e12}
+                | {"ceiling": peak / 1e12, "fraction": rate / peak}
             )
             print(
-                f"{label:24} {m:6} × {k:5} × {n:5} {t:9.3f} ms {rate / 1e12:7.2f} T/s  "
-                f"{rate / peak:5.1%} of {peak / 1e12:.2f}",
+                f"{row.label:24} {side:6} {t:9.3f} ms {rate / 1e12:7.2f} T/s  {rate / peak:6.1%} of {peak / 1e12:5.2f}"
+                + (f"  {rate / best:6.1%} of n = {n}" if side < n else ""),
+                flush=True,
+            )
+        for m, k, n in SHAPES if "shapes" in parts and row.label in SHAPED else ():
+            t = row.measure(m, k, n)
+            arithmetic, moved = m * k * n / best * 1e3, (m * k + k * n + 2 * m * n) * np.dtype(row.dtype).itemsize
+            roof = max(arithmetic, moved / copied * 1e3)
+            rows.append(
+                {"product": row.label, "m": m, "k": k, "n": n, "ms": t, "rate": m * k * n / t / 1e9}
+                | {"roofline_ms": roof, "fraction": roof / t}
+            )
+            print(
+                f"{row.label:24} {m:6} × {k:5} × {n:5} {t:9.3f} ms {m * k * n / t / 1e9:7.2f} T/s  "
+                f"{roof / t:6.1%} of its roofline ({'bytes' if roof > arithmetic else 'arithmetic'})",
                 flush=True,
             )
     return rows
 
 
-def closures(quick: bool, only: str) -> list[dict[str, Any]]:
+def verbs(only: str) -> list[dict[str, Any]]:
+    """The products of a closure's recursion, the last two in place."""
+    rows = []
+    for dtype in ("float32", "int16"):
+        if only not in f"min_plus {dtype} ≥ 0":
+            continue
+        s = get("min_plus")
+        ops = bind(s, dtype, device="cuda", nonnegative=True)
+        for n in (1024, 2048, 4096, 8192):
+            D, P, Q = (matrix(s, dtype, (n, n), True, seed) for seed in (1, 2, 3))
+            rates = {
+                "gemm": milliseconds(lambda ops=ops, D=D, P=P, Q=Q: ops.gemm(P, D, Q), repeats=3),
+                "left_mul": milliseconds(lambda ops=ops, D=D, P=P: ops.left_mul(D, P), repeats=3),
+                "right_mul": milliseconds(lambda ops=ops, D=D, P=P: ops.right_mul(P, D), repeats=3),
+            }
+            rates = {verb: n**3 / t / 1e9 for verb, t in rates.items()}
+            rows.append({"verbs": f"min_plus {dtype} ≥ 0", "n": n, **rates})
+            print(f"{dtype:8} {n:6}  " + "  ".join(f"{verb} {rate:6.2f} T/s" for verb, rate in rates.items()))
+    return rows
+
+
+def closures(only: str) -> list[dict[str, Any]]:
     rows = []
     for n, dtype in CLOSURES:
         label = f"closure {dtype}"
@@ -229,17 +332,51 @@ def closures(quick: bool, only: str) -> list[dict[str, Any]]:
     return rows
 
 
+def compile_ahead(table: list[Row]) -> None:
+    """All kernels at once, on all cores, into the cache on disk."""
+    start, arch = time.perf_counter(), compile.device_arch(0)
+    sources = [source for row in table for source in row.sources()]
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(lambda source: compile.compile(source, arch), sources))
+    print(f"{len(sources)} kernels for {arch} compiled in {time.perf_counter() - start:.0f} s", flush=True)
+
+
+def driver() -> str:
+    """The driver's own version, from its entry under /proc."""
+    try:
+        line = Path("/proc/driver/nvidia/version").read_text(encoding="utf-8").splitlines()[0]
+    except OSError:
+        return "unknown"
+    return next((word for word in line.split() if word[0].isdigit() and "." in word), "unknown")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="the first two shapes of each product only")
+    parser.add_argument("--parts", default="products,shapes,verbs", help="of products, shapes, verbs, closures")
     parser.add_argument("--only", default="", help="rows whose name contains this")
     parser.add_argument("--output", type=Path, help="write the rows as JSON")
     options = parser.parse_args()
-    card = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    print(f"{card}, CUDA driver {cp.cuda.runtime.driverGetVersion()}, NVRTC {compile.version()}")
-    rows = products(options.quick, options.only) + closures(options.quick, options.only)
+    parts = options.parts.split(",")
+    facts = {
+        "card": cp.cuda.runtime.getDeviceProperties(0)["name"].decode(),
+        "driver": driver(),
+        "cuda": cp.cuda.runtime.driverGetVersion(),
+        "nvrtc": str(compile.version()),
+        "date": time.strftime("%Y-%m-%d"),
+        "command": " ".join(["python", *sys.argv]),
+    }
+    print(", ".join(f"{key} {value}" for key, value in facts.items()))
+    rows: list[dict[str, Any]] = []
+    if "products" in parts or "shapes" in parts:
+        table = [row for row in (Row(*which) for which in PRODUCTS) if options.only in row.label]
+        compile_ahead(table)
+        rows += products(table, parts)
+    if "verbs" in parts:
+        rows += verbs(options.only)
+    if "closures" in parts:
+        rows += closures(options.only)
     if options.output:
-        options.output.write_text(json.dumps({"card": card, "rows": rows}, indent=1))
+        options.output.write_text(json.dumps({**facts, "rows": rows}, indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":
