@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -178,6 +178,9 @@ def solve(
 ) -> Solved:
     """The closure of one conforming n × n array, with its plan and times; `fresh` says that nobody else holds it."""
     where = device_of(array, device)
+    if where == "cuda" and isinstance(array, np.ndarray) and array.dtype.kind != "b" and array.size:
+        options = {"schedule": schedule, "block": block, "callback": callback, "timed": timed}
+        return _round_trip(array, s, overwrite or fresh, {**options, "backend_options": backend_options})
     survey = dtypes.survey(array, s, where="closure")
     run = _Run(array, s, where, schedule, block, callback, timed, backend_options or {})
     reuse = overwrite or fresh
@@ -190,6 +193,23 @@ def solve(
     if diverging:
         solved = _settle(solved, array if keep else None, s, run)
     return _home(solved, array, overwrite)
+
+
+def _round_trip(array: np.ndarray, s: Semiring, reuse: bool, options: dict[str, Any]) -> Solved:
+    """A NumPy array's closure on the GPU: all looking and computing is done there; an error leaves the array as it was.
+
+    The pages of a new result are asked for while the device works.
+    """
+    check_memory(array.nbytes, "cuda", where="closure", hint="Use a smaller dtype, or device='cpu'.")
+    start = time.perf_counter()
+    ops: Any = bind(s, array.dtype, device="cuda")
+    there = ops.upload(array)
+    home, ready = (array, None) if reuse else ops.landing(array.shape)
+    solved = solve(there, s, fresh=True, **options)
+    if ready:
+        ready.result()
+    ops.download(solved.matrix, out=home)
+    return replace(solved, matrix=home, seconds=time.perf_counter() - start)
 
 
 @dataclass(frozen=True)

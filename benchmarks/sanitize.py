@@ -36,17 +36,19 @@ STEPS = (
 )
 #: m, k, n of products: nothing is a multiple of anything
 SHAPES = ((1, 1, 1), (67, 33, 71), (131, 5, 259))
-CLOSURES = (1, 63, 65, 131)
+CLOSURES = (1, 63, 65, 131, 201)
 
 
 def bound() -> Iterator[Any]:
+    import numpy as np
+
     from semiring import get
-    from semiring.backend import bind
+    from semiring.cuda.launch import CudaBackend
 
     for name, dtype, nonnegative in STEPS:
-        yield bind(get(name), dtype, device="cuda", nonnegative=nonnegative)
+        yield CudaBackend(get(name), np.dtype(dtype), nonnegative)
         if name == "min_plus" and dtype == "float32":
-            yield bind(get(name), dtype, device="cuda", nonnegative=nonnegative, per_thread=4, tile="plain")
+            yield CudaBackend(get(name), np.dtype(dtype), nonnegative, per_thread=4, tile="plain")
 
 
 def entries(ops: Any, shape: tuple[int, int], seed: int = 0) -> Any:
@@ -105,20 +107,32 @@ def kernels() -> None:
 
 
 def bits(np: Any, cp: Any) -> None:
-    """The kernels on packed bits, where they are there."""
-    try:
-        from semiring.cuda.bits import CudaBitBackend
-    except ImportError:
-        print("no kernels on bits here")
-        return
+    """The kernels on packed bits: products by each of three, closures, and all that BitMatrix asks for."""
     from apsp import schedules
+    from semiring import BitMatrix
+    from semiring.cuda.bits import CudaBitBackend
 
-    ops: Any = CudaBitBackend()
-    for size in (1, 65, 131, 1030):
-        D = ops.upload(cp.asarray(np.random.default_rng(0).random((size, size)) < 0.05))
-        schedules.get("recursive")(D, ops, block=ops.pivot)
-        ops.download(D)
-    ops.synchronize()
+    rng = np.random.default_rng(0)
+    for kernel in ("wgmma", "mma", "logic"):
+        ops: Any = CudaBitBackend(kernel)
+        for m, k, n in ((1, 1, 1), (67, 33, 71), (131, 5, 259), (300, 1030, 513)):
+            A, B, C = (ops.upload(cp.asarray(rng.random(shape) < 0.05)) for shape in ((m, k), (k, n), (m, n)))
+            ops.gemm(C, A, B)
+            ops.download(C)
+        for size in (1, 65, 131, 1030):
+            D = ops.upload(cp.asarray(rng.random((size, size)) < 0.05))
+            schedules.get("recursive")(D, ops, block=ops.pivot)
+            schedules.get("blocked")(D, ops, block=256)
+            ops.step(D, 0)
+            ops.download(D)
+    for m, n in ((1, 1), (67, 131), (513, 1030)):
+        dense = rng.random((m, n)) < 0.05
+        bit = BitMatrix.from_bool(cp.asarray(dense))
+        (bit.T @ bit).counts(axis=0)
+        bit.counts(axis=1)
+        rows, columns = bit.to_edges()
+        assert BitMatrix.from_edges(rows, columns, (m, n)) == bit
+    cp.cuda.Device().synchronize()
 
 
 def main() -> None:

@@ -32,7 +32,8 @@ class Backend(Protocol):
     grain : int
         Matrices may be sliced at multiples of this only: 1, or the word size where columns are packed bits.
 
-    A backend may also have `closure_batch(A)`: A[i] ← A[i]* for (batch, n, n) with n at most `pivot`, in one call.
+    A backend may also have `closure_batch(A)`: A[i] ← A[i]* for (batch, n, n) with n at most `pivot`, in one call. One
+    with a memory of its own has `landing(shape)`: a NumPy array to download into, whose pages are asked for meanwhile.
     """
 
     device: str

@@ -94,7 +94,14 @@ def survey(A: Any, semiring: Semiring, *, where: str) -> Survey:
         return Survey(0, 0, True)
     if A.dtype.kind == "b":
         return Survey(0, 1, True)
-    least, greatest = A.min().item(), A.max().item()
+    on_device = None
+    if not isinstance(A, np.ndarray):
+        from .cuda.survey import survey as look
+
+        on_device = look(A, zero(semiring, A.dtype))
+        least, greatest = (math.nan, math.nan) if on_device.nan else on_device[:2]
+    else:
+        least, greatest = A.min().item(), A.max().item()
     low, high = semiring.domain
     # An integer dtype has no infinities of its own: its ends stand for them, and open ends exclude nothing.
     closed = A.dtype.kind == "i"
@@ -102,6 +109,9 @@ def survey(A: Any, semiring: Semiring, *, where: str) -> Survey:
     above = greatest > high or (semiring.open_high and greatest == high and not closed)
     if below or above or math.isnan(least) or math.isnan(greatest):
         _refuse(A, semiring, where)
+    if on_device:
+        risky = semiring.zero == -math.inf and on_device.minus_zero
+        return Survey(least, greatest, not (on_device.negative or risky))
     nonnegative = least >= 0
     if not nonnegative and least == zero(semiring, A.dtype):
         nonnegative = all(not bool(((part < 0) & (part != least)).any()) for part in _chunks(A))

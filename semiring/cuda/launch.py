@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -11,12 +12,14 @@ import numpy as np
 
 from ..algebra import Semiring
 from ..errors import DTypeError, ShapeError
-from . import algebra, compile, team, tiles
+from . import algebra, compile, team, tiles, transfer
 
 #: Rows and columns that pivot.cu takes at once.
 PIVOT = 64
 #: Up to here one launch of blocked.cu is fastest: the products of a recursion below are too small for the device.
 CUTOVER = 2048
+#: Pairs that one launch may work on: about half a second's worth.
+LONG = 1 << 43
 #: Batches of matrices up to this size are closed by a thread block a matrix.
 EACH = 256
 
@@ -54,8 +57,15 @@ class CudaBackend:
     def gemm(self, C: Any, A: Any, B: Any) -> None:
         """C ← C ⊕ A ⊗ B."""
         self._check("gemm", C, A, B)
-        if A.shape[1]:
-            self._output(C, lambda c: self._product(c, self._operand(A), self._operand(B), accumulate=True))
+        if not A.shape[1]:
+            return
+        height = max(512, LONG // max(1, A.shape[1] * C.shape[1]) // 512 * 512)
+        for i in range(0, len(C), height):  # a single launch could last for minutes, and nothing stops it
+            self._rows_of_product(C[i : i + height], A[i : i + height], B)
+
+    def _rows_of_product(self, C: Any, A: Any, B: Any) -> None:
+        self._output(C, lambda c: self._product(c, self._operand(A), self._operand(B), accumulate=True))
+        self._pace(len(C) * A.shape[1] * C.shape[1])
 
     def left_mul(self, D: Any, R: Any) -> None:
         """R ← D ⊗ R, a strip of columns at a time: a copy is the operand, so no block reads what another wrote."""
@@ -120,28 +130,27 @@ class CudaBackend:
 
         if isinstance(array, cupy.ndarray):
             return cupy.array(array, self.dtype, order="C", copy=True) if copy else cupy.asarray(array, self.dtype)
-        return cupy.asarray(np.ascontiguousarray(array, dtype=self.dtype))
+        return transfer.upload(np.asarray(array), self.dtype)
 
     def download(self, matrix: Any, out: Any = None) -> Any:
         """The matrix as a NumPy array, or into `out`, NumPy or CuPy."""
         import cupy
 
-        if out is None:
-            return cupy.asnumpy(matrix)
         if isinstance(out, cupy.ndarray):
             if out is not matrix:
                 out[...] = matrix
-        elif out.flags.c_contiguous and out.dtype == self.dtype and out.dtype.isnative and out.size:
-            matrix.get(out=out, blocking=True)
-        else:
-            out[...] = cupy.asnumpy(matrix)
-        return out
+            return out
+        return transfer.download(matrix, np.empty(matrix.shape, matrix.dtype) if out is None else out)
+
+    def landing(self, shape: tuple[int, ...]) -> tuple[np.ndarray, Any]:
+        """A new NumPy array to download into, and what is done (`result()`) when all its pages are there; or None."""
+        return transfer.fresh(shape, self.dtype)
 
     def synchronize(self) -> None:
-        """Wait for the current stream."""
+        """Wait for the current stream, in a way that Ctrl-C ends."""
         import cupy
 
-        cupy.cuda.get_current_stream().synchronize()
+        transfer.wait(cupy.cuda.get_current_stream().record())
 
     def workspace(self, n: int) -> int:
         """Bytes beside an n × n matrix: two panels of one launch, or the strip of a product of n/2 × n/2 in place."""
@@ -219,7 +228,20 @@ class CudaBackend:
         for index, start in enumerate(range(0, across, size)):
             with aside if index % 2 else here:
                 do(start, size, rooms.data.ptr + index % 2 * bytes_each)
+                self._pace(along * along * size)
         here.wait_event(aside.record())
+
+    def _pace(self, pairs: int) -> None:
+        """After long work: let the host run at most two such launches ahead, so that Ctrl-C need not wait for more."""
+        import cupy
+        from cupy.cuda import runtime
+
+        stream = cupy.cuda.get_current_stream()
+        if pairs < LONG // 16 or runtime.streamIsCapturing(stream.ptr):
+            return
+        self._ahead.append(stream.record())
+        if len(self._ahead) > 2:
+            transfer.wait(self._ahead.popleft())
 
     def _strip(self, along: int, across: int) -> int:
         """How many of a panel's `across` rows (columns) to do at once, `along` being the other side.
@@ -316,6 +338,10 @@ class CudaBackend:
     @cached_property
     def _choices(self) -> dict[tuple[int, int, str, int], tiles.Tile | None]:
         return {}
+
+    @cached_property
+    def _ahead(self) -> deque[Any]:
+        return deque()
 
     @cached_property
     def _functions(self) -> dict[Any, Any]:

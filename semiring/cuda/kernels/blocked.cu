@@ -362,14 +362,14 @@ struct Closing {
         return before;
     }
 
-    // Blocks `first` and further share the work, `others` of them.
+    // Blocks `first` and further share the work, `others` of them. Panels are kept to the ends of tiles, beyond A's edge.
     __device__ void panels(int p, int first, int others) const {
-        constexpr int wide = panel * lanes;
-        const int across = (n + wide - 1) / wide, all = across + (n + panel - 1) / panel;
-        for (int t = member - first; t < all; t += others) {
-            const int at = t < across ? t * wide : (t - across) * panel;
-            if (at / size == p / size + 1) continue;  // the leader's
-            if (t < across) row_panel(p, at);
+        constexpr int each = panel * lanes;
+        const int right = (n + wide - 1) / wide * wide / each, low = (n + Large::bm - 1) / Large::bm * Large::bm / panel;
+        for (int t = member - first; t < right + low; t += others) {
+            const int at = t < right ? t * each : (t - right) * panel;
+            if (p + size < n && at / size == p / size + 1) continue;  // the leader's
+            if (t < right) row_panel(p, at);
             else column_panel(p, at, false);
             __syncthreads();
         }

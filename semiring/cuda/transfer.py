@@ -1,0 +1,161 @@
+"""Large NumPy arrays to the GPU and back: through pinned buffers, copied by threads while the last one travels.
+
+The copy engine reads and writes pinned memory at the speed of the bus; ordinary memory must be copied from and to it,
+which one thread does at a fraction of that speed. So pieces go round a ring of buffers: threads fill (or empty) one
+while the others are on their way.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache, partial
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+#: Bytes of one buffer, how many there are, and from which size on an array is worth the trouble.
+PIECE, RING, LARGE = 32 << 20, 4, 32 << 20
+PAGE = 4096
+
+_LOCK = Lock()  # the ring serves one transfer at a time
+
+
+def upload(array: np.ndarray, dtype: np.dtype) -> Any:
+    """A NumPy array of any strides and byte order as a new CuPy array of `dtype`, on the caller's stream."""
+    import cupy
+
+    plain = array.dtype == dtype and array.dtype.isnative and array.flags.c_contiguous
+    if not plain or array.nbytes < LARGE:
+        return cupy.asarray(np.ascontiguousarray(array, dtype=dtype))
+    there = cupy.empty(array.shape, dtype)
+    source, stream = _bytes(array), cupy.cuda.get_current_stream()
+    with _LOCK:
+        ring = _ring(_device(), PIECE)
+        for start, stop, (buffer, view, event) in _pieces(source.size, ring):
+            wait(event)  # what was in the buffer has arrived
+            _copy(view[: stop - start], source[start:stop])
+            _send(there.data.ptr + start, buffer.ptr, stop - start, stream)
+            event.record(stream)
+        for _, _, event in ring:
+            wait(event)
+    return there
+
+
+def download(matrix: Any, out: np.ndarray) -> np.ndarray:
+    """A CuPy array into a NumPy array of its shape; returned when it is there."""
+    import cupy
+
+    plain = out.dtype == matrix.dtype and out.dtype.isnative and out.flags.c_contiguous and matrix.flags.c_contiguous
+    if not plain or out.nbytes < LARGE:
+        wait(cupy.cuda.get_current_stream().record())
+        if plain and out.size:
+            matrix.get(out=out, blocking=True)
+        else:
+            out[...] = cupy.asnumpy(matrix)
+        return out
+    target, stream = _bytes(out), cupy.cuda.get_current_stream()
+    with _LOCK:
+        ring = _ring(_device(), PIECE)
+        waiting: list[Callable[[], None]] = []
+        for start, stop, (buffer, view, event) in _pieces(target.size, ring):
+            if len(waiting) == RING:
+                waiting.pop(0)()
+            _fetch(buffer.ptr, matrix.data.ptr + start, stop - start, stream)
+            event.record(stream)
+            waiting.append(partial(_land, target, start, stop, view, event))
+        for land in waiting:
+            land()
+    return out
+
+
+def fresh(shape: tuple[int, ...], dtype: np.dtype) -> tuple[np.ndarray, Future[None] | None]:
+    """A new NumPy array, and what will be done when all of its pages are there: threads ask for them meanwhile."""
+    array = np.empty(shape, dtype)
+    if array.nbytes < LARGE:
+        return array, None
+    pages = _bytes(array)[::PAGE]
+    return array, _aside().submit(_each_part, pages, lambda part: part.fill(0))
+
+
+def wait(event: Any) -> None:
+    """Until the device has come to an event. Python stays awake: Ctrl-C is heard within a few milliseconds."""
+    begun = time.perf_counter()
+    while not event.done:
+        waited = time.perf_counter() - begun
+        if waited > 2e-4:
+            time.sleep(min(waited / 20, 5e-3))
+
+
+def _land(target: np.ndarray, start: int, stop: int, view: np.ndarray, event: Any) -> None:
+    wait(event)
+    _copy(target[start:stop], view[: stop - start])
+
+
+def _pieces(size: int, ring: list[Any]) -> Iterator[tuple[int, int, Any]]:
+    """(start, stop, buffer) for the pieces of `size` bytes, one buffer after the other."""
+    for index, start in enumerate(range(0, size, PIECE)):
+        yield start, min(start + PIECE, size), ring[index % RING]
+
+
+def _copy(to: np.ndarray, source: np.ndarray) -> None:
+    """to ← source, bytes, by all threads; NumPy lets go of the interpreter's lock."""
+    parts = _threads()
+    step = -(-len(to) // parts // PAGE) * PAGE if len(to) > parts * PAGE else len(to)
+    bounds = [(i, min(i + step, len(to))) for i in range(0, len(to), step)]
+    list(_pool().map(lambda b: np.copyto(to[b[0] : b[1]], source[b[0] : b[1]]), bounds))
+
+
+def _each_part(array: np.ndarray, do: Callable[[np.ndarray], Any]) -> None:
+    list(_pool().map(do, np.array_split(array, 8 * _threads())))
+
+
+def _bytes(array: np.ndarray) -> np.ndarray:
+    return array.reshape(-1).view(np.uint8)
+
+
+def _send(to: int, source: int, size: int, stream: Any) -> None:
+    from cupy.cuda import runtime
+
+    runtime.memcpyAsync(to, source, size, runtime.memcpyHostToDevice, stream.ptr)
+
+
+def _fetch(to: int, source: int, size: int, stream: Any) -> None:
+    from cupy.cuda import runtime
+
+    runtime.memcpyAsync(to, source, size, runtime.memcpyDeviceToHost, stream.ptr)
+
+
+def _threads() -> int:
+    return max(1, min(16, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_threads(), thread_name_prefix="semiring-transfer")
+
+
+@cache
+def _aside() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1, thread_name_prefix="semiring-pages")
+
+
+def _device() -> int:
+    from cupy.cuda import runtime
+
+    return int(runtime.getDevice())
+
+
+@cache
+def _ring(device: int, size: int) -> list[tuple[Any, np.ndarray, Any]]:
+    """The buffers of a device, each with its bytes and an event; kept for the next transfer."""
+    import cupy
+
+    made = []
+    for _ in range(RING):
+        buffer = cupy.cuda.alloc_pinned_memory(size)
+        made.append((buffer, np.frombuffer(buffer, np.uint8, size), cupy.cuda.Event(disable_timing=True)))
+    return made

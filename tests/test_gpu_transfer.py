@@ -1,0 +1,128 @@
+"""Large arrays to the GPU and back, and the one look at every entry there, against NumPy."""
+
+from __future__ import annotations
+
+import cases
+import numpy as np
+import pytest
+
+import apsp
+from semiring import DomainError, NegativeCycleError, get
+from semiring.backend import cuda_available
+from semiring.dtypes import survey
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.fixture
+def cp():
+    return pytest.importorskip("cupy")
+
+
+@pytest.fixture
+def transfer():
+    if not cuda_available():
+        pytest.skip("no NVIDIA GPU with CuPy on this machine")
+    from semiring.cuda import transfer
+
+    return transfer
+
+
+@pytest.mark.parametrize("size", [0, 1, 1000, "piece-1", "piece", "piece+1", "ring+5"])
+def test_there_and_back(transfer, cp, size, monkeypatch):
+    """The ring in small: pieces of 64 KiB, for arrays that end before, at and after a buffer's edge."""
+    monkeypatch.setattr(transfer, "PIECE", 1 << 16)
+    monkeypatch.setattr(transfer, "LARGE", 1 << 12)
+    elements = {"piece-1": 16383, "piece": 16384, "piece+1": 16385, "ring+5": 4 * 16384 * 3 + 5}.get(size, size)
+    A = np.random.default_rng(0).random(elements).astype(np.float32).reshape(1, -1)
+    there = transfer.upload(A, A.dtype)
+    assert isinstance(there, cp.ndarray)
+    np.testing.assert_array_equal(there.get(), A)
+    out = np.full_like(A, np.nan)
+    assert transfer.download(there, out) is out
+    np.testing.assert_array_equal(out, A)
+    home, pages = transfer.fresh(A.shape, A.dtype)
+    if pages:
+        pages.result()
+    np.testing.assert_array_equal(transfer.download(there, home), A)
+
+
+def test_any_layout(transfer, cp):
+    A = np.arange(12, dtype=np.float32).reshape(3, 4)
+    for layout, view in cases.layouts(A):
+        np.testing.assert_array_equal(transfer.upload(view, A.dtype).get(), A, err_msg=layout)
+    np.testing.assert_array_equal(transfer.upload(A.astype(">f4"), A.dtype).get(), A)
+    out = np.empty((4, 3), np.float32).T
+    transfer.download(cp.asarray(A), out)
+    np.testing.assert_array_equal(out, A)
+    transfer.download(cp.asarray(A.T).T, out)
+    np.testing.assert_array_equal(out, A)
+
+
+def test_large_closures_come_home(cp):
+    n = 3000  # 36 MB: beyond what is sent in one go
+    A = np.random.default_rng(1).integers(1, 1000, (n, n)).astype(np.float32)
+    expected = apsp.closure(cp.asarray(A)).get()
+    given = A.copy()
+    got = apsp.closure(given, device="cuda")
+    assert isinstance(got, np.ndarray)
+    np.testing.assert_array_equal(got, expected)
+    np.testing.assert_array_equal(given, A)
+    assert apsp.closure(given, device="cuda", overwrite=True) is given
+    np.testing.assert_array_equal(given, expected)
+
+
+def test_an_error_leaves_an_overwritten_array_alone(cp):
+    A = np.full((100, 100), np.inf)
+    A[3, 9], A[9, 3] = -1, 0
+    given = A.copy()
+    with pytest.raises(NegativeCycleError):
+        apsp.closure(given, device="cuda", overwrite=True)
+    np.testing.assert_array_equal(given, A)
+    given[5, 7] = np.nan
+    with pytest.raises(DomainError, match=r"got nan at \(5, 7\)"):
+        apsp.closure(given, device="cuda", overwrite=True)
+
+
+@pytest.mark.parametrize("case", cases.CASES, ids=str)
+def test_a_survey_sees_what_numpy_sees(cp, case):
+    for seed, shape in enumerate([(1, 1), (7, 5), (130, 131), (3, 40, 41)]):
+        A = cases.random_matrix(case, (int(np.prod(shape[:-1])), shape[-1]), seed, density=0.3).reshape(shape)
+        for plant in (None, "zero", "low", "minus zero"):
+            B = A.copy()
+            if plant == "zero":
+                B.flat[-1] = case.zero
+            if plant == "low" and case.dtype.kind in "if" and case.semiring.domain[0] < 0:
+                B.flat[B.size // 2] = -5
+            if plant == "minus zero" and case.dtype.kind == "f":
+                B.flat[0] = -0.0
+            expected, got = survey(B, case.semiring, where="x"), survey(cp.asarray(B), case.semiring, where="x")
+            assert got == expected, plant
+            assert survey(cp.asarray(np.repeat(B, 2, axis=-1))[..., ::2], case.semiring, where="x") == expected
+
+
+@pytest.mark.parametrize("value", [np.nan, -np.inf])
+@pytest.mark.parametrize("index", [(0, 0), (63, 1), (130, 130)])
+def test_a_survey_refuses_what_is_outside(cp, value, index):
+    A = np.ones((131, 131), np.float32)
+    A[index] = value
+    with pytest.raises(DomainError, match=rf"got {value} at \({index[0]}, {index[1]}\)"):
+        survey(cp.asarray(A), get("min_plus"), where="closure")
+
+
+def test_waiting_hears_the_keyboard(transfer, cp):
+    """KeyboardInterrupt comes through while the device is busy, and the device is as good as before after it."""
+    import _thread
+    import threading
+    import time
+
+    A = cp.asarray(np.random.default_rng(0).random((24000, 24000), dtype=np.float32))
+    apsp.closure(A[:3000, :3000].copy(), overwrite=True)
+    timer = threading.Timer(0.3, _thread.interrupt_main)
+    timer.start()
+    begun = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        apsp.closure(A, overwrite=True)
+    assert time.perf_counter() - begun < 60  # that it ends is what is tested
+    small = cp.asarray(np.array([[0, 3], [1, 0]], np.float32))
+    np.testing.assert_array_equal(apsp.closure(small).get(), [[0, 3], [1, 0]])
