@@ -479,7 +479,7 @@ def _run_on_gpu(array: Any, s: Semiring, contender: Contender) -> tuple[Row, np.
     source = cupy.asarray(array)
     cupy.cuda.Device().synchronize()
     up = time.perf_counter() - start
-    nonnegative = dtypes.survey(source, s, where="compare").nonnegative
+    nonnegative = dtypes.fast(dtypes.survey(source, s, where="compare"), s, array.dtype, len(array))
     ops = bind(s, array.dtype, device="cuda", nonnegative=nonnegative, **dict(contender.options))
     plan = make_plan(len(array), s, ops, schedule=contender.schedule, block=contender.block)
     run = _schedules.get(plan.schedule)

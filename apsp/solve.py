@@ -158,7 +158,7 @@ def plan(
     else:
         array = conform(_array(A, s, dtype), s, dtype, where="plan")
         n, resolved, device = array.shape[-1], array.dtype, device_of(array, device)
-        nonnegative = dtypes.survey(array, s, where="plan").nonnegative
+        nonnegative = dtypes.fast(dtypes.survey(array, s, where="plan"), s, array.dtype, n)
     ops = bind(s, resolved, device=device, nonnegative=nonnegative, **_options(threads, None))
     return make_plan(n, s, ops, schedule=schedule, block=block, nonnegative=nonnegative)
 
@@ -189,7 +189,8 @@ def solve(
         _precaution(array, s, survey, overwrite)
     # What divergence would be explained with must outlive the computation.
     keep = diverging and not overwrite
-    solved = run(array, survey.nonnegative, reuse=reuse and not keep)
+    nonnegative = dtypes.fast(survey, s, array.dtype, len(array))
+    solved = run(array, nonnegative, reuse=reuse and not keep)
     if diverging:
         solved = _settle(solved, array if keep else None, s, run)
     return _home(solved, array, overwrite)
@@ -345,7 +346,8 @@ def _together(array: Any, s: Semiring, options: dict[str, Any], callback: Callba
     survey = dtypes.survey(array, s, where="closure")
     if divergence.may_diverge(s, survey, n):
         return None
-    ops = bind(s, array.dtype, device=device, nonnegative=survey.nonnegative, **options["backend_options"])
+    nonnegative = dtypes.fast(survey, s, array.dtype, n)
+    ops = bind(s, array.dtype, device=device, nonnegative=nonnegative, **options["backend_options"])
     verb = getattr(ops, "closure_batch", None)
     if verb is None or n > ops.pivot:
         return None

@@ -101,21 +101,23 @@ extern "C" __global__ void __launch_bounds__(256, 2) probe(Step::Word* out, int 
         a[0][i] = out[i], a[1][i] = out[8 + i], b[0][i] = out[16 + i], b[1][i] = out[24 + i];
         for (int j = 0; j < side; ++j) c[i][j] = Step::nothing();
     }
-#pragma unroll repeat
+#pragma unroll 1  // unrolled, the compiler finds sums that it has already
     for (int t = 0; t < times; ++t) {
 #pragma unroll
         for (int i = 0; i < side; ++i) touch(a[0][i]), touch(a[1][i]), touch(b[0][i]), touch(b[1][i]);
 #pragma unroll
         for (int p = 0; p < side; p += walk)
 #pragma unroll
-            for (int j = 0; j < side; ++j)
+            for (int q = 0; q < side; q += run)
 #pragma unroll
-                for (int r = 0; r < walk; ++r) {
-                    const int i = p + (j % 2 ? walk - 1 - r : r);
-                    if (Step::two_pipes && (i + j) % 2)
-                        Step::other_step(c[i][j], a[0][i], b[0][j], a[1][i], b[1][j], one);
-                    else Step::step(c[i][j], a[0][i], b[0][j], a[1][i], b[1][j]);
-                }
+                for (int s = 0; s < run; ++s)
+#pragma unroll
+                    for (int r = 0; r < walk; ++r) {
+                        const int i = p + (s % 2 ? walk - 1 - r : r), j = (p / walk % 2 ? side - run - q : q) + s;
+                        if (Step::two_pipes && (i + j) % 2)
+                            Step::other_step(c[i][j], a[0][i], b[0][j], a[1][i], b[1][j], one);
+                        else Step::step(c[i][j], a[0][i], b[0][j], a[1][i], b[1][j]);
+                    }
     }
     Step::Word total = Step::nothing();
     for (int i = 0; i < side; ++i)
@@ -142,12 +144,9 @@ def milliseconds(work: Callable[[], object], before: Callable[[], object] = lamb
 
 def probes(text: str, word: str) -> tuple[str, ...]:
     """Loops of the step alone, in a few orders: the compiler's luck with banks of registers varies."""
-    side = 4 if word in ("float64", "int64") else 8
-    orders = ((2, 1), (2, 4), (4, 1), (4, 4), (side, 1), (side, 4))
-    return tuple(
-        f"{compile.source('algebra.cuh')}{text}constexpr int walk = {walk}, repeat = {repeat};\n{PROBE}"
-        for walk, repeat in orders
-    )
+    side, header = 4 if word in ("float64", "int64") else 8, compile.source("algebra.cuh")
+    orders = {(min(w, side), min(r, side)) for w, r in ((1, 8), (2, 8), (4, 8), (8, 8), (2, 2), (2, 4), (4, 2))}
+    return tuple(f"{header}{text}constexpr int walk = {w}, run = {r};\n{PROBE}" for w, r in sorted(orders))
 
 
 def ceiling(text: str, word: str) -> float:
@@ -158,7 +157,8 @@ def ceiling(text: str, word: str) -> float:
         module = compile.functions(source, name="probe.cu")
         probe, count = module.get_function("probe"), cp.zeros(1, np.int32)
         module.get_function("lanes")((1,), (1,), (count.data.ptr,))
-        out = cp.zeros(blocks * 256, np.int64)
+        out = cp.full(blocks * 256, 3, word).view(np.int8)  # nothing special: no zero, no infinity
+        out = cp.concatenate([out, cp.zeros(blocks * 2048 - out.size, np.int8)])
         arguments = (out.data.ptr, np.int32(times), np.int32(1))
         t = milliseconds(lambda f=probe, a=arguments: f((blocks,), (256,), a), repeats=3)
         rates.append(blocks * 256 * side * side * 2 * int(count[0]) * times / t * 1e3)
@@ -227,7 +227,7 @@ class Row:
         self.label = f"{self.semiring.name} {dtype}{' ≥ 0' if nonnegative else ''}"
         variant = algebra.variant_of(self.semiring, np.dtype(dtype), nonnegative=nonnegative)
         self.text = algebra.text(self.semiring, np.dtype(dtype), variant)
-        self.ops = bind(self.semiring, dtype, device="cuda", nonnegative=nonnegative)
+        self.ops = launch.CudaBackend(self.semiring, np.dtype(dtype), nonnegative)
 
     def sources(self) -> tuple[str, ...]:
         """What must be compiled: the largest tile, for aligned rows and others, and the loops in registers."""

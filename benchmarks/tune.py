@@ -29,6 +29,12 @@ from semiring import SemiringError, get
 from semiring.backend import bind
 from semiring.cuda import algebra, compile, launch, tiles
 
+#: Orders of a thread's sums: the compiler's luck with banks of registers is worth several percent.
+ORDERS: tuple[dict[str, int], ...] = tuple(
+    {"walk": walk, "run": run, "b_first": first}
+    for walk, run in ((8, 64), (4, 64), (4, 4), (2, 4), (2, 2))
+    for first in (False, True)
+)
 TABLE = Path(tiles.__file__).parent / "tiles.json"
 
 
@@ -39,12 +45,11 @@ def candidates(lanes: int, itemsize: int) -> Iterator[tiles.Tile]:
         for rows, columns in ((8, 16), (16, 8), (16, 16)):
             for blocks in (2, 4) if rows * columns < 256 else (1, 2):
                 for bk in (16, 32):
-                    for unroll in (1, 2, 4, 8, 16):
-                        for walk in (2, 4, 8):
-                            if walk <= tm and 2 * unroll <= bk:
-                                yield tiles.Tile(
-                                    rows * tm, columns * tn, bk, tm, tn, blocks, 1.0, lanes, unroll=unroll, walk=walk
-                                )
+                    for unroll in (1, 2, 4, 8):
+                        for order in ORDERS:
+                            if order["walk"] <= tm and 2 * unroll <= bk:
+                                sizes = (rows * tm, columns * tn, bk, tm, tn)
+                                yield tiles.Tile(*sizes, blocks, 1.0, lanes, unroll=unroll, **order)
 
 
 def survivors(text: str, found: list[tiles.Tile], itemsize: int, arch: str) -> list[tiles.Tile]:

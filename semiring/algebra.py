@@ -74,7 +74,7 @@ class Variant:
     cuda : str
         The name of the step struct in `semiring/cuda/kernels/algebra.cuh` that implements it.
     nonnegative : bool
-        The precondition: no entry below 0 (other than the semiring's own zero).
+        The precondition: no entry below 0 (other than the semiring's own zero); see `dtypes.fast`.
     """
 
     name: str

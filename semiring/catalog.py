@@ -51,8 +51,7 @@ max_plus = Semiring(
     domain=(-INF, INF),
     open_high=True,
     samples=(-INF, -3, -1, 0, 2, 7),
-    # Not on integers: two distances may sum beyond the largest value, where −∞ takes the place that a carry would need.
-    variants=(Variant("nonnegative", ("float32",), cuda="MaxPlusNonnegative"),),
+    variants=(Variant("nonnegative", ("int16", "int32", "float32"), cuda="MaxPlusNonnegative"),),
 )
 max_min = Semiring(
     "max_min",

@@ -121,6 +121,15 @@ def survey(A: Any, semiring: Semiring, *, where: str) -> Survey:
     return Survey(least, greatest, nonnegative)
 
 
+def fast(seen: Survey, semiring: Semiring, dtype: np.dtype, edges: int) -> bool:
+    """Whether the steps for non-negative weights are right on such entries, for walks of so many edges.
+
+    Where −∞ is an integer, they also want room: no such walk may weigh half of what the dtype holds.
+    """
+    room = math.inf if dtype.kind != "i" or semiring.zero != -math.inf else np.iinfo(dtype).max // 2
+    return seen.nonnegative and seen.greatest * edges <= room
+
+
 def largest_finite(A: Any) -> float:
     """The largest |entry| that stands for no infinity; 0 if there is none."""
     ends: tuple[float, float] = (-math.inf, math.inf)

@@ -65,7 +65,7 @@ def matmul(A: Any, B: Any, semiring: str | Semiring = "min_plus", *, out: Any = 
     left, right = (A[None, :] if A.ndim == 1 else A), (B[:, None] if B.ndim == 1 else B)
     batch = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
     m, n = left.shape[-2], right.shape[-1]
-    ops = bind(s, A.dtype, device=device_of(A), nonnegative=all(x.nonnegative for x in surveys))
+    ops = bind(s, A.dtype, device=device_of(A), nonnegative=all(dtypes.fast(x, s, A.dtype, 2) for x in surveys))
     xp = module(A)
     left, right = (xp.broadcast_to(X, (*batch, *X.shape[-2:])) for X in (left, right))
     product = xp.full((*batch, m, n), dtypes.zero(s, A.dtype), dtype=A.dtype)

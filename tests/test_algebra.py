@@ -141,6 +141,20 @@ def test_survey_tells_whether_weights_are_nonnegative(name, entries, nonnegative
     assert dtypes.survey(np.array([entries]), get(name), where="test").nonnegative is nonnegative
 
 
+def test_fast_steps_want_room_where_minus_infinity_is_an_integer():
+    for name, dtype, seen, edges, expected in (
+        ("min_plus", "int16", (0, 32767, True), 1000, True),
+        ("min_plus", "int16", (-1, 5, False), 1, False),
+        ("max_plus", "float32", (-math.inf, 1e30, True), 1000, True),
+        ("max_plus", "int16", (-32768, 16383, True), 1, True),
+        ("max_plus", "int16", (-32768, 16384, True), 1, False),
+        ("max_plus", "int16", (-32768, 163, True), 100, True),
+        ("max_plus", "int16", (-32768, 164, True), 100, False),
+        ("max_plus", "int32", (-(2**31), -(2**31), True), 1 << 40, True),
+    ):
+        assert dtypes.fast(dtypes.Survey(*seen), get(name), np.dtype(dtype), edges) is expected, (name, dtype, seen)
+
+
 def test_largest_finite_looks_past_infinities():
     assert dtypes.largest_finite(np.array([[math.inf, -7.0], [2.0, -math.inf]])) == 7
     assert dtypes.largest_finite(np.array([[32767, 12]], dtype=np.int16)) == 12

@@ -12,7 +12,7 @@ import pytest
 import apsp
 from semiring import DivergenceError, DomainError, DTypeError, ShapeError, backend, get, matmul
 from semiring.backend import cuda_available
-from semiring.cuda import algebra, compile, launch
+from semiring.cuda import algebra, compile, launch, tiles
 
 pytestmark = pytest.mark.gpu
 
@@ -165,6 +165,24 @@ def test_every_tile_at_its_edges(cp, case, nonnegative):
 
 
 @every
+@pytest.mark.parametrize("pieces", [2, 3])
+def test_tiles_in_pieces(cp, case, nonnegative, pieces, monkeypatch):
+    monkeypatch.setattr(tiles, "pieces", lambda *shape: pieces)
+    ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative)
+    for tile in ops.tile_table[:2]:
+        m, k, n = tile.bm + 5, 3 * tile.bk + 3, 2 * tile.bn + 7
+        A, B, C = (entries(case, shape, 3, nonnegative) for shape in ((m, k), (k, n), (m, n)))
+        for padding in (-n % 16, 1 - n % 2):
+            left, _ = window(cp, A, 0, padding)
+            right, _ = window(cp, B, 0, padding)
+            for accumulate in (True, False):
+                got, untouched = window(cp, C, 0, padding)
+                ops.multiply(tile, *map(launch.view, (got, left, right)), accumulate=accumulate)
+                agree(case, got, product(case, A, B, C if accumulate else np.full_like(C, case.zero)))
+                untouched()
+
+
+@every
 def test_products_in_place(cp, case, nonnegative):
     ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative)
     for m, n in ((1, 3), (63, 130), (64, 257), (65, 40), (131, 200)):
@@ -220,6 +238,8 @@ def test_single_steps(cp, case, nonnegative, per_thread):
     ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative, per_thread=per_thread)
     for n in (1, 7, 67):
         A = cases.random_matrix(case, (n, n), n)
+        if nonnegative and case.semiring.name == "max_plus":  # no cycle may gain
+            A = np.where(np.triu(np.ones((n, n), bool), 1) & (A != case.zero), -A, case.zero).astype(case.dtype)
         got, untouched = window(cp, A)
         for k in {0, n // 2, n - 1}:
             ops.step(got, k)
@@ -254,6 +274,8 @@ def test_integers_saturate_and_zero_absorbs(cp, case, nonnegative):
     edge = [0, 1, 5, info.max - 1, info.max]
     if not nonnegative:
         edge += [-1, -5, info.min + 1, info.min]
+    elif case.zero < 0:  # dtypes.fast: no sum beyond half of the range
+        edge = [case.zero, 0, 1, 5, info.max // 4 - 1, info.max // 4]
     ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative)
     for seed in range(3):
         A, B, C = (
@@ -262,6 +284,20 @@ def test_integers_saturate_and_zero_absorbs(cp, case, nonnegative):
         got = cp.asarray(C)
         ops.gemm(got, cp.asarray(A), cp.asarray(B))
         np.testing.assert_array_equal(got.get(), cases.product(case, A, B, C))
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32"])
+@pytest.mark.parametrize("edges", [1, 3, 4, 5, 40])
+def test_longest_paths_that_leave_little_room(cp, dtype, edges):
+    n, heaviest = 70, np.iinfo(dtype).max // edges
+    rng, zero = np.random.default_rng(edges), np.iinfo(dtype).min
+    A = np.where(rng.random((n, n)) < 0.3, rng.integers(heaviest // 2, heaviest, (n, n), endpoint=True), zero)
+    A = A.astype(dtype)
+    case = next(c for c in cases.CASES if str(c) == f"max_plus-{dtype}")
+    agree(case, matmul(cp.asarray(A), cp.asarray(A), "max_plus"), product(case, A, A, np.full_like(A, zero)))
+    A[np.tril_indices(n)] = zero
+    A[(np.arange(n)[:, None] // 20) == (np.arange(n) // 20)] = zero  # walks have three edges at most
+    agree(case, apsp.closure(cp.asarray(A), "max_plus"), closure(case, A))
 
 
 def test_subnormal_numbers_survive(cp):

@@ -94,7 +94,7 @@ def test_a_survey_sees_what_numpy_sees(cp, case):
                 B.flat[-1] = case.zero
             if plant == "low" and case.dtype.kind in "if" and case.semiring.domain[0] < 0:
                 B.flat[B.size // 2] = -5
-            if plant == "minus zero" and case.dtype.kind == "f":
+            if plant == "minus zero" and case.dtype.kind == "f" and not case.semiring.open_low:
                 B.flat[0] = -0.0
             expected, got = survey(B, case.semiring, where="x"), survey(cp.asarray(B), case.semiring, where="x")
             assert got == expected, plant

@@ -20,6 +20,8 @@ PIVOT = 64
 CUTOVER = 2048
 #: Pairs that one launch may work on: about half a second's worth.
 LONG = 1 << 43
+#: Panels of so many elements are copied as a whole for a product in place.
+WHOLE = 2048 * 2048
 #: Batches of matrices up to this size are closed by a thread block a matrix.
 EACH = 256
 
@@ -159,36 +161,48 @@ class CudaBackend:
         if n <= self.cutover:
             return self._team.room(n)
         half = -(-n // 2)
-        strip = min(2 * self._strip(half, half), half) * half * self.dtype.itemsize
+        strip = max(min(half * half, WHOLE), min(2 * self._strip(half, half), half) * half) * self.dtype.itemsize
         return max(strip, self._team.room(min(half, self.cutover)))
 
     # Products
 
-    def _product(self, C: Matrix, A: Matrix, B: Matrix, *, accumulate: bool, spans: str = "") -> bool:
-        """One product by the tile that suits its shape; False if `spans` asks for a tile that is not there."""
+    def _product(self, C: Matrix, A: Matrix, B: Matrix, *, accumulate: bool) -> None:
+        """One product by the tile that suits its shape."""
         if C.rows and C.columns:
-            tile = self._choose(C.rows, C.columns, spans)
-            if tile is None:
-                return False
+            tile = tiles.choose(self.tile_table, C.rows, C.columns, A.columns, _multiprocessors(_device()))
             self.multiply(tile, C, A, B, accumulate=accumulate)
-        return True
 
-    def multiply(self, tile: tiles.Tile, C: Matrix, A: Matrix, B: Matrix, *, accumulate: bool) -> None:
-        """C ← C ⊕ A ⊗ B, or C ← A ⊗ B, in one launch with a given tile; no side may be empty."""
-        size = self.dtype.itemsize
+    def _spanning(self, side: str, C: Matrix, A: Matrix, B: Matrix) -> bool:
+        """C ← A ⊗ B where C is A (or B), if a tile covers all columns (rows): a block writes what it alone has read."""
+        tile = tiles.spanning(self.tile_table, side, C.rows, C.columns, _multiprocessors(_device()))
+        if tile and C.rows and C.columns:
+            self.multiply(tile, C, A, B, accumulate=False, whole=True)
+        return tile is not None
+
+    def multiply(
+        self, tile: tiles.Tile, C: Matrix, A: Matrix, B: Matrix, *, accumulate: bool, whole: bool = False
+    ) -> None:
+        """C ← C ⊕ A ⊗ B, or C ← A ⊗ B, in one launch with a given tile; no side may be empty.
+
+        A tile comes in pieces of k, as `tiles.pieces` says, unless it shall be `whole` or rows of B are not aligned.
+        """
+        import cupy
+
+        size, (m, n, k), aligned = self.dtype.itemsize, (C.rows, C.columns, A.columns), _aligned(B, self.dtype.itemsize)
         if max(tile.bm * A.ld, tile.bk * B.ld, B.columns) * size >= 1 << 32:
             raise ShapeError(
                 f"gemm: on a GPU the rows of operands must be less than {(1 << 32) // (tile.bm * size):,} elements "
                 f"apart, got {max(A.ld, B.ld):,}. Multiply in parts, each copied."
             )
-        function = self._gemm(tile, _aligned(B, size), _device())
-        sizes = (*map(np.int32, (C.rows, C.columns, A.columns)), np.int32(accumulate))
+        pieces = 1 if whole or not aligned else tiles.pieces(tile, m, n, k, _multiprocessors(_device()))
+        done = cupy.zeros(tile.covers(m, n), np.uint32) if pieces > 1 else None
+        function = self._gemm(tile, aligned, pieces > 1, _device())
+        sizes = (*map(np.int32, (m, n, k, accumulate, pieces)), done.data.ptr if done is not None else 0)
         arguments = (C.address, C.ld, A.address, A.ld, B.address, B.ld, *sizes)
-        function((tile.covers(C.rows, C.columns),), (tile.threads,), arguments, tile.shared(size))
+        function((tile.covers(m, n) * pieces,), (tile.threads,), arguments, tile.shared(size))
 
     def _left(self, D: Matrix, R: Matrix) -> None:
-        # Where one tile has all rows, a block writes only columns that it alone has read.
-        if self._product(R, D, R, accumulate=False, spans="rows"):
+        if self._spanning("rows", R, D, R):
             return
         self._strips(R.rows, R.columns, lambda j, width, copy: self._left_strip(D, R, j, width, copy))
 
@@ -199,7 +213,7 @@ class CudaBackend:
         self._product(part, D, copy, accumulate=False)
 
     def _right(self, C: Matrix, D: Matrix) -> None:
-        if self._product(C, C, D, accumulate=False, spans="columns"):
+        if self._spanning("columns", C, C, D):
             return
         self._strips(C.columns, C.rows, lambda i, height, copy: self._right_strip(C, D, i, height, copy))
 
@@ -246,8 +260,11 @@ class CudaBackend:
     def _strip(self, along: int, across: int) -> int:
         """How many of a panel's `across` rows (columns) to do at once, `along` being the other side.
 
-        As many as fill the device once with the largest tile: two are 2.4 % of a matrix of 16384, less beyond.
+        As many as fill the device once with the largest tile: two are 2.4 % of a matrix of 16384, less beyond. A small
+        panel is copied as a whole, so that its blocks can share it evenly.
         """
+        if along * across <= WHOLE:
+            return across
         tile = self.tile_table[0]
         slots = _multiprocessors(_device()) * tile.blocks
         return max(1, slots // -(-along // tile.bm)) * tile.bn
@@ -336,10 +353,6 @@ class CudaBackend:
         return team.team(kind, self.dtype.itemsize, self.tile_table[0].lanes)
 
     @cached_property
-    def _choices(self) -> dict[tuple[int, int, str, int], tiles.Tile | None]:
-        return {}
-
-    @cached_property
     def _ahead(self) -> deque[Any]:
         return deque()
 
@@ -347,16 +360,10 @@ class CudaBackend:
     def _functions(self) -> dict[Any, Any]:
         return {}
 
-    def _choose(self, m: int, n: int, spans: str) -> tiles.Tile | None:
-        key = m, n, spans, _device()
-        if key not in self._choices:
-            self._choices[key] = tiles.choose(self.tile_table, m, n, _multiprocessors(_device()), spans=spans)
-        return self._choices[key]
-
-    def _gemm(self, tile: tiles.Tile, aligned: bool, device: int) -> Any:
-        key = tile, aligned, device
+    def _gemm(self, tile: tiles.Tile, aligned: bool, parts: bool, device: int) -> Any:
+        key = tile, aligned, parts, device
         if key not in self._functions:
-            text = gemm_text(self._text, tile, aligned=aligned)
+            text = gemm_text(self._text, tile, aligned=aligned, parts=parts)
             function = compile.functions(text, name="gemm.cu").get_function("gemm")
             compile.allow_shared(function, tile.shared(self.dtype.itemsize))
             self._functions[key] = function
@@ -434,6 +441,7 @@ def texts(semiring: Semiring, dtype: np.dtype, arch: str, *, nonnegative: bool =
     for tile in tiles.table(arch, kind, dtype):
         for aligned in (True, False):
             yield f"gemm {tile}{' aligned' if aligned else ''}", gemm_text(text, tile, aligned=aligned)
+        yield f"gemm in parts {tile} aligned", gemm_text(text, tile, aligned=True, parts=True)
 
 
 def plain_tile(lanes: int) -> tiles.Tile:
@@ -452,9 +460,9 @@ def step_text(algebra_text: str, per_thread: int) -> str:
     return compile.source("step.cu", algebra_text, f"constexpr int rows_each = {per_thread};\n")
 
 
-def gemm_text(algebra_text: str, tile: tiles.Tile, *, aligned: bool) -> str:
+def gemm_text(algebra_text: str, tile: tiles.Tile, *, aligned: bool, parts: bool = False) -> str:
     """The translation unit of one product kernel."""
-    return compile.source("gemm.cu", algebra_text, tile.text(aligned=aligned))
+    return compile.source("gemm.cu", algebra_text, tile.text(aligned=aligned, parts=parts))
 
 
 def view(X: Any) -> Matrix | None:

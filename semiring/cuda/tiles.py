@@ -11,6 +11,9 @@ import numpy as np
 
 from ..algebra import Semiring, Variant
 
+#: What each further piece of a tile adds to its time, and the shortest that is worth it, in values of k.
+SETTLING, SHORTEST = 50, 256
+
 
 @dataclass(frozen=True)
 class Tile:
@@ -30,8 +33,10 @@ class Tile:
         Elements to a register word.
     unroll : int
         How many times the inner loop is written out.
-    walk : int
-        How many of a thread's rows are done together, column by column.
+    walk, run : int
+        The rows and words of a thread's sums that are done together, column by column.
+    b_first : bool
+        Whether a thread reads the right operand before the left one.
     """
 
     bm: int
@@ -44,6 +49,8 @@ class Tile:
     lanes: int = 1
     unroll: int = 1
     walk: int = 4
+    run: int = 64
+    b_first: bool = False
 
     def __str__(self) -> str:
         return f"{self.bm}×{self.bn}×{self.bk} ({self.tm}×{self.tn} a thread)"
@@ -56,26 +63,27 @@ class Tile:
         """Bytes of shared memory: two stages of a (padded by 4 words a row) and b."""
         return 2 * self.bk * (self.bm + 4 + self.bn // self.lanes) * max(4, itemsize)
 
-    def text(self, *, aligned: bool) -> str:
-        """`struct Tile` for gemm.cu."""
-        names = ("bm", "bn", "bk", "tm", "tn", "blocks", "unroll", "walk")
+    def text(self, *, aligned: bool, parts: bool = False) -> str:
+        """`struct Tile` for gemm.cu, whose blocks may take `parts` of a tile's k."""
+        names = ("bm", "bn", "bk", "tm", "tn", "blocks", "unroll", "walk", "run")
         sizes = ", ".join(f"{name} = {getattr(self, name)}" for name in names)
-        flag = f"aligned = {str(aligned).lower()}"
-        return f"struct Tile {{\n    static constexpr int {sizes};\n    static constexpr bool {flag};\n}};\n"
+        given = {"aligned": aligned, "b_first": self.b_first, "parts": parts}
+        flags = ", ".join(f"{name} = {str(value).lower()}" for name, value in given.items())
+        return f"struct Tile {{\n    static constexpr int {sizes};\n    static constexpr bool {flags};\n}};\n"
 
     def covers(self, m: int, n: int) -> int:
         """How many blocks an m × n product takes."""
         return -(-m // self.bm) * -(-n // self.bn)
 
-    def cost(self, m: int, n: int, multiprocessors: int) -> float:
-        """Time of an m × n × k product over k, up to a constant: whole waves, then what is left over.
+    def cost(self, m: int, n: int, k: int, multiprocessors: int, pieces: int = 1) -> float:
+        """Time of an m × n × k product with tiles in so many pieces of k, up to a constant.
 
         A multiprocessor with fewer blocks than it could hold waits for memory and barriers more often; a fifth of the
         missing blocks' time is counted as lost (on an H200 products of 2048 lose that much).
         """
-        waves, left = divmod(self.covers(m, n), multiprocessors * self.blocks)
+        waves, left = divmod(self.covers(m, n) * pieces, multiprocessors * self.blocks)
         rest = -(-left // multiprocessors)
-        each = self.bm * self.bn / self.rate
+        each = self.bm * self.bn / self.rate * (k + SETTLING * (pieces - 1)) / pieces
         return each * (waves * self.blocks + (0.8 * rest + 0.2 * self.blocks) * bool(left))
 
 
@@ -102,10 +110,24 @@ def table(arch: str, kind: str, dtype: np.dtype) -> tuple[Tile, ...]:
     raise LookupError(f"tiles.json: a table must be there for {kind} on {dtype}, got none")
 
 
-def choose(tiles: tuple[Tile, ...], m: int, n: int, multiprocessors: int, *, spans: str = "") -> Tile | None:
-    """The tile with the least estimated time; `spans` = "rows" or "columns" wants one that covers all of them."""
-    fitting = [t for t in tiles if (spans != "rows" or t.bm >= m) and (spans != "columns" or t.bn >= n)]
-    return min(fitting, key=lambda t: t.cost(m, n, multiprocessors), default=None)
+def pieces(tile: Tile, m: int, n: int, k: int, multiprocessors: int) -> int:
+    """Into how many pieces of k to divide each tile: where tiles do not fill the device, pieces do.
+
+    Where they do, it does not pay: the pieces of a tile wait for each other in the end.
+    """
+    return max(1, min(4, multiprocessors * tile.blocks // max(1, tile.covers(m, n)), k // SHORTEST))
+
+
+@lru_cache(maxsize=4096)
+def choose(tiles: tuple[Tile, ...], m: int, n: int, k: int, multiprocessors: int) -> Tile:
+    """The tile with the least estimated time."""
+    return min(tiles, key=lambda t: t.cost(m, n, k, multiprocessors, pieces(t, m, n, k, multiprocessors)))
+
+
+def spanning(tiles: tuple[Tile, ...], side: str, m: int, n: int, multiprocessors: int) -> Tile | None:
+    """The tile that covers all "rows" (or "columns") with the least time when each block takes one, if there is any."""
+    fitting = [t for t in tiles if (t.bm >= m if side == "rows" else t.bn >= n)]
+    return min(fitting, key=lambda t: t.cost(m, n, 64, multiprocessors), default=None)
 
 
 @lru_cache(maxsize=1)

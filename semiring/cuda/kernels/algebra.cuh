@@ -39,6 +39,7 @@ struct General : A {
     static constexpr int lanes = 1;
     static constexpr bool two_pipes = false;  // whether half of a product's steps are better done by `other_step`
     static constexpr bool direct = true;      // whether a Word is a value as it is
+    static constexpr bool raw = true;         // whether words may be copied from memory as they are, else by way of `fix`
     static constexpr bool star_is_one = false;
 
     static __device__ Word spread(T a) { return W(a); }
@@ -46,6 +47,8 @@ struct General : A {
     static __device__ Word nothing() { return A::zero(); }
     static __device__ W lane(Word c, int) { return c; }
     static __device__ Word begin(Word b) { return b; }  // a sum so far, from an operand
+    static __device__ Word operand(Word c) { return spread(lane(c, 0)); }  // an operand, from a sum
+    static __device__ Word fix(Word b) { return b; }                       // an operand, from what lies in memory
 
     // c ← c ⊕ a₀ ⊗ b₀ ⊕ a₁ ⊗ b₁
     static __device__ void step(Word& c, Word a0, Word b0, Word a1, Word b1) {
@@ -133,6 +136,7 @@ struct MinPlusNonnegative<A, short> : General<A> {
     }
     static __device__ Word nothing() { return 0x7fff7fffu; }
     static __device__ int lane(Word c, int i) { return short(c >> (16 * i)); }
+    static __device__ Word operand(Word c) { return c; }
     static __device__ int mul(int a, int b) { return min(a + b, A::zero()); }
     static __device__ void step(Word& c, Word a0, Word b0, Word a1, Word b1) {
         c = __viaddmin_u16x2(a1, b1, __viaddmin_u16x2(a0, b0, c));
@@ -142,4 +146,55 @@ struct MinPlusNonnegative<A, short> : General<A> {
     static __device__ void other_step(Word& c, Word a0, Word b0, Word a1, Word b1, int one) {
         c = __vimin3_u16x2(c, other_sum(a0, b0, one), other_sum(a1, b1, one));
     }
+};
+
+// −∞ is −2³¹, of which two would wrap around. As an operand it is −2³⁰, and as a sum anything below 0: no entry is so
+// large (see dtypes.fast) that a sum with −∞ in it reaches 0, or another 2³¹.
+template <class A>
+struct MaxPlusNonnegative<A, int> : General<A> {
+    static constexpr bool direct = false, raw = false;
+    static __device__ int mul(int a, int b) { return (a | b) < 0 ? A::zero() : a + b; }
+    static __device__ int fix(int b) { return max(b, -(1 << 30)); }
+    static __device__ int spread(int a) { return fix(a); }
+    static __device__ int gather(const int* b, int) { return fix(*b); }
+    static __device__ int nothing() { return -(1 << 30); }
+    static __device__ int lane(int c, int) { return c < 0 ? A::zero() : c; }
+    static __device__ int begin(int b) { return fix(b); }
+    static __device__ int operand(int c) { return c < 0 ? nothing() : c; }
+    static __device__ void step(int& c, int a0, int b0, int a1, int b1) {
+        c = __viaddmax_s32(a1, b1, __viaddmax_s32(a0, b0, c));
+    }
+    static constexpr bool two_pipes = true;
+    static __device__ void other_step(int& c, int a0, int b0, int a1, int b1, int one) {
+        c = __vimax3_s32(c, int(other_sum(a0, b0, one)), int(other_sum(a1, b1, one)));
+    }
+};
+
+// The same on 16 bits, two columns to a word.
+template <class A>
+struct MaxPlusNonnegative<A, short> : General<A> {
+    using Word = unsigned;
+    static constexpr int lanes = 2;
+    static constexpr bool direct = false, raw = false;
+
+    static __device__ int mul(int a, int b) { return (a | b) < 0 ? A::zero() : a + b; }
+    static __device__ Word fix(Word b) { return __vmaxs2(b, 0xc000c000u); }
+    static __device__ Word spread(short a) { return fix(0x10001u * (unsigned short)a); }
+    static __device__ Word gather(const short* b, int second) {
+        return fix((unsigned short)b[0] | unsigned((unsigned short)b[second]) << 16);
+    }
+    static __device__ Word nothing() { return 0xc000c000u; }
+    static __device__ int lane(Word c, int i) {
+        const int value = short(c >> (16 * i));
+        return value < 0 ? A::zero() : value;
+    }
+    static __device__ Word begin(Word b) { return fix(b); }
+    static __device__ Word operand(Word c) {
+        const Word below = __vcmplts2(c, 0);  // all ones in a half below 0
+        return (c & ~below) | (nothing() & below);
+    }
+    static __device__ void step(Word& c, Word a0, Word b0, Word a1, Word b1) {
+        c = __viaddmax_s16x2(a1, b1, __viaddmax_s16x2(a0, b0, c));
+    }
+    static __device__ void other_step(Word& c, Word a0, Word b0, Word a1, Word b1, int) { step(c, a0, b0, a1, b1); }
 };

@@ -23,8 +23,8 @@ constexpr int size = 64, depth = size / 2, lanes = Step::lanes, threads = 256;
 template <int rows, int columns>
 struct Shape {
     static constexpr int bm = rows, bn = columns, bk = size, per = bm * bn / lanes / threads;
-    static constexpr int tm = per > 2 ? 4 : 2, tn = per / tm * lanes, unroll = 2, walk = 2, blocks = resident;
-    static constexpr bool aligned = true;
+    static constexpr int tm = per > 2 ? 4 : 2, tn = per / tm * lanes, unroll = 2, walk = 2, run = 64, blocks = resident;
+    static constexpr bool aligned = true, b_first = false, parts = false;
 };
 using Block = Pivot<Step, 8, 4>;  // by the first half of the threads, which have more to do between two barriers
 using Large = Gemm<Step, Trailing>;
@@ -104,12 +104,6 @@ __device__ inline void clear(Word (&c)[G::tm][G::tn]) {
         for (int j = 0; j < G::tn; ++j) c[i][j] = Step::nothing();
 }
 
-// A sum as an operand of the next product.
-__device__ inline Word operand(Word c) {
-    if constexpr (lanes > 1) return c;
-    else return Word(Step::lane(c, 0));
-}
-
 struct Closing {
     T* A;
     long long lda;
@@ -128,7 +122,7 @@ struct Closing {
     // b ← rows p … of A, `words` words of them from column j0 on. All is read before anything is written.
     template <int words>
     __device__ void gather_rows(Word (&b)[size][words], int p, int j0) const {
-        if constexpr (sizeof(T) * lanes == sizeof(Word)) {
+        if constexpr (Step::raw && sizeof(T) * lanes == sizeof(Word)) {
             if (p + size <= n && j0 + words * lanes <= n && vectors()) {
                 fetch<words>(b, reinterpret_cast<const Word*>(A + p * lda + j0), lda / lanes);
                 return;
@@ -203,7 +197,7 @@ struct Closing {
             Word* kept = room.row + (long long)i * room.width + j0 / lanes + w;
 #pragma unroll
             for (int q = 0; q < G::chunk_n; ++q) {
-                run[q] = own ? Step::nothing() : operand(run[q]);
+                run[q] = own ? Step::nothing() : Step::operand(run[q]);
                 kept[q] = run[q];
             }
         });

@@ -35,6 +35,7 @@ struct Gemm {
     static constexpr int bn = P::bn / lanes, tn = P::tn / lanes;  // in words from here on
     static constexpr int threads_x = bn / tn, threads_y = bm / tm;
     static constexpr int threads = threads_x * threads_y, warps = threads / 32;
+    static constexpr int wide = smaller(tn, P::run);  // words done together, see `multiply`
     static constexpr int padding = 4;  // words: keeps rows of `a` 16-byte aligned, and transposing stores apart
 
     // A thread's rows and columns come in chunks of 16 bytes, spread so that a warp reads without bank conflicts.
@@ -54,7 +55,7 @@ struct Gemm {
     static constexpr int b_words = P::aligned && b_async ? 16 / sizeof(Word) : 1;
     static constexpr int b_count = bk * bn / b_words / threads;
 
-    static_assert(tm % P::walk == 0 && bk % (2 * P::unroll) == 0, "the inner loop must come out even");
+    static_assert(tm % P::walk == 0 && tn % wide == 0 && bk % (2 * P::unroll) == 0, "the inner loop must come out even");
     static_assert(threads % 32 == 0 && a_rows * 4 * warps == bm && a_parts * 8 == bk, "A must be whole warp reads");
     static_assert(b_count * threads * b_words == bk * bn, "B must be whole reads");
     static_assert(threads % (bn / b_words) == 0, "a thread must stay in its columns of B");
@@ -137,6 +138,27 @@ struct Gemm {
         }
     }
 
+    // What this thread has copied to a stage becomes operands, where it is not as it lies.
+    __device__ static void fix(Stage& s) {
+        if constexpr (!S::raw && a_async)
+#pragma unroll
+            for (int i = 0; i < a_rows; ++i)
+#pragma unroll
+                for (int p = 0; p < a_parts; ++p) {
+                    Word& a = s.a[8 * p + lane() % 8][a_row(i)];
+                    a = S::fix(a);
+                }
+        if constexpr (!S::raw && b_async)
+#pragma unroll
+            for (int i = 0; i < b_count; ++i) {
+                auto& b = *reinterpret_cast<Vector<Word, b_words>*>(&s.b[b_k(i)][b_word()]);
+                auto v = b;
+#pragma unroll
+                for (int j = 0; j < b_words; ++j) v.at[j] = S::fix(v.at[j]);
+                b = v;
+            }
+    }
+
     // `count` words from an address in shared memory, in chunks that lie `apart` words from each other.
     template <int count, int chunk>
     __device__ static void read(Word (&to)[count], unsigned from, int apart) {
@@ -151,8 +173,8 @@ struct Gemm {
 
     // c ← c ⊕ a ⊗ b over one stage, two values of k at a time.
     //
-    // P::walk rows are done together, down one column and up the next, so that neighbours share an operand: a register
-    // file gives two words a cycle, and what the previous instruction has read need not be read again.
+    // Blocks of P::walk × P::run sums are done together, down one column and up the next, so that neighbours share an
+    // operand: a register file gives two words a cycle, and what the previous instruction has read need not be read again.
     __device__ static void multiply(Word (&c)[tm][tn], const Stage& s, int x, int y, int one) {
         // Addresses in shared memory are 32 bits wide; as pointers they would be worked out again in each round.
         unsigned from_a = __cvta_generic_to_shared(&s.a[0][y * chunk_m]);
@@ -166,21 +188,24 @@ struct Gemm {
                 Word a[2][tm], b[2][tn];
 #pragma unroll
                 for (int e = 0; e < 2; ++e) {
-                    read<tm, chunk_m>(a[e], from_a + (k + e) * row_a, bm / chunks_m);
+                    if (!P::b_first) read<tm, chunk_m>(a[e], from_a + (k + e) * row_a, bm / chunks_m);
                     read<tn, chunk_n>(b[e], from_b + (k + e) * row_b, bn / chunks_n);
+                    if (P::b_first) read<tm, chunk_m>(a[e], from_a + (k + e) * row_a, bm / chunks_m);
                 }
 #pragma unroll
                 for (int p = 0; p < tm; p += P::walk)
 #pragma unroll
-                    for (int j = 0; j < tn; ++j)
+                    for (int q = 0; q < tn; q += wide)
 #pragma unroll
-                        for (int r = 0; r < P::walk; ++r) {
-                            const int i = p + (j % 2 ? P::walk - 1 - r : r);
-                            if (S::two_pipes && (i + j) % 2)
-                                S::other_step(c[i][j], a[0][i], b[0][j], a[1][i], b[1][j], one);
-                            else
-                                S::step(c[i][j], a[0][i], b[0][j], a[1][i], b[1][j]);
-                        }
+                        for (int s = 0; s < wide; ++s)
+#pragma unroll
+                            for (int r = 0; r < P::walk; ++r) {
+                                const int j = (p / P::walk % 2 ? tn - wide - q : q) + s, i = p + (s % 2 ? P::walk - 1 - r : r);
+                                if (S::two_pipes && (i + j) % 2)
+                                    S::other_step(c[i][j], a[0][i], b[0][j], a[1][i], b[1][j], one);
+                                else
+                                    S::step(c[i][j], a[0][i], b[0][j], a[1][i], b[1][j]);
+                            }
             }
             from_a += 2 * P::unroll * row_a;
             from_b += 2 * P::unroll * row_b;
@@ -211,12 +236,69 @@ struct Gemm {
                 if (j < inside) C[j] = v.at[j];
     }
 
+    // All of a tile at C. Where it lies inside and at multiples of 16 bytes, many reads are under way at once.
+    __device__ static void put(T* C, long long ldc, const Word (&c)[tm][tn], int x, int y, int rows, int columns, bool accumulate) {
+        constexpr int count = chunk_n * lanes, batch = smaller(tm, lanes > 1 ? 2 : 4);
+        using V = Vector<T, count>;
+        const auto place = [&](int i, int q) {
+            return C + (i / chunk_m * (bm / chunks_m) + y * chunk_m + i % chunk_m) * ldc + (q * (bn / chunks_n) + x * chunk_n) * lanes;
+        };
+        const bool whole = reinterpret_cast<unsigned long long>(C) % sizeof(V) == 0 && ldc * sizeof(T) % sizeof(V) == 0;
+        if (accumulate && whole && rows >= bm && columns >= bn * lanes) {
+#pragma unroll
+            for (int i0 = 0; i0 < tm; i0 += batch) {
+                V v[batch][chunks_n];
+#pragma unroll
+                for (int i = 0; i < batch; ++i)
+#pragma unroll
+                    for (int q = 0; q < chunks_n; ++q) v[i][q] = *reinterpret_cast<const V*>(place(i0 + i, q));
+#pragma unroll
+                for (int i = 0; i < batch; ++i)
+#pragma unroll
+                    for (int q = 0; q < chunks_n; ++q) {
+#pragma unroll
+                        for (int j = 0; j < count; ++j) {
+                            const W sum = S::lane(c[i0 + i][q * chunk_n + j / lanes], j % lanes);
+                            v[i][q].at[j] = T(S::add(W(v[i][q].at[j]), sum));
+                        }
+                        *reinterpret_cast<V*>(place(i0 + i, q)) = v[i][q];
+                    }
+            }
+            return;
+        }
+#pragma unroll
+        for (int i = 0; i < tm; ++i) {
+            if (i / chunk_m * (bm / chunks_m) + y * chunk_m + i % chunk_m >= rows) continue;
+#pragma unroll
+            for (int q = 0; q < chunks_n; ++q) {
+                const int inside = columns - (q * (bn / chunks_n) + x * chunk_n) * lanes;
+                if (inside <= 0) continue;
+                if (accumulate) store<true>(place(i, q), &c[i][q * chunk_n], inside);
+                else store<false>(place(i, q), &c[i][q * chunk_n], inside);
+            }
+        }
+    }
+
+    // C ← A B, or C ← C ⊕ A B.
+    //
+    // Where P::parts, `pieces` blocks in a row share a tile, each with a part of k; one adds to C what it has when the
+    // one before is `done` (0 for each tile, and 0 again in the end). Blocks start in order, so it waits only for one
+    // that is at work.
     __device__ void run(T* C, long long ldc, const T* A, long long lda, const T* B, long long ldb_, int m, int n, int k,
-                        int accumulate) {
+                        int accumulate, int pieces, unsigned* done) {
         extern __shared__ __align__(16) unsigned char shared[];
         Stage* stage = reinterpret_cast<Stage*>(shared);
-        const int columns = (n + bn * lanes - 1) / (bn * lanes);
-        const int row0 = blockIdx.x / columns * bm, col0 = blockIdx.x % columns * (bn * lanes);
+        // Unsigned, for what is the same in all threads then stays in registers that they share.
+        const unsigned columns = (n + bn * lanes - 1) / (bn * lanes), tile = P::parts ? blockIdx.x / pieces : blockIdx.x;
+        int row0 = tile / columns * bm, col0 = tile % columns * (bn * lanes);
+        int steps = (k + bk - 1) / bk, depth = k - (steps - 1) * bk;  // the ragged end of k comes first
+        if constexpr (P::parts) {
+            const unsigned piece = blockIdx.x % pieces, from = piece * steps / pieces, to = (piece + 1) * steps / pieces;
+            const long long k0 = from ? depth + (from - 1) * bk : 0;
+            A += k0, B += k0 * ldb_;
+            if (from) depth = bk;
+            steps = to - from;
+        }
         ldb = ldb_;
         a_base = reinterpret_cast<const char*>(A + row0 * lda);
         b_base = reinterpret_cast<const char*>(B);
@@ -239,28 +321,38 @@ struct Gemm {
 #pragma unroll
             for (int j = 0; j < tn; ++j) c[i][j] = S::nothing();
 
-        const int steps = (k + bk - 1) / bk;
-        fetch<true>(stage[0], k - (steps - 1) * bk);
+        fetch<true>(stage[0], depth);
         commit(stage[0]);
         for (int t = 0; t < steps; ++t) {
             wait_for_copies();
+            fix(stage[t & 1]);
             __syncthreads();
             if (t + 1 < steps) fetch<false>(stage[(t + 1) & 1], bk);
             multiply(c, stage[t & 1], x, y, one);
             if (t + 1 < steps) commit(stage[(t + 1) & 1]);
         }
-#pragma unroll
-        for (int i = 0; i < tm; ++i) {
-            const int row = row0 + i / chunk_m * (bm / chunks_m) + y * chunk_m + i % chunk_m;
-            if (row >= m) continue;
-#pragma unroll
-            for (int q = 0; q < chunks_n; ++q) {
-                const int col = col0 + (q * (bn / chunks_n) + x * chunk_n) * lanes;
-                if (col >= n) continue;
-                T* to = C + row * ldc + col;
-                if (accumulate) store<true>(to, &c[i][q * chunk_n], n - col);
-                else store<false>(to, &c[i][q * chunk_n], n - col);
-            }
+        if constexpr (P::parts) {
+            if (blockIdx.x % pieces) wait(done + blockIdx.x / pieces, blockIdx.x % pieces), accumulate = 1;
+            unsigned again = blockIdx.x / pieces;
+            asm volatile("" : "+r"(again));  // worked out anew, for want of a register to keep it in
+            row0 = again / columns * bm, col0 = again % columns * (bn * lanes);
+        }
+        put(C + row0 * ldc + col0, ldc, c, x, y, m - row0, n - col0, accumulate);
+        if constexpr (P::parts) tell(done + blockIdx.x / pieces, (blockIdx.x % pieces + 1) % pieces);
+    }
+    __device__ static void wait(const unsigned* done, unsigned count) {
+        if (threadIdx.x == 0) {
+            unsigned now;
+            do asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(now) : "l"(done) : "memory");
+            while (now != count);
+        }
+        __syncthreads();
+    }
+    __device__ static void tell(unsigned* done, unsigned count) {
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            __threadfence();
+            asm volatile("st.release.gpu.u32 [%0], %1;" ::"l"(done), "r"(count) : "memory");
         }
     }
 };
