@@ -359,7 +359,7 @@ def _together(array: Any, s: Semiring, options: dict[str, Any], callback: Callba
         hint="Use a smaller dtype, or close parts of the batch.",
     )
     matrices = ops.upload(array, copy=not overwrite)
-    verb(matrices)
+    verb(matrices, schedules.get("blocked"))
     ops.synchronize()
     if callback:
         callback(batch * n**3, batch * n**3)

@@ -30,7 +30,7 @@ from apsp import schedules
 from semiring import Op, Semiring, dtypes, get
 from semiring.backend import bind
 from semiring.catalog import MIN
-from semiring.cuda import algebra, compile, launch
+from semiring.cuda import algebra, compile, launch, texts
 
 #: One that no catalog has: the shortest of routes whose legs are at right angles, min of √(a² + b²).
 EUCLIDEAN = Semiring(
@@ -233,7 +233,7 @@ class Row:
         """What must be compiled: the largest tile, for aligned rows and others, and the loops in registers."""
         tile = self.ops.tile_table[0]
         return (
-            *(launch.gemm_text(self.text, tile, aligned=aligned) for aligned in (True, False)),
+            *(texts.gemm_text(self.text, tile, aligned=aligned) for aligned in (True, False)),
             *probes(self.text, self.dtype),
         )
 

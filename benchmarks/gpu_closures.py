@@ -1,6 +1,6 @@
 """Closures on a GPU, in place: launched from Python, and replayed from a CUDA graph, by device events.
 
-    python benchmarks/gpu_closures.py             # n = 512 … 16384, float32, int16, int32; half a minute
+    python benchmarks/gpu_closures.py             # n = 512 … 16384, float32, int16, int32, and batches; half a minute
 
 The difference is the host's: a graph holds the same launches. Sampled rows are checked against the fixed point
 D[k,:] = min(A[k,:], min over j of D[k,j] + A[j,:]) in exact integers before anything is timed.
@@ -44,14 +44,76 @@ def check(A: np.ndarray, D: np.ndarray, rows: int = 4) -> None:
         np.testing.assert_array_equal(row, best)
 
 
+#: count, n
+BATCHES = ((10_000, 64), (2_000, 128), (1_000, 256), (200, 512), (40, 1024))
+
+
+def batches(rng: np.random.Generator) -> None:
+    """Many small matrices by one call; the first and the last are checked."""
+    ops: Any = bind(min_plus, "float32", device="cuda", nonnegative=True)
+    stream = cupy.cuda.Stream(non_blocking=True)
+    stream.use()
+    for count, n in BATCHES:
+        A = cupy.asarray(rng.integers(1, 100, (count, n, n), dtype=np.int16).astype(np.float32))
+        D = A.copy()
+
+        def run(D: Any = D) -> None:
+            ops.closure_batch(D, schedules.get("blocked"))
+
+        run()
+        for i in (0, count - 1):
+            check(A[i].get(), D[i].get())
+        launched = milliseconds(run, stream)
+        stream.begin_capture()
+        run()
+        graph = stream.end_capture()
+        time = milliseconds(lambda: graph.launch(stream), stream)  # noqa: B023
+        rate = count * n**3 / time / 1e9
+        print(f"float32  {count:6} × {n:4}  launched {launched:9.3f} ms  graph {time:9.3f} ms  {rate:6.2f} T pairs/s")
+
+
+def large(n: int) -> None:
+    """One closure of float32 by itself: rows are made anew for the check, for there is no room for a copy."""
+
+    def rows(start: int, stop: int) -> Any:
+        rng = cupy.random.default_rng(start)
+        return rng.integers(1, 100, (stop - start, n)).astype(cupy.float32)
+
+    ops: Any = bind(min_plus, "float32", device="cuda", nonnegative=True)
+    D, step = cupy.empty((n, n), cupy.float32), 2048
+    for i in range(0, n, step):
+        D[i : i + step] = rows(i, i + step)
+    stream = cupy.cuda.get_current_stream()
+    time = milliseconds(lambda: schedules.get("recursive")(D, ops, block=ops.pivot), stream, 1)
+    sampled = cupy.asarray(np.random.default_rng(1).integers(0, n, 4))
+    got = D[sampled]
+    best = cupy.full_like(got, np.inf)
+    for i in range(0, n, step):
+        part = rows(i, i + step)
+        for k in range(len(got)):
+            for j in range(0, step, 64):  # one edge after a shortest walk
+                walks = (got[k, i + j : i + j + 64, None] + part[j : j + 64]).min(axis=0)
+                best[k] = cupy.minimum(best[k], walks)
+            if i <= int(sampled[k]) < i + step:
+                best[k] = cupy.minimum(best[k], part[int(sampled[k]) - i])
+    best[cupy.arange(len(got)), sampled] = 0
+    assert bool((got == best).all()), f"rows of the closure of {n} vertices are wrong"
+    print(
+        f"float32  n = {n:6}  launched {time / 1e3:9.3f} s  {n**3 / time / 1e9:6.2f} T pairs/s, 4 rows checked",
+        flush=True,
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", type=int, nargs="*", default=[512, 1024, 2048, 4096, 8192, 16384])
     parser.add_argument("--dtypes", nargs="*", default=["float32", "int16", "int32"])
+    parser.add_argument("--large", type=int, help="one more, of float32 and so many vertices, run once")
     given = parser.parse_args()
     device = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
     print(f"{device}, CUDA driver {cupy.cuda.runtime.driverGetVersion()}")
     rng, stream = np.random.default_rng(0), cupy.cuda.Stream(non_blocking=True)
+    batches(rng)
     for dtype in given.dtypes:
         for n in given.sizes:
             A = rng.integers(1, 100, (n, n), dtype=np.int16).astype(dtype)
@@ -75,6 +137,10 @@ def main() -> None:
                 replayed = milliseconds(lambda: graph.launch(stream), stream)  # noqa: B023
             rate = n**3 / replayed / 1e9
             print(f"{dtype:8} n = {n:6}  launched {launched:9.3f} ms  graph {replayed:9.3f} ms  {rate:6.2f} T pairs/s")
+    if given.large:
+        del A, M
+        cupy.get_default_memory_pool().free_all_blocks()
+        large(given.large)
 
 
 if __name__ == "__main__":

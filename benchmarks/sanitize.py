@@ -66,15 +66,15 @@ def entries(ops: Any, shape: tuple[int, int], seed: int = 0) -> Any:
 
 def compile_all() -> None:
     """Compile side by side, outside of the sanitizer, into the cache on disk."""
-    from semiring.cuda import compile, launch
+    from semiring.cuda import compile, texts
 
     arch = compile.device_arch(0)
-    texts = {
+    units = {
         text for ops in bound()
-        for _, text in launch.texts(ops.semiring, ops.dtype, arch, nonnegative=ops.nonnegative)
+        for _, text in texts.texts(ops.semiring, ops.dtype, arch, nonnegative=ops.nonnegative)
     }  # fmt: skip
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(lambda text: compile.compile(text, arch), texts))
+        list(pool.map(lambda text: compile.compile(text, arch), units))
 
 
 def kernels() -> None:
@@ -83,6 +83,7 @@ def kernels() -> None:
     import numpy as np
 
     from apsp import schedules
+    from semiring.cuda import launch
 
     cp.cuda.set_allocator(None)  # no pool: every matrix has its own bounds
     for ops in bound():
@@ -92,6 +93,8 @@ def kernels() -> None:
                 for tile in ops.tile_table:
                     C = entries(ops, (m, n))
                     ops.multiply(tile, ops._operand(C), ops._operand(A), ops._operand(B), accumulate=True)
+        A, B, C = entries(ops, (40, 600)), entries(ops, (600, 80)), entries(ops, (40, 80))
+        ops.gemm(C, A, B)  # in pieces of k
         for size in CLOSURES:
             for name in ("recursive", "iterative") if size < 100 else ("recursive",):
                 D = entries(ops, (size, size))
@@ -100,8 +103,9 @@ def kernels() -> None:
         ops.left_mul(D, R)
         ops.right_mul(C, D)
         if hasattr(ops, "closure_batch"):
-            for size in (1, 33, 64, 65, 128):
-                ops.closure_batch(cp.stack([entries(ops, (size, size), seed) for seed in range(3)]))
+            for size in (1, 33, 64, 65, 128, 150):
+                batch = cp.stack([entries(ops, (size, size), seed) for seed in range(launch.MANY)])
+                ops.closure_batch(batch, schedules.get("blocked"))
         cp.cuda.Device().synchronize()
     bits(np, cp)
 

@@ -27,7 +27,7 @@ import gpu
 
 from semiring import SemiringError, get
 from semiring.backend import bind
-from semiring.cuda import algebra, compile, launch, tiles
+from semiring.cuda import algebra, compile, matrix, texts, tiles
 
 #: Orders of a thread's sums: the compiler's luck with banks of registers is worth several percent.
 ORDERS: tuple[dict[str, int], ...] = tuple(
@@ -61,7 +61,7 @@ def survivors(text: str, found: list[tiles.Tile], itemsize: int, arch: str) -> l
             return False
         try:
             used = [
-                compile.compile(launch.gemm_text(text, tile, aligned=aligned), arch).resources["gemm"]
+                compile.compile(texts.gemm_text(text, tile, aligned=aligned), arch).resources["gemm"]
                 for aligned in (True, False)
             ]
         except SemiringError:
@@ -74,7 +74,7 @@ def survivors(text: str, found: list[tiles.Tile], itemsize: int, arch: str) -> l
 
 def measure(ops: Any, tile: tiles.Tile, C: Any, A: Any, B: Any, right: Any) -> float:
     """Pairs a second of C ← A ⊗ B; 0 where it is not `right`, which is None for the first."""
-    operands = [launch.view(X) for X in (C, A, B)]
+    operands = [matrix.view(X) for X in (C, A, B)]
     C[...] = 7
     ops.multiply(tile, *operands, accumulate=False)
     if right is None:

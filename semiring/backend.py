@@ -32,8 +32,9 @@ class Backend(Protocol):
     grain : int
         Matrices may be sliced at multiples of this only: 1, or the word size where columns are packed bits.
 
-    A backend may also have `closure_batch(A)`: A[i] ← A[i]* for (batch, n, n) with n at most `pivot`, in one call. One
-    with a memory of its own has `landing(shape)`: a NumPy array to download into, whose pages are asked for meanwhile.
+    A backend may also have `closure_batch(A, blocked)`: A[i] ← A[i]* for (batch, n, n) with n at most `pivot`, in one
+    call; `blocked` is a schedule for those that it closes block by block, all at once. One with a memory of its own
+    has `landing(shape)`: a NumPy array to download into, whose pages are asked for meanwhile.
     """
 
     device: str

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from semiring import AlgebraError, Op, Semiring, get
-from semiring.cuda import algebra, compile, launch, tiles
+from semiring.cuda import algebra, compile, texts, tiles
 
 nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed", exc_type=ImportError)
 try:
@@ -30,7 +30,7 @@ def compiled(arch, wanted):
     units = [
         (f"{case} {'nonnegative ' if nonnegative else ''}{name}", text)
         for case, nonnegative in DISTINCT
-        for name, text in launch.texts(case.semiring, case.dtype, arch, nonnegative=nonnegative)
+        for name, text in texts.texts(case.semiring, case.dtype, arch, nonnegative=nonnegative)
         if wanted(name)
     ]
     assert units
@@ -67,7 +67,7 @@ def test_every_algebra_compiles_for_other_architectures(arch):
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a", "sm_100"])
 def test_every_tile_compiles_for_other_architectures(arch):
     s, dtype = get("min_plus"), np.dtype("float32")
-    for name, text in launch.texts(s, dtype, arch, nonnegative=True):
+    for name, text in texts.texts(s, dtype, arch, nonnegative=True):
         for entry, used in compile.compile(text, arch).resources.items():
             assert used.spill_stores == 0, (name, entry, used)
 
@@ -101,7 +101,7 @@ def test_tiles_come_in_pieces_where_they_do_not_fill_the_device(side, k):
 def test_an_expression_that_is_no_cpp_is_an_algebra_error():
     broken = Op("broken", python=lambda a, b: a, cuda="a %% b")
     s = Semiring("mine", add=broken, mul=broken, zero=0, one=1, samples=(0, 1), dtypes=("int32",))
-    text = launch.step_text(algebra.text(s, np.dtype("int32")), 1)
+    text = texts.step_text(algebra.text(s, np.dtype("int32")), 1)
     with pytest.raises(AlgebraError, match=r"step\.cu must compile for sm_90"):
         compile.compile(text, "sm_90", name="step.cu")
 

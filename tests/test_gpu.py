@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import apsp
+from apsp import schedules
 from semiring import DivergenceError, DomainError, DTypeError, ShapeError, backend, get, matmul
 from semiring.backend import cuda_available
-from semiring.cuda import algebra, compile, launch, tiles
+from semiring.cuda import algebra, compile, launch, matrix, texts, tiles
 
 pytestmark = pytest.mark.gpu
 
@@ -52,13 +53,13 @@ def warm():
     if not cuda_available():
         return
     arch = compile.device_arch(0)
-    texts = {
+    units = {
         text
         for case, nonnegative in BOUND
-        for _, text in launch.texts(case.semiring, case.dtype, arch, nonnegative=nonnegative)
+        for _, text in texts.texts(case.semiring, case.dtype, arch, nonnegative=nonnegative)
     }
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(lambda text: compile.compile(text, arch), texts))
+        list(pool.map(lambda text: compile.compile(text, arch), units))
 
 
 @pytest.fixture
@@ -159,7 +160,7 @@ def test_every_tile_at_its_edges(cp, case, nonnegative):
                 right, _ = window(cp, B, 0, padding)
                 for accumulate in (True, False):
                     got, untouched = window(cp, C, 0, padding)
-                    ops.multiply(tile, *map(launch.view, (got, left, right)), accumulate=accumulate)
+                    ops.multiply(tile, *map(matrix.view, (got, left, right)), accumulate=accumulate)
                     agree(case, got, product(case, A, B, C if accumulate else np.full_like(C, case.zero)))
                     untouched()
 
@@ -177,7 +178,7 @@ def test_tiles_in_pieces(cp, case, nonnegative, pieces, monkeypatch):
             right, _ = window(cp, B, 0, padding)
             for accumulate in (True, False):
                 got, untouched = window(cp, C, 0, padding)
-                ops.multiply(tile, *map(launch.view, (got, left, right)), accumulate=accumulate)
+                ops.multiply(tile, *map(matrix.view, (got, left, right)), accumulate=accumulate)
                 agree(case, got, product(case, A, B, C if accumulate else np.full_like(C, case.zero)))
                 untouched()
 
@@ -462,15 +463,15 @@ def test_closure_in_one_launch(case, nonnegative, cp):
 @every
 def test_closures_of_a_batch(case, nonnegative, cp):
     ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative)
-    for n, count in ((1, 5), (17, 5), (64, 5), (65, 3), (128, 2), (130, 150)):
+    for n, count in ((1, 5), (17, 5), (64, 5), (65, 3), (128, 2), (130, 3), (130, 7), (200, 5)):
         A = np.stack([cases.random_matrix(case, (n, n), n + i % 2, density=0.2) for i in range(count)])
         if case.semiring.name == "max_plus":  # no cycle may gain
             A = np.where(A == case.zero, A, -np.abs(A)).astype(case.dtype)
             if nonnegative:
                 A = np.where(np.triu(np.ones((n, n), bool), 1) & (A != case.zero), -A, case.zero).astype(case.dtype)
         whole, strided = cp.asarray(A), cp.asarray(np.repeat(A, 2, axis=2))[:, :, ::2]
-        ops.closure_batch(whole)
-        ops.closure_batch(strided)
+        ops.closure_batch(whole, schedules.get("blocked"))
+        ops.closure_batch(strided, schedules.get("blocked"))
         np.testing.assert_array_equal(whole.get(), strided.get())
         for i in range(min(count, 2)):
             expected = closure(case, A[i])

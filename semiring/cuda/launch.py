@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..algebra import Semiring
 from ..errors import DTypeError, ShapeError
-from . import algebra, compile, team, tiles, transfer
+from . import algebra, compile, matrix, team, texts, tiles, transfer
+from .batch import Batch
+from .matrix import Matrix
 
 #: Rows and columns that pivot.cu takes at once.
 PIVOT = 64
@@ -22,18 +24,10 @@ CUTOVER = 2048
 LONG = 1 << 43
 #: Panels of so many elements are copied as a whole for a product in place.
 WHOLE = 2048 * 2048
-#: Batches of matrices up to this size are closed by a thread block a matrix.
-EACH = 256
-
-
-class Matrix(NamedTuple):
-    """A row-contiguous matrix as kernels see it: address, leading dimension in elements, sizes, and who holds it."""
-
-    address: int
-    ld: int
-    rows: int
-    columns: int
-    owner: Any = None
+#: Products that one launch may hold.
+MOST = 65535
+#: Batches of matrices up to this size are closed by a thread block a matrix; from so many on, larger ones together.
+EACH, MANY = 128, 4
 
 
 @dataclass(eq=False)
@@ -83,12 +77,13 @@ class CudaBackend:
         """D ← D* in one launch: a thread block up to 64 rows, all of the device beyond."""
         self._check("closure", D, D, D)
         if len(D):
-            self._output(D, lambda d: self._pivots(1, d, 0) if d.rows <= PIVOT else self._blocked(d))
+            self._output(D, lambda d: self.close_pivots(1, d, 0) if d.rows <= PIVOT else self._blocked(d))
 
-    def closure_batch(self, A: Any) -> None:
+    def closure_batch(self, A: Any, blocked: Callable[..., None] | None = None) -> None:
         """A[i] ← A[i]* for every matrix of (batch, n, n).
 
-        Small matrices take one launch for all, a thread block a matrix; larger ones a launch each.
+        Small matrices take one launch for all, a thread block a matrix. Larger ones are closed by a schedule of
+        blocks on all of them at once, if one is given and they are many; else a launch each.
         """
         import cupy
 
@@ -102,9 +97,11 @@ class CudaBackend:
         count, n, _ = A.shape
         first = Matrix(whole.data.ptr, n, n, n, whole)
         if n <= PIVOT:
-            self._pivots(count, first, n * n)
-        elif n <= 2 * PIVOT or (n <= EACH and count > _multiprocessors(_device())):
+            self.close_pivots(count, first, n * n)
+        elif n <= EACH:
             self._each(count, first, n * n)
+        elif blocked is not None and count >= MANY:
+            blocked(whole.transpose(1, 2, 0), Batch(self), block=PIVOT)
         else:
             for matrix in whole:
                 self.closure(matrix)
@@ -169,37 +166,54 @@ class CudaBackend:
     def _product(self, C: Matrix, A: Matrix, B: Matrix, *, accumulate: bool) -> None:
         """One product by the tile that suits its shape."""
         if C.rows and C.columns:
-            tile = tiles.choose(self.tile_table, C.rows, C.columns, A.columns, _multiprocessors(_device()))
+            tile = tiles.choose(self.tile_table, C.rows, C.columns, A.columns, self.multiprocessors)
             self.multiply(tile, C, A, B, accumulate=accumulate)
 
     def _spanning(self, side: str, C: Matrix, A: Matrix, B: Matrix) -> bool:
         """C ← A ⊗ B where C is A (or B), if a tile covers all columns (rows): a block writes what it alone has read."""
-        tile = tiles.spanning(self.tile_table, side, C.rows, C.columns, _multiprocessors(_device()))
+        tile = tiles.spanning(self.tile_table, side, C.rows, C.columns, self.multiprocessors)
         if tile and C.rows and C.columns:
             self.multiply(tile, C, A, B, accumulate=False, whole=True)
         return tile is not None
 
     def multiply(
-        self, tile: tiles.Tile, C: Matrix, A: Matrix, B: Matrix, *, accumulate: bool, whole: bool = False
+        self,
+        tile: tiles.Tile,
+        C: Matrix,
+        A: Matrix,
+        B: Matrix,
+        *,
+        accumulate: bool,
+        whole: bool = False,
+        batch: tuple[int, int] = (1, 0),
     ) -> None:
         """C ← C ⊕ A ⊗ B, or C ← A ⊗ B, in one launch with a given tile; no side may be empty.
 
         A tile comes in pieces of k, as `tiles.pieces` says, unless it shall be `whole` or rows of B are not aligned.
+        `batch` = (count, apart): so many products, whose matrices lie `apart` elements from each other.
         """
         import cupy
 
-        size, (m, n, k), aligned = self.dtype.itemsize, (C.rows, C.columns, A.columns), _aligned(B, self.dtype.itemsize)
+        size, (m, n, k), aligned = (
+            self.dtype.itemsize,
+            (C.rows, C.columns, A.columns),
+            matrix.aligned(B, self.dtype.itemsize),
+        )
         if max(tile.bm * A.ld, tile.bk * B.ld, B.columns) * size >= 1 << 32:
             raise ShapeError(
                 f"gemm: on a GPU the rows of operands must be less than {(1 << 32) // (tile.bm * size):,} elements "
                 f"apart, got {max(A.ld, B.ld):,}. Multiply in parts, each copied."
             )
-        pieces = 1 if whole or not aligned else tiles.pieces(tile, m, n, k, _multiprocessors(_device()))
+        count, apart = batch
+        pieces = 1 if whole or not aligned or count > 1 else tiles.pieces(tile, m, n, k, self.multiprocessors)
         done = cupy.zeros(tile.covers(m, n), np.uint32) if pieces > 1 else None
-        function = self._gemm(tile, aligned, pieces > 1, _device())
-        sizes = (*map(np.int32, (m, n, k, accumulate, pieces)), done.data.ptr if done is not None else 0)
-        arguments = (C.address, C.ld, A.address, A.ld, B.address, B.ld, *sizes)
-        function((tile.covers(m, n) * pieces,), (tile.threads,), arguments, tile.shared(size))
+        way = "batch" if count > 1 else "parts" if pieces > 1 else ""
+        function = self._gemm(tile, aligned and apart * size % 16 == 0, way, _device())
+        sizes = (*map(np.int32, (m, n, k, accumulate, pieces)), done.data.ptr if done is not None else 0, apart)
+        for i in range(0, count, MOST):
+            addresses = (x for X in (C, A, B) for x in (X.address + i * apart * size, X.ld))
+            grid = (tile.covers(m, n) * pieces, min(MOST, count - i))
+            function(grid, (tile.threads,), (*addresses, *sizes), tile.shared(size))
 
     def _left(self, D: Matrix, R: Matrix) -> None:
         if self._spanning("rows", R, D, R):
@@ -207,7 +221,7 @@ class CudaBackend:
         self._strips(R.rows, R.columns, lambda j, width, copy: self._left_strip(D, R, j, width, copy))
 
     def _left_strip(self, D: Matrix, R: Matrix, start: int, width: int, room: int) -> None:
-        part = _columns(R, start, min(start + width, R.columns), self.dtype.itemsize)
+        part = matrix.columns(R, start, min(start + width, R.columns), self.dtype.itemsize)
         copy = Matrix(room, width, part.rows, part.columns)
         self._copy(copy, part)
         self._product(part, D, copy, accumulate=False)
@@ -218,7 +232,7 @@ class CudaBackend:
         self._strips(C.columns, C.rows, lambda i, height, copy: self._right_strip(C, D, i, height, copy))
 
     def _right_strip(self, C: Matrix, D: Matrix, start: int, height: int, room: int) -> None:
-        part = _rows(C, start, min(start + height, C.rows), self.dtype.itemsize)
+        part = matrix.rows(C, start, min(start + height, C.rows), self.dtype.itemsize)
         copy = Matrix(room, C.columns, part.rows, part.columns)
         self._copy(copy, part)
         self._product(part, copy, D, accumulate=False)
@@ -266,16 +280,16 @@ class CudaBackend:
         if along * across <= WHOLE:
             return across
         tile = self.tile_table[0]
-        slots = _multiprocessors(_device()) * tile.blocks
+        slots = self.multiprocessors * tile.blocks
         return max(1, slots // -(-along // tile.bm)) * tile.bn
 
     # Steps
 
-    def _pivots(self, count: int, first: Matrix, apart: int) -> None:
+    def close_pivots(self, count: int, first: Matrix, apart: int) -> None:
         """D ← D* for `count` matrices like `first`, `apart` elements from each other; at most 64 rows."""
         # A single block is fastest with many threads, a full device with few that have much to do.
         entries = (8, 4) if count == 1 else (8, 8) if self.dtype.itemsize <= 4 else (4, 4)
-        function = self._compiled("pivot", lambda: pivot_text(self._text, *entries), "pivot.cu", entries)
+        function = self._compiled("pivot", lambda: texts.pivot_text(self._text, *entries), "pivot.cu", entries)
         function(
             (count,),
             (PIVOT * PIVOT // (entries[0] * entries[1]),),
@@ -290,7 +304,7 @@ class CudaBackend:
         function = self._compiled("blocked", lambda: team.text(self._text, sizes), "blocked.cu", shared=sizes.shared)
         # Below 1024 a second block a multiprocessor only slows the leader down.
         resident = _resident(function.ptr, team.THREADS, sizes.shared, _device()) if n > CUTOVER // 2 else 1
-        grid = min(sizes.blocks(n), resident * _multiprocessors(_device()))
+        grid = min(sizes.blocks(n), resident * self.multiprocessors)
         room, arrived = cupy.empty(sizes.room(n), np.uint8), cupy.zeros(2, np.uint32)
         arguments = (
             A.address,
@@ -310,7 +324,7 @@ class CudaBackend:
         sizes, n = self._team, first.rows
         function = self._compiled("each", lambda: team.text(self._text, sizes), "blocked.cu", shared=sizes.shared)
         resident = _resident(function.ptr, team.THREADS, sizes.shared, _device())
-        grid = min(count, resident * _multiprocessors(_device()))
+        grid = min(count, resident * self.multiprocessors)
         room = cupy.empty(grid * sizes.room(n), np.uint8)
         layout = (first.address, first.ld, np.int32(n), apart, np.int32(count))
         function(
@@ -344,7 +358,12 @@ class CudaBackend:
         """The tiles among which products choose."""
         kind = tiles.kind(self.semiring, self.dtype, self._variant)
         tuned = tiles.table(compile.device_arch(_device()), kind, self.dtype)
-        return tuned if self.tile == "tuned" else (plain_tile(tuned[0].lanes),)
+        return tuned if self.tile == "tuned" else (texts.plain_tile(tuned[0].lanes),)
+
+    @property
+    def multiprocessors(self) -> int:
+        """How many the current device has."""
+        return _multiprocessors(_device())
 
     @cached_property
     def _team(self) -> team.Team:
@@ -360,17 +379,17 @@ class CudaBackend:
     def _functions(self) -> dict[Any, Any]:
         return {}
 
-    def _gemm(self, tile: tiles.Tile, aligned: bool, parts: bool, device: int) -> Any:
-        key = tile, aligned, parts, device
+    def _gemm(self, tile: tiles.Tile, aligned: bool, way: str, device: int) -> Any:
+        key = tile, aligned, way, device
         if key not in self._functions:
-            text = gemm_text(self._text, tile, aligned=aligned, parts=parts)
+            text = texts.gemm_text(self._text, tile, aligned=aligned, way=way)
             function = compile.functions(text, name="gemm.cu").get_function("gemm")
             compile.allow_shared(function, tile.shared(self.dtype.itemsize))
             self._functions[key] = function
         return self._functions[key]
 
     def _stepper(self, entry: str) -> Any:
-        return self._compiled(entry, lambda: step_text(self._text, self.per_thread), "step.cu")
+        return self._compiled(entry, lambda: texts.step_text(self._text, self.per_thread), "step.cu")
 
     def _compiled(self, entry: str, text: Callable[[], str], file: str, variant: Any = None, *, shared: int = 0) -> Any:
         """An entry function on the current device, compiled when it is first asked for."""
@@ -396,13 +415,13 @@ class CudaBackend:
         import cupy
 
         # The copy must live until the launch that reads it; after that the pool hands memory on in stream order.
-        return view(X) or Matrix(*_whole(copy := cupy.ascontiguousarray(X)), copy)
+        return matrix.view(X) or Matrix(*matrix.whole(copy := cupy.ascontiguousarray(X)), copy)
 
     def _output(self, X: Any, write: Callable[[Matrix], object]) -> None:
         """Call write(matrix) on X, or on a row-contiguous copy that is then put back."""
         import cupy
 
-        seen = view(X)
+        seen = matrix.view(X)
         if seen is not None:
             write(seen)
             return
@@ -425,76 +444,6 @@ class CudaBackend:
             runtime.memcpyDeviceToDevice,
             get_current_stream().ptr,
         )
-
-
-def texts(semiring: Semiring, dtype: np.dtype, arch: str, *, nonnegative: bool = False) -> Iterator[tuple[str, str]]:
-    """Every translation unit that the verbs of a semiring may ask for on an architecture, each with a name."""
-    variant = algebra.variant_of(semiring, dtype, nonnegative=nonnegative)
-    text = algebra.text(semiring, dtype, variant)
-    for entries in ((8, 4), (8, 8) if dtype.itemsize <= 4 else (4, 4)):
-        yield f"pivot {entries}", pivot_text(text, *entries)
-    kind = tiles.kind(semiring, dtype, variant)
-    lanes = tiles.table(arch, kind, dtype)[0].lanes
-    yield "blocked", team.text(text, team.team(kind, dtype.itemsize, lanes))
-    for per_thread in (1, 4):
-        yield f"step {per_thread}", step_text(text, per_thread)
-    for tile in tiles.table(arch, kind, dtype):
-        for aligned in (True, False):
-            yield f"gemm {tile}{' aligned' if aligned else ''}", gemm_text(text, tile, aligned=aligned)
-        yield f"gemm in parts {tile} aligned", gemm_text(text, tile, aligned=True, parts=True)
-
-
-def plain_tile(lanes: int) -> tiles.Tile:
-    """What `tile="plain"` computes with: one word of four rows a thread, 32 × 32 a block, as simple kernels do."""
-    return tiles.Tile(32, 32, 32, 4, lanes, blocks=2, rate=1.0, lanes=lanes)
-
-
-def pivot_text(algebra_text: str, tm: int, tn: int) -> str:
-    """The translation unit of closures of up to 64 rows, tm × tn entries a thread."""
-    sizes = {"tm": tm, "tn": tn, "resident": {(8, 4): 1, (8, 8): 4, (4, 4): 2}[tm, tn]}
-    return compile.source("pivot.cu", algebra_text, *(f"constexpr int {k} = {v};\n" for k, v in sizes.items()))
-
-
-def step_text(algebra_text: str, per_thread: int) -> str:
-    """The translation unit of the whole-matrix step."""
-    return compile.source("step.cu", algebra_text, f"constexpr int rows_each = {per_thread};\n")
-
-
-def gemm_text(algebra_text: str, tile: tiles.Tile, *, aligned: bool, parts: bool = False) -> str:
-    """The translation unit of one product kernel."""
-    return compile.source("gemm.cu", algebra_text, tile.text(aligned=aligned, parts=parts))
-
-
-def view(X: Any) -> Matrix | None:
-    """X as kernels see it; None if its rows are not contiguous, or overlap."""
-    (rows, columns), size = X.shape, X.itemsize
-    down, across = X.strides
-    if X.size and columns > 1 and across != size:
-        return None
-    if rows <= 1 or not X.size:
-        return Matrix(*_whole(X))
-    if down % size or down < columns * size:
-        return None
-    return Matrix(X.data.ptr, down // size, rows, columns)
-
-
-def _whole(X: Any) -> tuple[int, int, int, int]:
-    """Address, leading dimension and sizes of a matrix whose rows follow each other without gaps."""
-    rows, columns = X.shape
-    return X.data.ptr, columns, rows, columns
-
-
-def _aligned(B: Matrix, itemsize: int) -> bool:
-    """Whether all rows of B begin at multiples of 16 bytes, and its last may be read to the end of its 16 bytes."""
-    return not (B.address % 16 or B.ld * itemsize % 16)
-
-
-def _rows(X: Matrix, start: int, stop: int, itemsize: int) -> Matrix:
-    return Matrix(X.address + start * X.ld * itemsize, X.ld, stop - start, X.columns)
-
-
-def _columns(X: Matrix, start: int, stop: int, itemsize: int) -> Matrix:
-    return Matrix(X.address + start * itemsize, X.ld, X.rows, stop - start)
 
 
 def _device() -> int:

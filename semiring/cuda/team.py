@@ -41,7 +41,7 @@ class Team:
         tile = {"bm": self.bm, "bn": self.bn * self.lanes, "bk": SIDE // 2, "tm": self.tm, "tn": self.tn * self.lanes}
         sizes = {**tile, "blocks": self.resident, "unroll": 4, "walk": 2, "run": 4}
         inside = ", ".join(f"{name} = {value}" for name, value in sizes.items())
-        flags = "aligned = true, b_first = false, parts = false"
+        flags = "aligned = true, b_first = false, parts = false, batch = false"
         return (
             f"struct Trailing {{\n    static constexpr int {inside};\n    static constexpr bool {flags};\n}};\n"
             f"constexpr int panel = {self.panel}, resident = {self.resident};\n"

@@ -63,11 +63,11 @@ class Tile:
         """Bytes of shared memory: two stages of a (padded by 4 words a row) and b."""
         return 2 * self.bk * (self.bm + 4 + self.bn // self.lanes) * max(4, itemsize)
 
-    def text(self, *, aligned: bool, parts: bool = False) -> str:
-        """`struct Tile` for gemm.cu, whose blocks may take `parts` of a tile's k."""
+    def text(self, *, aligned: bool, way: str = "") -> str:
+        """`struct Tile` for gemm.cu, whose blocks may take "parts" of a tile's k, or products of a "batch"."""
         names = ("bm", "bn", "bk", "tm", "tn", "blocks", "unroll", "walk", "run")
         sizes = ", ".join(f"{name} = {getattr(self, name)}" for name in names)
-        given = {"aligned": aligned, "b_first": self.b_first, "parts": parts}
+        given = {"aligned": aligned, "b_first": self.b_first, "parts": way == "parts", "batch": way == "batch"}
         flags = ", ".join(f"{name} = {str(value).lower()}" for name, value in given.items())
         return f"struct Tile {{\n    static constexpr int {sizes};\n    static constexpr bool {flags};\n}};\n"
 

@@ -24,7 +24,7 @@ template <int rows, int columns>
 struct Shape {
     static constexpr int bm = rows, bn = columns, bk = size, per = bm * bn / lanes / threads;
     static constexpr int tm = per > 2 ? 4 : 2, tn = per / tm * lanes, unroll = 2, walk = 2, run = 64, blocks = resident;
-    static constexpr bool aligned = true, b_first = false, parts = false;
+    static constexpr bool aligned = true, b_first = false, parts = false, batch = false;
 };
 using Block = Pivot<Step, 8, 4>;  // by the first half of the threads, which have more to do between two barriers
 using Large = Gemm<Step, Trailing>;

@@ -8,7 +8,7 @@ using Product = Gemm<Step, Tile>;
 
 extern "C" __global__ void __launch_bounds__(Product::threads, Tile::blocks)
     gemm(Product::T* C, long long ldc, const Product::T* A, long long lda, const Product::T* B, long long ldb, int m, int n,
-         int k, int accumulate, int pieces, unsigned* done) {
+         int k, int accumulate, int pieces, unsigned* done, long long apart) {
     Product product;
-    product.run(C, ldc, A, lda, B, ldb, m, n, k, accumulate, pieces, done);
+    product.run(C, ldc, A, lda, B, ldb, m, n, k, accumulate, pieces, done, apart);
 }

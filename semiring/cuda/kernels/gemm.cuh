@@ -283,11 +283,12 @@ struct Gemm {
     //
     // Where P::parts, `pieces` blocks in a row share a tile, each with a part of k; one adds to C what it has when the
     // one before is `done` (0 for each tile, and 0 again in the end). Blocks start in order, so it waits only for one
-    // that is at work.
+    // that is at work. Where P::batch, blockIdx.y says which of many products, whose matrices lie `apart` elements.
     __device__ void run(T* C, long long ldc, const T* A, long long lda, const T* B, long long ldb_, int m, int n, int k,
-                        int accumulate, int pieces, unsigned* done) {
+                        int accumulate, int pieces, unsigned* done, long long apart) {
         extern __shared__ __align__(16) unsigned char shared[];
         Stage* stage = reinterpret_cast<Stage*>(shared);
+        if constexpr (P::batch) C += blockIdx.y * apart, A += blockIdx.y * apart, B += blockIdx.y * apart;
         // Unsigned, for what is the same in all threads then stays in registers that they share.
         const unsigned columns = (n + bn * lanes - 1) / (bn * lanes), tile = P::parts ? blockIdx.x / pieces : blockIdx.x;
         int row0 = tile / columns * bm, col0 = tile % columns * (bn * lanes);

@@ -1,0 +1,47 @@
+"""Matrices as kernels see them: an address, a leading dimension, sizes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Matrix(NamedTuple):
+    """A row-contiguous matrix as kernels see it: address, leading dimension in elements, sizes, and who holds it."""
+
+    address: int
+    ld: int
+    rows: int
+    columns: int
+    owner: Any = None
+
+
+def view(X: Any) -> Matrix | None:
+    """X as kernels see it; None if its rows are not contiguous, or overlap."""
+    (rows, columns), size = X.shape, X.itemsize
+    down, across = X.strides
+    if X.size and columns > 1 and across != size:
+        return None
+    if rows <= 1 or not X.size:
+        return Matrix(*whole(X))
+    if down % size or down < columns * size:
+        return None
+    return Matrix(X.data.ptr, down // size, rows, columns)
+
+
+def whole(X: Any) -> tuple[int, int, int, int]:
+    """Address, leading dimension and sizes of a matrix whose rows follow each other without gaps."""
+    rows, columns = X.shape
+    return X.data.ptr, columns, rows, columns
+
+
+def aligned(B: Matrix, itemsize: int) -> bool:
+    """Whether all rows of B begin at multiples of 16 bytes, and its last may be read to the end of its 16 bytes."""
+    return not (B.address % 16 or B.ld * itemsize % 16)
+
+
+def rows(X: Matrix, start: int, stop: int, itemsize: int) -> Matrix:
+    return Matrix(X.address + start * X.ld * itemsize, X.ld, stop - start, X.columns)
+
+
+def columns(X: Matrix, start: int, stop: int, itemsize: int) -> Matrix:
+    return Matrix(X.address + start * itemsize, X.ld, X.rows, stop - start)

@@ -1,0 +1,49 @@
+"""Translation units: which C++ text each kernel is compiled from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..algebra import Semiring
+from . import algebra, compile, team, tiles
+
+
+def texts(semiring: Semiring, dtype: np.dtype, arch: str, *, nonnegative: bool = False) -> Iterator[tuple[str, str]]:
+    """Every translation unit that the verbs of a semiring may ask for on an architecture, each with a name."""
+    variant = algebra.variant_of(semiring, dtype, nonnegative=nonnegative)
+    text = algebra.text(semiring, dtype, variant)
+    for entries in ((8, 4), (8, 8) if dtype.itemsize <= 4 else (4, 4)):
+        yield f"pivot {entries}", pivot_text(text, *entries)
+    kind = tiles.kind(semiring, dtype, variant)
+    lanes = tiles.table(arch, kind, dtype)[0].lanes
+    yield "blocked", team.text(text, team.team(kind, dtype.itemsize, lanes))
+    for per_thread in (1, 4):
+        yield f"step {per_thread}", step_text(text, per_thread)
+    for tile in tiles.table(arch, kind, dtype):
+        for aligned in (True, False):
+            yield f"gemm {tile}{' aligned' if aligned else ''}", gemm_text(text, tile, aligned=aligned)
+        for way in ("parts", "batch"):
+            yield f"gemm in {way} {tile} aligned", gemm_text(text, tile, aligned=True, way=way)
+
+
+def plain_tile(lanes: int) -> tiles.Tile:
+    """What `tile="plain"` computes with: one word of four rows a thread, 32 × 32 a block, as simple kernels do."""
+    return tiles.Tile(32, 32, 32, 4, lanes, blocks=2, rate=1.0, lanes=lanes)
+
+
+def pivot_text(algebra_text: str, tm: int, tn: int) -> str:
+    """The translation unit of closures of up to 64 rows, tm × tn entries a thread."""
+    sizes = {"tm": tm, "tn": tn, "resident": {(8, 4): 1, (8, 8): 4, (4, 4): 2}[tm, tn]}
+    return compile.source("pivot.cu", algebra_text, *(f"constexpr int {k} = {v};\n" for k, v in sizes.items()))
+
+
+def step_text(algebra_text: str, per_thread: int) -> str:
+    """The translation unit of the whole-matrix step."""
+    return compile.source("step.cu", algebra_text, f"constexpr int rows_each = {per_thread};\n")
+
+
+def gemm_text(algebra_text: str, tile: tiles.Tile, *, aligned: bool, way: str = "") -> str:
+    """The translation unit of one product kernel."""
+    return compile.source("gemm.cu", algebra_text, tile.text(aligned=aligned, way=way))
