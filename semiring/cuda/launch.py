@@ -100,7 +100,7 @@ class CudaBackend:
             self.close_pivots(count, first, n * n)
         elif n <= EACH:
             self._each(count, first, n * n)
-        elif blocked is not None and count >= MANY:
+        elif blocked is not None and count >= MANY and self.tile == "tuned":
             blocked(whole.transpose(1, 2, 0), Batch(self), block=PIVOT)
         else:
             for matrix in whole:

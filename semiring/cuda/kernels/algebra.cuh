@@ -104,6 +104,7 @@ struct MaxTimes<A, float> : General<A> {
     static __device__ float nothing() { return -0.0f; }
     static __device__ float lane(float c, int) { return -c; }
     static __device__ float begin(float b) { return -b; }
+    static __device__ float operand(float c) { return -c; }
     static __device__ void step(float& c, float a0, float b0, float a1, float b1) {
         c = __uint_as_float(__vimax3_u32(__float_as_uint(c), __float_as_uint(-a0 * b0), __float_as_uint(-a1 * b1)));
     }

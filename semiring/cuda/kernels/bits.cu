@@ -87,7 +87,8 @@ extern "C" __global__ void __launch_bounds__(256)
     for (int j = threadIdx.x / 8; j < 512; j += 32) {
         const int i = i0 / 64 + word, line = j / 64 * 32 + j % 32;
         const int from = ((j / 32 % 2 * 16 + left) ^ 2 * (j / 64)) ^ 16 * (j & 1);
-        if (j0 + j < n && 64 * i < m) Y[(j0 + j) * ldy + i] = *reinterpret_cast<const Word*>(&lines[line][from]);
+        // To the end of 16 bytes, which some kernels read at once.
+        if (j0 + j < n && 64 * i < (m + 127) / 128 * 128) Y[(j0 + j) * ldy + i] = *reinterpret_cast<const Word*>(&lines[line][from]);
     }
 }
 

@@ -321,7 +321,7 @@ struct Closing {
         __syncthreads();
         constexpr int tm = 8, tn = 4;
         W d[tm][tn];
-        const bool closes = threadIdx.x < Block::threads;
+        const bool closes = Block::has_entries();
         const int r = Block::row(0), column = Block::column(0);
         if (closes)
 #pragma unroll
@@ -329,8 +329,8 @@ struct Closing {
 #pragma unroll
                 for (int j = 0; j < tn; ++j) d[i][j] = D[r + i][column + j];
         __syncthreads();
+        Block::close(d, *reinterpret_cast<Block::Shared*>(shared), min(size, n - q));
         if (closes) {
-            Block::close(d, *reinterpret_cast<Block::Shared*>(shared), min(size, n - q));
             Word *left = room.left(q), *right = room.right(q);
 #pragma unroll
             for (int j = 0; j < tn; ++j)

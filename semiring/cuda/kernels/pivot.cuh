@@ -81,7 +81,7 @@ struct Pivot {
         return reinterpret_cast<unsigned long long>(D) % sizeof(Pack<T, 4>) == 0 && ld % 4 == 0;
     }
 
-    // d ← d* for the first n rows and columns; what lies beyond is the semiring's zero.
+    // d ← d* for the first n rows and columns; what lies beyond is the semiring's zero. To be called by all threads.
     __device__ static void close(W (&d)[tm][tn], Shared& shared, int n) {
         // Where s is always one, only the diagonal differs from d ⊕ d[:,k] ⊗ d[k,:].
         if constexpr (S::star_is_one) {
@@ -100,13 +100,14 @@ struct Pivot {
                     pair(d, shared, chunk * apart + base + q, q, (base + q) / 4, chunk * 4 + q % 4);
     }
 
-    // The threads of one block of entries, which may be the first of more, wait for each other.
-    __device__ static void meet() { asm volatile("bar.sync 1, %0;" ::"n"(threads) : "memory"); }
+    // All threads of the thread block wait for each other, those too that have no entries: it may have more than `threads`.
+    __device__ static void meet() { __syncthreads(); }
+    __device__ static bool has_entries() { return threadIdx.x < threads; }
 
     // Steps k and k + 1: rows q, q + 1 of the threads that have them, columns p, p + 1 of those at x = `owner`.
     __device__ static void pair(W (&d)[tm][tn], Shared& shared, int k, int q, int owner, int p) {
         const int now = q / 2 & 1;
-        const bool has_rows = y() == k / tm, has_columns = x() == owner;
+        const bool has_rows = y() == k / tm, has_columns = has_entries() && x() == owner;
         auto &rows = shared.row[now], &cols = shared.col[now];
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
@@ -120,6 +121,7 @@ struct Pivot {
                     *reinterpret_cast<Pack<W, 4>*>(&cols[e][row(i)]) = {d[i][p + e], d[i + 1][p + e], d[i + 2][p + e], d[i + 3][p + e]};
         }
         meet();
+        if (!has_entries()) return;
         const auto p0 = *reinterpret_cast<const Pack<W, 2>*>(&rows[0][k]), p1 = *reinterpret_cast<const Pack<W, 2>*>(&rows[1][k]);
         W r0[tn], r1[tn], c0[tm], c1[tm];
         read(r0, &rows[0][column(0)], apart), read(r1, &rows[1][column(0)], apart);
