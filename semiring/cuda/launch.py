@@ -194,11 +194,8 @@ class CudaBackend:
         """
         import cupy
 
-        size, (m, n, k), aligned = (
-            self.dtype.itemsize,
-            (C.rows, C.columns, A.columns),
-            matrix.aligned(B, self.dtype.itemsize),
-        )
+        size, (m, n, k) = self.dtype.itemsize, (C.rows, C.columns, A.columns)
+        aligned = matrix.aligned(B, size)
         if max(tile.bm * A.ld, tile.bk * B.ld, B.columns) * size >= 1 << 32:
             raise ShapeError(
                 f"gemm: on a GPU the rows of operands must be less than {(1 << 32) // (tile.bm * size):,} elements "
@@ -306,15 +303,8 @@ class CudaBackend:
         resident = _resident(function.ptr, team.THREADS, sizes.shared, _device()) if n > CUTOVER // 2 else 1
         grid = min(sizes.blocks(n), resident * self.multiprocessors)
         room, arrived = cupy.empty(sizes.room(n), np.uint8), cupy.zeros(2, np.uint32)
-        arguments = (
-            A.address,
-            A.ld,
-            np.int32(n),
-            room.data.ptr,
-            np.int32(sizes.width(n)),
-            arrived.data.ptr,
-            np.int32(1),
-        )
+        beside = (room.data.ptr, np.int32(sizes.width(n)), arrived.data.ptr, np.int32(1))
+        arguments = (A.address, A.ld, np.int32(n), *beside)
         function((grid,), (team.THREADS,), arguments, sizes.shared, enable_cooperative_groups=True)
 
     def _each(self, count: int, first: Matrix, apart: int) -> None:
@@ -326,10 +316,9 @@ class CudaBackend:
         resident = _resident(function.ptr, team.THREADS, sizes.shared, _device())
         grid = min(count, resident * self.multiprocessors)
         room = cupy.empty(grid * sizes.room(n), np.uint8)
-        layout = (first.address, first.ld, np.int32(n), apart, np.int32(count))
-        function(
-            (grid,), (team.THREADS,), (*layout, room.data.ptr, np.int32(sizes.width(n)), np.int32(1)), sizes.shared
-        )
+        beside = (room.data.ptr, np.int32(sizes.width(n)), np.int32(1))
+        arguments = (first.address, first.ld, np.int32(n), apart, np.int32(count), *beside)
+        function((grid,), (team.THREADS,), arguments, sizes.shared)
 
     def _step(self, A: Matrix, k: int) -> None:
         itemsize, n = self.dtype.itemsize, A.rows
