@@ -18,14 +18,13 @@ from semiring.bits import BitMatrix
 from semiring.catalog import lor_land
 from semiring.errors import FormatError
 
-from . import schedules
 from .condensation import Condensation, condense, on_cycles, trivial
 from .files import atomic_path
 from .graph import Graph, as_graph
 from .labels import Labels
 from .plans import Plan, check_memory, make_plan
-from .progress import Callback, Metered
-from .solve import _options
+from .progress import Callback
+from .solve import _options, follow
 
 _HINT = "Only strongly connected parts shrink; split the graph, or ask for fewer vertices."
 
@@ -325,9 +324,7 @@ def transitive_closure(
     else:
         xp = importlib.import_module("cupy" if where == "cuda" else "numpy")
         closed = BitMatrix.from_edges(xp.asarray(c.tails), xp.asarray(c.heads), (c.count, c.count))
-        verbs: Any = Metered(ops, plan.pairs, callback) if callback else ops
-        schedules.get(plan.schedule)(closed, verbs, block=plan.block)
-        ops.synchronize()
+        follow(plan, closed, ops, callback)
         closed = closed.get()
     return Reachability(graph.labels, c, closed, reflexive, plan, time.perf_counter() - start)
 

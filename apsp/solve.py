@@ -239,16 +239,13 @@ class _Run:
         )
         start = time.perf_counter()
         matrix = ops.upload(array.get() if self.device == "cpu" != device_of(array) else array, copy=not reuse)
-        metered = Metered(ops, plan.pairs, self.callback, timed=self.timed)
-        verbs: Any = metered if self.callback or self.timed else ops
-        schedules.get(plan.schedule)(matrix, verbs, block=plan.block)
-        ops.synchronize()
+        phases = follow(plan, matrix, ops, self.callback, timed=self.timed)
         seconds = time.perf_counter() - start
         if matrix is not array and self.device != device_of(array):
             matrix = _to_device_of(array, ops, matrix)
         elif ops.grain > 1:
             matrix = ops.download(matrix, out=array if reuse else module(array).empty(array.shape, array.dtype))
-        return Solved(matrix, plan, seconds, metered.seconds)
+        return Solved(matrix, plan, seconds, phases)
 
 
 def _bits(
@@ -276,10 +273,19 @@ def _bits(
     hint = "Pass overwrite=True, or close the graph's components with transitive_closure."
     check_memory(plan.workspace_bytes + (0 if overwrite else plan.matrix_bytes), home, where="closure", hint=hint)
     matrix = ops.upload(A, copy=not overwrite)
-    verbs: Any = Metered(ops, plan.pairs, callback) if callback else ops
+    follow(plan, matrix, ops, callback)
+    return matrix
+
+
+def follow(
+    plan: Plan, matrix: Any, ops: Backend, callback: Callback | None = None, *, timed: bool = False
+) -> dict[str, float]:
+    """matrix ← matrix*, as planned; waits for it. The seconds of each verb, where `timed`."""
+    metered = Metered(ops, plan.pairs, callback, timed=timed)
+    verbs: Any = metered if callback or timed else ops
     schedules.get(plan.schedule)(matrix, verbs, block=plan.block)
     ops.synchronize()
-    return matrix
+    return metered.seconds
 
 
 def _array(A: Any, s: Semiring, dtype: Any) -> Any:

@@ -105,19 +105,7 @@ extern "C" __global__ void __launch_bounds__(256, 2) probe(Step::Word* out, int 
     for (int t = 0; t < times; ++t) {
 #pragma unroll
         for (int i = 0; i < side; ++i) touch(a[0][i]), touch(a[1][i]), touch(b[0][i]), touch(b[1][i]);
-#pragma unroll
-        for (int p = 0; p < side; p += walk)
-#pragma unroll
-            for (int q = 0; q < side; q += run)
-#pragma unroll
-                for (int s = 0; s < run; ++s)
-#pragma unroll
-                    for (int r = 0; r < walk; ++r) {
-                        const int i = p + (s % 2 ? walk - 1 - r : r), j = (p / walk % 2 ? side - run - q : q) + s;
-                        if (Step::two_pipes && (i + j) % 2)
-                            Step::other_step(c[i][j], a[0][i], b[0][j], a[1][i], b[1][j], one);
-                        else Step::step(c[i][j], a[0][i], b[0][j], a[1][i], b[1][j]);
-                    }
+        outer_products<Step, walk, run>(c, a, b, one);
     }
     Step::Word total = Step::nothing();
     for (int i = 0; i < side; ++i)
@@ -128,10 +116,15 @@ extern "C" __global__ void lanes(int* out) { *out = Step::lanes; }
 """
 
 
-def milliseconds(work: Callable[[], object], before: Callable[[], object] = lambda: None, repeats: int = 7) -> float:
-    """The median device time of `work`, `before` having been done each time outside of it."""
+def milliseconds(
+    work: Callable[[], object], before: Callable[[], object] = lambda: None, repeats: int = 7, idle: int = 1
+) -> float:
+    """The median device time of `work` on the current stream, `before` having been done each time outside of it.
+
+    The first `idle` runs do not count.
+    """
     times = []
-    for _ in range(repeats + 1):
+    for _ in range(repeats + idle):
         before()
         start, stop = cp.cuda.Event(), cp.cuda.Event()
         start.record()
@@ -139,7 +132,7 @@ def milliseconds(work: Callable[[], object], before: Callable[[], object] = lamb
         stop.record()
         stop.synchronize()
         times.append(cp.cuda.get_elapsed_time(start, stop))
-    return statistics.median(times[1:])
+    return statistics.median(times[idle:])
 
 
 def probes(text: str, word: str) -> tuple[str, ...]:

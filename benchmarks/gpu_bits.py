@@ -12,10 +12,8 @@ and rows of the random half with a breadth-first search by SciPy on the host.
 from __future__ import annotations
 
 import argparse
-import statistics
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +22,12 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from gpu import milliseconds
+
 from apsp import schedules
 from semiring import BitMatrix
 from semiring.cuda import bitproduct, bits, compile
+from semiring.cuda import gpu as device
 
 #: A multiprocessor's tensor cores on operands that stay in shared memory: two groups of warps, as in a product.
 PROBE = """
@@ -54,25 +55,11 @@ extern "C" __global__ void __launch_bounds__(256, 1) probe(int* out, int times) 
 """
 
 
-def milliseconds(work: Callable[[], object], before: Callable[[], object] = lambda: None, repeats: int = 5) -> float:
-    """The median device time of `work`, `before` having been done each time outside of it."""
-    times = []
-    for _ in range(repeats):
-        before()
-        start, stop = cp.cuda.Event(), cp.cuda.Event()
-        start.record()
-        work()
-        stop.record()
-        stop.synchronize()
-        times.append(cp.cuda.get_elapsed_time(start, stop))
-    return statistics.median(times)
-
-
 def ceiling() -> float:
     """Pairs a second of wgmma alone, operands random and at rest."""
     kernel = bitproduct.KERNELS["wgmma"]
     module = compile.functions(kernel.text + PROBE, arch=compile.device_arch(0) + kernel.suffix, name="probe.cu")
-    probe, times, blocks = module.get_function("probe"), 20000, bitproduct.multiprocessors(0)
+    probe, times, blocks = module.get_function("probe"), 20000, device.multiprocessors(0)
     compile.allow_shared(probe, 1024 + kernel.stage_bytes)
     words = cp.random.default_rng(0).integers(0, 1 << 31, kernel.stage_bytes // 4).astype(np.int32)
     words &= cp.random.default_rng(1).integers(0, 1 << 31, words.size).astype(np.int32)
@@ -81,7 +68,7 @@ def ceiling() -> float:
         probe((blocks,), (256,), (words.data.ptr, np.int32(times)), shared_mem=1024 + kernel.stage_bytes)
 
     run()
-    return blocks * times * 128 * 256 * 1024 / milliseconds(run, repeats=3) * 1e3
+    return blocks * times * 128 * 256 * 1024 / milliseconds(run, repeats=3, idle=0) * 1e3
 
 
 def products(sizes: list[int], kernels: list[str]) -> None:
@@ -98,7 +85,7 @@ def products(sizes: list[int], kernels: list[str]) -> None:
             for row, i in zip(a, sample, strict=True):  # bits of the rows of B that row i of A chooses
                 expected = b[row].any(axis=0)
                 assert bool((C.rows(int(i)) == expected).all()), f"{kernel}: row {i} is wrong"
-            t = milliseconds(lambda ops=ops, C=C, A=A, B=B: ops.gemm(C, A, B))
+            t = milliseconds(lambda ops=ops, C=C, A=A, B=B: ops.gemm(C, A, B), repeats=5, idle=0)
             filled = C.counts() / n / n
             print(f"product  {kernel:6} {n:8} {t:10.3f} ms {n**3 / t / 1e9:7.0f} T/s   {filled:.0%} set", flush=True)
 
@@ -146,12 +133,14 @@ def closures(sizes: list[int], degree: float) -> None:
             D.words.fill(0)
             bits.set_bits(D, *edges)
 
-        work = lambda D=D, ops=ops: run(D, ops, block=ops.pivot)  # noqa: E731
+        def work(D: BitMatrix = D, ops: Any = ops) -> None:
+            run(D, ops, block=ops.pivot)
+
         if n <= 1 << 18:
             work()  # compiles
-            t = milliseconds(work, again, repeats=3)
+            t = milliseconds(work, again, repeats=3, idle=0)
         else:
-            t = milliseconds(work, repeats=1)
+            t = milliseconds(work, repeats=1, idle=0)
         beside = pool.total_bytes() - D.nbytes
         rows = check_closure(D, tails, heads, path)
         filled = D.counts() / n / n

@@ -9,29 +9,16 @@ D[k,:] = min(A[k,:], min over j of D[k,j] + A[j,:]) in exact integers before any
 from __future__ import annotations
 
 import argparse
-import statistics
 from collections.abc import Callable
 from typing import Any
 
 import cupy
 import numpy as np
+from gpu import milliseconds
 
 from apsp import schedules
 from semiring.backend import bind
 from semiring.catalog import min_plus
-
-
-def milliseconds(run: Callable[[], Any], stream: Any, repeat: int = 5) -> float:
-    """The median of a few runs on a stream."""
-    times = []
-    for _ in range(repeat):
-        start, stop = cupy.cuda.Event(), cupy.cuda.Event()
-        start.record(stream)
-        run()
-        stop.record(stream)
-        stop.synchronize()
-        times.append(cupy.cuda.get_elapsed_time(start, stop))
-    return statistics.median(times)
 
 
 def check(A: np.ndarray, D: np.ndarray, rows: int = 4) -> None:
@@ -48,28 +35,31 @@ def check(A: np.ndarray, D: np.ndarray, rows: int = 4) -> None:
 BATCHES = ((10_000, 64), (2_000, 128), (1_000, 256), (200, 512), (40, 1024))
 
 
-def batches(rng: np.random.Generator) -> None:
+def launched_and_replayed(run: Callable[[], Any], stream: Any) -> tuple[float, float]:
+    """Milliseconds of a run on the current stream, and of the same launches in a graph."""
+    launched = milliseconds(run, repeats=5, idle=0)
+    stream.begin_capture()
+    run()
+    graph = stream.end_capture()
+    return launched, milliseconds(lambda: graph.launch(stream), repeats=5, idle=0)
+
+
+def batch(count: int, n: int, rng: np.random.Generator, stream: Any) -> None:
     """Many small matrices by one call; the first and the last are checked."""
     ops: Any = bind(min_plus, "float32", device="cuda", nonnegative=True)
-    stream = cupy.cuda.Stream(non_blocking=True)
-    stream.use()
-    for count, n in BATCHES:
+    with stream:
         A = cupy.asarray(rng.integers(1, 100, (count, n, n), dtype=np.int16).astype(np.float32))
         D = A.copy()
 
-        def run(D: Any = D) -> None:
+        def run() -> None:
             ops.closure_batch(D, schedules.get("blocked"))
 
         run()
         for i in (0, count - 1):
             check(A[i].get(), D[i].get())
-        launched = milliseconds(run, stream)
-        stream.begin_capture()
-        run()
-        graph = stream.end_capture()
-        time = milliseconds(lambda: graph.launch(stream), stream)  # noqa: B023
-        rate = count * n**3 / time / 1e9
-        print(f"float32  {count:6} × {n:4}  launched {launched:9.3f} ms  graph {time:9.3f} ms  {rate:6.2f} T pairs/s")
+        launched, replayed = launched_and_replayed(run, stream)
+    rate = count * n**3 / replayed / 1e9
+    print(f"float32  {count:6} × {n:4}  launched {launched:9.3f} ms  graph {replayed:9.3f} ms  {rate:6.2f} T pairs/s")
 
 
 def large(n: int) -> None:
@@ -83,8 +73,7 @@ def large(n: int) -> None:
     D, step = cupy.empty((n, n), cupy.float32), 2048
     for i in range(0, n, step):
         D[i : i + step] = rows(i, i + step)
-    stream = cupy.cuda.get_current_stream()
-    time = milliseconds(lambda: schedules.get("recursive")(D, ops, block=ops.pivot), stream, 1)
+    time = milliseconds(lambda: schedules.get("recursive")(D, ops, block=ops.pivot), repeats=1, idle=0)
     sampled = cupy.asarray(np.random.default_rng(1).integers(0, n, 4))
     got = D[sampled]
     best = cupy.full_like(got, np.inf)
@@ -118,17 +107,13 @@ def single(n: int, dtype: str, rng: np.random.Generator, stream: Any) -> None:
         run()
         stream.synchronize()
         check(A, M.get())
-        launched = milliseconds(run, stream)
         first = M.get() if n <= 4096 else None
         M[...] = cupy.asarray(A)
         run()
         stream.synchronize()
         if first is not None:
             np.testing.assert_array_equal(first, M.get())
-        stream.begin_capture()
-        run()
-        graph = stream.end_capture()
-        replayed = milliseconds(lambda: graph.launch(stream), stream)
+        launched, replayed = launched_and_replayed(run, stream)
     rate = n**3 / replayed / 1e9
     print(f"{dtype:8} n = {n:6}  launched {launched:9.3f} ms  graph {replayed:9.3f} ms  {rate:6.2f} T pairs/s")
 
@@ -142,7 +127,8 @@ def main() -> None:
     device = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
     print(f"{device}, CUDA driver {cupy.cuda.runtime.driverGetVersion()}")
     rng, stream = np.random.default_rng(0), cupy.cuda.Stream(non_blocking=True)
-    batches(rng)
+    for count, n in BATCHES:
+        batch(count, n, rng, stream)
     for dtype in given.dtypes:
         for n in given.sizes:
             single(n, dtype, rng, stream)

@@ -21,6 +21,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from gpu import milliseconds
+
 from apsp import closure, schedules
 from semiring.backend import bind
 from semiring.catalog import min_plus
@@ -37,6 +39,29 @@ def wall(run: Callable[[], Any], before: Callable[[], Any] = lambda: None, repea
     return statistics.median(times)
 
 
+def on_device(A: Any, ops: Any) -> float:
+    """Milliseconds of a closure of an array that lies on the device."""
+    work = A.copy()
+    return milliseconds(lambda: schedules.get("recursive")(work, ops, block=ops.pivot), repeats=1, idle=0)
+
+
+def line(n: int, ops: Any, small: float) -> None:
+    """One line of the table; `small` is its last column."""
+    A = np.random.default_rng(n).integers(1, 1000, (n, n)).astype(np.float32)
+    there = cupy.asarray(A)
+    expected = closure(there).get()
+    device = on_device(there, ops) / 1e3
+    looked = wall(lambda: survey(there, min_plus, where="benchmark"))
+    given = A.copy()
+    in_place = wall(lambda: closure(given, device="cuda", overwrite=True), lambda: np.copyto(given, A))
+    np.testing.assert_array_equal(given, expected)
+    fresh = wall(lambda: closure(A, device="cuda"))
+    np.testing.assert_array_equal(closure(A, device="cuda"), expected)
+    figures = (device, in_place, in_place / device / 1e3, fresh, fresh / device / 1e3, looked, small)
+    d, i, ri, f, rf, s, t = (1e3 * x for x in figures)
+    print(f"{n:6} {d:9.2f} {i:9.2f} {ri:6.2f} {f:9.2f} {rf:6.2f} {s:7.2f} {t:10.3f}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", type=int, nargs="*", default=[4096, 8192, 16384])
@@ -51,26 +76,7 @@ def main() -> None:
     closure(tiny)
     small = wall(lambda: closure(tiny, overwrite=True), repeat=20)
     for n in options.sizes:
-        A = np.random.default_rng(n).integers(1, 1000, (n, n)).astype(np.float32)
-        there = cupy.asarray(A)
-        expected = closure(there).get()
-        work = there.copy()
-        start, stop = cupy.cuda.Event(), cupy.cuda.Event()
-        start.record()
-        schedules.get("recursive")(work, ops, block=ops.pivot)
-        stop.record()
-        stop.synchronize()
-        device = cupy.cuda.get_elapsed_time(start, stop) / 1e3
-        looked = wall(lambda: survey(there, min_plus, where="benchmark"))  # noqa: B023
-        del work
-        given = A.copy()
-        in_place = wall(lambda: closure(given, device="cuda", overwrite=True), lambda: np.copyto(given, A))  # noqa: B023
-        np.testing.assert_array_equal(given, expected)
-        fresh = wall(lambda: closure(A, device="cuda"))  # noqa: B023
-        np.testing.assert_array_equal(closure(A, device="cuda"), expected)
-        figures = (device, in_place, in_place / device / 1e3, fresh, fresh / device / 1e3, looked, small)
-        d, i, ri, f, rf, s, t = (1e3 * x for x in figures)
-        print(f"{n:6} {d:9.2f} {i:9.2f} {ri:6.2f} {f:9.2f} {rf:6.2f} {s:7.2f} {t:10.3f}", flush=True)
+        line(n, ops, small)
 
 
 if __name__ == "__main__":

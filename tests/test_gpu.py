@@ -145,6 +145,20 @@ def test_products_agree_with_three_uncompiled_loops(cp, case, nonnegative):
         untouched()
 
 
+def check_tile(cp, case, nonnegative, ops, tile, sizes):
+    """C ← C ⊕ A ⊗ B and C ← A ⊗ B by one tile, inside poisoned matrices."""
+    m, k, n = sizes
+    A, B, C = (entries(case, shape, 3, nonnegative) for shape in ((m, k), (k, n), (m, n)))
+    for padding in (-n % 16, 1 - n % 2):  # rows at multiples of 16 bytes, and at odd places
+        left, _ = window(cp, A, 0, padding)
+        right, _ = window(cp, B, 0, padding)
+        for accumulate in (True, False):
+            got, untouched = window(cp, C, 0, padding)
+            ops.multiply(tile, *map(matrix.view, (got, left, right)), accumulate=accumulate)
+            agree(case, got, product(case, A, B, C if accumulate else np.full_like(C, case.zero)))
+            untouched()
+
+
 @every
 def test_every_tile_at_its_edges(cp, case, nonnegative):
     ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative)
@@ -154,15 +168,7 @@ def test_every_tile_at_its_edges(cp, case, nonnegative):
             (2 * tile.bm, tile.bk, tile.bn),
             (5, tile.bk + 1, 6),
         ):
-            A, B, C = (entries(case, shape, 3, nonnegative) for shape in ((m, k), (k, n), (m, n)))
-            for padding in (-n % 16, 1 - n % 2):  # rows at multiples of 16 bytes, and at odd places
-                left, _ = window(cp, A, 0, padding)
-                right, _ = window(cp, B, 0, padding)
-                for accumulate in (True, False):
-                    got, untouched = window(cp, C, 0, padding)
-                    ops.multiply(tile, *map(matrix.view, (got, left, right)), accumulate=accumulate)
-                    agree(case, got, product(case, A, B, C if accumulate else np.full_like(C, case.zero)))
-                    untouched()
+            check_tile(cp, case, nonnegative, ops, tile, (m, k, n))
 
 
 @every
@@ -172,15 +178,7 @@ def test_tiles_in_pieces(cp, case, nonnegative, pieces, monkeypatch):
     ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative)
     for tile in ops.tile_table[:2]:
         m, k, n = tile.bm + 5, 3 * tile.bk + 3, 2 * tile.bn + 7
-        A, B, C = (entries(case, shape, 3, nonnegative) for shape in ((m, k), (k, n), (m, n)))
-        for padding in (-n % 16, 1 - n % 2):
-            left, _ = window(cp, A, 0, padding)
-            right, _ = window(cp, B, 0, padding)
-            for accumulate in (True, False):
-                got, untouched = window(cp, C, 0, padding)
-                ops.multiply(tile, *map(matrix.view, (got, left, right)), accumulate=accumulate)
-                agree(case, got, product(case, A, B, C if accumulate else np.full_like(C, case.zero)))
-                untouched()
+        check_tile(cp, case, nonnegative, ops, tile, (m, k, n))
 
 
 @every

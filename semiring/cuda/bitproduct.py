@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import DeviceError
-from . import compile
+from . import compile, gpu
 
 
 class Bits(NamedTuple):
@@ -95,7 +95,7 @@ KERNELS = {
 
 def default(device: int) -> str:
     """The fastest kernel on a device: Hopper has wgmma on bits, 8.x mma, and newer ones neither in hardware."""
-    return {8: "mma", 9: "wgmma"}.get(capability(device)[0], "logic")
+    return {8: "mma", 9: "wgmma"}.get(gpu.capability(device)[0], "logic")
 
 
 def check(name: str, device: int) -> None:
@@ -108,21 +108,19 @@ def check(name: str, device: int) -> None:
     """
     if name not in KERNELS:
         raise DeviceError(f"bits: kernel must be one of {', '.join(KERNELS)}, got {name!r}.")
-    if name == "wgmma" and capability(device)[0] != 9:
-        major, minor = capability(device)
+    if name == "wgmma" and gpu.capability(device)[0] != 9:
+        major, minor = gpu.capability(device)
         raise DeviceError(f'bits: kernel "wgmma" needs compute capability 9.0, got {major}.{minor}. Use "mma".')
 
 
 def multiply(name: str, C: Bits, A: Bits, Bt: Bits, *, accumulate: bool) -> None:
     """C ← A ∧ B, or C ← C ∨ A ∧ B where `accumulate`, from A and Bᵀ; A.columns > 0."""
-    from cupy.cuda import runtime
-
-    device, kernel = int(runtime.getDevice()), KERNELS[name]
+    device, kernel = gpu.current(), KERNELS[name]
     (high, wide), sizes = kernel.tile, (np.int32(C.rows), np.int32(C.columns))
     function = _function(kernel, device)
     if name == "wgmma":
         tiles = -(-C.rows // (high * kernel.cluster)) * -(-C.columns // wide)
-        blocks = kernel.cluster * min(tiles, multiprocessors(device) // kernel.cluster)
+        blocks = kernel.cluster * min(tiles, gpu.multiprocessors(device) // kernel.cluster)
         left, right = tensor_map(A, high), tensor_map(Bt, wide // kernel.cluster)
         steps = np.int32(-(-A.columns // 1024))
         arguments: tuple[Any, ...] = (left, right, C.address, C.ld, *sizes, steps, np.int32(accumulate))
@@ -142,23 +140,6 @@ def _function(kernel: Kernel, device: int) -> Any:
     function = compile.functions(kernel.text, arch=arch, name=kernel.file).get_function("product")
     compile.allow_shared(function, kernel.shared)
     return function
-
-
-@cache
-def capability(device: int) -> tuple[int, int]:
-    """The device's compute capability."""
-    import cupy
-
-    major, minor = divmod(int(cupy.cuda.Device(device).compute_capability), 10)
-    return major, minor
-
-
-@cache
-def multiprocessors(device: int) -> int:
-    """How many multiprocessors the device has."""
-    from cupy.cuda import runtime
-
-    return int(runtime.deviceGetAttribute(runtime.cudaDevAttrMultiProcessorCount, device))
 
 
 _TENSOR_MAP = np.dtype([("opaque", np.uint8, 128)])

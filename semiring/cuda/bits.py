@@ -14,8 +14,8 @@ import numpy as np
 
 from ..bits import BitMatrix
 from ..catalog import lor_land
-from ..errors import DeviceError, DTypeError, ShapeError
-from . import bitproduct, compile
+from ..errors import DTypeError, ShapeError
+from . import bitproduct, compile, gpu, transfer
 from .bitproduct import Bits
 
 #: Rows that the kernel `panel` closes at once.
@@ -61,8 +61,8 @@ class CudaBitBackend:
     grain = 128
 
     def __init__(self, kernel: str | None = None) -> None:
-        self.kernel = kernel or bitproduct.default(_device())
-        bitproduct.check(self.kernel, _device())
+        self.kernel = kernel or bitproduct.default(gpu.current())
+        bitproduct.check(self.kernel, gpu.current())
         self._rooms: dict[tuple[int, int], Any] = {}
 
     def __repr__(self) -> str:
@@ -120,7 +120,7 @@ class CudaBitBackend:
             self.closure(copy)
             _copy(d, whole)
             return
-        panel = _function("panel", _device())
+        panel = _function("panel", gpu.current())
         room = self._room(8 * 64 * d.words * PIVOT // 64)
         for p in range(0, n, PIVOT):
             size = min(PIVOT, n - p)
@@ -134,7 +134,7 @@ class CudaBitBackend:
         (a, _, _), n = _fitting("step", A, A, A), len(A)
         if not 0 <= k < n:
             raise ShapeError(f"step: k must name a row of A {A.shape}, got {k}.")
-        _function("step", _device())((-(-n // 8),), (256,), (a.address, a.ld, np.int32(n), np.int32(k)))
+        _function("step", gpu.current())((-(-n // 8),), (256,), (a.address, a.ld, np.int32(n), np.int32(k)))
 
     # Memory
 
@@ -159,10 +159,8 @@ class CudaBitBackend:
         return unpack(matrix, np.empty(matrix.shape, bool) if out is None else out)
 
     def synchronize(self) -> None:
-        """Wait for the current stream."""
-        import cupy
-
-        cupy.cuda.get_current_stream().synchronize()
+        """Wait for the current stream, in a way that Ctrl-C ends."""
+        transfer.synchronize()
 
     def workspace(self, n: int) -> int:
         """Bytes held beside an n × n matrix while its closure is computed."""
@@ -192,7 +190,7 @@ class CudaBitBackend:
         """The address of this stream's workspace, kept for the next verb; what it was goes back when it grows."""
         import cupy
 
-        key = _device(), cupy.cuda.get_current_stream().ptr
+        key = gpu.current(), cupy.cuda.get_current_stream().ptr
         room = self._rooms.get(key)
         if room is None or room.size < size:
             self._rooms[key] = room = None
@@ -238,7 +236,7 @@ def pack(array: Any) -> BitMatrix:
     if array.dtype != np.dtype(bool):
         raise DTypeError(f"bits: the array must be bool, got {array.dtype}. Say which entries are set: A != 0.")
     (m, n), new = array.shape, zeros(array.shape)
-    target, function = _of(new), _function("pack", _device())
+    target, function = _of(new), _function("pack", gpu.current())
     height = len(array) if isinstance(array, cupy.ndarray) else max(1, TRANSFER // max(n, 1))
     for i in range(0, m if n else 0, max(height, 1)):
         part = cupy.asarray(array[i : i + height])
@@ -254,7 +252,7 @@ def unpack(matrix: BitMatrix, out: Any = None) -> Any:
 
     m, n = matrix.shape
     out = cupy.empty((m, n), bool) if out is None else out
-    source, function = _of(matrix), _function("unpack", _device())
+    source, function = _of(matrix), _function("unpack", gpu.current())
     on_device = isinstance(out, cupy.ndarray)
     height = m if on_device else max(1, TRANSFER // max(n, 1))
     for i in range(0, m if n else 0, max(height, 1)):
@@ -301,7 +299,7 @@ def set_bits(A: BitMatrix, rows: Any, columns: Any) -> None:
 
     r, c = (cupy.ascontiguousarray(cupy.asarray(x), dtype=np.int64) for x in (rows, columns))
     if r.size:
-        a, function = _of(A), _function("set_bits", _device())
+        a, function = _of(A), _function("set_bits", gpu.current())
         function((-(-r.size // 256),), (256,), (a.address, a.ld, r.data.ptr, c.data.ptr, r.size))
 
 
@@ -325,7 +323,7 @@ def count(A: BitMatrix, axis: int) -> Any:
     """How many bits are set in each column (axis 0) or row (axis 1), as CuPy int64."""
     import cupy
 
-    a, function = _of(A), _function("count_rows", _device())
+    a, function = _of(A), _function("count_rows", gpu.current())
     counts = cupy.zeros(A.shape[1 if axis == 0 else 0], np.int64)
     if not (a.rows and a.columns):
         return counts
@@ -351,7 +349,7 @@ def columns(A: BitMatrix, total: int) -> Any:
         counts = count(A, 1)
         starts = cupy.cumsum(counts) - counts
         arguments = (a.address, a.ld, np.int32(a.rows), np.int32(a.words), starts.data.ptr, found.data.ptr)
-        _function("list_columns", _device())((-(-a.rows // 8),), (256,), arguments)
+        _function("list_columns", gpu.current())((-(-a.rows // 8),), (256,), arguments)
     return found
 
 
@@ -401,25 +399,11 @@ def _transpose(X: Bits, room: int) -> Bits:
 def _transpose_into(to: Bits, X: Bits) -> None:
     grid = (-(-X.columns // 512), -(-X.rows // 512))
     arguments = (X.address, X.ld, np.int32(X.rows), np.int32(X.columns), to.address, to.ld)
-    _function("transpose", _device())(grid, (256,), arguments)
+    _function("transpose", gpu.current())(grid, (256,), arguments)
 
 
 def _copy(to: Bits, source: Bits) -> None:
-    """to ← source, by the device's own copy of rows."""
-    from cupy.cuda import get_current_stream, runtime
-
-    kind, stream = runtime.memcpyDeviceToDevice, get_current_stream().ptr
-    size = 8 * source.words
-    runtime.memcpy2DAsync(to.address, 8 * to.ld, source.address, 8 * source.ld, size, source.rows, kind, stream)
-
-
-def _device() -> int:
-    try:
-        from cupy.cuda import runtime
-
-        return int(runtime.getDevice())
-    except ImportError as problem:
-        raise DeviceError(f"bits: packed matrices on the GPU need CuPy, got {problem}. Use device='cpu'.") from problem
+    gpu.copy_rows(to.address, 8 * to.ld, source.address, 8 * source.ld, 8 * source.words, source.rows)
 
 
 @cache

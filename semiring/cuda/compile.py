@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import AlgebraError, DeviceError
+from . import gpu
 
 KERNELS = Path(__file__).parent / "kernels"
 
@@ -102,9 +103,7 @@ def compile(text: str, arch: str, *, options: tuple[str, ...] = (), name: str = 
 
 def functions(text: str, *, arch: str | None = None, options: tuple[str, ...] = (), name: str = "kernel.cu") -> Any:
     """The text's entry functions on the current device: `module.get_function(entry)`; compiled at most once."""
-    import cupy
-
-    device = int(cupy.cuda.runtime.getDevice())
+    device = gpu.current()
     with _lock(text):
         return _module(text, arch or device_arch(device), options, name, device)
 
@@ -120,10 +119,9 @@ def allow_shared(function: Any, size: int) -> None:
 @cache
 def device_arch(device: int) -> str:
     """The architecture to compile for: the device's own, or the newest of its family that the compiler knows."""
-    import cupy
     from cupy_backends.cuda.libs import nvrtc
 
-    major, minor = divmod(int(cupy.cuda.Device(device).compute_capability), 10)
+    major, minor = gpu.capability(device)
     known = [a for a in nvrtc.getSupportedArchs() if a // 10 == major and a % 10 <= minor]
     if major < 8 or not known:
         raise DeviceError(

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..algebra import Semiring
 from ..errors import DTypeError, ShapeError
-from . import algebra, compile, matrix, team, texts, tiles, transfer
+from . import algebra, compile, gpu, matrix, team, texts, tiles, transfer
 from .batch import Batch
 from .matrix import Matrix
 
@@ -100,7 +100,7 @@ class CudaBackend:
             self.close_pivots(count, first, n * n)
         elif n <= EACH:
             self._each(count, first, n * n)
-        elif blocked is not None and count >= MANY and self.tile == "tuned":
+        elif blocked is not None and count >= MANY and self.tile == "tuned":  # a plain tile spans no block
             blocked(whole.transpose(1, 2, 0), Batch(self), block=PIVOT)
         else:
             for matrix in whole:
@@ -147,9 +147,7 @@ class CudaBackend:
 
     def synchronize(self) -> None:
         """Wait for the current stream, in a way that Ctrl-C ends."""
-        import cupy
-
-        transfer.wait(cupy.cuda.get_current_stream().record())
+        transfer.synchronize()
 
     def workspace(self, n: int) -> int:
         """Bytes beside an n × n matrix: two panels of one launch, or the strip of a product of n/2 × n/2 in place."""
@@ -205,7 +203,7 @@ class CudaBackend:
         pieces = 1 if whole or not aligned or count > 1 else tiles.pieces(tile, m, n, k, self.multiprocessors)
         done = cupy.zeros(tile.covers(m, n), np.uint32) if pieces > 1 else None
         way = "batch" if count > 1 else "parts" if pieces > 1 else ""
-        function = self._gemm(tile, aligned and apart * size % 16 == 0, way, _device())
+        function = self._gemm(tile, aligned and apart * size % 16 == 0, way)
         sizes = (*map(np.int32, (m, n, k, accumulate, pieces)), done.data.ptr if done is not None else 0, apart)
         for i in range(0, count, MOST):
             addresses = (x for X in (C, A, B) for x in (X.address + i * apart * size, X.ld))
@@ -248,7 +246,7 @@ class CudaBackend:
             return
         bytes_each = along * size * self.dtype.itemsize
         rooms = cupy.empty(2 * bytes_each, np.uint8)
-        here, aside = cupy.cuda.get_current_stream(), _second_stream(_device())
+        here, aside = cupy.cuda.get_current_stream(), _second_stream(gpu.current())
         aside.wait_event(here.record())
         for index, start in enumerate(range(0, across, size)):
             with aside if index % 2 else here:
@@ -300,7 +298,7 @@ class CudaBackend:
         sizes, n = self._team, A.rows
         function = self._compiled("blocked", lambda: team.text(self._text, sizes), "blocked.cu", shared=sizes.shared)
         # Below 1024 a second block a multiprocessor only slows the leader down.
-        resident = _resident(function.ptr, team.THREADS, sizes.shared, _device()) if n > CUTOVER // 2 else 1
+        resident = _resident(function.ptr, team.THREADS, sizes.shared, gpu.current()) if n > CUTOVER // 2 else 1
         grid = min(sizes.blocks(n), resident * self.multiprocessors)
         room, arrived = cupy.empty(sizes.room(n), np.uint8), cupy.zeros(2, np.uint32)
         beside = (room.data.ptr, np.int32(sizes.width(n)), arrived.data.ptr, np.int32(1))
@@ -313,7 +311,7 @@ class CudaBackend:
 
         sizes, n = self._team, first.rows
         function = self._compiled("each", lambda: team.text(self._text, sizes), "blocked.cu", shared=sizes.shared)
-        resident = _resident(function.ptr, team.THREADS, sizes.shared, _device())
+        resident = _resident(function.ptr, team.THREADS, sizes.shared, gpu.current())
         grid = min(count, resident * self.multiprocessors)
         room = cupy.empty(grid * sizes.room(n), np.uint8)
         beside = (room.data.ptr, np.int32(sizes.width(n)), np.int32(1))
@@ -346,13 +344,13 @@ class CudaBackend:
     def tile_table(self) -> tuple[tiles.Tile, ...]:
         """The tiles among which products choose."""
         kind = tiles.kind(self.semiring, self.dtype, self._variant)
-        tuned = tiles.table(compile.device_arch(_device()), kind, self.dtype)
+        tuned = tiles.table(compile.device_arch(gpu.current()), kind, self.dtype)
         return tuned if self.tile == "tuned" else (texts.plain_tile(tuned[0].lanes),)
 
     @property
     def multiprocessors(self) -> int:
         """How many the current device has."""
-        return _multiprocessors(_device())
+        return gpu.multiprocessors(gpu.current())
 
     @cached_property
     def _team(self) -> team.Team:
@@ -368,21 +366,18 @@ class CudaBackend:
     def _functions(self) -> dict[Any, Any]:
         return {}
 
-    def _gemm(self, tile: tiles.Tile, aligned: bool, way: str, device: int) -> Any:
-        key = tile, aligned, way, device
-        if key not in self._functions:
-            text = texts.gemm_text(self._text, tile, aligned=aligned, way=way)
-            function = compile.functions(text, name="gemm.cu").get_function("gemm")
-            compile.allow_shared(function, tile.shared(self.dtype.itemsize))
-            self._functions[key] = function
-        return self._functions[key]
+    def _gemm(self, tile: tiles.Tile, aligned: bool, way: str) -> Any:
+        def text() -> str:
+            return texts.gemm_text(self._text, tile, aligned=aligned, way=way)
+
+        return self._compiled("gemm", text, "gemm.cu", (tile, aligned, way), shared=tile.shared(self.dtype.itemsize))
 
     def _stepper(self, entry: str) -> Any:
         return self._compiled(entry, lambda: texts.step_text(self._text, self.per_thread), "step.cu")
 
     def _compiled(self, entry: str, text: Callable[[], str], file: str, variant: Any = None, *, shared: int = 0) -> Any:
         """An entry function on the current device, compiled when it is first asked for."""
-        key = entry, variant, _device()
+        key = entry, variant, gpu.current()
         if key not in self._functions:
             function = compile.functions(text(), name=file).get_function(entry)
             compile.allow_shared(function, shared)
@@ -419,33 +414,9 @@ class CudaBackend:
         X[...] = copy
 
     def _copy(self, to: Matrix, source: Matrix) -> None:
-        """to ← source, by the device's own copy of rows."""
-        from cupy.cuda import get_current_stream, runtime
-
+        """to ← source."""
         size = self.dtype.itemsize
-        runtime.memcpy2DAsync(
-            to.address,
-            to.ld * size,
-            source.address,
-            source.ld * size,
-            source.columns * size,
-            source.rows,
-            runtime.memcpyDeviceToDevice,
-            get_current_stream().ptr,
-        )
-
-
-def _device() -> int:
-    from cupy.cuda import runtime
-
-    return int(runtime.getDevice())
-
-
-@cache
-def _multiprocessors(device: int) -> int:
-    from cupy.cuda import runtime
-
-    return int(runtime.deviceGetAttribute(runtime.cudaDevAttrMultiProcessorCount, device))
+        gpu.copy_rows(to.address, to.ld * size, source.address, source.ld * size, source.columns * size, source.rows)
 
 
 @cache

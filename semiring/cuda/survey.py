@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import algebra, compile
+from . import algebra, compile, gpu
 
 
 class Seen(NamedTuple):
@@ -35,7 +35,7 @@ def survey(A: Any, zero: Any) -> Seen:
     record = np.dtype([("least", A.dtype), ("greatest", A.dtype), ("flags", np.int32)], align=True)
     blocks = min(BLOCKS, -(-whole.size // 1024))
     room = cupy.empty(blocks * record.itemsize, np.uint8)
-    function = _function(A.dtype.name, A.dtype.type(zero).item(), int(cupy.cuda.runtime.getDevice()))
+    function = _function(A.dtype.name, A.dtype.type(zero).item(), gpu.current())
     function((blocks,), (256,), (whole.data.ptr, whole.size, room.data.ptr))
     records = room.get().view(record)
     flags = int(np.bitwise_or.reduce(records["flags"]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from . import compile
+from . import compile, tiles
 
 #: A pivot block's side, and the threads of a thread block.
 SIDE, THREADS = 64, 256
@@ -38,14 +38,11 @@ class Team:
     @property
     def prelude(self) -> str:
         """The C++ text that precedes the kernel's."""
-        tile = {"bm": self.bm, "bn": self.bn * self.lanes, "bk": SIDE // 2, "tm": self.tm, "tn": self.tn * self.lanes}
-        sizes = {**tile, "blocks": self.resident, "unroll": 4, "walk": 2, "run": 4}
-        inside = ", ".join(f"{name} = {value}" for name, value in sizes.items())
-        flags = "aligned = true, b_first = false, parts = false, batch = false"
-        return (
-            f"struct Trailing {{\n    static constexpr int {inside};\n    static constexpr bool {flags};\n}};\n"
-            f"constexpr int panel = {self.panel}, resident = {self.resident};\n"
-        )
+        wide = self.lanes
+        sizes = (self.bm, self.bn * wide, SIDE // 2, self.tm, self.tn * wide)
+        tile = tiles.Tile(*sizes, self.resident, rate=1.0, lanes=wide, unroll=4, walk=2, run=4)
+        others = f"constexpr int panel = {self.panel}, resident = {self.resident};\n"
+        return tile.text(aligned=True, name="Trailing") + others
 
     @property
     def shared(self) -> int:

@@ -63,13 +63,13 @@ class Tile:
         """Bytes of shared memory: two stages of a (padded by 4 words a row) and b."""
         return 2 * self.bk * (self.bm + 4 + self.bn // self.lanes) * max(4, itemsize)
 
-    def text(self, *, aligned: bool, way: str = "") -> str:
-        """`struct Tile` for gemm.cu, whose blocks may take "parts" of a tile's k, or products of a "batch"."""
+    def text(self, *, aligned: bool, way: str = "", name: str = "Tile") -> str:
+        """A struct of these sizes for kernels; `way` is how blocks share work: "", in "parts" of k, or a "batch"."""
         names = ("bm", "bn", "bk", "tm", "tn", "blocks", "unroll", "walk", "run")
-        sizes = ", ".join(f"{name} = {getattr(self, name)}" for name in names)
+        sizes = ", ".join(f"{size} = {getattr(self, size)}" for size in names)
         given = {"aligned": aligned, "b_first": self.b_first, "parts": way == "parts", "batch": way == "batch"}
-        flags = ", ".join(f"{name} = {str(value).lower()}" for name, value in given.items())
-        return f"struct Tile {{\n    static constexpr int {sizes};\n    static constexpr bool {flags};\n}};\n"
+        flags = ", ".join(f"{flag} = {str(value).lower()}" for flag, value in given.items())
+        return f"struct {name} {{\n    static constexpr int {sizes};\n    static constexpr bool {flags};\n}};\n"
 
     def covers(self, m: int, n: int) -> int:
         """How many blocks an m × n product takes."""
@@ -124,6 +124,7 @@ def choose(tiles: tuple[Tile, ...], m: int, n: int, k: int, multiprocessors: int
     return min(tiles, key=lambda t: t.cost(m, n, k, multiprocessors, pieces(t, m, n, k, multiprocessors)))
 
 
+@lru_cache(maxsize=4096)
 def spanning(tiles: tuple[Tile, ...], side: str, m: int, n: int, multiprocessors: int) -> Tile | None:
     """The tile that covers all "rows" (or "columns") with the least time when each block takes one, if there is any."""
     fitting = [t for t in tiles if (t.bm >= m if side == "rows" else t.bn >= n)]

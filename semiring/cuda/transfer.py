@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from . import gpu
+
 #: Bytes of one buffer, how many there are, and from which size on an array is worth the trouble.
 PIECE, RING, LARGE = 32 << 20, 4, 32 << 20
 PAGE = 4096
@@ -34,7 +36,7 @@ def upload(array: np.ndarray, dtype: np.dtype) -> Any:
     there = cupy.empty(array.shape, dtype)
     source, stream = _bytes(array), cupy.cuda.get_current_stream()
     with _LOCK:
-        ring = _ring(_device(), PIECE)
+        ring = _ring(gpu.current(), PIECE)
         for start, stop, (buffer, view, event) in _pieces(source.size, ring):
             wait(event)  # what was in the buffer has arrived
             _copy(view[: stop - start], source[start:stop])
@@ -51,7 +53,7 @@ def download(matrix: Any, out: np.ndarray) -> np.ndarray:
 
     plain = out.dtype == matrix.dtype and out.dtype.isnative and out.flags.c_contiguous and matrix.flags.c_contiguous
     if not plain or out.nbytes < LARGE:
-        wait(cupy.cuda.get_current_stream().record())
+        synchronize()
         if plain and out.size:
             matrix.get(out=out, blocking=True)
         else:
@@ -59,7 +61,7 @@ def download(matrix: Any, out: np.ndarray) -> np.ndarray:
         return out
     target, stream = _bytes(out), cupy.cuda.get_current_stream()
     with _LOCK:
-        ring = _ring(_device(), PIECE)
+        ring = _ring(gpu.current(), PIECE)
         waiting: list[Callable[[], None]] = []
         for start, stop, (buffer, view, event) in _pieces(target.size, ring):
             if len(waiting) == RING:
@@ -88,6 +90,13 @@ def wait(event: Any) -> None:
         waited = time.perf_counter() - begun
         if waited > 2e-4:
             time.sleep(min(waited / 20, 5e-3))
+
+
+def synchronize() -> None:
+    """Until the current stream has done all that it was given."""
+    import cupy
+
+    wait(cupy.cuda.get_current_stream().record())
 
 
 def _land(target: np.ndarray, start: int, stop: int, view: np.ndarray, event: Any) -> None:
@@ -141,12 +150,6 @@ def _pool() -> ThreadPoolExecutor:
 @cache
 def _aside() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, thread_name_prefix="semiring-pages")
-
-
-def _device() -> int:
-    from cupy.cuda import runtime
-
-    return int(runtime.getDevice())
 
 
 @cache

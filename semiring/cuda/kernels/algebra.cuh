@@ -65,6 +65,28 @@ __device__ inline unsigned other_sum(unsigned a, unsigned b, int one) {
     return sum;
 }
 
+// c ← c ⊕ a ⊗ b for two values of k: the inside of every product.
+//
+// Blocks of walk × wide sums are done together, down one column and up the next, so that neighbours share an operand: a
+// register file gives two words a cycle, and what the previous instruction has read need not be read again.
+template <class S, int walk, int wide, int tm, int tn, class Word>
+__device__ inline void outer_products(Word (&c)[tm][tn], const Word (&a)[2][tm], const Word (&b)[2][tn], int one) {
+#pragma unroll
+    for (int p = 0; p < tm; p += walk)
+#pragma unroll
+        for (int q = 0; q < tn; q += wide)
+#pragma unroll
+            for (int s = 0; s < wide; ++s)
+#pragma unroll
+                for (int r = 0; r < walk; ++r) {
+                    const int j = (p / walk % 2 ? tn - wide - q : q) + s, i = p + (s % 2 ? walk - 1 - r : r);
+                    if (S::two_pipes && (i + j) % 2)
+                        S::other_step(c[i][j], a[0][i], b[0][j], a[1][i], b[1][j], one);
+                    else
+                        S::step(c[i][j], a[0][i], b[0][j], a[1][i], b[1][j]);
+                }
+}
+
 template <class A, class T = typename A::T> struct MinPlusNonnegative;
 template <class A, class T = typename A::T> struct MaxPlusNonnegative;
 template <class A, class T = typename A::T> struct MinTimes;

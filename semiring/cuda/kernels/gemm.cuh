@@ -172,9 +172,6 @@ struct Gemm {
     }
 
     // c ← c ⊕ a ⊗ b over one stage, two values of k at a time.
-    //
-    // Blocks of P::walk × P::run sums are done together, down one column and up the next, so that neighbours share an
-    // operand: a register file gives two words a cycle, and what the previous instruction has read need not be read again.
     __device__ static void multiply(Word (&c)[tm][tn], const Stage& s, int x, int y, int one) {
         // Addresses in shared memory are 32 bits wide; as pointers they would be worked out again in each round.
         unsigned from_a = __cvta_generic_to_shared(&s.a[0][y * chunk_m]);
@@ -192,20 +189,7 @@ struct Gemm {
                     read<tn, chunk_n>(b[e], from_b + (k + e) * row_b, bn / chunks_n);
                     if (P::b_first) read<tm, chunk_m>(a[e], from_a + (k + e) * row_a, bm / chunks_m);
                 }
-#pragma unroll
-                for (int p = 0; p < tm; p += P::walk)
-#pragma unroll
-                    for (int q = 0; q < tn; q += wide)
-#pragma unroll
-                        for (int s = 0; s < wide; ++s)
-#pragma unroll
-                            for (int r = 0; r < P::walk; ++r) {
-                                const int j = (p / P::walk % 2 ? tn - wide - q : q) + s, i = p + (s % 2 ? P::walk - 1 - r : r);
-                                if (S::two_pipes && (i + j) % 2)
-                                    S::other_step(c[i][j], a[0][i], b[0][j], a[1][i], b[1][j], one);
-                                else
-                                    S::step(c[i][j], a[0][i], b[0][j], a[1][i], b[1][j]);
-                            }
+                outer_products<S, P::walk, wide>(c, a, b, one);
             }
             from_a += 2 * P::unroll * row_a;
             from_b += 2 * P::unroll * row_b;

@@ -1,0 +1,47 @@
+"""The device at hand: which it is, what it can do, and the few calls to the runtime that more than one file makes."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from ..errors import DeviceError
+
+
+def current() -> int:
+    """The number of the current device.
+
+    Raises
+    ------
+    DeviceError
+        Without CuPy.
+    """
+    try:
+        from cupy.cuda import runtime
+    except ImportError as problem:
+        raise DeviceError(f"cuda: matrices on the GPU need CuPy, got {problem}. Use device='cpu'.") from problem
+    return int(runtime.getDevice())
+
+
+@cache
+def capability(device: int) -> tuple[int, int]:
+    """The device's compute capability."""
+    import cupy
+
+    major, minor = divmod(int(cupy.cuda.Device(device).compute_capability), 10)
+    return major, minor
+
+
+@cache
+def multiprocessors(device: int) -> int:
+    """How many multiprocessors the device has."""
+    from cupy.cuda import runtime
+
+    return int(runtime.deviceGetAttribute(runtime.cudaDevAttrMultiProcessorCount, device))
+
+
+def copy_rows(to: int, to_apart: int, source: int, apart: int, width: int, rows: int) -> None:
+    """`rows` rows of `width` bytes from one address to another, by the device's own copy; rows lie `apart` bytes."""
+    from cupy.cuda import get_current_stream, runtime
+
+    stream = get_current_stream().ptr
+    runtime.memcpy2DAsync(to, to_apart, source, apart, width, rows, runtime.memcpyDeviceToDevice, stream)
