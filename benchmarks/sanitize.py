@@ -99,6 +99,12 @@ def kernels() -> None:
             for name in ("recursive", "iterative") if size < 100 else ("recursive",):
                 D = entries(ops, (size, size))
                 schedules.get(name)(D, ops, block=ops.pivot)
+        teams, launch.HELD = ops._teams, 0
+        for held in teams[2:]:
+            ops._teams = (*teams[:2], held)
+            for size in (70, 331):
+                ops.closure(entries(ops, (size, size)))
+        ops._teams, launch.HELD = teams[:2], 1
         D, R, C = entries(ops, (70, 70)), entries(ops, (70, 131)), entries(ops, (131, 70))
         ops.left_mul(D, R)
         ops.right_mul(C, D)

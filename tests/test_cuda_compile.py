@@ -42,6 +42,8 @@ KINDS = ("plain", "nonnegative", "other")
 
 
 def shipped(name, largest):
+    if name == "each 64×64":  # the same text and bounds as "blocked 64×64"
+        return False
     return "gemm" not in name or name.endswith("aligned") or name.removeprefix("gemm ") in largest
 
 
@@ -90,11 +92,14 @@ def test_tiles_suit_the_shape():
 
 @pytest.mark.parametrize("side", [1, 64, 257, 1024, 2048, 3001, 8192])
 @pytest.mark.parametrize("k", [1, 64, 1023, 1024, 4096])
-def test_tiles_come_in_pieces_where_they_do_not_fill_the_device(side, k):
+def test_tiles_come_in_pieces_where_they_fill_no_whole_wave(side, k):
     for tile in tiles.table("sm_90", "nonnegative", np.dtype("float32")):
-        pieces = tiles.pieces(tile, side, side, k, 132)
+        pieces, slots = tiles.pieces(tile, side, side, k, 132), 132 * tile.blocks
         assert pieces == 1 or k // pieces >= tiles.SHORTEST
-        assert pieces == 1 or tile.covers(side, side) * pieces <= 132 * tile.blocks
+        assert pieces == 1 or tile.covers(side, side) // slots != 1
+        assert tile.whole(side, side, 132) % slots == 0
+        assert 0 <= tile.covers(side, side) - tile.whole(side, side, 132) < slots
+        assert tile.cost(side, side, k, 132, pieces) <= tile.cost(side, side, k, 132)
     assert tiles.pieces(tile, 256, 256, 4096, 132) > 1
 
 

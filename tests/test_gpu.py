@@ -13,7 +13,7 @@ import apsp
 from apsp import schedules
 from semiring import DivergenceError, DomainError, DTypeError, ShapeError, backend, get, matmul
 from semiring.backend import cuda_available
-from semiring.cuda import algebra, compile, launch, matrix, texts, tiles
+from semiring.cuda import algebra, compile, launch, matrix, team, texts, tiles
 
 pytestmark = pytest.mark.gpu
 
@@ -172,9 +172,10 @@ def test_every_tile_at_its_edges(cp, case, nonnegative):
 
 
 @every
-@pytest.mark.parametrize("pieces", [2, 3])
-def test_tiles_in_pieces(cp, case, nonnegative, pieces, monkeypatch):
+@pytest.mark.parametrize(("whole", "pieces"), [(0, 2), (0, 3), (1, 3), (5, 2)])
+def test_tiles_in_pieces(cp, case, nonnegative, whole, pieces, monkeypatch):
     monkeypatch.setattr(tiles, "pieces", lambda *shape: pieces)
+    monkeypatch.setattr(tiles.Tile, "whole", lambda *shape: whole)
     ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative)
     for tile in ops.tile_table[:2]:
         m, k, n = tile.bm + 5, 3 * tile.bk + 3, 2 * tile.bn + 7
@@ -201,7 +202,7 @@ def test_products_in_place(cp, case, nonnegative):
 @every
 def test_products_in_place_by_strips(cp, case, nonnegative, monkeypatch):
     ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative)
-    monkeypatch.setattr(launch.CudaBackend, "_strip", lambda self, along, across: 70)
+    monkeypatch.setattr(launch.CudaBackend, "_strip", lambda self, along, across, apart: 70)
     m, n = 300, 150
     D, R = entries(case, (m, m), 1, nonnegative, 0.1), entries(case, (m, n), 2, nonnegative, 0.1)
     row, column = cp.asarray(R), cp.asarray(R.T.copy())
@@ -229,6 +230,26 @@ def test_pivot_blocks(cp, case, nonnegative):
         untouched()
         if n <= 17:
             agree(case, got, cases.closure(case, A))
+
+
+@every
+@pytest.mark.parametrize("which", [0, 1])
+def test_closures_held_in_registers(cp, case, nonnegative, which, monkeypatch):
+    kinds = team.holding
+    monkeypatch.setattr(team, "holding", lambda *step: kinds(*step)[which : which + 1])
+    monkeypatch.setattr(launch, "HELD", 0)
+    ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative)
+    for n in (65, 128, 193, 331):
+        A = cases.random_matrix(case, (n, n), n, density=0.05)
+        if case.semiring.name == "max_plus":  # no cycle may gain: edges forwards only
+            A = np.where(np.triu(np.ones((n, n), bool), 1) & (A != case.zero), np.abs(A), case.zero).astype(case.dtype)
+        got, untouched = window(cp, A)
+        ops.closure(got)
+        agree(case, got, closure(case, A))
+        untouched()
+        whole = cp.asarray(A)  # rows that are aligned, or not
+        ops.closure(whole)
+        agree(case, whole, closure(case, A))
 
 
 @every

@@ -49,7 +49,7 @@ class Binary:
 
 
 def source(name: str, *prelude: str) -> str:
-    """The text of a file in kernels/ with our headers inlined; `prelude` follows the headers.
+    """The text of a file in kernels/ with our headers inlined; `prelude` follows those that do not need it (`.cuh`).
 
     CuPy and our cache see the text alone, so whatever it includes must be in it.
     """
@@ -59,6 +59,8 @@ def source(name: str, *prelude: str) -> str:
         return _INCLUDE.sub(lambda found: collect(found.group(1)), text)
 
     def collect(header: str) -> str:
+        if header.endswith(".inl"):
+            return inline((KERNELS / header).read_text(encoding="utf-8"))
         if header not in headers:
             headers[header] = ""
             headers[header] = inline((KERNELS / header).read_text(encoding="utf-8")).replace("#pragma once\n", "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,15 @@ from .matrix import Matrix
 
 #: Rows and columns that pivot.cu takes at once.
 PIVOT = 64
-#: Up to here one launch of blocked.cu is fastest: the products of a recursion below are too small for the device.
+#: Up to here one launch is fastest: the products of a recursion below are too small for the device.
 CUTOVER = 2048
+#: A matrix is held in registers if that occupies so much of the device; else smaller tiles that come and go are faster.
+HELD = 0.5
 #: Pairs that one launch may work on: about half a second's worth.
 LONG = 1 << 43
-#: Panels of so many elements are copied as a whole for a product in place.
-WHOLE = 2048 * 2048
+#: How many elements of a panel are copied at once for a product in place: so many, but no more than this part of a
+#: matrix of so many rows.
+COPIED, PART, LARGE = 4096 * 4096, 0.03, 16384
 #: Products that one launch may hold.
 MOST = 65535
 #: Batches of matrices up to this size are closed by a thread block a matrix; from so many on, larger ones together.
@@ -154,10 +157,11 @@ class CudaBackend:
         if n <= PIVOT:
             return 0
         if n <= self.cutover:
-            return self._team.room(n)
+            return self._team(n).room(n)
         half = -(-n // 2)
-        strip = max(min(half * half, WHOLE), min(2 * self._strip(half, half), half) * half) * self.dtype.itemsize
-        return max(strip, self._team.room(min(half, self.cutover)))
+        size = self._strip(half, half, n)
+        strip = (half if size >= half else 2 * size) * half * self.dtype.itemsize
+        return max(strip, self._team(min(half, self.cutover)).room(min(half, self.cutover)))
 
     # Products
 
@@ -201,19 +205,21 @@ class CudaBackend:
             )
         count, apart = batch
         pieces = 1 if whole or not aligned or count > 1 else tiles.pieces(tile, m, n, k, self.multiprocessors)
-        done = cupy.zeros(tile.covers(m, n), np.uint32) if pieces > 1 else None
+        undivided = tile.whole(m, n, self.multiprocessors) if pieces > 1 else 0
+        divided = tile.covers(m, n) - undivided
+        done = cupy.zeros(divided if pieces > 1 else 0, np.uint32)
         way = "batch" if count > 1 else "parts" if pieces > 1 else ""
         function = self._gemm(tile, aligned and apart * size % 16 == 0, way)
-        sizes = (*map(np.int32, (m, n, k, accumulate, pieces)), done.data.ptr if done is not None else 0, apart)
+        sizes = (*map(np.int32, (m, n, k, accumulate, undivided, pieces)), done.data.ptr, apart)
         for i in range(0, count, MOST):
             addresses = (x for X in (C, A, B) for x in (X.address + i * apart * size, X.ld))
-            grid = (tile.covers(m, n) * pieces, min(MOST, count - i))
+            grid = (undivided + divided * pieces, min(MOST, count - i))
             function(grid, (tile.threads,), (*addresses, *sizes), tile.shared(size))
 
     def _left(self, D: Matrix, R: Matrix) -> None:
         if self._spanning("rows", R, D, R):
             return
-        self._strips(R.rows, R.columns, lambda j, width, copy: self._left_strip(D, R, j, width, copy))
+        self._strips(R.rows, R.columns, R.ld, lambda j, width, copy: self._left_strip(D, R, j, width, copy))
 
     def _left_strip(self, D: Matrix, R: Matrix, start: int, width: int, room: int) -> None:
         part = matrix.columns(R, start, min(start + width, R.columns), self.dtype.itemsize)
@@ -224,7 +230,7 @@ class CudaBackend:
     def _right(self, C: Matrix, D: Matrix) -> None:
         if self._spanning("columns", C, C, D):
             return
-        self._strips(C.columns, C.rows, lambda i, height, copy: self._right_strip(C, D, i, height, copy))
+        self._strips(C.columns, C.rows, C.ld, lambda i, height, copy: self._right_strip(C, D, i, height, copy))
 
     def _right_strip(self, C: Matrix, D: Matrix, start: int, height: int, room: int) -> None:
         part = matrix.rows(C, start, min(start + height, C.rows), self.dtype.itemsize)
@@ -232,14 +238,14 @@ class CudaBackend:
         self._copy(copy, part)
         self._product(part, copy, D, accumulate=False)
 
-    def _strips(self, along: int, across: int, do: Callable[[int, int, int], None]) -> None:
+    def _strips(self, along: int, across: int, apart: int, do: Callable[[int, int, int], None]) -> None:
         """Call do(start, size, room for a copy) for strips of a panel, in turn on the caller's stream and another.
 
         A strip fills the device once; the next begins on those multiprocessors that are done with it.
         """
         import cupy
 
-        size = min(self._strip(along, across), across)
+        size = min(self._strip(along, across, apart), across)
         if size == across:
             room = self.empty((along, size))
             do(0, size, room.data.ptr)
@@ -266,17 +272,18 @@ class CudaBackend:
         if len(self._ahead) > 2:
             transfer.wait(self._ahead.popleft())
 
-    def _strip(self, along: int, across: int) -> int:
+    def _strip(self, along: int, across: int, apart: int) -> int:
         """How many of a panel's `across` rows (columns) to do at once, `along` being the other side.
 
-        As many as fill the device once with the largest tile: two are 2.4 % of a matrix of 16384, less beyond. A small
-        panel is copied as a whole, so that its blocks can share it evenly.
+        All of them, if they may be copied; else as many as two copies may hold, or at least as fill the device once
+        with the largest tile. `apart` is from row to row: the panel is part of a matrix of so many columns or more.
         """
-        if along * across <= WHOLE:
+        most = max(PART * apart * apart, COPIED if apart < LARGE else 0)
+        if along * across <= most:
             return across
         tile = self.tile_table[0]
-        slots = self.multiprocessors * tile.blocks
-        return max(1, slots // -(-along // tile.bm)) * tile.bn
+        filling = max(1, self.multiprocessors * tile.blocks // -(-along // tile.bm))
+        return max(filling, int(most / (2 * along)) // tile.bn) * tile.bn
 
     # Steps
 
@@ -295,11 +302,10 @@ class CudaBackend:
         """A ← A* by all multiprocessors, which meet twice a pivot block of 64."""
         import cupy
 
-        sizes, n = self._team, A.rows
-        function = self._compiled("blocked", lambda: team.text(self._text, sizes), "blocked.cu", shared=sizes.shared)
-        # Below 1024 a second block a multiprocessor only slows the leader down.
-        resident = _resident(function.ptr, team.THREADS, sizes.shared, gpu.current()) if n > CUTOVER // 2 else 1
-        grid = min(sizes.blocks(n), resident * self.multiprocessors)
+        n = A.rows
+        sizes = self._team(n)
+        function = self._closing(sizes)
+        grid = min(sizes.blocks(n), self.multiprocessors)
         room, arrived = cupy.empty(sizes.room(n), np.uint8), cupy.zeros(2, np.uint32)
         beside = (room.data.ptr, np.int32(sizes.width(n)), arrived.data.ptr, np.int32(1))
         arguments = (A.address, A.ld, np.int32(n), *beside)
@@ -309,8 +315,8 @@ class CudaBackend:
         """A ← A* for `count` matrices like `first`, a thread block a matrix."""
         import cupy
 
-        sizes, n = self._team, first.rows
-        function = self._compiled("each", lambda: team.text(self._text, sizes), "blocked.cu", shared=sizes.shared)
+        sizes, n = self._teams[0], first.rows
+        function = self._closing(sizes)
         resident = _resident(function.ptr, team.THREADS, sizes.shared, gpu.current())
         grid = min(count, resident * self.multiprocessors)
         room = cupy.empty(grid * sizes.room(n), np.uint8)
@@ -352,11 +358,18 @@ class CudaBackend:
         """How many the current device has."""
         return gpu.multiprocessors(gpu.current())
 
+    def _team(self, n: int) -> team.Team:
+        """The sizes with which n × n is closed in one launch."""
+        _, coming, *held = self._teams
+        device = self.multiprocessors
+        return next((sizes for sizes in held if HELD * device <= sizes.blocks(n) <= device), coming)
+
     @cached_property
-    def _team(self) -> team.Team:
-        """The sizes of closures in one launch."""
+    def _teams(self) -> tuple[team.Team, ...]:
+        """The sizes for a thread block a matrix, then those for one matrix."""
         kind = tiles.kind(self.semiring, self.dtype, self._variant)
-        return team.team(kind, self.dtype.itemsize, self.tile_table[0].lanes)
+        step = kind, self.dtype.itemsize, self.tile_table[0].lanes
+        return team.each(*step), team.whole(*step), *team.holding(*step)
 
     @cached_property
     def _ahead(self) -> deque[Any]:
@@ -371,6 +384,10 @@ class CudaBackend:
             return texts.gemm_text(self._text, tile, aligned=aligned, way=way)
 
         return self._compiled("gemm", text, "gemm.cu", (tile, aligned, way), shared=tile.shared(self.dtype.itemsize))
+
+    def _closing(self, sizes: team.Team) -> Any:
+        text = partial(team.text, self._text, sizes)
+        return self._compiled(sizes.kernel, text, f"{sizes.kernel}.cu", sizes, shared=sizes.shared)
 
     def _stepper(self, entry: str) -> Any:
         return self._compiled(entry, lambda: texts.step_text(self._text, self.per_thread), "step.cu")

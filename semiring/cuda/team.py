@@ -1,8 +1,8 @@
-"""Closures in one launch: what kernels/blocked.cu is compiled with, and the room it needs beside a matrix."""
+"""Closures in one launch: what blocked.cu, each.cu and held.cu are compiled with, and the room they need."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from . import compile, tiles
 
@@ -12,7 +12,7 @@ SIDE, THREADS = 64, 256
 
 @dataclass(frozen=True)
 class Team:
-    """The sizes that kernels/blocked.cu works with.
+    """The sizes that kernels/closing.inl works with.
 
     Attributes
     ----------
@@ -24,6 +24,11 @@ class Team:
         Blocks that a multiprocessor holds.
     lanes, word : int
         Elements to a word, and its bytes.
+    kernel : str
+        "blocked", where tiles come and go; "each", the same for a block a matrix; "held", where a block has one tile in
+        registers from the first pivot to the last.
+    walk : int
+        Rows of a thread's sums that are done together.
     """
 
     bm: int
@@ -34,20 +39,36 @@ class Team:
     resident: int
     lanes: int
     word: int
+    kernel: str = "blocked"
+    walk: int = 2
+
+    @property
+    def held(self) -> bool:
+        """Whether tiles stay in registers."""
+        return self.kernel == "held"
+
+    @property
+    def depth(self) -> int:
+        """How much of k of a trailing tile's operands comes at once: the sooner a held tile can begin, the better."""
+        return SIDE // 4 if self.held else SIDE // 2
 
     @property
     def prelude(self) -> str:
         """The C++ text that precedes the kernel's."""
         wide = self.lanes
-        sizes = (self.bm, self.bn * wide, SIDE // 2, self.tm, self.tn * wide)
-        tile = tiles.Tile(*sizes, self.resident, rate=1.0, lanes=wide, unroll=4, walk=2, run=4)
-        others = f"constexpr int panel = {self.panel}, resident = {self.resident};\n"
+        sizes = (self.bm, self.bn * wide, self.depth, self.tm, self.tn * wide)
+        # A held tile leaves few registers: hardly anything is written out, and its sums go in long columns.
+        order = (1, self.walk, 64, self.walk > 8) if self.held else (4, self.walk, 4, False)
+        tile = tiles.Tile(*sizes, self.resident, 1.0, wide, *order)
+        # How far panels and the leader's products are written out, as registers allow.
+        written = 1 if self.resident > 1 else 2 if self.bn == SIDE and not self.held else 16
+        others = f"constexpr int panel = {self.panel}, resident = {self.resident}, written = {written};\n"
         return tile.text(aligned=True, name="Trailing") + others
 
     @property
     def shared(self) -> int:
-        """Bytes of shared memory: three halves of a trailing tile's operands, or two whole products of the leader."""
-        trailing = 3 * SIDE // 2 * (self.bm + 4 + self.bn)
+        """Bytes of shared memory: parts of a trailing tile's operands, or two whole products of the leader."""
+        trailing = (4 if self.held else 3) * self.depth * (self.bm + 4 + self.bn)
         leader = 2 * SIDE * (SIDE + 4 + SIDE // self.lanes)
         return self.word * max(trailing, leader)
 
@@ -65,14 +86,31 @@ class Team:
         return -(-n // self.bm) * -(-n // (self.bn * self.lanes)) + 1
 
 
-def team(kind: str, itemsize: int, lanes: int) -> Team:
-    """The sizes for a kind of step (see `tiles.kind`): as large as registers allow without spilling."""
+def whole(kind: str, itemsize: int, lanes: int) -> Team:
+    """The sizes for one matrix and a kind of step (see `tiles.kind`)."""
     word = max(4, itemsize)
-    if kind == "other" or word > 4:
-        return Team(64, 64, 4, 4, 32, resident=1, lanes=lanes, word=word)
-    return Team(64, 128, 8, 4, 32, resident=2, lanes=lanes, word=word)
+    small = kind == "other" or word > 4
+    return Team(64, 64 if small else 128, 4 if small else 8, 4, 32, resident=1, lanes=lanes, word=word)
+
+
+def each(kind: str, itemsize: int, lanes: int) -> Team:
+    """The sizes for a thread block a matrix: two on a multiprocessor, if registers allow that."""
+    sizes = whole(kind, itemsize, lanes)
+    return replace(sizes, kernel="each", resident=2 if sizes.bn == 128 else 1)
+
+
+def holding(kind: str, itemsize: int, lanes: int) -> tuple[Team, ...]:
+    """The sizes with which the registers of a device hold a matrix, small ones first; none where steps need registers.
+
+    A multiprocessor has 65,536 registers. Half of them for a tile, and 132 hold 2048 × 2048 words.
+    """
+    if kind == "other" or itemsize > 4:
+        return ()
+    wide = {1: ((128, 8, 8), (256, 16, 8)), 2: ((64, 8, 4), (128, 8, 8))}[lanes]
+    most = 16 if kind == "plain" else 8
+    return tuple(Team(128, bn, tm, tn, 32, 1, lanes, 4, "held", min(tm, most)) for bn, tm, tn in wide)
 
 
 def text(algebra_text: str, sizes: Team) -> str:
     """The translation unit of closures by one team, and of batches by a team a matrix."""
-    return compile.source("blocked.cu", algebra_text, sizes.prelude)
+    return compile.source(f"{sizes.kernel}.cu", algebra_text, sizes.prelude)

@@ -18,7 +18,9 @@ def texts(semiring: Semiring, dtype: np.dtype, arch: str, *, nonnegative: bool =
         yield f"pivot {entries}", pivot_text(text, *entries)
     kind = tiles.kind(semiring, dtype, variant)
     lanes = tiles.table(arch, kind, dtype)[0].lanes
-    yield "blocked", team.text(text, team.team(kind, dtype.itemsize, lanes))
+    step = kind, dtype.itemsize, lanes
+    for sizes in (team.whole(*step), team.each(*step), *team.holding(*step)):
+        yield f"{sizes.kernel} {sizes.bm}×{sizes.bn}", team.text(text, sizes)
     for per_thread in (1, 4):
         yield f"step {per_thread}", step_text(text, per_thread)
     for tile in tiles.table(arch, kind, dtype):

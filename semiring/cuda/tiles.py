@@ -11,7 +11,7 @@ import numpy as np
 
 from ..algebra import Semiring, Variant
 
-#: What each further piece of a tile adds to its time, and the shortest that is worth it, in values of k.
+#: In values of k: what a tile takes to begin and end, and so does each further piece of it; and the shortest piece.
 SETTLING, SHORTEST = 50, 256
 
 
@@ -65,8 +65,11 @@ class Tile:
 
     def text(self, *, aligned: bool, way: str = "", name: str = "Tile") -> str:
         """A struct of these sizes for kernels; `way` is how blocks share work: "", in "parts" of k, or a "batch"."""
-        names = ("bm", "bn", "bk", "tm", "tn", "blocks", "unroll", "walk", "run")
-        sizes = ", ".join(f"{size} = {getattr(self, size)}" for size in names)
+        names = ("bm", "bn", "bk", "tm", "tn", "unroll", "walk", "run")
+        # Packed words of rows that are not aligned come through registers, of which a block then needs more.
+        blocks = max(1, self.blocks - 1) if self.lanes > 1 and not aligned else self.blocks
+        given_sizes = {**{size: getattr(self, size) for size in names}, "blocks": blocks}
+        sizes = ", ".join(f"{size} = {value}" for size, value in given_sizes.items())
         given = {"aligned": aligned, "b_first": self.b_first, "parts": way == "parts", "batch": way == "batch"}
         flags = ", ".join(f"{flag} = {str(value).lower()}" for flag, value in given.items())
         return f"struct {name} {{\n    static constexpr int {sizes};\n    static constexpr bool {flags};\n}};\n"
@@ -76,15 +79,24 @@ class Tile:
         return -(-m // self.bm) * -(-n // self.bn)
 
     def cost(self, m: int, n: int, k: int, multiprocessors: int, pieces: int = 1) -> float:
-        """Time of an m × n × k product with tiles in so many pieces of k, up to a constant.
+        """Time of an m × n × k product, up to a constant, with so many pieces of k for tiles that fill no whole wave.
 
         A multiprocessor with fewer blocks than it could hold waits for memory and barriers more often; a fifth of the
-        missing blocks' time is counted as lost (on an H200 products of 2048 lose that much).
+        missing blocks' time is counted as lost (on an H200 products of 2048 lose that much). While one block begins or
+        ends, those beside it compute.
         """
-        waves, left = divmod(self.covers(m, n) * pieces, multiprocessors * self.blocks)
-        rest = -(-left // multiprocessors)
-        each = self.bm * self.bn / self.rate * (k + SETTLING * (pieces - 1)) / pieces
-        return each * (waves * self.blocks + (0.8 * rest + 0.2 * self.blocks) * bool(left))
+        slots = multiprocessors * self.blocks
+        waves, left = divmod(self.covers(m, n), slots)
+        more, rest = divmod(left * pieces, slots)
+        last = 0.8 * -(-rest // multiprocessors) + 0.2 * self.blocks if rest else 0.0
+        work = waves * self.blocks * (k + SETTLING / self.blocks)
+        work += (more * self.blocks + last) * (k + SETTLING * (pieces - 1 + 1 / self.blocks)) / pieces
+        return work * self.bm * self.bn / self.rate
+
+    def whole(self, m: int, n: int, multiprocessors: int) -> int:
+        """How many tiles fill whole waves; the others are worth dividing."""
+        slots = multiprocessors * self.blocks
+        return self.covers(m, n) // slots * slots
 
 
 def kind(semiring: Semiring, dtype: np.dtype, variant: Variant | None) -> str:
@@ -110,12 +122,15 @@ def table(arch: str, kind: str, dtype: np.dtype) -> tuple[Tile, ...]:
     raise LookupError(f"tiles.json: a table must be there for {kind} on {dtype}, got none")
 
 
+@lru_cache(maxsize=4096)
 def pieces(tile: Tile, m: int, n: int, k: int, multiprocessors: int) -> int:
-    """Into how many pieces of k to divide each tile: where tiles do not fill the device, pieces do.
+    """Into how many pieces of k to divide each tile that fills no whole wave.
 
-    Where they do, it does not pay: the pieces of a tile wait for each other in the end.
+    None after a single wave: its tiles do not end all at once, and the others fill the gaps as they are.
     """
-    return max(1, min(4, multiprocessors * tile.blocks // max(1, tile.covers(m, n)), k // SHORTEST))
+    if tile.covers(m, n) // (multiprocessors * tile.blocks) == 1:
+        return 1
+    return min(range(1, max(1, min(4, k // SHORTEST)) + 1), key=lambda p: tile.cost(m, n, k, multiprocessors, p))
 
 
 @lru_cache(maxsize=4096)

@@ -182,7 +182,6 @@ struct MaxPlusNonnegative<A, int> : General<A> {
     static __device__ int gather(const int* b, int) { return fix(*b); }
     static __device__ int nothing() { return -(1 << 30); }
     static __device__ int lane(int c, int) { return c < 0 ? A::zero() : c; }
-    static __device__ int begin(int b) { return fix(b); }
     static __device__ int operand(int c) { return c < 0 ? nothing() : c; }
     static __device__ void step(int& c, int a0, int b0, int a1, int b1) {
         c = __viaddmax_s32(a1, b1, __viaddmax_s32(a0, b0, c));
@@ -193,7 +192,8 @@ struct MaxPlusNonnegative<A, int> : General<A> {
     }
 };
 
-// The same on 16 bits, two columns to a word.
+// The same on 16 bits, two columns to a word, and biased: an operand x is x + 2¹⁴, a sum x is x + 2¹⁵, and −∞ is 0 in
+// both. So nothing is below 0, and no half of a sum of two operands carries into the other.
 template <class A>
 struct MaxPlusNonnegative<A, short> : General<A> {
     using Word = unsigned;
@@ -201,23 +201,26 @@ struct MaxPlusNonnegative<A, short> : General<A> {
     static constexpr bool direct = false, raw = false;
 
     static __device__ int mul(int a, int b) { return (a | b) < 0 ? A::zero() : a + b; }
-    static __device__ Word fix(Word b) { return __vmaxs2(b, 0xc000c000u); }
+    static __device__ Word fix(Word b) { return (b | 0x40004000u) & ~negative(b); }
     static __device__ Word spread(short a) { return fix(0x10001u * (unsigned short)a); }
     static __device__ Word gather(const short* b, int second) {
         return fix((unsigned short)b[0] | unsigned((unsigned short)b[second]) << 16);
     }
-    static __device__ Word nothing() { return 0xc000c000u; }
+    static __device__ Word nothing() { return 0; }
     static __device__ int lane(Word c, int i) {
-        const int value = short(c >> (16 * i));
+        const int value = int(c >> (16 * i) & 0xffff) - (1 << 15);
         return value < 0 ? A::zero() : value;
     }
-    static __device__ Word begin(Word b) { return fix(b); }
-    static __device__ Word operand(Word c) {
-        const Word below = __vcmplts2(c, 0);  // all ones in a half below 0
-        return (c & ~below) | (nothing() & below);
-    }
+    static __device__ Word begin(Word b) { return (b & 0x40004000u) << 1 | (b & 0x3fff3fffu); }
+    static __device__ Word operand(Word c) { return ((c & 0x3fff3fffu) | 0x40004000u) & negative(c); }
     static __device__ void step(Word& c, Word a0, Word b0, Word a1, Word b1) {
-        c = __viaddmax_s16x2(a1, b1, __viaddmax_s16x2(a0, b0, c));
+        c = __viaddmax_u16x2(a1, b1, __viaddmax_u16x2(a0, b0, c));
     }
-    static __device__ void other_step(Word& c, Word a0, Word b0, Word a1, Word b1, int) { step(c, a0, b0, a1, b1); }
+    static constexpr bool two_pipes = true;
+    static __device__ void other_step(Word& c, Word a0, Word b0, Word a1, Word b1, int one) {
+        c = __vimax3_u16x2(c, other_sum(a0, b0, one), other_sum(a1, b1, one));
+    }
+
+    // All ones in a half whose highest bit is set.
+    static __device__ Word negative(Word b) { return (b >> 15 & 0x10001u) * 0xffffu; }
 };

@@ -1,14 +1,14 @@
 // C ← C ⊕ A ⊗ B, or C ← A ⊗ B, for the `Step` and `Tile` written above this text.
 //
-// C may be A (or B) itself where one tile spans all of its columns (or rows) and comes in one piece: a block then writes only what it alone
-// has read. k is at least 1.
+// C may be A (or B) itself where one tile spans all of its columns (or rows) and comes in one piece: a block then writes
+// only what it alone has read. k is at least 1.
 #include "gemm.cuh"
 
 using Product = Gemm<Step, Tile>;
 
 extern "C" __global__ void __launch_bounds__(Product::threads, Tile::blocks)
     gemm(Product::T* C, long long ldc, const Product::T* A, long long lda, const Product::T* B, long long ldb, int m, int n,
-         int k, int accumulate, int pieces, unsigned* done, long long apart) {
+         int k, int accumulate, int whole, int pieces, unsigned* done, long long apart) {
     Product product;
-    product.run(C, ldc, A, lda, B, ldb, m, n, k, accumulate, pieces, done, apart);
+    product.run(C, ldc, A, lda, B, ldb, m, n, k, accumulate, whole, pieces, done, apart);
 }

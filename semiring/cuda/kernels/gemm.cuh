@@ -76,13 +76,15 @@ struct Gemm {
     __device__ static int b_k(int i) { return threadIdx.x / across + i * b_apart; }
     __device__ static int b_word() { return threadIdx.x % across * b_words; }
 
-    // Which register tile is this thread's. A warp has 4 rows × 8 columns of them, so that both fragments come in few
+    // Which register tile is a thread's. A warp has 4 rows × 8 columns of them, so that both fragments come in few
     // 128-byte reads.
-    __device__ static void seat(int& x, int& y) {
-        x = threadIdx.x % threads_x, y = threadIdx.x / threads_x;
+    template <class Index>
+    __device__ static void seat(Index thread, int& x, int& y) {
+        x = thread % threads_x, y = thread / threads_x;
         if constexpr (threads_x % 8 == 0 && threads_y % 4 == 0) {
-            x = warp() % (threads_x / 8) * 8 + lane() % 8;
-            y = warp() / (threads_x / 8) * 4 + lane() / 8;
+            const Index warp = thread / 32, lane = thread % 32;
+            x = warp % (threads_x / 8) * 8 + lane % 8;
+            y = warp / (threads_x / 8) * 4 + lane / 8;
         }
     }
 
@@ -265,24 +267,28 @@ struct Gemm {
 
     // C ← A B, or C ← C ⊕ A B.
     //
-    // Where P::parts, `pieces` blocks in a row share a tile, each with a part of k; one adds to C what it has when the
-    // one before is `done` (0 for each tile, and 0 again in the end). Blocks start in order, so it waits only for one
-    // that is at work. Where P::batch, blockIdx.y says which of many products, whose matrices lie `apart` elements.
+    // Where P::parts, `pieces` blocks in a row share a tile, each with a part of k, but for the first `whole` tiles; one
+    // adds to C what it has when the one before is `done` (0 for each tile, and 0 again in the end). Blocks start in
+    // order, so it waits only for one that is at work. Where P::batch, blockIdx.y says which of many products, whose
+    // matrices lie `apart` elements.
     __device__ void run(T* C, long long ldc, const T* A, long long lda, const T* B, long long ldb_, int m, int n, int k,
-                        int accumulate, int pieces, unsigned* done, long long apart) {
+                        int accumulate, int whole, int pieces, unsigned* done, long long apart) {
         extern __shared__ __align__(16) unsigned char shared[];
         Stage* stage = reinterpret_cast<Stage*>(shared);
         if constexpr (P::batch) C += blockIdx.y * apart, A += blockIdx.y * apart, B += blockIdx.y * apart;
         // Unsigned, for what is the same in all threads then stays in registers that they share.
-        const unsigned columns = (n + bn * lanes - 1) / (bn * lanes), tile = P::parts ? blockIdx.x / pieces : blockIdx.x;
+        const unsigned columns = (n + bn * lanes - 1) / (bn * lanes), tile = P::parts ? shared_tile(whole, pieces) : blockIdx.x;
         int row0 = tile / columns * bm, col0 = tile % columns * (bn * lanes);
         int steps = (k + bk - 1) / bk, depth = k - (steps - 1) * bk;  // the ragged end of k comes first
         if constexpr (P::parts) {
-            const unsigned piece = blockIdx.x % pieces, from = piece * steps / pieces, to = (piece + 1) * steps / pieces;
-            const long long k0 = from ? depth + (from - 1) * bk : 0;
-            A += k0, B += k0 * ldb_;
-            if (from) depth = bk;
-            steps = to - from;
+            if (blockIdx.x >= whole) {
+                const unsigned piece = (blockIdx.x - whole) % pieces;
+                const unsigned from = piece * steps / pieces, to = (piece + 1) * steps / pieces;
+                const long long k0 = from ? depth + (from - 1) * bk : 0;
+                A += k0, B += k0 * ldb_;
+                if (from) depth = bk;
+                steps = to - from;
+            }
         }
         ldb = ldb_;
         a_base = reinterpret_cast<const char*>(A + row0 * lda);
@@ -298,7 +304,7 @@ struct Gemm {
         b_second = col + 1 < n ? 1 : 0;
 
         int x, y;
-        seat(x, y);
+        seat(threadIdx.x, x, y);
         const int one = accumulate | 1;  // accumulate is 0 or 1, which the compiler does not know; see other_step
         Word c[tm][tn];
 #pragma unroll
@@ -317,13 +323,18 @@ struct Gemm {
             if (t + 1 < steps) commit(stage[(t + 1) & 1]);
         }
         if constexpr (P::parts) {
-            if (blockIdx.x % pieces) wait(done + blockIdx.x / pieces, blockIdx.x % pieces), accumulate = 1;
-            unsigned again = blockIdx.x / pieces;
+            const unsigned piece = blockIdx.x < whole ? 0 : (blockIdx.x - whole) % pieces;
+            if (piece) wait(done + (blockIdx.x - whole) / pieces, piece), accumulate = 1;
+            unsigned again = shared_tile(whole, pieces);
             asm volatile("" : "+r"(again));  // worked out anew, for want of a register to keep it in
             row0 = again / columns * bm, col0 = again % columns * (bn * lanes);
         }
         put(C + row0 * ldc + col0, ldc, c, x, y, m - row0, n - col0, accumulate);
-        if constexpr (P::parts) tell(done + blockIdx.x / pieces, (blockIdx.x % pieces + 1) % pieces);
+        if constexpr (P::parts)
+            if (blockIdx.x >= whole) tell(done + (blockIdx.x - whole) / pieces, ((blockIdx.x - whole) % pieces + 1) % pieces);
+    }
+    __device__ static unsigned shared_tile(unsigned whole, unsigned pieces) {
+        return blockIdx.x < whole ? blockIdx.x : whole + (blockIdx.x - whole) / pieces;
     }
     __device__ static void wait(const unsigned* done, unsigned count) {
         if (threadIdx.x == 0) {

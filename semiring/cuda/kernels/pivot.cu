@@ -10,7 +10,7 @@ extern "C" __global__ void __launch_bounds__(Block::threads, resident)
     __shared__ Block::Shared shared;
     D += blockIdx.x * apart;
     Step::W d[tm][tn];
-    Block::load(d, D, ld, n);
-    Block::close(d, shared, n);
-    Block::store(D, ld, n, d);
+    Block::load(threadIdx.x, d, D, ld, n);
+    Block::close(threadIdx.x, d, shared, n);
+    Block::store(threadIdx.x, D, ld, n, d);
 }

@@ -21,10 +21,12 @@ struct Pivot {
     // Rows and columns k and k + 1, in turn in one half of this and the other.
     struct alignas(16) Shared { W row[2][2][size], col[2][2][size]; };
 
-    __device__ static int x() { return threadIdx.x % threads_x; }
-    __device__ static int y() { return threadIdx.x / threads_x; }
-    __device__ static int row(int i) { return y() * tm + i; }
-    __device__ static int column(int j) { return j / 4 * apart + x() * 4 + j % 4; }
+    // Thread t's place, its rows and its columns. It is named by its caller, who may want to save registers.
+    __device__ static int x(int t) { return t % threads_x; }
+    __device__ static int y(int t) { return t / threads_x; }
+    __device__ static int row(int t, int i) { return y(t) * tm + i; }
+    __device__ static int column(int t, int j) { return j / 4 * apart + x(t) * 4 + j % 4; }
+    __device__ static bool has_entries(int t) { return t < threads; }  // a thread block may have more
 
     template <int count>
     __device__ static void read(W (&to)[count], const W* from, int apart) {
@@ -43,13 +45,13 @@ struct Pivot {
     }
 
     // d ← n × n entries of a matrix, zero beyond; and back.
-    __device__ static void load(W (&d)[tm][tn], const T* D, long long ld, int n) {
+    __device__ static void load(int t, W (&d)[tm][tn], const T* D, long long ld, int n) {
         const bool whole = n >= size && vectors(D, ld);
 #pragma unroll
         for (int i = 0; i < tm; ++i)
 #pragma unroll
             for (int j = 0; j < tn; j += 4) {
-                const int r = row(i), c = column(j);
+                const int r = row(t, i), c = column(t, j);
                 if (whole) {
                     const auto v = *reinterpret_cast<const Pack<T, 4>*>(D + r * ld + c);
 #pragma unroll
@@ -60,13 +62,13 @@ struct Pivot {
                 }
             }
     }
-    __device__ static void store(T* D, long long ld, int n, const W (&d)[tm][tn]) {
+    __device__ static void store(int t, T* D, long long ld, int n, const W (&d)[tm][tn]) {
         const bool whole = n >= size && vectors(D, ld);
 #pragma unroll
         for (int i = 0; i < tm; ++i)
 #pragma unroll
             for (int j = 0; j < tn; j += 4) {
-                const int r = row(i), c = column(j);
+                const int r = row(t, i), c = column(t, j);
                 if (whole) {
                     *reinterpret_cast<Pack<T, 4>*>(D + r * ld + c) = {T(d[i][j]), T(d[i][j + 1]), T(d[i][j + 2]), T(d[i][j + 3])};
                 } else {
@@ -82,85 +84,131 @@ struct Pivot {
     }
 
     // d ← d* for the first n rows and columns; what lies beyond is the semiring's zero. To be called by all threads.
-    __device__ static void close(W (&d)[tm][tn], Shared& shared, int n) {
+    __device__ static void close(int t, W (&d)[tm][tn], Shared& shared, int n) {
         // Where s is always one, only the diagonal differs from d ⊕ d[:,k] ⊗ d[k,:].
         if constexpr (S::star_is_one) {
 #pragma unroll
             for (int i = 0; i < tm; ++i)
 #pragma unroll
                 for (int j = 0; j < tn; ++j)
-                    if (row(i) == column(j)) d[i][j] = S::one();
+                    if (row(t, i) == column(t, j)) d[i][j] = S::one();
+        }
+        Lines now;
+        if constexpr (ahead) {
+            if (has_entries(t)) publish(t, d, shared, 0, 0, 0);
+            meet();
+            if (has_entries(t)) read(t, now, shared, 0, 0);
         }
 #pragma unroll
         for (int chunk = 0; chunk < chunks; ++chunk)
 #pragma unroll 1
             for (int base = 0; base < apart && chunk * apart + base < n; base += tm)
 #pragma unroll
-                for (int q = 0; q < tm; q += 2)
-                    pair(d, shared, chunk * apart + base + q, q, (base + q) / 4, chunk * 4 + q % 4);
+                for (int q = 0; q < tm; q += 2) pair(t, d, shared, now, chunk * apart + base + q, q, chunk * 4 + q % 4);
     }
 
     // All threads of the thread block wait for each other, those too that have no entries: it may have more than `threads`.
     __device__ static void meet() { __syncthreads(); }
-    __device__ static bool has_entries() { return threadIdx.x < threads; }
 
-    // Steps k and k + 1: rows q, q + 1 of the threads that have them, columns p, p + 1 of those at x = `owner`.
-    __device__ static void pair(W (&d)[tm][tn], Shared& shared, int k, int q, int owner, int p) {
-        const int now = q / 2 & 1;
-        const bool has_rows = y() == k / tm, has_columns = has_entries() && x() == owner;
-        auto &rows = shared.row[now], &cols = shared.col[now];
+    // What a thread needs of rows and columns k and k + 1: as far as its own entries go, and where they cross.
+    struct Lines { W r0[tn], r1[tn], c0[tm], c1[tm], p[2][2]; };
+
+    // Where s is always one, the next two rows and columns are brought up to date first, and the other entries while
+    // these come: what is published is never waited for.
+    static constexpr bool ahead = S::star_is_one && chunks == 1;
+
+    // Rows q, q + 1 of the threads that have rows k, k + 1, and columns p, p + 1 of those that have these columns.
+    __device__ static bool has_rows(int t, int k) { return y(t) == k / tm; }
+    __device__ static bool has_columns(int t, int k) { return has_entries(t) && x(t) == k % apart / 4; }
+    __device__ static void publish(int t, const W (&d)[tm][tn], Shared& shared, int k, int q, int p) {
+        auto &rows = shared.row[q / 2 & 1], &cols = shared.col[q / 2 & 1];
+        const bool down = has_rows(t, k), right = has_columns(t, k) && k < size;
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
-            if (has_rows)
+            if (down)
 #pragma unroll
                 for (int c = 0; c < tn; c += 4)
-                    *reinterpret_cast<Pack<W, 4>*>(&rows[e][column(c)]) = {d[q + e][c], d[q + e][c + 1], d[q + e][c + 2], d[q + e][c + 3]};
-            if (has_columns)
+                    *reinterpret_cast<Pack<W, 4>*>(&rows[e][column(t, c)]) = {d[q + e][c], d[q + e][c + 1], d[q + e][c + 2], d[q + e][c + 3]};
+            if (right)
 #pragma unroll
                 for (int i = 0; i < tm; i += 4)
-                    *reinterpret_cast<Pack<W, 4>*>(&cols[e][row(i)]) = {d[i][p + e], d[i + 1][p + e], d[i + 2][p + e], d[i + 3][p + e]};
+                    *reinterpret_cast<Pack<W, 4>*>(&cols[e][row(t, i)]) = {d[i][p + e], d[i + 1][p + e], d[i + 2][p + e], d[i + 3][p + e]};
         }
+    }
+    __device__ static void read(int t, Lines& to, const Shared& shared, int k, int q) {
+        auto &rows = shared.row[q / 2 & 1], &cols = shared.col[q / 2 & 1];
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+            const auto v = *reinterpret_cast<const Pack<W, 2>*>(&rows[e][k]);
+            to.p[e][0] = v.at[0], to.p[e][1] = v.at[1];
+        }
+        read(to.r0, &rows[0][column(t, 0)], apart), read(to.r1, &rows[1][column(t, 0)], apart);
+        read(to.c0, &cols[0][row(t, 0)], 4), read(to.c1, &cols[1][row(t, 0)], 4);
+    }
+
+    // d ← d ⊕ the products of lines, for all entries; or for those in rows q, q + 1 and columns p, p + 1, or the others.
+    enum Part { all, first, rest };
+    template <Part part>
+    __device__ static void apply(W (&d)[tm][tn], const Lines& l, int q = 0, int p = 0) {
+#pragma unroll
+        for (int i = 0; i < tm; ++i)
+#pragma unroll
+            for (int j = 0; j < tn; ++j)
+                if (part == all || (part == first) == (i / 2 == q / 2 || j / 2 == p / 2))
+                    update(d[i][j], l.c0[i], l.r0[j], l.c1[i], l.r1[j]);
+    }
+
+    // Steps k and k + 1: rows q, q + 1 of the threads that have them, columns p, p + 1.
+    __device__ static void pair(int t, W (&d)[tm][tn], Shared& shared, Lines& l, int k, int q, int p) {
+        if constexpr (ahead) {
+            if (!has_entries(t)) return meet();
+            const int next = (q + 2) % tm, across = next % 4;
+#pragma unroll
+            for (int j = 0; j < tn; ++j) l.r1[j] = S::add(l.r1[j], S::mul(l.p[1][0], l.r0[j]));
+#pragma unroll
+            for (int i = 0; i < tm; ++i) l.c1[i] = S::add(l.c1[i], S::mul(l.c0[i], l.p[0][1]));
+            apply<first>(d, l, next, across);
+            publish(t, d, shared, k + 2, next, across);
+            apply<rest>(d, l, next, across);
+            meet();
+            read(t, l, shared, (k + 2) % size, next);
+            return;
+        }
+        publish(t, d, shared, k, q, p);
         meet();
-        if (!has_entries()) return;
-        const auto p0 = *reinterpret_cast<const Pack<W, 2>*>(&rows[0][k]), p1 = *reinterpret_cast<const Pack<W, 2>*>(&rows[1][k]);
-        W r0[tn], r1[tn], c0[tm], c1[tm];
-        read(r0, &rows[0][column(0)], apart), read(r1, &rows[1][column(0)], apart);
-        read(c0, &cols[0][row(0)], 4), read(c1, &cols[1][row(0)], 4);
+        if (!has_entries(t)) return;
+        read(t, l, shared, k, q);
+        auto &r0 = l.r0, &r1 = l.r1;
+        auto &c0 = l.c0, &c1 = l.c1;
         if constexpr (S::star_is_one) {
 #pragma unroll
-            for (int j = 0; j < tn; ++j) r1[j] = S::add(r1[j], S::mul(p1.at[0], r0[j]));
+            for (int j = 0; j < tn; ++j) r1[j] = S::add(r1[j], S::mul(l.p[1][0], r0[j]));
 #pragma unroll
-            for (int i = 0; i < tm; ++i) c1[i] = S::add(c1[i], S::mul(c0[i], p0.at[1]));
-#pragma unroll
-            for (int i = 0; i < tm; ++i)
-#pragma unroll
-                for (int j = 0; j < tn; ++j) update(d[i][j], c0[i], r0[j], c1[i], r1[j]);
+            for (int i = 0; i < tm; ++i) c1[i] = S::add(c1[i], S::mul(c0[i], l.p[0][1]));
+            apply<all>(d, l);
         } else {
-            const W s0 = S::star(p0.at[0]), right = S::mul(s0, p0.at[1]), below = S::mul(p1.at[0], s0);
-            const W s1 = S::star(S::add(p1.at[1], S::mul(p1.at[0], right))), corner = S::mul(s1, below);
+            const W s0 = S::star(l.p[0][0]), right = S::mul(s0, l.p[0][1]), below = S::mul(l.p[1][0], s0);
+            const W s1 = S::star(S::add(l.p[1][1], S::mul(l.p[1][0], right))), corner = S::mul(s1, below);
 #pragma unroll
             for (int j = 0; j < tn; ++j) {
                 r0[j] = S::mul(s0, r0[j]);
-                r1[j] = S::mul(s1, S::add(r1[j], S::mul(p1.at[0], r0[j])));
+                r1[j] = S::mul(s1, S::add(r1[j], S::mul(l.p[1][0], r0[j])));
             }
 #pragma unroll
             for (int i = 0; i < tm; ++i) c1[i] = S::add(c1[i], S::mul(c0[i], right));
-#pragma unroll
-            for (int i = 0; i < tm; ++i)
-#pragma unroll
-                for (int j = 0; j < tn; ++j) update(d[i][j], c0[i], r0[j], c1[i], r1[j]);
-            if (has_rows) {
+            apply<all>(d, l);
+            if (has_rows(t, k)) {
 #pragma unroll
                 for (int j = 0; j < tn; ++j) d[q][j] = S::add(r0[j], S::mul(right, r1[j])), d[q + 1][j] = r1[j];
             }
-            if (has_columns) {
+            if (has_columns(t, k)) {
 #pragma unroll
                 for (int i = 0; i < tm; ++i) {
                     d[i][p] = S::add(S::mul(c0[i], s0), S::mul(c1[i], corner));
                     d[i][p + 1] = S::mul(c1[i], s1);
                 }
             }
-            if (has_rows && has_columns) {
+            if (has_rows(t, k) && has_columns(t, k)) {
                 d[q][p] = S::add(s0, S::mul(right, corner)), d[q][p + 1] = S::mul(right, s1);
                 d[q + 1][p] = corner, d[q + 1][p + 1] = s1;
             }
