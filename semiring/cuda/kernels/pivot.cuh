@@ -161,17 +161,18 @@ struct Pivot {
     // Steps k and k + 1: rows q, q + 1 of the threads that have them, columns p, p + 1.
     __device__ static void pair(int t, W (&d)[tm][tn], Shared& shared, Lines& l, int k, int q, int p) {
         if constexpr (ahead) {
-            if (!has_entries(t)) return meet();
             const int next = (q + 2) % tm, across = next % 4;
+            if (has_entries(t)) {
 #pragma unroll
-            for (int j = 0; j < tn; ++j) l.r1[j] = S::add(l.r1[j], S::mul(l.p[1][0], l.r0[j]));
+                for (int j = 0; j < tn; ++j) l.r1[j] = S::add(l.r1[j], S::mul(l.p[1][0], l.r0[j]));
 #pragma unroll
-            for (int i = 0; i < tm; ++i) l.c1[i] = S::add(l.c1[i], S::mul(l.c0[i], l.p[0][1]));
-            apply<first>(d, l, next, across);
-            publish(t, d, shared, k + 2, next, across);
-            apply<rest>(d, l, next, across);
+                for (int i = 0; i < tm; ++i) l.c1[i] = S::add(l.c1[i], S::mul(l.c0[i], l.p[0][1]));
+                apply<first>(d, l, next, across);
+                publish(t, d, shared, k + 2, next, across);
+                apply<rest>(d, l, next, across);
+            }
             meet();
-            read(t, l, shared, (k + 2) % size, next);
+            if (has_entries(t)) read(t, l, shared, (k + 2) % size, next);
             return;
         }
         publish(t, d, shared, k, q, p);
