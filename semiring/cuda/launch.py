@@ -24,9 +24,9 @@ CUTOVER = 2048
 HELD = 0.5
 #: Pairs that one launch may work on: about half a second's worth.
 LONG = 1 << 43
-#: How many elements of a panel are copied at once for a product in place: so many, but no more than this part of a
-#: matrix of so many rows.
-COPIED, PART, LARGE = 4096 * 4096, 0.03, 16384
+#: Panels of so many elements are copied as a whole for a product in place; in matrices of so many columns and more,
+#: those that are no more than a 64th of the matrix.
+COPIED, LARGE = 4096 * 4096, 16384
 #: Products that one launch may hold.
 MOST = 65535
 #: Batches of matrices up to this size are closed by a thread block a matrix; from so many on, larger ones together.
@@ -153,15 +153,15 @@ class CudaBackend:
         transfer.synchronize()
 
     def workspace(self, n: int) -> int:
-        """Bytes beside an n × n matrix: two panels of one launch, or the strip of a product of n/2 × n/2 in place."""
+        """Bytes beside an n × n matrix: two panels of one launch, or the strips of the largest product in place."""
         if n <= PIVOT:
             return 0
-        if n <= self.cutover:
-            return self._team(n).room(n)
-        half = -(-n // 2)
-        size = self._strip(half, half, n)
-        strip = (half if size >= half else 2 * size) * half * self.dtype.itemsize
-        return max(strip, self._team(min(half, self.cutover)).room(min(half, self.cutover)))
+        most, half = 0, n
+        while half > self.cutover:
+            half = -(-half // 2)
+            strip = self._strip(half, half, n)
+            most = max(most, half * (half if strip >= half else min(2 * strip, half)))
+        return max(most * self.dtype.itemsize, self._team(half).room(half))
 
     # Products
 
@@ -249,6 +249,7 @@ class CudaBackend:
         if size == across:
             room = self.empty((along, size))
             do(0, size, room.data.ptr)
+            self._pace(along * along * size)
             return
         bytes_each = along * size * self.dtype.itemsize
         rooms = cupy.empty(2 * bytes_each, np.uint8)
@@ -275,15 +276,15 @@ class CudaBackend:
     def _strip(self, along: int, across: int, apart: int) -> int:
         """How many of a panel's `across` rows (columns) to do at once, `along` being the other side.
 
-        All of them, if they may be copied; else as many as two copies may hold, or at least as fill the device once
-        with the largest tile. `apart` is from row to row: the panel is part of a matrix of so many columns or more.
+        All of them if the panel is small, so that blocks can share it evenly. Else as many as fill the device once with
+        the largest tile: two are 2.4 % of a matrix of 16384, less beyond. `apart` is from row to row: the panel is part
+        of a matrix of so many columns or more.
         """
-        most = max(PART * apart * apart, COPIED if apart < LARGE else 0)
-        if along * across <= most:
+        if along * across <= (COPIED if apart < LARGE else apart * apart // 64):
             return across
         tile = self.tile_table[0]
-        filling = max(1, self.multiprocessors * tile.blocks // -(-along // tile.bm))
-        return max(filling, int(most / (2 * along)) // tile.bn) * tile.bn
+        slots = self.multiprocessors * tile.blocks
+        return max(1, slots // -(-along // tile.bm)) * tile.bn
 
     # Steps
 

@@ -331,8 +331,11 @@ struct Closing {
     __device__ void lead(int p, int q, unsigned* half, unsigned* whole) const {
         auto* s = &stage<Square>();  // R ← D R in the first stage, A ← A ⊕ C R in the second
         Word c[Square::tm][Square::tn], r[Square::tm][Square::tn];
-        if (p >= 0) fetch<size>(s[0].a, room.left(p), size), gather_rows(s[0].b, p, q);
-        if (p >= 0) gather_columns<size>(s[1].a, p, q);
+        if (p >= 0) {
+            fetch<size>(s[0].a, room.left(p), size);
+            gather_rows(s[0].b, p, q);
+            gather_columns<size>(s[1].a, p, q);
+        }
         begin<Square>(c, q, q);
         if (p >= 0) {
             wait_for_copies();
