@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from semiring import AlgebraError, Op, Semiring, get
-from semiring.cuda import algebra, compile, texts, tiles
+from semiring.cuda import algebra, compile, gpu, launch, texts, tiles
 
 nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed", exc_type=ImportError)
 try:
@@ -88,6 +88,22 @@ def test_tiles_suit_the_shape():
     assert tiles.spanning(table, "rows", 64, 4096, 132).bm >= 64
     assert tiles.spanning(table, "columns", 4096, 64, 132).bn >= 64
     assert tiles.spanning(table, "rows", 4096, 4096, 132) is None
+
+
+@pytest.mark.parametrize("dtype", ["int16", "float32", "float64"])
+def test_room_beside_a_matrix(dtype, monkeypatch):
+    monkeypatch.setattr(gpu, "current", lambda: 0)
+    monkeypatch.setattr(gpu, "multiprocessors", lambda device: 132)
+    monkeypatch.setattr(compile, "device_arch", lambda device: "sm_90")
+    ops = launch.CudaBackend(get("min_plus"), np.dtype(dtype), nonnegative=True)
+    share = {
+        n: ops.workspace(n) / (n * n * ops.dtype.itemsize) for n in (4096, 10_000, 16_384, 20_001, 32_768, 131_072)
+    }
+    assert all(0 < part <= (0.03 if n >= 16_384 else 0.26) for n, part in share.items()), share
+    sizes = [ops._team(n) for n in (65, 1024, 1100, 2048)]
+    assert [team.blocks(n) <= 132 for team, n in zip(sizes, (65, 1024, 1100, 2048), strict=True) if team.held] == (
+        [True, True] if dtype != "float64" else []
+    )
 
 
 @pytest.mark.parametrize("side", [1, 64, 257, 1024, 2048, 3001, 8192])

@@ -277,14 +277,16 @@ class CudaBackend:
         """How many of a panel's `across` rows (columns) to do at once, `along` being the other side.
 
         All of them if the panel is small, so that blocks can share it evenly. Else as many as fill the device once with
-        the largest tile: two are 2.4 % of a matrix of 16384, less beyond. `apart` is from row to row: the panel is part
-        of a matrix of so many columns or more.
+        the largest tile, of which two may be 3 % of a large matrix: `apart` is from row to row, so the panel is part of
+        a matrix of so many columns or more.
         """
-        if along * across <= (COPIED if apart < LARGE else apart * apart // 64):
+        large = apart >= LARGE
+        if along * across <= (apart * apart // 64 if large else COPIED):
             return across
         tile = self.tile_table[0]
-        slots = self.multiprocessors * tile.blocks
-        return max(1, slots // -(-along // tile.bm)) * tile.bn
+        filling = self.multiprocessors * tile.blocks // -(-along // tile.bm)
+        allowed = 3 * apart * apart // (200 * along * tile.bn)
+        return max(1, min(filling, allowed) if large else filling) * tile.bn
 
     # Steps
 
