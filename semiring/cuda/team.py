@@ -27,8 +27,6 @@ class Team:
     kernel : str
         "blocked", where tiles come and go; "each", the same for a block a matrix; "held", where a block has one tile in
         registers from the first pivot to the last.
-    walk : int
-        Rows of a thread's sums that are done together.
     """
 
     bm: int
@@ -40,7 +38,6 @@ class Team:
     lanes: int
     word: int
     kernel: str = "blocked"
-    walk: int = 2
 
     @property
     def held(self) -> bool:
@@ -57,8 +54,8 @@ class Team:
         """The C++ text that precedes the kernel's."""
         wide = self.lanes
         sizes = (self.bm, self.bn * wide, self.depth, self.tm, self.tn * wide)
-        # A held tile leaves few registers: hardly anything is written out, and its sums go in long columns.
-        order = (1, self.walk, 64, self.walk > 8) if self.held else (4, self.walk, 4, False)
+        # A held tile leaves few registers: nothing is written out, and its sums go a whole column at a time.
+        order = (1, self.tm, 64, True) if self.held else (4, 2, 4, False)
         tile = tiles.Tile(*sizes, self.resident, 1.0, wide, *order)
         # How far panels and the leader's products are written out, as registers allow.
         written = 1 if self.resident > 1 else 2 if self.bn == SIDE and not self.held else 16
@@ -107,8 +104,7 @@ def holding(kind: str, itemsize: int, lanes: int) -> tuple[Team, ...]:
     if kind == "other" or itemsize > 4:
         return ()
     wide = {1: ((128, 8, 8), (256, 16, 8)), 2: ((64, 8, 4), (128, 8, 8))}[lanes]
-    most = 16 if kind == "plain" else 8
-    return tuple(Team(128, bn, tm, tn, 32, 1, lanes, 4, "held", min(tm, most)) for bn, tm, tn in wide)
+    return tuple(Team(128, bn, tm, tn, 32, 1, lanes, 4, "held") for bn, tm, tn in wide)
 
 
 def text(algebra_text: str, sizes: Team) -> str:
