@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from semiring.backend import Backend
+from semiring.backend import Backend, in_turn
 
 #: `callback(done, total)` in pairs (one ⊕ with one ⊗); a closure of n vertices has n³.
 Callback = Callable[[int, int], None]
@@ -15,7 +15,7 @@ Callback = Callable[[int, int], None]
 class Metered:
     """A backend whose verbs report pairs done to a callback, and the seconds that each verb took.
 
-    Anything but the five verbs passes straight through. With `timed`, every verb is waited for, so that its
+    Anything but the verbs below passes straight through. With `timed`, every verb is waited for, so that its
     seconds are its own: for benchmarks, as it forbids overlap.
     """
 
@@ -35,6 +35,13 @@ class Metered:
 
     def right_mul(self, C: Any, D: Any) -> None:
         self._count("right_mul", len(D) ** 2 * len(C), C, D)
+
+    def eliminate(self, D: Any, R: Any, C: Any, rest: Any) -> None:
+        if self._timed or not hasattr(self._ops, "eliminate"):
+            in_turn(self, D, R, C, rest)
+        else:
+            pairs = len(D) ** 2 * (R.shape[1] + len(C)) + len(D) * len(C) * R.shape[1]
+            self._count("eliminate", pairs, D, R, C, rest)
 
     def closure(self, D: Any) -> None:
         self._count("closure", len(D) ** 3, D)

@@ -83,7 +83,7 @@ def kernels() -> None:
     import numpy as np
 
     from apsp import schedules
-    from semiring.cuda import launch
+    from semiring.cuda import launch, panels
 
     cp.cuda.set_allocator(None)  # no pool: every matrix has its own bounds
     for ops in bound():
@@ -99,15 +99,18 @@ def kernels() -> None:
             for name in ("recursive", "iterative") if size < 100 else ("recursive",):
                 D = entries(ops, (size, size))
                 schedules.get(name)(D, ops, block=ops.pivot)
-        teams, launch.HELD = ops._teams, 0
-        for held in teams[2:]:
-            ops._teams = (*teams[:2], held)
+        choose = launch.CudaBackend._team
+        for sizes in ops.teams:
+            launch.CudaBackend._team = lambda self, n, sizes=sizes: sizes
             for size in (70, 331):
                 ops.closure(entries(ops, (size, size)))
-        ops._teams, launch.HELD = teams[:2], 1
+        launch.CudaBackend._team = choose
         D, R, C = entries(ops, (70, 70)), entries(ops, (70, 131)), entries(ops, (131, 70))
+        whole, panels.sizes = panels.sizes, lambda *panel: (64, 2)
         ops.left_mul(D, R)
         ops.right_mul(C, D)
+        ops.eliminate(D, R, C, entries(ops, (131, 131)))
+        panels.sizes = whole
         if hasattr(ops, "closure_batch"):
             for size in (1, 33, 64, 65, 128, 150):
                 batch = cp.stack([entries(ops, (size, size), seed) for seed in range(launch.MANY)])

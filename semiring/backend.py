@@ -33,7 +33,8 @@ class Backend(Protocol):
         Matrices may be sliced at multiples of this only: 1, or the word size where columns are packed bits.
 
     A backend may also have `closure_batch(A, blocked)`: A[i] ← A[i]* for (batch, n, n) with n at most `pivot`, in one
-    call; `blocked` is a schedule for those that it closes block by block, all at once. One with a memory of its own
+    call; `blocked` is a schedule for those that it closes block by block, all at once. One that can work on several
+    products at a time may have `eliminate(D, R, C, rest)`, as the function below. One with a memory of its own
     has `landing(shape)`: a NumPy array to download into, whose pages are asked for meanwhile.
     """
 
@@ -73,6 +74,26 @@ class Backend(Protocol):
 
     def workspace(self, n: int) -> int:
         """Bytes held beside an n × n matrix while its closure is computed."""
+
+
+def eliminate(ops: Backend, D: Any, R: Any, C: Any, rest: Any) -> None:
+    """R ← D ⊗ R, rest ← rest ⊕ C ⊗ R, C ← C ⊗ D: by the backend's own verb, else by three in turn.
+
+    With D = A11*, R = A12, C = A21 and rest = A22 this is what remains of [[A11, A12], [A21, A22]]* when D is closed
+    and before rest is: block Gaussian elimination.
+    """
+    own = getattr(ops, "eliminate", None)
+    if own:
+        own(D, R, C, rest)
+    else:
+        in_turn(ops, D, R, C, rest)
+
+
+def in_turn(ops: Backend, D: Any, R: Any, C: Any, rest: Any) -> None:
+    """`eliminate` by three verbs. C is multiplied last, so that rest meets D once."""
+    ops.left_mul(D, R)
+    ops.gemm(rest, C, R)
+    ops.right_mul(C, D)
 
 
 def cuda_available() -> bool:

@@ -37,3 +37,6 @@ class Reference:
         A[np.ix_(others, others)] = cases.product(self.case, A[others, k : k + 1], row, A[np.ix_(others, others)])
         A[others, k : k + 1] = cases.product(self.case, A[others, k : k + 1], D)
         A[k : k + 1, others] = row
+
+    def synchronize(self) -> None:
+        pass

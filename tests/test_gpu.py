@@ -13,7 +13,7 @@ import apsp
 from apsp import schedules
 from semiring import DivergenceError, DomainError, DTypeError, ShapeError, backend, get, matmul
 from semiring.backend import cuda_available
-from semiring.cuda import algebra, compile, launch, matrix, team, texts, tiles
+from semiring.cuda import algebra, compile, launch, matrix, panels, texts, tiles
 
 pytestmark = pytest.mark.gpu
 
@@ -200,9 +200,11 @@ def test_products_in_place(cp, case, nonnegative):
 
 
 @every
-def test_products_in_place_by_strips(cp, case, nonnegative, monkeypatch):
+@pytest.mark.parametrize("strips", [(70, 3), (64, 1), (None, None)], ids=str)
+def test_products_in_place_by_strips(cp, case, nonnegative, strips, monkeypatch):
     ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative)
-    monkeypatch.setattr(launch.CudaBackend, "_strip", lambda self, along, across, apart: 70)
+    if strips[0]:
+        monkeypatch.setattr(panels, "sizes", lambda *panel: strips)
     m, n = 300, 150
     D, R = entries(case, (m, m), 1, nonnegative, 0.1), entries(case, (m, n), 2, nonnegative, 0.1)
     row, column = cp.asarray(R), cp.asarray(R.T.copy())
@@ -210,6 +212,30 @@ def test_products_in_place_by_strips(cp, case, nonnegative, monkeypatch):
     ops.right_mul(column, cp.asarray(D))
     agree(case, row, product(case, D, R, np.full_like(R, case.zero)))
     agree(case, column, product(case, R.T, D, np.full_like(R.T, case.zero)))
+
+
+@every
+@pytest.mark.parametrize("strips", [(70, 3), (64, 1), (200, 2)], ids=str)
+def test_eliminations(cp, case, nonnegative, strips, monkeypatch):
+    ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative)
+    monkeypatch.setattr(panels, "sizes", lambda *panel: strips)
+    for m, n in ((1, 1), (70, 71), (131, 200)):
+        D, R, C = (entries(case, shape, seed, nonnegative, 0.1) for seed, shape in enumerate(((m, m), (m, n), (n, m))))
+        rest = entries(case, (n, n), 3, nonnegative, 0.1)
+        nothing = np.full_like(R, case.zero)
+        row = product(case, D, R, nothing)
+        expected = row, product(case, C, row, rest), product(case, C, D, nothing.T.copy())
+        (r, r_whole), (c, c_whole), (x, x_whole) = (window(cp, X) for X in (R, C, rest))
+        ops.eliminate(cp.asarray(D), r, c, x)
+        for got, whole, part in zip((r, x, c), (r_whole, x_whole, c_whole), expected, strict=True):
+            agree(case, got, part)
+            whole()
+        r, c, x = (cp.asarray(X, order="F") for X in (R, C, rest))  # columns that are contiguous, so by three verbs
+        ops.eliminate(cp.asarray(D), r, c, x)
+        for got, part in zip((r, x, c), expected, strict=True):
+            agree(case, got, part)
+    ops.eliminate(cp.asarray(D), r[:, :0], c[:0], x[:0, :0])
+    agree(case, r, expected[0])
 
 
 @every
@@ -233,12 +259,11 @@ def test_pivot_blocks(cp, case, nonnegative):
 
 
 @every
-@pytest.mark.parametrize("which", [0, 1])
-def test_closures_held_in_registers(cp, case, nonnegative, which, monkeypatch):
-    kinds = team.holding
-    monkeypatch.setattr(team, "holding", lambda *step: kinds(*step)[which : which + 1])
-    monkeypatch.setattr(launch, "HELD", 0)
+@pytest.mark.parametrize("which", [0, 1, 2, 3])
+def test_closures_in_one_launch(cp, case, nonnegative, which, monkeypatch):
     ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative)
+    sizes = ops.teams[which % len(ops.teams)]
+    monkeypatch.setattr(launch.CudaBackend, "_team", lambda self, n: sizes)
     for n in (65, 128, 193, 331):
         A = cases.random_matrix(case, (n, n), n, density=0.05)
         if case.semiring.name == "max_plus":  # no cycle may gain: edges forwards only

@@ -8,6 +8,8 @@ import pytest
 from reference import Reference
 
 from apsp import blocks, schedules
+from apsp.progress import Metered
+from semiring.backend import in_turn
 
 ALL = [*cases.CASES, *cases.USER_CASES]
 
@@ -50,3 +52,35 @@ def test_pivots_and_what_lies_around_them_cover_the_diagonal():
         covered[k] += 1
         assert sum(s.stop - s.start for s in blocks.around(10, k)) == 10 - (k.stop - k.start)
     assert (covered == 1).all()
+
+
+class Eliminates(Reference):
+    """A reference with an elimination of its own, as backends may have."""
+
+    eliminations = 0
+
+    def eliminate(self, D, R, C, rest):
+        self.eliminations += 1
+        in_turn(self, D, R, C, rest)
+
+
+@pytest.mark.parametrize("case", ALL, ids=str)
+def test_recursion_takes_a_backend_s_own_elimination(case):
+    A = cases.random_matrix(case, (17, 17), seed=5)
+    expected = cases.closure(case, A)
+    ops = Eliminates(case)
+    schedules.get("recursive")(A, ops, block=4)
+    cases.same(case, A, expected)
+    assert ops.eliminations == 8  # four matrices are halved
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_an_elimination_is_counted_as_its_three_products(timed):
+    case = ALL[0]
+    A = cases.random_matrix(case, (17, 17), seed=5)
+    ops, seen = Eliminates(case), []
+    metered = Metered(ops, 17**3, lambda done, total: seen.append(done), timed=timed)
+    schedules.get("recursive")(A, metered, block=4)
+    assert metered.done == seen[-1] == 17**3
+    assert ("eliminate" in metered.seconds) is not timed
+    assert (ops.eliminations > 0) is not timed

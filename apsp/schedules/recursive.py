@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from semiring.backend import Backend
+from semiring.backend import Backend, eliminate
 
 from ..blocks import half, quadrants
 from . import blocked
@@ -25,14 +25,10 @@ def closure(A: Any, ops: Backend, *, block: int) -> None:
     at `cutover` = `pivot` the blocked schedule is a single call of the pivot kernel.
     """
     if len(A) <= max(block, ops.cutover):
-        return blocked.closure(A, ops, block=block)
+        blocked.closure(A, ops, block=block)
+        return
     A11, A12, A21, A22 = quadrants(A, half(len(A), block))
     closure(A11, ops, block=block)  # A11 ← A11*
-    ops.left_mul(A11, A12)  # A12 ← A11 A12
-    ops.gemm(A22, A21, A12)  # A22 ← A22 ⊕ A21 A12
-    ops.right_mul(A21, A11)  # A21 ← A21 A11
+    eliminate(ops, A11, A12, A21, A22)  # A12 ← A11 A12, A22 ← A22 ⊕ A21 A12, A21 ← A21 A11
     closure(A22, ops, block=block)  # A22 ← A22*
-    ops.right_mul(A12, A22)  # A12 ← A12 A22
-    ops.gemm(A11, A12, A21)  # A11 ← A11 ⊕ A12 A21
-    ops.left_mul(A22, A21)  # A21 ← A22 A21
-    return None
+    eliminate(ops, A22, A21, A12, A11)  # A21 ← A22 A21, A11 ← A11 ⊕ A12 A21, A12 ← A12 A22

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..algebra import Semiring
+from ..backend import in_turn
 from ..errors import DTypeError, ShapeError
-from . import algebra, compile, gpu, matrix, team, texts, tiles, transfer
+from . import algebra, compile, gpu, matrix, panels, team, texts, tiles, transfer
 from .batch import Batch
 from .matrix import Matrix
 
@@ -24,9 +25,6 @@ CUTOVER = 2048
 HELD = 0.5
 #: Pairs that one launch may work on: about half a second's worth.
 LONG = 1 << 43
-#: Panels of so many elements are copied as a whole for a product in place; in matrices of so many columns and more,
-#: those that are no more than a 64th of the matrix.
-COPIED, LARGE = 4096 * 4096, 16384
 #: Products that one launch may hold.
 MOST = 65535
 #: Batches of matrices up to this size are closed by a thread block a matrix; from so many on, larger ones together.
@@ -50,6 +48,7 @@ class CudaBackend:
     pivot: int = CUTOVER
     cutover: int = CUTOVER
     grain: int = 1
+    _begun: int = 0
 
     # Verbs
 
@@ -63,18 +62,29 @@ class CudaBackend:
             self._rows_of_product(C[i : i + height], A[i : i + height], B)
 
     def _rows_of_product(self, C: Any, A: Any, B: Any) -> None:
-        self._output(C, lambda c: self._product(c, self._operand(A), self._operand(B), accumulate=True))
-        self._pace(len(C) * A.shape[1] * C.shape[1])
+        self._output(C, lambda c: self.product(c, self._operand(A), self._operand(B), accumulate=True))
+        self.pace(len(C) * A.shape[1] * C.shape[1])
 
     def left_mul(self, D: Any, R: Any) -> None:
-        """R ← D ⊗ R, a strip of columns at a time: a copy is the operand, so no block reads what another wrote."""
+        """R ← D ⊗ R, by strips of columns beside the matrix, so that no block reads what another wrote."""
         self._check("left_mul", R, D, R)
-        self._output(R, lambda r: self._left(self._operand(D), r))
+        self._output(R, lambda r: self._in_place("rows", r, self._operand(D), r))
 
     def right_mul(self, C: Any, D: Any) -> None:
-        """C ← C ⊗ D, a strip of rows at a time."""
+        """C ← C ⊗ D, by strips of rows."""
         self._check("right_mul", C, C, D)
-        self._output(C, lambda c: self._right(c, self._operand(D)))
+        self._output(C, lambda c: self._in_place("columns", c, c, self._operand(D)))
+
+    def eliminate(self, D: Any, R: Any, C: Any, rest: Any) -> None:
+        """R ← D ⊗ R, rest ← rest ⊕ C ⊗ R, C ← C ⊗ D: side by side wherever a product need not wait for another."""
+        self._check("eliminate", R, D, R)
+        self._check("eliminate", C, C, D)
+        self._check("eliminate", rest, C, R)
+        d, r, c, x = (matrix.view(X) for X in (D, R, C, rest))
+        if d and r and c and x and rest.size:
+            panels.eliminate(self, d, r, c, x)
+        else:
+            in_turn(self, D, R, C, rest)
 
     def closure(self, D: Any) -> None:
         """D ← D* in one launch: a thread block up to 64 rows, all of the device beyond."""
@@ -159,24 +169,29 @@ class CudaBackend:
         most, half = 0, n
         while half > self.cutover:
             half = -(-half // 2)
-            strip = self._strip(half, half, n)
-            most = max(most, half * (half if strip >= half else min(2 * strip, half)))
+            width, rooms = panels.sizes(self.tile_table[0], self.multiprocessors, half, half, n)
+            most = max(most, half * width * rooms)
         return max(most * self.dtype.itemsize, self._team(half).room(half))
 
     # Products
 
-    def _product(self, C: Matrix, A: Matrix, B: Matrix, *, accumulate: bool) -> None:
+    def product(self, C: Matrix, A: Matrix, B: Matrix, *, accumulate: bool) -> None:
         """One product by the tile that suits its shape."""
         if C.rows and C.columns:
             tile = tiles.choose(self.tile_table, C.rows, C.columns, A.columns, self.multiprocessors)
             self.multiply(tile, C, A, B, accumulate=accumulate)
 
-    def _spanning(self, side: str, C: Matrix, A: Matrix, B: Matrix) -> bool:
-        """C ← A ⊗ B where C is A (or B), if a tile covers all columns (rows): a block writes what it alone has read."""
+    def _in_place(self, side: str, C: Matrix, A: Matrix, B: Matrix) -> None:
+        """C ← A ⊗ B where C is B (or A): at once if a tile covers all "rows" ("columns"), else by strips."""
+        if not (C.rows and C.columns):
+            return
         tile = tiles.spanning(self.tile_table, side, C.rows, C.columns, self.multiprocessors)
-        if tile and C.rows and C.columns:
+        if tile:  # a block writes what it alone has read
             self.multiply(tile, C, A, B, accumulate=False, whole=True)
-        return tile is not None
+        elif side == "rows":
+            panels.left_mul(self, A, C)
+        else:
+            panels.right_mul(self, C, B)
 
     def multiply(
         self,
@@ -216,90 +231,28 @@ class CudaBackend:
             grid = (undivided + divided * pieces, min(MOST, count - i))
             function(grid, (tile.threads,), (*addresses, *sizes), tile.shared(size))
 
-    def _left(self, D: Matrix, R: Matrix) -> None:
-        if self._spanning("rows", R, D, R):
-            return
-        self._strips(R.rows, R.columns, R.ld, lambda j, width, copy: self._left_strip(D, R, j, width, copy))
-
-    def _left_strip(self, D: Matrix, R: Matrix, start: int, width: int, room: int) -> None:
-        part = matrix.columns(R, start, min(start + width, R.columns), self.dtype.itemsize)
-        copy = Matrix(room, width, part.rows, part.columns)
-        self._copy(copy, part)
-        self._product(part, D, copy, accumulate=False)
-
-    def _right(self, C: Matrix, D: Matrix) -> None:
-        if self._spanning("columns", C, C, D):
-            return
-        self._strips(C.columns, C.rows, C.ld, lambda i, height, copy: self._right_strip(C, D, i, height, copy))
-
-    def _right_strip(self, C: Matrix, D: Matrix, start: int, height: int, room: int) -> None:
-        part = matrix.rows(C, start, min(start + height, C.rows), self.dtype.itemsize)
-        copy = Matrix(room, C.columns, part.rows, part.columns)
-        self._copy(copy, part)
-        self._product(part, copy, D, accumulate=False)
-
-    def _strips(self, along: int, across: int, apart: int, do: Callable[[int, int, int], None]) -> None:
-        """Call do(start, size, room for a copy) for strips of a panel, in turn on the caller's stream and another.
-
-        A strip fills the device once; the next begins on those multiprocessors that are done with it.
-        """
-        import cupy
-
-        size = min(self._strip(along, across, apart), across)
-        if size == across:
-            room = self.empty((along, size))
-            do(0, size, room.data.ptr)
-            self._pace(along * along * size)
-            return
-        bytes_each = along * size * self.dtype.itemsize
-        rooms = cupy.empty(2 * bytes_each, np.uint8)
-        here, aside = cupy.cuda.get_current_stream(), _second_stream(gpu.current())
-        aside.wait_event(here.record())
-        for index, start in enumerate(range(0, across, size)):
-            with aside if index % 2 else here:
-                do(start, size, rooms.data.ptr + index % 2 * bytes_each)
-                self._pace(along * along * size)
-        here.wait_event(aside.record())
-
-    def _pace(self, pairs: int) -> None:
+    def pace(self, pairs: int) -> None:
         """After long work: let the host run at most two such launches ahead, so that Ctrl-C need not wait for more."""
         import cupy
         from cupy.cuda import runtime
 
         stream = cupy.cuda.get_current_stream()
-        if pairs < LONG // 16 or runtime.streamIsCapturing(stream.ptr):
+        self._begun += pairs
+        if self._begun < LONG // 16 or runtime.streamIsCapturing(stream.ptr):
             return
+        self._begun = 0
         self._ahead.append(stream.record())
         if len(self._ahead) > 2:
             transfer.wait(self._ahead.popleft())
-
-    def _strip(self, along: int, across: int, apart: int) -> int:
-        """How many of a panel's `across` rows (columns) to do at once, `along` being the other side.
-
-        All of them if the panel is small, so that blocks can share it evenly. Else as many as fill the device once with
-        the largest tile, of which two may be 3 % of a large matrix: `apart` is from row to row, so the panel is part of
-        a matrix of so many columns or more.
-        """
-        large = apart >= LARGE
-        if along * across <= (apart * apart // 64 if large else COPIED):
-            return across
-        tile = self.tile_table[0]
-        filling = self.multiprocessors * tile.blocks // -(-along // tile.bm)
-        allowed = 3 * apart * apart // (200 * along * tile.bn)
-        return max(1, min(filling, allowed) if large else filling) * tile.bn
 
     # Steps
 
     def close_pivots(self, count: int, first: Matrix, apart: int) -> None:
         """D ← D* for `count` matrices like `first`, `apart` elements from each other; at most 64 rows."""
-        # A single block is fastest with many threads, a full device with few that have much to do.
-        entries = (8, 4) if count == 1 else (8, 8) if self.dtype.itemsize <= 4 else (4, 4)
-        function = self._compiled("pivot", lambda: texts.pivot_text(self._text, *entries), "pivot.cu", entries)
-        function(
-            (count,),
-            (PIVOT * PIVOT // (entries[0] * entries[1]),),
-            (first.address, first.ld, np.int32(first.rows), apart),
-        )
+        sizes = texts.pivots(self._kind, self.dtype.itemsize)[count > 1]
+        function = self._compiled("pivot", lambda: texts.pivot_text(self._text, *sizes), "pivot.cu", sizes)
+        threads = PIVOT * PIVOT // (sizes[0] * sizes[1])
+        function((count,), (threads,), (first.address, first.ld, np.int32(first.rows), apart))
 
     def _blocked(self, A: Matrix) -> None:
         """A ← A* by all multiprocessors, which meet twice a pivot block of 64."""
@@ -308,7 +261,7 @@ class CudaBackend:
         n = A.rows
         sizes = self._team(n)
         function = self._closing(sizes)
-        grid = min(sizes.blocks(n), self.multiprocessors)
+        grid = min(sizes.useful(n), self.multiprocessors)
         room, arrived = cupy.empty(sizes.room(n), np.uint8), cupy.zeros(2, np.uint32)
         beside = (room.data.ptr, np.int32(sizes.width(n)), arrived.data.ptr, np.int32(1))
         arguments = (A.address, A.ld, np.int32(n), *beside)
@@ -318,7 +271,7 @@ class CudaBackend:
         """A ← A* for `count` matrices like `first`, a thread block a matrix."""
         import cupy
 
-        sizes, n = self._teams[0], first.rows
+        sizes, n = team.each(*self._step_sizes), first.rows
         function = self._closing(sizes)
         resident = _resident(function.ptr, team.THREADS, sizes.shared, gpu.current())
         grid = min(count, resident * self.multiprocessors)
@@ -346,14 +299,17 @@ class CudaBackend:
         return algebra.variant_of(self.semiring, self.dtype, nonnegative=self.nonnegative)
 
     @cached_property
+    def _kind(self) -> str:
+        return tiles.kind(self.semiring, self.dtype, self._variant)
+
+    @cached_property
     def _text(self) -> str:
         return algebra.text(self.semiring, self.dtype, self._variant)
 
     @cached_property
     def tile_table(self) -> tuple[tiles.Tile, ...]:
         """The tiles among which products choose."""
-        kind = tiles.kind(self.semiring, self.dtype, self._variant)
-        tuned = tiles.table(compile.device_arch(gpu.current()), kind, self.dtype)
+        tuned = tiles.table(compile.device_arch(gpu.current()), self._kind, self.dtype)
         return tuned if self.tile == "tuned" else (texts.plain_tile(tuned[0].lanes),)
 
     @property
@@ -362,17 +318,23 @@ class CudaBackend:
         return gpu.multiprocessors(gpu.current())
 
     def _team(self, n: int) -> team.Team:
-        """The sizes with which n × n is closed in one launch."""
-        _, coming, *held = self._teams
+        """The sizes with which n × n is closed in one launch: held if that suits, else the smallest tiles that fit."""
         device = self.multiprocessors
-        return next((sizes for sizes in held if HELD * device <= sizes.blocks(n) <= device), coming)
+        fitting = [sizes for sizes in self.teams if sizes.blocks(n) <= device]
+        held = [sizes for sizes in fitting if sizes.held and sizes.blocks(n) >= HELD * device]
+        come = [sizes for sizes in self.teams if not sizes.held]
+        return (held + [sizes for sizes in fitting if not sizes.held] + come[-1:])[0]
 
     @cached_property
-    def _teams(self) -> tuple[team.Team, ...]:
-        """The sizes for a thread block a matrix, then those for one matrix."""
-        kind = tiles.kind(self.semiring, self.dtype, self._variant)
-        step = kind, self.dtype.itemsize, self.tile_table[0].lanes
-        return team.each(*step), team.whole(*step), *team.holding(*step)
+    def teams(self) -> tuple[team.Team, ...]:
+        """The sizes among which closures in one launch choose; of each kernel small tiles first."""
+        arch = compile.device_arch(gpu.current())
+        return *team.coming(*self._step_sizes), *team.holding(*self._step_sizes, arch)
+
+    @cached_property
+    def _step_sizes(self) -> tuple[str, int, int]:
+        """What sizes of tiles depend on: the kind of step, an element's bytes, elements to a word."""
+        return self._kind, self.dtype.itemsize, self.tile_table[0].lanes
 
     @cached_property
     def _ahead(self) -> deque[Any]:
@@ -433,18 +395,10 @@ class CudaBackend:
         write(self._operand(copy))
         X[...] = copy
 
-    def _copy(self, to: Matrix, source: Matrix) -> None:
+    def copy(self, to: Matrix, source: Matrix) -> None:
         """to ← source."""
         size = self.dtype.itemsize
         gpu.copy_rows(to.address, to.ld * size, source.address, source.ld * size, source.columns * size, source.rows)
-
-
-@cache
-def _second_stream(device: int) -> Any:
-    """A stream on which work runs beside the caller's."""
-    import cupy
-
-    return cupy.cuda.Stream(non_blocking=True)
 
 
 @cache

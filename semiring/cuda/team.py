@@ -27,6 +27,8 @@ class Team:
     kernel : str
         "blocked", where tiles come and go; "each", the same for a block a matrix; "held", where a block has one tile in
         registers from the first pivot to the last.
+    written : int
+        How often the inner loop of panels and of the first block's products is written out, as registers allow.
     """
 
     bm: int
@@ -38,6 +40,7 @@ class Team:
     lanes: int
     word: int
     kernel: str = "blocked"
+    written: int = 16
 
     @property
     def held(self) -> bool:
@@ -57,16 +60,14 @@ class Team:
         # A held tile leaves few registers: nothing is written out, and its sums go a whole column at a time.
         order = (1, self.tm, 64, True) if self.held else (4, 2, 4, False)
         tile = tiles.Tile(*sizes, self.resident, 1.0, wide, *order)
-        # How far panels and the leader's products are written out, as registers allow.
-        written = 1 if self.resident > 1 else 2 if self.bn == SIDE and not self.held else 16
-        others = f"constexpr int panel = {self.panel}, resident = {self.resident}, written = {written};\n"
+        others = f"constexpr int panel = {self.panel}, resident = {self.resident}, written = {self.written};\n"
         return tile.text(aligned=True, name="Trailing") + others
 
     @property
     def shared(self) -> int:
-        """Bytes of shared memory: parts of a trailing tile's operands, or two whole products of the leader."""
+        """Bytes of shared memory: parts of a trailing tile's operands, or two products of the leader and its pivots."""
         trailing = (4 if self.held else 3) * self.depth * (self.bm + 4 + self.bn)
-        leader = 2 * SIDE * (SIDE + 4 + SIDE // self.lanes)
+        leader = SIDE * (2 * (SIDE + 4) + 3 * SIDE // self.lanes + 8)
         return self.word * max(trailing, leader)
 
     def width(self, n: int) -> int:
@@ -79,32 +80,46 @@ class Team:
         return self.word * SIDE * (4 * SIDE + 2 * self.width(n))
 
     def blocks(self, n: int) -> int:
-        """How many thread blocks have work at once: one a tile, and the leader."""
+        """How many thread blocks have work in a trailing update: one a tile, and the first, which closes pivots."""
         return -(-n // self.bm) * -(-n // (self.bn * self.lanes)) + 1
 
+    def useful(self, n: int) -> int:
+        """How many have work at all: there may be more tiles of panels; and one panel comes late where none is held."""
+        panels = -(-n // self.panel) + -(-n // (self.panel * self.lanes)) + 1
+        return max(panels, self.blocks(n) + (0 if self.held else SIDE // self.panel))
 
-def whole(kind: str, itemsize: int, lanes: int) -> Team:
-    """The sizes for one matrix and a kind of step (see `tiles.kind`)."""
+
+def coming(kind: str, itemsize: int, lanes: int) -> tuple[Team, ...]:
+    """The sizes for one matrix and a kind of step (see `tiles.kind`), whose tiles come and go; small ones first.
+
+    Small tiles keep more of the device at work where the matrix is small; larger ones read less.
+    """
     word = max(4, itemsize)
-    small = kind == "other" or word > 4
-    return Team(64, 64 if small else 128, 4 if small else 8, 4, 32, resident=1, lanes=lanes, word=word)
+    small = Team(64, 64, 4, 4, 32, 1, lanes, word)
+    if kind == "other" or word > 4:
+        return (replace(small, written=2),)
+    return small, replace(small, bn=128, tm=8)
 
 
 def each(kind: str, itemsize: int, lanes: int) -> Team:
     """The sizes for a thread block a matrix: two on a multiprocessor, if registers allow that."""
-    sizes = whole(kind, itemsize, lanes)
-    return replace(sizes, kernel="each", resident=2 if sizes.bn == 128 else 1)
+    sizes = coming(kind, itemsize, lanes)[-1]
+    if sizes.bn == SIDE:
+        return replace(sizes, kernel="each")
+    return replace(sizes, kernel="each", resident=2, written=1)
 
 
-def holding(kind: str, itemsize: int, lanes: int) -> tuple[Team, ...]:
+def holding(kind: str, itemsize: int, lanes: int, arch: str) -> tuple[Team, ...]:
     """The sizes with which the registers of a device hold a matrix, small ones first; none where steps need registers.
 
-    A multiprocessor has 65,536 registers. Half of them for a tile, and 132 hold 2048 × 2048 words.
+    A multiprocessor has 65,536 registers. Half of them for a tile, and 132 hold 2048 × 2048 words; before sm_90, whose
+    instructions take more registers for a step, a quarter.
     """
     if kind == "other" or itemsize > 4:
         return ()
     wide = {1: ((128, 8, 8), (256, 16, 8)), 2: ((64, 8, 4), (128, 8, 8))}[lanes]
-    return tuple(Team(128, bn, tm, tn, 32, 1, lanes, 4, "held") for bn, tm, tn in wide)
+    older = tiles.number(arch) < 90
+    return tuple(Team(128, bn, tm, tn, 32, 1, lanes, 4, "held") for bn, tm, tn in wide[: 1 if older else None])
 
 
 def text(algebra_text: str, sizes: Team) -> str:

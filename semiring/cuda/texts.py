@@ -14,12 +14,12 @@ def texts(semiring: Semiring, dtype: np.dtype, arch: str, *, nonnegative: bool =
     """Every translation unit that the verbs of a semiring may ask for on an architecture, each with a name."""
     variant = algebra.variant_of(semiring, dtype, nonnegative=nonnegative)
     text = algebra.text(semiring, dtype, variant)
-    for entries in ((8, 4), (8, 8) if dtype.itemsize <= 4 else (4, 4)):
-        yield f"pivot {entries}", pivot_text(text, *entries)
     kind = tiles.kind(semiring, dtype, variant)
+    for entries in pivots(kind, dtype.itemsize):
+        yield f"pivot {entries[:2]}", pivot_text(text, *entries)
     lanes = tiles.table(arch, kind, dtype)[0].lanes
     step = kind, dtype.itemsize, lanes
-    for sizes in (team.whole(*step), team.each(*step), *team.holding(*step)):
+    for sizes in (*team.coming(*step), team.each(*step), *team.holding(*step, arch)):
         yield f"{sizes.kernel} {sizes.bm}×{sizes.bn}", team.text(text, sizes)
     for per_thread in (1, 4):
         yield f"step {per_thread}", step_text(text, per_thread)
@@ -35,9 +35,22 @@ def plain_tile(lanes: int) -> tiles.Tile:
     return tiles.Tile(32, 32, 32, 4, lanes, blocks=2, rate=1.0, lanes=lanes)
 
 
-def pivot_text(algebra_text: str, tm: int, tn: int) -> str:
-    """The translation unit of closures of up to 64 rows, tm × tn entries a thread."""
-    sizes = {"tm": tm, "tn": tn, "resident": {(8, 4): 1, (8, 8): 4, (4, 4): 2}[tm, tn]}
+def pivots(kind: str, itemsize: int) -> tuple[tuple[int, int, int], ...]:
+    """A thread's rows and columns of a pivot block, and how many blocks a multiprocessor holds: for one, and for many.
+
+    A single block is fastest with many threads, a full device with few that have much to do.
+    """
+    one = 8, 4, 1
+    if itemsize > 4:
+        return one, (4, 4, 2)
+    if kind == "other":  # wide arithmetic on narrow entries takes more registers
+        return one, (8, 8, 4) if itemsize == 4 else (8, 4, 2)
+    return one, (8, 8, 6 if itemsize == 4 else 4)
+
+
+def pivot_text(algebra_text: str, tm: int, tn: int, resident: int) -> str:
+    """The translation unit of closures of up to 64 rows."""
+    sizes = {"tm": tm, "tn": tn, "resident": resident}
     return compile.source("pivot.cu", algebra_text, *(f"constexpr int {k} = {v};\n" for k, v in sizes.items()))
 
 

@@ -155,7 +155,11 @@ def _data() -> dict[str, dict[str, tuple[Tile, ...]]]:
     }
 
 
+def number(arch: str) -> int:
+    """90 for "sm_90" and for "sm_90a"."""
+    return int("".join(c for c in arch if c.isdigit()))
+
+
 def _distance(one: str, other: str) -> tuple[int, int]:
     """How far apart two architectures are; of two as near, the older, whose tiles fit anywhere newer."""
-    a, b = (int("".join(c for c in arch if c.isdigit())) for arch in (one, other))
-    return abs(a - b), a
+    return abs(number(one) - number(other)), number(one)

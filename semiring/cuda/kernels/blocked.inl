@@ -34,20 +34,60 @@ struct Blocked : Closing {
         __syncthreads();
     }
 
+    // The column panel that the leader has only kept, by the last blocks, which have few tiles.
+    __device__ void kept_panel(int p, int others) const {
+        const int q = p + size;
+        for (int t = members - 1 - member; t * panel < size && q + t * panel < n; t += others) {
+            column_panel(p, q + t * panel, true);
+            __syncthreads();
+        }
+    }
+
+    // The first block: from D at p, which it has closed before, to D at q = p + 64, the panels between them included; the
+    // very first D with p < 0. It comes to the meeting `half` on the way, to `whole` in the end, and waits for neither.
+    __device__ void lead(int p, int q, unsigned* half, unsigned* whole) const {
+        auto& s = *reinterpret_cast<Lead*>(shared);
+        Word c[Square::tm][Square::tn], r[Square::tm][Square::tn];
+        if (p < 0) begin<Square>(c, q, q);
+        else {
+            if (members == 1) {  // there was a trailing update in between
+                fetch<size>(s.row.a, room.left(p), size);
+                gather<0>(s, p, q);
+                __syncthreads();
+            }
+            clear<Square>(r);
+            multiply<Square>(r, s.row, one);
+            put_rows<Square>(r, p, q);
+            for_runs<Square>(r, [&](int i, int w, Word* run) {
+#pragma unroll
+                for (int e = 0; e < Square::chunk_n; ++e) s.column.b[i][w + e] = run[e];
+            });
+            __syncthreads();
+            if (members > 1 && threadIdx.x == 0) arrive(half);
+            for_runs<Square>(c, [&](int i, int w, Word* run) {
+#pragma unroll
+                for (int e = 0; e < Square::chunk_n; ++e) run[e] = Step::begin(s.here[i][w + e]);
+            });
+            multiply<Square>(c, s.column, one);
+        }
+        close<true>(c, q, whole);
+    }
+
     __device__ void run(unsigned* arrived) const {
         unsigned *half = arrived, *whole = arrived + 1;
         const bool alone = members == 1;
         bool leads = false;
 #pragma unroll 1
         for (int p = -size; p < n; p += size) {
-            if (p >= 0 && !alone) meet(whole, p, leads);
-            else __syncthreads();
+            const bool came = leads;
             leads = member == 0 && p + size < n;
+            if (p >= 0 && !alone && !leads) meet(whole, p, came);
+            else __syncthreads();
             if (leads) lead(p, p + size, half, whole);
             if (p < 0 || (leads && !alone)) continue;
             __syncthreads();
             const int first = !alone && p + size < n;  // the leader has no part in the rest
-            panels(p, first, members - first);
+            panels<true>(p, first, members - first);
             if (alone) __syncthreads();
             else meet(half, p);
             trailing(p, first, members - first);

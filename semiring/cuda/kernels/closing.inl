@@ -4,8 +4,9 @@
 // For each pivot block D = A[p, p], closed already, the team does
 //   panels     R ← D R and C ← C D; R as it is now and C as it was are also put beside A, ready for products
 //   trailing   A ← A ⊕ C R but for the panels
-// and meets before each. Meanwhile the team's first block leads: it does the panels next to the next pivot block, then
-// that block itself, A ← A ⊕ C R and its closure. Nobody else touches these, so it need not wait between the two.
+// and meets before each. Meanwhile the team's first block does the next pivot block, A ← A ⊕ C R and its closure. Where
+// that is what the others wait for (blocked.inl), it leads: it does the panels next to that block, too, which nobody else
+// touches, and need not wait between the two. Where the others take longer (held.cu), they do all panels.
 //
 // The prelude gives `struct Trailing`, a tile as Gemm wants it; `panel`, the width in words of a row panel's tile;
 // `resident`, the blocks that a multiprocessor holds; and `written`, how often the inner loop of panels is written out.
@@ -62,6 +63,13 @@ __device__ inline void wait(unsigned* counter, int p) {
     while (now >> 31 == (p / size & 1));
     __threadfence();
 }
+// Until all blocks but the first have come to that meeting, whether the first has come or not.
+__device__ inline void wait_for_others(unsigned* counter, int p) {
+    unsigned now;
+    do asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(now) : "l"(counter) : "memory");
+    while (now >> 31 == (p / size & 1) && (now & 0x7fffffffu) != gridDim.x - 1);
+    __threadfence();
+}
 // All of a block comes to the meeting for the pivot at p, if it has not `come` before, and waits.
 __device__ inline void meet(unsigned* counter, int p, bool come = false) {
     __syncthreads();
@@ -72,15 +80,16 @@ __device__ inline void meet(unsigned* counter, int p, bool come = false) {
     __syncthreads();
 }
 
-// Rows of `words` words, `apart` from row to row, into shared memory.
-template <int words, int rows, int to_apart>
+// Rows of `words` words, `apart` from row to row, into shared memory; by all threads from `since` on.
+template <int words, int since = 0, int rows, int to_apart>
 __device__ inline void fetch(Word (&to)[rows][to_apart], const Word* from, int apart) {
-    constexpr int each = 16 / sizeof(Word), across = words / each, count = (rows * across + threads - 1) / threads;
-    const int first = thread();
+    constexpr int by = threads - since;
+    constexpr int each = 16 / sizeof(Word), across = words / each, count = (rows * across + by - 1) / by;
+    const int first = thread() - since;
 #pragma unroll
     for (int i = 0; i < count; ++i) {
-        const int e = first + i * threads;
-        if (rows * across % threads == 0 || e < rows * across)
+        const int e = first + i * by;
+        if (rows * across % by == 0 || e < rows * across)
             copy_async<16>(&to[e / across][e % across * each], from + (long long)(e / across) * apart + e % across * each);
     }
 }
@@ -137,51 +146,57 @@ struct Closing {
     }
 
     // b ← rows p … of A, `words` words of them from column j0 on. All is read before anything is written.
-    template <int words>
+    template <int since = 0, int words>
     __device__ void gather_rows(Word (&b)[size][words], int p, int j0) const {
         if constexpr (Step::raw && sizeof(T) * lanes == sizeof(Word)) {
             if (p + size <= n && j0 + words * lanes <= n && vectors()) {
-                fetch<words>(b, reinterpret_cast<const Word*>(A + p * lda + j0), lda / lanes);
+                fetch<words, since>(b, reinterpret_cast<const Word*>(A + p * lda + j0), lda / lanes);
                 return;
             }
         }
-        constexpr int count = size * words / threads;
+        constexpr int by = threads - since, count = size * words / by;
         Word v[count];
-        const int first = thread(), j = j0 + first % words * lanes;
+        const int first = thread() - since, j = j0 + first % words * lanes;
 #pragma unroll
         for (int e = 0; e < count; ++e) {
-            const int k = (first + e * threads) / words;
+            const int k = (first + e * by) / words;
             v[e] = p + k < n && j < n ? Step::gather(A + (p + k) * lda + j, j + 1 < n) : Step::nothing();
         }
 #pragma unroll
-        for (int e = 0; e < count; ++e) b[(first + e * threads) / words][first % words] = v[e];
+        for (int e = 0; e < count; ++e) b[(first + e * by) / words][first % words] = v[e];
     }
     // a ← columns p … of A, `rows` rows of them from row i0 on, transposed; and the same beside A.
     // A warp has 16 rows and two groups of 4 columns: its transposed stores do not meet in a bank.
-    template <int rows, int apart>
+    template <int rows, int since = 0, int apart>
     __device__ void gather_columns(Word (&a)[size][apart], int p, int i0) const {
-        constexpr int count = rows / 16;
-        static_assert(threads == 16 * size / 4 && rows % 16 == 0, "a thread must stay in its columns");
-        Vector<T, 4> v[count];
-        const int k = thread() / 16 * 4, i = thread() % 16;
+        constexpr int across = (threads - since) / 4, passes = size / across, count = rows / 16;
+        static_assert(rows % 16 == 0 && size % across == 0, "a thread must stay in its columns");
+        Vector<T, 4> v[passes * count];
+        const int t = thread() - since, k = t / 16 * 4, i = t % 16;
         const bool own = i0 / size == p / size;
         const T* from = A + (i0 + i) * lda + p + k;
         if (!own && i0 + rows <= n && p + size <= n && vectors())
 #pragma unroll
-            for (int e = 0; e < count; ++e) v[e] = *reinterpret_cast<const Vector<T, 4>*>(from + 16 * e * lda);
+            for (int e = 0; e < passes * count; ++e)
+                v[e] = *reinterpret_cast<const Vector<T, 4>*>(from + e / count * across + 16 * (e % count) * lda);
         else
 #pragma unroll
-            for (int e = 0; e < count; ++e)
+            for (int e = 0; e < passes * count; ++e)
 #pragma unroll
                 for (int q = 0; q < 4; ++q) {
-                    const bool inside = !own && i0 + i + 16 * e < n && p + k + q < n;
-                    v[e].at[q] = inside ? from[16 * e * lda + q] : T(Step::zero());
+                    const int column = e / count * across + q, row = 16 * (e % count);
+                    const bool inside = !own && i0 + i + row < n && p + k + column < n;
+                    v[e].at[q] = inside ? from[row * lda + column] : T(Step::zero());
                 }
-        Word* kept = room.column + (long long)k * room.width + i0 + i;
 #pragma unroll
-        for (int q = 0; q < 4; ++q, kept += room.width)
+        for (int pass = 0; pass < passes; ++pass) {
+            Word* kept = room.column + (long long)(k + pass * across) * room.width + i0 + i;
 #pragma unroll
-            for (int e = 0; e < count; ++e) a[k + q][i + 16 * e] = kept[16 * e] = Step::spread(v[e].at[q]);
+            for (int q = 0; q < 4; ++q, kept += room.width)
+#pragma unroll
+                for (int e = 0; e < count; ++e)
+                    a[k + pass * across + q][i + 16 * e] = kept[16 * e] = Step::spread(v[pass * count + e].at[q]);
+        }
     }
 
     // Sums begin with what is there, from entry (i0, j0) on; or only those whose 64 × 64 entries are `wanted`.
@@ -280,97 +295,91 @@ struct Closing {
         asm volatile("cp.async.commit_group;" ::: "memory");
     }
 
-    // D ← D* at q: beside A, then to the meeting, then to A.
+    // What the first block needs to go from p to q = p + 64: D and R, for R ← D R; C and that; and what is there at q.
+    struct Lead {
+        typename Square::Stage row, column;
+        Word here[size][size / lanes];
+        typename Block::Shared pivot;
+    };
+    template <int since>
+    __device__ void gather(Lead& s, int p, int q) const {
+        gather_rows<since>(s.row.b, p, q);
+        gather_rows<since>(s.here, q, q);
+        gather_columns<size, since>(s.column.a, p, q);
+        wait_for_copies();
+    }
+
+    // D ← D* at q: beside A, then to the meeting, then to A. If this block `leads` on, the threads that D* has no use for
+    // wait until all others have come to that meeting, and bring what comes next.
+    template <bool leads>
     __device__ void close(Word (&c)[Square::tm][Square::tn], int q, unsigned* whole) const {
-        auto& D = *reinterpret_cast<W(*)[size][size + 4]>(shared);
+        auto& s = *reinterpret_cast<Lead*>(shared);
+        static_assert(sizeof(W) == sizeof(Word), "D takes the place of its own operand");
+        auto& D = reinterpret_cast<W(&)[size][size + 4]>(s.row.a);
         for_runs<Square>(c, [&](int i, int w, Word* run) {
 #pragma unroll
             for (int j = 0; j < Square::chunk_n * lanes; ++j) D[i][w * lanes + j] = Step::lane(run[j / lanes], j % lanes);
         });
         __syncthreads();
-        constexpr int tm = 8, tn = 4;
-        W d[tm][tn];
-        int t = thread();
-        const bool closes = Block::has_entries(t);
-        if (closes)
-#pragma unroll
-            for (int i = 0; i < tm; ++i)
-#pragma unroll
-                for (int j = 0; j < tn; ++j) d[i][j] = D[Block::row(t, i)][Block::column(t, j)];
-        __syncthreads();
-        Block::close(t, d, *reinterpret_cast<Block::Shared*>(shared), min(size, n - q));
-        t = thread();
-        if (closes) {
-            const int r = Block::row(t, 0), column = Block::column(t, 0);
-            Word *left = room.left(q), *right = room.right(q);
-#pragma unroll
-            for (int j = 0; j < tn; ++j)
-#pragma unroll
-                for (int i = 0; i < tm; i += 4) {
-                    Vector<Word, 4> words;
-#pragma unroll
-                    for (int e = 0; e < 4; ++e) words.at[e] = Step::spread(T(d[i + e][j]));
-                    *reinterpret_cast<Vector<Word, 4>*>(left + (column + j) * size + r + i) = words;
-                }
-#pragma unroll
-            for (int i = 0; i < tm; ++i) {
-                const T row[4] = {T(d[i][0]), T(d[i][1]), T(d[i][2]), T(d[i][3])};
-                Vector<Word, 4 / lanes> words;
-#pragma unroll
-                for (int j = 0; j < 4; j += lanes) words.at[j / lanes] = Step::gather(row + j, 1);
-                *reinterpret_cast<Vector<Word, 4 / lanes>*>(right + ((r + i) * size + column) / lanes) = words;
+        const int t = thread();
+        if (t < Block::threads) close_block(s, D, q, t, whole);
+        else {
+            // compute-sanitizer tells what came first by how many barriers a thread has passed, so all pass as many.
+            static_assert(Block::chunks == 1, "as `meetings` counts");
+            for (int i = 0; i <= Block::meetings(n - q); ++i) asm volatile("bar.sync 2, %0;" ::"n"(threads - Block::threads) : "memory");
+            if (leads && members > 1 && q + size < n) {
+                if (t % 32 == 0) wait_for_others(whole, q);
+                __syncwarp();
+                gather<Block::threads>(s, q, q + size);
             }
         }
         __syncthreads();
-        if (members > 1 && threadIdx.x == 0) arrive(whole);
-        if (closes) Block::store(t, A + q * lda + q, lda, n - q, d);  // nobody reads it before the meeting after this one
     }
-
-    // The first block: from D at p to D at q = p + 64, the panels between them included; the very first D with p < 0.
-    // It comes to the meeting `half` on the way, to `whole` in the end, and waits for neither.
-    __device__ void lead(int p, int q, unsigned* half, unsigned* whole) const {
-        auto* s = &stage<Square>();  // R ← D R in the first stage, A ← A ⊕ C R in the second
-        Word c[Square::tm][Square::tn], r[Square::tm][Square::tn];
-        if (p >= 0) {
-            fetch<size>(s[0].a, room.left(p), size);
-            gather_rows(s[0].b, p, q);
-            gather_columns<size>(s[1].a, p, q);
-        }
-        begin<Square>(c, q, q);
-        if (p >= 0) {
-            wait_for_copies();
-            __syncthreads();
-            clear<Square>(r);
-            multiply<Square>(r, s[0], one);
-            put_rows<Square>(r, p, q);
-            for_runs<Square>(r, [&](int i, int w, Word* run) {
+    __device__ void close_block(Lead& s, const W (&D)[size][size + 4], int q, int t, unsigned* whole) const {
+        constexpr int tm = 8, tn = 4;
+        W d[tm][tn];
 #pragma unroll
-                for (int e = 0; e < Square::chunk_n; ++e) s[1].b[i][w + e] = run[e];
-            });
-            __syncthreads();
-            if (members > 1 && threadIdx.x == 0) arrive(half);
-            multiply<Square>(c, s[1], one);
+        for (int i = 0; i < tm; ++i)
+#pragma unroll
+            for (int j = 0; j < tn; ++j) d[i][j] = D[Block::row(t, i)][Block::column(t, j)];
+        Block::close(t, d, s.pivot, min(size, n - q));
+        t = thread();
+        const int r = Block::row(t, 0), column = Block::column(t, 0);
+        Word *left = room.left(q), *right = room.right(q);
+#pragma unroll
+        for (int j = 0; j < tn; ++j)
+#pragma unroll
+            for (int i = 0; i < tm; i += 4) {
+                Vector<Word, 4> words;
+#pragma unroll
+                for (int e = 0; e < 4; ++e) words.at[e] = Step::spread(T(d[i + e][j]));
+                *reinterpret_cast<Vector<Word, 4>*>(left + (column + j) * size + r + i) = words;
+                *reinterpret_cast<Vector<Word, 4>*>(&s.row.a[column + j][r + i]) = words;
+            }
+#pragma unroll
+        for (int i = 0; i < tm; ++i) {
+            const T row[4] = {T(d[i][0]), T(d[i][1]), T(d[i][2]), T(d[i][3])};
+            Vector<Word, 4 / lanes> words;
+#pragma unroll
+            for (int j = 0; j < 4; j += lanes) words.at[j / lanes] = Step::gather(row + j, 1);
+            *reinterpret_cast<Vector<Word, 4 / lanes>*>(right + ((r + i) * size + column) / lanes) = words;
         }
-        close(c, q, whole);
+        Block::meet();
+        if (members > 1 && t == 0) arrive(whole);
+        Block::store(t, A + q * lda + q, lda, n - q, d);  // nobody reads it before the meeting after this one
     }
 
-    // Blocks `first` and further share the work, `others` of them. Panels are kept to the ends of tiles, beyond A's edge.
+    // Blocks `first` and further share the work, `others` of them, but for what is next to the next pivot block where the
+    // first block `leads`. Panels are kept to the ends of tiles, beyond A's edge.
+    template <bool leads>
     __device__ void panels(int p, int first, int others) const {
         constexpr int each = panel * lanes;
         const int right = (n + wide - 1) / wide * wide / each, low = (n + Large::bm - 1) / Large::bm * Large::bm / panel;
         for (int t = member - first; t < right + low; t += others) {
             const int at = t < right ? t * each : (t - right) * panel;
-            if (p + size < n && at / size == p / size + 1) continue;  // the leader's
+            if (leads && p + size < n && at / size == p / size + 1) continue;
             if (t < right) row_panel(p, at);
             else column_panel(p, at, false);
-            __syncthreads();
-        }
-    }
-    // The column panel that the leader has only kept, by the last blocks, which have few tiles.
-    __device__ void kept_panel(int p, int others) const {
-        const int q = p + size;
-        for (int t = members - 1 - member; t * panel < size && q + t * panel < n; t += others) {
-            column_panel(p, q + t * panel, true);
             __syncthreads();
         }
     }

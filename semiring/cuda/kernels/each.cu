@@ -13,6 +13,8 @@ extern "C" __global__ void __launch_bounds__(threads, resident_teams)
     each(T* A, long long lda, int n, long long apart, int count, Word* room, int width, int one) {
     extern __shared__ __align__(16) unsigned char shared[];
     room += blockIdx.x * (4ll * size * size + 2ll * size * width);
-    for (int m = blockIdx.x; m < count; m += gridDim.x)
+    for (int m = blockIdx.x; m < count; m += gridDim.x) {
+        asm volatile("" : "+r"(n));  // what follows from it is worked out anew, for want of registers
         Blocked{{A + m * apart, lda, n, one, 0, 1, room_at(room, width), shared}}.run(nullptr);
+    }
 }

@@ -1,5 +1,5 @@
 // A ← A* in one launch, as in closing.inl, where A fits in the registers of the device: every block but the first, which
-// leads, has one tile of A from the first pivot to the last. Memory has what others need of it:
+// closes pivot blocks, has one tile of A from the first pivot to the last. Memory has what others need of it:
 //
 //   before pivot block p   row panel p and column panel p, as the updates before have left them, and the block (p, p)
 //   after it               these panels, final for this pivot, which tiles then read anew
@@ -18,56 +18,68 @@ struct Held : Closing {
     }
 
     // Where this block's tile begins, beyond A if it has none; read anew, for want of registers to keep it in.
+    volatile int* corner;
     __device__ bool place(int& i0, int& j0) const {
-        int block;
-        asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(block));
-        i0 = (block - 1) / across() * Large::bm, j0 = (block - 1) % across() * wide;
+        i0 = corner[0], j0 = corner[1];
         return i0 < n;
     }
 
     __device__ void work(unsigned* half, unsigned* whole) const {
         Word c[Large::tm][Large::tn];
         int i0, j0;
+        if (threadIdx.x == 0) corner[0] = (member - 1) / across() * Large::bm, corner[1] = (member - 1) % across() * wide;
+        __syncthreads();
         place(i0, j0);
         begin<Large>(c, i0, j0);
 #pragma unroll 1
-        for (int p = 0, now = 0; p < n; p += size, ++now) {
+        for (int p = 0; p < n; p += size) {
             meet(whole, p);
-            if (place(i0, j0)) begin<Large>(c, i0, j0, [&](int down, int right) { return down == now - 1 || right == now - 1; });
-            panels(p, 1, members - 1);
+            if (place(i0, j0))
+                begin<Large>(c, i0, j0, [&](int down, int right) { return down == p / size - 1 || right == p / size - 1; });
+            panels<false>(p, 1, members - 1);
             meet(half, p);
             if (place(i0, j0)) {
 #pragma unroll
                 for (int part = 0; part < parts; ++part) fetch_part((&stage<Large>())[part], i0, j0, part);
                 update(c);
-                // Next is the block (p + 64, p + 64) by the leader; the one after it he wants to have in memory.
+                // The next pivot block is the first block's by now; the one after it shall be there when its turn comes.
                 place(i0, j0);
                 end(c, i0, j0, [&](int down, int right) {
-                    const int next = now + 1, far = now + 2;
+                    const int now = p / size, next = now + 1, far = now + 2;
                     const bool panel = (down == next) != (right == next);
                     return down != now && right != now && (panel || (down == far && right == far));
                 });
                 __syncthreads();
             }
-            kept_panel(p, members - 1);
         }
         const int last = (n - 1) / size;
         place(i0, j0);
         end(c, i0, j0, [&](int down, int right) { return down != last && right != last; });
     }
 
-    __device__ void run_ahead(unsigned* half, unsigned* whole) const {
-        lead(-size, 0, half, whole);
+    // The first block: one pivot block after the other, A ← A ⊕ C R and its closure, while the others update their tiles.
+    __device__ void close_pivots(unsigned* half, unsigned* whole) const {
+        auto& s = reinterpret_cast<Lead*>(shared)->column;
 #pragma unroll 1
-        for (int p = 0; p < n; p += size) {
-            meet(whole, p, true);
-            if (p + size < n) lead(p, p + size, half, whole);
-            else if (threadIdx.x == 0) arrive(half);
+        for (int p = -size, q = 0; p < n; p = q, q += size) {
+            if (p >= 0) meet(whole, p, true);
+            Word c[Square::tm][Square::tn];
+            if (q < n) begin<Square>(c, q, q);
+            if (p >= 0) meet(half, p);
+            if (q >= n) return;
+            if (p >= 0) {
+                fetch<size>(s.a, room.column + q, room.width);
+                fetch<size / lanes>(s.b, room.row + q / lanes, room.width);
+                wait_for_copies();
+                __syncthreads();
+                multiply<Square>(c, s, one);
+            }
+            close<false>(c, q, whole);
         }
     }
 
     __device__ void run(unsigned* arrived) const {
-        if (member == 0) run_ahead(arrived, arrived + 1);
+        if (member == 0) close_pivots(arrived, arrived + 1);
         else work(arrived, arrived + 1);
     }
 };
@@ -75,5 +87,6 @@ struct Held : Closing {
 extern "C" __global__ void __launch_bounds__(threads, resident)
     held(T* A, long long lda, int n, Word* room, int width, unsigned* arrived, int one) {
     extern __shared__ __align__(16) unsigned char shared[];
-    Held{{A, lda, n, one, int(blockIdx.x), int(gridDim.x), room_at(room, width), shared}}.run(arrived);
+    __shared__ int corner[2];
+    Held{{A, lda, n, one, int(blockIdx.x), int(gridDim.x), room_at(room, width), shared}, corner}.run(arrived);
 }

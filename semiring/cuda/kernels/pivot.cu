@@ -5,7 +5,14 @@
 
 using Block = Pivot<Step, tm, tn>;
 
-extern "C" __global__ void __launch_bounds__(Block::threads, resident)
+// Six blocks a multiprocessor leave 168 registers a thread, which is a few too little on older architectures.
+#if __CUDA_ARCH__ < 900
+constexpr int resident_blocks = resident < 4 ? resident : 4;
+#else
+constexpr int resident_blocks = resident;
+#endif
+
+extern "C" __global__ void __launch_bounds__(Block::threads, resident_blocks)
     pivot(Step::T* D, long long ld, int n, long long apart) {
     __shared__ Block::Shared shared;
     D += blockIdx.x * apart;

@@ -26,7 +26,6 @@ struct Pivot {
     __device__ static int y(int t) { return t / threads_x; }
     __device__ static int row(int t, int i) { return y(t) * tm + i; }
     __device__ static int column(int t, int j) { return j / 4 * apart + x(t) * 4 + j % 4; }
-    __device__ static bool has_entries(int t) { return t < threads; }  // a thread block may have more
 
     template <int count>
     __device__ static void read(W (&to)[count], const W* from, int apart) {
@@ -83,7 +82,14 @@ struct Pivot {
         return reinterpret_cast<unsigned long long>(D) % sizeof(Pack<T, 4>) == 0 && ld % 4 == 0;
     }
 
-    // d ← d* for the first n rows and columns; what lies beyond is the semiring's zero. To be called by all threads.
+    // What a thread needs of rows and columns k and k + 1: as far as its own entries go, and where they cross.
+    struct Lines { W r0[tn], r1[tn], c0[tm], c1[tm], p[2][2]; };
+
+    // Where s is always one, the next two rows and columns are brought up to date first, and the other entries while
+    // these come: what is published is never waited for.
+    static constexpr bool ahead = S::star_is_one && chunks == 1;
+
+    // d ← d* for the first n rows and columns; what lies beyond is the semiring's zero. By the first `threads` threads.
     __device__ static void close(int t, W (&d)[tm][tn], Shared& shared, int n) {
         // Where s is always one, only the diagonal differs from d ⊕ d[:,k] ⊗ d[k,:].
         if constexpr (S::star_is_one) {
@@ -95,9 +101,9 @@ struct Pivot {
         }
         Lines now;
         if constexpr (ahead) {
-            if (has_entries(t)) publish(t, d, shared, 0, 0, 0);
+            publish(t, d, shared, 0, 0, 0);
             meet();
-            if (has_entries(t)) read(t, now, shared, 0, 0);
+            read(t, now, shared, 0, 0);
         }
 #pragma unroll
         for (int chunk = 0; chunk < chunks; ++chunk)
@@ -107,19 +113,14 @@ struct Pivot {
                 for (int q = 0; q < tm; q += 2) pair(t, d, shared, now, chunk * apart + base + q, q, chunk * 4 + q % 4);
     }
 
-    // All threads of the thread block wait for each other, those too that have no entries: it may have more than `threads`.
-    __device__ static void meet() { __syncthreads(); }
-
-    // What a thread needs of rows and columns k and k + 1: as far as its own entries go, and where they cross.
-    struct Lines { W r0[tn], r1[tn], c0[tm], c1[tm], p[2][2]; };
-
-    // Where s is always one, the next two rows and columns are brought up to date first, and the other entries while
-    // these come: what is published is never waited for.
-    static constexpr bool ahead = S::star_is_one && chunks == 1;
+    // These threads wait for each other; a thread block may have more, which do something else meanwhile.
+    __device__ static void meet() { asm volatile("bar.sync 1, %0;" ::"n"(threads) : "memory"); }
+    // How often they do in `close`.
+    __device__ static int meetings(int n) { return (min(n, size) + tm - 1) / tm * (tm / 2) + ahead; }
 
     // Rows q, q + 1 of the threads that have rows k, k + 1, and columns p, p + 1 of those that have these columns.
     __device__ static bool has_rows(int t, int k) { return y(t) == k / tm; }
-    __device__ static bool has_columns(int t, int k) { return has_entries(t) && x(t) == k % apart / 4; }
+    __device__ static bool has_columns(int t, int k) { return x(t) == k % apart / 4; }
     __device__ static void publish(int t, const W (&d)[tm][tn], Shared& shared, int k, int q, int p) {
         auto &rows = shared.row[q / 2 & 1], &cols = shared.col[q / 2 & 1];
         const bool down = has_rows(t, k), right = has_columns(t, k) && k < size;
@@ -162,22 +163,19 @@ struct Pivot {
     __device__ static void pair(int t, W (&d)[tm][tn], Shared& shared, Lines& l, int k, int q, int p) {
         if constexpr (ahead) {
             const int next = (q + 2) % tm, across = next % 4;
-            if (has_entries(t)) {
 #pragma unroll
-                for (int j = 0; j < tn; ++j) l.r1[j] = S::add(l.r1[j], S::mul(l.p[1][0], l.r0[j]));
+            for (int j = 0; j < tn; ++j) l.r1[j] = S::add(l.r1[j], S::mul(l.p[1][0], l.r0[j]));
 #pragma unroll
-                for (int i = 0; i < tm; ++i) l.c1[i] = S::add(l.c1[i], S::mul(l.c0[i], l.p[0][1]));
-                apply<first>(d, l, next, across);
-                publish(t, d, shared, k + 2, next, across);
-                apply<rest>(d, l, next, across);
-            }
+            for (int i = 0; i < tm; ++i) l.c1[i] = S::add(l.c1[i], S::mul(l.c0[i], l.p[0][1]));
+            apply<first>(d, l, next, across);
+            publish(t, d, shared, k + 2, next, across);
+            apply<rest>(d, l, next, across);
             meet();
-            if (has_entries(t)) read(t, l, shared, (k + 2) % size, next);
+            read(t, l, shared, (k + 2) % size, next);
             return;
         }
         publish(t, d, shared, k, q, p);
         meet();
-        if (!has_entries(t)) return;
         read(t, l, shared, k, q);
         auto &r0 = l.r0, &r1 = l.r1;
         auto &c0 = l.c0, &c1 = l.c1;
