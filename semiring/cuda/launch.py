@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from typing import Any
 
@@ -48,7 +48,7 @@ class CudaBackend:
     pivot: int = CUTOVER
     cutover: int = CUTOVER
     grain: int = 1
-    _begun: int = 0
+    _begun: int = field(default=0, init=False, repr=False)
 
     # Verbs
 
@@ -81,7 +81,7 @@ class CudaBackend:
         self._check("eliminate", C, C, D)
         self._check("eliminate", rest, C, R)
         d, r, c, x = (matrix.view(X) for X in (D, R, C, rest))
-        if d and r and c and x and rest.size:
+        if d and r and c and x and D.size and rest.size:
             panels.eliminate(self, d, r, c, x)
         else:
             in_turn(self, D, R, C, rest)

@@ -58,15 +58,19 @@ def _columns_of_product(ops: CudaBackend, ring: Ring, D: Matrix, R: Matrix) -> N
     for columns in ring.strips(R.columns):
         with ring.room() as room:
             part = matrix.columns(R, *columns, ops.dtype.itemsize)
-            beside = Matrix(room, part.columns, part.rows, part.columns)
+            beside = _beside(part, room)
             ring.product(beside, D, part)
             ops.copy(part, beside)
 
 
 def _copy_of(ops: CudaBackend, part: Matrix, room: int) -> Matrix:
-    copy = Matrix(room, part.columns, part.rows, part.columns)
+    copy = _beside(part, room)
     ops.copy(copy, part)
     return copy
+
+
+def _beside(part: Matrix, room: int) -> Matrix:
+    return Matrix(room, part.columns, part.rows, part.columns)
 
 
 def sizes(tile: Tile, multiprocessors: int, along: int, across: int, apart: int) -> tuple[int, int]:
@@ -75,12 +79,14 @@ def sizes(tile: Tile, multiprocessors: int, along: int, across: int, apart: int)
     `along` is the panel's other side, and `apart` from row to row: the panel is part of a matrix of so many columns or
     more. Strips are `tile.bn` wide or a multiple.
     """
-    filling = FILLING * multiprocessors * tile.blocks // (UNDER_WAY * -(-along // tile.bm))
-    allowed = 3 * apart * apart // (100 * along * tile.bn) if apart >= LARGE else UNDER_WAY * max(1, filling)
-    widest = max(1, min(filling, allowed // UNDER_WAY))
-    count = -(-across // (widest * tile.bn))
+    most = max(1, FILLING * multiprocessors * tile.blocks // (UNDER_WAY * -(-along // tile.bm)))
+    rooms = UNDER_WAY * most
+    if apart >= LARGE:
+        rooms = 3 * apart * apart // (100 * along * tile.bn)
+        most = max(1, min(most, rooms // UNDER_WAY))
+    count = -(-across // (most * tile.bn))
     width = -(-across // (count * tile.bn))
-    return min(across, width * tile.bn), max(1, min(UNDER_WAY, count, allowed // width))
+    return min(across, width * tile.bn), max(1, min(UNDER_WAY, count, rooms // width))
 
 
 class Ring:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 from . import compile, tiles
 
@@ -101,6 +102,7 @@ def coming(kind: str, itemsize: int, lanes: int) -> tuple[Team, ...]:
     return small, replace(small, bn=128, tm=8)
 
 
+@cache
 def each(kind: str, itemsize: int, lanes: int) -> Team:
     """The sizes for a thread block a matrix: two on a multiprocessor, if registers allow that."""
     sizes = coming(kind, itemsize, lanes)[-1]

@@ -58,15 +58,13 @@ __device__ inline void arrive(unsigned* counter) {
     asm volatile("red.release.gpu.add.u32 [%0], %1;" ::"l"(counter), "r"(mine) : "memory");
 }
 __device__ inline void wait(unsigned* counter, int p) {
-    unsigned now;
-    do asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(now) : "l"(counter) : "memory");
-    while (now >> 31 == (p / size & 1));
+    while (acquire(counter) >> 31 == (p / size & 1));
     __threadfence();
 }
 // Until all blocks but the first have come to that meeting, whether the first has come or not.
 __device__ inline void wait_for_others(unsigned* counter, int p) {
     unsigned now;
-    do asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(now) : "l"(counter) : "memory");
+    do now = acquire(counter);
     while (now >> 31 == (p / size & 1) && (now & 0x7fffffffu) != gridDim.x - 1);
     __threadfence();
 }

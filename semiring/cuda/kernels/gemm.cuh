@@ -19,6 +19,13 @@ __device__ void copy_async(void* shared, const void* global) {
 }
 __device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
+// A counter that other blocks change; what they wrote before that is there then.
+__device__ inline unsigned acquire(const unsigned* counter) {
+    unsigned now;
+    asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(now) : "l"(counter) : "memory");
+    return now;
+}
+
 template <class V, int n> struct alignas(sizeof(V) * n) Vector { V at[n]; };
 
 constexpr int smaller(int a, int b) { return a < b ? a : b; }
@@ -338,9 +345,7 @@ struct Gemm {
     }
     __device__ static void wait(const unsigned* done, unsigned count) {
         if (threadIdx.x == 0) {
-            unsigned now;
-            do asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(now) : "l"(done) : "memory");
-            while (now != count);
+            while (acquire(done) != count);
         }
         __syncthreads();
     }

@@ -5,11 +5,11 @@
 
 using Block = Pivot<Step, tm, tn>;
 
-// Six blocks a multiprocessor leave 168 registers a thread, which is a few too little on older architectures.
-#if __CUDA_ARCH__ < 900
-constexpr int resident_blocks = resident < 4 ? resident : 4;
-#else
+// As many as suit sm_90. Elsewhere a step may take a few registers more, and none shall be spilled.
+#if __CUDA_ARCH__ == 900
 constexpr int resident_blocks = resident;
+#else
+constexpr int resident_blocks = (resident + 1) / 2;
 #endif
 
 extern "C" __global__ void __launch_bounds__(Block::threads, resident_blocks)
