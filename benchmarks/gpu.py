@@ -116,16 +116,31 @@ extern "C" __global__ void lanes(int* out) { *out = Step::lanes; }
 """
 
 
+HOLD = """
+extern "C" __global__ void hold(long long cycles) {
+    for (const long long begun = clock64(); clock64() - begun < cycles;);
+}
+"""
+
+
 def milliseconds(
-    work: Callable[[], object], before: Callable[[], object] = lambda: None, repeats: int = 7, idle: int = 1
+    work: Callable[[], object],
+    before: Callable[[], object] = lambda: None,
+    repeats: int = 7,
+    idle: int = 1,
+    *,
+    launching: bool = False,
 ) -> float:
     """The median device time of `work` on the current stream, `before` having been done each time outside of it.
 
-    The first `idle` runs do not count.
+    The first `idle` runs do not count. The device waits half a millisecond before each, while the host launches; if
+    `launching` counts, it does not.
     """
     times = []
     for _ in range(repeats + idle):
         before()
+        if not launching:
+            compile.functions(HOLD, name="hold.cu").get_function("hold")((1,), (1,), (1_000_000,))
         start, stop = cp.cuda.Event(), cp.cuda.Event()
         start.record()
         work()

@@ -37,7 +37,7 @@ BATCHES = ((10_000, 64), (2_000, 128), (1_000, 256), (200, 512), (40, 1024))
 
 def launched_and_replayed(run: Callable[[], Any], stream: Any) -> tuple[float, float]:
     """Milliseconds of a run on the current stream, and of the same launches in a graph."""
-    launched = milliseconds(run, repeats=5, idle=0)
+    launched = milliseconds(run, repeats=5, idle=0, launching=True)
     stream.begin_capture()
     run()
     graph = stream.end_capture()
