@@ -178,8 +178,23 @@ def test_tiles_in_pieces(cp, case, nonnegative, whole, pieces, monkeypatch):
     monkeypatch.setattr(tiles.Tile, "whole", lambda *shape: whole)
     ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative)
     for tile in ops.tile_table[:2]:
-        m, k, n = tile.bm + 5, 3 * tile.bk + 3, 2 * tile.bn + 7
+        m, k, n = tile.bm + 5, 5 * tile.bk + 3, 2 * tile.bn + 7
         check_tile(cp, case, nonnegative, ops, tile, (m, k, n))
+
+
+@every
+def test_large_products_whose_rows_begin_anywhere(cp, case, nonnegative, monkeypatch):
+    """Packed words come from an aligned copy of the right operand, strip by strip."""
+    monkeypatch.setattr(launch, "WORTH", 0)
+    monkeypatch.setattr(launch, "STRIP", 64)
+    ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative)
+    for m, k, n in ((70, 75, 131), (5, 40, 64), (9, 3, 1)):
+        A, B, C = (entries(case, shape, 5, nonnegative) for shape in ((m, k), (k, n), (m, n)))
+        right, untouched_right = window(cp, B, 1, 2)
+        got, untouched = window(cp, C)
+        ops.gemm(got, cp.asarray(A), right)
+        agree(case, got, product(case, A, B, C))
+        untouched(), untouched_right()
 
 
 @every

@@ -27,6 +27,9 @@ HELD = 0.5
 LONG = 1 << 43
 #: Products that one launch may hold.
 MOST = 65535
+#: Packed words are read from rows at multiples of 16 bytes; copying B there, so many columns at a time, pays from so
+#: many pairs on.
+STRIP, WORTH = 8192, 1 << 31
 #: Batches of matrices up to this size are closed by a thread block a matrix; from so many on, larger ones together.
 EACH, MANY = 128, 4
 
@@ -177,7 +180,14 @@ class CudaBackend:
 
     def product(self, C: Matrix, A: Matrix, B: Matrix, *, accumulate: bool) -> None:
         """One product by the tile that suits its shape."""
-        if C.rows and C.columns:
+        size, pairs = self.dtype.itemsize, C.rows * A.columns * C.columns
+        if self.tile_table[0].lanes > 1 and pairs >= WORTH and not matrix.aligned(B, size):
+            width = -(-B.columns // (-(-B.columns // STRIP) * 256)) * 256
+            for start in range(0, B.columns, width):
+                part = start, min(start + width, B.columns), size
+                beside = self._aligned(matrix.columns(B, *part))
+                self.product(matrix.columns(C, *part), A, beside, accumulate=accumulate)
+        elif pairs:
             tile = tiles.choose(self.tile_table, C.rows, C.columns, A.columns, self.multiprocessors)
             self.multiply(tile, C, A, B, accumulate=accumulate)
 
@@ -220,12 +230,14 @@ class CudaBackend:
             )
         count, apart = batch
         pieces = 1 if whole or not aligned or count > 1 else tiles.pieces(tile, m, n, k, self.multiprocessors)
+        part = -(-k // (pieces * tile.bk))
+        pieces = -(-k // (part * tile.bk))
         undivided = tile.whole(m, n, self.multiprocessors) if pieces > 1 else 0
         divided = tile.covers(m, n) - undivided
         done = cupy.zeros(divided if pieces > 1 else 0, np.uint32)
         way = "batch" if count > 1 else "parts" if pieces > 1 else ""
         function = self._gemm(tile, aligned and apart * size % 16 == 0, way)
-        sizes = (*map(np.int32, (m, n, k, accumulate, undivided, pieces)), done.data.ptr, apart)
+        sizes = (*map(np.int32, (m, n, k, accumulate, undivided, divided, part)), done.data.ptr, apart)
         for i in range(0, count, MOST):
             addresses = (x for X in (C, A, B) for x in (X.address + i * apart * size, X.ld))
             grid = (undivided + divided * pieces, min(MOST, count - i))
@@ -394,6 +406,14 @@ class CudaBackend:
         copy = cupy.ascontiguousarray(X)
         write(self._operand(copy))
         X[...] = copy
+
+    def _aligned(self, X: Matrix) -> Matrix:
+        """A copy whose rows begin at multiples of 16 bytes."""
+        room = self.empty((X.rows, -(-X.columns // 8) * 8))
+        room[:, X.columns :] = 0
+        copy = Matrix(room.data.ptr, room.shape[1], X.rows, X.columns, room)
+        self.copy(copy, X)
+        return copy
 
     def copy(self, to: Matrix, source: Matrix) -> None:
         """to ← source."""

@@ -49,6 +49,7 @@ struct General : A {
     static __device__ Word begin(Word b) { return b; }  // a sum so far, from an operand
     static __device__ Word operand(Word c) { return spread(lane(c, 0)); }  // an operand, from a sum
     static __device__ Word fix(Word b) { return b; }                       // an operand, from what lies in memory
+    // Words of several lanes also have stored(c), what lies in memory of a sum, and merge(was, c): was ⊕ c, both there.
 
     // c ← c ⊕ a₀ ⊗ b₀ ⊕ a₁ ⊗ b₁
     static __device__ void step(Word& c, Word a0, Word b0, Word a1, Word b1) {
@@ -159,6 +160,10 @@ struct MinPlusNonnegative<A, short> : General<A> {
     }
     static __device__ Word nothing() { return 0x7fff7fffu; }
     static __device__ int lane(Word c, int i) { return short(c >> (16 * i)); }
+    // c as it is, but moved: registers that are stored 16 bytes at a time must be neighbours, and sums that are meet
+    // operands in the same bank all through the loop.
+    static __device__ Word stored(Word c) { return __vminu2(c, nothing()); }
+    static __device__ Word merge(Word was, Word c) { return __vminu2(was, c); }
     static __device__ Word operand(Word c) { return c; }
     static __device__ int mul(int a, int b) { return min(a + b, A::zero()); }
     static __device__ void step(Word& c, Word a0, Word b0, Word a1, Word b1) {
@@ -211,6 +216,8 @@ struct MaxPlusNonnegative<A, short> : General<A> {
         const int value = int(c >> (16 * i) & 0xffff) - (1 << 15);
         return value < 0 ? A::zero() : value;
     }
+    static __device__ Word stored(Word c) { return (c & negative(c)) ^ 0x80008000u; }
+    static __device__ Word merge(Word was, Word c) { return stored(__vmaxu2(was ^ 0x80008000u, c)); }
     static __device__ Word begin(Word b) { return (b & 0x40004000u) << 1 | (b & 0x3fff3fffu); }
     static __device__ Word operand(Word c) { return ((c & 0x3fff3fffu) | 0x40004000u) & negative(c); }
     static __device__ void step(Word& c, Word a0, Word b0, Word a1, Word b1) {

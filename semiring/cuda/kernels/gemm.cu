@@ -8,7 +8,7 @@ using Product = Gemm<Step, Tile>;
 
 extern "C" __global__ void __launch_bounds__(Product::threads, Tile::blocks)
     gemm(Product::T* C, long long ldc, const Product::T* A, long long lda, const Product::T* B, long long ldb, int m, int n,
-         int k, int accumulate, int whole, int pieces, unsigned* done, long long apart) {
+         int k, int accumulate, int whole, int divided, int part, unsigned* done, long long apart) {
     Product product;
-    product.run(C, ldc, A, lda, B, ldb, m, n, k, accumulate, whole, pieces, done, apart);
+    product.run(C, ldc, A, lda, B, ldb, m, n, k, accumulate, whole, divided, part, done, apart);
 }

@@ -27,6 +27,8 @@ __device__ inline unsigned acquire(const unsigned* counter) {
 }
 
 template <class V, int n> struct alignas(sizeof(V) * n) Vector { V at[n]; };
+template <bool first, class A, class B> struct Choice { using type = A; };
+template <class A, class B> struct Choice<false, A, B> { using type = B; };
 
 constexpr int smaller(int a, int b) { return a < b ? a : b; }
 
@@ -205,56 +207,57 @@ struct Gemm {
         } while (2 * P::unroll < bk && from_a != end);
     }
 
-    // One row of one chunk of C: `words` words side by side.
+    // A chunk of a row as it lies in memory: 16 bytes or less, in words where those have more than one lane.
+    using Stored = Vector<typename Choice<(lanes > 1), Word, T>::type, chunk_n>;
+    template <bool accumulate>
+    __device__ static void merge(Stored& v, const Word* c) {
+#pragma unroll
+        for (int j = 0; j < chunk_n; ++j) {
+            if constexpr (lanes > 1) v.at[j] = accumulate ? S::merge(v.at[j], c[j]) : S::stored(c[j]);
+            else v.at[j] = T(accumulate ? S::add(W(v.at[j]), S::lane(c[j], 0)) : S::lane(c[j], 0));
+        }
+    }
+    __device__ static bool whole_chunks(const T* C) { return reinterpret_cast<unsigned long long>(C) % sizeof(Stored) == 0; }
+
+    // One chunk of C, of which so many columns are inside.
     template <bool accumulate>
     __device__ static void store(T* C, const Word* c, int inside) {
-        constexpr int count = chunk_n * lanes;
-        using V = Vector<T, count>;
-        const bool whole = inside >= count && reinterpret_cast<unsigned long long>(C) % sizeof(V) == 0;
-        V v;
-        if (accumulate) {
-            if (whole) v = *reinterpret_cast<const V*>(C);
-            else
-                for (int j = 0; j < count; ++j)
-                    if (j < inside) v.at[j] = C[j];
-        }
+        if (inside >= chunk_n * lanes && whole_chunks(C)) {
+            Stored v;
+            if (accumulate) v = *reinterpret_cast<const Stored*>(C);
+            merge<accumulate>(v, c);
+            *reinterpret_cast<Stored*>(C) = v;
+        } else {
 #pragma unroll
-        for (int j = 0; j < count; ++j) {
-            const W sum = S::lane(c[j / lanes], j % lanes);
-            v.at[j] = T(accumulate ? S::add(W(v.at[j]), sum) : sum);
+            for (int j = 0; j < chunk_n * lanes; ++j) {
+                const W sum = S::lane(c[j / lanes], j % lanes);
+                if (j < inside) C[j] = T(accumulate ? S::add(W(C[j]), sum) : sum);
+            }
         }
-        if (whole) *reinterpret_cast<V*>(C) = v;
-        else
-            for (int j = 0; j < count; ++j)
-                if (j < inside) C[j] = v.at[j];
     }
 
     // All of a tile at C. Where it lies inside and at multiples of 16 bytes, many reads are under way at once.
     __device__ static void put(T* C, long long ldc, const Word (&c)[tm][tn], int x, int y, int rows, int columns, bool accumulate) {
-        constexpr int count = chunk_n * lanes, batch = smaller(tm, lanes > 1 ? 2 : 4);
-        using V = Vector<T, count>;
+        constexpr bool roomy = 65536 / (threads * P::blocks) > 2 * tm * tn;  // registers for the reads of all of C
+        constexpr int batch = smaller(tm, lanes > 1 && roomy ? 8 : 4);
         const auto place = [&](int i, int q) {
             return C + (i / chunk_m * (bm / chunks_m) + y * chunk_m + i % chunk_m) * ldc + (q * (bn / chunks_n) + x * chunk_n) * lanes;
         };
-        const bool whole = reinterpret_cast<unsigned long long>(C) % sizeof(V) == 0 && ldc * sizeof(T) % sizeof(V) == 0;
+        const bool whole = whole_chunks(C) && ldc * sizeof(T) % sizeof(Stored) == 0;
         if (accumulate && whole && rows >= bm && columns >= bn * lanes) {
 #pragma unroll
             for (int i0 = 0; i0 < tm; i0 += batch) {
-                V v[batch][chunks_n];
+                Stored v[batch][chunks_n];
 #pragma unroll
                 for (int i = 0; i < batch; ++i)
 #pragma unroll
-                    for (int q = 0; q < chunks_n; ++q) v[i][q] = *reinterpret_cast<const V*>(place(i0 + i, q));
+                    for (int q = 0; q < chunks_n; ++q) v[i][q] = *reinterpret_cast<const Stored*>(place(i0 + i, q));
 #pragma unroll
                 for (int i = 0; i < batch; ++i)
 #pragma unroll
                     for (int q = 0; q < chunks_n; ++q) {
-#pragma unroll
-                        for (int j = 0; j < count; ++j) {
-                            const W sum = S::lane(c[i0 + i][q * chunk_n + j / lanes], j % lanes);
-                            v[i][q].at[j] = T(S::add(W(v[i][q].at[j]), sum));
-                        }
-                        *reinterpret_cast<V*>(place(i0 + i, q)) = v[i][q];
+                        merge<true>(v[i][q], &c[i0 + i][q * chunk_n]);
+                        *reinterpret_cast<Stored*>(place(i0 + i, q)) = v[i][q];
                     }
             }
             return;
@@ -274,28 +277,27 @@ struct Gemm {
 
     // C ← A B, or C ← C ⊕ A B.
     //
-    // Where P::parts, `pieces` blocks in a row share a tile, each with a part of k, but for the first `whole` tiles; one
-    // adds to C what it has when the one before is `done` (0 for each tile, and 0 again in the end). Blocks start in
-    // order, so it waits only for one that is at work. Where P::batch, blockIdx.y says which of many products, whose
-    // matrices lie `apart` elements.
+    // Where P::parts, the last `divided` tiles come in pieces, each `part` steps of k, after the first `whole` tiles:
+    // all first pieces, then all second ones … A block adds to C what it has when the piece before is `done` (so many for
+    // each tile, and 0 again in the end). Blocks start in order, so it waits only for one that is at work. Where P::batch,
+    // blockIdx.y says which of many products, whose matrices lie `apart` elements.
     __device__ void run(T* C, long long ldc, const T* A, long long lda, const T* B, long long ldb_, int m, int n, int k,
-                        int accumulate, int whole, int pieces, unsigned* done, long long apart) {
+                        int accumulate, int whole, int divided, int part, unsigned* done, long long apart) {
         extern __shared__ __align__(16) unsigned char shared[];
         Stage* stage = reinterpret_cast<Stage*>(shared);
         if constexpr (P::batch) C += blockIdx.y * apart, A += blockIdx.y * apart, B += blockIdx.y * apart;
         // Unsigned, for what is the same in all threads then stays in registers that they share.
-        const unsigned columns = (n + bn * lanes - 1) / (bn * lanes), tile = P::parts ? shared_tile(whole, pieces) : blockIdx.x;
+        const unsigned columns = (n + bn * lanes - 1) / (bn * lanes);
+        const Share mine = share(whole, divided);
+        const unsigned tile = mine.tile;
         int row0 = tile / columns * bm, col0 = tile % columns * (bn * lanes);
         int steps = (k + bk - 1) / bk, depth = k - (steps - 1) * bk;  // the ragged end of k comes first
-        if constexpr (P::parts) {
-            if (blockIdx.x >= whole) {
-                const unsigned piece = (blockIdx.x - whole) % pieces;
-                const unsigned from = piece * steps / pieces, to = (piece + 1) * steps / pieces;
-                const long long k0 = from ? depth + (from - 1) * bk : 0;
-                A += k0, B += k0 * ldb_;
-                if (from) depth = bk;
-                steps = to - from;
-            }
+        if (P::parts && tile >= whole) {
+            const unsigned from = mine.piece * part;
+            const long long k0 = from ? depth + (from - 1) * bk : 0;
+            A += k0, B += k0 * ldb_;
+            if (from) depth = bk;
+            steps = min(part, steps - int(from));
         }
         ldb = ldb_;
         a_base = reinterpret_cast<const char*>(A + row0 * lda);
@@ -329,19 +331,17 @@ struct Gemm {
             multiply(c, stage[t & 1], x, y, one);
             if (t + 1 < steps) commit(stage[(t + 1) & 1]);
         }
-        if constexpr (P::parts) {
-            const unsigned piece = blockIdx.x < whole ? 0 : (blockIdx.x - whole) % pieces;
-            if (piece) wait(done + (blockIdx.x - whole) / pieces, piece), accumulate = 1;
-            unsigned again = shared_tile(whole, pieces);
-            asm volatile("" : "+r"(again));  // worked out anew, for want of a register to keep it in
-            row0 = again / columns * bm, col0 = again % columns * (bn * lanes);
-        }
+        const bool shared_tile = P::parts && tile >= whole;
+        if (shared_tile && mine.piece) wait(done + (tile - whole), mine.piece), accumulate = 1;
         put(C + row0 * ldc + col0, ldc, c, x, y, m - row0, n - col0, accumulate);
-        if constexpr (P::parts)
-            if (blockIdx.x >= whole) tell(done + (blockIdx.x - whole) / pieces, ((blockIdx.x - whole) % pieces + 1) % pieces);
+        if (shared_tile) tell(done + (tile - whole), (mine.piece + 1) * part * bk >= k ? 0 : mine.piece + 1);
     }
-    __device__ static unsigned shared_tile(unsigned whole, unsigned pieces) {
-        return blockIdx.x < whole ? blockIdx.x : whole + (blockIdx.x - whole) / pieces;
+    struct Share { unsigned tile, piece; };
+    __device__ static Share share(unsigned whole, unsigned divided) {
+        Share mine = {blockIdx.x, 0};
+        if (P::parts)
+            while (mine.tile >= whole + divided) mine.tile -= divided, ++mine.piece;
+        return mine;
     }
     __device__ static void wait(const unsigned* done, unsigned count) {
         if (threadIdx.x == 0) {
