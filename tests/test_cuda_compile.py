@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from semiring import AlgebraError, Op, Semiring, get
-from semiring.cuda import algebra, compile, gpu, launch, texts, tiles
+from semiring.cuda import algebra, compile, gpu, launch, matrix, texts, tiles
 
 nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed", exc_type=ImportError)
 try:
@@ -102,6 +102,38 @@ def test_room_beside_a_matrix(dtype, monkeypatch):
     assert [team.blocks(n) <= 132 for team, n in zip(sizes, (65, 1024, 1100, 2048), strict=True) if team.held] == (
         [True, True] if dtype != "float64" else []
     )
+
+
+@pytest.mark.parametrize("columns", [1, 8191, 8192, 8193, 20_001])
+def test_rows_that_begin_anywhere_are_copied_in_even_strips(columns, monkeypatch):
+    monkeypatch.setattr(gpu, "current", lambda: 0)
+    monkeypatch.setattr(gpu, "multiprocessors", lambda device: 132)
+    monkeypatch.setattr(compile, "device_arch", lambda device: "sm_90")
+    monkeypatch.setattr(launch, "WORTH", 0)
+    ops = launch.CudaBackend(get("min_plus"), np.dtype("int16"), nonnegative=True)
+    copied, written = [], []
+
+    def aligned(self, X):
+        copied.append((X.address // 2, X.columns))
+        return X._replace(address=0, ld=-(-X.columns // 8) * 8)
+
+    monkeypatch.setattr(launch.CudaBackend, "_aligned", aligned)
+    monkeypatch.setattr(
+        launch.CudaBackend, "multiply", lambda self, tile, C, A, B, **how: written.append((C.address // 2, C.columns))
+    )
+    apart = 30_001
+    ops.product(
+        matrix.Matrix(0, apart, 7, columns),
+        matrix.Matrix(0, apart, 7, 5),
+        matrix.Matrix(0, apart, 5, columns),
+        accumulate=True,
+    )
+    assert copied == written
+    starts, widths = zip(*copied, strict=True)
+    assert list(starts) == [sum(widths[:i]) for i in range(len(widths))]
+    assert sum(widths) == columns
+    assert max(widths) <= launch.STRIP
+    assert max(widths) - min(widths) <= 256 * len(widths)
 
 
 @pytest.mark.parametrize("side", [1, 64, 257, 1024, 2048, 3001, 8192])

@@ -186,9 +186,9 @@ def test_tiles_in_pieces(cp, case, nonnegative, whole, pieces, monkeypatch):
 def test_large_products_whose_rows_begin_anywhere(cp, case, nonnegative, monkeypatch):
     """Packed words come from an aligned copy of the right operand, strip by strip."""
     monkeypatch.setattr(launch, "WORTH", 0)
-    monkeypatch.setattr(launch, "STRIP", 64)
+    monkeypatch.setattr(launch, "STRIP", 256)
     ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative)
-    for m, k, n in ((70, 75, 131), (5, 40, 64), (9, 3, 1)):
+    for m, k, n in ((70, 75, 131), (5, 40, 600), (9, 3, 1)):
         A, B, C = (entries(case, shape, 5, nonnegative) for shape in ((m, k), (k, n), (m, n)))
         right, untouched_right = window(cp, B, 1, 2)
         got, untouched = window(cp, C)

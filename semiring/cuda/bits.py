@@ -17,6 +17,7 @@ from ..catalog import lor_land
 from ..errors import DTypeError, ShapeError
 from . import bitproduct, compile, gpu, transfer
 from .bitproduct import Bits
+from .matrix import evenly
 
 #: Rows that the kernel `panel` closes at once.
 PIVOT = 256
@@ -382,7 +383,7 @@ def _strip(across: int, along: int, most: int, *, unit: int = 256) -> int:
     """How many of `across` rows (columns) of `along` bits to do at once: an eighth of them, within limits."""
     whole = across * _padded(-(-along // 64)) * 8
     parts = -(-whole // max(LEAST, min(whole // 8, most))) if whole else 1
-    return max(1, min(across, -(-across // (parts * unit)) * unit))
+    return max(1, evenly(across, parts, unit))
 
 
 def _transposed_bytes(width: int, rows: int) -> int:

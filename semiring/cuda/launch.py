@@ -182,11 +182,10 @@ class CudaBackend:
         """One product by the tile that suits its shape."""
         size, pairs = self.dtype.itemsize, C.rows * A.columns * C.columns
         if self.tile_table[0].lanes > 1 and pairs >= WORTH and not matrix.aligned(B, size):
-            width = -(-B.columns // (-(-B.columns // STRIP) * 256)) * 256
-            for start in range(0, B.columns, width):
-                part = start, min(start + width, B.columns), size
-                beside = self._aligned(matrix.columns(B, *part))
-                self.product(matrix.columns(C, *part), A, beside, accumulate=accumulate)
+            width = matrix.evenly(B.columns, -(-B.columns // STRIP), 256)
+            for columns in matrix.strips(B.columns, width):
+                beside = self._aligned(matrix.columns(B, *columns, size))
+                self.product(matrix.columns(C, *columns, size), A, beside, accumulate=accumulate)
         elif pairs:
             tile = tiles.choose(self.tile_table, C.rows, C.columns, A.columns, self.multiprocessors)
             self.multiply(tile, C, A, B, accumulate=accumulate)

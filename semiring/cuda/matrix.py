@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 
@@ -45,3 +46,13 @@ def rows(X: Matrix, start: int, stop: int, itemsize: int) -> Matrix:
 
 def columns(X: Matrix, start: int, stop: int, itemsize: int) -> Matrix:
     return Matrix(X.address + start * itemsize, X.ld, X.rows, stop - start)
+
+
+def evenly(across: int, count: int, unit: int) -> int:
+    """The width of each of `count` strips of so many rows or columns: a multiple of `unit`, but for the last one's."""
+    return min(across, -(-across // (count * unit)) * unit)
+
+
+def strips(across: int, width: int) -> Iterator[tuple[int, int]]:
+    """From where to where each strip goes."""
+    return ((start, min(start + width, across)) for start in range(0, across, width))

@@ -85,8 +85,8 @@ def sizes(tile: Tile, multiprocessors: int, along: int, across: int, apart: int)
         rooms = 3 * apart * apart // (100 * along * tile.bn)
         most = max(1, min(most, rooms // UNDER_WAY))
     count = -(-across // (most * tile.bn))
-    width = -(-across // (count * tile.bn))
-    return min(across, width * tile.bn), max(1, min(UNDER_WAY, count, rooms // width))
+    width = matrix.evenly(across, count, tile.bn)
+    return width, max(1, min(UNDER_WAY, count, rooms // -(-width // tile.bn)))
 
 
 class Ring:
@@ -115,7 +115,7 @@ class Ring:
 
     def strips(self, across: int) -> Iterator[tuple[int, int]]:
         """From where to where each strip goes."""
-        return ((start, min(start + self._width, across)) for start in range(0, across, self._width))
+        return matrix.strips(across, self._width)
 
     @contextmanager
     def room(self) -> Iterator[int]:

@@ -290,9 +290,10 @@ struct Gemm {
         const unsigned columns = (n + bn * lanes - 1) / (bn * lanes);
         const Share mine = share(whole, divided);
         const unsigned tile = mine.tile;
+        const bool divides = P::parts && tile >= whole;
         int row0 = tile / columns * bm, col0 = tile % columns * (bn * lanes);
         int steps = (k + bk - 1) / bk, depth = k - (steps - 1) * bk;  // the ragged end of k comes first
-        if (P::parts && tile >= whole) {
+        if (divides) {
             const unsigned from = mine.piece * part;
             const long long k0 = from ? depth + (from - 1) * bk : 0;
             A += k0, B += k0 * ldb_;
@@ -331,10 +332,9 @@ struct Gemm {
             multiply(c, stage[t & 1], x, y, one);
             if (t + 1 < steps) commit(stage[(t + 1) & 1]);
         }
-        const bool shared_tile = P::parts && tile >= whole;
-        if (shared_tile && mine.piece) wait(done + (tile - whole), mine.piece), accumulate = 1;
+        if (divides && mine.piece) wait(done + (tile - whole), mine.piece), accumulate = 1;
         put(C + row0 * ldc + col0, ldc, c, x, y, m - row0, n - col0, accumulate);
-        if (shared_tile) tell(done + (tile - whole), (mine.piece + 1) * part * bk >= k ? 0 : mine.piece + 1);
+        if (divides) tell(done + (tile - whole), (mine.piece + 1) * part * bk >= k ? 0 : mine.piece + 1);
     }
     struct Share { unsigned tile, piece; };
     __device__ static Share share(unsigned whole, unsigned divided) {
