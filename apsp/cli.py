@@ -190,7 +190,7 @@ def compare(
             A = _read(file, {}).matrix(options["semiring"], dtype)
             table = comparison.compare(A, callback=meter.callback, **options)
         else:
-            options |= random | {"dtype": dtype or "float32"}
+            options |= random | {"dtype": dtype}
             table = comparison.compare_sizes(_sizes(sizes, from_n, to_n), callback=meter.callback, **options)
     if json_file is not None:
         from .files import atomic_path

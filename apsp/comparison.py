@@ -22,6 +22,7 @@ from semiring.algebra import Semiring
 from semiring.arrays import conform
 from semiring.backend import bind, cuda_available
 from semiring.catalog import get
+from semiring.random import random_matrix
 
 from . import schedules as _schedules
 from .files import atomic_path
@@ -311,7 +312,7 @@ def compare_sizes(
     *,
     density: float = 50.0,
     semiring: str | Semiring = "min_plus",
-    dtype: Any = "float32",
+    dtype: Any = None,
     seed: int = 0,
     schedules: Iterable[str] | None = None,
     devices: Sequence[str] | None = None,
@@ -343,15 +344,21 @@ def compare_sizes(
     sizes = sorted(set(sizes))
     contenders = _contenders(schedules, devices, threads, block)
     rows: list[Row] = []
-    if s.dtypes == ("bool",):
-        dtype = None
-    computed = str(dtype)
+    computed = _dtype(s, dtype)
     for k, n in enumerate(sizes):
         known = {row.contender: row for row in rows if row.seconds}
-        matrix = _weights(random_graph(n, density, seed=seed).matrix("min_plus", "float64"), s, dtype)
-        computed, total = matrix.dtype.name, len(sizes) * len(contenders)
+        edges = random_graph(n, density, seed=seed, weights=None).matrix("boolean")
+        matrix = np.where(edges, random_matrix(s, (n, n), computed, seed=seed), dtypes.zero(s, computed))
+        total = len(sizes) * len(contenders)
         rows += _measure(matrix, s, contenders, known, limit, callback, k * len(contenders), total)
-    return Comparison(s.name, computed, tuple(rows))
+    return Comparison(s.name, computed.name, tuple(rows))
+
+
+def _dtype(s: Semiring, wanted: Any) -> np.dtype:
+    """The dtype asked for; else float32 where the semiring is defined on it, or its first."""
+    if wanted is None:
+        return np.dtype("float32" if "float32" in s.dtypes else s.dtypes[0])
+    return dtypes.resolve(s, wanted, where="compare")
 
 
 #: The ladder on a GPU: (options, block) of each schedule; schedules not named here run as they are.
@@ -638,24 +645,6 @@ def _same(matrix: np.ndarray, reference: np.ndarray) -> tuple[bool, float]:
     scale = np.maximum(np.abs(reference[finite]), np.finfo(matrix.dtype).tiny)
     difference = float((np.abs(matrix[finite] - reference[finite]) / scale).max())
     return difference <= len(matrix) * np.finfo(matrix.dtype).eps, difference
-
-
-def _weights(lengths: np.ndarray, s: Semiring, dtype: Any) -> np.ndarray:
-    """Random lengths 1 … 100 as a matrix of any semiring whose closure exists."""
-    absent = np.isinf(lengths)
-    if s.dtypes == ("bool",):
-        return ~absent
-    values = np.where(absent, 1.0, lengths)
-    if s.name == "max_plus":
-        values = -values
-    elif s.name == "max_times":
-        values = 1 / values
-    elif s.name == "plus_times":
-        values = values / (200.0 * len(lengths))
-    elif s.name == "log_plus":
-        values = np.log(values / (200.0 * len(lengths)))
-    matrix: np.ndarray = conform(np.where(absent, s.zero, values), s, dtype, where="compare")
-    return matrix
 
 
 #: Columns that appear where at least one row has something to say.

@@ -21,9 +21,6 @@ from .labels import Labels, number
 
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
 
-#: What NumPy calls an ⊕, by its vector instruction.
-_UFUNCS = {"min": np.minimum, "max": np.maximum, "add": np.add}
-
 
 @dataclass(frozen=True, eq=False)
 class Graph:
@@ -468,10 +465,9 @@ def _combine(flat: np.ndarray, at: np.ndarray, weights: np.ndarray, add: Op) -> 
     if flat.dtype.kind == "b":
         flat[at[weights]] = True
         return
-    ufunc = _UFUNCS.get(add.simd or "")
-    # Sums of integers saturate; NumPy's would wrap.
-    if ufunc is not None and (ufunc is not np.add or flat.dtype.kind == "f"):
-        ufunc.at(flat, at, weights)
+    # Sums of integers may saturate; NumPy's would wrap.
+    if add.ufunc is not None and (add.selects is not None or flat.dtype.kind == "f"):
+        add.ufunc.at(flat, at, weights)
         return
     order = np.argsort(at, kind="stable")
     at, weights = at[order], weights[order]

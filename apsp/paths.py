@@ -68,10 +68,10 @@ def best_path(u: int, v: int, to_v: np.ndarray, neighbours: Neighbours, semiring
 
 def require_paths(semiring: Semiring) -> None:
     """Refuse a semiring whose sums belong to no single path."""
-    if semiring.add.name not in ("min", "max", "lor"):
+    if semiring.add.selects is None:
         raise AlgebraError(
-            f"path: ⊕ must select one of its operands (min, max, or), got {semiring.add.name} of {semiring.name}, "
-            "whose sums run over many paths."
+            f"path: ⊕ must select one of its operands, as min and max do, got {semiring.add.name} of {semiring.name}, "
+            'whose sums run over many paths. An Op of your own that does select says so: selects="least" or "greatest".'
         )
 
 
@@ -87,17 +87,8 @@ def _losses(
 
 
 def _vector_mul(semiring: Semiring) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """⊗ on whole vectors; a user's own operation element by element."""
-    known: dict[str, Callable] = {
-        "plus": np.add,
-        "times": np.multiply,
-        "min": np.minimum,
-        "max": np.maximum,
-        "land": np.logical_and,
-    }
-    if semiring.mul.name in known:
-        return known[semiring.mul.name]
-    return np.vectorize(semiring.mul.python, otypes=[np.float64])
+    """⊗ on whole vectors, by its ufunc where it declares one, else element by element."""
+    return semiring.mul.ufunc or np.vectorize(semiring.mul.python, otypes=[np.float64])
 
 
 def _trace(came: dict[int, int], u: int, v: int) -> list[int]:

@@ -53,15 +53,11 @@ def bound() -> Iterator[Any]:
 
 def entries(ops: Any, shape: tuple[int, int], seed: int = 0) -> Any:
     import cupy as cp
-    import numpy as np
 
-    rng = np.random.default_rng(seed)
-    if ops.dtype.kind == "b":
-        return cp.asarray(rng.random(shape) < 0.1)
-    small = rng.integers(1, 90, shape).astype(ops.dtype)
-    if ops.dtype.kind == "f":
-        small /= ops.dtype.type(90 * max(shape))
-    return cp.asarray(-small if ops.semiring.name == "max_plus" else small)
+    from semiring import random_matrix
+
+    density = 0.1 if ops.dtype.kind == "b" else 1.0
+    return cp.asarray(random_matrix(ops.semiring, shape, ops.dtype, seed=seed, density=density))
 
 
 def compile_all() -> None:

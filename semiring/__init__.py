@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         VertexError,
     )
     from .linalg import eye, matmul, matvec, power
+    from .random import random_matrix
 
 _HOME = {
     "algebra": ("Op", "Semiring", "Star", "Variant", "check_axioms"),
@@ -54,6 +55,7 @@ _HOME = {
     ),
     "linalg": ("eye", "matmul", "matvec", "power"),
     "elimination": ("lu",),
+    "random": ("random_matrix",),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
@@ -83,6 +85,7 @@ __all__ = [
     "matmul",
     "matvec",
     "power",
+    "random_matrix",
 ]
 
 

@@ -8,17 +8,29 @@ transitive closure", section 2).
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
+import numpy as np
+
 from .errors import AlgebraError
 
 FLOATS = ("float32", "float64")
 INTEGERS = ("int16", "int32", "int64")
 NUMBERS = (*INTEGERS, *FLOATS)
+DTYPES = (*NUMBERS, "bool")
+
+#: The operation behind each vector instruction: NumPy's own, and which operand it returns, if it returns one.
+_INSTRUCTIONS: dict[str, tuple[np.ufunc, str | None]] = {
+    "add": (np.add, None),
+    "mul": (np.multiply, None),
+    "min": (np.minimum, "least"),
+    "max": (np.maximum, "greatest"),
+}
 
 
 @dataclass(frozen=True)
@@ -40,6 +52,21 @@ class Op:
     saturating : bool
         On integer dtypes evaluate the expression in a wider type and clamp the result to the dtype's
         range; a semiring's zero then absorbs explicitly, as ∞ + (−5) must stay ∞.
+    ufunc : numpy.ufunc, optional
+        The same operation on whole arrays (on integers, NumPy's does not saturate). `simd` implies it.
+    selects : {"least", "greatest"}, optional
+        That a ⊕ b is always one of a and b: the one that is less, or greater. Only the sums of such an ⊕ belong to a
+        single walk, so only they have paths. `simd` implies it.
+
+    Raises
+    ------
+    AlgebraError
+        If a field holds what no kernel could use. The name is for messages alone: nothing is decided by it.
+
+    Examples
+    --------
+    >>> Op("top", python=lambda a, b: a if a > b else b, cuda="max(a, b)", simd="max").selects
+    'greatest'
     """
 
     name: str
@@ -47,6 +74,28 @@ class Op:
     cuda: str
     simd: str | None = None
     saturating: bool = False
+    ufunc: np.ufunc | None = field(default=None, repr=False)
+    selects: str | None = None
+
+    def __post_init__(self) -> None:
+        where = f"Op {self.name!r}"
+        if not (isinstance(self.name, str) and self.name.isidentifier() and self.name.isascii()):
+            raise AlgebraError(f"Op: name must be a C identifier, got {self.name!r}.")
+        _require_function(self.python, 2, f"{where}: python")
+        _require_expression(self.cuda, f"{where}: cuda")
+        if self.simd is not None:
+            if self.simd not in _INSTRUCTIONS:
+                raise AlgebraError(
+                    f"{where}: simd must be one of {', '.join(_INSTRUCTIONS)}, got {self.simd!r}. Leave it out: "
+                    "python is then compiled."
+                )
+            ufunc, selects = _INSTRUCTIONS[self.simd]
+            object.__setattr__(self, "ufunc", self.ufunc or ufunc)
+            object.__setattr__(self, "selects", self.selects or selects)
+        if self.ufunc is not None and not (isinstance(self.ufunc, np.ufunc) and self.ufunc.nin == 2):
+            raise AlgebraError(f"{where}: ufunc must be a NumPy ufunc of two operands, got {self.ufunc!r}.")
+        if self.selects not in (None, "least", "greatest"):
+            raise AlgebraError(f'{where}: selects must be "least" or "greatest", got {self.selects!r}.')
 
 
 @dataclass(frozen=True)
@@ -59,6 +108,10 @@ class Star:
 
     python: Callable[[Any], Any] = field(repr=False)
     cuda: str
+
+    def __post_init__(self) -> None:
+        _require_function(self.python, 1, "Star: python")
+        _require_expression(self.cuda, "Star: cuda")
 
 
 @dataclass(frozen=True)
@@ -113,6 +166,19 @@ class Semiring:
         Faster steps tied to a precondition.
     tolerance : float
         Relative tolerance with which laws hold in floating point (0 where operations are exact on `samples`).
+    series : {"real", "positive"}, optional
+        Where ⊕ is not idempotent, how to tell that 1 ⊕ a ⊕ a² ⊕ … has no limit. "real": entries have either sign and
+        cancel, so that the spectral radius decides. "positive": nothing cancels, so elimination itself meets an
+        infinite star. Without it, partial sums are compared with the closure, which takes longer.
+    draw : callable, optional
+        `draw(rng, shape)` → an array of random entries other than zero, such that the closure of a square matrix of
+        them exists. By default entries are drawn from those `samples` that do not beat `one`.
+
+    Raises
+    ------
+    AlgebraError
+        If a field is none that kernels can use, or what an operation declares is not what its `python` does on the
+        samples. `check_axioms` tries the laws.
 
     Examples
     --------
@@ -136,12 +202,30 @@ class Semiring:
     samples: tuple[Any, ...] = ()
     variants: tuple[Variant, ...] = ()
     tolerance: float = 0.0
+    series: str | None = None
+    draw: Callable[[np.random.Generator, tuple[int, ...]], np.ndarray] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if not self.name.isidentifier():
             raise AlgebraError(f"Semiring: name must be an identifier, got {self.name!r}.")
         if not self.samples:
             raise AlgebraError(f"Semiring {self.name}: samples must hold a few values for check_axioms, got none.")
+        unknown = [name for name in self.dtypes if name not in DTYPES]
+        if unknown or not self.dtypes:
+            came = ", ".join(map(str, unknown)) or "none"
+            raise AlgebraError(f"Semiring {self.name}: dtypes must be some of {', '.join(DTYPES)}, got {came}.")
+        if self.series not in (None, "real", "positive"):
+            raise AlgebraError(f'Semiring {self.name}: series must be "real" or "positive", got {self.series!r}.')
+        if self.draw is not None:
+            _require_function(self.draw, 2, f"Semiring {self.name}: draw")
+        for field_name, op in (("add", self.add), ("mul", self.mul)):
+            _require_compilable(op.python, 2, self.dtypes, f"Semiring {self.name}: {field_name}.python")
+            _require_as_declared(
+                op, (*self.samples, self.zero, self.one), self.tolerance, f"Semiring {self.name}: {field_name}"
+            )
+
+        if self.star is not None:
+            _require_compilable(self.star.python, 1, self.dtypes, f"Semiring {self.name}: star.python")
 
     def __str__(self) -> str:
         return self.name
@@ -150,9 +234,18 @@ class Semiring:
         return f"<Semiring {self.name}: {self.add.name}, {self.mul.name}, zero {self.zero}, one {self.one}>"
 
     @property
-    def absorbs_explicitly(self) -> bool:
-        """Whether integer kernels must test for zero because the clamped ⊗ alone would not absorb it."""
-        return self.mul.saturating
+    def lengths(self) -> bool:
+        """Whether ⊗ adds numbers and ⊕ keeps the least or greatest: walks have lengths, and cycles may be negative."""
+        return self.mul.ufunc is np.add and self.add.selects is not None
+
+    @property
+    def boolean(self) -> bool:
+        """Whether this is (or, and) on truth values, so that a matrix may be packed bits."""
+        return (
+            self.dtypes == ("bool",)
+            and self.add.ufunc in (np.logical_or, np.bitwise_or)
+            and self.mul.ufunc in (np.logical_and, np.bitwise_and)
+        )
 
     @property
     def interval(self) -> str:
@@ -219,6 +312,79 @@ def check_axioms(semiring: Semiring, samples: tuple[Any, ...] | None = None) -> 
         require("(a ⊗ b) ⊗ c = a ⊗ (b ⊗ c)", mul(mul(a, b), c), mul(a, mul(b, c)), **at)
         require("a ⊗ (b ⊕ c) = a ⊗ b ⊕ a ⊗ c", mul(a, add(b, c)), add(mul(a, b), mul(a, c)), **at)
         require("(a ⊕ b) ⊗ c = a ⊗ c ⊕ b ⊗ c", mul(add(a, b), c), add(mul(a, c), mul(b, c)), **at)
+
+
+def _require_function(function: Any, operands: int, what: str) -> None:
+    """A function written in Python: numba compiles no other."""
+    if not inspect.isfunction(function):
+        names = ", ".join("ab"[:operands])
+        shown = getattr(function, "__name__", None)
+        wrapped = f"lambda {names}: {shown}({names})" if shown else f"lambda {names}: …"
+        raise AlgebraError(f"{what} must be a function written in Python, got {function!r}. Wrap it: {wrapped}.")
+    try:
+        inspect.signature(function).bind(*range(operands))
+    except TypeError:
+        raise AlgebraError(f"{what} must take {operands} operand{'s'[: operands > 1]}, got {function!r}.") from None
+
+
+def _require_compilable(function: Callable[..., Any], operands: int, dtypes: tuple[str, ...], what: str) -> None:
+    """That numba takes it on every dtype, so that nobody learns otherwise in the middle of a computation.
+
+    The catalog's own functions are left out: the tests compile each of them, and `import semiring` stays light.
+    """
+    if function.__module__ == "semiring.catalog":
+        return
+    import numba
+
+    for dtype in () if numba.config.DISABLE_JIT else dtypes:
+        scalar = numba.from_dtype(np.dtype(dtype))
+        try:
+            numba.njit(error_model="numpy")(function).compile((scalar,) * operands)
+        except numba.core.errors.NumbaError as error:
+            reason = next((line for line in str(error).splitlines()[1:] if line.strip()), str(error)).strip()
+            raise AlgebraError(
+                f"{what} must be a function that numba compiles for {dtype}, got: {reason}. "
+                "Write it with plain arithmetic and math functions, or declare fewer dtypes."
+            ) from error
+
+
+def _require_expression(text: Any, what: str) -> None:
+    """What can stand between `return` and a semicolon in C++, as far as that shows without a compiler."""
+    open_to_close = {"(": ")", "[": "]", "{": "}"}
+    expected: list[str] = []
+    balanced = isinstance(text, str) and bool(text.strip())
+    for sign in text if balanced else "":
+        if sign in open_to_close:
+            expected.append(open_to_close[sign])
+        elif sign in ")]}":
+            balanced &= bool(expected) and expected.pop() == sign
+    if not balanced or expected or ";" in text or text.lstrip().startswith("return"):
+        raise AlgebraError(
+            f"{what} must be one C++ expression, such as 'min(a, b)', without `return` or `;`, got {text!r}."
+        )
+
+
+def _require_as_declared(op: Op, samples: tuple[Any, ...], tolerance: float, what: str) -> None:
+    """That `ufunc` and `selects` say what `python` does, on all pairs of samples."""
+    chosen = {"least": min, "greatest": max}.get(op.selects or "")
+    for a, b in product(dict.fromkeys(samples), repeat=2):
+        try:
+            came = op.python(a, b)
+        except Exception as error:
+            raise AlgebraError(
+                f"{what}.python must be defined on the samples, got {error!r} at {a!r} and {b!r}."
+            ) from error
+        with np.errstate(all="ignore"):
+            whole = came if op.ufunc is None else op.ufunc(a, b).item()
+        if not (_same(whole, came, max(tolerance, 1e-12)) or (whole != whole and came != came)):
+            raise AlgebraError(
+                f"{what}.ufunc must compute what its python does, got {whole!r} and {came!r} at {a!r} and {b!r}."
+            )
+        if chosen is not None and came != chosen(a, b):
+            raise AlgebraError(
+                f"{what}.selects says that the {op.selects} of two is returned, got {came!r} of {a!r} and {b!r}. "
+                "Leave it out where ⊕ returns neither."
+            )
 
 
 def _same(left: Any, right: Any, tolerance: float) -> bool:

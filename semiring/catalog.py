@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from .algebra import FLOATS, NUMBERS, Op, Semiring, Star, Variant
 from .errors import AlgebraError
 
@@ -23,9 +25,20 @@ MIN = Op("min", python=lambda a, b: a if a < b else b, cuda="min(a, b)", simd="m
 MAX = Op("max", python=lambda a, b: a if a > b else b, cuda="max(a, b)", simd="max")
 PLUS = Op("plus", python=lambda a, b: a + b, cuda="a + b", simd="add", saturating=True)
 TIMES = Op("times", python=lambda a, b: a * b, cuda="a * b", simd="mul", saturating=True)
-OR = Op("lor", python=lambda a, b: a or b, cuda="a | b")
-AND = Op("land", python=lambda a, b: a and b, cuda="a & b")
-LOGADDEXP = Op("logaddexp", python=_logaddexp, cuda="logaddexp(a, b)")
+OR = Op("lor", python=lambda a, b: a or b, cuda="a | b", ufunc=np.logical_or, selects="greatest")
+AND = Op("land", python=lambda a, b: a and b, cuda="a & b", ufunc=np.logical_and, selects="least")
+LOGADDEXP = Op("logaddexp", python=_logaddexp, cuda="logaddexp(a, b)", ufunc=np.logaddexp)
+
+
+def _lengths(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Integers 1 … 99: sums of many are exact in every dtype."""
+    return rng.integers(1, 100, shape)
+
+
+def _rates(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Positive numbers whose rows sum to less than ½, so that I + A + A² + … has a limit."""
+    return (1 - rng.random(shape)) / max(2 * shape[-1], 1)
+
 
 min_plus = Semiring(
     "min_plus",
@@ -39,6 +52,7 @@ min_plus = Semiring(
     open_low=True,
     samples=(-3, 0, 1, 2, 7, INF),
     variants=(Variant("nonnegative", ("int16", "int32", "float32"), cuda="MinPlusNonnegative"),),
+    draw=_lengths,
 )
 max_plus = Semiring(
     "max_plus",
@@ -52,6 +66,7 @@ max_plus = Semiring(
     open_high=True,
     samples=(-INF, -3, -1, 0, 2, 7),
     variants=(Variant("nonnegative", ("int16", "int32", "float32"), cuda="MaxPlusNonnegative"),),
+    draw=lambda rng, shape: -_lengths(rng, shape),
 )
 max_min = Semiring(
     "max_min",
@@ -62,6 +77,7 @@ max_min = Semiring(
     aliases=("bottleneck", "widest_paths"),
     dtypes=NUMBERS,
     samples=(-INF, -2, 0, 3, 8, INF),
+    draw=_lengths,
 )
 min_max = Semiring(
     "min_max",
@@ -72,6 +88,7 @@ min_max = Semiring(
     aliases=("minimax",),
     dtypes=NUMBERS,
     samples=(-INF, -2, 0, 3, 8, INF),
+    draw=_lengths,
 )
 max_times = Semiring(
     "max_times",
@@ -85,6 +102,7 @@ max_times = Semiring(
     open_high=True,
     samples=(0.0, 0.25, 0.5, 1.0, 2.0),
     variants=(Variant("three_way", ("float32",), cuda="MaxTimes", nonnegative=False),),
+    draw=lambda rng, shape: rng.choice([0.25, 0.5, 1.0], shape),
 )
 min_times = Semiring(
     "min_times",
@@ -97,6 +115,7 @@ min_times = Semiring(
     open_low=True,
     samples=(0.5, 1.0, 2.0, 4.0, INF),
     variants=(Variant("three_way", ("float32",), cuda="MinTimes", nonnegative=False),),
+    draw=lambda rng, shape: rng.choice([1.0, 2.0, 4.0], shape),
 )
 plus_times = Semiring(
     "plus_times",
@@ -114,6 +133,8 @@ plus_times = Semiring(
     star=Star(python=lambda a: 1 / (1 - a) if a < 1 else INF, cuda="a < T(1) ? T(1) / (T(1) - a) : T(INFINITY)"),
     samples=(-0.5, 0.0, 0.25, 0.5, 2.0),
     tolerance=1e-12,
+    series="real",
+    draw=_rates,
 )
 log_plus = Semiring(
     "log_plus",
@@ -133,6 +154,8 @@ log_plus = Semiring(
     ),
     samples=(-INF, -3.0, -1.0, 0.0, 2.0),
     tolerance=1e-12,
+    series="positive",
+    draw=lambda rng, shape: np.log(_rates(rng, shape)),
 )
 lor_land = Semiring(
     "lor_land",
@@ -144,6 +167,7 @@ lor_land = Semiring(
     dtypes=("bool",),
     domain=(0, 1),
     samples=(False, True),
+    draw=lambda rng, shape: np.ones(shape, bool),
 )
 
 CATALOG = (min_plus, lor_land, max_plus, max_min, min_max, max_times, min_times, plus_times, log_plus)

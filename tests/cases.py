@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+import semiring
 from semiring import CATALOG, Op, Semiring
 from semiring import dtypes as _dtypes
 
@@ -67,23 +68,10 @@ def random_matrix(
 
     The closure of a square one exists: no entry beats `one`, unless `negative` asks for products only.
     """
-    rng = np.random.default_rng(seed)
-    s, dtype = case.semiring, case.dtype
-    present = rng.random(shape) < density
-    if dtype.kind == "b":
-        return present
-    if s.name in ("max_times", "min_times"):
-        values = rng.choice([0.25, 0.5, 1.0] if s.name == "max_times" else [1.0, 2.0, 4.0], shape)
-    elif s.name == "plus_times":
-        values = rng.random(shape) / max(2 * shape[-1], 1)
-    elif s.name == "log_plus":
-        values = np.log((rng.random(shape) + 1e-3) / max(2 * shape[-1], 1))
-    elif s is COLOURS:
-        values = rng.integers(0, 256, shape)
-    else:
-        low, high = (1, 50) if s.name != "max_plus" else (-50, 0)
-        values = rng.integers(-50 if negative else low, 50 if negative else high, shape)
-    out: np.ndarray = np.where(present, values.astype(dtype), case.zero).astype(dtype)
+    out = semiring.random_matrix(case.semiring, shape, case.dtype, seed=seed, density=density)
+    if negative and case.semiring.idempotent and case.semiring.domain[0] < 0:
+        signed = np.random.default_rng(seed + 1).integers(-50, 50, shape).astype(case.dtype)
+        out = np.where(out == case.zero, case.zero, signed)
     return out
 
 

@@ -50,9 +50,9 @@ def bind(semiring: Semiring, dtype: Any, *, nonnegative: bool = False, threads: 
     threads = default_threads() if threads is None else threads
     if not isinstance(threads, (int, np.integer)) or threads < 1:
         raise DeviceError(f"bind: threads must be a positive integer, got {threads!r}. Leave it out for the default.")
-    from .kinds import choose, shipped
+    from .kinds import choose
 
-    if semiring.name == "lor_land" and shipped(semiring):
+    if semiring.boolean:
         from .bits import BitBackend
 
         return BitBackend(threads=threads)

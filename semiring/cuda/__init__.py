@@ -78,7 +78,5 @@ def bind(
 
 
 def packed(semiring: Semiring) -> bool:
-    """Whether matrices over a semiring are packed bits: over the catalog's `lor_land`."""
-    from ..catalog import lor_land
-
-    return semiring == lor_land
+    """Whether matrices over a semiring are packed bits: over (or, and) on truth values."""
+    return semiring.boolean

@@ -1,0 +1,74 @@
+"""Random matrices over any semiring, for tests, benchmarks and comparisons of schedules."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from . import dtypes
+from .algebra import Semiring
+from .catalog import get
+from .errors import AlgebraError, DTypeError
+
+
+def random_matrix(
+    semiring: str | Semiring,
+    shape: tuple[int, ...],
+    dtype: Any,
+    *,
+    seed: int | np.random.Generator,
+    density: float = 1.0,
+) -> np.ndarray:
+    """Random entries of a semiring; the closure of a square matrix of them exists.
+
+    Parameters
+    ----------
+    semiring : str or Semiring
+        Its `draw` makes the entries; without one, they are drawn from those samples that do not beat `one`.
+    shape : tuple of int
+    dtype : dtype
+        One of the semiring's own.
+    seed : int or numpy.random.Generator
+        The same seed gives the same matrix.
+    density : float
+        The expected share, 0 … 1, of entries other than zero.
+
+    Returns
+    -------
+    array of that shape and dtype
+
+    Raises
+    ------
+    DTypeError
+        If the semiring is not defined on the dtype.
+    AlgebraError
+        If the semiring says neither by `draw` nor by its samples which entries have a closure.
+
+    Examples
+    --------
+    >>> random_matrix("reliability", (2, 3), "float64", seed=1)
+    array([[0.5 , 0.5 , 1.  ],
+           [1.  , 0.25, 0.25]])
+    """
+    s, rng, dtype = get(semiring), np.random.default_rng(seed), np.dtype(dtype)
+    if dtype.name not in s.dtypes:
+        raise DTypeError(f"random_matrix: {s.name} is defined on {', '.join(s.dtypes)}, got {dtype}.")
+    entries = s.draw(rng, shape) if s.draw is not None else rng.choice(_harmless(s, dtype), shape)
+    matrix: np.ndarray = np.asarray(entries).astype(dtype)
+    if density < 1:
+        matrix[rng.random(shape) >= density] = dtypes.zero(s, dtype)
+    return matrix
+
+
+def _harmless(s: Semiring, dtype: np.dtype) -> np.ndarray:
+    """The samples whose cycles change nothing: 1 ⊕ a = 1."""
+    if not s.idempotent:
+        raise AlgebraError(
+            f"random_matrix: {s.name} is not idempotent, so that only some of its matrices have a closure. Declare "
+            "which: draw=lambda rng, shape: rng.random(shape) / (2 * shape[-1]), or the like."
+        )
+    finite = [a for a in s.samples if not (isinstance(a, float) and math.isinf(a))]
+    found = [a for a in finite if s.add.python(s.one, a) == s.one and a != s.zero] or [s.one]
+    return np.array([dtypes.encode(a, dtype) for a in found])

@@ -1,0 +1,143 @@
+"""What an operation declares is checked when it is made, and nothing is decided by what it is called."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import cases
+import numpy as np
+import pytest
+
+import semiring
+from apsp import compare_sizes, shortest_paths
+from semiring import AlgebraError, Op, Semiring, get
+
+
+def _kept(a, b):
+    """A t-norm: what both promise beyond 1."""
+    return max(0.0, a + b - 1.0)
+
+
+def _greater(a, b):
+    return a if a > b else b
+
+
+#: Łukasiewicz's semiring under names that elsewhere mean ⊗ = a · b and ⊕ = a + b.
+MISNAMED = Semiring(
+    "plus_times",
+    add=Op("plus", python=_greater, cuda="max(a, b)", simd="max"),
+    mul=Op("times", python=_kept, cuda="max(T(0), a + b - T(1))"),
+    zero=0,
+    one=1,
+    domain=(0, 1),
+    samples=(0.0, 0.25, 0.5, 1.0),
+)
+
+
+def test_a_product_named_times_is_what_it_computes():
+    r = shortest_paths([("a", "b", 0.9), ("b", "c", 0.8), ("a", "c", 0.5)], MISNAMED)
+    assert r.distance("a", "c") == pytest.approx(0.7)
+    assert r.path("a", "c") == ["a", "b", "c"]
+
+
+def test_the_path_of_a_misnamed_product_weighs_the_distance():
+    rng = np.random.default_rng(3)
+    A = np.where(rng.random((12, 12)) < 0.4, rng.integers(8, 16, (12, 12)) / 16, 0.0)
+    r = shortest_paths(A, MISNAMED)
+    case = cases.Case(MISNAMED, np.dtype("float64"))
+    np.testing.assert_array_equal(r.distances, cases.closure(case, A))
+    tried = 0
+    for i in range(12):
+        for j in range(12):
+            if i != j and r.distances[i, j] > 0:
+                walk, weight = r.path(i, j), 1.0
+                for u, v in pairwise(walk):
+                    assert A[u, v] > 0
+                    weight = _kept(weight, A[u, v])
+                assert weight == pytest.approx(r.distances[i, j], abs=1e-12)
+                tried += 1
+    assert tried > 20
+
+
+def test_a_maximum_of_any_name_has_paths_when_it_says_that_it_selects():
+    top = Op("top", python=_greater, cuda="a > b ? a : b", selects="greatest")
+    widest = Semiring("wide", add=top, mul=get("max_min").mul, zero=-math.inf, one=math.inf, samples=(1.0, 2.0))
+    assert shortest_paths([(0, 1, 5), (1, 2, 3), (0, 2, 1)], widest).path(0, 2) == [0, 1, 2]
+
+
+def test_an_addition_that_says_nothing_has_no_paths_and_the_error_says_how():
+    top = Op("max", python=_greater, cuda="a > b ? a : b")
+    widest = Semiring("max_min", add=top, mul=get("max_min").mul, zero=-math.inf, one=math.inf, samples=(1.0, 2.0))
+    with pytest.raises(AlgebraError, match='selects="least" or "greatest"'):
+        shortest_paths([(0, 1, 5)], widest).path(0, 1)
+
+
+@pytest.mark.parametrize("s", [MISNAMED, cases.COLOURS], ids=str)
+def test_sizes_are_compared_over_a_users_own_semiring(s):
+    table = compare_sizes([5, 9], semiring=s, devices=["cpu"])
+    assert all(row.same for row in table.rows)
+
+
+@pytest.mark.parametrize("case", [*cases.CASES, *cases.USER_CASES], ids=str)
+def test_random_matrices_have_closures(case):
+    A = semiring.random_matrix(case.semiring, (7, 7), case.dtype, seed=1, density=0.6)
+    assert A.dtype == case.dtype
+    D = cases.closure(case, A)
+    again = cases.product(case, A, D)
+    identity = semiring.eye(7, case.semiring, dtype=case.dtype)
+    add = np.vectorize(case.semiring.add.python, otypes=[case.dtype])
+    cases.same(case, add(identity, again), D)  # D = I ⊕ A ⊗ D
+
+
+def test_random_matrices_of_a_semiring_that_says_nothing_are_refused():
+    real = get("plus_times")
+    mine = Semiring("mine", add=real.add, mul=real.mul, zero=0, one=1, idempotent=False, samples=(0.5,))
+    with pytest.raises(AlgebraError, match="draw=lambda rng, shape"):
+        semiring.random_matrix(mine, (2, 2), "float64", seed=0)
+
+
+def _op(**fields):
+    return Op(**{"name": "op", "python": lambda a, b: a, "cuda": "a", **fields})
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"name": "two words"}, "name must be a C identifier"),
+        ({"python": math.gcd}, r"python must be a function written in Python.*lambda a, b: gcd\(a, b\)"),
+        ({"python": lambda a: a}, "python must take 2 operands"),
+        ({"cuda": ""}, "cuda must be one C\\+\\+ expression"),
+        ({"cuda": "min(a, b"}, "cuda must be one C\\+\\+ expression"),
+        ({"cuda": "return a;"}, "cuda must be one C\\+\\+ expression"),
+        ({"simd": "sub"}, "simd must be one of add, mul, min, max"),
+        ({"ufunc": np.sqrt}, "ufunc must be a NumPy ufunc of two operands"),
+        ({"ufunc": max}, "ufunc must be a NumPy ufunc"),
+        ({"selects": "first"}, 'selects must be "least" or "greatest"'),
+    ],
+)
+def test_an_operation_is_checked_when_it_is_declared(fields, message):
+    with pytest.raises(AlgebraError, match=message):
+        _op(**fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"dtypes": ("float16",)}, "dtypes must be some of int16.*got float16"),
+        ({"dtypes": ()}, "dtypes must be some of"),
+        ({"series": "complex"}, 'series must be "real" or "positive"'),
+        ({"mul": _op(python=lambda a, b: str(a) + b)}, "mul.python must be a function that numba compiles for float32"),
+        ({"mul": _op(python=lambda a, b: a // 0)}, "mul.python must be defined on the samples"),
+        ({"mul": _op(python=lambda a, b: a + b, ufunc=np.multiply)}, "mul.ufunc must compute what its python does"),
+        ({"add": _op(python=lambda a, b: a + b, selects="least")}, "add.selects says that the least of two"),
+        ({"draw": np.random.default_rng}, "draw must"),
+    ],
+)
+def test_a_semiring_is_checked_when_it_is_declared(fields, message):
+    tropical = get("min_plus")
+    with pytest.raises(AlgebraError, match=message):
+        Semiring(
+            **{"name": "mine", "add": tropical.add, "mul": tropical.mul, "zero": math.inf, "one": 0, "samples": (1.0,)}
+            | fields
+        )
