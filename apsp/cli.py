@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 DTYPES = ("float32", "float64", "int16", "int32", "int64", "bool")
 _FILE = click.Path(path_type=Path)
+_SOURCE = click.Path(allow_dash=True)  # text: "-" is standard input, and "./-" a file of that name
 _SHOWN = 10
 
 
@@ -66,13 +67,13 @@ def main(ctx: click.Context, quiet: bool) -> None:
 
 
 @main.command()
-@click.argument("file", type=_FILE)
+@click.argument("file", type=_SOURCE)
 @_ends
 @_options(_reading, _semiring, _computing, _dtype, _device, _threads)
 @click.option("--output", type=_FILE, help="Write the distances: .npy, .npz or .csv.")
 @click.option("--checksum", is_flag=True, help="Print Fletcher-16 and CRC-32 of the distances.")
 def solve(
-    file: Path, source: str | None, target: str | None, output: Path | None, checksum: bool, **options: Any
+    file: str, source: str | None, target: str | None, output: Path | None, checksum: bool, **options: Any
 ) -> None:
     """Best walks between all vertices of the graph in FILE.
 
@@ -107,15 +108,13 @@ def solve(
 
 
 @main.command()
-@click.argument("file", type=_FILE)
+@click.argument("file", type=_SOURCE)
 @_ends
 @_options(_reading, _computing, _device, _threads)
 @click.option("--reflexive", is_flag=True, help="Every vertex reaches itself.")
 @click.option("--counts", is_flag=True, help="How many vertices each vertex reaches.")
 @click.option("--output", type=_FILE, help="Write all answers (.npz), all pairs (.csv) or the matrix (.npy).")
-def reach(
-    file: Path, source: str | None, target: str | None, counts: bool, output: Path | None, **options: Any
-) -> None:
+def reach(file: str, source: str | None, target: str | None, counts: bool, output: Path | None, **options: Any) -> None:
     """Which vertices of the graph in FILE reach which others, by one edge or more.
 
     With --from and --to: yes or no, and exit code 0 or 1. With --from alone, all that it reaches; with --to alone,
@@ -148,7 +147,7 @@ def reach(
 
 
 @main.command()
-@click.argument("file", type=_FILE, required=False)
+@click.argument("file", type=_SOURCE, required=False)
 @click.option("--sizes", metavar="N,N,…", help="Vertices of the random graphs.  [default: 128,256,512]")
 @click.option("--from-n", type=click.IntRange(min=1), help="The smallest size; it doubles up to --to-n.")
 @click.option("--to-n", type=click.IntRange(min=1), help="The largest size.")
@@ -162,7 +161,7 @@ def reach(
 @click.option("--json", "json_file", type=_FILE, help="Write everything as JSON.")
 @click.option("--plot", type=_FILE, help="Draw time over n: .png, .svg or .pdf.")
 def compare(
-    file: Path | None,
+    file: str | None,
     sizes: str | None,
     from_n: int | None,
     to_n: int | None,
@@ -268,12 +267,12 @@ def generate_grid(rows: int, cols: int, weight: float, **written: Any) -> None:
 
 
 @main.command()
-@click.argument("source", metavar="IN", type=_FILE)
+@click.argument("source", metavar="IN", type=_SOURCE)
 @click.argument("target", metavar="OUT", type=_FILE)
 @click.option("--from-format", metavar="NAME", help="The format of IN.")
 @click.option("--to-format", metavar="NAME", help="The format of OUT.")
 @_options(click.option("--undirected", is_flag=True), click.option("--weight", metavar="COLUMN"))
-def convert(source: Path, target: Path, from_format: str | None, to_format: str | None, **options: Any) -> None:
+def convert(source: str, target: Path, from_format: str | None, to_format: str | None, **options: Any) -> None:
     """Read the graph in the file IN and write it to the file OUT."""
     _write(_read(source, {"format": from_format, **options}), target, to_format)
 
@@ -286,7 +285,7 @@ def plan(what: str, **options: Any) -> None:
     from .solve import plan as make
 
     number = what.isdecimal() and not Path(what).exists()
-    click.echo(str(make(int(what) if number else _read(Path(what), {}), **options)))
+    click.echo(str(make(int(what) if number else _read(what, {}), **options)))
 
 
 @main.command()
@@ -313,8 +312,8 @@ def _quiet() -> bool:
     return bool(click.get_current_context().obj)
 
 
-def _read(file: Path, options: dict[str, Any]) -> Graph:
-    """The graph in a file; takes what concerns reading out of the command's options."""
+def _read(file: str, options: dict[str, Any]) -> Graph:
+    """The graph in a file, or in standard input; takes what concerns reading out of the command's options."""
     from . import formats
 
     format, weight = options.pop("format", None), options.pop("weight", None)

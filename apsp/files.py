@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import os
 import secrets
 import shutil
+import stat
+import sys
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import IO
 
-from semiring.errors import FormatError
+from semiring.errors import FormatError, MemoryNeeded
 
 _GZIP_MAGIC = b"\x1f\x8b"
+#: How much of a stream is asked for at a time.
+_PART = 1 << 20
 
 
 @contextmanager
@@ -66,54 +71,67 @@ def open_for_writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 class Source:
     """A file to read: its bytes, unpacked; its text; and the errors that name it.
 
+    What is no regular file (a pipe, a terminal, a device) gives its bytes once, so they are read at once and kept.
+
     Parameters
     ----------
     path : path
-        Gzipped if its name ends in .gz or its first bytes say so.
+        Gzipped if its name ends in .gz or its first bytes say so. "-" is standard input; a file of that name is "./-".
+
+    Raises
+    ------
+    OSError
+        If it cannot be read; the error names the file.
+    MemoryNeeded
+        If what a pipe or a packed file holds takes more than half of the free memory, before it has taken that.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-        with open(self.path, "rb") as file:
-            self.gzipped = self.path.suffix.lower() == ".gz" or file.read(2) == _GZIP_MAGIC
-
-    @property
-    def name(self) -> str:
-        """The file's name without its suffixes."""
-        return self.path.name.removesuffix(".gz").split(".")[0]
+        standard = os.fspath(path) == "-"
+        self.path = Path("standard input" if standard else path)
+        #: The file's name without its suffixes.
+        self.name = "stdin" if standard else self.path.name.removesuffix(".gz").split(".")[0]
+        with self._named_errors(), nullcontext(_standard_input()) if standard else open(self.path, "rb") as file:
+            again = not standard and stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+            self._read_once = None if again else self._drain(file)
+            magic = file.read(2) if self._read_once is None else self._read_once[:2]
+        self.gzipped = self.path.suffix.lower() == ".gz" or magic == _GZIP_MAGIC
 
     def head(self, size: int = 1 << 16) -> bytes:
         """The first bytes, unpacked."""
         if self.gzipped:
             return self.data[:size]
-        with open(self.path, "rb") as file:
+        with self._named_errors(), self._raw() as file:
             return file.read(size)
 
     def open(self) -> IO[bytes]:
         """The file, unpacked, from its beginning."""
-        return io.BytesIO(self.data) if self.gzipped else open(self.path, "rb")
+        return io.BytesIO(self.data) if self.gzipped else self._raw()
 
     @cached_property
     def data(self) -> bytes:
         """All bytes, unpacked."""
-        if not self.gzipped:
-            return self.path.read_bytes()
-        try:
-            with gzip.open(self.path) as file:
-                return file.read()
-        except (OSError, EOFError, zlib.error) as error:
-            raise self.error(f"must be gzip data, as its name or first bytes say, got {error}.") from error
+        if self._read_once is not None and not self.gzipped:
+            return self._read_once
+        with self._named_errors(), self._raw() as file:
+            if not self.gzipped:
+                return self._drain(file)
+            try:
+                with gzip.GzipFile(fileobj=file) as unpacked:
+                    return self._drain(unpacked)
+            except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+                raise self.error(f"must be gzip data, as its name or first bytes say, got {error}.") from error
 
     @cached_property
     def lines(self) -> bytes:
         """All bytes of a text file, each line ended by a line feed alone."""
-        data = self.data.removeprefix(b"\xef\xbb\xbf")
+        data = plain_lines(self.data)
         if b"\0" in data:
             at = data.index(b"\0")
             raise self.error("must be text, got a zero byte.", data.count(b"\n", 0, at) + 1)
         if not data.strip():
             raise self.error("must hold a graph, got an empty file.")
-        return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
+        return data
 
     @cached_property
     def text(self) -> str:
@@ -127,3 +145,45 @@ class Source:
     def error(self, problem: str, line: int | None = None) -> FormatError:
         """The error to raise, which names this file."""
         return FormatError(self.path, line, problem)
+
+    def _raw(self) -> IO[bytes]:
+        return open(self.path, "rb") if self._read_once is None else io.BytesIO(self._read_once)
+
+    def _drain(self, file: IO[bytes] | gzip.GzipFile) -> bytes:
+        """All that is left in a stream, which need not tell beforehand how much that is, or ever end."""
+        from .plans import available
+
+        free = available("cpu")
+        parts, size = [], 0
+        while part := file.read(_PART):
+            parts.append(part)
+            size += len(part)
+            if free is not None and 2 * size > free:
+                raise MemoryNeeded(
+                    f"{self.path}: its content must fit into half of the free memory, {free / 2**21:.0f} MiB, and is "
+                    "longer. Free memory, or read a part of it."
+                )
+        return b"".join(parts)
+
+    @contextmanager
+    def _named_errors(self) -> Iterator[None]:
+        """An error of the system while reading tells which file it was."""
+        try:
+            yield
+        except OSError as error:
+            if error.filename is not None or error.errno is None:
+                raise
+            raise OSError(error.errno, error.strerror, str(self.path)) from error
+
+
+def plain_lines(data: bytes) -> bytes:
+    """Text as it is read: without a byte order mark, lines ended by a line feed alone."""
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
+
+
+def _standard_input() -> IO[bytes]:
+    stream = getattr(sys.stdin, "buffer", None)
+    if stream is None or stream.closed:
+        raise FileNotFoundError(errno.ENOENT, "it is closed, or holds no bytes", "standard input")
+    return stream

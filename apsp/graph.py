@@ -14,12 +14,15 @@ import numpy as np
 
 from semiring import catalog, dtypes
 from semiring.algebra import Op, Semiring
-from semiring.arrays import asarray, conform, module
+from semiring.arrays import asarray, conform, exact, from_sequence, module
 from semiring.errors import DomainError, DTypeError, ShapeError, VertexError
 
 from .labels import Labels, number
 
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+#: Vertices: no memory holds an array with more entries.
+_MOST = 10**15
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +104,8 @@ class Graph:
         names = None if labels is None else Labels(labels)
         if n is None:
             n = len(names) if names is not None else int(ends.max()) + 1 if len(ends) else 0
-        if n < 0:
-            raise ShapeError(f"Graph: n must be 0 or more, got {n}.")
+        if not 0 <= n <= _MOST:
+            raise ShapeError(f"Graph: n must be 0 or more, and at most 10¹⁵, got {n}.")
         if names is None:
             names = Labels(range(n))
         if len(names) != n:
@@ -344,10 +347,7 @@ def _convert(source: Any, weight: str | None) -> Graph:
 def _from_matrix(source: Any) -> Graph:
     if isinstance(source, (list, tuple)) and not source:
         source = np.empty((0, 0))
-    try:
-        A = asarray(source, where="as_graph")
-    except ValueError as error:
-        raise ShapeError(f"as_graph: rows of a matrix must be equally long, got {error}.") from None
+    A = asarray(source, where="as_graph")
     if A.ndim != 2 or A.shape[0] != A.shape[1]:
         edges = A.ndim == 2 and A.shape[1] in (2, 3)
         raise ShapeError(
@@ -360,13 +360,30 @@ def _from_matrix(source: Any) -> Graph:
 def _from_sparse(source: Any) -> Graph:
     if source.ndim != 2 or source.shape[0] != source.shape[1]:
         raise ShapeError(f"as_graph: a sparse matrix must be square, (n, n), got shape {source.shape}.")
-    coo = source.tocoo()
+    coo = _checked(source).tocoo()
     coo = coo.get() if hasattr(coo, "get") and not isinstance(coo.data, np.ndarray) else coo
     # Not through CSR, which would add duplicates up.
-    rows, cols, weights = coo.row, coo.col, coo.data
-    if weights.dtype.kind == "b":
-        rows, cols, weights = rows[weights], cols[weights], None
-    return Graph.from_arrays(rows, cols, weights, n=source.shape[0])
+    return from_entries(coo.row, coo.col, coo.data, source.shape[0])
+
+
+def from_entries(rows: Any, cols: Any, values: Any, n: int) -> Graph:
+    """The graph of a sparse matrix's entries: True ones are unweighted edges, False ones none."""
+    if values.dtype.kind == "b":
+        rows, cols, values = rows[values], cols[values], None
+    return Graph.from_arrays(rows, cols, values, n=n)
+
+
+def _checked(source: Any) -> Any:
+    """A compressed SciPy matrix with all its indices looked at; its compiled loops take them on trust."""
+    if getattr(source, "format", None) not in ("csr", "csc", "bsr") or not isinstance(source.data, np.ndarray):
+        return source
+    try:
+        # A record of its own on the same arrays, as the check may put the record in order.
+        same = type(source)((source.data, source.indices, source.indptr), shape=source.shape)
+        same.check_format(full_check=True)
+    except (ValueError, ArithmeticError) as error:
+        raise ShapeError(f"as_graph: the indices of a sparse matrix must be consistent, got {error}.") from error
+    return same
 
 
 def _from_networkx(source: Any, weight: str | None) -> Graph:
@@ -396,14 +413,15 @@ def _array_edges(edges: np.ndarray) -> tuple[list[tuple[Any, Any]], np.ndarray |
         raise ShapeError(f"Graph: an array of edges must have shape (m, 2) or (m, 3), got {edges.shape}.")
     if edges.dtype.kind in "OSU":
         raise DTypeError(f"Graph: an array of edges must hold numbers, got dtype {edges.dtype}. Pass a list of tuples.")
-    ends = edges[:, :2].astype(np.int64)
+    with np.errstate(invalid="ignore"):
+        ends = edges[:, :2].astype(np.int64)
     if (ends != edges[:, :2]).any():
         raise DomainError("Graph: the first two columns of an array of edges must be integers, the vertices.")
     return list(map(tuple, ends.tolist())), edges[:, 2] if edges.shape[1] == 3 else None
 
 
 def _positions(x: Any, side: str) -> np.ndarray:
-    array = np.asarray(x)
+    array = x if isinstance(x, np.ndarray) else from_sequence(x, where=f"Graph: {side}")
     if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
         raise ShapeError(
             f"Graph: {side} must be a 1-D array of integers, got {array.dtype} of shape {array.shape}. "
@@ -413,20 +431,24 @@ def _positions(x: Any, side: str) -> np.ndarray:
 
 
 def _numbers(weights: Any) -> np.ndarray:
-    """Weights as int64 where they are integers that fit, else as float64."""
-    array = np.asarray(weights)
+    """Weights as int64 where they are integers that fit, else as float64, which must hold every integer exactly."""
+    where = "Graph: weights"
+    array = weights if isinstance(weights, np.ndarray) else from_sequence(weights, where=where)
+    kind = array.dtype.kind
     if not array.size:
-        return array.astype(np.int64 if array.dtype.kind in "iu" else np.float64)
-    if array.dtype.kind in "iu" and array.max() <= np.iinfo(np.int64).max:
+        return array.astype(np.int64 if kind in "iu" else np.float64)
+    if kind == "u" and array.max() > np.iinfo(np.int64).max:
+        return exact(array.astype(object), where=where)
+    if kind in "iu":
         return array.astype(np.int64, copy=False)
-    if array.dtype.kind == "f":
+    if kind == "f":
         return array.astype(np.float64, copy=False)
-    if array.dtype.kind == "O":
+    if kind == "O":
         # Exact fractions, decimals and NumPy scalars are numbers; None and text are not.
         for index, value in enumerate(array.flat):
             if not hasattr(value, "__float__"):
                 raise DTypeError(f"Graph: weights must be real numbers, got {value!r} on edge {index}.")
-        return array.astype(np.float64)
+        return exact(array, where=where)
     raise DTypeError(f"Graph: weights must be real numbers that fit 64 bits, got dtype {array.dtype}.")
 
 

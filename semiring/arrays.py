@@ -9,10 +9,12 @@ import numpy as np
 
 from . import dtypes
 from .algebra import Semiring
-from .errors import DTypeError
+from .errors import DTypeError, ShapeError
 
 #: The integer dtypes whose largest value stands for ∞.
 _WITH_INFINITY = (np.dtype("int16"), np.dtype("int32"), np.dtype("int64"))
+#: Integers up to here are float64 numbers, all of them.
+_EXACT = 2**53
 
 
 def module(array: Any) -> Any:
@@ -32,7 +34,10 @@ def asarray(source: Any, *, where: str) -> Any:
     Raises
     ------
     DTypeError
-        For masked arrays, sparse matrices, and entries that are not real numbers.
+        For masked arrays, sparse matrices, entries that are not real numbers, and integers in a list that neither
+        int64 nor float64 holds.
+    ShapeError
+        For rows that are not equally long.
     """
     if isinstance(source, np.ma.MaskedArray):
         raise DTypeError(f"{where}: a plain array is required, got a masked one. Fill it: A.filled(zero).")
@@ -50,10 +55,66 @@ def asarray(source: Any, *, where: str) -> Any:
     elif hasattr(source, "__dlpack__") and hasattr(source, "__dlpack_device__"):
         array = _from_dlpack(source)
     else:
-        array = np.asarray(source)
+        array = from_sequence(source, where=where)
     if array.dtype.kind not in "biuf":
         raise DTypeError(f"{where}: entries must be real numbers or booleans, got dtype {array.dtype}.")
     return array
+
+
+def from_sequence(source: Any, *, where: str) -> np.ndarray:
+    """Nested sequences as an array. NumPy alone would round integers beyond 2⁵³ that have a float beside them.
+
+    Raises
+    ------
+    ShapeError
+        If rows are not equally long.
+    DTypeError
+        If a number does not fit; see `exact`.
+    """
+    try:
+        array = np.asarray(source)
+    except OverflowError:
+        array = np.asarray(source, dtype=object)
+    except ValueError as error:
+        raise ShapeError(f"{where}: rows must be equally long, got {error}.") from None
+    large = array.dtype.kind == "f" and bool((np.isfinite(array) & (np.abs(array) > _EXACT)).any())
+    if array.dtype.kind == "O" or (large and isinstance(source, (list, tuple))):
+        objects = np.asarray(source, dtype=object)
+        if all(isinstance(value, (int, float, np.integer, np.floating)) for value in objects.flat):
+            return exact(objects, where=where)
+    return array
+
+
+def exact(values: np.ndarray, *, where: str) -> np.ndarray:
+    """An array of Python's numbers as int64 where all are integers that fit, else as float64.
+
+    Raises
+    ------
+    DTypeError
+        If float64 is too small for a number, or would round an integer. Fractions and decimals are rounded.
+    """
+    integers = [int(value) if isinstance(value, (int, np.integer)) else None for value in values.flat]
+    info = np.iinfo(np.int64)
+    if all(integer is not None and info.min <= integer <= info.max for integer in integers):
+        return np.array(integers, dtype=np.int64).reshape(values.shape)
+    out = np.empty(len(integers))
+    for at, (value, integer) in enumerate(zip(values.flat, integers, strict=True)):
+        try:
+            out[at] = float(value)
+        except OverflowError:
+            out[at] = math.inf
+        if (integer is not None and integer != out[at]) or (math.isinf(out[at]) and value != out[at]):
+            shown = value if integer is None else _digits(integer)
+            index = at if values.ndim == 1 else tuple(map(int, np.unravel_index(at, values.shape)))
+            raise DTypeError(
+                f"{where}: 64 bits must hold every integer exactly and every number, got {shown} at {index}. "
+                "Convert it to a float if it may be rounded."
+            )
+    return out.reshape(values.shape)
+
+
+def _digits(integer: int) -> str:
+    return str(integer) if integer.bit_length() <= 128 else f"an integer of {integer.bit_length()} bits"
 
 
 def _from_dlpack(source: Any) -> Any:
@@ -78,7 +139,8 @@ def conform(array: Any, semiring: Semiring, dtype: Any = None, *, where: str) ->
     DTypeError
         If the semiring has no such dtype.
     DTypeError
-        If a finite value cannot be represented: a fraction in an integer dtype, a number beyond its range.
+        If a finite value cannot be represented: a fraction in an integer dtype, a number beyond its range, an integer
+        that float64 would round. (float32 rounds, as whoever asks for it knows.)
     """
     if semiring.dtypes == ("bool",) and array.dtype.kind != "b":
         return _as_bool(array, semiring, where)
@@ -104,8 +166,10 @@ def conform(array: Any, semiring: Semiring, dtype: Any = None, *, where: str) ->
             wrong = ~top & ~bottom & ((array >= info.max) | (array <= info.min))  # its ends stand for ∞
             out[top], out[bottom] = info.max, info.min
         _refuse(array, wrong, f"{where}: {target} must hold every entry exactly")
-    elif source.kind == "i":
+    elif source.kind in "iu":
         top, bottom = _ends(source, xp, array)
+        if target.itemsize == source.itemsize == 8:
+            _refuse(array, ~top & ~bottom & _rounded(array, out), f"{where}: {target} must hold every integer exactly")
         if semiring.zero in (math.inf, -math.inf):
             out[top], out[bottom] = math.inf, -math.inf
     elif source.kind == "f":
@@ -120,6 +184,15 @@ def _ends(source: np.dtype, xp: Any, array: Any) -> tuple[Any, Any]:
         return none, none
     info = np.iinfo(source)
     return array == info.max, array == info.min
+
+
+def _rounded(integers: Any, floats: Any) -> Any:
+    """Which 64-bit integers are no longer what they were; only those beyond 2⁵³ can be."""
+    large = abs(floats) >= _EXACT
+    back = floats[large]
+    inside = back < 2.0 ** (63 if integers.dtype.kind == "i" else 64)  # what is outside cannot be turned back
+    large[large] = ~inside | (back * inside).astype(integers.dtype.newbyteorder("=")) != integers[large]
+    return large
 
 
 def _refuse(array: Any, wrong: Any, requirement: str) -> None:

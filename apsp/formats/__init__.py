@@ -17,6 +17,7 @@ Any of them may be gzipped (`roads.gr.gz`). A name that says nothing (`.txt`) ma
 from __future__ import annotations
 
 import os
+import warnings
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -24,8 +25,9 @@ from typing import Any
 
 from semiring.errors import FormatError
 
-from ..files import Source, atomic_path, open_for_writing
+from ..files import Source, atomic_path, open_for_writing, plain_lines
 from ..graph import Graph, as_graph
+from . import plain
 from .base import Format
 
 __all__ = ["NAMES", "Format", "atomic_path", "formats", "read", "write"]
@@ -48,9 +50,10 @@ def read(
     Parameters
     ----------
     path : path
-        Plain or gzipped.
+        Plain or gzipped; a pipe or a device as well as a file; "-" is standard input.
     format : str, optional
-        One of `NAMES`; by default the suffix decides (that before `.gz`), and then the content.
+        One of `NAMES`; by default the suffix decides (that before `.gz`), and then the content. A list of edges whose
+        first line may as well count vertices and edges is read as edges, with a warning.
     directed : bool, optional
         Whether edges lead one way only; by default what the file says, and where it cannot, they do.
     **options
@@ -65,8 +68,10 @@ def read(
     ------
     FormatError
         If the file is not what its format says, with file and line.
-    FileNotFoundError
-        If there is no such file.
+    OSError
+        If there is no such file (FileNotFoundError), or it cannot be read.
+    MemoryNeeded
+        If what it holds does not fit, before memory is taken.
     """
     source = Source(path)
     chosen = _named(format) if format is not None else _by_suffix(path) or _by_content(source)
@@ -114,14 +119,25 @@ def _by_suffix(path: str | os.PathLike[str]) -> Format | None:
 
 
 def _by_content(source: Source) -> Format:
-    head = source.head()
+    head = plain_lines(source.head())
     if not head.strip():
         raise source.error("must hold a graph, got an empty file.")
-    for candidate in formats().values():
+    for name, candidate in formats().items():
         if candidate.sniff(head):
+            if name == "snap" and plain.fits(source.lines):
+                _warn(source)
             return candidate
     raise source.error(
         f"must be in one of the formats {', '.join(NAMES)}, and looks like none. Say which with format=."
+    )
+
+
+def _warn(source: Source) -> None:
+    edge = " → ".join(source.text.split(maxsplit=2)[:2])
+    warnings.warn(
+        f"{source.path}: read as a list of edges, the first of them {edge}. If that line counts vertices and edges, "
+        "give format='plain'; else format='snap' says so.",
+        stacklevel=4,
     )
 
 

@@ -6,6 +6,7 @@ import io
 import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -17,8 +18,12 @@ from ..files import Source
 from ..graph import Graph
 from ..labels import Labels, number
 
-_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
+#: An integer as one writes it; Python turns no more than 640 digits into a number wherever it runs.
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,639}")
 _SIGNED = re.compile(rb"[+-]?[0-9]+")
+_INFINITY = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
+#: Integers up to here are float64 numbers, all of them.
+_EXACT = 2**53
 
 
 @dataclass(frozen=True)
@@ -83,15 +88,44 @@ def columns(source: Source, body: bytes, *, shape: str, widths: Sequence[int] = 
             table = _load(body, f"i8,i8,{weight}" if width == 3 else "i8,i8")
             if table is not None:
                 found = Columns(table["f0"], table["f1"], table["f2"] if width == 3 else None)
-                if found.weights is None or not np.isnan(found.weights).any():
-                    return found
+                if found.weights is not None:
+                    _check_floats(source, body, found.weights, "a weight")
+                return found
     raise _located(source, body, shape, widths)
+
+
+def values(source: Source, body: bytes) -> np.ndarray:
+    """Numbers, however many stand on a line: int64 where all are such, else float64; those of a line each, fast."""
+    if not body.strip():
+        return np.zeros(0)
+    for kind in ("i8", "f8"):
+        found = _load(body, kind)
+        if found is not None and found.ndim == 1:
+            _check_floats(source, body, found, "a value")
+            return found
+    lines = [(line, token) for line, text in data_lines(body) for token in text.split()]
+    array, wrong = numbers([token for _, token in lines])
+    if wrong is not None:
+        line, token = lines[wrong.index]
+        raise source.error(f"a value must be {wrong.need}, got {show(token)}.", line)
+    return array
+
+
+def data_lines(body: bytes) -> list[tuple[int, str]]:
+    """The lines that are not blank, each with its number from 1."""
+    return [(line, text) for line, text in enumerate(body.decode("latin-1").split("\n"), 1) if text.strip()]
 
 
 def edge_line(body: bytes, index: int) -> int:
     """The line, from 1, of the data line number `index`, from 0."""
-    data = [line for line, text in enumerate(body.split(b"\n"), 1) if text.strip()]
-    return data[index]
+    return data_lines(body)[index][0]
+
+
+def count(source: Source, token: bytes, line: int) -> int:
+    """A number of vertices, edges or entries that a header tells."""
+    if len(token.lstrip(b"0")) > 15:
+        raise source.error(f"a count must have at most 15 digits, got {show(token)}.", line)
+    return int(token)
 
 
 def check_range(source: Source, body: bytes, found: Columns, low: int, high: int, hint: str = "") -> None:
@@ -120,6 +154,20 @@ def _load(body: bytes, kinds: str) -> np.ndarray | None:
             return None
 
 
+def _check_floats(source: Source, body: bytes, found: np.ndarray, what: str) -> None:
+    """Refuse what the last column of the text says and float64 does not hold: few numbers are so large, or infinite."""
+    if found.dtype.kind != "f":
+        return
+    suspects = np.flatnonzero(~(np.abs(found) <= _EXACT))
+    lines = data_lines(body) if len(suspects) else []
+    for index in suspects.tolist():
+        line, text = lines[index]
+        token = text.split()[-1]
+        need = _unmet(token)
+        if need is not None:
+            raise source.error(f"{what} must be {need}, got {show(token)} in {show(text)}.", line)
+
+
 def _located(source: Source, body: bytes, shape: str, widths: Sequence[int]) -> FormatError:
     """The error of the first line that is not `u v [weight]`."""
     width = 0
@@ -132,10 +180,11 @@ def _located(source: Source, body: bytes, shape: str, widths: Sequence[int]) -> 
             return source.error(f"a line must be `{shape}`, got {shown}.", line)
         width = len(tokens)
         for token in tokens[:2]:
-            if not _SIGNED.fullmatch(token) or abs(int(token)) > np.iinfo(np.int64).max:
+            if not _SIGNED.fullmatch(token) or not _fits(token):
                 return source.error(f"a vertex must be an integer of 64 bits, got {show(token)} in {shown}.", line)
-        if len(tokens) == 3 and as_number(tokens[2].decode("latin-1")) is None:
-            return source.error(f"a weight must be a number, got {show(tokens[2])} in {shown}.", line)
+        need = _unmet(tokens[2].decode("latin-1")) if len(tokens) == 3 else None
+        if need is not None:
+            return source.error(f"a weight must be {need}, got {show(tokens[2])} in {shown}.", line)
     return source.error(f"lines must be `{shape}`, and some are not.")
 
 
@@ -161,22 +210,59 @@ def as_number(token: str) -> int | float | None:
     return value if value == value else None
 
 
-def numbers(tokens: Sequence[str]) -> tuple[np.ndarray, int | None]:
-    """Integers if all are, else floats; and the index of the first token that is no number."""
-    values = [as_number(token) for token in tokens]
-    if None in values:
-        return np.zeros(0), values.index(None)
+def _fits(token: bytes) -> bool:
+    """Whether an integer is one of int64; one of thousands of digits is not even looked at."""
+    return len(token.lstrip(b"+-0")) <= 19 and abs(int(token)) <= np.iinfo(np.int64).max
+
+
+def _unmet(token: str) -> str | None:
+    """What a token must be to be a float64 number that says what was written; None where it is."""
+    value = as_number(token)
+    if value is None:
+        return "a number"
     try:
+        rounded = float(value)
+    except OverflowError:
+        rounded = np.inf
+    if np.isinf(rounded) and not _INFINITY.fullmatch(token.strip()):
+        return "below 1.8e308, as 64 bits hold no more; a missing edge is written inf"
+    if type(value) is int and value != int(rounded):
+        return "an integer that 64 bits hold exactly, beside the other weights; if it may be rounded, write it as 1e20"
+    return None
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """The first token, by its index, that is no number to be held, and what it must be."""
+
+    index: int
+    need: str
+
+
+def numbers(tokens: Sequence[str]) -> tuple[np.ndarray, Wrong | None]:
+    """Integers if all are and fit int64, else floats that hold every integer exactly; or what is wrong."""
+    values = [as_number(token) for token in tokens]
+    for index, value in enumerate(values):
+        if value is None:
+            return np.zeros(0), Wrong(index, "a number")
+    with suppress(OverflowError):
         if all(type(value) is int for value in values):
             return np.array(values, dtype=np.int64), None
-    except OverflowError:
-        pass
+    for index, value in enumerate(values):
+        need = _unmet(tokens[index]) if value is not None and not -_EXACT <= value <= _EXACT else None
+        if need is not None:
+            return np.zeros(0), Wrong(index, need)
     return np.array(values, dtype=np.float64), None
+
+
+def integral(names: Iterable[str]) -> bool:
+    """Whether all names are integers as one writes them."""
+    return all(map(_INTEGER.fullmatch, names))
 
 
 def vertices(sources: Sequence[str], targets: Sequence[str]) -> tuple[Labels, np.ndarray, np.ndarray]:
     """Labels and positions from names; where all are integers as one writes them, so are the labels."""
-    if all(map(_INTEGER.fullmatch, {*sources, *targets})):
+    if integral({*sources, *targets}):
         return number(zip(map(int, sources), map(int, targets), strict=True))
     return number(zip(sources, targets, strict=True))
 
@@ -184,6 +270,55 @@ def vertices(sources: Sequence[str], targets: Sequence[str]) -> tuple[Labels, np
 def write_lines(file: IO[bytes], lines: Iterable[str]) -> None:
     """Text lines as UTF-8."""
     file.write("".join(f"{line}\n" for line in lines).encode())
+
+
+def remark(name: str) -> str:
+    """A graph's name for a comment: on one line, and text that any reader takes."""
+    return " ".join(name.replace("\0", " ").split()).encode(errors="replace").decode()
+
+
+def names_of(graph: Graph, format: str, *, forbidden: str = "\0") -> list[str]:
+    """The labels as text that reads back as the same labels, or FormatError.
+
+    Parameters
+    ----------
+    format : str
+        For the error.
+    forbidden : str
+        Characters that a name in this format cannot have.
+    """
+    labels = list(graph.labels)
+    kinds = [_kind(label) for label in labels]
+    odd = next((at for at, kind in enumerate(kinds) if kind is None or kind is not kinds[0]), None)
+    if odd is not None:
+        beside = f" beside {labels[0]!r}" if odd else ""
+        raise FormatError(
+            format, None, f"write: names must all be strings or all integers, got {labels[odd]!r}{beside}. Write npz."
+        )
+    wrong = next((label for label, kind in zip(labels, kinds, strict=True) if not _written(label, kind, forbidden)), "")
+    if wrong != "":
+        shown = show(ascii(wrong)) if isinstance(wrong, str) else "an integer of more than 640 digits"
+        raise FormatError(
+            format, None, f"write: names must be such as {format} files can hold, got {shown}. Rename it."
+        )
+    return [str(label) for label in labels]
+
+
+def _kind(label: Any) -> type | None:
+    """str or int, or None for what a text cannot tell from these."""
+    if isinstance(label, (bool, np.bool_)):
+        return None
+    return next((kind for kind, also in ((str, str), (int, np.integer)) if isinstance(label, (kind, also))), None)
+
+
+def _written(label: Any, kind: type | None, forbidden: str) -> bool:
+    if kind is int:
+        return abs(int(label)) < 10**640
+    try:
+        label.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return not any(sign in label for sign in forbidden)
 
 
 def listed(graph: Graph) -> tuple[list[int], list[int], list[Any]]:
@@ -203,12 +338,12 @@ def weighted(graph: Graph) -> bool:
 
 def require_edges(graph: Graph, rows: list[int], cols: list[int], format: str) -> None:
     """A list of edges without a count of vertices loses those that have none: refuse."""
-    lone = np.ones(graph.n, dtype=bool)
-    lone[rows] = lone[cols] = False
-    if lone.any():
+    met = np.unique(np.array([rows, cols], dtype=np.int64))  # not a mask: n may be far more than there are edges
+    if len(met) < graph.n:
+        first = int(np.argmax(met != np.arange(len(met)))) if (met != np.arange(len(met))).any() else len(met)
         raise FormatError(
             format,
             None,
-            f"write: every vertex must have an edge, as {format} files list edges alone, got {lone.sum()} without, "
-            f"{graph.labels[int(np.argmax(lone))]!r} first. Write dimacs, plain, matrixmarket or npz.",
+            f"write: every vertex must have an edge, as {format} files list edges alone, got {graph.n - len(met)} "
+            f"without, {graph.labels[first]!r} first. Write dimacs, plain, matrixmarket or npz.",
         )

@@ -10,7 +10,7 @@ from typing import IO
 
 from ..files import Source
 from ..graph import Graph
-from .base import Format, check_count, check_range, columns, listed, show, write_lines
+from .base import Format, check_count, check_range, columns, count, listed, remark, show, write_lines
 
 _REMARK = re.compile(rb"^[ \t]*[cp](?![^ \t\n])[^\n]*", re.MULTILINE)
 _PROBLEM = re.compile(rb"^[ \t]*p(?![^ \t\n])([^\n]*)", re.MULTILINE)
@@ -36,7 +36,7 @@ def read(source: Source) -> Graph:
         raise source.error(
             f"the problem line must be `p sp n m`, got {show(problem.group())}.", _line(text, problem.start())
         )
-    n, m = int(sizes[1]), int(sizes[2])
+    n, m = (count(source, size, _line(text, problem.start())) for size in sizes[1:])
     stray = _ANY_LINE.search(text)
     if stray:
         raise source.error(f"a line must begin with c, p or a, got {show(stray.group())}.", _line(text, stray.start()))
@@ -51,7 +51,7 @@ def write(graph: Graph, file: IO[bytes]) -> None:
     """Vertices numbered from 1 in their order."""
     rows, cols, weights = listed(graph)
     if graph.name:
-        write_lines(file, [f"c {' '.join(graph.name.split())}"])
+        write_lines(file, [f"c {remark(graph.name)}"])
     write_lines(file, [f"p sp {graph.n} {len(rows)}"])
     write_lines(file, (f"a {u + 1} {v + 1} {w}" for u, v, w in zip(rows, cols, weights, strict=True)))
 

@@ -23,10 +23,12 @@ from .base import (
     check_count,
     check_range,
     columns,
+    count,
     edge_line,
     listed,
-    numbers,
+    remark,
     show,
+    values,
     weighted,
     write_lines,
 )
@@ -52,7 +54,7 @@ def read(source: Source) -> Graph:
     wanted = "rows columns entries" if layout == "coordinate" else "rows columns"
     if len(sizes) != len(wanted.split()) or not all(size.isdigit() for size in sizes):
         raise source.error(f"the size line must be `{wanted}`, got {show(header)}.", line)
-    shape = [int(size) for size in sizes]
+    shape = [count(source, size, line) for size in sizes]
     if shape[0] != shape[1]:
         raise source.error(f"a graph's matrix must be square, got {shape[0]} × {shape[1]}.", line)
     n, body = shape[0], b"\n" * line + rest
@@ -85,7 +87,7 @@ def write(graph: Graph, file: IO[bytes]) -> None:
         field = "pattern"
     write_lines(file, [f"%%MatrixMarket matrix coordinate {field} {'symmetric' if symmetric else 'general'}"])
     if graph.name:
-        write_lines(file, [f"% {' '.join(graph.name.split())}"])
+        write_lines(file, [f"% {remark(graph.name)}"])
     write_lines(file, [f"{graph.n} {graph.n} {len(rows)}"])
     if field == "pattern":
         write_lines(file, (f"{u + 1} {v + 1}" for u, v in zip(rows, cols, strict=True)))
@@ -110,20 +112,20 @@ def _banner(source: Source) -> tuple[str, str, str]:
 
 def _array(source: Source, body: bytes, n: int, symmetry: str) -> np.ndarray:
     """Values down the columns; of a symmetric matrix, the lower triangle alone."""
-    tokens = body.split()
-    values, wrong = numbers([token.decode("latin-1") for token in tokens])
-    if wrong is not None:
-        line = 1 + next(i for i, text in enumerate(body.split(b"\n")) if tokens[wrong] in text.split())
-        raise source.error(f"a value must be a number, got {show(tokens[wrong])}.", line)
-    cols, rows = np.triu_indices(n, {"symmetric": 0, "skew-symmetric": 1}.get(symmetry, 0))
+    found = values(source, body)
+    below = {"general": n * n, "symmetric": n * (n + 1) // 2, "skew-symmetric": n * (n - 1) // 2}[symmetry]
+    if len(found) != below:
+        raise source.error(f"must hold the {below} values of its size, got {len(found)}.")
     if symmetry == "general":
-        cols, rows = np.divmod(np.arange(n * n), max(n, 1))
-    if len(values) != len(rows):
-        raise source.error(f"must hold the {len(rows)} values of its size, got {len(values)}.")
-    A = np.zeros((n, n), dtype=values.dtype)
-    A[rows, cols] = values
-    if symmetry != "general":
-        A[cols, rows] = A[rows, cols] if symmetry == "symmetric" else -A[rows, cols]
+        return found.reshape(n, n).T
+    A = np.zeros((n, n), dtype=found.dtype)
+    first = 1 if symmetry == "skew-symmetric" else 0
+    begin = 0
+    for j in range(n):
+        column = found[begin : begin + n - j - first]
+        begin += len(column)
+        A[j + first :, j] = column
+        A[j, j + first :] = -column if first else column
     return A
 
 

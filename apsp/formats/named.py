@@ -12,7 +12,18 @@ from semiring.errors import FormatError
 
 from ..files import Source
 from ..graph import Graph
-from .base import Format, as_number, listed, numbers, require_edges, show, vertices, write_lines
+from .base import (
+    Format,
+    as_number,
+    integral,
+    listed,
+    names_of,
+    numbers,
+    require_edges,
+    show,
+    vertices,
+    write_lines,
+)
 
 _END = re.compile(r"^[ \t]*--END--[ \t]*$", re.MULTILINE)
 
@@ -41,8 +52,8 @@ def read(source: Source) -> Graph:
         raise source.error(f"a line must be `V W length`, got {show(' '.join(lines[at]))}.", at + 1)
     weights, wrong = numbers([tokens[2] for tokens in edges])
     if wrong is not None:
-        line = [i for i, tokens in enumerate(lines, 1) if tokens][wrong]
-        raise source.error(f"a length must be a number, got {edges[wrong][2]!r}.", line)
+        line = [i for i, tokens in enumerate(lines, 1) if tokens][wrong.index]
+        raise source.error(f"a length must be {wrong.need}, got {show(edges[wrong.index][2])}.", line)
     labels, rows, cols = vertices([tokens[0] for tokens in edges], [tokens[1] for tokens in edges])
     return Graph.from_arrays(rows, cols, weights, labels=labels)
 
@@ -51,10 +62,14 @@ def write(graph: Graph, file: IO[bytes]) -> None:
     """One line an edge, then `--END--`."""
     rows, cols, weights = listed(graph)
     require_edges(graph, rows, cols, "named")
-    names = [str(label) for label in graph.labels]
+    names = names_of(graph, "named", forbidden="\0\ufeff")
     for name in names:
         if len(name.split()) != 1 or name == "--END--" or name != name.strip():
             raise FormatError("named", None, f"write: names must be free of blanks, got {name!r}. Write csv or npz.")
+    if names and integral(names) and isinstance(graph.labels[0], str):
+        raise FormatError(
+            "named", None, f"write: names must not all be integers written as text, got {names[0]!r}. Write csv or npz."
+        )
     write_lines(file, (f"{names[u]} {names[v]} {w}" for u, v, w in zip(rows, cols, weights, strict=True)))
     write_lines(file, ["--END--"])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from typing import IO, Any
 
 import numpy as np
@@ -10,9 +12,12 @@ from semiring.errors import FormatError
 
 from ..files import Source
 from ..graph import Graph, as_graph
-from .base import Format
+from ..plans import check_memory
+from .base import Format, show
 
 _CHUNK = 1 << 20
+#: Bytes of a header, at most: those of arrays of numbers have about a hundred.
+_HEADER = 1000
 
 
 def sniff(head: bytes) -> bool:
@@ -22,26 +27,72 @@ def sniff(head: bytes) -> bool:
 
 def read(source: Source) -> Graph:
     """The matrix, in its own dtype."""
+    with source.open() as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        found = array(source, file, size, "biuf", "a complete .npy file of real numbers")
+    return matrix(source, found)
+
+
+def array(source: Source, file: IO[bytes], size: int, kinds: str, what: str) -> np.ndarray:
+    """The array in a stream of `size` bytes; nothing is made for a header that promises more than there is.
+
+    Raises
+    ------
+    FormatError
+        If the stream is not `what`: no array, of other kinds of dtype than `kinds`, or cut off.
+    MemoryNeeded
+        If the array does not fit.
+    """
     try:
-        with source.open() as file:
-            array = np.lib.format.read_array(file, allow_pickle=False)
+        shape, dtype = _header(file)
+        needed = math.prod(shape) * dtype.itemsize
+        if dtype.kind not in kinds or min(shape, default=0) < 0:
+            raise ValueError(f"dtype {dtype} and shape {shape}")
+        if needed > size - file.tell() or (not dtype.itemsize and math.prod(shape) > 1):
+            raise ValueError(f"{size - file.tell()} bytes for shape {shape} of {dtype}")
+    except Exception as error:  # a damaged header raises whatever its bytes come to
+        raise refused(source, what, error) from error
+    check_memory(needed, "cpu", where=str(source.path), hint="Read it on a machine with more memory.")
+    try:
+        file.seek(0)
+        return np.lib.format.read_array(file, allow_pickle=False)
     except MemoryError:
         raise
-    except Exception as error:  # a damaged header raises whatever its bytes come to
-        raise source.error(f"must be a complete .npy file of numbers, got {error}.") from error
-    return matrix(source, array)
+    except Exception as error:
+        raise refused(source, what, error) from error
 
 
-def matrix(source: Source, array: np.ndarray) -> Graph:
+def _header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
+    """Shape and dtype; versions 2 and 3 differ in the names of fields alone, and an array of numbers has none."""
+    version = np.lib.format.read_magic(file)
+    start, digits = file.tell(), 2 if version == (1, 0) else 4
+    length = int.from_bytes(file.read(digits), "little")
+    if length > _HEADER:  # NumPy would make room for it first
+        raise ValueError(f"a header of {length} bytes")
+    file.seek(start)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read(file)
+    return shape, dtype
+
+
+def refused(source: Source, what: str, error: Exception) -> Exception:
+    """An error of the file's content; one of the system stays what it is."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return OSError(error.errno, error.strerror, str(source.path))
+    return source.error(f"must be {what}, got {show(str(error), 200)}.")
+
+
+def matrix(source: Source, A: np.ndarray) -> Graph:
     """The graph of a matrix from a file: square, numbers, no NaN."""
     try:
-        graph = as_graph(array)
+        graph = as_graph(A)
     except (ValueError, TypeError) as error:
         raise source.error(str(error)) from error
-    rows = max(1, _CHUNK // max(len(array), 1))
-    if array.dtype.kind == "f":
-        for start in range(0, len(array), rows):
-            wrong = np.argwhere(np.isnan(array[start : start + rows]))
+    rows = max(1, _CHUNK // max(len(A), 1))
+    if A.dtype.kind == "f":
+        for start in range(0, len(A), rows):
+            wrong = np.argwhere(np.isnan(A[start : start + rows]))
             if len(wrong):
                 raise source.error(f"entries must be numbers, got NaN at ({start + wrong[0, 0]}, {wrong[0, 1]}).")
     return graph

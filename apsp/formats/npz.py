@@ -11,18 +11,22 @@
 from __future__ import annotations
 
 import io
+import zipfile
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import IO, Any
 
 import numpy as np
 
-from semiring.errors import FormatError
+from semiring.errors import FormatError, ShapeError
 
 from ..files import Source
-from ..graph import Graph, as_graph
+from ..graph import Graph, as_graph, from_entries
 from ..labels import Labels
 from . import npy
-from .base import Format
+from .base import Format, show
+
+_WHAT = "a complete .npz archive of arrays of numbers or text"
 
 
 def sniff(head: bytes) -> bool:
@@ -34,42 +38,95 @@ def read(source: Source) -> Graph:
     """Whichever of the layouts above the archive holds."""
     if not sniff(source.head(4)):
         raise source.error("must be an .npz archive, and does not begin as one.")
-    try:
-        with source.open() as file, np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except MemoryError:
-        raise
-    except Exception as error:  # damaged archives and headers raise whatever their bytes come to
-        raise source.error(f"must be a complete .npz archive of arrays of numbers or text, got {error}.") from error
-    try:
-        return _graph(source, arrays)
-    except FormatError:
-        raise
-    except (ValueError, TypeError, LookupError, NotImplementedError) as error:
-        raise source.error(str(error)) from error
+    with source.open() as file:
+        try:
+            members = zipfile.ZipFile(file)
+        except Exception as error:  # a damaged directory raises whatever its bytes come to
+            raise npy.refused(source, _WHAT, error) from error
+        try:
+            return _graph(source, Arrays(source, members))
+        except FormatError:
+            raise
+        except (ValueError, TypeError, LookupError, ArithmeticError) as error:
+            raise source.error(str(error)) from error
 
 
-def _graph(source: Source, arrays: dict[str, np.ndarray]) -> Graph:
+class Arrays(Mapping[str, np.ndarray]):
+    """The arrays of an archive by name, each read when it is asked for and no more of them than that."""
+
+    def __init__(self, source: Source, members: zipfile.ZipFile) -> None:
+        self._source, self._members = source, members
+        self._names = {info.filename.removesuffix(".npy"): info for info in members.infolist()}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        info = self._names[name]
+        try:
+            member = self._members.open(info)
+        except Exception as error:
+            raise npy.refused(self._source, _WHAT, error) from error
+        with member:
+            return npy.array(self._source, member, info.file_size, "biufSU", _WHAT)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def _graph(source: Source, arrays: Mapping[str, np.ndarray]) -> Graph:
     names = Labels(arrays["labels"]) if "labels" in arrays else None
     if {"n", "rows", "cols"} <= arrays.keys():
         directed = bool(arrays["directed"]) if "directed" in arrays else True
         weights = arrays.get("weights")
-        return Graph.from_arrays(
-            arrays["rows"], arrays["cols"], weights, n=int(arrays["n"]), labels=names, directed=directed
-        )
+        n = _integers(arrays["n"], "n", ()).item()
+        return Graph.from_arrays(arrays["rows"], arrays["cols"], weights, n=n, labels=names, directed=directed)
     if {"format", "shape", "data"} <= arrays.keys():
-        from scipy.sparse import load_npz
-
-        with source.open() as file:
-            return as_graph(load_npz(file))
+        return _from_scipy(arrays)
     dense = next((arrays[key] for key in ("matrix", "distances") if key in arrays), None)
     if dense is None:
-        held = ", ".join(sorted(arrays)) or "nothing"
+        held = show(", ".join(sorted(arrays))) if arrays else "nothing"
         raise source.error(f"must hold `matrix`, or `n`, `rows` and `cols`, or a SciPy sparse matrix, got {held}.")
     graph = npy.matrix(source, dense)
     if names is not None and len(names) != graph.n:
         raise source.error(f"must hold one label a vertex, got {len(names)} labels for n = {graph.n}.")
     return graph if names is None else replace(graph, labels=names)
+
+
+def _from_scipy(arrays: Mapping[str, np.ndarray]) -> Graph:
+    """What `scipy.sparse.save_npz` wrote, each index checked: SciPy's own compiled loops take them on trust."""
+    name = arrays["format"].item()
+    format = name.decode("latin-1") if isinstance(name, bytes) else name
+    shape = tuple(_integers(arrays["shape"], "shape", (2,)).tolist())
+    if format == "coo":
+        if shape[0] != shape[1]:
+            raise ShapeError(f"a sparse matrix must be square, (n, n), got shape {shape}.")
+        rows, cols = arrays["coords"] if "coords" in arrays else (arrays["row"], arrays["col"])
+        return from_entries(rows, cols, arrays["data"], shape[0])
+    import scipy.sparse
+
+    if format in ("csr", "csc", "bsr"):
+        indices, indptr = (_integers(arrays[name], name, (-1,)) for name in ("indices", "indptr"))
+        # as_graph checks the indices
+        return as_graph(getattr(scipy.sparse, f"{format}_array")((arrays["data"], indices, indptr), shape=shape))
+    if format == "dia":
+        offsets = _integers(arrays["offsets"], "offsets", (-1,))
+        if len(offsets) and not -shape[0] < offsets.min() <= offsets.max() < shape[1]:
+            raise ValueError(f"offsets of diagonals must lie within shape {shape}, got {offsets.tolist()}.")
+        return as_graph(scipy.sparse.dia_array((arrays["data"], offsets), shape=shape))
+    raise ValueError(f"a sparse matrix must be csr, csc, bsr, dia or coo, got {show(str(format))}.")
+
+
+def _integers(array: np.ndarray, name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """The array, which must hold integers of int64, in this shape; −1 is any length."""
+    fits = array.ndim == len(shape) and all(want in (-1, got) for want, got in zip(shape, array.shape, strict=True))
+    if array.dtype.kind not in "iu" or not fits or (array.size and array.max() > np.iinfo(np.int64).max):
+        extent = {(): "one integer", (2,): "two integers"}.get(shape, "a row of integers")
+        raise ValueError(f"`{name}` must be {extent} of 64 bits, got {array.dtype} of shape {array.shape}.")
+    return array.astype(np.int64)
 
 
 def write(graph: Graph, file: IO[bytes]) -> None:

@@ -1,24 +1,32 @@
-"""A first line `n m`, then m lines `i j w`. Vertices count from 0, or from 1 where `base=1` is given."""
+"""A first line `n m`, then m lines `i j w`. Vertices count from 0, or from 1 where `base=1` is given.
+
+Content alone shows this format only where an edge has a weight: a line of two integers is an edge in `snap`.
+"""
 
 from __future__ import annotations
 
 from typing import IO
 
-import numpy as np
-
 from ..files import Source
 from ..graph import Graph
-from .base import Format, check_count, check_range, columns, listed, show, write_lines
+from .base import Format, check_count, check_range, columns, count, listed, show, write_lines
 
 
 def sniff(head: bytes) -> bool:
-    """A line of two counts, then a line of three columns (or the end, when there are no edges)."""
+    """A line of two counts, then a line of three columns."""
     lines = [line.split() for line in head.lstrip().split(b"\n")[:2]]
-    if len(lines[0]) != 2 or not all(token.isdigit() for token in lines[0]):
+    if [len(line) for line in lines] != [2, 3]:
         return False
-    if int(lines[0][1]) == 0:
-        return not b"".join(head.lstrip().split(b"\n")[1:]).strip()
-    return len(lines) == 2 and len(lines[1]) == 3 and all(token.isdigit() for token in lines[1][:2])
+    return all(token.isdigit() for token in (*lines[0], *lines[1][:2]))
+
+
+def fits(text: bytes) -> bool:
+    """Whether a list of edges without weights could as well be this: its first line counts the lines that follow."""
+    first, _, rest = text.lstrip().partition(b"\n")
+    sizes = first.split()
+    if len(sizes) != 2 or not all(size.isdigit() for size in sizes):
+        return False
+    return len(sizes[1]) < 16 and int(sizes[1]) == sum(1 for line in rest.split(b"\n") if line.strip())
 
 
 def read(source: Source, *, base: int = 0) -> Graph:
@@ -30,7 +38,7 @@ def read(source: Source, *, base: int = 0) -> Graph:
     sizes = header.split()
     if len(sizes) != 2 or not all(size.isdigit() for size in sizes):
         raise source.error(f"the first line must be `n m`, two counts, got {show(header)}.", before)
-    n, m = map(int, sizes)
+    n, m = (count(source, size, before) for size in sizes)
     body = b"\n" * before + rest
     found = columns(source, body, shape="i j w", widths=(2, 3))
     hint = (
@@ -40,7 +48,7 @@ def read(source: Source, *, base: int = 0) -> Graph:
     )
     check_range(source, body, found, base, base + n - 1, hint)
     check_count(source, found, m)
-    return Graph.from_arrays(found.rows - base, found.cols - base, found.weights, n=n, labels=np.arange(base, base + n))
+    return Graph.from_arrays(found.rows - base, found.cols - base, found.weights, n=n, labels=range(base, base + n))
 
 
 def write(graph: Graph, file: IO[bytes]) -> None:

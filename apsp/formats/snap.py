@@ -1,11 +1,14 @@
 """SNAP edge lists: `#` comments, then two columns of vertex ids, or three with a weight. Ids are integers with gaps.
 
+A comment `# Undirected graph …` says that edges lead both ways.
+
 Format of the Stanford Large Network Dataset Collection (Leskovec and Krevl).
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import IO
 
 import numpy as np
@@ -14,10 +17,13 @@ from semiring.errors import FormatError
 
 from ..files import Source
 from ..graph import Graph
-from .base import Format, columns, listed, require_edges, weighted, write_lines
+from .base import Format, columns, listed, names_of, remark, require_edges, weighted, write_lines
 
 _COMMENT = re.compile(rb"#[^\n]*")
+_DIRECTION = re.compile(rb"^[ \t]*#[ \t]*(un)?directed graph\b", re.MULTILINE | re.IGNORECASE)
 _EDGE = re.compile(rb"[ \t]*[+-]?\d+[ \t]+[+-]?\d+([ \t]+\S+)?[ \t]*")
+
+_MOST = np.iinfo(np.int64).max
 
 
 def sniff(head: bytes) -> bool:
@@ -29,21 +35,26 @@ def sniff(head: bytes) -> bool:
 def read(source: Source) -> Graph:
     """Edges between ids; the labels are the ids that occur, in order."""
     body = _COMMENT.sub(b"", source.lines) if b"#" in source.lines else source.lines
+    direction = _DIRECTION.search(source.lines) if b"#" in source.lines else None
     found = columns(source, body, shape="from to [weight]", widths=(2, 3))
     ids, ends = np.unique(np.concatenate((found.rows, found.cols)), return_inverse=True)
     rows, cols = np.split(ends.reshape(-1), 2)
-    return Graph.from_arrays(rows, cols, found.weights, labels=ids)
+    directed = direction is None or direction.group(1) is None
+    return Graph.from_arrays(rows, cols, found.weights, labels=ids, directed=directed)
 
 
 def write(graph: Graph, file: IO[bytes]) -> None:
     """A comment with the sizes, then tab-separated columns."""
-    rows, cols, weights = listed(graph)
+    rows, cols, weights = listed(replace(graph, directed=True))
     require_edges(graph, rows, cols, "snap")
-    ids = list(graph.labels)
-    if not all(type(label) is int for label in ids):
-        raise FormatError("snap", None, f"write: vertices must be integers, got {ids[0]!r}. Write csv, named or npz.")
-    if graph.name:
-        write_lines(file, [f"# Directed graph: {graph.name}"])
+    ids = names_of(graph, "snap")
+    wrong = next((label for label in graph.labels if isinstance(label, str) or abs(label) > _MOST), None)
+    if wrong is not None:
+        raise FormatError(
+            "snap", None, f"write: vertices must be integers of 64 bits, got {wrong!r}. Write csv, named or npz."
+        )
+    direction = "Directed" if graph.directed else "Undirected"
+    write_lines(file, [f"# {direction} graph: {remark(graph.name)}".rstrip(": ")])
     write_lines(file, [f"# Nodes: {graph.n} Edges: {len(rows)}"])
     if weighted(graph):
         write_lines(file, ["# FromNodeId\tToNodeId\tWeight"])
