@@ -13,7 +13,7 @@ from .errors import DTypeError, ShapeError
 
 #: The integer dtypes whose largest value stands for ∞.
 _WITH_INFINITY = (np.dtype("int16"), np.dtype("int32"), np.dtype("int64"))
-#: Integers up to here are float64 numbers, all of them.
+#: Below this float64 holds every integer, and a float is no rounded one.
 _EXACT = 2**53
 
 
@@ -77,7 +77,7 @@ def from_sequence(source: Any, *, where: str) -> np.ndarray:
         array = np.asarray(source, dtype=object)
     except ValueError as error:
         raise ShapeError(f"{where}: rows must be equally long, got {error}.") from None
-    large = array.dtype.kind == "f" and bool((np.isfinite(array) & (np.abs(array) > _EXACT)).any())
+    large = array.dtype.kind == "f" and bool((np.isfinite(array) & (np.abs(array) >= _EXACT)).any())
     if array.dtype.kind == "O" or (large and isinstance(source, (list, tuple))):
         objects = np.asarray(source, dtype=object)
         if all(isinstance(value, (int, float, np.integer, np.floating)) for value in objects.flat):
@@ -97,20 +97,21 @@ def exact(values: np.ndarray, *, where: str) -> np.ndarray:
     info = np.iinfo(np.int64)
     if all(integer is not None and info.min <= integer <= info.max for integer in integers):
         return np.array(integers, dtype=np.int64).reshape(values.shape)
-    out = np.empty(len(integers))
+    floats: list[float] = []
     for at, (value, integer) in enumerate(zip(values.flat, integers, strict=True)):
         try:
-            out[at] = float(value)
+            near = float(value)
         except OverflowError:
-            out[at] = math.inf
-        if (integer is not None and integer != out[at]) or (math.isinf(out[at]) and value != out[at]):
+            near = math.inf
+        if (integer is not None and integer != near) or (math.isinf(near) and value != near):
             shown = value if integer is None else _digits(integer)
             index = at if values.ndim == 1 else tuple(map(int, np.unravel_index(at, values.shape)))
             raise DTypeError(
                 f"{where}: 64 bits must hold every integer exactly and every number, got {shown} at {index}. "
                 "Convert it to a float if it may be rounded."
             )
-    return out.reshape(values.shape)
+        floats.append(near)
+    return np.array(floats, dtype=np.float64).reshape(values.shape)
 
 
 def _digits(integer: int) -> str:

@@ -7,6 +7,8 @@ import gzip
 import io
 import os
 import stat
+import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import networkx as nx
@@ -213,6 +215,76 @@ class TestReading:
             assert graph.matrix()[0, 1] == big
             assert graph.matrix().dtype == np.int64
 
+    def test_infinity_written_out_is_a_missing_edge(self, tmp_path):
+        for name, text in (
+            ("g.snap", "0 1 inf\n1 0 5\n1 1 -Infinity\n"),
+            ("g.csv", "u,v,w\n0,1,inf\n1,0,5\n1,1,-Infinity\n"),
+            ("g.named", "0 1 +INF\n1 0 5\n1 1 -inf\n--END--\n"),
+        ):
+            assert read(put(tmp_path / name, text)).weights.tolist() == [INF, 5, -INF]
+
+    def test_large_integers_that_floats_hold_may_stand_beside_floats(self, tmp_path):
+        for name, text in (
+            ("g.snap", f"0 1 {2**60}\n1 0 0.5\n1 1 {10**22}\n"),
+            ("g.csv", f"u,v,w\n0,1,{2**60}\n1,0,0.5\n1,1,{10**22}\n"),
+        ):
+            assert read(put(tmp_path / name, text)).weights.tolist() == [2.0**60, 0.5, 1e22]
+        weights = read(put(tmp_path / "h.snap", f"0 1 3\n1 0 {2**64}\n")).weights
+        assert weights.tolist() == [3, 2**64]
+
+    @pytest.mark.parametrize("newline", ["\r", "\r\n", "\n"])
+    @pytest.mark.parametrize("mark", ["", "\ufeff"])
+    def test_content_decides_whatever_ends_lines(self, tmp_path, newline, mark):
+        samples = {
+            "source;target;weight\na;b;3\n": ("a", "b"),
+            "p sp 2 1\na 1 2 3\n": (1, 2),
+            "2 1\n0 1 5\n": (0, 1),
+            "5 7\n7 9\n": (5, 7, 9),
+            "a b 3\n--END--\n": ("a", "b"),
+            "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n": (1, 2),
+        }
+        for text, labels in samples.items():
+            assert read(put(tmp_path / "g.txt", mark + text.replace("\n", newline))).labels == labels
+
+    def test_two_numbers_are_an_edge_and_not_without_a_word(self, tmp_path):
+        for text, edges in (("5 0\n", 1), ("\n3 2\n0 1\n\n1 2\n", 3), ("3 02\n0 1\n1 2", 3)):
+            path = put(tmp_path / "g.txt", text)
+            with pytest.warns(UserWarning, match="format='plain'"):
+                graph = read(path)
+            assert graph.edge_count == edges
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                assert read(path, format="snap").edge_count == edges
+                assert read(path, format="plain").edge_count == edges - 1
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert read(put(tmp_path / "h.txt", "# c\n5 0\n")).edge_count == 1
+            assert read(put(tmp_path / "h.txt", "5 0\n1 2\n")).edge_count == 2
+            assert read(put(tmp_path / "h.snap", "5 0\n")).edge_count == 1
+
+    def test_snap_says_whether_edges_lead_both_ways(self, tmp_path):
+        comments = {
+            "# Undirected graph: ../../data/output/com-dblp.ungraph.txt\n# Nodes: 2 Edges: 1\n": False,
+            "# undirected Graph\n": False,
+            "# Directed graph (each unordered pair of nodes is saved once): x.txt\n": True,
+            "# Directed graph: an Undirected graph\n": True,
+            "# an undirected graph once\n": True,
+        }
+        for comment, directed in comments.items():
+            path = put(tmp_path / "g.txt.gz", f"{comment}5\t7\n")
+            assert read(path).directed == directed
+            assert small(read(path))[1, 0] == (INF if directed else 1)
+            assert read(path, directed=True).directed
+
+    def test_csv_quotes_keep_what_they_hold(self, tmp_path):
+        text = 'source,target,weight\n" a ", b ,1\n"",b,"2"\n5" x,"c ",3\n" ""q"" ",7,4\n'
+        graph = read(put(tmp_path / "g.csv", text))
+        assert [graph.labels[u] for u in graph.rows] == [" a ", "", '5" x', ' "q" ']
+        assert [graph.labels[v] for v in graph.cols] == ["b", "b", "c ", "7"]
+        assert graph.weights.tolist() == [1, 2, 3, 4]
+        assert read(put(tmp_path / "g.csv", 'u,v\n"1",2\n')).labels == ("1", "2")
+        assert read(put(tmp_path / "g.tsv", 'u\tv\n"a\t "\t"1"\n')).labels == ("1", "a\t ")
+
 
 HEAD = "%%MatrixMarket matrix coordinate real general\n"
 WHOLE = npy(np.random.default_rng(0).random((8, 8)))
@@ -295,6 +367,33 @@ MALFORMED = [
     ("a.npz", npz(matrix=np.zeros((2, 2)))[:-9], None, "npz"),
     ("a.npz", WHOLE, None, "npz"),
     ("a.txt", "what is this\n", None, "none"),
+    ("a.named", "A B 4\n\nA D 1e999\n--END--\n", 3, "1.8e308"),
+    ("a.named", f"A B 0.5\nA D {2**53 + 1}\n--END--\n", 2, "exactly"),
+    ("a.named", f"A B {'9' * 5000}\n--END--\n", 1, "1.8e308"),
+    ("a.csv", "source,target,weight\na,b,1\nb,c,-1e999\n", 3, "1.8e308"),
+    ("a.csv", f"source,target,weight\na,b,{2**53 + 1}\nb,c,{2**63}\n", 2, "exactly"),
+    ("a.csv", f"source,target,weight\na,b,{10**400}\n", 2, "1.8e308"),
+    ("a.csv", f"source,target,{'x' * 131_073}\na,b,1\n", 1, "header"),
+    ("a.csv", f"source,target\na,{'x' * 131_073}\n", 2, "CSV"),
+    ("a.csv", 'source,target,weight\na,"b"x,1\n', 2, "CSV"),
+    ("a.snap", "1 2 3\n# c\n\n3 4 1e999\n", 4, "1.8e308"),
+    ("a.snap", f"1 2 3\n3 4 {10**400}\n", 2, "1.8e308"),
+    ("a.snap", f"1 2 {'9' * 5000}\n", 1, "1.8e308"),
+    ("a.snap", f"1 2 0.5\n3 4 {2**53 + 1}\n", 2, "exactly"),
+    ("a.snap", f"1 2 {2**53 + 1}\n3 4 {2**63}\n", 1, "exactly"),
+    ("a.snap", f"1 2\n3 {'9' * 5000}\n", 2, "64 bits"),
+    ("a.snap", f"1 2\n3 {2**63}\n", 2, "64 bits"),
+    ("a.gr", "p sp 99999999999999999999 1\na 1 2 3\n", 1, "15 digits"),
+    ("a.gr", f"p sp 2 {'9' * 5000}\na 1 2 3\n", 1, "15 digits"),
+    ("a.gr", "c x\np sp 2 1\na 1 2 1e400\n", 3, "1.8e308"),
+    ("a.plain", "99999999999999999999 1\n0 1 5\n", 1, "15 digits"),
+    ("a.plain", f"2 1\n0 1 {10**400}\n", 2, "1.8e308"),
+    ("a.txt", f"2 {'9' * 5000}\n0 1 5\n", 1, "15 digits"),
+    ("a.mtx", HEAD + "99999999999999999999 99999999999999999999 1\n1 2 3\n", 2, "15 digits"),
+    ("a.mtx", HEAD + "2 2 1\n1 2 1e999\n", 3, "1.8e308"),
+    ("a.mtx", HEAD.replace("coordinate", "array") + "2 2\n1\n2\n1e999\n4\n", 5, "1.8e308"),
+    ("a.mtx", HEAD.replace("coordinate", "array") + "2 2\n1 2\n1e999\n4\n", 4, "1.8e308"),
+    ("a.mtx", HEAD.replace("coordinate", "array") + f"2 2\n1\n2\n0.5\n{2**53 + 1}\n", 6, "exactly"),
     ("a.txt", b"\x89PNG\r\n\x1a\n" + bytes(20), None, "none"),
     ("a.txt", "", None, "empty"),
 ]
@@ -346,6 +445,65 @@ def test_other_errors(tmp_path):
         read(put(tmp_path / "a.gr", "p sp 0 0\n"), format="gml")
 
 
+NAMES_TO_TRY = (
+    *(
+        "a",
+        "b",
+        "x y",
+        " lead",
+        "trail ",
+        "",
+        "1",
+        "-7",
+        "007",
+        "+1",
+        "1.0",
+        "é",
+        "\u3000",
+        "\xa0x",
+        "a,b",
+        "a;b",
+        "a\tb",
+    ),
+    *('"', '""', 'q"q', "'", "#", "# x", "%", "--END--", "\n", "a\nb", "\r", "a\rb", "\0", "x\0", "\ufeff", "\ufeffx"),
+    *("\ud800", "source", "inf", "nan", "9" * 30, "9" * 700, "x" * 131_071, "\x1c", "\x85", "\u2028"),
+)
+INTEGERS_TO_TRY = (0, 1, 2, 5, -1, -7, 10**6, 2**53 + 1, 2**63 - 1, 2**63, -(2**70), 10**700)
+OTHERS_TO_TRY = (None, True, 1.5, (1, 2), ("a",))
+WEIGHTS_TO_TRY = (0, 1, -1, 7, 2**53, 2**53 + 1, 2**62, -(2**62))
+FLOATS_TO_TRY = (0.0, -0.0, 1.0, 0.1, 1 / 3, 1e300, -1e-300, 5e-324, 1e22, 2.0**60, 1e16, 123456789.123)
+
+
+def awkward_graph(rng: np.random.Generator, *, labels: bool) -> Graph:
+    """A few edges between vertices of awkward names, with awkward weights."""
+    pool: list = [NAMES_TO_TRY, NAMES_TO_TRY[:3], INTEGERS_TO_TRY, INTEGERS_TO_TRY[:8], range(9)][rng.integers(5)]
+    if rng.random() < 0.1:
+        pool = [*OTHERS_TO_TRY, *pool]
+    if not labels:
+        pool = range(9)
+    n = int(rng.integers(2, 6))
+    names = [pool[k] for k in rng.permutation(len(pool))[:n]]
+    m = int(rng.integers(0, 9))
+    rows, cols = np.concatenate((np.arange(len(names)), rng.integers(len(names), size=(m)))), None
+    cols = rng.integers(len(names), size=len(rows))
+    weights: list | None = None
+    if rng.random() < 0.8:
+        values = (WEIGHTS_TO_TRY, FLOATS_TO_TRY)[rng.integers(2)]
+        weights = [values[k] for k in rng.integers(len(values), size=len(rows))]
+    return Graph.from_arrays(rows, cols, weights, labels=names, directed=bool(rng.random() < 0.6))
+
+
+def told(graph: Graph, labels) -> list[str]:
+    """Every arc as text, with the types and all digits of its labels and weight."""
+    assert graph.rows is not None
+    weights = [1] * len(graph.rows) if graph.weights is None else graph.weights.tolist()
+    arcs = list(zip(graph.rows.tolist(), graph.cols.tolist(), weights, strict=True))
+    if not graph.directed:
+        arcs += [(v, u, w) for u, v, w in arcs if u != v]
+    show = [hex(label) if type(label) is int else ascii(label) for label in labels]  # of any number of digits
+    return sorted(f"{show[u]} {show[v]} {w!r}" for u, v, w in arcs)
+
+
 class TestWriting:
     @pytest.mark.parametrize("gz", ["", ".gz"])
     @pytest.mark.parametrize("format", NAMES)
@@ -387,6 +545,41 @@ class TestWriting:
         graph = as_graph([('a,"b"', "c\nd", 4), (" e", "f;g", 1)])
         write(graph, tmp_path / "g.csv")
         assert read(tmp_path / "g.csv").labels == sorted(['a,"b"', "c\nd", " e", "f;g"])
+
+    def test_csv_quotes_only_what_needs_it(self, tmp_path):
+        graph = as_graph([("x y", "1", 1), ("", " b", 2), ("c", "d,e", 3)])
+        write(graph, tmp_path / "g.csv")
+        assert (tmp_path / "g.csv").read_text() == 'source,target,weight\nx y,"1",1\n""," b",2\nc,"d,e",3\n'
+
+    def test_names_in_comments_stay_comments(self, tmp_path):
+        for name in ("a\n7 8\nb", "a\r7 8", "a\u2028b", "x\0y", "caf\udce9", "Undirected graph"):
+            graph = replace(as_graph([(1, 2, 3), (2, 3, 4)]), name=name)
+            for format in ("snap", "dimacs", "matrixmarket"):
+                write(graph, tmp_path / "g", format=format)
+                back = read(tmp_path / "g", format=format)
+                assert (back.n, back.edge_count, back.directed) == (3, 2, True)
+
+    @pytest.mark.parametrize("format", NAMES)
+    def test_what_is_written_reads_back_or_is_refused(self, tmp_path, format):
+        """Labels where the format has any, weights bit for bit, and the direction."""
+        rng = np.random.default_rng(5)
+        written = 0
+        for _ in range(150):
+            graph = awkward_graph(rng, labels=format != "npz")
+            with contextlib.suppress(FormatError):
+                write(graph, tmp_path / "g", format=format)
+                written += 1
+                back = read(tmp_path / "g", format=format)
+                if format in ("named", "csv", "snap", "npz"):
+                    assert told(back, back.labels) == told(graph, graph.labels)
+                elif format == "npy":
+                    np.testing.assert_array_equal(back.dense, graph.matrix("min_plus"), strict=True)
+                else:
+                    assert told(back, range(back.n)) == told(graph, range(graph.n))
+                if format in ("snap", "matrixmarket", "npz"):
+                    assert back.directed == graph.directed
+        assert written > 20
+        assert set(os.listdir(tmp_path)) == {"g"}
 
     def test_gaps_survive(self, tmp_path):
         graph = as_graph([(30, 1412), (1412, 3)])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import networkx as nx
@@ -97,6 +99,11 @@ class TestMatrices:
             (np.zeros(4), ShapeError, "square"),
             (np.zeros((2, 2, 2)), ShapeError, "square"),
             ([[0, 1], [2]], ShapeError, "equally long"),
+            ([[0, [1]], [2, 3]], ShapeError, "equally long"),
+            ([[0, 2**1100], [0.5, 0]], DTypeError, r"1101 bits at \(0, 1\)"),
+            ([[0, 2**64 + 1], [1, 0]], DTypeError, r"18446744073709551617 at \(0, 1\)"),
+            ([[0, 2**53 + 1], [0.5, 0]], DTypeError, r"9007199254740993 at \(0, 1\)"),
+            ([[-1, 2**63 + 1], [1, 0]], DTypeError, r"at \(0, 1\)"),
             (np.zeros((2, 2), complex), DTypeError, "real"),
             (np.array([["a", "b"], ["c", "d"]]), DTypeError, "real"),
             ([["a", "b"], ["c", "d"]], DTypeError, "real"),
@@ -159,6 +166,9 @@ class TestEdges:
         assert graph.matrix()[graph.index(10), graph.index(30)] == 0.5
         with pytest.raises(DomainError, match="integers"):
             Graph.from_edges(np.array([[0.5, 1.0]]))
+        for wrong in (np.array([[2**63, 1]], np.uint64), np.array([[1e300, 1]]), np.array([[INF, 1]])):
+            with pytest.raises(DomainError, match="integers"):
+                Graph.from_edges(wrong)
 
     def test_missing_weights_are_one(self):
         np.testing.assert_array_equal(as_graph([(0, 1, 7), (1, 0)]).edges()[2], [7, 1])
@@ -212,7 +222,20 @@ class TestEdges:
             (dict(rows=[0], cols=[1], weights=[np.nan]), DomainError, "NaN on edge 0, 0 → 1"),
             (dict(rows=[0], cols=[1], weights=["x"]), DTypeError, "real numbers"),
             (dict(rows=[0], cols=[1], weights=[None]), DTypeError, "None on edge 0"),
-            (dict(rows=[0], cols=[1], weights=[2**64]), (DTypeError, DomainError), ""),
+            (dict(rows=[0], cols=[1], weights=[2**64 + 1]), DTypeError, "18446744073709551617 at 0"),
+            (dict(rows=[0, 1], cols=[1, 0], weights=[0.5, 2**53 + 1]), DTypeError, "9007199254740993 at 1"),
+            (dict(rows=[0, 1], cols=[1, 0], weights=[-1, 2**63 + 1]), DTypeError, "at 1"),
+            (dict(rows=[0, 1], cols=[1, 0], weights=[2**53 + 1, 2**63]), DTypeError, "at 0"),
+            (dict(rows=[0], cols=[1], weights=np.array([2**63 + 1], np.uint64)), DTypeError, "exactly"),
+            (dict(rows=[0], cols=[1], weights=[2**1100]), DTypeError, "1101 bits at 0"),
+            (dict(rows=[0, 0], cols=[1, 1], weights=[0.5, 2**20_000]), DTypeError, "20001 bits at 1"),
+            (dict(rows=[0], cols=[1], weights=[Fraction(10**400)]), DTypeError, "every number"),
+            (dict(rows=[0], cols=[1], weights=[Decimal("1e999")]), DTypeError, "every number"),
+            (dict(rows=[0, 1], cols=[1, 0], weights=[[1], [2, 3]]), ShapeError, "equally long"),
+            (dict(rows=[[0], [1, 2]], cols=[1, 0]), ShapeError, "equally long"),
+            (dict(rows=[2**1100], cols=[0]), DTypeError, "1101 bits"),
+            (dict(rows=[2**63], cols=[0]), (ShapeError, VertexError), "9223372036854775808"),
+            (dict(rows=[], cols=[], n=10**30), ShapeError, "10¹⁵"),
             (dict(rows=[0], cols=[1], weights=[True]), DTypeError, "bool"),
             (dict(rows=[0], cols=[1], labels=["a", "a"]), VertexError, "'a' twice"),
             (dict(rows=[0], cols=[1], labels=["a"], n=2), ShapeError, "one label a vertex"),
@@ -220,10 +243,6 @@ class TestEdges:
         ],
     )
     def test_malformed_arrays(self, arguments, error, words):
-        if arguments.get("weights") == [2**64]:
-            # A number beyond 64 bits is a number: it becomes a float.
-            assert Graph.from_arrays(**arguments).weights[0] == 2.0**64
-            return
         with pytest.raises(error, match=words):
             Graph.from_arrays(**arguments)
 
@@ -237,11 +256,69 @@ class TestEdges:
             ([([0], 1)], VertexError),
             ([(0, 1, np.nan)], DomainError),
             ([(0, 1, "x")], DTypeError),
+            ([(0, 1, [1]), (1, 2, [3, 4])], ShapeError),
+            ([(0, 1, 2**1100)], DTypeError),
+            ([(0, 1, 0.5), (1, 0, 2**64 + 1)], DTypeError),
+            (iter([np.array([1, 2, 3]), (0,)]), ShapeError),
         ],
     )
     def test_malformed_lists(self, edges, error):
         with pytest.raises(error):
             as_graph(edges)
+
+
+class TestExactness:
+    """Integers stay what they are, or are refused; a float beside them rounds none of them."""
+
+    def test_what_fits_stays(self):
+        for weights in (
+            [2**63 - 1, 1],
+            [-(2**63), 0],
+            np.array([1, 2**63 - 1], np.uint64),
+            np.array([2**62, 1], object),
+        ):
+            found = Graph.from_arrays([0, 1], [1, 0], weights).weights
+            assert found.dtype == np.int64
+            assert found.tolist() == list(weights)
+        for weights in (
+            [2**64, 1],
+            [2**63, -1],
+            [0.5, 2**60],
+            np.array([2**63], np.uint64),
+            [Fraction(1, 4)],
+            [INF, 2**60],
+        ):
+            found = Graph.from_arrays([0] * len(weights), [1] * len(weights), weights).weights
+            assert found.dtype == np.float64
+            assert found.tolist() == list(weights)
+        assert Graph.from_arrays([0], [1], [Decimal("Infinity")]).weights.tolist() == [INF]
+
+    @pytest.mark.parametrize("dtype", ["int64", "uint64", ">u8", ">i8"])
+    def test_a_matrix_that_floats_would_round_is_refused(self, dtype):
+        for wrong in (2**53 + 1, 2**62 + 1, *((2**63 + 1, 2**64 - 1) if "u" in dtype else (-(2**53) - 1, 2**63 - 2))):
+            A = np.array([[0, 3], [wrong, 0]], dtype=dtype)
+            with pytest.raises(DTypeError, match=rf"float64 must hold every integer exactly, got {wrong} at \(1, 0\)"):
+                as_graph(A).matrix("max_times")
+        A = np.array([[0, 3], [2**62, 2**53]], dtype=dtype)
+        np.testing.assert_array_equal(as_graph(A).matrix("max_times"), A.astype(float))
+        if "u" in dtype:
+            assert as_graph(np.array([[2**63]], dtype)).matrix("min_plus")[0, 0] == 2.0**63
+
+    def test_the_ends_of_int64_are_infinite(self):
+        A = np.array([[0, 2**63 - 1], [5, 0]])
+        assert as_graph(A).matrix("min_plus", "float64").tolist() == [[0, INF], [5, 0]]
+
+    def test_float32_rounds_as_asked(self):
+        assert as_graph([(0, 1, 2**24 + 1)]).matrix("min_plus", "float32")[0, 1] == 2**24
+
+    def test_edges_into_a_semiring_of_floats(self):
+        with pytest.raises(DTypeError, match="9007199254740993"):
+            as_graph([(0, 1, 2**53 + 1)]).matrix("max_times")
+
+    def test_lists_of_large_numbers(self):
+        assert as_graph([[0, 2**64], [1, 0]]).dense.tolist() == [[0, 2**64], [1, 0]]
+        assert as_graph([[0, 2**60], [INF, 0]]).dense.tolist() == [[0, 2**60], [INF, 0]]
+        assert as_graph([[0, 1e300], [INF, 2]]).dense.tolist() == [[0, 1e300], [INF, 2]]
 
 
 class TestSparse:

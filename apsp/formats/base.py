@@ -22,7 +22,7 @@ from ..labels import Labels, number
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,639}")
 _SIGNED = re.compile(rb"[+-]?[0-9]+")
 _INFINITY = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
-#: Integers up to here are float64 numbers, all of them.
+#: Below this float64 holds every integer, and a float is no rounded one.
 _EXACT = 2**53
 
 
@@ -158,7 +158,7 @@ def _check_floats(source: Source, body: bytes, found: np.ndarray, what: str) -> 
     """Refuse what the last column of the text says and float64 does not hold: few numbers are so large, or infinite."""
     if found.dtype.kind != "f":
         return
-    suspects = np.flatnonzero(~(np.abs(found) <= _EXACT))
+    suspects = np.flatnonzero(~(np.abs(found) < _EXACT))
     lines = data_lines(body) if len(suspects) else []
     for index in suspects.tolist():
         line, text = lines[index]
@@ -249,7 +249,7 @@ def numbers(tokens: Sequence[str]) -> tuple[np.ndarray, Wrong | None]:
         if all(type(value) is int for value in values):
             return np.array(values, dtype=np.int64), None
     for index, value in enumerate(values):
-        need = _unmet(tokens[index]) if value is not None and not -_EXACT <= value <= _EXACT else None
+        need = _unmet(tokens[index]) if value is not None and not -_EXACT < value < _EXACT else None
         if need is not None:
             return np.zeros(0), Wrong(index, need)
     return np.array(values, dtype=np.float64), None
