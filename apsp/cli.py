@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -314,6 +315,15 @@ def _quiet() -> bool:
 
 def _read(file: str, options: dict[str, Any]) -> Graph:
     """The graph in a file, or in standard input; takes what concerns reading out of the command's options."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", UserWarning)
+        graph = _read_as_asked(file, options)
+    for warning in said:
+        click.echo(f"apsp: {warning.message}", err=True)
+    return graph
+
+
+def _read_as_asked(file: str, options: dict[str, Any]) -> Graph:
     from . import formats
 
     format, weight = options.pop("format", None), options.pop("weight", None)

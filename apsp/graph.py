@@ -77,7 +77,8 @@ class Graph:
         rows, cols : integer array_like, shape (m,)
             Positions from 0.
         weights : array_like, shape (m,), optional
-            Integers stay integers (int64), other numbers become float64. Without it every edge weighs 1.
+            Integers stay integers (int64); beside other numbers or beyond 64 bits they become float64, where that holds
+            them exactly. Without it every edge weighs 1.
         n : int, optional
             The number of vertices; by default as many as there are labels, or else as the edges name.
         labels : iterable, optional
@@ -91,6 +92,8 @@ class Graph:
             If a position is not in 0 … n − 1, or a label occurs twice.
         DomainError
             If a weight is NaN.
+        DTypeError
+            If a weight is no number, an integer that float64 would round, or beyond float64.
 
         Examples
         --------
@@ -281,7 +284,7 @@ def as_graph(source: Any, *, weight: str | None = "weight", directed: bool | Non
         - a SciPy sparse matrix or array: its explicit entries are the edges, explicit zeros are edges of weight 0;
           Boolean ones are unweighted edges.
         - a NetworkX graph, multigraphs included; nodes keep their names and order.
-        - a path to a file: see `apsp.formats.read`.
+        - a path to a file, or "-" for standard input: see `apsp.formats.read`.
         - a `Graph`.
     weight : str or None
         NetworkX: the edge attribute that holds the weight; edges without it weigh 1. CSV files: the column, where

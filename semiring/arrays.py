@@ -170,7 +170,12 @@ def conform(array: Any, semiring: Semiring, dtype: Any = None, *, where: str) ->
     elif source.kind in "iu":
         top, bottom = _ends(source, xp, array)
         if target.itemsize == source.itemsize == 8:
-            _refuse(array, ~top & ~bottom & _rounded(array, out), f"{where}: {target} must hold every integer exactly")
+            _refuse(
+                array,
+                _rounded(array, out, ~top & ~bottom),
+                f"{where}: {target} must hold every integer exactly",
+                "Convert them first if they may be rounded.",
+            )
         if semiring.zero in (math.inf, -math.inf):
             out[top], out[bottom] = math.inf, -math.inf
     elif source.kind == "f":
@@ -187,19 +192,20 @@ def _ends(source: np.dtype, xp: Any, array: Any) -> tuple[Any, Any]:
     return array == info.max, array == info.min
 
 
-def _rounded(integers: Any, floats: Any) -> Any:
-    """Which 64-bit integers are no longer what they were; only those beyond 2⁵³ can be."""
-    large = abs(floats) >= _EXACT
-    back = floats[large]
+def _rounded(integers: Any, floats: Any, finite: Any) -> Any:
+    """Which 64-bit integers, of those that stand for no infinity, are no longer what they were."""
+    rounded = finite & ((floats >= _EXACT) | (floats <= -_EXACT))
+    at = rounded.nonzero()  # few, as a rule
+    back = floats[at]
     inside = back < 2.0 ** (63 if integers.dtype.kind == "i" else 64)  # what is outside cannot be turned back
-    large[large] = ~inside | (back * inside).astype(integers.dtype.newbyteorder("=")) != integers[large]
-    return large
+    rounded[at] = ~inside | ((back * inside).astype(integers.dtype.newbyteorder("=")) != integers[at])
+    return rounded
 
 
-def _refuse(array: Any, wrong: Any, requirement: str) -> None:
+def _refuse(array: Any, wrong: Any, requirement: str, hint: str = "Use a wider dtype.") -> None:
     if bool(wrong.any()):
         index = tuple(int(i[0]) for i in wrong.nonzero())
-        raise DTypeError(f"{requirement}, got {array[index].item()} at {index}. Use a wider dtype.")
+        raise DTypeError(f"{requirement}, got {array[index].item()} at {index}. {hint}")
 
 
 def _as_bool(array: Any, semiring: Semiring, where: str) -> Any:

@@ -89,6 +89,14 @@ class TestPipes:
         subprocess.run(["bash", "-c", command], check=True)
         assert read(out).edge_count == N - 1
 
+    def test_the_command_says_what_it_took_two_numbers_for(self, tmp_path):
+        done = apsp("convert", "-", tmp_path / "out.gr", input=b"5 0\n")
+        assert done.returncode == 0
+        assert done.stderr.decode().startswith(
+            "apsp: standard input: read as a list of edges, the first of them 5 → 0."
+        )
+        assert done.stderr.count(b"\n") == 1
+
     def test_standard_input_in_python(self, monkeypatch, tmp_path):
         class Stdin:
             buffer = io.BytesIO(b"source,target,minutes\na,b,4\n")

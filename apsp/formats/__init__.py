@@ -12,6 +12,8 @@
 | plain        | .plain          | 0 … n − 1        | yes                |
 
 Any of them may be gzipped (`roads.gr.gz`). A name that says nothing (`.txt`) makes `read` look at the content.
+
+A weight is an integer (exact, or refused), a float, or `inf`, which is a missing edge; `1e999` is an error.
 """
 
 from __future__ import annotations
@@ -95,7 +97,8 @@ def write(graph: Any, path: str | os.PathLike[str], *, format: str | None = None
     Raises
     ------
     FormatError
-        If the format cannot express this graph: names with blanks, vertices without an edge in a list of edges.
+        If the format cannot express this graph: vertices without an edge in a list of edges; names that would be read
+        back as others (blanks in `named`, anything but integers in `snap`, a mixture of integers and strings).
     """
     chosen = _named(format) if format is not None else _by_suffix(path)
     if chosen is None:

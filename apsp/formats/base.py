@@ -225,9 +225,9 @@ def _unmet(token: str) -> str | None:
     except OverflowError:
         rounded = np.inf
     if np.isinf(rounded) and not _INFINITY.fullmatch(token.strip()):
-        return "below 1.8e308, as 64 bits hold no more; a missing edge is written inf"
+        return "below 1.8e308 (64 bits hold no more; a missing edge is written inf)"
     if type(value) is int and value != int(rounded):
-        return "an integer that 64 bits hold exactly, beside the other weights; if it may be rounded, write it as 1e20"
+        return "an integer that 64 bits hold exactly beside the others (with a decimal point it is rounded)"
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 from typing import IO, Any
@@ -77,8 +78,8 @@ def _header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
 
 
 def refused(source: Source, what: str, error: Exception) -> Exception:
-    """An error of the file's content; one of the system stays what it is."""
-    if isinstance(error, OSError) and error.errno is not None:
+    """An error of the file's content; one of the system stays what it is (but for a seek to where no file reaches)."""
+    if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
         return OSError(error.errno, error.strerror, str(source.path))
     return source.error(f"must be {what}, got {show(str(error), 200)}.")
 
