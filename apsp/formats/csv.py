@@ -18,18 +18,8 @@ from semiring.errors import FormatError
 from ..files import Source
 from ..graph import Graph
 from ..labels import number
-from .base import (
-    Format,
-    integral,
-    listed,
-    names_of,
-    numbers,
-    require_edges,
-    show,
-    vertices,
-    weighted,
-    write_lines,
-)
+from .base import Format, listed, names_of, require_edges, vertices, weighted, write_lines
+from .tokens import integral, numbers, show
 
 SOURCES = ("source", "from", "src", "start", "tail", "origin", "u")
 TARGETS = ("target", "to", "dst", "dest", "destination", "end", "head", "v")

@@ -10,7 +10,9 @@ from typing import IO
 
 from ..files import Source
 from ..graph import Graph
-from .base import Format, check_count, check_range, columns, count, listed, remark, show, write_lines
+from .base import Format, listed, remark, write_lines
+from .columns import check_count, check_range, columns
+from .tokens import count, show
 
 _REMARK = re.compile(rb"^[ \t]*[cp](?![^ \t\n])[^\n]*", re.MULTILINE)
 _PROBLEM = re.compile(rb"^[ \t]*p(?![^ \t\n])([^\n]*)", re.MULTILINE)

@@ -17,21 +17,9 @@ from ..files import Source
 from ..graph import Graph
 from ..labels import Labels
 from . import npy
-from .base import (
-    Columns,
-    Format,
-    check_count,
-    check_range,
-    columns,
-    count,
-    edge_line,
-    listed,
-    remark,
-    show,
-    values,
-    weighted,
-    write_lines,
-)
+from .base import Format, listed, remark, weighted, write_lines
+from .columns import Columns, check_count, check_range, columns, edge_line, values
+from .tokens import count, show
 
 _COMMENT = re.compile(rb"^[ \t]*%[^\n]*", re.MULTILINE)
 _LAYOUTS, _FIELDS = ("coordinate", "array"), ("real", "double", "integer", "pattern")

@@ -12,18 +12,8 @@ from semiring.errors import FormatError
 
 from ..files import Source
 from ..graph import Graph
-from .base import (
-    Format,
-    as_number,
-    integral,
-    listed,
-    names_of,
-    numbers,
-    require_edges,
-    show,
-    vertices,
-    write_lines,
-)
+from .base import Format, listed, names_of, require_edges, vertices, write_lines
+from .tokens import as_number, integral, numbers, show
 
 _END = re.compile(r"^[ \t]*--END--[ \t]*$", re.MULTILINE)
 

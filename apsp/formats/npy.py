@@ -14,7 +14,8 @@ from semiring.errors import FormatError
 from ..files import Source
 from ..graph import Graph, as_graph
 from ..plans import check_memory
-from .base import Format, show
+from .base import Format
+from .tokens import show
 
 _CHUNK = 1 << 20
 #: Bytes of a header, at most: those of arrays of numbers have about a hundred.

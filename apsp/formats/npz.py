@@ -24,7 +24,8 @@ from ..files import Source
 from ..graph import Graph, as_graph, from_entries
 from ..labels import Labels
 from . import npy
-from .base import Format, show
+from .base import Format
+from .tokens import show
 
 _WHAT = "a complete .npz archive of arrays of numbers or text"
 

@@ -9,7 +9,9 @@ from typing import IO
 
 from ..files import Source
 from ..graph import Graph
-from .base import Format, check_count, check_range, columns, count, listed, show, write_lines
+from .base import Format, listed, write_lines
+from .columns import check_count, check_range, columns
+from .tokens import count, show
 
 
 def sniff(head: bytes) -> bool:

@@ -17,7 +17,8 @@ from semiring.errors import FormatError
 
 from ..files import Source
 from ..graph import Graph
-from .base import Format, columns, listed, names_of, remark, require_edges, weighted, write_lines
+from .base import Format, listed, names_of, remark, require_edges, weighted, write_lines
+from .columns import columns
 
 _COMMENT = re.compile(rb"#[^\n]*")
 _DIRECTION = re.compile(rb"^[ \t]*#[ \t]*(un)?directed graph\b", re.MULTILINE | re.IGNORECASE)

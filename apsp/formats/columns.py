@@ -1,0 +1,145 @@
+"""Columns of numbers read fast, with the line of an error."""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from semiring.errors import FormatError
+
+from ..files import Source
+from .tokens import EXACT, fits, numbers, show, unmet
+
+_SIGNED = re.compile(rb"[+-]?[0-9]+")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Edges read from a text: two columns of vertices, and weights where there is a third."""
+
+    rows: np.ndarray
+    cols: np.ndarray
+    weights: np.ndarray | None
+
+
+def columns(source: Source, body: bytes, *, shape: str, widths: Sequence[int] = (3,)) -> Columns:
+    """Whitespace-separated columns `u v [weight]`, in one pass; a second finds the line where the first stumbled.
+
+    Parameters
+    ----------
+    source : Source
+        For errors.
+    body : bytes
+        The lines; those that are not data must be blank, so that counting them gives the file's own numbers.
+    shape : str
+        How a line should look, for errors.
+    widths : sequence of int
+        The numbers of columns allowed; all lines have as many as the first.
+    """
+    first = body.split(maxsplit=1)
+    if not first:
+        none = np.zeros(0, dtype=np.int64)
+        return Columns(none, none, None if widths == (2,) else none)
+    line = body[body.index(first[0]) :].split(b"\n", 1)[0]
+    width = len(line.split())
+    if width in widths:
+        for weight in ("i8", "f8"):  # integers stay exact where all are
+            table = _load(body, f"i8,i8,{weight}" if width == 3 else "i8,i8")
+            if table is not None:
+                found = Columns(table["f0"], table["f1"], table["f2"] if width == 3 else None)
+                if found.weights is not None:
+                    _check_floats(source, body, found.weights, "a weight")
+                return found
+    raise _located(source, body, shape, widths)
+
+
+def values(source: Source, body: bytes) -> np.ndarray:
+    """Numbers, however many stand on a line: int64 where all are such, else float64; those of a line each, fast."""
+    if not body.strip():
+        return np.zeros(0)
+    for kind in ("i8", "f8"):
+        found = _load(body, kind)
+        if found is not None and found.ndim == 1:
+            _check_floats(source, body, found, "a value")
+            return found
+    lines = [(line, token) for line, text in data_lines(body) for token in text.split()]
+    array, wrong = numbers([token for _, token in lines])
+    if wrong is not None:
+        line, token = lines[wrong.index]
+        raise source.error(f"a value must be {wrong.need}, got {show(token)}.", line)
+    return array
+
+
+def data_lines(body: bytes) -> list[tuple[int, str]]:
+    """The lines that are not blank, each with its number from 1."""
+    return [(line, text) for line, text in enumerate(body.decode("latin-1").split("\n"), 1) if text.strip()]
+
+
+def edge_line(body: bytes, index: int) -> int:
+    """The line, from 1, of the data line number `index`, from 0."""
+    return data_lines(body)[index][0]
+
+
+def check_range(source: Source, body: bytes, found: Columns, low: int, high: int, hint: str = "") -> None:
+    """Every vertex in low … high, or FormatError with the line."""
+    outside = (found.rows < low) | (found.rows > high) | (found.cols < low) | (found.cols > high)
+    if outside.any():
+        at = int(np.argmax(outside))
+        vertex = next(int(v) for v in (found.rows[at], found.cols[at]) if not low <= v <= high)
+        extent = f"in {low} … {high}" if high >= low else "absent, as there are none"
+        raise source.error(f"vertices must be {extent}, got {vertex}.{hint}", edge_line(body, at))
+
+
+def check_count(source: Source, found: Columns, promised: int, what: str = "edges") -> None:
+    """As many edges as the header promised."""
+    if len(found.rows) != promised:
+        short = " The file may be cut off." if len(found.rows) < promised else ""
+        raise source.error(f"must hold the {promised} {what} that its header promises, got {len(found.rows)}.{short}")
+
+
+def _load(body: bytes, kinds: str) -> np.ndarray | None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # integers parsed as floats are a warning, and no integers
+        try:
+            return np.loadtxt(io.BytesIO(body), dtype=kinds, comments=None, ndmin=1)
+        except (ValueError, OverflowError, DeprecationWarning, UserWarning):
+            return None
+
+
+def _check_floats(source: Source, body: bytes, found: np.ndarray, what: str) -> None:
+    """Refuse what the last column of the text says and float64 does not hold: few numbers are so large, or infinite."""
+    if found.dtype.kind != "f":
+        return
+    suspects = np.flatnonzero(~(np.abs(found) < EXACT))
+    lines = data_lines(body) if len(suspects) else []
+    for index in suspects.tolist():
+        line, text = lines[index]
+        token = text.split()[-1]
+        need = unmet(token)
+        if need is not None:
+            raise source.error(f"{what} must be {need}, got {show(token)} in {show(text)}.", line)
+
+
+def _located(source: Source, body: bytes, shape: str, widths: Sequence[int]) -> FormatError:
+    """The error of the first line that is not `u v [weight]`."""
+    width = 0
+    for line, text in enumerate(body.split(b"\n"), 1):
+        tokens = text.split()
+        if not tokens:
+            continue
+        shown = show(text)
+        if len(tokens) not in widths or (width and len(tokens) != width):
+            return source.error(f"a line must be `{shape}`, got {shown}.", line)
+        width = len(tokens)
+        for token in tokens[:2]:
+            if not _SIGNED.fullmatch(token) or not fits(token):
+                return source.error(f"a vertex must be an integer of 64 bits, got {show(token)} in {shown}.", line)
+        need = unmet(tokens[2].decode("latin-1")) if len(tokens) == 3 else None
+        if need is not None:
+            return source.error(f"a weight must be {need}, got {show(tokens[2])} in {shown}.", line)
+    return source.error(f"lines must be `{shape}`, and some are not.")
