@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,10 @@ from semiring.arrays import asarray, conform, module
 from semiring.backend import Backend, bind, device_of
 from semiring.bits import BitMatrix
 from semiring.catalog import get
-from semiring.dtypes import Survey
-from semiring.errors import DTypeError, ShapeError
+from semiring.cycles import restore, reweight
+from semiring.errors import DivergenceError, DTypeError, ShapeError
 
-from . import divergence, schedules
+from . import divergence, schedules, settle
 from .plans import Plan, check_memory, make_plan
 from .progress import Callback, Metered
 
@@ -89,8 +88,10 @@ def closure(
 
     Notes
     -----
-    Integers saturate at the dtype's maximum, which stands for ∞. Walks that only rounding makes negative (by no
-    more than n · eps · max|w|) are not negative cycles. The recursion is D'Alberto and Nicolau 2007, section 3.
+    Integers saturate at the dtype's maximum, which stands for ∞. A cycle of m edges that only rounding makes negative,
+    by no more than m · eps · Σ|w| over its own edges, is none; one of integers is negative if its sum is. In (+, ×) there
+    is no limit where rounding cannot tell the spectral radius from 1. The recursion is D'Alberto and Nicolau 2007,
+    section 3.
 
     Examples
     --------
@@ -183,16 +184,20 @@ def solve(
         return _round_trip(array, s, overwrite or fresh, {**options, "backend_options": backend_options})
     survey = dtypes.survey(array, s, where="closure")
     run = _Run(array, s, where, schedule, block, callback, timed, backend_options or {})
-    reuse = overwrite or fresh
-    diverging = divergence.may_diverge(s, survey, len(array))
-    if diverging:
-        _precaution(array, s, survey, overwrite)
-    # What divergence would be explained with must outlive the computation.
-    keep = diverging and not overwrite
     nonnegative = dtypes.fast(survey, s, array.dtype, len(array))
-    solved = run(array, nonnegative, reuse=reuse and not keep)
-    if diverging:
-        solved = _settle(solved, array if keep else None, s, run)
+    if not divergence.may_diverge(s, survey, len(array)):
+        return _home(run(array, nonnegative, reuse=overwrite or fresh), array, overwrite)
+    potential = settle.precaution(array, s, survey, overwrite=overwrite)
+    # What a cycle would be named by must outlive the computation.
+    keep = s.idempotent and not overwrite
+    solved = run(array, nonnegative, reuse=(overwrite or fresh) and not keep, potential=potential)
+    try:
+        potential = settle.settle(solved.matrix, array if keep else None, s, survey)
+    except DivergenceError as error:
+        raise settle.lost(error) if overwrite and solved.matrix is array else error from None
+    if potential is not None:
+        del solved
+        solved = run(array, False, reuse=False, potential=potential)
     return _home(solved, array, overwrite)
 
 
@@ -226,8 +231,10 @@ class _Run:
     timed: bool
     options: dict[str, Any]
 
-    def __call__(self, array: Any, nonnegative: bool, *, reuse: bool) -> Solved:
+    def __call__(self, array: Any, nonnegative: bool, *, reuse: bool, potential: Any = None) -> Solved:
         s = self.semiring
+        if potential is not None:
+            nonnegative = s.lengths and s.add.selects == "least"  # of the reweighted matrix
         ops: Backend = bind(s, array.dtype, device=self.device, nonnegative=nonnegative, **self.options)
         plan = make_plan(len(array), s, ops, schedule=self.schedule, block=self.block, nonnegative=nonnegative)
         in_place = reuse and self.device == device_of(array) and ops.grain == 1
@@ -239,7 +246,12 @@ class _Run:
         )
         start = time.perf_counter()
         matrix = ops.upload(array.get() if self.device == "cpu" != device_of(array) else array, copy=not reuse)
+        if potential is not None:
+            reweight(matrix, s, potential)
         phases = follow(plan, matrix, ops, self.callback, timed=self.timed)
+        if potential is not None:
+            restore(matrix, s, potential)
+            settle.reflexive(matrix, s)
         seconds = time.perf_counter() - start
         if matrix is not array and self.device != device_of(array):
             matrix = _to_device_of(array, ops, matrix)
@@ -334,7 +346,13 @@ def _batch(array: Any, s: Semiring, options: dict[str, Any], callback: Callback 
     for index in range(len(out)):
         done = index * out.shape[-1] ** 3
         report = (lambda part, _, done=done: callback(done + part, total)) if callback else None
-        result = solve(out[index], s, callback=report, **{**options, "overwrite": options["overwrite"]}).matrix
+        try:
+            result = solve(out[index], s, callback=report, **options).matrix
+        except DivergenceError as error:
+            told = f"{error} It is matrix {index} of the batch" + (", those before it are closed." if index else ".")
+            if not options["overwrite"]:
+                told = f"{error} It is matrix {index} of the batch."
+            raise type(error)(told, error.vertex, error.cycle) from None
         if not options["overwrite"]:
             out[index] = result
     return out
@@ -372,78 +390,6 @@ def _together(array: Any, s: Semiring, options: dict[str, Any], callback: Callba
     if isinstance(array, np.ndarray):
         return ops.download(matrices, out=array if overwrite else None)
     return matrices
-
-
-def _precaution(array: Any, s: Semiring, survey: Survey, overwrite: bool) -> None:
-    """Refuse what can be seen to diverge before any work, so that an overwritten A is not lost."""
-    if s.name == "plus_times" and not survey.nonnegative:
-        divergence.check_spectrum(array, where="closure")
-    if overwrite and divergence.has_lengths(s):
-        lengths = divergence.as_lengths(array, s)
-        search = divergence.Bellman(lengths, divergence.rounding(s, array) / max(len(array), 1))
-        search.run(rounds=32)
-        if search.cycle:
-            raise divergence.cycle_error(lengths, search.cycle, s, where="closure")
-
-
-def _settle(solved: Solved, original: Any, s: Semiring, run: _Run) -> Solved:
-    """Raise where the closure does not exist; put `one` where rounding left a trace of less."""
-    D = solved.matrix
-    n = len(D)
-    diagonal = D.diagonal()
-    host = np.asarray(diagonal if isinstance(D, np.ndarray) else diagonal.get())
-    if not s.idempotent:
-        vertex = divergence.series_diverges(host)
-        if vertex is not None:
-            raise divergence.vertex_error(vertex, host[vertex], s, where="closure")
-        return solved
-    vertex, gap = divergence.worst(host, s)
-    if gap == 0:
-        return solved
-    tolerance = 0.0 if original is None else divergence.rounding(s, original)
-    if original is None and host.dtype.kind == "f":
-        tolerance = n * float(np.finfo(host.dtype).eps) * max(dtypes.largest_finite(D), 1.0)
-    if gap > tolerance:
-        if original is None or not divergence.has_lengths(s):
-            raise divergence.vertex_error(vertex, host[vertex], s, where="closure")
-        solved = _explain(original, tolerance, vertex, host, s, run)
-    solved.matrix[range(n), range(n)] = dtypes.one(s, host.dtype)
-    return solved
-
-
-def _explain(original: Any, tolerance: float, vertex: int, diagonal: np.ndarray, s: Semiring, run: _Run) -> Solved:
-    """Name the cycle; or, if every one is rounding alone, solve again on Johnson's non-negative weights.
-
-    Cycles of weight 0 that rounding makes negative feed on each other in the closure and grow: only Bellman–Ford
-    with a slack per edge tells them from true ones. With its potential h, w'(i, j) = w(i, j) + h(i) − h(j) ≥ 0 has
-    the same best walks, and D(i, j) = D'(i, j) − h(i) + h(j).
-    """
-    lengths = divergence.as_lengths(original, s)
-    slack = tolerance / max(len(original), 1)
-    for allowed in (slack, tolerance):
-        search = divergence.Bellman(lengths, allowed)
-        search.run()
-        if not search.cycle:
-            break
-        error = divergence.cycle_error(lengths, search.cycle, s, where="closure")
-        ring = [*search.cycle, search.cycle[0]]
-        if sum(lengths[u, v] for u, v in pairwise(ring)) < -tolerance:
-            raise error
-    if search.cycle or original.dtype.kind != "f":
-        raise divergence.vertex_error(vertex, diagonal[vertex], s, where="closure")
-    h = search.potential
-    shifted = np.maximum(lengths + h[:, None] - h[None, :], 0.0)
-    from semiring.catalog import min_plus
-
-    again = _Run(shifted, min_plus, "cpu", run.schedule, run.block, run.callback, run.timed, {})
-    solved = again(shifted, True, reuse=True)
-    D = solved.matrix - h[:, None] + h[None, :]
-    D = (-D if s.add.name == "max" else D).astype(original.dtype)
-    if not isinstance(original, np.ndarray):
-        import cupy
-
-        D = cupy.asarray(D)
-    return Solved(D, solved.plan, solved.seconds, solved.phases)
 
 
 def _to_device_of(array: Any, ops: Backend, matrix: Any) -> Any:

@@ -169,7 +169,7 @@ class Semiring:
     series : {"real", "positive"}, optional
         Where ⊕ is not idempotent, how to tell that 1 ⊕ a ⊕ a² ⊕ … has no limit. "real": entries have either sign and
         cancel, so that the spectral radius decides. "positive": nothing cancels, so elimination itself meets an
-        infinite star. Without it, partial sums are compared with the closure, which takes longer.
+        infinite star. Without it, partial sums must settle, which takes longer to find out.
     draw : callable, optional
         `draw(rng, shape)` → an array of random entries other than zero, such that the closure of a square matrix of
         them exists. By default entries are drawn from those `samples` that do not beat `one`.

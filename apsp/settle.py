@@ -1,0 +1,93 @@
+"""What is decided before and after a closure is computed: does it exist, and what rounding left on its diagonal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from semiring import dtypes
+from semiring.algebra import Semiring
+from semiring.cycles import Lengths
+from semiring.dtypes import Survey
+from semiring.errors import DivergenceError
+
+from . import divergence, series
+
+
+def precaution(A: Any, semiring: Semiring, survey: Survey, *, overwrite: bool) -> np.ndarray | None:
+    """Refuse what can be seen to diverge before any work; potentials for an A that is to be closed in its own memory.
+
+    An overwritten A could not be asked afterwards which of its cycles are negative and which are rounding. So that is
+    found out first, and where cycles of length about 0 exist, A is closed on Johnson's non-negative lengths.
+
+    Raises
+    ------
+    DivergenceError
+        A is as it was.
+    """
+    if not semiring.idempotent:
+        series.precaution(A, semiring, survey)
+        return None
+    if not overwrite or Lengths.of(semiring) is None:
+        return None
+    return divergence.potentials(_host(A), semiring, careful=True)
+
+
+def settle(D: Any, A: Any, semiring: Semiring, survey: Survey) -> np.ndarray | None:
+    """Raise where the closure does not exist; else its diagonal is `one` where ⊕ is idempotent.
+
+    Parameters
+    ----------
+    D : array, shape (n, n)
+        What a schedule made of A.
+    A : array, shape (n, n), or None
+        The matrix itself; None where D lies in its memory.
+
+    Returns
+    -------
+    array or None
+        Potentials, where cycles of length about 0 that rounding made negative may have fed on each other in D: their
+        error doubles with every pivot. The closure must then be computed again, on the reweighted A.
+
+    Raises
+    ------
+    DivergenceError
+        Naming a cycle, or a vertex.
+    """
+    diagonal = _host(D.diagonal())
+    if not semiring.idempotent:
+        series.check(D, diagonal, semiring, survey)
+        return None
+    vertex = divergence.beaten(diagonal, semiring)
+    if vertex is None:
+        return None
+    if A is not None and Lengths.of(semiring):
+        return _potentials(A, vertex, diagonal, semiring)
+    if divergence.beyond_rounding(D, D if A is None else A, vertex, semiring):
+        raise divergence.vertex_error(vertex, diagonal[vertex], semiring, where="closure")
+    reflexive(D, semiring)
+    return None
+
+
+def lost(error: DivergenceError) -> DivergenceError:
+    """The same error, where it comes too late for an overwritten matrix."""
+    told = f"{error} With overwrite=True the entries of A are lost by now; leave it out to keep them."
+    return type(error)(told, error.vertex, error.cycle)
+
+
+def reflexive(D: Any, semiring: Semiring) -> None:
+    """D[v, v] ← one."""
+    D[range(len(D)), range(len(D))] = dtypes.one(semiring, D.dtype)
+
+
+def _potentials(A: Any, vertex: int, diagonal: np.ndarray, semiring: Semiring) -> np.ndarray:
+    potential = divergence.potentials(_host(A), semiring)
+    if potential is None or A.dtype.kind != "f":
+        raise divergence.vertex_error(vertex, diagonal[vertex], semiring, where="closure")
+    return potential
+
+
+def _host(A: Any) -> np.ndarray:
+    host: np.ndarray = A if isinstance(A, np.ndarray) else A.get()
+    return host

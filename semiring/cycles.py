@@ -1,0 +1,181 @@
+"""Cycles that beat `one` where ⊕ selects: found by Bellman–Ford, or ruled out by potentials (Johnson 1977)."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import dtypes
+from .algebra import Semiring
+
+#: The spacing of float64 at 1, in which lengths are computed.
+_EPS = 2.0**-52
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """The entries of a semiring as lengths ℓ to be minimised: ±x where ⊗ adds, ±log x where it multiplies.
+
+    A walk then weighs the sum of its edges' lengths, ⊕ keeps the shortest walk, `zero` is ∞ and `one` is 0.
+
+    Attributes
+    ----------
+    sign : float
+        1 where ⊕ keeps the least entry, −1 where it keeps the greatest.
+    logarithmic : bool
+    """
+
+    sign: float
+    logarithmic: bool
+
+    @classmethod
+    def of(cls, semiring: Semiring) -> Lengths | None:
+        """How this semiring's entries are lengths; None where they are not.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> Lengths.of(semiring.get("max_times"))
+        Lengths(sign=-1.0, logarithmic=True)
+        >>> Lengths.of(semiring.get("max_min"))
+        """
+        factors = semiring.mul.ufunc is np.multiply and semiring.domain[0] >= 0
+        if semiring.add.selects is None or not (semiring.lengths or factors):
+            return None
+        return cls(1.0 if semiring.add.selects == "least" else -1.0, factors)
+
+    def of_entries(self, entries: Any, absent: Any) -> Any:
+        """Lengths, as float64, of an array (NumPy or CuPy) in which `absent` marks what is no edge."""
+        with np.errstate(divide="ignore"):
+            x = entries.astype(np.float64)
+            lengths = self.sign * (np.log(x) if self.logarithmic else x)
+        lengths[entries == absent] = math.inf
+        return lengths
+
+    def to_entries(self, lengths: Any) -> Any:
+        """The entries that have these lengths, as float64."""
+        return np.exp(self.sign * lengths) if self.logarithmic else self.sign * lengths
+
+    def slack(self, dtype: Any, allowed: float) -> tuple[float, float]:
+        """(base, rate): rounding may take `allowed` · (base + rate · |ℓ|) from an edge of length ℓ.
+
+        A sum of floats is off by `allowed` · eps · |x| an edge. A product is off by a factor of 1 + eps an edge, which
+        is eps in its logarithm, and that itself is rounded. Sums of integers are exact.
+        """
+        eps = float(np.finfo(dtype).eps) if np.dtype(dtype).kind == "f" else 0.0
+        if self.logarithmic:
+            return allowed * max(eps, _EPS), allowed * 2 * _EPS
+        return 0.0, allowed * eps
+
+    def rounding(self, edges: Any) -> tuple[float, bool]:
+        """The length of a cycle with these entries, and whether it is no negative cycle but for rounding.
+
+        With m edges, a cycle of exact length Σℓ counts as negative where
+
+            sums of floats      Σℓ < −m · eps · Σ|ℓ|        (the bound on the error of a sum of m floats)
+            sums of integers    Σℓ < 0
+            products            Σℓ < −(m · eps + 2⁻⁵¹ · Σ|ℓ|)
+
+        so that only the weights of its own edges matter.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> tropical = Lengths(1.0, False)
+        >>> tropical.rounding(np.array([0.1, 0.7, -0.8]))[1]
+        True
+        >>> tropical.rounding(np.array([3, -3, -1]))
+        (-1.0, False)
+        """
+        if edges.dtype.kind == "i" and not self.logarithmic:
+            length = int(self.sign) * sum(edges.tolist())
+            return float(length), length >= 0
+        lengths = self.sign * (np.log(edges.astype(np.float64)) if self.logarithmic else edges.astype(np.float64))
+        length, size = math.fsum(lengths), math.fsum(abs(lengths))
+        base, rate = self.slack(edges.dtype, 1.0)
+        m = len(edges)
+        return length, length >= -(m * base + rate * size * (1 if self.logarithmic else m))
+
+
+def search(A: np.ndarray, semiring: Semiring, allowed: float = 0.0) -> tuple[list[int], np.ndarray]:
+    """A cycle of negative length, or potentials that show that there is none.
+
+    Bellman–Ford–Moore with Tarjan's subtree disassembly, in compiled code; rows of A are read in place, and beside it
+    are some vectors alone. In exact arithmetic at most n³ steps, in practice n² · log n.
+
+    Parameters
+    ----------
+    A : NumPy array, shape (n, n)
+        A matrix over `semiring`, for which `Lengths.of` is not None.
+    semiring : Semiring
+    allowed : float
+        Each edge of length ℓ is taken to be `Lengths.slack` longer, so that rounding makes no cycle negative. A
+        negative number asks for cycles that are too short, though positive.
+
+    Returns
+    -------
+    cycle : list of int
+        Its vertices in order, the first not repeated; empty if there is none.
+    potential : float64 array, shape (2, n)
+        Without a cycle, h = potential.sum(axis=0), to twice a float's digits, satisfies
+        ℓ(i, j) + slack + h(i) − h(j) ≥ 0 for every edge.
+
+    Examples
+    --------
+    >>> import numpy as np, semiring
+    >>> A = np.array([[0, 2, 9], [9, 0, -4], [1, 9, 0]])
+    >>> search(A, semiring.get("min_plus"))[0]
+    [0, 1, 2]
+    """
+    lengths = Lengths.of(semiring)
+    assert lengths is not None
+    if A.strides[0] < A.strides[1]:  # columns are contiguous: the same cycles, backwards
+        cycle, potential = search(A.T, semiring, allowed)
+        return cycle[::-1], -potential
+    base, rate = lengths.slack(A.dtype, allowed)
+    relax = importlib.import_module("semiring.cpu.cycles").relax
+    cycle, potential = relax(A, dtypes.zero(semiring, A.dtype), lengths.sign, lengths.logarithmic, base, rate)
+    at = cycle.index(min(cycle)) if cycle else 0
+    return cycle[at:] + cycle[:at], potential
+
+
+def reweight(A: Any, semiring: Semiring, potential: np.ndarray) -> None:
+    """A ← A', whose lengths ℓ'(i, j) = max(ℓ(i, j) + h(i) − h(j), 0) have the same best walks (Johnson 1977).
+
+    In place, a few rows at a time; A is NumPy or CuPy.
+    """
+    lengths = Lengths.of(semiring)
+    assert lengths is not None
+    absent = dtypes.zero(semiring, A.dtype)
+    top = float(np.finfo(A.dtype).max)
+    top = math.log(top) if lengths.logarithmic else top  # an edge stays one, however long it becomes
+    for part, shift in _parts(A, potential):
+        old = lengths.of_entries(part, absent)
+        new = (old + shift).clip(0.0, top) + 0.0
+        new[old == math.inf] = math.inf
+        part[...] = lengths.to_entries(new)
+
+
+def restore(D: Any, semiring: Semiring, potential: np.ndarray) -> None:
+    """D ← the closure of A, where D is the closure of the reweighted A: ℓ(i, j) = ℓ'(i, j) − h(i) + h(j)."""
+    lengths = Lengths.of(semiring)
+    assert lengths is not None
+    absent = dtypes.zero(semiring, D.dtype)
+    for part, shift in _parts(D, potential):
+        with np.errstate(over="ignore"):
+            part[...] = lengths.to_entries(lengths.of_entries(part, absent) - shift)
+
+
+def _parts(A: Any, potential: np.ndarray) -> Any:
+    """Some rows of A at a time, with h(i) − h(j) for their entries."""
+    from .arrays import module
+
+    high, low = module(A).asarray(potential)
+    rows = max(1, (1 << 16) // max(len(A), 1))
+    for start in range(0, len(A), rows):
+        i = slice(start, start + rows)
+        yield A[i], (high[i, None] - high[None, :]) + (low[i, None] - low[None, :])
