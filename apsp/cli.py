@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import __version__
-from .terminal import EPILOG, NO, Commands, Meter, show_table
+from .ending import EPILOG, NO, Commands
+from .terminal import Meter, show_table
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -83,8 +84,9 @@ def solve(
     """
     from .result import shortest_paths
 
-    _check_suffix(output, ".npy", ".npz", ".csv")
+    _check(output)
     graph = _read(file, options)
+    _check_names(graph, output)
     ends = _parse(graph, source), _parse(graph, target)
     with Meter("closure", quiet=_quiet()) as meter:
         r = shortest_paths(graph, callback=meter.callback, **options)
@@ -123,8 +125,9 @@ def reach(file: str, source: str | None, target: str | None, counts: bool, outpu
     """
     from .reach import transitive_closure
 
-    _check_suffix(output, ".npy", ".npz", ".csv")
+    _check(output)
     graph = _read(file, options)
+    _check_names(graph, output)
     u, v = _parse(graph, source), _parse(graph, target)
     with Meter("reachability", quiet=_quiet()) as meter:
         t = transitive_closure(graph, callback=meter.callback, **options)
@@ -175,8 +178,8 @@ def compare(
     """Every schedule on the graph in FILE, or on random graphs of several sizes: time, rate, speed-up, same result."""
     from . import comparison
 
-    _check_suffix(plot, ".png", ".svg", ".pdf")
-    _check_suffix(json_file, ".json")
+    _check(plot, (".png", ".svg", ".pdf"))
+    _check(json_file, (".json",))
     options["schedules"] = options["schedules"] or None
     if device != "all":
         from semiring.backend import device_of
@@ -193,10 +196,10 @@ def compare(
             options |= random | {"dtype": dtype}
             table = comparison.compare_sizes(_sizes(sizes, from_n, to_n), callback=meter.callback, **options)
     if json_file is not None:
-        from .files import atomic_path
+        from semiring.files import writing
 
-        with atomic_path(json_file) as beside:
-            beside.write_text(table.to_json() + "\n", encoding="utf-8")
+        with writing(json_file) as output:
+            output.write(f"{table.to_json()}\n".encode())
     if plot is not None:
         table.plot(plot)
     headings, cells = table.table()
@@ -228,7 +231,7 @@ def generate_cycle(n: int, undirected: bool, weight: float, **written: Any) -> N
     """The cycle through N vertices."""
     from .generate import cycle
 
-    _write(cycle(n, directed=not undirected, weight=_whole(weight)), **written)
+    _write(lambda: cycle(n, directed=not undirected, weight=_whole(weight)), **written)
 
 
 @generate.command("random")
@@ -251,8 +254,8 @@ def generate_random(
     """N vertices with random edges."""
     from .generate import random_graph
 
-    graph = random_graph(n, density, seed=seed, weights=weights, integer=not real, directed=not undirected)
-    _write(graph, **written)
+    options: dict[str, Any] = {"integer": not real, "directed": not undirected}
+    _write(lambda: random_graph(n, density, seed=seed, weights=weights, **options), **written)
 
 
 @generate.command("grid")
@@ -264,7 +267,7 @@ def generate_grid(rows: int, cols: int, weight: float, **written: Any) -> None:
     """ROWS by COLS vertices, neighbours joined both ways."""
     from .generate import grid
 
-    _write(grid(rows, cols, weight=_whole(weight)), **written)
+    _write(lambda: grid(rows, cols, weight=_whole(weight)), **written)
 
 
 @main.command()
@@ -275,7 +278,7 @@ def generate_grid(rows: int, cols: int, weight: float, **written: Any) -> None:
 @_options(click.option("--undirected", is_flag=True), click.option("--weight", metavar="COLUMN"))
 def convert(source: str, target: Path, from_format: str | None, to_format: str | None, **options: Any) -> None:
     """Read the graph in the file IN and write it to the file OUT."""
-    _write(_read(source, {"format": from_format, **options}), target, to_format)
+    _write(lambda: _read(source, {"format": from_format, **options}), target, to_format)
 
 
 @main.command()
@@ -336,9 +339,12 @@ def _read_as_asked(file: str, options: dict[str, Any]) -> Graph:
         raise ValueError(f"{file}: --weight names a column of a CSV file, and this is none.") from None
 
 
-def _write(graph: Graph, output: Path, format: str | None) -> None:
+def _write(make: Callable[[], Graph], output: Path, format: str | None) -> None:
+    """Make a graph and write it, unless it could not be written."""
     from . import formats
 
+    formats.check_output(output, format=format)
+    graph = make()
     formats.write(graph, output, format=format)
     if not _quiet():
         click.echo(f"{output}: n={graph.n} edges={graph.edge_count}")
@@ -348,14 +354,20 @@ def _parse(graph: Graph, text: str | None) -> Any:
     return None if text is None else graph.labels.parse(text)
 
 
-def _check_suffix(path: Path | None, *suffixes: str) -> None:
+def _check(path: Path | None, suffixes: tuple[str, ...] | None = None) -> None:
     """Refuse before the work what could not be written after it."""
-    if path is None:
-        return
-    if path.suffix not in suffixes:
-        raise ValueError(f"{path}: the suffix must be one of {', '.join(suffixes)}.")
-    if not path.resolve().parent.is_dir():
-        raise FileNotFoundError(f"{path}: its directory must exist.")
+    if path is not None:
+        from .saving import SUFFIXES, check_output
+
+        check_output(path, suffixes or SUFFIXES)
+
+
+def _check_names(graph: Graph, path: Path | None) -> None:
+    """Refuse before the work vertices that the file would not give back."""
+    if path is not None:
+        from .saving import check_labels
+
+        check_labels(graph.labels, path)
 
 
 def _summary(graph: Graph, what: str, seconds: float, rate: float | None = None) -> None:
@@ -403,25 +415,15 @@ def _number(x: Any, zero: Any) -> str:
 
 
 def _save_reach(t: Reachability, output: Path) -> None:
-    """All that answers queries, all pairs, or the matrix."""
-    import numpy as np
-
-    from .files import atomic_path
+    """All that answers queries, the matrix, or all pairs."""
+    from .saving import save_matrix, save_pairs
 
     if output.suffix == ".npz":
-        return t.save(output)
-    with atomic_path(output) as beside:
-        if output.suffix == ".npy":
-            np.save(beside, t.to_bool())
-            return None
-        import csv
-
-        with open(beside, "w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(("source", "target"))
-            for i, label in enumerate(t.labels):
-                writer.writerows((label, t.labels[j]) for j in t.matrix.indices(i).tolist())
-    return None
+        t.save(output)
+    elif output.suffix == ".npy":
+        save_matrix(t.to_bool(), t.labels, output)
+    else:
+        save_pairs(((i, t.matrix.indices(i).tolist()) for i in range(t.n)), t.labels, output)
 
 
 def _sizes(sizes: str | None, from_n: int | None, to_n: int | None) -> list[int]:
@@ -449,4 +451,8 @@ def _sizes(sizes: str | None, from_n: int | None, to_n: int | None) -> list[int]
 
 def _whole(weight: float) -> float:
     """An integer where it is one, so that integer weights stay integers."""
-    return int(weight) if weight == int(weight) else weight
+    import math
+
+    if not math.isfinite(weight):
+        raise ValueError(f"generate: --weight must be a finite number, got {weight}. An edge of weight inf is none.")
+    return int(weight) if weight.is_integer() and abs(weight) < 2**63 else weight

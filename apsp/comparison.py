@@ -22,10 +22,10 @@ from semiring.algebra import Semiring
 from semiring.arrays import conform
 from semiring.backend import bind, cuda_available
 from semiring.catalog import get
+from semiring.files import writing
 from semiring.random import random_matrix
 
 from . import schedules as _schedules
-from .files import atomic_path
 from .plans import make_plan
 from .solve import Solved, _array, solve
 
@@ -253,8 +253,8 @@ class Comparison:
         axes.grid(True, which="both", alpha=0.3)
         if axes.lines:
             axes.legend(fontsize="small")
-        with atomic_path(path) as beside:
-            figure.savefig(beside, dpi=dpi)
+        with writing(path) as file:
+            figure.savefig(file, dpi=dpi, format=Path(path).suffix.removeprefix(".").lower() or None)
 
 
 def compare(

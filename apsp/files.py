@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and gzip where the name or the content says so."""
+"""Files of graphs: their bytes and text to read, gzip where the name or the content says so."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import errno
 import gzip
 import io
 import os
-import secrets
-import shutil
 import stat
 import sys
 import zlib
@@ -18,6 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from semiring.errors import FormatError, MemoryNeeded
+from semiring.files import writing
 
 _GZIP_MAGIC = b"\x1f\x8b"
 #: How much of a stream is asked for at a time.
@@ -25,41 +24,9 @@ _PART = 1 << 20
 
 
 @contextmanager
-def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A path beside `path` to write to; it takes the name of `path` when the block ends well, else it is removed.
-
-    All suffixes are kept, so that writers which look at them (or add their own) see the right ones. Whatever stood at
-    `path` stays until the new file is complete, through errors and Ctrl-C alike. Something that is no regular file
-    (a device, a pipe) is written to as it is.
-
-    Examples
-    --------
-    >>> with atomic_path("/dev/null") as beside:
-    ...     _ = beside.write_text("done")
-    """
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        if target.is_dir():
-            raise IsADirectoryError(f"write: the path must name a file, got the directory {str(path)!r}.")
-        yield target
-        return
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"write: the directory must exist, got {str(target.parent)!r}.")
-    beside = target.with_name(f".{secrets.token_hex(4)}.{target.name}")
-    try:
-        yield beside
-        if target.exists():
-            shutil.copymode(target, beside)
-        os.replace(beside, target)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-
-
-@contextmanager
 def open_for_writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A binary file that becomes `path` when the block ends well, gzipped if the name ends in .gz."""
-    with atomic_path(path) as beside, open(beside, "wb") as raw:
+    with writing(path) as raw:
         if Path(path).suffix.lower() == ".gz":
             # Neither time nor name: the same graph gives the same bytes.
             with gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0) as file:

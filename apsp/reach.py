@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import json
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,19 +14,27 @@ from typing import Any
 import numpy as np
 
 from semiring.acyclic import close_acyclic
+from semiring.archives import load_arrays
 from semiring.backend import bind, device_of
 from semiring.bits import BitMatrix
 from semiring.catalog import lor_land
 from semiring.errors import FormatError
+from semiring.files import writing
 
 from .condensation import Condensation, condense, on_cycles, trivial
-from .files import atomic_path
+from .encoding import decode, encode
 from .graph import Graph, as_graph
 from .labels import Labels
 from .plans import Plan, check_memory, make_plan
 from .progress import Callback
+from .saving import check_output
 from .solve import _options, follow
 
+#: The attributes of a plan in the files that hold no names for them.
+_FIRST_PLAN = (
+    *("n", "semiring", "dtype", "device", "schedule", "block", "variant"),
+    *("matrix_bytes", "workspace_bytes", "seconds", "reason"),
+)
 _HINT = "Only strongly connected parts shrink; split the graph, or ask for fewer vertices."
 
 
@@ -172,14 +181,16 @@ class Reachability:
         ------
         ValueError
             If the suffix is not `.npz`.
+        FormatError
+            If a label is none that can be saved; see `apsp.encoding`.
+        OSError
+            If the file cannot be written.
         """
-        path, c = Path(path), self.condensation
-        if path.suffix != ".npz":
-            raise ValueError(f"save: the suffix must be .npz, got {path.name!r}.")
-        with atomic_path(path) as beside:
+        check_output(path, (".npz",))
+        c, labels = self.condensation, encode(self.labels, path)
+        with writing(path) as file:
             np.savez(
-                beside,
-                labels=np.asarray(list(self.labels)),
+                file,
                 component=c.component,
                 sizes=c.sizes,
                 cyclic=c.cyclic,
@@ -187,8 +198,9 @@ class Reachability:
                 heads=c.heads,
                 words=self.closed.words,
                 reflexive=np.array(self.reflexive),
-                plan=np.array(list(vars(self.plan).values()), dtype=str),
+                plan=np.array(json.dumps(vars(self.plan), default=np.generic.item)),
                 seconds=np.array(self.seconds),
+                **labels,  # type: ignore[arg-type]
             )
 
     @classmethod
@@ -198,25 +210,27 @@ class Reachability:
         Raises
         ------
         FormatError
-            If the file holds something else.
+            If the file is damaged, or something else.
+        OSError
+            If it cannot be read.
         """
+        parts = load_arrays(path, "a Reachability")
         try:
-            with np.load(path, allow_pickle=False) as data:
-                parts = {name: data[name] for name in data.files}
-            count = len(parts["sizes"])
-            kinds = Plan.__dataclass_fields__
-            texts = dict(zip(kinds, parts["plan"].tolist(), strict=True))
-            plan = Plan(**{k: {"int": int, "float": float}.get(str(kinds[k].type), str)(x) for k, x in texts.items()})
+            labels = decode(parts)
+            if labels is None:
+                raise KeyError("labels")
+            c = Condensation(*(parts[name] for name in ("component", "sizes", "cyclic", "tails", "heads")))
+            _check_consistent(c, len(labels))
             return cls(
-                Labels(parts["labels"]),
-                Condensation(*(parts[name] for name in ("component", "sizes", "cyclic", "tails", "heads"))),
-                BitMatrix(parts["words"], (count, count)),
+                labels,
+                c,
+                BitMatrix(parts["words"], (c.count, c.count)),
                 bool(parts["reflexive"]),
-                plan,
+                _plan(parts["plan"]),
                 float(parts["seconds"]),
             )
-        except (KeyError, ValueError, AttributeError) as error:
-            raise FormatError(path, None, f"a Reachability that `save` wrote is required, got {error}.") from None
+        except (LookupError, ValueError, TypeError) as error:
+            raise FormatError(path, None, f"a Reachability that `save` wrote is required, got {error!r}.") from error
 
     @cached_property
     def _classes(self) -> np.ndarray:
@@ -339,3 +353,27 @@ def _dense_rows(matrix: BitMatrix) -> Iterator[np.ndarray]:
 def _reduce(strict: BitMatrix) -> tuple[np.ndarray, np.ndarray]:
     """The arcs of a transitively closed acyclic graph that no longer walk replaces: R − R ⊗ R."""
     return (strict & ~(strict @ strict)).to_edges()
+
+
+def _check_consistent(c: Condensation, n: int) -> None:
+    """Refuse components that are none of n vertices, before a query looks beyond them.
+
+    Raises
+    ------
+    ValueError
+    """
+    whole = all(array.ndim == 1 and array.dtype.kind == "i" for array in (c.component, c.sizes, c.tails, c.heads))
+    if not whole or c.cyclic.shape != (c.count,) or c.cyclic.dtype != np.dtype(bool) or len(c.tails) != len(c.heads):
+        raise ValueError("arrays of the wrong kind or length")
+    for array in (c.component, c.tails, c.heads):
+        if array.size and not 0 <= array.min() <= array.max() < c.count:
+            raise ValueError(f"a component beyond the {c.count} there are")
+    if len(c.component) != n or (np.bincount(c.component, minlength=c.count) != c.sizes).any():
+        raise ValueError(f"components that do not hold {n} vertices")
+
+
+def _plan(saved: np.ndarray) -> Plan:
+    """A plan from its JSON, or from the list of attributes that was saved at first; what is missing is left blank."""
+    values = json.loads(saved.item()) if saved.ndim == 0 else dict(zip(_FIRST_PLAN, saved.tolist(), strict=True))
+    kinds = {f.name: {"int": int, "float": float}.get(str(f.type), str) for f in fields(Plan)}
+    return Plan(**{name: kind(values.get(name, kind())) for name, kind in kinds.items()})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,11 +15,11 @@ from semiring.algebra import Semiring
 from semiring.catalog import get
 from semiring.errors import DivergenceError, NoPathError
 
-from .files import atomic_path
 from .graph import Graph, as_graph
 from .paths import Neighbours, best_path, require_paths
 from .plans import Plan
 from .progress import Callback
+from .saving import save_matrix
 from .solve import _options, solve
 
 
@@ -109,12 +108,17 @@ class Result:
     def save(self, path: str | Path) -> None:
         """Write the distances: `.npy`, `.npz` (`distances`, `labels`) or `.csv` (labels in the first row and column).
 
-        The file appears whole or not at all.
+        The file appears whole or not at all; see `semiring.files.writing`. Labels come back from an `.npz` as they
+        are, by `apsp.formats.read`; see `apsp.encoding`.
 
         Raises
         ------
         ValueError
             If the suffix is none of these.
+        FormatError
+            If the labels are none that `.npz` can hold, or two of them are the same text in a `.csv`.
+        OSError
+            If the file cannot be written.
         """
         save_matrix(self.distances, self.labels, path)
 
@@ -205,25 +209,6 @@ def shortest_paths(
     except DivergenceError as error:
         raise _by_label(error, graph) from None
     return Result(solved.matrix, graph, s, solved.plan, solved.seconds)
-
-
-def save_matrix(matrix: Any, labels: Sequence[Any], path: str | Path) -> None:
-    """Write a matrix with its labels as `.npy`, `.npz` or `.csv`, whole or not at all."""
-    host = matrix if isinstance(matrix, np.ndarray) else matrix.get()
-    path = Path(path)
-    if path.suffix not in (".npy", ".npz", ".csv"):
-        raise ValueError(f"save: the suffix must be .npy, .npz or .csv, got {path.name!r}.")
-    with atomic_path(path) as beside:
-        if path.suffix == ".npy":
-            np.save(beside, host)
-        elif path.suffix == ".npz":
-            np.savez(beside, distances=host, labels=np.asarray(list(labels)))
-        else:
-            with open(beside, "w", newline="", encoding="utf-8") as file:
-                writer = csv.writer(file)
-                writer.writerow(["", *labels])
-                for label, row in zip(labels, host.tolist(), strict=True):
-                    writer.writerow([label, *row])
 
 
 def _by_label(error: DivergenceError, graph: Graph) -> DivergenceError:

@@ -1,75 +1,14 @@
-"""What the command line shows and how it ends: tables, a progress bar, errors in one line with an exit code."""
+"""What the command line shows: tables, and a progress bar."""
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
 import click
-
-#: Exit codes by kind; 0 is success, and 1 also the answer "no" (docs/cli.md).
-NO, BAD_INPUT, DIVERGES, MISSING, INTERRUPTED, BROKEN_PIPE = 1, 2, 3, 4, 130, 141
-
-EPILOG = (
-    "Exit codes: 0 done; 1 the answer is no (not reachable, no path); 2 usage or bad input; 3 the closure does not "
-    "exist (a negative cycle); 4 memory, a device or an optional package is missing; 130 interrupted."
-)
-
-
-@dataclass(frozen=True)
-class Ending:
-    """How an expected error ends the command: one line on stderr, and an exit code."""
-
-    message: str
-    code: int
-
-
-def ending(error: BaseException) -> Ending | None:
-    """That of an expected error; None for one that nobody expected, which keeps its traceback."""
-    from semiring.errors import DeviceError, DivergenceError, NoPathError, SemiringError
-
-    kinds: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], int], ...] = (
-        (KeyboardInterrupt, INTERRUPTED),
-        (NoPathError, NO),
-        (DivergenceError, DIVERGES),
-        ((DeviceError, MemoryError, ImportError), MISSING),
-        ((SemiringError, ValueError, OSError), BAD_INPUT),
-    )
-    code = next((code for kind, code in kinds if isinstance(error, kind)), None)
-    if code is None:
-        return None
-    if isinstance(error, OSError) and error.filename is not None:
-        return Ending(f"{error.filename}: {error.strerror}.", code)
-    unsaid = {INTERRUPTED: "interrupted.", MISSING: "out of memory."}
-    return Ending(" ".join(str(error).split()) or unsaid.get(code, repr(error)), code)
-
-
-class Commands(click.Group):
-    """A group whose expected errors become a line and an exit code, and whose closed pipes are quiet."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
-        try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
-            return result
-        except (click.exceptions.Exit, click.ClickException, click.Abort):
-            raise
-        except BrokenPipeError:
-            # Nobody reads on, as in `apsp solve … | head`; the interpreter's last flush must not complain either.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            ctx.exit(BROKEN_PIPE)
-        except (Exception, KeyboardInterrupt) as error:
-            known = ending(error)
-            if known is None:
-                raise
-            click.echo(f"apsp: {known.message}", err=True)
-            ctx.exit(known.code)
 
 
 class Meter:

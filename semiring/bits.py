@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import importlib
 import os
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .errors import DeviceError, DTypeError, MemoryNeeded, ShapeError
+from .archives import load_arrays
+from .errors import DeviceError, DTypeError, FormatError, MemoryNeeded, ShapeError
+from .files import writing
 
 _WORD = np.dtype(np.uint64)
 
@@ -428,18 +428,16 @@ class BitMatrix:
     # Files.
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write words and shape as `.npz`, beside `path` first, so that no half-written file is left there."""
-        target = Path(path)
+        """Write words and shape as an `.npz` archive, under whatever name, whole or not at all.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        """
         words = self.words if self._on_cpu else self.words.get()
-        handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez(file, words=np.ascontiguousarray(words), shape=np.array(self.shape, np.int64))
-            os.chmod(beside, 0o666 & ~_umask())
-            os.replace(beside, target)
-        except BaseException:
-            os.unlink(beside)
-            raise
+        with writing(path) as file:
+            np.savez(file, words=np.ascontiguousarray(words), shape=np.array(self.shape, np.int64))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> BitMatrix:
@@ -447,16 +445,19 @@ class BitMatrix:
 
         Raises
         ------
-        ShapeError
-            If the file holds no `words` and `shape`, or they do not fit one another.
+        FormatError
+            If the file is damaged, or something else.
+        OSError
+            If it cannot be read.
         """
-        with np.load(path, allow_pickle=False) as file:
-            if isinstance(file, np.ndarray) or not {"words", "shape"} <= set(file.files):
-                raise ShapeError(
-                    f"BitMatrix.load: {os.fspath(path)} must hold `words` and `shape`. Was it made by save?"
-                )
-            m, n = (int(x) for x in file["shape"])
-            return cls(file["words"].astype(_WORD, copy=False), (m, n))
+        arrays = load_arrays(path, "a BitMatrix")
+        try:
+            words, shape = arrays["words"], arrays["shape"]
+            if words.dtype.newbyteorder("=") != _WORD or shape.dtype.kind not in "iu" or shape.shape != (2,):
+                raise ShapeError(f"`words` of {words.dtype} and `shape` {shape!r}")
+            return cls(np.ascontiguousarray(words, _WORD), (int(shape[0]), int(shape[1])))
+        except (KeyError, ShapeError) as error:
+            raise FormatError(path, None, f"a BitMatrix that `save` wrote is required, got {error!r}.") from error
 
 
 def _words(columns: int) -> int:
@@ -518,12 +519,6 @@ def _physical_memory() -> int:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         return 1 << 62
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _cpu() -> Any:

@@ -1,6 +1,12 @@
-"""Where the GPU tests learn whether there is a GPU."""
+"""What tests share: whether there is a GPU, and a directory whose permissions count."""
 
 from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -14,3 +20,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "gpu" in item.keywords:
             item.add_marker(pytest.mark.skip(reason="no NVIDIA GPU with CuPy on this machine"))
+
+
+@pytest.fixture
+def unprivileged() -> Iterator[Path]:
+    """A directory, seen as somebody whom permissions stop; root they do not."""
+    directory = Path(tempfile.mkdtemp())
+    root = os.geteuid() == 0
+    if root:
+        directory.chmod(0o777)
+        os.seteuid(65534)
+    try:
+        yield directory
+    finally:
+        if root:
+            os.seteuid(0)
+        directory.chmod(0o700)
+        shutil.rmtree(directory)

@@ -7,14 +7,16 @@ import platform
 import subprocess
 import sys
 import textwrap
+import zipfile
 from pathlib import Path
 
 import cases
 import numpy as np
 import pytest
+from damage import check_damaged
 from scipy import sparse
 
-from semiring import BitMatrix, DTypeError, MemoryNeeded, ShapeError, get
+from semiring import BitMatrix, DTypeError, FormatError, MemoryNeeded, ShapeError, get
 from semiring.backend import bind
 
 BOOLEAN = get("boolean")
@@ -377,8 +379,35 @@ def test_save_and_load(tmp_path):
     P[10:20, 64:128].save(path)
     assert BitMatrix.load(path) == P[10:20, 64:128]
     np.savez(tmp_path / "other.npz", a=np.zeros(3))
-    with pytest.raises(ShapeError, match=r"must hold `words` and `shape`"):
+    with pytest.raises(FormatError, match=r"other\.npz.*BitMatrix that `save` wrote"):
         BitMatrix.load(tmp_path / "other.npz")
+    with pytest.raises(FileNotFoundError):
+        BitMatrix.load(tmp_path / "missing.npz")
+
+
+def test_a_damaged_file_is_a_format_error_that_names_it(tmp_path):
+    P, path = BitMatrix.from_bool(random_bool((20, 70), 3)), tmp_path / "bits.npz"
+    P.save(path)
+    check_damaged(path, lambda: BitMatrix.load(path) == P)
+    for words, shape in (
+        (np.zeros((2, 1), np.int64), [2, 64]),
+        (np.zeros((2, 1), np.uint64), [2, 65]),
+        (np.zeros((2, 1), np.uint64), [2, 64, 1]),
+        (np.full((2, 1), 2, np.uint64), [2, 1]),
+    ):
+        np.savez(path, words=words, shape=np.array(shape))
+        with pytest.raises(FormatError, match=r"bits\.npz"):
+            BitMatrix.load(path)
+
+
+def test_a_header_that_claims_more_than_the_file_holds_allocates_nothing(tmp_path):
+    path = tmp_path / "bits.npz"
+    with zipfile.ZipFile(path, "w") as archive, archive.open("words.npy", "w") as file:
+        header = {"descr": "<u8", "fortran_order": False, "shape": (1 << 36, 1)}
+        np.lib.format.write_array_header_1_0(file, header)
+        file.write(bytes(64))
+    with pytest.raises(FormatError, match=r"bits\.npz.*68719476736"):
+        BitMatrix.load(path)
 
 
 def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):

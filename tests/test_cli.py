@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from apsp import cli, formats, terminal
+from apsp import cli, ending, formats, terminal
 from semiring.backend import cuda_available
 
 ROOT = Path(__file__).parents[1]
@@ -397,6 +397,42 @@ def test_outputs_that_cannot_be_written_are_refused_before_the_work(six, tmp_pat
     assert "directory must exist" in bad(2, command, six, "--output", tmp_path / "no" / "out.npy")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
+def test_what_may_not_be_written_is_refused_before_the_work(unprivileged, monkeypatch):
+    for work in (
+        "apsp.cli._read",
+        "apsp.comparison.compare_sizes",
+        "apsp.generate.cycle",
+        "apsp.generate.random_graph",
+    ):
+        monkeypatch.setattr(work, lambda *_, **__: pytest.fail("worked before looking"))
+    (unprivileged / "shut").mkdir(0o555)
+    (unprivileged / "old.npz").touch(0o444)
+    shut, old = unprivileged / "shut", unprivileged / "old.npz"
+    for path, arguments in (
+        (shut / "out.npy", ("solve", "g.csv", "--output")),
+        (old, ("solve", "g.csv", "--output")),
+        (shut / "out.csv", ("reach", "g.csv", "--output")),
+        (shut / "out.json", ("compare", "--sizes", "8", "--device", "cpu", "--json")),
+        (shut / "out.svg", ("compare", "--sizes", "8", "--device", "cpu", "--plot")),
+        (shut / "out.gr", ("generate", "cycle", "5", "--output")),
+        (old, ("generate", "random", "5", "--output")),
+        (shut / "out.gr", ("convert", "g.csv")),
+    ):
+        message = bad(2, *arguments, path)
+        assert message.startswith(f"apsp: {path}: ")
+        assert "denied" in message or "read-only" in message
+    assert "suffix must say" in bad(2, "generate", "cycle", "5", "--output", unprivileged / "out.txt")
+
+
+def test_labels_that_the_output_would_lose_are_refused_before_the_work(tmp_path, monkeypatch):
+    formats.write([(1, "1", 5)], tmp_path / "g.npz")
+    monkeypatch.setattr("apsp.result.shortest_paths", lambda *_, **__: pytest.fail("worked before looking"))
+    monkeypatch.setattr("apsp.reach.transitive_closure", lambda *_, **__: pytest.fail("worked before looking"))
+    for command in ("solve", "reach"):
+        assert "differ as text" in bad(2, command, tmp_path / "g.npz", "--output", tmp_path / "out.csv")
+
+
 def test_a_failed_write_leaves_what_was_there(six, tmp_path):
     before = tmp_path / "out.csv"
     before.write_text("precious")
@@ -473,7 +509,7 @@ def test_a_closed_pipe_is_quiet(tmp_path):
     assert child.stdout.readline().split() == ["vertex", "reaches"]
     child.stdout.close()
     assert child.stderr.read() == ""
-    assert child.wait(60) in (0, terminal.BROKEN_PIPE)
+    assert child.wait(60) in (0, ending.BROKEN_PIPE)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
@@ -491,6 +527,130 @@ def test_ctrl_c_ends_soon_quietly_and_leaves_no_file(tmp_path):
     assert child.returncode == 130
     assert (out, err) == ("", "apsp: interrupted.\n")
     assert sorted(p.name for p in tmp_path.iterdir()) == before
+
+
+#: Writes half of its output, says so, and goes on without end.
+_HALF = """
+import sys, time
+import numpy as np
+from apsp import cli
+def save(file, array, **options):
+    file.write(b"half")
+    file.flush()
+    print("half", flush=True)
+    while True:
+        time.sleep(0.01)
+np.save = save
+cli.main(["solve", *sys.argv[1:]])
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize(
+    ("signals", "code", "message"),
+    [
+        (["SIGINT"], 130, "apsp: interrupted.\n"),
+        (["SIGTERM"], 143, "apsp: terminated.\n"),
+        (["SIGHUP"], 129, "apsp: hung up.\n"),
+        (["SIG_IGN", "SIGHUP", "SIGTERM"], 143, "apsp: terminated.\n"),  # as under nohup
+    ],
+    ids=lambda value: "+".join(value) if isinstance(value, list) else None,
+)
+def test_signals_leave_no_half_written_file(six, tmp_path, signals, code, message):
+    (tmp_path / "out.npy").write_text("precious")
+    before = sorted(p.name for p in tmp_path.iterdir())
+    nohup = signals[0] == "SIG_IGN"
+    child = subprocess.Popen(
+        [sys.executable, "-c", _HALF, str(six), "--output", str(tmp_path / "out.npy")],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=(lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) if nohup else None,
+    )
+    assert child.stdout.readline() == "half\n"
+    assert len(list(tmp_path.iterdir())) == len(before) + 1
+    for name in signals[nohup:]:
+        child.send_signal(getattr(signal, name))
+    assert child.communicate(timeout=60) == ("", message)
+    assert child.returncode == code
+    assert sorted(p.name for p in tmp_path.iterdir()) == before
+    assert (tmp_path / "out.npy").read_text() == "precious"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_a_library_leaves_signals_alone_and_the_command_puts_them_back(six):
+    from apsp import shortest_paths
+
+    signals = (signal.SIGTERM, signal.SIGHUP)
+    before = [signal.getsignal(s) for s in signals]
+    shortest_paths([(0, 1, 2)])
+    assert [signal.getsignal(s) for s in signals] == before
+    good("-q", "solve", six)
+    assert [signal.getsignal(s) for s in signals] == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="shells of POSIX")
+@pytest.mark.parametrize(
+    ("redirected", "arguments", "code", "message"),
+    [
+        (">&-", ["solve", "SIX"], 2, "apsp: standard output: Bad file descriptor.\n"),
+        (">&-", ["--help"], 2, "apsp: standard output: Bad file descriptor.\n"),
+        (">&-", ["info"], 2, "apsp: standard output: Bad file descriptor.\n"),
+        (">&-", ["-q", "convert", "SIX", "OUT"], 0, ""),  # has nothing to say
+        (">&- 2>&-", ["solve", "SIX"], 2, ""),
+        ("2>&-", ["solve", "MISSING"], 2, ""),
+        ("2>&-", ["nonsense"], 2, ""),
+        ("<&- >&- 2>&-", ["-q", "convert", "SIX", "OUT"], 0, ""),
+        (">/dev/full", ["--help"], 2, "apsp: standard output: No space left on device.\n"),
+        (">/dev/full", ["solve", "--help"], 2, "apsp: standard output: No space left on device.\n"),
+        (">/dev/full", ["--version"], 2, "apsp: standard output: No space left on device.\n"),
+        (">/dev/full", ["solve", "SIX"], 2, "apsp: standard output: No space left on device.\n"),
+        ("2>/dev/full", ["solve", "MISSING"], 2, ""),
+        ("2>/dev/full", ["nonsense"], 2, ""),
+    ],
+)
+def test_output_that_cannot_be_written_is_said_in_a_line(six, tmp_path, redirected, arguments, code, message):
+    if "full" in redirected and not os.path.exists("/dev/full"):
+        pytest.skip("no /dev/full")
+    paths = {"SIX": str(six), "OUT": str(tmp_path / "out.csv"), "MISSING": str(tmp_path / "missing.gr")}
+    command = [sys.executable, "-m", "apsp", *(paths.get(a, a) for a in arguments)]
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {redirected}', "sh", *command], cwd=ROOT, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (code, message)
+    assert (tmp_path / "out.csv").exists() == ("OUT" in arguments)
+    if "OUT" in arguments:
+        assert (tmp_path / "out.csv").read_text().startswith("source,target,weight\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("cycle", 5, "--weight", "inf"),
+        ("cycle", 5, "--weight", "nan"),
+        ("grid", 2, 3, "--weight", "-inf"),
+        ("random", 5, "--weights", "0", "inf"),
+        ("random", 5, "--weights", "nan", "nan", "--real"),
+        ("random", 5, "--weights", "-1e308", "1e308", "--real"),
+        ("random", 5, "--weights", "0", "1e30"),
+    ],
+)
+def test_weights_that_are_none_are_refused(arguments, tmp_path):
+    assert "weight" in bad(2, "generate", *arguments, "--output", tmp_path / "g.gr")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_plan_is_made_of_numbers_of_vertices_that_can_be():
+    from apsp import plan
+    from semiring import ShapeError
+
+    for n in (-1, (1 << 33) + 1, 10**200):
+        with pytest.raises(ShapeError, match="number of vertices"):
+            plan(n)
+    assert "number of vertices" in bad(2, "plan", 10**200)
+    assert plan(0).n == 0
+    assert "closure of 100000 vertices" in good("plan", 100_000)
 
 
 def test_a_process_of_its_own(six):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import networkx as nx
 import numpy as np
 import pytest
+from damage import check_damaged
 
 from apsp import Reachability, schedules, transitive_closure
 from semiring import FormatError, MemoryNeeded, ShapeError, VertexError
@@ -115,6 +116,60 @@ def test_saved_and_loaded_it_answers_the_same(tmp_path):
         Reachability.load(tmp_path / "other.npz")
     with pytest.raises(ValueError, match=r"\.csv"):
         t.save(tmp_path / "t.csv")
+
+
+def test_a_damaged_file_is_a_format_error_that_names_it(tmp_path):
+    t, path = transitive_closure(nx.relabel_nodes(random_digraph(30, 1.2), str)), tmp_path / "t.npz"
+    t.save(path)
+
+    def reads_the_same() -> bool:
+        again = Reachability.load(path)
+        return again.matrix == t.matrix and again.labels == t.labels and again.plan == t.plan
+
+    check_damaged(path, reads_the_same)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"component": np.full(3, 3)},
+        {"component": np.array([-1, 0, 1])},
+        {"component": np.zeros(3)},
+        {"sizes": np.array([3, 0, 0])},
+        {"heads": np.array([7, 0])},
+        {"tails": np.array([0])},
+        {"cyclic": np.zeros(2, bool)},
+        {"labels": np.arange(4)},
+        {"labels": np.array(["a", "a", "b"])},
+        {"labels_json": np.frombuffer(b'{"a": 1}', np.uint8)},
+        {"words": np.zeros((3, 2), np.uint64)},
+        {"plan": np.array("no plan")},
+        {"seconds": np.zeros(2)},
+    ],
+    ids=lambda wrong: next(iter(wrong)),
+)
+def test_parts_that_do_not_fit_one_another_are_a_format_error(tmp_path, wrong):
+    path = tmp_path / "t.npz"
+    transitive_closure([(0, 1), (1, 2)]).save(path)
+    with np.load(path) as data:
+        parts = {**data, **wrong}
+    np.savez(path, **parts)
+    with pytest.raises(FormatError, match=r"t\.npz.*Reachability"):
+        Reachability.load(path)
+
+
+def test_files_of_the_first_version_still_load(tmp_path):
+    path = tmp_path / "t.npz"
+    t = transitive_closure([("a", "b"), ("b", "c")])
+    t.save(path)
+    with np.load(path) as data:
+        parts = dict(data)
+    # As it was written: the attributes of a plan one after the other, all as text.
+    first = ["3", "lor_land", "bool", "cpu", "acyclic", "256", "general", "24", "32", "0.5", "3 vertices"]
+    np.savez(path, **{**parts, "plan": np.array(first), "labels": np.asarray(["a", "b", "c"])})
+    again = Reachability.load(path)
+    assert again.descendants("a") == ["b", "c"]
+    assert (again.plan.n, again.plan.block, again.plan.seconds, again.plan.reason) == (3, 256, 0.5, "3 vertices")
 
 
 def test_a_closure_that_does_not_fit_says_so_before_any_work():

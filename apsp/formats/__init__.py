@@ -26,13 +26,14 @@ from pathlib import Path
 from typing import Any
 
 from semiring.errors import FormatError
+from semiring.files import check_writable
 
-from ..files import Source, atomic_path, open_for_writing, plain_lines
+from ..files import Source, open_for_writing, plain_lines
 from ..graph import Graph, as_graph
 from . import plain
 from .base import Format
 
-__all__ = ["NAMES", "Format", "atomic_path", "formats", "read", "write"]
+__all__ = ["NAMES", "Format", "check_output", "formats", "read", "write"]
 
 #: The modules, in the order in which their `sniff` is asked: the most telling first.
 NAMES = ("npy", "npz", "matrixmarket", "dimacs", "csv", "plain", "snap", "named")
@@ -100,14 +101,33 @@ def write(graph: Any, path: str | os.PathLike[str], *, format: str | None = None
         If the format cannot express this graph: vertices without an edge in a list of edges; names that would be read
         back as others (blanks in `named`, anything but integers in `snap`, a mixture of integers and strings).
     """
+    chosen = _for_output(path, format)
+    graph = as_graph(graph)
+    with open_for_writing(path) as file:
+        chosen.write(graph, file)
+
+
+def check_output(path: str | os.PathLike[str], *, format: str | None = None) -> None:
+    """Raise before the work what `write` would raise after it: no such format, or a path that cannot be written to.
+
+    Raises
+    ------
+    FormatError, ValueError
+        If neither the suffix nor `format` says which format.
+    OSError
+        As `semiring.files.check_writable` does.
+    """
+    _for_output(path, format)
+    check_writable(path)
+
+
+def _for_output(path: str | os.PathLike[str], format: str | None) -> Format:
     chosen = _named(format) if format is not None else _by_suffix(path)
     if chosen is None:
         raise FormatError(
             path, None, f"write: the suffix must say which format, one of {_suffixes()}; or give format=."
         )
-    graph = as_graph(graph)
-    with open_for_writing(path) as file:
-        chosen.write(graph, file)
+    return chosen
 
 
 def _named(name: str) -> Format:

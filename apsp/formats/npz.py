@@ -4,7 +4,7 @@
 |------------------------------------------------------|-----------------------------------------------|
 | `matrix` (or `distances`), shape (n, n)              | a dense matrix, inf where there is no edge    |
 | `n`, `rows`, `cols`, and `weights` and `directed`, both optional | edges by position                 |
-| `labels`, shape (n,), optional beside either         | the vertices' names, integers or strings      |
+| `labels` or `labels_json`, optional beside either    | the vertices' names, see `apsp.encoding`      |
 | `format`, `shape`, `data`, …                         | a SciPy sparse matrix                         |
 """
 
@@ -20,9 +20,9 @@ import numpy as np
 
 from semiring.errors import FormatError, ShapeError
 
+from ..encoding import decode, encode
 from ..files import Source
 from ..graph import Graph, as_graph, from_entries
-from ..labels import Labels
 from . import npy
 from .base import Format
 from .tokens import show
@@ -79,7 +79,7 @@ class Arrays(Mapping[str, np.ndarray]):
 
 
 def _graph(source: Source, arrays: Mapping[str, np.ndarray]) -> Graph:
-    names = Labels(arrays["labels"]) if "labels" in arrays else None
+    names = decode(arrays)
     if {"n", "rows", "cols"} <= arrays.keys():
         directed = bool(arrays["directed"]) if "directed" in arrays else True
         weights = arrays.get("weights")
@@ -134,7 +134,7 @@ def write(graph: Graph, file: IO[bytes]) -> None:
     """All there is: matrix or edges, labels where they say more than a position, directedness."""
     arrays: dict[str, Any] = {}
     if graph.labels != range(graph.n):
-        arrays["labels"] = _names(graph.labels)
+        arrays |= encode(graph.labels, "npz")
     if graph.rows is None or graph.cols is None:
         arrays["matrix"] = npy.dense(graph)
     else:
@@ -145,14 +145,6 @@ def write(graph: Graph, file: IO[bytes]) -> None:
     archive = io.BytesIO()
     np.savez_compressed(archive, **arrays)
     file.write(archive.getbuffer())
-
-
-def _names(labels: Labels) -> np.ndarray:
-    names = list(labels)
-    for kind in (int, str):
-        if all(type(name) is kind for name in names):
-            return np.array(names)
-    raise FormatError("npz", None, f"write: labels must all be integers or all strings, got {labels!r}.")
 
 
 FORMAT = Format("npz", (".npz",), "NumPy archive: a matrix or edges, with labels; or SciPy sparse", sniff, read, write)

@@ -1,0 +1,163 @@
+"""How the command ends: an exit code for everything, one line for an expected error, nothing where nobody listens."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any, TextIO
+
+import click
+
+#: Exit codes by kind; 0 is success, and 1 also the answer "no" (docs/cli.md). Signals are 128 and their number.
+NO, BAD_INPUT, DIVERGES, MISSING, INTERRUPTED, BROKEN_PIPE = 1, 2, 3, 4, 130, 141
+
+EPILOG = (
+    "Exit codes: 0 done; 1 the answer is no (not reachable, no path); 2 usage, bad input, or output that cannot be "
+    "written; 3 the closure does not exist (a negative cycle); 4 memory, a device or an optional package is missing; "
+    "129, 130, 143 hung up, interrupted, terminated."
+)
+
+
+class Commands(click.Group):
+    """A group whose every end is one of the above."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the command line."""
+        _open_streams()
+        with _signals_raised():
+            return super().main(*args, **kwargs)
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Read the options; `--help` and `--version` write their answers here."""
+        with _ended_well():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        with _ended_well():
+            return super().invoke(ctx)
+
+
+class Ended(KeyboardInterrupt):
+    """SIGTERM or SIGHUP has come. Whatever cleans up behind Ctrl-C does so behind this."""
+
+    def __init__(self, number: int) -> None:
+        self.code = 128 + number
+        super().__init__("terminated." if number == signal.SIGTERM else "hung up.")
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How an expected error ends the command: one line on stderr, and an exit code."""
+
+    message: str
+    code: int
+
+
+def ending(error: BaseException) -> Ending | None:
+    """That of an expected error; None for one that nobody expected, which keeps its traceback."""
+    from semiring.errors import DeviceError, DivergenceError, NoPathError, SemiringError
+
+    if isinstance(error, Ended):
+        return Ending(str(error), error.code)
+    kinds: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], int], ...] = (
+        (KeyboardInterrupt, INTERRUPTED),
+        (NoPathError, NO),
+        (DivergenceError, DIVERGES),
+        ((DeviceError, MemoryError, ImportError), MISSING),
+        ((SemiringError, ValueError, OSError), BAD_INPUT),
+    )
+    code = next((code for kind, code in kinds if isinstance(error, kind)), None)
+    if code is None:
+        return None
+    if isinstance(error, OSError) and error.filename is not None:
+        return Ending(f"{error.filename}: {error.strerror}.", code)
+    unsaid = {INTERRUPTED: "interrupted.", MISSING: "out of memory."}
+    return Ending(" ".join(str(error).split()) or unsaid.get(code, repr(error)), code)
+
+
+@contextmanager
+def _ended_well() -> Iterator[None]:
+    """What a command does, its errors turned into a line and an exit code."""
+    try:
+        yield
+        sys.stdout.flush()
+    except (click.exceptions.Exit, click.Abort):
+        raise
+    except click.ClickException as error:
+        try:
+            error.show()
+        except OSError:  # the code alone has to do
+            _drop(sys.stderr)
+        raise click.exceptions.Exit(error.exit_code) from None
+    except (Exception, KeyboardInterrupt) as error:
+        known = (_unwritten(error) if isinstance(error, OSError) else None) or ending(error)
+        if known is None:
+            raise
+        if known.message:
+            try:
+                click.echo(f"apsp: {known.message}", err=True)
+            except OSError:
+                _drop(sys.stderr)
+        raise click.exceptions.Exit(known.code) from None
+
+
+#: What only writing meets. Files of ours name themselves in their errors: without a name it was standard output.
+_WRITING = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF)
+
+
+def _unwritten(error: OSError) -> Ending | None:
+    """How it ends if that is standard output's error; a pipe that nobody reads on, as in `… | head`, is none."""
+    if error.filename is not None or error.errno not in _WRITING:
+        return None
+    _drop(sys.stdout)
+    if error.errno == errno.EPIPE:
+        return Ending("", BROKEN_PIPE)
+    return Ending(f"standard output: {error.strerror}.", BAD_INPUT)
+
+
+def _drop(stream: TextIO) -> None:
+    """Let go of what could not be written: the interpreter would try again as it exits, and complain."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _open_streams() -> None:
+    """Standard streams where the caller has closed some: writing to them fails, as it would in any other program.
+
+    A closed descriptor would go to the next file that is opened, and what is meant for the screen into it.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY)  # takes the lowest that is free, which is this one
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+
+
+@contextmanager
+def _signals_raised() -> Iterator[None]:
+    """SIGTERM and SIGHUP as exceptions, unless the caller has them ignored, as nohup does."""
+
+    def end(number: int, _: FrameType | None) -> None:
+        raise Ended(number)
+
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+        before = {n: signal.signal(n, end) for n in numbers if signal.getsignal(n) is signal.SIG_DFL}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,65 @@
+"""NumPy archives that we saved and that may have been damaged since: all arrays of one, or an error that says so."""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+import zipfile
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+from .errors import FormatError
+
+
+def load_arrays(path: str | os.PathLike[str], what: str) -> dict[str, np.ndarray]:
+    """The arrays of an `.npz` file by name.
+
+    Parameters
+    ----------
+    path : path
+    what : str
+        What the file is to be, for the error: "a BitMatrix".
+
+    Raises
+    ------
+    FormatError
+        If it is no archive, or a damaged one, or one whose arrays claim more than it holds.
+    OSError
+        If it cannot be read.
+    """
+    with open(path, "rb") as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                return {info.filename.removesuffix(".npy"): _member(archive, info) for info in archive.infolist()}
+        except MemoryError:
+            raise
+        except Exception as error:  # whatever the damaged bytes come to
+            if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # a wrong offset is invalid
+                raise
+            problem = f"{what} that `save` wrote is required, got a damaged file or another: {error}."
+            raise FormatError(path, None, problem) from error
+
+
+def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
+    """One array, whose checksum was compared, as it is when a member is read to its end."""
+    with archive.open(info) as file:
+        _check_size(file, info.file_size)
+    with archive.open(info) as file:
+        array: np.ndarray = npy.read_array(file, allow_pickle=False)
+    return array
+
+
+def _check_size(file: IO[bytes], size: int) -> None:
+    """A header may claim any size, and its array is allocated before a byte of it is read."""
+    version = npy.read_magic(file)
+    read: Any = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    try:
+        shape, _, dtype = read(file)
+    except MemoryError as error:  # of the parser, on brackets without end
+        raise ValueError("a header that is none") from error
+    claimed = math.prod(shape) * dtype.itemsize
+    if file.tell() + claimed != size:
+        raise ValueError(f"an array of shape {shape} and {dtype} in {size - file.tell()} bytes")
