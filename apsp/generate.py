@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -169,12 +170,14 @@ def _weights(rng: np.random.Generator, size: int, weights: tuple[float, float] |
     if weights is None:
         return None
     low, high = weights
-    if low > high:
-        raise ValueError(f"random_graph: weights must be (low, high) with low ≤ high, got {weights}.")
+    if not (low <= high and math.isfinite(high - low)):
+        raise ValueError(f"random_graph: weights must be (low, high), finite, with low ≤ high, got {weights}.")
     if not integer:
         return rng.uniform(low, high, size=size)
     if low != int(low) or high != int(high):
         raise ValueError(f"random_graph: integer weights must have integer bounds, got {weights}. Pass integer=False.")
+    if not -(2**63) <= low <= high < 2**63:
+        raise ValueError(f"random_graph: integer weights must fit int64, got {weights}. Pass integer=False.")
     return rng.integers(int(low), int(high), size=size, endpoint=True)
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from semiring import dtypes
-from semiring.algebra import Semiring
+from semiring.algebra import Op, Semiring
 from semiring.errors import AlgebraError
 
+_INT64 = np.iinfo(np.int64)
 #: `neighbours(x)` → the heads of x's edges, and their weights.
 Neighbours = Callable[[int], tuple[np.ndarray, np.ndarray]]
 
@@ -47,7 +48,7 @@ def best_path(u: int, v: int, to_v: np.ndarray, neighbours: Neighbours, semiring
     zero = dtypes.zero(semiring, to_v.dtype)
     if to_v.dtype.kind == "i":
         to_v, zero = to_v.astype(np.int64), np.int64(zero)  # sums of two need not fit the dtype they came in
-    mul = _vector_mul(semiring)
+    mul = _exact_mul(semiring.mul) if to_v.dtype.kind == "i" else _vector_mul(semiring.mul)
     came: dict[int, int] = {}
     settled: set[int] = set()
     queue: list[tuple[float, int, int, int]] = [(0.0, 0, u, u)]
@@ -78,17 +79,38 @@ def require_paths(semiring: Semiring) -> None:
 def _losses(
     heads: np.ndarray, weights: np.ndarray, x: int, to_v: np.ndarray, mul: Callable, zero: Any
 ) -> Iterable[tuple[int, float]]:
-    """What each edge out of x loses; edges from whose head v cannot be reached are left out."""
+    """What each edge out of x loses; edges from whose head v cannot be reached are left out.
+
+    Integers are exact: a best path is made of edges that lose nothing, and the difference of others is not looked at,
+    which floats would round to nothing beyond 2⁵³.
+    """
     with np.errstate(all="ignore"):
         walk = mul(weights, to_v[heads])
-        loss = np.where(walk == to_v[x], 0.0, np.abs(walk.astype(np.float64) - float(to_v[x])))
+        rounded = np.nan if to_v.dtype.kind == "i" else np.abs(walk.astype(np.float64) - float(to_v[x]))
+        loss = np.where((walk == to_v[x]).astype(bool), 0.0, rounded)
     keep = np.flatnonzero((to_v[heads] != zero) & ~np.isnan(loss))
     return zip(heads[keep].tolist(), loss[keep].tolist(), strict=True)
 
 
-def _vector_mul(semiring: Semiring) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+def _vector_mul(mul: Op) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     """⊗ on whole vectors, by its ufunc where it declares one, else element by element."""
-    return semiring.mul.ufunc or np.vectorize(semiring.mul.python, otypes=[np.float64])
+    return mul.ufunc or np.vectorize(mul.python, otypes=[np.float64])
+
+
+def _exact_mul(mul: Op) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """⊗ on vectors of int64, or of integers of any size where there is no ufunc; what does not fit saturates."""
+    ufunc = mul.ufunc
+    if ufunc is None:
+        return np.frompyfunc(mul.python, 2, 1)
+    if not mul.saturating:
+        return ufunc
+
+    def saturating(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        fitted, real = ufunc(a, b), ufunc(a.astype(np.float64), b.astype(np.float64))
+        wrapped = np.abs(real - fitted) > 2.0**62  # by 2⁶⁴ or more, which rounding is not
+        return np.where(wrapped, np.where(real > 0, _INT64.max, _INT64.min), fitted)
+
+    return saturating
 
 
 def _trace(came: dict[int, int], u: int, v: int) -> list[int]:

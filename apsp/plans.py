@@ -10,7 +10,7 @@ import numpy as np
 
 from semiring.algebra import Semiring
 from semiring.backend import Backend
-from semiring.errors import MemoryNeeded
+from semiring.errors import MemoryNeeded, ShapeError
 
 from . import schedules
 
@@ -20,6 +20,8 @@ _RATES = {
     "cpu": {"float32": 45e9, "int32": 45e9, "int16": 80e9, "float64": 22e9, "int64": 20e9, "bool": 5e12},
     "cuda": {"float32": 15e12, "int32": 14e12, "int16": 25e12, "float64": 2.7e12, "int64": 2e12, "bool": 3e12},
 }
+#: More vertices have no n × n matrix in 64 bits of address, not even at one bit an entry.
+_LARGEST = 1 << 33
 #: What a general step (one without vector instructions of its own) costs relative to those.
 _GENERAL = 0.05
 
@@ -87,9 +89,13 @@ def make_plan(
 
     Raises
     ------
+    ShapeError
+        If there are fewer than no vertices, or more than memory has addresses for.
     ValueError
         If the schedule is unknown or the block is not at least 1.
     """
+    if not 0 <= n <= _LARGEST:
+        raise ShapeError(f"plan: the number of vertices must lie in 0 … {_LARGEST}, got {n}.")
     if block is not None and block < 1:
         raise ValueError(f"plan: block must be at least 1, got {block}.")
     chosen = block or ops.pivot

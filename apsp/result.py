@@ -13,7 +13,7 @@ import numpy as np
 from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.catalog import get
-from semiring.errors import DivergenceError, NoPathError
+from semiring.errors import DivergenceError, DomainError, NoPathError
 
 from .graph import Graph, as_graph
 from .paths import Neighbours, best_path, require_paths
@@ -184,6 +184,8 @@ def shortest_paths(
         Naming a vertex by its label.
     FormatError
         If a file is not what its format says, with file and line.
+    DomainError
+        If a distance is beyond what an integer dtype holds.
 
     Examples
     --------
@@ -195,6 +197,7 @@ def shortest_paths(
     s = get(semiring)
     graph = as_graph(source, **reading)
     matrix = graph.matrix(s, dtype)
+    risky = _may_saturate(matrix, s)
     try:
         solved = solve(
             matrix,
@@ -208,7 +211,44 @@ def shortest_paths(
         )
     except DivergenceError as error:
         raise _by_label(error, graph) from None
+    if risky:
+        _refuse_saturated(solved.matrix, graph, s)
     return Result(solved.matrix, graph, s, solved.plan, solved.seconds)
+
+
+def _may_saturate(matrix: Any, s: Semiring) -> bool:
+    """Whether a walk of n − 1 edges can weigh more than the matrix's integers hold; it would seem to be no walk."""
+    if matrix.dtype.kind != "i" or not s.mul.saturating:
+        return False
+    return len(matrix) * dtypes.largest_finite(matrix) >= np.iinfo(matrix.dtype).max
+
+
+def _refuse_saturated(D: Any, graph: Graph, s: Semiring) -> None:
+    """Refuse distances in which a best walk has saturated: the zero where there is a walk, or the other end.
+
+    None is missed. Parts of a best walk are best walks, so that where no best walk saturates, none of its parts does.
+
+    Raises
+    ------
+    DomainError
+        Naming two vertices.
+    """
+    from .reach import transitive_closure
+
+    tails, heads, weights = graph.edges(s, D.dtype)
+    info, zero = np.iinfo(D.dtype), dtypes.zero(s, D.dtype)
+    there = weights != zero
+    t = transitive_closure(Graph.from_arrays(tails[there], heads[there], n=graph.n), reflexive=True)
+    component = t.condensation.component
+    for i in range(graph.n):
+        row = D[i] if isinstance(D, np.ndarray) else D[i].get()
+        wrong = ((row == info.min) | (row == info.max)) & t.closed.rows(int(component[i]))[component]
+        if wrong.any():
+            u, v = graph.labels[i], graph.labels[int(wrong.argmax())]
+            raise DomainError(
+                f"shortest_paths: every distance must fit {D.dtype}, got a walk from {u!r} to {v!r} beyond "
+                f"{info.max}. Say dtype='float64', which rounds, or a wider integer."
+            )
 
 
 def _by_label(error: DivergenceError, graph: Graph) -> DivergenceError:

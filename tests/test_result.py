@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import cases
 import networkx as nx
@@ -11,7 +11,7 @@ import pytest
 
 from apsp import shortest_paths
 from apsp.checksum import crc32, fletcher16
-from semiring import AlgebraError, NegativeCycleError, NoPathError, VertexError
+from semiring import AlgebraError, DomainError, NegativeCycleError, NoPathError, Op, Semiring, VertexError
 
 
 def walk_weight(graph: nx.DiGraph, path: list) -> float:
@@ -84,6 +84,68 @@ def test_paths_in_other_semirings_attain_their_value(name):
                 for a, b in pairwise(path):
                     value = case.semiring.mul.python(value, A[a, b])
                 assert value == r.distance(u, v)
+
+
+def test_a_best_path_is_exact_where_floats_would_not_tell():
+    """At 2⁶⁰ two sums that differ by 1 are one float64."""
+    big = 2**60
+    for around in permutations([("a", "c", big), ("c", "d", big), ("a", "b", big), ("b", "d", big + 1)]):
+        r = shortest_paths(list(around))
+        assert r.distances.dtype == np.int64
+        assert r.distance("a", "d") == 2 * big
+        assert r.path("a", "d") == ["a", "c", "d"]
+
+
+def test_a_sum_that_wraps_around_is_on_no_best_path():
+    """By b it is 3 · 2⁶², which in 64 bits is −2⁶²: what the walk by c and e weighs."""
+    quarter = 2**62
+    by_b = [("a", "b", quarter + quarter // 2), ("b", "d", quarter + quarter // 2)]
+    r = shortest_paths([*by_b, ("a", "c", -quarter), ("c", "e", 0), ("e", "d", 0)])
+    assert r.distance("a", "d") == -quarter
+    assert r.path("a", "d") == ["a", "c", "e", "d"]
+
+
+def test_paths_over_integers_by_an_operation_of_ones_own():
+    """⊗ without a ufunc, which knows integers alone: the colours that all edges of a walk have, the most of them."""
+    most = Semiring(
+        "most",
+        add=Op("most", python=lambda a, b: a if a > b else b, cuda="max(a, b)", selects="greatest"),
+        mul=Op("fewest", python=lambda a, b: a if a < b else b, cuda="min(a, b)"),
+        zero=0,
+        one=2**62,
+        dtypes=("int64",),
+        domain=(0, 2**62),
+        samples=(0, 1, 5, 2**62),
+    )
+    r = shortest_paths([("a", "b", 2**60), ("b", "d", 2**60 + 1), ("a", "c", 2**60 - 1), ("c", "d", 9)], most)
+    assert r.path("a", "d") == ["a", "b", "d"]
+
+
+@pytest.mark.parametrize(
+    ("edges", "options"),
+    [
+        ([("a", "b", 2**62), ("b", "c", 2**62)], {}),
+        ([("a", "b", 2**62), ("b", "c", 2**62 - 1)], {}),  # the very number that stands for ∞
+        ([("a", "b", 2**62), ("b", "c", 2**62), ("c", "d", -(2**62))], {}),
+        ([("a", "b", -(2**62)), ("b", "c", -(2**62)), ("c", "d", 7)], {}),
+        ([("a", "b", 30_000), ("b", "c", 30_000)], {"dtype": "int16"}),
+        ([("a", "b", -30_000), ("b", "c", -30_000)], {"dtype": "int16", "semiring": "max_plus"}),
+        ([("a", "b", 30_000), ("b", "c", 30_000)], {"dtype": "int16", "semiring": "max_plus"}),
+    ],
+)
+def test_a_distance_beyond_the_integers_is_no_missing_walk(edges, options):
+    with pytest.raises(DomainError, match=r"'a' to 'c'|'a' to 'd'"):
+        shortest_paths(edges, **options)
+    wide = shortest_paths(edges, **{**options, "dtype": "float64"})
+    assert wide.distance("a", "c") == float(sum(w for _, _, w in edges[:2]))
+
+
+def test_large_weights_that_fit_are_answered():
+    r = shortest_paths([("a", "b", 2**62), ("b", "c", 2**62 - 2), ("d", "a", 1 - 2**62)])
+    assert r.distance("a", "c") == 2**63 - 2
+    assert r.path("d", "c") == ["d", "a", "b", "c"]
+    with pytest.raises(NoPathError):
+        r.path("c", "a")
 
 
 def test_a_sum_over_paths_is_no_path():
