@@ -292,7 +292,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+")
     parser.add_argument("--threads", type=int, nargs="+")
     given = parser.parse_args()
-    from semiring.cpu.pool import default_threads
+    from semiring.cpu.processors import default_threads
 
     counts = given.threads or sorted({1, default_threads()})
     for name in given.parts:

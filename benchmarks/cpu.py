@@ -27,7 +27,7 @@ import probe  # noqa: E402
 from apsp.schedules import recursive  # noqa: E402
 from semiring import get  # noqa: E402
 from semiring.backend import bind  # noqa: E402
-from semiring.cpu.pool import default_threads  # noqa: E402
+from semiring.cpu.processors import default_threads  # noqa: E402
 
 #: semiring, dtype, whether entries are ≥ 0; the first four carry the bars.
 TABLE = [

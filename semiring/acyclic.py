@@ -44,5 +44,5 @@ def close_acyclic(count: int, tails: np.ndarray, heads: np.ndarray) -> BitMatrix
     # Higher heads first: they reach the lower ones, which then are passed over.
     order = np.lexsort((-heads, tails))
     start = np.searchsorted(tails[order], np.arange(count + 1)).astype(np.int64)
-    importlib.import_module("semiring.cpu.dag").unite_rows(closed, start, heads[order].astype(np.int64))
+    importlib.import_module("semiring.cpu").load("dag").unite_rows(closed, start, heads[order].astype(np.int64))
     return closed

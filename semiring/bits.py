@@ -522,7 +522,7 @@ def _physical_memory() -> int:
 
 
 def _cpu() -> Any:
-    return importlib.import_module("semiring.cpu.bits")
+    return importlib.import_module("semiring.cpu").load("bits")
 
 
 def _cuda() -> Any:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 import threading
-import time
 from typing import Any
 
 import cases
 import numpy as np
 import pytest
 from cases import CASES, USER_CASES, Case, random_matrix, same
+from processes import python
 
 from semiring import Op, Semiring, get
 from semiring.algebra import INTEGERS
@@ -279,25 +277,6 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
     assert bind(get("min_plus"), np.int32).threads == 5
 
 
-def test_an_exception_stops_the_threads_and_leaves_them_usable() -> None:
-    from semiring.cpu.pool import run
-
-    done: list[int] = []
-
-    def job(worker: int, call: int) -> None:
-        if call == 3:
-            raise KeyboardInterrupt
-        time.sleep(0.001)
-        done.append(call)
-
-    with pytest.raises(KeyboardInterrupt):
-        run(job, [(i,) for i in range(1000)], 3)
-    assert len(done) < 100
-    done.clear()
-    run(lambda worker, call: done.append(call), [(i,) for i in range(50)], 3)
-    assert sorted(done) == list(range(50))
-
-
 def test_several_threads_at_once() -> None:
     """Each calling thread has its own workspace."""
     case = Case(get("min_plus"), np.dtype("int32"))
@@ -341,8 +320,4 @@ for case, nonnegative in (("min_plus float32", True), ("min_plus int16", False),
     bind(case.semiring, case.dtype, nonnegative=nonnegative).gemm(C, A, B)
     cases.same(case, C, expected)
 """
-    here = os.path.dirname(__file__)
-    path = os.pathsep.join([here, os.path.dirname(here), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": features, "PYTHONPATH": path}
-    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
+    python(script, env={"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": features})

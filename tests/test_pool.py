@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import queue
+import signal
 import threading
-import time
+from collections import deque
 
 import pytest
+from processes import PATIENCE
 
 from semiring.cpu import pool
 
@@ -15,8 +18,11 @@ class Unlucky(queue.SimpleQueue):
     """Whoever waits here first gets Ctrl-C when its word has been taken and not yet returned."""
 
     struck = False
+    waited_for = threading.Event()
 
     def get(self, *args, **kwargs):
+        if threading.current_thread() is threading.main_thread():
+            Unlucky.waited_for.set()
         word = super().get(*args, **kwargs)
         if threading.current_thread() is threading.main_thread() and not Unlucky.struck:
             Unlucky.struck = True
@@ -27,14 +33,134 @@ class Unlucky(queue.SimpleQueue):
 def test_ctrl_c_that_loses_a_helpers_word_does_not_hang(monkeypatch):
     monkeypatch.setattr(pool, "SimpleQueue", Unlucky)
     Unlucky.struck = False
+    Unlucky.waited_for.clear()
     both = threading.Barrier(2)
 
     def job(worker):
-        both.wait(5)
-        time.sleep(0.2 * (worker > 0))  # so that the caller is the one who waits
+        both.wait(PATIENCE)
+        if worker > 0:
+            Unlucky.waited_for.wait(PATIENCE)  # the caller is done, and waits
 
     with pytest.raises(KeyboardInterrupt):
         pool.run(job, [(), ()], 2)
-    ran = []
+    assert works()
+
+
+def test_an_exception_drops_what_has_not_begun(monkeypatch):
+    dropped = threading.Event()
+
+    class Calls(deque):
+        def clear(self):
+            super().clear()
+            dropped.set()
+
+    monkeypatch.setattr(pool, "deque", Calls)
+    done = []
+
+    def job(worker, call):
+        if call == 3:
+            raise KeyboardInterrupt
+        if call > 3:
+            assert dropped.wait(PATIENCE)
+        done.append(call)
+
+    with pytest.raises(KeyboardInterrupt):
+        pool.run(job, [(i,) for i in range(1000)], 3)
+    assert {0, 1, 2} <= set(done) <= set(range(6))  # and what two other threads had begun
+    assert works()
+
+
+def test_ctrl_c_before_the_work_begins_drops_it(monkeypatch):
+    """It strikes while helpers are called, who might go through all of it otherwise."""
+    both, ran = threading.Barrier(2), []
+
+    class Late(queue.SimpleQueue):
+        def put(self, share):
+            threading.Thread(target=share.join, daemon=True).start()
+            both.wait(PATIENCE)  # a helper is at it
+            raise KeyboardInterrupt
+
+    dropped = threading.Event()
+
+    class Calls(deque):
+        def clear(self):
+            super().clear()
+            dropped.set()
+
+    def job(worker, call):
+        if call == 0:
+            both.wait(PATIENCE)
+            assert dropped.wait(PATIENCE)
+        ran.append(call)
+
+    monkeypatch.setattr(pool, "deque", Calls)
+    real = pool._shares
+    monkeypatch.setattr(pool, "_shares", Late())
+    with pytest.raises(KeyboardInterrupt):
+        pool.run(job, [(i,) for i in range(1000)], 2)
+    assert ran == [0]
+    monkeypatch.setattr(pool, "_shares", real)
+    assert works()
+
+
+def test_no_more_threads_than_the_system_lets_be(monkeypatch):
+    def refuse(*_, **__):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(pool, "_helpers", 0)
+    monkeypatch.setattr(pool, "_shares", queue.SimpleQueue())
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    assert works()
+    assert pool.aside(lambda: 5) == 5
+
+
+def test_aside_returns_and_raises_what_its_work_does():
+    assert pool.aside(threading.current_thread) is not threading.current_thread()
+    with pytest.raises(ZeroDivisionError):
+        pool.aside(lambda: 1 / 0)
+    found = []
+    thread = threading.Thread(target=lambda: found.append(pool.aside(threading.current_thread)))
+    thread.start()
+    thread.join()
+    assert found == [thread]  # no signal reaches it there
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_ctrl_c_waits_for_what_runs_aside(monkeypatch):
+    """However often it strikes; and so does whatever else a signal's handler raises."""
+    steps, waiting, struck = [], threading.Event(), threading.Event()
+
+    class Watched(queue.SimpleQueue):
+        def get(self, *args, **kwargs):
+            waiting.set()
+            return super().get(*args, **kwargs)
+
+    monkeypatch.setattr(pool, "SimpleQueue", Watched)
+
+    def work():
+        for step in range(5):
+            waiting.clear()
+            assert waiting.wait(PATIENCE)
+            struck.clear()
+            signal.raise_signal(signal.SIGINT)
+            assert struck.wait(PATIENCE)
+            steps.append(step)
+
+    def strike(*_):
+        struck.set()
+        raise SystemExit if steps else KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, strike)
+    try:
+        with pytest.raises((KeyboardInterrupt, SystemExit)):
+            pool.aside(work)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert steps == [0, 1, 2, 3, 4]
+
+
+def works() -> bool:
+    """Whether the next work is done."""
+    ran: list[int] = []
     pool.run(lambda worker, k: ran.append(k), [(k,) for k in range(9)], 2)
-    assert sorted(ran) == list(range(9))
+    return sorted(ran) == list(range(9))

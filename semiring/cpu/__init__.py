@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -9,8 +11,10 @@ import numpy as np
 from ..algebra import Semiring
 from ..backend import Backend
 from ..errors import DeviceError, DTypeError
+from .pool import aside
+from .processors import default_threads
 
-__all__ = ["bind"]
+__all__ = ["bind", "load"]
 
 
 def bind(semiring: Semiring, dtype: Any, *, nonnegative: bool = False, threads: int | None = None) -> Backend:
@@ -24,14 +28,14 @@ def bind(semiring: Semiring, dtype: Any, *, nonnegative: bool = False, threads: 
     nonnegative : bool
         That no entry is below 0 other than the semiring's zero, now or ever: permits faster instructions.
     threads : int, optional
-        SEMIRING_NUM_THREADS, or as many as there are processors for this process.
+        As many as `processors.default_threads` says, by default.
 
     Raises
     ------
     DTypeError
         If the semiring does not allow the dtype.
     DeviceError
-        If `threads` is not a positive integer.
+        If `threads` is not a positive integer, or numba must not compile (NUMBA_DISABLE_JIT).
 
     Examples
     --------
@@ -40,8 +44,6 @@ def bind(semiring: Semiring, dtype: Any, *, nonnegative: bool = False, threads: 
     >>> D = np.array([[0, 3], [1, 0]], np.int32)
     >>> bind(semiring.get("min_plus"), "int32").closure(D)
     """
-    from .pool import default_threads
-
     dtype = np.dtype(dtype).newbyteorder("=")
     if dtype.name not in semiring.dtypes:
         raise DTypeError(
@@ -50,12 +52,18 @@ def bind(semiring: Semiring, dtype: Any, *, nonnegative: bool = False, threads: 
     threads = default_threads() if threads is None else threads
     if not isinstance(threads, (int, np.integer)) or threads < 1:
         raise DeviceError(f"bind: threads must be a positive integer, got {threads!r}. Leave it out for the default.")
-    from .kinds import choose
-
     if semiring.boolean:
-        from .bits import BitBackend
+        return load("bits").BitBackend(threads=int(threads))
+    return load("verbs").CpuBackend(load("kinds").choose(semiring, dtype, nonnegative), int(threads))
 
-        return BitBackend(threads=threads)
-    from .verbs import CpuBackend
 
-    return CpuBackend(choose(semiring, dtype, nonnegative), int(threads))
+@cache
+def load(name: str) -> Any:
+    """A module of this package. Ctrl-C does not strike while it is imported, and numba with it.
+
+    Raises
+    ------
+    DeviceError
+        If it has kernels, and numba must not compile (NUMBA_DISABLE_JIT).
+    """
+    return aside(partial(importlib.import_module, f"{__name__}.{name}"))

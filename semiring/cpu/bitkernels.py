@@ -22,10 +22,12 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
-from numba import config, njit, types
+from numba import config, types
 from numba.core import cgutils
 from numba.core.codegen import get_host_cpu_features
 from numba.extending import intrinsic
+
+from .compile import kernel
 
 I1, I8, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(64)
 BYTES, WORDS = ir.VectorType(I8, 64), ir.VectorType(I64, 8)  # one row of either: 64 bytes, 8 words
@@ -380,21 +382,21 @@ def clear(context: Any, target: Any, size: Any) -> Any:
     return _code(emit, 2)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def copy_words(source: int, stride: int, target: int, pitch: int, rows: int, words: int) -> None:
     """`rows` × `words` words from one stride to another."""
     for r in range(rows):
         copy(source + r * stride, target + r * pitch, 8 * words)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def copy_column(source: int, stride: int, target: int, pitch: int, rows: int) -> None:
     """`rows` single words from one stride to another."""
     for r in range(rows):
         words_at(target + r * pitch)[0] = words_at(source + r * stride)[0]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def spread_rows(source: int, stride: int, rows: int, words: int, target: int, edge: int) -> None:
     """`spread` 64 rows × 8 words; what lies beyond `rows` and `words` is zero."""
     for a in range(8):
@@ -407,7 +409,7 @@ def spread_rows(source: int, stride: int, rows: int, words: int, target: int, ed
             spread(edge, 64, target + 64 * a, 512)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def collect_rows(source: int, target: int, stride: int, rows: int, words: int, edge: int) -> None:
     """The inverse of `spread_rows`, of what lies within `rows` and `words`."""
     for a in range(8):
@@ -419,7 +421,7 @@ def collect_rows(source: int, target: int, stride: int, rows: int, words: int, e
             copy_words(edge, 64, there, stride, min(left, 8), min(words, 8))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def load_planes(C: int, ldc: int, m: int, n: int, planes: int, spare: int) -> None:
     """C (m rows × n words) → planes, strip after strip within each word."""
     strips = (m + STRIP - 1) // STRIP
@@ -431,7 +433,7 @@ def load_planes(C: int, ldc: int, m: int, n: int, planes: int, spare: int) -> No
                 exchange(spare + 512 * w, 64, at, STRIP)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def store_planes(planes: int, C: int, ldc: int, m: int, n: int, spare: int) -> None:
     """Planes → C (m rows × n words)."""
     strips = (m + STRIP - 1) // STRIP
@@ -443,7 +445,7 @@ def store_planes(planes: int, C: int, ldc: int, m: int, n: int, spare: int) -> N
             collect_rows(spare, C + i * ldc + 8 * j, ldc, m - i, n - j, spare + 4096)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def load_indices(A: int, lda: int, m: int, words: int, indices: int, masks: int, spare: int) -> None:
     """A (m rows × at most `DEPTH` words) → indices; bit w of a strip's mask says that word w is not all zero."""
     some = words_at(masks)
@@ -457,7 +459,7 @@ def load_indices(A: int, lda: int, m: int, words: int, indices: int, masks: int,
                 some[s] |= exchange_indices(spare + 512 * w, at) << w
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def load_columns(B: int, ldb: int, rows: int, n: int, columns: int, edge: int) -> None:
     """B (at most 64 · `DEPTH` rows × n words) → its words column by column; rows of zeros up to a multiple of 64."""
     for k in range(0, (rows + 63) // 64 * 64, 8):
@@ -472,7 +474,7 @@ def load_columns(B: int, ldb: int, rows: int, n: int, columns: int, edge: int) -
                 copy_words(edge + 512, 64, there, COLUMN, min(words, 8), 8)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def load_tables(column: int, words: int, tables: int) -> int:
     """A column of 64 · `words` words → tables; returns the mask of the words of k that are not all zero."""
     mask = 0
@@ -484,7 +486,7 @@ def load_tables(column: int, words: int, tables: int) -> int:
     return mask
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def accumulate_strip(planes: int, indices: int, tables: int, mask: int) -> None:
     """`accumulate` one strip of one word of C."""
     for r in range(0, STRIP, ROWS_AT_ONCE):
@@ -492,7 +494,7 @@ def accumulate_strip(planes: int, indices: int, tables: int, mask: int) -> None:
             accumulate(planes + r + p * STRIP, indices + r, tables + p * TABLE, mask)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def multiply_block(
     C: int, ldc: int, A: int, lda: int, B: int, ldb: int, m: int, k: int, n: int, fresh: bool, work: int
 ) -> None:
@@ -539,7 +541,7 @@ def block_bytes(m: int, n: int) -> int:
 # Warshall's closure, 64 pivots at a time, on planes: what is multiplied next is packed already.
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def close_word(diagonal: int) -> None:
     """64 × 64 bits ← their reflexive closure, one pivot after the other."""
     d = words_at(diagonal)
@@ -551,7 +553,7 @@ def close_word(diagonal: int) -> None:
             d[i] |= -((d[i] >> k) & 1) & pivot
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def index_column(planes: int, strips: int, indices: int, masks: int) -> None:
     """One word of every row → indices; masks[s] says whether strip s has a bit."""
     some = words_at(masks)
@@ -561,7 +563,7 @@ def index_column(planes: int, strips: int, indices: int, masks: int) -> None:
             some[s] |= plane_indices(planes + s * PLANES + half, indices + s * INDICES + half)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def update_column(planes: int, strips: int, indices: int, masks: int, column: int, tables: int) -> None:
     """One word of every row ← itself ∨ what the indices choose of 64 words."""
     some = words_at(masks)
@@ -572,7 +574,7 @@ def update_column(planes: int, strips: int, indices: int, masks: int, column: in
                 accumulate_strip(planes + s * PLANES, indices + s * INDICES, tables, some[s])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def close_planes(planes: int, n: int, spare: int) -> None:
     """A ← A* on planes. For each 64 pivots P: D = A[P, P]*; A[:, P] ← A[:, P] D; A ← A ∨ A[:, P] A[P, :].
 
@@ -598,7 +600,7 @@ def close_planes(planes: int, n: int, spare: int) -> None:
                 update_column(there, strips, indices, masks, column, tables)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def close_block(D: int, ldd: int, n: int, work: int) -> None:
     """D ← D* of n rows, in `closure_bytes(n)` of workspace."""
     words, strips = (n + 63) // 64, (n + STRIP - 1) // STRIP
@@ -614,7 +616,7 @@ def closure_bytes(n: int) -> int:
     return strips * words * PLANES + max(4608, strips * (INDICES + 8) + TABLES + 512)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def or_pivot_row(A: int, lda: int, m: int, words: int, k: int, pivot: int) -> None:
     """A ← A ∨ A[:, k] ∧ pivot row: the rows that have bit k, of m rows × n words."""
     row = words_at(pivot)
@@ -672,7 +674,7 @@ def count_word(context: Any, word: Any) -> Any:
     return _code(emit, 1, types.int64)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def pack_rows(source: int, stride: int, target: int, pitch: int, rows: int, columns: int) -> None:
     """`rows` × `columns` bytes → bits; the tail of the last word is zero."""
     for r in range(rows):
@@ -686,7 +688,7 @@ def pack_rows(source: int, stride: int, target: int, pitch: int, rows: int, colu
             y[columns // 64] = tail
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def unpack_rows(source: int, pitch: int, target: int, stride: int, rows: int, columns: int) -> None:
     """Bits → `rows` × `columns` bytes of 0 and 1."""
     for r in range(rows):
@@ -699,7 +701,7 @@ def unpack_rows(source: int, pitch: int, target: int, stride: int, rows: int, co
                 last[j] = (x[columns // 64] >> j) & 1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def transpose_tile(A: int, lda: int, m: int, n: int, tile: int, spare: int) -> None:
     """Tile of 512 rows × 8 words ← Aᵀ of at most 512 rows × 512 bits; zero beyond them."""
     if m < 512:
@@ -712,7 +714,7 @@ def transpose_tile(A: int, lda: int, m: int, n: int, tile: int, spare: int) -> N
                 byte_columns(spare + 4608 + 64 * p, tile + 64 * (64 * w + 8 * p) + i // 8, 64)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def transpose_rows(A: int, lda: int, m: int, n: int, B: int, ldb: int, tile: int) -> None:
     """B ← Aᵀ of m rows × n bits, through tiles whose rows are whole cache lines, in `TRANSPOSE_BYTES`."""
     for i in range(0, m, 512):
@@ -724,7 +726,7 @@ def transpose_rows(A: int, lda: int, m: int, n: int, B: int, ldb: int, tile: int
 TRANSPOSE_BYTES = 32768 + 5120
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def count_columns(A: int, lda: int, m: int, n: int, counts: int, tile: int) -> None:
     """counts ← counts + how many of m rows have each of n bits, in `TRANSPOSE_BYTES`."""
     c, columns = words_at(counts), words_at(tile)
@@ -736,7 +738,7 @@ def count_columns(A: int, lda: int, m: int, n: int, counts: int, tile: int) -> N
                     c[j + x] += count_word(columns[8 * x + w])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def count_rows(A: int, lda: int, m: int, words: int, counts: int) -> None:
     """counts ← how many bits each of m rows has."""
     c = words_at(counts)
@@ -748,7 +750,7 @@ def count_rows(A: int, lda: int, m: int, words: int, counts: int) -> None:
         c[i] = total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def list_columns(A: int, lda: int, m: int, words: int, columns: int) -> None:
     """columns ← the columns of all set bits, row after row."""
     c, e = words_at(columns), 0
@@ -762,7 +764,7 @@ def list_columns(A: int, lda: int, m: int, words: int, columns: int) -> None:
                 left &= left - 1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def set_bits(A: int, lda: int, rows: int, columns: int, count: int) -> None:
     """Set bit (rows[e], columns[e]) for each of `count` pairs."""
     r, c = words_at(rows), words_at(columns)

@@ -14,7 +14,8 @@ import numpy as np
 from ..bits import BitMatrix
 from ..catalog import lor_land
 from . import bitkernels as kernels
-from .pool import default_threads, run
+from .pool import run
+from .processors import default_threads
 
 #: The largest block of C that one thread computes at a time: 850 KB of workspace, for the L2 cache.
 ROWS, WORDS = 2048, 32

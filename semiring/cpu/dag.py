@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from ..bits import BitMatrix
+from .compile import kernel
 
 #: Rows between two looks at the clock and at Ctrl-C.
 _ROWS = 256
@@ -19,7 +19,7 @@ def unite_rows(closed: BitMatrix, start: np.ndarray, heads: np.ndarray) -> None:
         _unite(closed.words, start, heads, first, min(first + _ROWS, len(closed)))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _unite(words: Any, start: Any, heads: Any, first: int, last: int) -> None:
     for v in range(first, last):
         row = words[v]

@@ -6,11 +6,9 @@ module-level function serves every semiring and its machine code is found again 
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import math
-from functools import cache
-from pathlib import Path
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,14 +59,6 @@ def integer_minimum(itemsize: int) -> bool:
     return name.startswith("znver") and (itemsize == 4 or vector_bytes() == 64)
 
 
-@cache
-def _fingerprint() -> str:
-    """A digest of the sources that machine code depends on: a changed kernel never meets stale code on disk."""
-    folder = Path(__file__).parent
-    sources = [folder / f"{name}.py" for name in ("kinds", "vectors", "logarithm", "words", "generic", "gemm", "pivot")]
-    return hashlib.sha1(b"".join(s.read_bytes() for s in (*sources, folder.parent / "catalog.py"))).hexdigest()[:12]
-
-
 class Kind(types.Type):
     """⊕ and ⊗ as instructions, on one dtype.
 
@@ -96,7 +86,7 @@ class Kind(types.Type):
         self.itemsize = np.dtype(dtype).itemsize
         self.tile = _tile(self.itemsize)
         codes = "/".join((add, mul, tile_add, tile_mul, image))
-        super().__init__(name=f"Kind({label}, {dtype}, {zero}, {one}, {codes}, {tuple(self.tile)}, {_fingerprint()})")
+        super().__init__(name=f"Kind({label}, {dtype}, {zero}, {one}, {codes}, {tuple(self.tile)})")
 
     @property
     def vector(self) -> bool:
@@ -124,7 +114,7 @@ class Kind(types.Type):
             return ir.FloatType()
         return ir.DoubleType() if self.dtype == "float64" else ir.IntType(8 * self.itemsize)
 
-    @property
+    @cached_property
     def mover(self) -> Kind:
         """The kind for packing, which does not depend on the operations."""
         return Kind("", self.dtype, 0, 0, "", "", "", "", self.image)

@@ -8,12 +8,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, TypeVar
 
-from ..errors import DeviceError
-
-#: Sets how many threads the CPU backend uses unless told otherwise.
-VARIABLE = "SEMIRING_NUM_THREADS"
+T = TypeVar("T")
 
 
 class _Share:
@@ -26,7 +23,7 @@ class _Share:
     def __init__(self, work: Callable[[], None]) -> None:
         self.failure: BaseException | None = None
         self._work, self._lock = work, threading.Lock()
-        self._closed, self._busy = False, 0
+        self._closed, self._busy, self._left = False, 0, 0
         self._ended: SimpleQueue[None] = SimpleQueue()
 
     def join(self) -> None:
@@ -41,41 +38,29 @@ class _Share:
             self.failure = failure
         finally:
             with self._lock:
-                self._busy -= 1
+                self._busy, self._left = self._busy - 1, self._left + 1
             self._ended.put(None)
+
+    def wait(self) -> None:
+        """Until somebody has joined and left again."""
+        while not self._left:
+            self._rest()
 
     def close(self) -> None:
         """Let nobody join any more, and wait for those who did."""
         with self._lock:
             self._closed = True
         while self._busy:
-            with suppress(Empty):
-                self._ended.get(timeout=0.05)
+            self._rest()
+
+    def _rest(self) -> None:
+        with suppress(Empty):
+            self._ended.get(timeout=0.05)
 
 
 _shares: SimpleQueue[_Share] = SimpleQueue()
 _helpers = 0
 _lock = threading.Lock()
-
-
-def default_threads() -> int:
-    """SEMIRING_NUM_THREADS where it is set, else as many as there are processors for this process.
-
-    Raises
-    ------
-    DeviceError
-        If the variable is not a positive integer.
-    """
-    given = os.environ.get(VARIABLE, "").strip()
-    if given:
-        if not given.isdecimal() or int(given) == 0:
-            raise DeviceError(
-                f"threads: {VARIABLE} must be a positive integer, got {given!r}. Unset it, or correct it."
-            )
-        return int(given)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def run(job: Callable[..., None], calls: Sequence[tuple[Any, ...]], threads: int) -> None:
@@ -105,31 +90,65 @@ def run(job: Callable[..., None], calls: Sequence[tuple[Any, ...]], threads: int
             raise
 
     share = _Share(lambda: pull(workers.popleft()))
-    failure: BaseException | None = None
-    try:
+
+    def with_helpers() -> None:
         _hire(threads - 1)
         for _ in range(threads - 1):
             _shares.put(share)
         pull(0)
+
+    _see_through(share, with_helpers, queue.clear)
+
+
+def aside(work: Callable[[], T]) -> T:
+    """work(), on a thread that Ctrl-C does not reach: when that is raised here, work is done or has not begun.
+
+    For what must never stop half way, as the import of a compiler, or compilation.
+    """
+    if threading.current_thread() is not threading.main_thread():  # signals strike the main thread only
+        return work()
+    results: list[T] = []
+    share = _Share(lambda: results.append(work()))
+
+    def elsewhere() -> None:
+        try:
+            threading.Thread(target=share.join, name="semiring-aside", daemon=True).start()
+        except RuntimeError:  # no thread is to be had, as when the interpreter ends
+            share.join()
+        share.wait()
+
+    _see_through(share, elsewhere, lambda: None)
+    return results[0]
+
+
+def _see_through(share: _Share, own: Callable[[], None], drop: Callable[[], None]) -> None:
+    """own(), the caller's part of a share; then nobody may join it, who did is waited for, and a failure is raised.
+
+    `drop` takes away what has not begun; a failure here calls it, whether Ctrl-C or what a signal's handler raises.
+    """
+    failure: BaseException | None = None
+    try:
+        own()
     except BaseException as caught:
         failure = caught
     while True:
         try:
+            if failure is not None:
+                drop()
             share.close()
             break
-        except KeyboardInterrupt as caught:
+        except BaseException as caught:
             failure = caught
-            queue.clear()
     failure = failure or share.failure
     if failure is not None:
         raise failure
 
 
 def _hire(count: int) -> None:
-    """See to it that there are at least that many helpers."""
+    """See to it that there are at least that many helpers, or as many as the system lets be."""
     global _helpers
     if _helpers < count:
-        with _lock:
+        with _lock, suppress(RuntimeError):
             while _helpers < count:
                 threading.Thread(target=_help, args=(_shares,), name=f"semiring-{_helpers}", daemon=True).start()
                 _helpers += 1

@@ -8,11 +8,11 @@ from functools import cache, cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numba.core import types
 
 from ..algebra import Semiring
 from . import gemm, pivot
+from .compile import kernel
 from .kinds import Kind, semiring_of, shipped
 from .pool import run
 from .words import DEPTH
@@ -93,11 +93,10 @@ _code = cache(_Code)
 
 
 @cache
-def _compile(kernel: Any, kind: Kind, arguments: str) -> _Entry:
-    """A kernel's machine code for a kind; `arguments` has a letter for each other argument, i for intp, b for bool."""
+def _compile(part: Any, kind: Kind, arguments: str) -> _Entry:
+    """A part's machine code for a kind; `arguments` has a letter for each other argument: i for intp, b for bool."""
     # What a user's function calls may change: its machine code never goes to disk.
-    on_disk = not kind.label or shipped(semiring_of(kind))
-    entry = njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, cache=on_disk)(kernel.py_func)
+    entry = kernel(part.py_func, on_disk=not kind.label or shipped(semiring_of(kind)))
     signature = (kind, *({"i": types.intp, "b": types.boolean}[a] for a in arguments))
     call = entry.compile(signature)
     code = entry.overloads[signature]

@@ -1,0 +1,167 @@
+"""Compiling kernels: where Ctrl-C cannot stop it half way, and once a machine where the code can be kept on disk.
+
+Machine code is kept in $NUMBA_CACHE_DIR, else in $SEMIRING_CACHE_DIR, else beside the sources, else in the user's cache
+folder. Wherever none of that can be written, each process compiles for itself, and says so once (logger "semiring").
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import pickle
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numba
+from numba.core import config
+from numba.core.caching import NullCache
+from numba.core.compiler import CompileResult
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import CPUDispatcher
+from numba.core.serialize import dumps
+from numba.misc.appdirs import AppDirs
+
+from ..errors import DeviceError
+from .pool import aside
+
+if config.DISABLE_JIT:
+    raise DeviceError(
+        "cpu: kernels must be compiled by numba, got NUMBA_DISABLE_JIT=1 in the environment. Unset it, or set it to 0."
+    )
+
+_log = logging.getLogger("semiring")
+
+
+class Kernel(CPUDispatcher):  # type: ignore[misc]
+    """A function that numba compiles when it is first called, on a thread that Ctrl-C does not reach."""
+
+    def compile(self, sig: Any) -> Any:
+        """The machine code for argument types, as a Python callable."""
+        work = partial(super().compile, sig)
+        # Whoever compiles already, and comes here for a function that is called there, holds numba's lock.
+        return work() if global_compiler_lock.is_locked() else aside(work)
+
+
+def kernel(function: Callable[..., Any], *, on_disk: bool = True) -> Kernel:
+    """The function as a kernel that runs without the interpreter lock, and divides by zero as NumPy does."""
+    options = {"nopython": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    compiled = Kernel(function, targetoptions=options)
+    compiled._cache = OnDisk(function) if on_disk else NullCache()
+    return compiled
+
+
+class OnDisk(NullCache):  # type: ignore[misc]
+    """A function's machine code on disk, as numba asks its cache for it: one file a signature and processor.
+
+    A file is what it was compiled from (`_sources`), the digest of its content, and the content. Damage is so found
+    before anything of it runs; a file that is damaged, or of other sources, is replaced.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The machine code for argument types; None where there is none to be trusted."""
+        target_context.refresh()
+        name = self._file(sig, target_context.codegen())
+        for folder in folders():
+            try:
+                data = (folder / name).read_bytes()
+            except OSError:
+                continue
+            if data.startswith(_sources()):
+                try:
+                    return CompileResult._rebuild(target_context, *pickle.loads(_opened(data)))
+                except Exception as error:  # whatever a damaged file leads to
+                    _say_once("%s cannot be read and is compiled again: %s.", folder / name, error)
+        return None
+
+    def save_overload(self, sig: Any, compiled: Any) -> None:
+        """Keep machine code, in the first folder that takes it."""
+        if compiled.library.has_dynamic_globals:  # addresses of this process
+            return
+        name, content, why = self._file(sig, compiled.target_context.codegen()), dumps(compiled._reduce()), None
+        for folder in folders():
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                _write(folder / name, _sealed(content))
+                return
+            except OSError as error:
+                why = error
+        _say_once(
+            "compiled kernels cannot be kept on disk (%s), so each process compiles its own. "
+            "Set NUMBA_CACHE_DIR to a folder that can be written, with room in it.",
+            why or "no folder for them is known",
+        )
+
+    def _file(self, sig: Any, codegen: Any) -> str:
+        key = hashlib.sha256(repr((sig, codegen.magic_tuple())).encode()).hexdigest()[:24]
+        return f"{self._name}-{key}.{sys.implementation.cache_tag}.kernel"
+
+
+@cache
+def folders() -> tuple[Path, ...]:
+    """Where machine code is looked for, in this order, and kept: in the first of them that can be written."""
+    package = Path(__file__).resolve().parent
+    if not any(package.glob("*.py")):  # nothing to tell stale code by
+        return ()
+    own = f"semiring-cpu-{hashlib.sha256(os.fsencode(package)).hexdigest()[:12]}"  # of this installation
+    for chosen in (config.CACHE_DIR, os.environ.get("SEMIRING_CACHE_DIR")):
+        if chosen:
+            return (Path(chosen) / own,)
+    users = Path(AppDirs("semiring", appauthor=False).user_cache_dir)
+    # Without a home "~" stays as it is, and would become a folder of that name.
+    return (package / "__pycache__", *([users / own] if users.is_absolute() else []))
+
+
+@cache
+def _sources() -> bytes:
+    """A digest of all that machine code is made from: a changed kernel never meets stale code."""
+    package = Path(__file__).parent
+    files = (*sorted(package.glob("*.py")), package.parent / "catalog.py")
+    return hashlib.sha256(b"".join((numba.__version__.encode(), *(f.read_bytes() for f in files)))).digest()
+
+
+def _sealed(content: bytes) -> bytes:
+    return _sources() + hashlib.sha256(content).digest() + content
+
+
+def _opened(data: bytes) -> bytes:
+    """What was sealed.
+
+    Raises
+    ------
+    ValueError
+        If that is not what it was.
+    """
+    content = data[64:]
+    if hashlib.sha256(content).digest() != data[32:64]:
+        raise ValueError("it is damaged")
+    return content
+
+
+def _write(path: Path, data: bytes) -> None:
+    """The file appears whole, or not at all."""
+    new = path.with_name(f"{path.name}.{uuid4().hex}")
+    try:
+        new.write_bytes(data)
+        os.replace(new, path)
+    except BaseException:
+        with suppress(OSError):
+            new.unlink()
+        raise
+
+
+_said: set[str] = set()
+
+
+def _say_once(message: str, *arguments: Any) -> None:
+    if message not in _said:
+        _said.add(message)
+        _log.warning(f"semiring: {message}", *arguments)

@@ -1,0 +1,95 @@
+"""How many threads to use: as many as this process may keep busy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import cache
+from math import ceil
+from pathlib import Path, PurePosixPath
+
+from ..errors import DeviceError
+
+#: Sets how many threads the CPU backend uses unless told otherwise.
+VARIABLE = "SEMIRING_NUM_THREADS"
+#: What other libraries read: each is an upper bound here.
+BOUNDS = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+def default_threads() -> int:
+    """SEMIRING_NUM_THREADS where it is set; else the least of all that limits this process.
+
+    These are: the processors that it may run on (its affinity), the quota of its control groups rounded up (read once
+    a process), OMP_NUM_THREADS (of a list, one for each nested level, the first) and NUMBA_NUM_THREADS. A bound that
+    is not a positive integer is passed over, as OpenMP does.
+
+    Raises
+    ------
+    DeviceError
+        If SEMIRING_NUM_THREADS is not a positive integer.
+    """
+    given = os.environ.get(VARIABLE, "").strip()
+    if given:
+        if not given.isdecimal() or int(given) == 0:
+            raise DeviceError(
+                f"threads: {VARIABLE} must be a positive integer, got {given!r}. Unset it, or correct it."
+            )
+        return int(given)
+    bounds = [os.environ.get(name, "").split(",")[0].strip() for name in BOUNDS]
+    return min(_affinity(), _quota(), *(int(b) for b in bounds if b.isdecimal() and int(b) > 0))
+
+
+def _affinity() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@cache
+def _quota() -> int:
+    """The processors that this process's control groups grant, rounded up; at least 1."""
+    granted = cpu_quota()
+    return os.cpu_count() or 1 if granted is None else max(1, ceil(granted))
+
+
+def cpu_quota(root: Path = Path("/")) -> float | None:
+    """The processors' worth of time that control groups grant this process; None where they set no limit.
+
+    The least over its group and all groups around it, version 1 (`cpu.cfs_quota_us`) and 2 (`cpu.max`):
+    docs.kernel.org/admin-guide/cgroup-v2.html, "CPU Interface Files"; docs.kernel.org/scheduler/sched-bwc.html.
+    """
+    limits = []
+    for folder in _groups(root):
+        try:
+            if (folder / "cpu.max").exists():
+                quota, period = (folder / "cpu.max").read_text().split()
+            else:
+                quota, period = ((folder / f"cpu.cfs_{name}_us").read_text() for name in ("quota", "period"))
+            if quota.strip() != "max" and int(quota) > 0 and int(period) > 0:  # −1: no limit
+                limits.append(int(quota) / int(period))
+        except (OSError, ValueError):  # no such file: that group limits nothing
+            continue
+    return min(limits, default=None)
+
+
+def _groups(root: Path) -> Iterator[Path]:
+    """The folders of the control groups that hold this process and may limit its processors, innermost first.
+
+    /proc/self/cgroup names its groups; where a hierarchy is mounted, and from which group on, is in
+    /proc/self/mountinfo. A group that is not below the one mounted is a container's own: there it is the mount itself.
+    """
+    try:
+        named = [line.split(":", 2) for line in (root / "proc/self/cgroup").read_text().splitlines()]
+        mounts = [line.split() for line in (root / "proc/self/mountinfo").read_text().splitlines()]
+    except OSError:
+        return
+    for mount in mounts:
+        _, _, _, top, point, *_, kind, _, options = mount
+        if kind not in ("cgroup", "cgroup2") or (kind == "cgroup" and "cpu" not in options.split(",")):
+            continue
+        for _, controllers, group in (entry for entry in named if len(entry) == 3):
+            if (not controllers) if kind == "cgroup2" else ("cpu" in controllers.split(",")):
+                here = root / point.lstrip("/")
+                inside = PurePosixPath(group)
+                below = inside.relative_to(top) if inside.is_relative_to(top) else PurePosixPath()
+                yield from (here / step for step in (below, *below.parents))

@@ -1,0 +1,49 @@
+"""Processes in tests. A test waits for what must come, however busy the machine is, and judges then."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+#: Seconds after which what must come is given up for lost. No outcome depends on it.
+PATIENCE = 900
+
+
+def start(code: str, *arguments: object, env: dict[str, str] | None = None) -> subprocess.Popen[str]:
+    """A new Python that runs the code; it finds the packages and the tests' own modules."""
+    path = os.pathsep.join([str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": path, **(env or {})},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(child: subprocess.Popen[str]) -> tuple[int, str, str]:
+    """Exit code, and what is left of its output and errors."""
+    try:
+        out, err = child.communicate(timeout=PATIENCE)
+    finally:
+        child.kill()
+    return child.returncode, out, err
+
+
+def python(code: str, *arguments: object, env: dict[str, str] | None = None) -> str:
+    """What a new Python prints that runs the code without error."""
+    returned, out, err = finish(start(code, *arguments, env=env))
+    assert returned == 0, err
+    return out
+
+
+def wait_for(child: subprocess.Popen[str], word: str) -> None:
+    """Until the process prints a line that is this word; what it printed before is dropped."""
+    for line in child.stdout or ():
+        if line.strip() == word:
+            return
+    raise AssertionError(f"{word!r} never came:\n{finish(child)[2]}")

@@ -1,0 +1,335 @@
+"""Kernels for the CPU are compiled wherever we are: on read-only and full disks, after damage, struck by Ctrl-C."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from processes import PATIENCE, ROOT, finish, python, start, wait_for
+
+from semiring.cpu import compile as compiling
+
+posix = pytest.mark.skipif(os.name == "nt", reason="signals, limits and rights of POSIX")
+
+#: A closure whose answer is known, over numbers and over packed bits.
+RIGHT = """
+import numpy as np
+from apsp import closure
+def right():
+    A = np.array([[0, 4, np.inf], [np.inf, 0, 1], [2, np.inf, 0]], np.float32)
+    np.testing.assert_array_equal(closure(A), [[0, 4, 5], [3, 0, 1], [2, 6, 0]])
+    bits = closure(np.array([[False, True], [False, False]]), "boolean")
+    np.testing.assert_array_equal(bits, [[True, True], [False, True]])
+    print("right")
+"""
+
+
+def halve(a: int, b: int) -> int:
+    """What the tests below compile."""
+    return a // 2 + b
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    """Where this test's machine code is kept."""
+    monkeypatch.setattr(compiling, "folders", lambda: (tmp_path / "kernels",))
+    monkeypatch.setattr(compiling, "_said", set())
+    return tmp_path / "kernels"
+
+
+def compiled_anew() -> bool:
+    """Whether a new kernel of `halve`, which must be right, had to be compiled."""
+    entry = compiling.kernel(halve)
+    assert entry(7, 4) == 7
+    return sum(entry.stats.cache_misses.values()) == 1
+
+
+def only_file(folder: Path) -> Path:
+    (file,) = folder.iterdir()
+    return file
+
+
+def test_machine_code_is_found_again(folder):
+    assert compiled_anew()
+    assert not compiled_anew()
+
+
+def test_a_signature_has_a_file_of_its_own(folder):
+    """Processes that save different signatures at once cannot take one's code for the other's."""
+    entry = compiling.kernel(halve)
+    assert (entry(7, 4), entry(7.0, 4.0)) == (7, 7.0)
+    assert len(list(folder.iterdir())) == 2
+
+
+@pytest.mark.parametrize("damage", ["empty", "half", "garbage", "longer", 0, 40, 70, 500, -1])
+def test_damaged_machine_code_is_replaced(folder, damage, caplog):
+    compiled_anew()
+    file = only_file(folder)
+    whole = file.read_bytes()
+    if isinstance(damage, int):
+        broken = bytearray(whole)
+        broken[damage] ^= 0x10
+    else:
+        broken = {"empty": b"", "half": whole[: len(whole) // 2], "garbage": bytes(5000), "longer": whole + b"\0"}[
+            damage
+        ]
+    file.write_bytes(broken)
+    assert compiled_anew()
+    assert not compiled_anew()
+    assert only_file(folder) == file
+    assert len(caplog.records) <= 1
+
+
+def test_damage_behind_the_seal_is_replaced_and_said_once(folder, monkeypatch, caplog):
+    """Content that is what it was, and cannot be used all the same: of another numba, say."""
+    compiled_anew()
+    file = only_file(folder)
+    file.write_bytes(compiling._sealed(b"no pickle"))
+    with caplog.at_level(logging.WARNING, "semiring"):
+        assert compiled_anew()
+        file.write_bytes(compiling._sealed(b"no pickle"))
+        assert compiled_anew()
+    assert [record.name for record in caplog.records] == ["semiring"]
+    assert str(file) in caplog.text
+    assert not compiled_anew()
+
+
+def test_machine_code_of_other_sources_is_replaced(folder, monkeypatch):
+    compiled_anew()
+    file, real = only_file(folder), compiling._sources()
+    monkeypatch.setattr(compiling, "_sources", lambda: bytes(32))
+    assert compiled_anew()
+    assert file.read_bytes().startswith(bytes(32))
+    monkeypatch.setattr(compiling, "_sources", lambda: real)
+    assert compiled_anew()
+    assert [f.name for f in folder.iterdir()] == [file.name]
+
+
+def test_the_sources_are_all_that_code_is_made_from(monkeypatch, tmp_path):
+    """A change in any file of the backend, or in the catalog, is another digest."""
+    shutil.copytree(ROOT / "semiring", tmp_path / "semiring", ignore=shutil.ignore_patterns("__pycache__", "cuda"))
+    monkeypatch.setattr(compiling, "__file__", str(tmp_path / "semiring" / "cpu" / "compile.py"))
+    files = [*sorted((tmp_path / "semiring" / "cpu").glob("*.py")), tmp_path / "semiring" / "catalog.py"]
+    seen = {compiling._sources.__wrapped__()}
+    for count, file in enumerate(files, start=2):
+        file.write_text(file.read_text() + "\n# changed\n")
+        seen.add(compiling._sources.__wrapped__())
+        assert len(seen) == count
+
+
+def test_a_folder_that_cannot_be_made_is_passed_over(folder, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setattr(compiling, "folders", lambda: (tmp_path / "file" / "below", folder))
+    assert compiled_anew()
+    assert not compiled_anew()
+    assert only_file(folder).exists()
+
+
+def test_nowhere_to_keep_it_is_said_once(folder, tmp_path, monkeypatch, caplog):
+    (tmp_path / "file").write_text("no folder")
+    for places in ((tmp_path / "file" / "below",), ()):
+        monkeypatch.setattr(compiling, "folders", lambda places=places: places)
+        assert compiled_anew()
+        assert compiled_anew()
+    assert len(caplog.records) == 1
+    assert "NUMBA_CACHE_DIR" in caplog.text
+
+
+def test_where_it_is_kept(monkeypatch, tmp_path):
+    look = compiling.folders.__wrapped__
+    monkeypatch.setattr(compiling.config, "CACHE_DIR", str(tmp_path / "a"))
+    monkeypatch.setenv("SEMIRING_CACHE_DIR", str(tmp_path / "b"))
+    assert [f.parent for f in look()] == [tmp_path / "a"]
+    monkeypatch.setattr(compiling.config, "CACHE_DIR", "")
+    assert [f.parent for f in look()] == [tmp_path / "b"]
+    monkeypatch.delenv("SEMIRING_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "c"))
+    package = ROOT / "semiring" / "cpu" / "__pycache__"
+    assert look()[0] == package
+    if sys.platform == "linux":
+        assert look()[1].is_relative_to(tmp_path / "c")
+        monkeypatch.setenv("XDG_CACHE_HOME", "~/.cache")  # what is left where there is no home
+        assert look() == (package,)
+
+
+# Where nothing can be written
+
+#: Rights are for all but root: this child gives up root's privileges first, and makes sure that it cannot write.
+UNPRIVILEGED = """
+import ctypes, os, pathlib, sys
+if os.geteuid() == 0:
+    header, none = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    assert ctypes.CDLL(None).capset(header, none) == 0
+for place in sys.argv[1:3]:
+    try:
+        (pathlib.Path(place) / "probe").touch()
+    except OSError:
+        continue
+    print("writable")
+    sys.exit()
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="gives up privileges by capset")
+def test_it_computes_where_nothing_can_be_written(tmp_path):
+    packages, home = tmp_path / "packages", tmp_path / "home"
+    for name in ("semiring", "apsp"):
+        shutil.copytree(ROOT / name, packages / name, ignore=shutil.ignore_patterns("__pycache__"))
+    home.mkdir()
+    shut = [home, packages, *(path for path in packages.rglob("*") if path.is_dir())]
+    for path in shut:
+        path.chmod(0o555)
+    env = {k: v for k, v in os.environ.items() if k not in ("NUMBA_CACHE_DIR", "SEMIRING_CACHE_DIR", "XDG_CACHE_HOME")}
+    env |= {"HOME": str(home), "PYTHONPATH": str(packages), "PYTHONDONTWRITEBYTECODE": "1"}
+    code = UNPRIVILEGED + RIGHT + "right(); import semiring; print(semiring.__file__)"
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", code, packages / "semiring" / "cpu", home],
+            cwd=home,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
+    finally:
+        for path in shut:
+            path.chmod(0o755)
+    if done.stdout == "writable\n":
+        pytest.skip("this user may write everywhere")
+    assert (done.returncode, done.stdout) == (0, f"right\n{packages / 'semiring' / '__init__.py'}\n"), done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "NUMBA_CACHE_DIR" in done.stderr
+
+
+@posix
+def test_it_computes_where_the_disk_is_full(tmp_path):
+    """No file may grow: every write fails, as on a full disk. What was compiled before is found all the same."""
+    env = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+    said = start(full + RIGHT + "right()", env=env)
+    returned, out, err = finish(said)
+    assert (returned, out) == (0, "right\n"), err
+    assert err.count("\n") == 1
+    assert "NUMBA_CACHE_DIR" in err
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+    python(RIGHT + "right()", env=env)
+    assert finish(start(full + RIGHT + "right()", env=env)) == (0, "right\n", "")
+
+
+def test_without_a_compiler_the_error_names_the_way_out(tmp_path):
+    code = """
+import numpy as np, pytest, semiring, apsp
+from semiring.acyclic import close_acyclic
+I = np.eye(2, dtype=np.float32)
+bits = lambda: semiring.BitMatrix.from_bool(I > 0) @ semiring.BitMatrix.from_bool(I > 0)
+arcs = np.array([1]), np.array([0])
+for call in (lambda: apsp.closure(I), lambda: semiring.matmul(I, I), bits, lambda: close_acyclic(2, *arcs)):
+    for _ in range(2):
+        with pytest.raises(semiring.DeviceError, match="NUMBA_DISABLE_JIT=1 .* Unset it"):
+            call()
+print("refused")
+"""
+    assert python(code, env={"NUMBA_DISABLE_JIT": "1"}) == "refused\n"
+
+
+# Ctrl-C
+
+STRUCK_WHILE_COMPILING = (
+    RIGHT
+    + """
+import signal, sys
+from numba.core import event
+strike, begun, ended = int(sys.argv[1]), [], []
+class Strike(event.Listener):
+    def on_start(self, happening):
+        begun.append(happening)
+        if len(begun) == strike:
+            signal.raise_signal(signal.SIGINT)
+    def on_end(self, happening):
+        ended.append(happening)
+        if getattr(happening, "_exc_details", None) is not None:
+            print("stopped half way")
+for kind in ("numba:compile", "numba:run_pass"):
+    event.register(kind, Strike())
+try:
+    right()
+    print("never struck")
+except KeyboardInterrupt:
+    print("struck")
+assert len(begun) == len(ended), "something is still under way"
+right()
+"""
+)
+
+
+@posix
+@pytest.mark.parametrize("strike", [1, 2, 9, 23, 60, 150])
+def test_ctrl_c_while_a_kernel_compiles_is_heard_when_it_is_done(strike, tmp_path):
+    out = python(STRUCK_WHILE_COMPILING, strike, env={"NUMBA_CACHE_DIR": str(tmp_path)})
+    assert out.splitlines() == ["struck", "right"]
+
+
+STRUCK_WHILE_IMPORTING = (
+    RIGHT
+    + """
+import signal, sys
+class Strike:
+    def find_spec(self, name, *_):
+        if name == sys.argv[1]:
+            sys.meta_path.remove(self)
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Strike())
+try:
+    right()
+    print("never struck")
+except KeyboardInterrupt:
+    print("struck")
+right()
+"""
+)
+
+
+@posix
+@pytest.mark.parametrize(
+    "module",
+    [
+        "llvmlite.binding.executionengine",
+        "numba.core.types.scalars",
+        "numba.core.typing.templates",
+        "semiring.cpu.words",
+    ],
+)
+def test_ctrl_c_while_the_compiler_is_imported_is_heard_when_it_is_there(module):
+    assert python(STRUCK_WHILE_IMPORTING, module).splitlines() == ["struck", "right"]
+
+
+COMMAND = """
+import sys
+from numba.core import event
+from apsp import cli
+class Tell(event.Listener):
+    def on_start(self, happening):
+        print("compiling", flush=True)
+    def on_end(self, happening):
+        pass
+event.register("numba:compile", Tell())
+cli.main(["-q", "solve", *sys.argv[1:]])
+"""
+
+
+@posix
+def test_ctrl_c_while_the_command_compiles_is_one_line_and_130(tmp_path):
+    graph = tmp_path / "g.csv"
+    graph.write_text("source,target,weight\na,b,0.5\nb,c,0.25\n")
+    child = start(COMMAND, graph, "--output", tmp_path / "out.npy", env={"NUMBA_CACHE_DIR": str(tmp_path / "kernels")})
+    wait_for(child, "compiling")
+    child.send_signal(signal.SIGINT)
+    returned, out, err = finish(child)
+    assert (returned, set(out.split()) - {"compiling"}, err) == (130, set(), "apsp: interrupted.\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["g.csv", "kernels"]

@@ -1,0 +1,121 @@
+"""How many threads are used: by what limits this process, on control groups as kernels show them."""
+
+from __future__ import annotations
+
+import pytest
+from processes import python
+
+from semiring.cpu import processors
+from semiring.cpu.processors import cpu_quota, default_threads
+from semiring.errors import DeviceError
+
+V2 = "29 24 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"
+V1 = "32 31 0:29 {top} /sys/fs/cgroup/cpu rw,relatime shared:7 - cgroup cgroup rw,cpu,cpuacct\n"
+OTHER = "33 31 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n27 1 254:0 / / rw - ext4 /dev/vda rw\n"
+
+
+@pytest.fixture
+def system(tmp_path):
+    """Makes the files of a system below a folder."""
+
+    def make(groups: str, mounts: str, **limits: str):
+        (tmp_path / "proc/self").mkdir(parents=True)
+        (tmp_path / "proc/self/cgroup").write_text(groups)
+        (tmp_path / "proc/self/mountinfo").write_text(mounts)
+        for name, text in limits.items():
+            path = tmp_path / "sys/fs/cgroup" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return tmp_path
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("limits", "quota"),
+    [
+        ({"a/b/cpu.max": "150000 100000\n"}, 1.5),
+        ({"a/b/cpu.max": "max 100000\n"}, None),
+        ({"a/b/cpu.max": "max 100000\n", "a/cpu.max": "50000 100000\n"}, 0.5),
+        ({"a/b/cpu.max": "800000 100000\n", "a/cpu.max": "300000 100000\n", "cpu.max": "max 100000\n"}, 3),
+        ({"a/b/cpu.max": "nonsense\n"}, None),
+        ({}, None),
+    ],
+)
+def test_version_2(system, limits, quota):
+    assert cpu_quota(system("0::/a/b\n", V2 + OTHER, **limits)) == quota
+
+
+@pytest.mark.parametrize(
+    ("limits", "quota"),
+    [
+        ({"cpu/a/cpu.cfs_quota_us": "250000\n", "cpu/a/cpu.cfs_period_us": "100000\n"}, 2.5),
+        ({"cpu/a/cpu.cfs_quota_us": "-1\n", "cpu/a/cpu.cfs_period_us": "100000\n"}, None),
+        ({"cpu/cpu.cfs_quota_us": "400000\n", "cpu/cpu.cfs_period_us": "200000\n"}, 2),
+        ({"memory/a/cpu.cfs_quota_us": "1\n", "memory/a/cpu.cfs_period_us": "1\n"}, None),
+    ],
+)
+def test_version_1(system, limits, quota):
+    assert cpu_quota(system("5:memory:/a\n3:cpu,cpuacct:/a\n0::/\n", V1.format(top="/") + OTHER, **limits)) == quota
+
+
+def test_a_container_sees_its_own_group_at_the_mount(system):
+    """Its groups are named as the host names them; below the mount there is only what is inside."""
+    limits = {"cpu/cpu.cfs_quota_us": "200000", "cpu/cpu.cfs_period_us": "100000"}
+    assert cpu_quota(system("3:cpu,cpuacct:/docker/1f\n", V1.format(top="/docker/1f"), **limits)) == 2
+
+
+def test_a_group_elsewhere_than_below_the_mount(system):
+    assert cpu_quota(system("0::/docker/1f\n", V2.replace(" / ", " /docker/2e ", 1), **{"cpu.max": "7 2"})) == 3.5
+
+
+def test_systems_without_control_groups(tmp_path):
+    assert cpu_quota(tmp_path) is None
+
+
+@pytest.fixture
+def eight(monkeypatch):
+    """Eight processors, no quota, no variable set."""
+    for name in (processors.VARIABLE, *processors.BOUNDS):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(processors, "_affinity", lambda: 8)
+    monkeypatch.setattr(processors, "_quota", lambda: 64)
+    return monkeypatch
+
+
+def test_the_least_of_what_limits_counts(eight):
+    assert default_threads() == 8
+    eight.setenv("OMP_NUM_THREADS", "6,2")
+    assert default_threads() == 6
+    eight.setenv("NUMBA_NUM_THREADS", "5")
+    assert default_threads() == 5
+    eight.setattr(processors, "_quota", lambda: 3)
+    assert default_threads() == 3
+    eight.setenv(processors.VARIABLE, "12")
+    assert default_threads() == 12
+
+
+@pytest.mark.parametrize("nonsense", ["", " ", "0", "-2", "many", "2.5", "²"])
+def test_bounds_that_are_none(eight, nonsense):
+    eight.setenv("OMP_NUM_THREADS", nonsense)
+    eight.setenv("NUMBA_NUM_THREADS", nonsense)
+    assert default_threads() == 8
+
+
+@pytest.mark.parametrize("nonsense", ["0", "-2", "many", "2.5", "²"])
+def test_the_librarys_own_variable_must_be_a_number(eight, nonsense):
+    eight.setenv(processors.VARIABLE, nonsense)
+    with pytest.raises(DeviceError, match="SEMIRING_NUM_THREADS must be a positive integer"):
+        default_threads()
+
+
+@pytest.mark.parametrize(("granted", "threads"), [(0.2, 1), (1.0, 1), (1.5, 2), (3.0, 3)])
+def test_a_quota_is_rounded_up(monkeypatch, granted, threads):
+    monkeypatch.setattr(processors, "cpu_quota", lambda: granted)
+    assert processors._quota.__wrapped__() == threads
+
+
+def test_a_process_heeds_the_variables():
+    code = "from semiring.backend import bind; import semiring; print(bind(semiring.get('min_plus'), 'int32').threads)"
+    assert python(code, env={"SEMIRING_NUM_THREADS": "", "OMP_NUM_THREADS": "1"}) == "1\n"
+    assert python(code, env={"SEMIRING_NUM_THREADS": "3", "OMP_NUM_THREADS": "1"}) == "3\n"
