@@ -324,12 +324,12 @@ def test_a_step_is_one_round_of_warshall(n):
 @pytest.mark.parametrize("n", [0, 1, 65, 129, 577])
 @pytest.mark.parametrize("block", [64, 128])
 @pytest.mark.parametrize("name", ["iterative", "blocked", "recursive"])
-def test_schedules_on_bits(name, block, n):
+def test_schedules_on_bits(name, block, n, monkeypatch):
     from apsp import schedules
 
     A = random_digraph(n, n)
     ops = bind(BOOLEAN, bool)
-    ops.cutover = 64
+    monkeypatch.setattr(ops, "cutover", 64)
     D = ops.upload(A)
     schedules.get(name)(D, ops, block=block)
     np.testing.assert_array_equal(D.to_bool(), scipy_closure(A))

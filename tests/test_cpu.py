@@ -12,14 +12,14 @@ import pytest
 from cases import CASES, USER_CASES, Case, random_matrix, same
 from processes import python
 
-from semiring import Op, Semiring, get
+from semiring import Op, Semiring, cpu, get
 from semiring.algebra import INTEGERS
 from semiring.backend import bind
 from semiring.errors import DeviceError, DTypeError
 
 # The catalog's Boolean semiring has packed words of its own.
 ALL = [case for case in (*CASES, *USER_CASES) if case.dtype.kind != "b"]
-SHAPES = ((0, 3, 2), (1, 0, 4), (1, 1, 1), (5, 7, 3), (13, 31, 66), (65, 33, 63), (6, 257, 64), (64, 5, 131))
+SHAPES = ((0, 3, 2), (3, 0, 2), (1, 0, 4), (1, 1, 1), (5, 7, 3), (13, 31, 66), (65, 33, 63), (6, 257, 64), (64, 5, 131))
 
 
 def layouts(A: np.ndarray) -> dict[str, np.ndarray]:
@@ -46,9 +46,11 @@ def test_products(case: Case) -> None:
         A, B, C = (
             random_matrix(case, shape, seed + i, negative=True) for i, shape in enumerate(((m, k), (k, n), (m, n)))
         )
-        expected = cases.product(case, A, B, C)
+        expected, alone = cases.product(case, A, B, C), cases.product(case, A, B)
         ops.gemm(C, A, B)
         same(case, C, expected)
+        ops.matmul(C, A, B)
+        same(case, C, alone)
 
 
 @pytest.mark.parametrize("case", ALL, ids=str)
@@ -120,8 +122,11 @@ def test_many_strips(dtype: str, threads: int, monkeypatch: pytest.MonkeyPatch) 
     ops = ops_of(case, threads=threads)
     A, B, C = (random_matrix(case, shape, i, negative=True) for i, shape in enumerate(((29, 261), (261, 70), (29, 70))))
     expected = cases.product(case, A, B, C)
+    alone = cases.product(case, A, B)
     ops.gemm(C, A, B)
     same(case, C, expected)
+    ops.matmul(C, A, B)
+    same(case, C, alone)
     D, R = random_matrix(case, (67, 67), 5), random_matrix(case, (67, 80), 6)
     expected, mirrored = cases.product(case, D, R), cases.product(case, R.T, D)
     C = R.T.copy()
@@ -153,6 +158,7 @@ def test_faster_on_nonnegative_entries(case: Case, integers: bool, monkeypatch: 
     # Whichever instructions this processor prefers, both are right.
     monkeypatch.setattr(kinds, "integer_minimum", lambda itemsize: integers)
     monkeypatch.setattr(kinds, "choose", kinds.choose.__wrapped__)
+    monkeypatch.setattr(cpu, "_bind", cpu._bind.__wrapped__)
     ops = ops_of(case, nonnegative=True)
     rng = np.random.default_rng(7)
     if case.dtype.kind == "i":

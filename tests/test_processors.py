@@ -79,7 +79,8 @@ def eight(monkeypatch):
     for name in (processors.VARIABLE, *processors.BOUNDS):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(processors, "_affinity", lambda: 8)
-    monkeypatch.setattr(processors, "_quota", lambda: 64)
+    monkeypatch.setattr(processors, "cpu_quota", lambda: None)
+    monkeypatch.setattr(processors, "_bound", processors._bound.__wrapped__)
     return monkeypatch
 
 
@@ -89,7 +90,7 @@ def test_the_least_of_what_limits_counts(eight):
     assert default_threads() == 6
     eight.setenv("NUMBA_NUM_THREADS", "5")
     assert default_threads() == 5
-    eight.setattr(processors, "_quota", lambda: 3)
+    eight.setattr(processors, "cpu_quota", lambda: 2.5)
     assert default_threads() == 3
     eight.setenv(processors.VARIABLE, "12")
     assert default_threads() == 12
@@ -109,10 +110,10 @@ def test_the_librarys_own_variable_must_be_a_number(eight, nonsense):
         default_threads()
 
 
-@pytest.mark.parametrize(("granted", "threads"), [(0.2, 1), (1.0, 1), (1.5, 2), (3.0, 3)])
-def test_a_quota_is_rounded_up(monkeypatch, granted, threads):
-    monkeypatch.setattr(processors, "cpu_quota", lambda: granted)
-    assert processors._quota.__wrapped__() == threads
+@pytest.mark.parametrize(("granted", "threads"), [(0.2, 1), (1.0, 1), (1.5, 2), (3.0, 3), (64.0, 8)])
+def test_a_quota_is_rounded_up(eight, granted, threads):
+    eight.setattr(processors, "cpu_quota", lambda: granted)
+    assert default_threads() == threads
 
 
 def test_a_process_heeds_the_variables():

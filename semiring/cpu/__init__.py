@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -44,17 +44,22 @@ def bind(semiring: Semiring, dtype: Any, *, nonnegative: bool = False, threads: 
     >>> D = np.array([[0, 3], [1, 0]], np.int32)
     >>> bind(semiring.get("min_plus"), "int32").closure(D)
     """
-    dtype = np.dtype(dtype).newbyteorder("=")
+    threads = default_threads() if threads is None else threads
+    if not isinstance(threads, (int, np.integer)) or threads < 1:
+        raise DeviceError(f"bind: threads must be a positive integer, got {threads!r}. Leave it out for the default.")
+    return _bind(semiring, np.dtype(dtype).newbyteorder("="), bool(nonnegative), int(threads))
+
+
+@lru_cache(256)
+def _bind(semiring: Semiring, dtype: np.dtype, nonnegative: bool, threads: int) -> Backend:
+    """A backend holds nothing of its caller's: who asks again gets the same."""
     if dtype.name not in semiring.dtypes:
         raise DTypeError(
             f"bind: {semiring.name} is defined on {', '.join(semiring.dtypes)}, got {dtype}. Convert the array first."
         )
-    threads = default_threads() if threads is None else threads
-    if not isinstance(threads, (int, np.integer)) or threads < 1:
-        raise DeviceError(f"bind: threads must be a positive integer, got {threads!r}. Leave it out for the default.")
     if semiring.boolean:
-        return load("bits").BitBackend(threads=int(threads))
-    return load("verbs").CpuBackend(load("kinds").choose(semiring, dtype, nonnegative), int(threads))
+        return load("bits").BitBackend(threads=threads)
+    return load("verbs").CpuBackend(load("kinds").choose(semiring, dtype, nonnegative), threads)
 
 
 @cache

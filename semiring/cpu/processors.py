@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from functools import cache
-from math import ceil
+from math import ceil, inf
 from pathlib import Path, PurePosixPath
 
 from ..errors import DeviceError
@@ -19,9 +19,9 @@ BOUNDS = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
 def default_threads() -> int:
     """SEMIRING_NUM_THREADS where it is set; else the least of all that limits this process.
 
-    These are: the processors that it may run on (its affinity), the quota of its control groups rounded up (read once
-    a process), OMP_NUM_THREADS (of a list, one for each nested level, the first) and NUMBA_NUM_THREADS. A bound that
-    is not a positive integer is passed over, as OpenMP does.
+    These are: the processors that it may run on (its affinity), the quota of its control groups rounded up,
+    OMP_NUM_THREADS (of a list, one for each nested level, the first) and NUMBA_NUM_THREADS; all but the affinity are
+    read once a process, as OpenMP and numba do. A bound that is not a positive integer is passed over, as OpenMP does.
 
     Raises
     ------
@@ -35,8 +35,7 @@ def default_threads() -> int:
                 f"threads: {VARIABLE} must be a positive integer, got {given!r}. Unset it, or correct it."
             )
         return int(given)
-    bounds = [os.environ.get(name, "").split(",")[0].strip() for name in BOUNDS]
-    return min(_affinity(), _quota(), *(int(b) for b in bounds if b.isdecimal() and int(b) > 0))
+    return int(min(_affinity(), _bound()))
 
 
 def _affinity() -> int:
@@ -46,10 +45,12 @@ def _affinity() -> int:
 
 
 @cache
-def _quota() -> int:
-    """The processors that this process's control groups grant, rounded up; at least 1."""
+def _bound() -> float:
+    """The least of the variables that are set and the quota, rounded up and at least 1; ∞ where there is neither."""
     granted = cpu_quota()
-    return os.cpu_count() or 1 if granted is None else max(1, ceil(granted))
+    given = [os.environ.get(name, "").split(",")[0].strip() for name in BOUNDS]
+    bounds = [int(text) for text in given if text.isdecimal() and int(text) > 0]
+    return min([*bounds, *([] if granted is None else [max(1, ceil(granted))])], default=inf)
 
 
 def cpu_quota(root: Path = Path("/")) -> float | None:

@@ -217,13 +217,23 @@ class CpuBackend:
 
     def gemm(self, C: np.ndarray, A: np.ndarray, B: np.ndarray) -> None:
         """C ← C ⊕ A ⊗ B, C apart from A and B."""
+        self._product(C, A, B, fresh=False)
+
+    def matmul(self, C: np.ndarray, A: np.ndarray, B: np.ndarray) -> None:
+        """C ← A ⊗ B, C apart from A and B; what it held is not read."""
+        if len(B):
+            self._product(C, A, B, fresh=True)
+        else:
+            C[...] = self.kind.zero
+
+    def _product(self, C: np.ndarray, A: np.ndarray, B: np.ndarray, *, fresh: bool) -> None:
         c, a, b = _layout(C), _layout(A), _layout(B)
         # Nothing is in place here, so the depth may be cut too: the flatter the strips, the wider, and the less often
         # is the other operand packed.
         for k, depth in _parts(a.n, DEPTH, max(SLABS * DEPTH, WORKSPACE // 2 // max(1, b.n))):
-            left = a._replace(n=depth, address=a.address + k * a.col)
-            right = b._replace(m=depth, address=b.address + k * b.row)
-            self._multiply(c, left, right, fresh=False, left=False)
+            left = _Layout(a.m, depth, a.address + k * a.col, a.row, a.col)
+            right = _Layout(depth, b.n, b.address + k * b.row, b.row, b.col)
+            self._multiply(c, left, right, fresh=fresh and k == 0, left=False)
 
     def left_mul(self, D: np.ndarray, R: np.ndarray) -> None:
         """R ← D ⊗ R, D square and apart from R."""
