@@ -118,7 +118,7 @@ class Source:
 
     def _drain(self, file: IO[bytes] | gzip.GzipFile) -> bytes:
         """All that is left in a stream, which need not tell beforehand how much that is, or ever end."""
-        from .plans import available
+        from semiring.memory import available
 
         free = available("cpu")
         parts, size = [], 0

@@ -74,10 +74,10 @@ def _threads() -> str:
 
 
 def _memory() -> str:
-    from .plans import available
+    from semiring.memory import available, shown
 
     free = available("cpu")
-    return "unknown" if free is None else f"{free / 2**30:.1f} GiB free"
+    return "unknown" if free is None else f"{shown(free)} free"
 
 
 def _version(*packages: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +9,8 @@ import numpy as np
 
 from semiring.algebra import Semiring
 from semiring.backend import Backend
-from semiring.errors import MemoryNeeded, ShapeError
+from semiring.errors import ShapeError
+from semiring.memory import shown
 
 from . import schedules
 
@@ -40,11 +40,15 @@ class Plan:
     variant : str
         The faster step that the data permits, such as "nonnegative", or "general".
     matrix_bytes, workspace_bytes : int
-        The matrix on the device, and what is held beside it.
+        The matrix on the device, as the verbs see it, and what the verbs hold beside it.
     seconds : float
         The predicted time, from rates measured on reference machines.
     reason : str
         Why this schedule and this block.
+    beside_bytes : int
+        The most that is held at a time on the device beside what the caller passed: the matrix unless it is computed in
+        the caller's own memory, the workspace, and copies (of an A in another dtype; of an A that may diverge, to
+        explain by which cycle; of a result out of packed bits).
     """
 
     n: int
@@ -58,6 +62,7 @@ class Plan:
     workspace_bytes: int
     seconds: float
     reason: str
+    beside_bytes: int = 0
 
     @property
     def pairs(self) -> int:
@@ -70,7 +75,8 @@ class Plan:
                 f"closure of {self.n} vertices over {self.semiring} in {self.dtype} on {self.device}",
                 f"  schedule   {self.schedule}, block {self.block} ({self.reason})",
                 f"  step       {self.variant}",
-                f"  memory     {_bytes(self.matrix_bytes)} matrix + {_bytes(self.workspace_bytes)} workspace",
+                f"  memory     {shown(self.matrix_bytes)} matrix + {shown(self.workspace_bytes)} workspace; "
+                f"{shown(self.beside_bytes)} beside what came",
                 f"  predicted  {_seconds(self.seconds)} for {self.pairs:.3g} pairs",
             )
         )
@@ -84,8 +90,17 @@ def make_plan(
     schedule: str = "auto",
     block: int | None = None,
     nonnegative: bool = False,
+    in_place: bool = False,
+    copies: int = 0,
 ) -> Plan:
     """Choose schedule and block for n vertices on a backend, and estimate memory and time.
+
+    Parameters
+    ----------
+    in_place : bool
+        Whether the matrix is what the caller passed, or a copy counted already.
+    copies : int
+        Bytes held beside matrix and workspace.
 
     Raises
     ------
@@ -111,7 +126,8 @@ def make_plan(
         (v.name for v in semiring.variants if ops.dtype.name in v.dtypes and (nonnegative or not v.nonnegative)),
         "general",
     )
-    bits = 8 * ops.dtype.itemsize if ops.grain == 1 else 1
+    matrix = n * n * ops.dtype.itemsize if ops.grain == 1 else n * -(-n // 64) * 8
+    workspace = schedules.workspace(name, n, ops, block=chosen)
     return Plan(
         n=n,
         semiring=semiring.name,
@@ -120,43 +136,12 @@ def make_plan(
         schedule=name,
         block=chosen,
         variant=variant,
-        matrix_bytes=n * n * bits // 8,
-        workspace_bytes=ops.workspace(n),
+        matrix_bytes=matrix,
+        workspace_bytes=workspace,
         seconds=n**3 / _rate(semiring, ops),
         reason=reason,
+        beside_bytes=(0 if in_place else matrix) + workspace + copies,
     )
-
-
-def check_memory(needed: int, device: str, *, where: str, hint: str) -> None:
-    """Raise before any work if `needed` bytes are not there.
-
-    Raises
-    ------
-    MemoryNeeded
-        Saying what is needed, what is there, and what to do.
-    """
-    there = available(device)
-    if there is not None and needed > there:
-        raise MemoryNeeded(f"{where}: {_bytes(needed)} must fit on {device}, got {_bytes(there)} free. {hint}")
-
-
-def available(device: str) -> int | None:
-    """Free bytes on a device; None where the system does not tell."""
-    if device == "cuda":
-        import cupy
-
-        return int(cupy.cuda.runtime.memGetInfo()[0]) + int(cupy.get_default_memory_pool().free_bytes())
-    try:
-        with open("/proc/meminfo") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return None
 
 
 def _choose(n: int, block: int, ops: Backend) -> tuple[str, str]:
@@ -177,14 +162,6 @@ def _rate(semiring: Semiring, ops: Backend) -> float:
 
 def _threads(ops: Any) -> int:
     return int(getattr(ops, "threads", 1) or 1)
-
-
-def _bytes(count: float) -> str:
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if count < 1024:
-            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1024
-    return f"{count:.1f} TiB"
 
 
 def _seconds(seconds: float) -> str:

@@ -20,12 +20,13 @@ from semiring.bits import BitMatrix
 from semiring.catalog import lor_land
 from semiring.errors import FormatError
 from semiring.files import writing
+from semiring.memory import require
 
 from .condensation import Condensation, condense, on_cycles, trivial
 from .encoding import decode, encode
 from .graph import Graph, as_graph
 from .labels import Labels
-from .plans import Plan, check_memory, make_plan
+from .plans import Plan, make_plan
 from .progress import Callback
 from .saving import check_output
 from .solve import _options, follow
@@ -78,7 +79,7 @@ class Reachability:
         MemoryNeeded
             If n² bits do not fit.
         """
-        check_memory(self.n * -(-self.n // 64) * 8, "cpu", where="matrix", hint="Ask reaches, or counts, instead.")
+        require(self.n * -(-self.n // 64) * 8, where="matrix", hint="Ask reaches, or counts, instead.")
         c = self.condensation
         if c.count == self.n and (c.component == np.arange(self.n)).all():
             full = self.closed.copy()
@@ -330,7 +331,7 @@ def transitive_closure(
     plan = make_plan(c.count, lor_land, ops, schedule=schedule, block=block)
     if shrink:
         plan = replace(plan, reason=f"{n} vertices shrink to {c.count} components; {plan.reason}")
-    check_memory(plan.matrix_bytes + plan.workspace_bytes, where, where="transitive_closure", hint=_HINT)
+    require(plan.beside_bytes, where, where="transitive_closure", hint=_HINT)
     if shrink and len(c.tails) * 16 <= c.count**2:
         closed = close_acyclic(c.count, c.tails, c.heads)
         reason = f"{n} vertices shrink to {c.count} components, and {len(c.tails)} arcs unite their rows"

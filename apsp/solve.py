@@ -16,10 +16,13 @@ from semiring.bits import BitMatrix
 from semiring.catalog import get
 from semiring.cycles import restore, reweight
 from semiring.errors import DivergenceError, DTypeError, ShapeError
+from semiring.memory import require
 
 from . import divergence, schedules, settle
-from .plans import Plan, check_memory, make_plan
+from .plans import Plan, make_plan
 from .progress import Callback, Metered
+
+_HINT = "Use a smaller dtype, overwrite=True, or the Boolean semiring if only reachability matters."
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,7 @@ def closure(
     s = get(semiring)
     if isinstance(A, BitMatrix):
         return _bits(A, s, schedule, block, device, overwrite, callback, _options(threads, per_thread))
-    array = _array(A, s, dtype)
+    array, ours = _array(A, s, dtype)
     options: dict[str, Any] = {
         "schedule": schedule,
         "block": block,
@@ -118,9 +121,11 @@ def closure(
         fitted = array
     else:
         fitted = conform(array, s, dtype, where="closure")
-    if array.ndim == 3:
-        return _batch(fitted, s, options, callback)
-    return solve(fitted, s, fresh=fitted is not array, callback=callback, **options).matrix
+    ours |= fitted is not array
+    del array  # where it was made here and converted since
+    if fitted.ndim == 3:
+        return _batch(fitted, s, options, callback, ours)
+    return solve(fitted, s, fresh=ours, callback=callback, **options).matrix
 
 
 def plan(
@@ -131,6 +136,7 @@ def plan(
     block: int | None = None,
     dtype: Any = None,
     device: str | None = None,
+    overwrite: bool = False,
     threads: int | None = None,
 ) -> Plan:
     """What `closure` would do with these arguments, and why; nothing is computed.
@@ -138,7 +144,8 @@ def plan(
     Parameters
     ----------
     A : array_like, graph, or int
-        What `closure` takes, or the number of vertices alone (weights are then taken to be non-negative).
+        What `closure` takes, or the number of vertices alone (weights are then taken to be non-negative). Of a batch,
+        the plan is that of one matrix after the other, and `beside_bytes` is what all of them take.
 
     Returns
     -------
@@ -151,17 +158,32 @@ def plan(
     'recursive'
     """
     s = get(semiring)
+    asked: dict[str, Any] = {"schedule": schedule, "block": block}
     if isinstance(A, (int, np.integer)):
-        n, nonnegative = int(A), True
         preferred = "float64" if "float64" in s.dtypes else s.dtypes[0]
         resolved = dtypes.resolve(s, dtype or preferred, where="plan")
-        device = device_of(None, device)
-    else:
-        array = conform(_array(A, s, dtype), s, dtype, where="plan")
-        n, resolved, device = array.shape[-1], array.dtype, device_of(array, device)
-        nonnegative = dtypes.fast(dtypes.survey(array, s, where="plan"), s, array.dtype, n)
-    ops = bind(s, resolved, device=device, nonnegative=nonnegative, **_options(threads, None))
-    return make_plan(n, s, ops, schedule=schedule, block=block, nonnegative=nonnegative)
+        ops = bind(s, resolved, device=device_of(None, device), nonnegative=True, **_options(threads, None))
+        return make_plan(int(A), s, ops, **asked, nonnegative=True, **_held(ops, int(A), reuse=overwrite))
+    array, ours = _array(A, s, dtype)
+    fitted = conform(array, s, dtype, where="plan")
+    ours |= fitted is not array
+    n, where = fitted.shape[-1], device_of(fitted, device)
+    seen = dtypes.survey(fitted, s, where="plan")
+    nonnegative = dtypes.fast(seen, s, fitted.dtype, n)
+    ops = bind(s, fitted.dtype, device=where, nonnegative=nonnegative, **_options(threads, None))
+    # A batch is copied as a whole, and each matrix is closed in that copy.
+    copied = not overwrite and (ours or fitted.ndim == 3)
+    reuse = overwrite or (copied and not divergence.may_diverge(s, seen, n))
+    held = _held(ops, n, reuse=reuse, home=where == device_of(fitted))
+    if copied and where == device_of(fitted):
+        held["copies"] += fitted.nbytes
+    return make_plan(n, s, ops, **asked, nonnegative=nonnegative, **held)
+
+
+def _held(ops: Backend, n: int, *, reuse: bool, home: bool = True) -> dict[str, Any]:
+    """What `make_plan` is told of copies: `home` says that the matrix lies on the device."""
+    packed = ops.grain > 1
+    return {"in_place": reuse and home and not packed, "copies": n * n if packed and home and not reuse else 0}
 
 
 def solve(
@@ -206,7 +228,8 @@ def _round_trip(array: np.ndarray, s: Semiring, reuse: bool, options: dict[str, 
 
     The pages of a new result are asked for while the device works.
     """
-    check_memory(array.nbytes, "cuda", where="closure", hint="Use a smaller dtype, or device='cpu'.")
+    require(array.nbytes, "cuda", where="closure", hint="Use a smaller dtype, or device='cpu'.")
+    require(0 if reuse else array.nbytes, where="closure", hint="Use a smaller dtype, or overwrite=True.")
     start = time.perf_counter()
     ops: Any = bind(s, array.dtype, device="cuda")
     there = ops.upload(array)
@@ -236,14 +259,9 @@ class _Run:
         if potential is not None:
             nonnegative = s.lengths and s.add.selects == "least"  # of the reweighted matrix
         ops: Backend = bind(s, array.dtype, device=self.device, nonnegative=nonnegative, **self.options)
-        plan = make_plan(len(array), s, ops, schedule=self.schedule, block=self.block, nonnegative=nonnegative)
-        in_place = reuse and self.device == device_of(array) and ops.grain == 1
-        check_memory(
-            plan.workspace_bytes + (0 if in_place else plan.matrix_bytes),
-            self.device,
-            where="closure",
-            hint="Use a smaller dtype, overwrite=True, or the Boolean semiring if only reachability matters.",
-        )
+        held = _held(ops, len(array), reuse=reuse, home=self.device == device_of(array))
+        plan = make_plan(len(array), s, ops, schedule=self.schedule, block=self.block, nonnegative=nonnegative, **held)
+        require(plan.beside_bytes, self.device, where="closure", hint=_HINT)
         start = time.perf_counter()
         matrix = ops.upload(array.get() if self.device == "cpu" != device_of(array) else array, copy=not reuse)
         if potential is not None:
@@ -281,9 +299,9 @@ def _bits(
     if device not in (None, home):
         raise DTypeError(f"closure: a BitMatrix is closed where it lies, on {home}, got device={device!r}.")
     ops = bind(s, bool, device=home, **options)
-    plan = make_plan(len(A), s, ops, schedule=schedule, block=block)
+    plan = make_plan(len(A), s, ops, schedule=schedule, block=block, in_place=overwrite)
     hint = "Pass overwrite=True, or close the graph's components with transitive_closure."
-    check_memory(plan.workspace_bytes + (0 if overwrite else plan.matrix_bytes), home, where="closure", hint=hint)
+    require(plan.beside_bytes, home, where="closure", hint=hint)
     matrix = ops.upload(A, copy=not overwrite)
     follow(plan, matrix, ops, callback)
     return matrix
@@ -300,17 +318,19 @@ def follow(
     return metered.seconds
 
 
-def _array(A: Any, s: Semiring, dtype: Any) -> Any:
-    """A square matrix, or a batch of them, from an array or a graph."""
+def _array(A: Any, s: Semiring, dtype: Any) -> tuple[Any, bool]:
+    """A square matrix, or a batch of them, from an array or a graph; and whether it was made here."""
     nested = isinstance(A, (list, tuple)) and not any(isinstance(item, tuple) for item in A)
     if not (nested or any(hasattr(A, name) for name in ("__array__", "__cuda_array_interface__", "__dlpack__"))):
         from .graph import as_graph
 
-        return as_graph(A).matrix(s, dtype)
+        graph = as_graph(A)
+        matrix = graph.matrix(s, dtype)
+        return matrix, matrix is not graph.dense
     array = asarray(A, where="closure")
     if array.ndim not in (2, 3) or array.shape[-1] != array.shape[-2]:
         raise ShapeError(f"closure: A must be square, (n, n) or (batch, n, n), got shape {array.shape}.")
-    return array
+    return array, nested
 
 
 def _options(threads: int | None, per_thread: int | None) -> dict[str, Any]:
@@ -336,25 +356,28 @@ def _same_memory(A: Any, array: Any) -> bool:
     return not isinstance(array, np.ndarray) or array.base is not None
 
 
-def _batch(array: Any, s: Semiring, options: dict[str, Any], callback: Callback | None) -> Any:
+def _batch(array: Any, s: Semiring, options: dict[str, Any], callback: Callback | None, ours: bool) -> Any:
     """The closures of (batch, n, n): small ones together where the backend can, else one after the other."""
     together = _together(array, s, options, callback)
     if together is not None:
         return together
-    out = array if options["overwrite"] else array.copy()
+    if not (options["overwrite"] or ours):
+        require(array.nbytes, device_of(array), where="closure", hint=_HINT)
+    out = array if options["overwrite"] or ours else array.copy()
     total = len(out) * out.shape[-1] ** 3
     for index in range(len(out)):
         done = index * out.shape[-1] ** 3
         report = (lambda part, _, done=done: callback(done + part, total)) if callback else None
+        matrix = out[index]
         try:
-            result = solve(out[index], s, callback=report, **options).matrix
+            result = solve(matrix, s, fresh=not options["overwrite"], callback=report, **options).matrix
         except DivergenceError as error:
             told = f"{error} It is matrix {index} of the batch" + (", those before it are closed." if index else ".")
             if not options["overwrite"]:
                 told = f"{error} It is matrix {index} of the batch."
             raise type(error)(told, error.vertex, error.cycle) from None
-        if not options["overwrite"]:
-            out[index] = result
+        if result is not matrix:
+            matrix[...] = result
     return out
 
 
@@ -376,7 +399,7 @@ def _together(array: Any, s: Semiring, options: dict[str, Any], callback: Callba
     if verb is None or n > ops.pivot:
         return None
     overwrite = options["overwrite"]
-    check_memory(
+    require(
         0 if overwrite and not isinstance(array, np.ndarray) else array.nbytes,
         device,
         where="closure",

@@ -34,7 +34,9 @@ class Backend(Protocol):
 
     A backend may also have `closure_batch(A, blocked)`: A[i] ← A[i]* for (batch, n, n) with n at most `pivot`, in one
     call; `blocked` is a schedule for those that it closes block by block, all at once. One that can work on several
-    products at a time may have `eliminate(D, R, C, rest)`, as the function below. One with a memory of its own
+    products at a time may have `eliminate(D, R, C, rest)`, as the function below. One that knows what each verb holds
+    may have `room(verb, m, n, k)`: the bytes of a verb whose output is m × n, k the inner size; of `closure` and `step` the
+    matrix is m × m. One with a memory of its own
     has `landing(shape)`: a NumPy array to download into, whose pages are asked for meanwhile.
     """
 
@@ -94,6 +96,12 @@ def in_turn(ops: Backend, D: Any, R: Any, C: Any, rest: Any) -> None:
     ops.left_mul(D, R)
     ops.gemm(rest, C, R)
     ops.right_mul(C, D)
+
+
+def elimination_room(ops: Any, d: int, rest: int) -> int:
+    """The bytes that `in_turn` holds, where D is d × d and `rest` as many rows and columns as it says."""
+    room = ops.room
+    return max(room("left_mul", d, rest, d), room("gemm", rest, rest, d), room("right_mul", rest, d, d))
 
 
 def cuda_available() -> bool:

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from . import memory
 from .archives import load_arrays
-from .errors import DeviceError, DTypeError, FormatError, MemoryNeeded, ShapeError
+from .errors import DeviceError, DTypeError, FormatError, ShapeError
 from .files import writing
 
 _WORD = np.dtype(np.uint64)
@@ -83,16 +84,12 @@ class BitMatrix:
             If the words do not fit the machine's memory.
         """
         m, n = _shape(shape, "BitMatrix")
-        needed = 8 * m * _words(n)
-        try:
-            if needed > _physical_memory():
-                raise MemoryError
-            return cls._of(np.zeros((m, _words(n)), _WORD), (m, n))
-        except MemoryError:
-            raise MemoryNeeded(
-                f"BitMatrix: {m} × {n} bits need {_size(needed)}, the machine has {_size(_physical_memory())}. "
-                "Use fewer vertices, or the condensation of the graph."
-            ) from None
+        memory.require(
+            8 * m * _words(n),
+            where=f"BitMatrix of {m} × {n} bits",
+            hint="Use fewer vertices, or the condensation of the graph.",
+        )
+        return cls._of(np.zeros((m, _words(n)), _WORD), (m, n))
 
     @classmethod
     def eye(cls, n: int) -> BitMatrix:
@@ -423,7 +420,7 @@ class BitMatrix:
 
     def __repr__(self) -> str:
         place = "" if self._on_cpu else ", on the GPU"
-        return f"BitMatrix({self.shape[0]} × {self.shape[1]}, {_size(self.nbytes)}{place})"
+        return f"BitMatrix({self.shape[0]} × {self.shape[1]}, {memory.shown(self.nbytes)}{place})"
 
     # Files.
 
@@ -502,23 +499,6 @@ def _describe(thing: Any) -> str:
     if hasattr(thing, "dtype"):
         return f"{type(thing).__name__} of {thing.dtype}, shape {getattr(thing, 'shape', '?')}"
     return type(thing).__name__
-
-
-def _size(count: int) -> str:
-    value = float(count)
-    for unit in ("bytes", "KiB", "MiB"):
-        if value < 1024:
-            return f"{value:.4g} {unit}"
-        value /= 1024
-    return f"{value:.4g} GiB"
-
-
-def _physical_memory() -> int:
-    """Bytes of memory; more than any matrix where the system does not say."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return 1 << 62
 
 
 def _cpu() -> Any:

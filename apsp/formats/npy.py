@@ -10,10 +10,10 @@ from typing import IO, Any
 import numpy as np
 
 from semiring.errors import FormatError
+from semiring.memory import require
 
 from ..files import Source
 from ..graph import Graph, as_graph
-from ..plans import check_memory
 from .base import Format
 from .tokens import show
 
@@ -55,7 +55,7 @@ def array(source: Source, file: IO[bytes], size: int, kinds: str, what: str) -> 
             raise ValueError(f"{size - file.tell()} bytes for shape {shape} of {dtype}")
     except Exception as error:  # a damaged header raises whatever its bytes come to
         raise refused(source, what, error) from error
-    check_memory(needed, "cpu", where=str(source.path), hint="Read it on a machine with more memory.")
+    require(needed, "cpu", where=str(source.path), hint="Read it on a machine with more memory.")
     try:
         file.seek(0)
         return np.lib.format.read_array(file, allow_pickle=False)

@@ -2,7 +2,9 @@
 
 A schedule is a module with `closure(A, ops, *, block)`: A ← A* in place, written against the verbs of
 `semiring.backend.Backend` alone. Putting a file here is all it takes: `apsp.closure(A, schedule="its_name")`,
-`compare`, the command line and the tests find it by its name.
+`compare`, the command line and the tests find it by its name. It may also have `workspace(n, ops, *, block)`: the bytes
+that its verbs hold beside an n × n matrix, by what each of them holds (`ops.room`); without it, plans take the backend's
+own figure for closures.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable
+from typing import Any
 
 #: `closure(A, ops, *, block)`
 Schedule = Callable[..., None]
@@ -32,3 +35,11 @@ def get(name: str) -> Schedule:
         raise ValueError(f'schedule must be "auto" or one of {", ".join(names())}, got {name!r}.')
     schedule: Schedule = importlib.import_module(f"{__name__}.{name}").closure
     return schedule
+
+
+def workspace(name: str, n: int, ops: Any, *, block: int) -> int:
+    """The bytes that the verbs of a schedule hold beside an n × n matrix."""
+    module = importlib.import_module(get(name).__module__)
+    if hasattr(module, "workspace") and hasattr(ops, "room"):
+        return int(module.workspace(n, ops, block=block))
+    return int(ops.workspace(n))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from semiring.backend import Backend
+from semiring.backend import Backend, elimination_room
 
 from ..blocks import around, pivots
 
@@ -26,3 +26,16 @@ def closure(A: Any, ops: Backend, *, block: int) -> None:
                 ops.gemm(A[i, j], A[i, k], A[k, j])  # trailing ← trailing ⊕ C R
         for i in others:
             ops.right_mul(A[i, k], D)  # C ← C D
+
+
+def workspace(n: int, ops: Any, *, block: int) -> int:
+    """The most that the phases of a pivot hold, over the sizes of what lies before and after it.
+
+    What a product holds grows with it only until it is cut into strips; so the smaller sizes are looked at as well, as
+    far as 64 blocks.
+    """
+    most = int(ops.room("closure", min(n, block), 0, 0))
+    for pivot in range(block, min(n, 64 * block), block):
+        for side in (pivot, n - pivot):
+            most = max(most, elimination_room(ops, block, side))
+    return most

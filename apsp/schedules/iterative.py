@@ -11,3 +11,8 @@ def closure(A: Any, ops: Backend, *, block: int) -> None:
     """A ← A*, by A ← A ⊕ A[:,k] ⊗ A[k,k]* ⊗ A[k,:] for every k in turn; `block` plays no part."""
     for k in range(len(A)):
         ops.step(A, k)
+
+
+def workspace(n: int, ops: Any, *, block: int) -> int:
+    """What one step holds."""
+    return int(ops.room("step", n, n, 1))

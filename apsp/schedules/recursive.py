@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from semiring.backend import Backend, eliminate
+from semiring.backend import Backend, eliminate, elimination_room
 
 from ..blocks import half, quadrants
 from . import blocked
@@ -32,3 +32,20 @@ def closure(A: Any, ops: Backend, *, block: int) -> None:
     eliminate(ops, A11, A12, A21, A22)  # A12 ← A11 A12, A22 ← A22 ⊕ A21 A12, A21 ← A21 A11
     closure(A22, ops, block=block)  # A22 ← A22*
     eliminate(ops, A22, A21, A12, A11)  # A21 ← A22 A21, A11 ← A11 ⊕ A12 A21, A12 ← A12 A22
+
+
+def workspace(n: int, ops: Any, *, block: int) -> int:
+    """The most that any level of the recursion holds."""
+    most, sizes = 0, {n}
+    while sizes:
+        halved = set()
+        for size in sizes:
+            if size <= max(block, ops.cutover):
+                most = max(most, blocked.workspace(size, ops, block=block))
+                continue
+            h = half(size, block)
+            rest = size - h
+            most = max(most, elimination_room(ops, h, rest), elimination_room(ops, rest, h))
+            halved |= {h, rest}
+        sizes = halved
+    return most

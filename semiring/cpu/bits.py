@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import mmap
 import threading
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -82,63 +82,99 @@ def _grid(m: int, n: int, threads: int) -> tuple[int, int]:
     return high, wide
 
 
+class _Cut(NamedTuple):
+    """How a product is cut: parts of rows and of words of its output, how many threads, and the bytes each holds.
+
+    Of those bytes, the first `copied` are for a copy of what an operand in place was.
+    """
+
+    rows: list[tuple[int, int]]
+    words: list[tuple[int, int]]
+    threads: int
+    copied: int
+    held: int
+
+
+def _cut(m: int, k: int, n: int, threads: int | None) -> _Cut:
+    """C ← C ∨ A ∧ B of m rows × n words: blocks."""
+    threads = _enough(m * k * n * 64, threads)
+    high, wide = _grid(m, n, threads)
+    rows, words = _parts(m, kernels.STRIP, ROWS, high), _parts(n, 8, WORDS, wide)
+    return _Cut(rows, words, threads, 0, kernels.block_bytes(rows[0][1], words[0][1]))
+
+
+def _cut_left(m: int, n: int, threads: int | None) -> _Cut:
+    """R ← D ∧ R of m rows × n words: strips of columns; a strip of several blocks reads a copy of what it was."""
+    threads = _enough(m * m * n * 64, threads)
+    words = _parts(n, 8, NARROW if m > ROWS else WORDS, threads)
+    wide = words[0][1]
+    copied = _lines(8 * wide * m) if m > ROWS else 0
+    rows = _parts(m, kernels.STRIP, ROWS)
+    return _Cut(rows, words, threads, copied, kernels.block_bytes(min(m, ROWS), wide) + copied)
+
+
+def _cut_right(m: int, k: int, n: int, threads: int | None) -> _Cut:
+    """C ← C ∧ D of m rows × n words: blocks of rows; each reads a copy of what it was."""
+    threads = _enough(m * k * n * 64, threads)
+    # The copies of all threads together stay below a quarter of C, or half of it where blocks would be too low.
+    tallest = min(ROWS, max(ROWS // 2, m // (4 * threads)))
+    rows = _parts(m, kernels.STRIP, tallest, threads)
+    copied = _lines(8 * n * rows[0][1])
+    held = kernels.block_bytes(rows[0][1], min(n, WORDS)) + copied
+    return _Cut(rows, _parts(n, 8, WORDS), threads, copied, held)
+
+
 def multiply(C: BitMatrix, A: BitMatrix, B: BitMatrix, *, fresh: bool = False, threads: int | None = None) -> None:
     """C ← C ∨ A ∧ B, or C ← A ∧ B where `fresh`; C apart from A and B."""
     (m, k), n = A.shape, C.words.shape[1]
     if not (m and n and (k or fresh)):
         return
     (c, ldc), (a, lda), (b, ldb) = _target(C), _at(A), _at(B)
-    threads = _enough(m * k * n * 64, threads)
-    high, wide = _grid(m, n, threads)
-    blocks = [(*i, *j) for i in _parts(m, kernels.STRIP, ROWS, high) for j in _parts(n, 8, WORDS, wide)]
+    cut = _cut(m, k, n, threads)
 
     def block(worker: int, i: int, rows: int, j: int, words: int) -> None:
-        work = _scratch(kernels.block_bytes(rows, words))
+        work = _scratch(cut.held)
         kernels.multiply_block(c + i * ldc + 8 * j, ldc, a + i * lda, lda, b + 8 * j, ldb, rows, k, words, fresh, work)
 
-    run(block, blocks, threads)
+    run(block, [(*i, *j) for i in cut.rows for j in cut.words], cut.threads)
 
 
 def left_multiply(D: BitMatrix, R: BitMatrix, *, threads: int | None = None) -> None:
-    """R ← D ∧ R, strips of columns apart; a strip of several blocks reads a copy of what it was."""
+    """R ← D ∧ R, strips of columns apart."""
     m, n = R.shape[0], R.words.shape[1]
     if not (m and n):
         return
     (d, ldd), (r, ldr) = _at(D), _target(R)
-    threads = _enough(m * m * n * 64, threads)
+    cut = _cut_left(m, n, threads)
 
     def strip(worker: int, j: int, words: int) -> None:
-        copied = _lines(8 * words * m) if m > ROWS else 0
-        work = _scratch(kernels.block_bytes(min(m, ROWS), words) + copied)
-        old, ldo, space = r + 8 * j, ldr, work + copied
-        if copied:
+        work = _scratch(cut.held)
+        old, ldo, space = r + 8 * j, ldr, work + cut.copied
+        if cut.copied:
             kernels.copy_words(old, ldo, work, 8 * words, m, words)
             old, ldo = work, 8 * words
-        for i, rows in _parts(m, kernels.STRIP, ROWS):
+        for i, rows in cut.rows:
             kernels.multiply_block(r + i * ldr + 8 * j, ldr, d + i * ldd, ldd, old, ldo, rows, m, words, True, space)
 
-    run(strip, _parts(n, 8, NARROW if m > ROWS else WORDS, threads), threads)
+    run(strip, cut.words, cut.threads)
 
 
 def right_multiply(C: BitMatrix, D: BitMatrix, *, threads: int | None = None) -> None:
-    """C ← C ∧ D, blocks of rows apart; each reads a copy of what it was."""
+    """C ← C ∧ D, blocks of rows apart."""
     (m, k), n = C.shape, C.words.shape[1]
     if not (m and n):
         return
     (c, ldc), (d, ldd) = _target(C), _at(D)
-    threads = _enough(m * k * n * 64, threads)
-    # The copies of all threads together stay below a quarter of C, or half of it where blocks would be too low.
-    tallest = min(ROWS, max(ROWS // 2, m // (4 * threads)))
+    cut = _cut_right(m, k, n, threads)
 
     def rows_of(worker: int, i: int, rows: int) -> None:
-        copied = _lines(8 * n * rows)
-        work = _scratch(kernels.block_bytes(rows, min(n, WORDS)) + copied)
-        space = work + copied
+        work = _scratch(cut.held)
+        space = work + cut.copied
         kernels.copy_words(c + i * ldc, ldc, work, 8 * n, rows, n)
-        for j, words in _parts(n, 8, WORDS):
+        for j, words in cut.words:
             kernels.multiply_block(c + i * ldc + 8 * j, ldc, work, 8 * n, d + 8 * j, ldd, rows, k, words, True, space)
 
-    run(rows_of, _parts(m, kernels.STRIP, tallest, threads), threads)
+    run(rows_of, cut.rows, cut.threads)
 
 
 def _enough(pairs: int, threads: int | None) -> int:
@@ -307,9 +343,25 @@ class BitBackend:
         """Nothing to wait for: verbs return when they are done."""
 
     def workspace(self, n: int) -> int:
-        """Bytes held beside an n × n matrix while its closure is computed."""
+        """Bytes held beside an n × n matrix while its closure is computed, whatever the schedule."""
         half = -(-n // 2)
-        block = kernels.block_bytes(min(half, ROWS), WORDS)
-        tallest = min(ROWS, max(ROWS // 2, half // (4 * self.threads)), half)
-        copies = max(tallest * -(-half // 64) * 8, half * NARROW * 8 if half > ROWS else 0)
-        return self.threads * (block + copies) + kernels.closure_bytes(min(n, self.pivot))
+        verbs = ("left_mul", "gemm", "right_mul")
+        return max(self.room("closure", min(n, self.pivot), 0, 0), *(self.room(v, half, half, half) for v in verbs))
+
+    def room(self, verb: str, m: int, n: int, k: int) -> int:
+        """Bytes that a verb with an m × n output and inner size k holds; of `closure` and `step`, m × m."""
+        if verb == "step" or not m:
+            return 0
+        if verb == "closure":
+            return kernels.closure_bytes(m)
+        if not (n and k):
+            return 0
+        words = -(-n // 64)
+        if verb == "left_mul":
+            cut = _cut_left(m, words, self.threads)
+            return min(cut.threads, len(cut.words)) * cut.held
+        if verb == "right_mul":
+            cut = _cut_right(m, k, words, self.threads)
+            return min(cut.threads, len(cut.rows)) * cut.held
+        cut = _cut(m, k, words, self.threads)
+        return min(cut.threads, len(cut.rows) * len(cut.words)) * cut.held

@@ -125,12 +125,15 @@ def _layout(A: np.ndarray) -> _Layout:
 @lru_cache(1024)
 def _parts(total: int, unit: int, longest: int, least: int = 1) -> tuple[tuple[int, int], ...]:
     """(start, size) of about equal parts, whole units but the last: none over `longest`, at least `least` of them."""
-    units = -(-total // unit)
-    if units == 0:
-        return ()
-    count = min(units, max(least, -(-units // max(1, longest // unit))))
-    size = -(-units // count) * unit
+    size = _part(total, unit, longest, least)
     return tuple((start, min(size, total - start)) for start in range(0, total, size))
+
+
+def _part(total: int, unit: int, longest: int, least: int = 1) -> int:
+    """The size of such parts, the last one's whole."""
+    units = max(1, -(-total // unit))
+    count = min(units, max(least, -(-units // max(1, longest // unit))))
+    return -(-units // count) * unit
 
 
 class _Plan(NamedTuple):
@@ -159,6 +162,11 @@ class _Plan(NamedTuple):
     workspace: int
 
 
+def _slab(columns: int) -> int:
+    """How deep a product of so many columns is packed at most, where its depth may be cut."""
+    return max(SLABS * DEPTH, WORKSPACE // 2 // max(1, columns))
+
+
 def _gain(kind: Kind) -> int:
     """How many times faster than compiled Python this kind is computed, roughly."""
     if not kind.vector:
@@ -166,9 +174,20 @@ def _gain(kind: Kind) -> int:
     return 2 if kind.add == "logaddexp" else 64
 
 
-@lru_cache(4096)
-def _plan(kind: Kind, m: int, n: int, depth: int, left: bool, threads: int) -> _Plan:
-    """How to cut an m × depth by depth × n product; `left` shares the left operand."""
+class _Packing(NamedTuple):
+    """What a product holds packed: `longest` is a strip's most, `padded` a whole strip's size, `side` what each thread
+    packs for itself at a time; `own` and `workspace` are the bytes of one thread and of everything.
+    """
+
+    longest: int
+    padded: int
+    side: int
+    own: int
+    workspace: int
+
+
+def _packing(kind: Kind, m: int, n: int, depth: int, left: bool, threads: int) -> _Packing:
+    """What an m × depth by depth × n product holds; `left` shares the left operand."""
     rows, columns, size = kind.tile.rows, kind.columns, kind.itemsize
     (long, unit), (short, other) = ((m, rows), (n, columns)) if left else ((n, columns), (m, rows))
     deep = -(-depth // DEPTH) * DEPTH  # what one thread packs, and A's rows, are DEPTH apart, filled or not
@@ -176,16 +195,27 @@ def _plan(kind: Kind, m: int, n: int, depth: int, left: bool, threads: int) -> _
     side = -(-min(SIDE, short, max(1, WORKSPACE // (2 * threads * DEPTH))) // other) * other
     own = (columns * (1 + rows) + side * DEPTH) * size
     own += -own % _ALIGNMENT
-    strips = _parts(long, unit, max(unit, (WORKSPACE - threads * own // size) // deep))
+    longest = max(unit, (WORKSPACE - threads * own // size) // deep)
+    padded = _part(long, unit, longest)
+    return _Packing(longest, padded, side, own, threads * own + padded * deep * size)
+
+
+@lru_cache(4096)
+def _plan(kind: Kind, m: int, n: int, depth: int, left: bool, threads: int) -> _Plan:
+    """How to cut an m × depth by depth × n product; `left` shares the left operand."""
+    (long, unit), (short, other) = (
+        ((m, kind.tile.rows), (n, kind.columns)) if left else ((n, kind.columns), (m, kind.tile.rows))
+    )
+    longest, padded, side, own, workspace = _packing(kind, m, n, depth, left, threads)
+    strips = _parts(long, unit, longest)
     width = strips[0][1]
-    padded = -(-width // unit) * unit
     several = 3 * threads if threads > 1 else 1
     call = _gain(kind) * CALL
     outer = _parts(short, other, max(other, min(side, call // (padded * depth))), several)
     inner = _parts(width, unit, width, -(-several // len(outer)))
     blocks = tuple((*y, *x) if left else (*x, *y) for x in outer for y in inner)
     shares = _parts(width, unit, width, threads if width * depth >= PACK_ALONE else 1)
-    return _Plan(strips, padded, shares, blocks, own, threads * own, threads * own + padded * deep * size)
+    return _Plan(strips, padded, shares, blocks, own, threads * own, workspace)
 
 
 class CpuBackend:
@@ -230,7 +260,7 @@ class CpuBackend:
         c, a, b = _layout(C), _layout(A), _layout(B)
         # Nothing is in place here, so the depth may be cut too: the flatter the strips, the wider, and the less often
         # is the other operand packed.
-        for k, depth in _parts(a.n, DEPTH, max(SLABS * DEPTH, WORKSPACE // 2 // max(1, b.n))):
+        for k, depth in _parts(a.n, DEPTH, _slab(b.n)):
             left = _Layout(a.m, depth, a.address + k * a.col, a.row, a.col)
             right = _Layout(depth, b.n, b.address + k * b.row, b.row, b.col)
             self._multiply(c, left, right, fresh=fresh and k == 0, left=False)
@@ -252,9 +282,8 @@ class CpuBackend:
             for k in range(n):
                 self.step(D, k)
         elif n:
-            d, rows, columns = self._upright(_layout(D)), self._rows, self._columns
-            # Two packed operands, and what a product needs besides; the pivot block's copy takes less.
-            work = _scratch.reserve((2 * (n + max(rows, columns)) * DEPTH + columns * (1 + rows)) * self._size)
+            d = self._upright(_layout(D))
+            work = _scratch.reserve(self.room("closure", n, n, n))
             code, kind = self._code, self.kind
             code.closure.call(kind, code.pack.address, code.block.address, STEP, n, d.address, d.row, d.col, work)
 
@@ -290,11 +319,30 @@ class CpuBackend:
         """Every verb is done when it returns."""
 
     def workspace(self, n: int) -> int:
-        """Bytes held beside an n × n matrix while its closure is computed."""
-        if n == 0:
-            return 0
+        """Bytes held beside an n × n matrix while its closure is computed, whatever the schedule."""
         half = -(-n // 2)
-        return max(_plan(self.kind, half, half, half, left, self.threads).workspace for left in (False, True))
+        verbs = ("left_mul", "gemm", "right_mul")
+        return max(self.room("closure", min(n, self.pivot), 0, 0), *(self.room(v, half, half, half) for v in verbs))
+
+    def room(self, verb: str, m: int, n: int, k: int) -> int:
+        """Bytes that a verb with an m × n output and inner size k holds; of `closure` and `step`, m × m."""
+        if not m:
+            return 0
+        if verb == "closure" and m <= self.pivot:
+            # Two packed operands, and what a product needs besides; the pivot block's copy takes less.
+            rows, columns = self._rows, self._columns
+            return (2 * (m + max(rows, columns)) * DEPTH + columns * (1 + rows)) * self._size
+        if verb in ("closure", "step"):
+            return m * self._size
+        if not (n and k):
+            return 0
+        depth = _part(k, DEPTH, _slab(n)) if verb == "gemm" else k
+        left = verb == "right_mul"
+        return _packing(self.kind, m, n, min(depth, k), left, self._crew(m * n * depth)).workspace
+
+    def _crew(self, pairs: int) -> int:
+        """As many threads as this much work is worth."""
+        return self.threads if pairs >= self._gain * ALONE else 1
 
     def _upright(self, a: _Layout) -> _Layout:
         """The matrix, or its transpose where ⊗ commutes and the rows of that are contiguous."""
@@ -310,7 +358,7 @@ class CpuBackend:
         m, n, depth = c.m, c.n, a.n
         if m == 0 or n == 0 or depth == 0:
             return None
-        threads = self.threads if m * n * depth >= self._gain * ALONE else 1
+        threads = self._crew(m * n * depth)
         kind, mover = self.kind, self._mover
         plan = _plan(kind, m, n, depth, left, threads)
         work = _scratch.reserve(plan.workspace)

@@ -1,0 +1,154 @@
+"""How much memory there is: on the machine, in the control groups of this process, and within its own limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from .errors import MemoryNeeded
+
+#: Bytes for which nobody asks the system: asking takes longer than a computation so small.
+LEAST = 1 << 20
+
+#: Of a control group, by version: the files of its limits and of its usage, and what `memory.stat` calls the pages of
+#: files and caches that the system takes back when memory is wanted. Usage counts them.
+_FILES = {
+    1: (("memory.limit_in_bytes",), "memory.usage_in_bytes", ("total_inactive_file", "total_active_file")),
+    2: (
+        ("memory.max", "memory.high"),
+        "memory.current",
+        ("inactive_file", "active_file", "slab_reclaimable"),
+    ),
+}
+
+
+def require(needed: int, device: str = "cpu", *, where: str, hint: str) -> None:
+    """Raise before any work if `needed` bytes are not there.
+
+    Raises
+    ------
+    MemoryNeeded
+        Saying what is needed, what is there, and what to do.
+
+    Examples
+    --------
+    >>> require(1 << 60, where="closure", hint="Use a smaller dtype.")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    semiring.errors.MemoryNeeded: closure: 1024.0 PiB must fit on cpu, got ... free. Use a smaller dtype.
+    """
+    if needed <= LEAST:
+        return
+    there = available(device)
+    if there is not None and needed > there:
+        raise MemoryNeeded(f"{where}: {shown(needed)} must fit on {device}, got {shown(there)} free. {hint}")
+
+
+def available(device: str = "cpu", *, root: Path = Path("/")) -> int | None:
+    """Bytes that this process can still be given on a device; None where the system does not tell.
+
+    On the CPU the least of: what the machine has free without swapping, what each control group (cgroup v1 or v2) of
+    the process and each of its parents leaves, and what RLIMIT_AS and RLIMIT_DATA leave. Pages that only cache files
+    count as free.
+
+    Parameters
+    ----------
+    device : {"cpu", "cuda"}
+    root : Path
+        Where /proc and /sys are.
+    """
+    if device == "cuda":
+        import cupy
+
+        return int(cupy.cuda.runtime.memGetInfo()[0]) + int(cupy.get_default_memory_pool().free_bytes())
+    found = [*_machine(root), *_groups(root), *_own_limits(root)]
+    return max(0, min(found)) if found else None
+
+
+def shown(count: float) -> str:
+    """Bytes as text, such as "1.5 GiB"."""
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} PiB"
+
+
+def _machine(root: Path) -> Iterator[int]:
+    """What the machine has free; where it refuses to promise more than it has (overcommit 2), what it can promise."""
+    known = _table(root / "proc/meminfo")
+    if "MemAvailable" in known:
+        yield 1024 * known["MemAvailable"]
+        if _text(root / "proc/sys/vm/overcommit_memory").strip() == "2":
+            yield 1024 * (known["CommitLimit"] - known["Committed_AS"])
+        return
+    import os
+
+    try:
+        yield os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return
+
+
+def _groups(root: Path) -> Iterator[int]:
+    """What is left in each control group of this process that has a limit, from its own up to the mounted one."""
+    for version, top, folder in _mounts(root):
+        limits, usage, cached = _FILES[version]
+        while True:
+            bounds = [int(text) for text in (_text(folder / name).strip() for name in limits) if text.isdecimal()]
+            used = _text(folder / usage).strip()
+            if bounds and used.isdecimal():
+                stat = _table(folder / "memory.stat")
+                yield min(bounds) - max(0, int(used) - sum(stat.get(name, 0) for name in cached))
+            if folder == top:
+                break
+            folder = folder.parent
+
+
+def _mounts(root: Path) -> Iterator[tuple[int, Path, Path]]:
+    """Version, mount point and own folder of each hierarchy of control groups that counts this process's memory."""
+    own: dict[int, str] = {}
+    for line in _text(root / "proc/self/cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if not controllers:
+            own[2] = path
+        elif "memory" in controllers.split(","):
+            own[1] = path
+    for line in _text(root / "proc/self/mountinfo").splitlines():
+        mount, _, kind = line.partition(" - ")
+        before, (system, _, options) = mount.split(), kind.split(maxsplit=2)
+        version = {"cgroup": 1, "cgroup2": 2}.get(system, 0)
+        if version not in own or (version == 1 and "memory" not in options.split(",")):
+            continue
+        shown_root, top = before[3], root / before[4].lstrip("/")
+        try:
+            inside = Path(own[version]).relative_to(shown_root)
+        except ValueError:  # the process stands outside of what is mounted, or is told another name for it
+            inside = Path()
+        folder = top if ".." in inside.parts else top / inside
+        yield version, top, folder if folder.is_dir() else top
+
+
+def _own_limits(root: Path) -> Iterator[int]:
+    """What the process's own limits leave of its address space and of its private data."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    used = _table(root / "proc/self/status")
+    for name, counted in ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData")):
+        limit = resource.getrlimit(name)[0]
+        if limit != resource.RLIM_INFINITY:
+            yield limit - 1024 * used.get(counted, 0)
+
+
+def _table(path: Path) -> dict[str, int]:
+    """Lines of a name and a number."""
+    rows = (line.replace(":", " ").split() for line in _text(path).splitlines())
+    return {row[0]: int(row[1]) for row in rows if len(row) > 1 and row[1].isdecimal()}
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError):
+        return ""
