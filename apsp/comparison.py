@@ -301,7 +301,7 @@ def compare(
     {True}
     """
     s = get(semiring)
-    array = conform(_array(A, s, dtype), s, dtype, where="compare")
+    array = conform(_array(A, s, dtype)[0], s, dtype, where="compare")
     contenders = _contenders(schedules, devices, threads, block)
     rows = _measure(array, s, contenders, {}, limit, callback, 0, len(contenders))
     return Comparison(s.name, array.dtype.name, tuple(rows))

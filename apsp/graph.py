@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from semiring import catalog, dtypes
-from semiring.algebra import Op, Semiring
+from semiring import catalog, dtypes, memory
+from semiring.algebra import Semiring
 from semiring.arrays import asarray, conform, exact, from_sequence, module
 from semiring.errors import DomainError, DTypeError, ShapeError, VertexError
 
@@ -23,6 +23,8 @@ Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 #: Vertices: no memory holds an array with more entries.
 _MOST = 10**15
+#: How many edges go into a matrix together.
+_ARCS = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +185,7 @@ class Graph:
         """Edges as listed (an undirected one counts once); of a matrix, its entries other than ∞, or the True ones."""
         if self.rows is not None:
             return len(self.rows)
-        return int(_present(self.dense).sum())
+        return sum(int(_present(self.dense[part]).sum()) for part in dtypes.chunks(self.dense.shape))
 
     def matrix(self, semiring: str | Semiring = "min_plus", dtype: Any = None) -> Any:
         """A with A[i, j] = ⊕ of the weights of all edges from i to j; the semiring's zero where there is none.
@@ -215,31 +217,27 @@ class Graph:
         ring = catalog.get(semiring)
         if self.dense is not None:
             return self._from_dense(ring, dtype)
-        target = self._dtype(ring) if dtype is None else dtypes.resolve(ring, dtype, where="Graph.matrix")
-        rows, cols, weights = self.edges(ring, target)
+        target = self.target(ring) if dtype is None else dtypes.resolve(ring, dtype, where="Graph.matrix")
+        memory.require(
+            self.n**2 * target.itemsize, where="Graph.matrix", hint="Use a smaller dtype, or fewer vertices."
+        )
+        rows, cols, weights = self.listed(ring, target)
         A = np.full((self.n, self.n), dtypes.zero(ring, target), dtype=target)
-        _combine(A.reshape(-1), rows * self.n + cols, weights, ring.add)
+        for tails, heads, once in ((rows, cols, True), (cols, rows, False))[: 1 if self.directed else 2]:
+            for part in dtypes.chunks(rows.shape, _ARCS):
+                i, j, w = tails[part], heads[part], weights[part]
+                if not once:  # a loop leads back to where it began, once
+                    i, j, w = (x[i != j] for x in (i, j, w))
+                _combine(A.reshape(-1), i * self.n + j, w, ring)
         return A
 
     def edges(self, semiring: str | Semiring = "min_plus", dtype: Any = None) -> Edges:
         """Rows, cols and weights of all arcs, undirected edges both ways, weights as `matrix` would hold them."""
         ring = catalog.get(semiring)
         if self.dense is not None:
-            A = self._from_dense(ring, dtype)
-            rows, cols = (A != dtypes.zero(ring, A.dtype)).nonzero()
-            return tuple(x if isinstance(x, np.ndarray) else x.get() for x in (rows, cols, A[rows, cols]))  # type: ignore[return-value]
-        assert self.rows is not None
-        assert self.cols is not None
-        rows, cols, weights = self.rows, self.cols, self.weights
-        if _boolean(ring):
-            if weights is not None:
-                there = np.isfinite(weights)
-                rows, cols = rows[there], cols[there]
-            weights = np.ones(len(rows), dtype=bool)
-        else:
-            target = self._dtype(ring) if dtype is None else dtype
-            weights = np.ones(len(rows), np.int32) if weights is None else weights
-            weights = conform(weights, ring, target, where="Graph.matrix")
+            return _listed(self._from_dense(ring, dtype), ring)
+        rows, cols, weights = self.listed(ring, self.target(ring) if dtype is None else np.dtype(dtype))
+        weights = weights if weights.flags.writeable else weights.copy()
         if self.directed:
             return rows, cols, weights
         # A loop leads back to where it began, once.
@@ -247,7 +245,22 @@ class Graph:
         both = np.concatenate
         return both((rows, cols[back])), both((cols, rows[back])), both((weights, weights[back]))
 
-    def _dtype(self, ring: Semiring) -> np.dtype:
+    def listed(self, ring: Semiring, target: np.dtype) -> Edges:
+        """The edges as listed, one way; weights in `target`, as a view of one number where all weigh 1."""
+        assert self.rows is not None
+        assert self.cols is not None
+        rows, cols, weights = self.rows, self.cols, self.weights
+        if _boolean(ring):
+            if weights is not None and weights.dtype.kind == "f":
+                there = np.isfinite(weights)
+                if not there.all():
+                    rows, cols = rows[there], cols[there]
+            return rows, cols, np.broadcast_to(True, len(rows))
+        if weights is None:
+            return rows, cols, np.broadcast_to(conform(np.ones(1, np.int32), ring, target, where="Graph"), len(rows))
+        return rows, cols, conform(weights, ring, target, where="Graph.matrix")
+
+    def target(self, ring: Semiring) -> np.dtype:
         """The default dtype of an edge list's matrix: exact, and as narrow as is safe."""
         if _boolean(ring):
             return np.dtype(bool)
@@ -262,9 +275,13 @@ class Graph:
     def _from_dense(self, ring: Semiring, dtype: Any) -> Any:
         A = self.dense
         if _boolean(ring) and A.dtype.kind != "b":
-            there = _present(A)
-            if not there.all():
-                _refuse_nan_entries(A)
+            parts = list(dtypes.chunks(A.shape))
+            # A matrix with infinities is read by its finite entries.
+            if not all(bool(_present(A[part]).all()) for part in parts):
+                there = module(A).empty(A.shape, bool)
+                for part in parts:
+                    _refuse_nan_entries(A[part], part[0].start)
+                    there[part] = _present(A[part])
                 A = there
         return conform(A, ring, dtype, where="Graph.matrix")
 
@@ -463,10 +480,12 @@ def _refuse_nan(weights: np.ndarray, rows: np.ndarray, cols: np.ndarray, labels:
         raise DomainError(f"Graph: weights must be numbers, got NaN on edge {at}, {ends}. Leave the edge out.")
 
 
-def _refuse_nan_entries(A: Any) -> None:
+def _refuse_nan_entries(A: Any, first: int) -> None:
+    """`first` is the number of the first row."""
     wrong = A != A
     if wrong.any():
-        at = tuple(int(axis[0]) for axis in wrong.nonzero())
+        i, j = (int(axis[0]) for axis in wrong.nonzero())
+        at = i + first, j
         raise DomainError(f"Graph: entries must be numbers, got NaN at {at}. A missing edge is inf.")
 
 
@@ -485,8 +504,27 @@ def _boolean(ring: Semiring) -> bool:
     return ring.dtypes == ("bool",)
 
 
-def _combine(flat: np.ndarray, at: np.ndarray, weights: np.ndarray, add: Op) -> None:
-    """flat[at] ← flat[at] ⊕ weights one by one, where flat is all zero, so that duplicates meet."""
+def _listed(A: Any, ring: Semiring) -> Edges:
+    """The entries of a matrix that are edges, on the host; counted first, so that nothing is held twice."""
+    zero, parts = dtypes.zero(ring, A.dtype), list(dtypes.chunks(A.shape))
+    counts = [int((A[part] != zero).sum()) for part in parts]
+    total = sum(counts)
+    memory.require(total * (16 + A.dtype.itemsize), where="Graph.edges", hint="Keep the matrix.")
+    rows, cols, weights = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, A.dtype)
+    end = 0
+    for part, count in zip(parts, counts, strict=True):
+        i, j = (A[part] != zero).nonzero()
+        w = A[part][i, j]
+        i, j, w = (x if isinstance(x, np.ndarray) else x.get() for x in (i, j, w))
+        here = slice(end, end + count)
+        rows[here], cols[here], weights[here] = i + part[0].start, j, w
+        end += count
+    return rows, cols, weights
+
+
+def _combine(flat: np.ndarray, at: np.ndarray, weights: np.ndarray, ring: Semiring) -> None:
+    """flat[at] ← flat[at] ⊕ weights one by one, so that duplicates meet."""
+    add = ring.add
     if flat.dtype.kind == "b":
         flat[at[weights]] = True
         return
@@ -496,8 +534,8 @@ def _combine(flat: np.ndarray, at: np.ndarray, weights: np.ndarray, add: Op) -> 
         return
     order = np.argsort(at, kind="stable")
     at, weights = at[order], weights[order]
-    again = np.zeros(len(at), dtype=bool)
-    again[1:] = at[1:] == at[:-1]
+    again = flat[at] != dtypes.zero(ring, flat.dtype)
+    again[1:] |= at[1:] == at[:-1]
     flat[at[~again]] = weights[~again]
     for index in np.flatnonzero(again):
         flat[at[index]] = add.python(flat[at[index]].item(), weights[index].item())

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes
+from . import dtypes, memory
 from .algebra import Semiring
 from .errors import DTypeError, ShapeError
 
@@ -150,6 +150,20 @@ def conform(array: Any, semiring: Semiring, dtype: Any = None, *, where: str) ->
         return array
     if array.dtype.kind == "b":
         dtypes.resolve(semiring, array.dtype, where=where)  # a boolean is no number: the same refusal, whatever dtype
+    memory.require(
+        array.size * target.itemsize,
+        "cpu" if isinstance(array, np.ndarray) else "cuda",
+        where=f"{where}: a copy in {target}",
+        hint=f"Pass an array of {target}.",
+    )
+    out = module(array).empty(array.shape, target)
+    for part in dtypes.chunks(array.shape):  # no mask is as large as the array
+        out[part] = _converted(array[part], semiring, target, part, where)
+    return out
+
+
+def _converted(array: Any, semiring: Semiring, target: np.dtype, at: tuple[slice, ...], where: str) -> Any:
+    """The part `at` of an array in the dtype `target`."""
     xp = module(array)
     with np.errstate(all="ignore"):
         out = array.astype(target)
@@ -161,25 +175,26 @@ def conform(array: Any, semiring: Semiring, dtype: Any = None, *, where: str) ->
             wrong = finite & ((array != xp.floor(array)) | (array >= info.max) | (array <= info.min))
             out[array == math.inf], out[array == -math.inf] = info.max, info.min
             nan = xp.isnan(array)
-            _refuse(array, nan, f"{where}: {semiring.name} entries must not be NaN")
+            _refuse(array, nan, at, f"{where}: {semiring.name} entries must not be NaN")
         else:
             top, bottom = _ends(source, xp, array)
             wrong = ~top & ~bottom & ((array >= info.max) | (array <= info.min))  # its ends stand for ∞
             out[top], out[bottom] = info.max, info.min
-        _refuse(array, wrong, f"{where}: {target} must hold every entry exactly")
+        _refuse(array, wrong, at, f"{where}: {target} must hold every entry exactly")
     elif source.kind in "iu":
         top, bottom = _ends(source, xp, array)
         if target.itemsize == source.itemsize == 8:
             _refuse(
                 array,
                 _rounded(array, out, ~top & ~bottom),
+                at,
                 f"{where}: {target} must hold every integer exactly",
                 "Convert them first if they may be rounded.",
             )
         if semiring.zero in (math.inf, -math.inf):
             out[top], out[bottom] = math.inf, -math.inf
     elif source.kind == "f":
-        _refuse(array, xp.isinf(out) & ~xp.isinf(array), f"{where}: {target} must hold every finite entry")
+        _refuse(array, xp.isinf(out) & ~xp.isinf(array), at, f"{where}: {target} must hold every finite entry")
     return out
 
 
@@ -202,14 +217,19 @@ def _rounded(integers: Any, floats: Any, finite: Any) -> Any:
     return rounded
 
 
-def _refuse(array: Any, wrong: Any, requirement: str, hint: str = "Use a wider dtype.") -> None:
+def _refuse(array: Any, wrong: Any, at: tuple[slice, ...], requirement: str, hint: str = "Use a wider dtype.") -> None:
+    """Name the first of the wrong entries, `at` being where the array lies in the one that came."""
     if bool(wrong.any()):
         index = tuple(int(i[0]) for i in wrong.nonzero())
-        raise DTypeError(f"{requirement}, got {array[index].item()} at {index}. {hint}")
+        shown = tuple(i + (at[axis].start if axis < len(at) else 0) for axis, i in enumerate(index))
+        raise DTypeError(f"{requirement}, got {array[index].item()} at {shown}. {hint}")
 
 
 def _as_bool(array: Any, semiring: Semiring, where: str) -> Any:
     """Numbers as truth values, only where each is 0 or 1: what else would be an edge is for the caller to say."""
-    if bool(((array != 0) & (array != 1)).any()):
-        dtypes.resolve(semiring, array.dtype, where=where)
-    return array.astype(bool)
+    out = module(array).empty(array.shape, bool)
+    for part in dtypes.chunks(array.shape):
+        if bool(((array[part] != 0) & (array[part] != 1)).any()):
+            dtypes.resolve(semiring, array.dtype, where=where)
+        out[part] = array[part] != 0
+    return out

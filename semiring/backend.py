@@ -35,8 +35,8 @@ class Backend(Protocol):
     A backend may also have `closure_batch(A, blocked)`: A[i] ← A[i]* for (batch, n, n) with n at most `pivot`, in one
     call; `blocked` is a schedule for those that it closes block by block, all at once. One that can work on several
     products at a time may have `eliminate(D, R, C, rest)`, as the function below. One that knows what each verb holds
-    may have `room(verb, m, n, k)`: the bytes of a verb whose output is m × n, k the inner size; of `closure` and `step` the
-    matrix is m × m. One with a memory of its own
+    may have `room(verb, m, n, k)`: the bytes of a verb whose output is m × n, k the inner size; of `closure` and `step`
+    the matrix is m × m. One with a memory of its own
     has `landing(shape)`: a NumPy array to download into, whose pages are asked for meanwhile.
     """
 

@@ -78,8 +78,8 @@ class Survey(NamedTuple):
     nonnegative: bool
 
 
-#: How many entries a survey looks at together: its temporaries stay small beside the matrix.
-_CHUNK = 1 << 20
+#: How many entries are looked at or converted together: temporaries stay small beside the matrix.
+_CHUNK = 1 << 18
 
 
 def survey(A: Any, semiring: Semiring, *, where: str) -> Survey:
@@ -143,10 +143,20 @@ def largest_finite(A: Any) -> float:
     return largest
 
 
+def chunks(shape: tuple[int, ...], entries: int = _CHUNK) -> Iterator[tuple[slice, ...]]:
+    """Where to cut an array of this shape so that what is made of a part stays small beside it: so many entries."""
+    item = math.prod(shape[1:])
+    if item > entries and len(shape) > 2:
+        for index in range(shape[0]):
+            yield from ((slice(index, index + 1), *part) for part in chunks(shape[1:], entries))
+        return
+    rows = max(1, entries // max(1, item))
+    for start in range(0, shape[0], rows):
+        yield (slice(start, min(start + rows, shape[0])),)
+
+
 def _chunks(A: Any) -> Iterator[Any]:
-    rows = max(1, _CHUNK * len(A) // A.size) if A.size else 1
-    for start in range(0, len(A), rows):
-        yield A[start : start + rows]
+    return (A[part] for part in chunks(A.shape))
 
 
 def _refuse(A: Any, semiring: Semiring, where: str) -> None:

@@ -2,9 +2,9 @@
 
 A schedule is a module with `closure(A, ops, *, block)`: A ← A* in place, written against the verbs of
 `semiring.backend.Backend` alone. Putting a file here is all it takes: `apsp.closure(A, schedule="its_name")`,
-`compare`, the command line and the tests find it by its name. It may also have `workspace(n, ops, *, block)`: the bytes
-that its verbs hold beside an n × n matrix, by what each of them holds (`ops.room`); without it, plans take the backend's
-own figure for closures.
+`compare`, the command line and the tests find it by its name. It may also have `workspace(n, ops, *, block)`: the
+bytes that its verbs hold beside an n × n matrix, by what each of them holds (`ops.room`); without it, plans take the
+backend's own figure for closures.
 """
 
 from __future__ import annotations
