@@ -25,7 +25,7 @@ class Condensation:
     cyclic : bool array, shape (count,)
         Whether its vertices lie on a cycle: there are several, or one with an edge to itself.
     tails, heads : int64 arrays, shape (m,)
-        The arcs between different components, each once, sorted by tail.
+        The arcs between different components, each once, sorted by tail; none are listed where nothing shrank.
     """
 
     component: np.ndarray = field(repr=False)
@@ -40,9 +40,10 @@ class Condensation:
         return len(self.sizes)
 
 
-def trivial(n: int, tails: np.ndarray, heads: np.ndarray, cyclic: np.ndarray) -> Condensation:
-    """Every vertex its own component, arcs as they are: for graphs that are not worth shrinking."""
-    return Condensation(np.arange(n), np.ones(n, dtype=np.int64), cyclic, tails, heads)
+def trivial(n: int, cyclic: np.ndarray) -> Condensation:
+    """Every vertex its own component, no arcs listed: for graphs that are not worth shrinking."""
+    none = np.zeros(0, dtype=np.int64)
+    return Condensation(np.arange(n), np.ones(n, dtype=np.int64), cyclic, none, none)
 
 
 def condense(n: int, tails: np.ndarray, heads: np.ndarray) -> Condensation:
@@ -75,14 +76,6 @@ def components(n: int, tails: np.ndarray, heads: np.ndarray) -> tuple[int, np.nd
     edges = coo_array((np.ones(len(tails), dtype=np.int8), (tails, heads)), shape=(n, n))
     count, component = connected_components(edges, directed=True, connection="strong")
     return int(count), component.astype(np.int64)
-
-
-def on_cycles(n: int, tails: np.ndarray, heads: np.ndarray) -> np.ndarray:
-    """Whether each vertex lies on a cycle."""
-    count, component = components(n, tails, heads)
-    cyclic: np.ndarray = np.bincount(component, minlength=count)[component] > 1
-    cyclic[tails[tails == heads]] = True
-    return cyclic
 
 
 def _permuted(values: np.ndarray, order: np.ndarray) -> np.ndarray:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from semiring.memory import require
+
 from .graph import Graph
 
 
@@ -34,6 +36,7 @@ def cycle(n: int, *, directed: bool = True, weight: float = 1) -> Graph:
            [ 1., inf, inf]])
     """
     _require("cycle", "n", n)
+    _fits("cycle", n)
     tails = np.arange(n)
     if n == 2 and not directed:
         tails = tails[:1]  # 0 — 1 and 1 — 0 are one edge
@@ -93,7 +96,10 @@ def random_graph(
         raise ValueError(f"random_graph: density is in percent and must lie in 0 … 100, got {density}.")
     rng = np.random.default_rng(seed)
     possible = n * (n - 1) if directed else n * (n - 1) // 2
-    chosen = _subset(rng, possible, round(density / 100 * possible))
+    size = round(density / 100 * possible)
+    # A byte for each possible arc, unless they are few: see _subset.
+    _fits("random_graph", size, extra=possible if possible < 16 * size else 0)
+    chosen = _subset(rng, possible, size)
     rows, cols = _arcs(chosen, n) if directed else _pairs(chosen)
     return Graph.from_arrays(
         rows,
@@ -122,6 +128,7 @@ def grid(rows: int, cols: int, *, weight: float = 1) -> Graph:
     """
     _require("grid", "rows", rows)
     _require("grid", "cols", cols)
+    _fits("grid", 2 * rows * cols)
     at = np.arange(rows * cols).reshape(rows, cols)
     tails = np.concatenate((at[:, :-1].ravel(), at[:-1].ravel()))
     heads = np.concatenate((at[:, 1:].ravel(), at[1:].ravel()))
@@ -184,3 +191,11 @@ def _weights(rng: np.random.Generator, size: int, weights: tuple[float, float] |
 def _require(what: str, name: str, size: int) -> None:
     if size < 0:
         raise ValueError(f"{what}: {name} must be 0 or more, got {size}.")
+
+
+#: What making a graph of that many edges holds, in bytes an edge: ends, weights, and a second copy of the ends.
+_EDGE = 64
+
+
+def _fits(what: str, edges: int, extra: int = 0) -> None:
+    require(edges * _EDGE + extra, where=what, hint="Ask for fewer vertices or edges.")

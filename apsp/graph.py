@@ -6,7 +6,7 @@ An array is taken as a matrix, and a list of tuples as edges; `as_graph` says th
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -221,22 +221,26 @@ class Graph:
         memory.require(
             self.n**2 * target.itemsize, where="Graph.matrix", hint="Use a smaller dtype, or fewer vertices."
         )
-        rows, cols, weights = self.listed(ring, target)
         A = np.full((self.n, self.n), dtypes.zero(ring, target), dtype=target)
-        for tails, heads, once in ((rows, cols, True), (cols, rows, False))[: 1 if self.directed else 2]:
-            for part in dtypes.chunks(rows.shape, _ARCS):
-                i, j, w = tails[part], heads[part], weights[part]
-                if not once:  # a loop leads back to where it began, once
-                    i, j, w = (x[i != j] for x in (i, j, w))
+        for back in (False, True)[: 1 if self.directed else 2]:
+            for i, j, w in self.pieces(ring, target):
+                if back:  # a loop leads back to where it began, once
+                    i, j, w = (x[i != j] for x in (j, i, w))
                 _combine(A.reshape(-1), i * self.n + j, w, ring)
         return A
+
+    def pieces(self, ring: Semiring, target: np.dtype) -> Iterator[Edges]:
+        """The edges of the list, one way, some at a time; weights as a matrix in `target` would hold them."""
+        assert self.rows is not None
+        for (part,) in dtypes.chunks(self.rows.shape, _ARCS):
+            yield self._listed(ring, target, part)
 
     def edges(self, semiring: str | Semiring = "min_plus", dtype: Any = None) -> Edges:
         """Rows, cols and weights of all arcs, undirected edges both ways, weights as `matrix` would hold them."""
         ring = catalog.get(semiring)
         if self.dense is not None:
             return _listed(self._from_dense(ring, dtype), ring)
-        rows, cols, weights = self.listed(ring, self.target(ring) if dtype is None else np.dtype(dtype))
+        rows, cols, weights = self._listed(ring, self.target(ring) if dtype is None else np.dtype(dtype), slice(None))
         weights = weights if weights.flags.writeable else weights.copy()
         if self.directed:
             return rows, cols, weights
@@ -245,11 +249,11 @@ class Graph:
         both = np.concatenate
         return both((rows, cols[back])), both((cols, rows[back])), both((weights, weights[back]))
 
-    def listed(self, ring: Semiring, target: np.dtype) -> Edges:
-        """The edges as listed, one way; weights in `target`, as a view of one number where all weigh 1."""
+    def _listed(self, ring: Semiring, target: np.dtype, part: slice) -> Edges:
+        """Part of the list; weights as a view of one number where all weigh 1."""
         assert self.rows is not None
         assert self.cols is not None
-        rows, cols, weights = self.rows, self.cols, self.weights
+        rows, cols, weights = self.rows[part], self.cols[part], None if self.weights is None else self.weights[part]
         if _boolean(ring):
             if weights is not None and weights.dtype.kind == "f":
                 there = np.isfinite(weights)
@@ -258,7 +262,7 @@ class Graph:
             return rows, cols, np.broadcast_to(True, len(rows))
         if weights is None:
             return rows, cols, np.broadcast_to(conform(np.ones(1, np.int32), ring, target, where="Graph"), len(rows))
-        return rows, cols, conform(weights, ring, target, where="Graph.matrix")
+        return rows, cols, conform(weights, ring, target, where="Graph.matrix", first=part.start or 0)
 
     def target(self, ring: Semiring) -> np.dtype:
         """The default dtype of an edge list's matrix: exact, and as narrow as is safe."""

@@ -15,14 +15,14 @@ import numpy as np
 
 from semiring.acyclic import close_acyclic
 from semiring.archives import load_arrays
-from semiring.backend import bind, device_of
+from semiring.backend import Backend, bind, device_of
 from semiring.bits import BitMatrix
 from semiring.catalog import lor_land
 from semiring.errors import FormatError
 from semiring.files import writing
 from semiring.memory import require
 
-from .condensation import Condensation, condense, on_cycles, trivial
+from .condensation import Condensation, condense, trivial
 from .encoding import decode, encode
 from .graph import Graph, as_graph
 from .labels import Labels
@@ -321,27 +321,92 @@ def transitive_closure(
     (True, False, ['b', 'c'])
     """
     graph = as_graph(source, **reading)
-    n, start = graph.n, time.perf_counter()
-    tails, heads, _ = graph.edges(lor_land)
-    where = device_of(source, device)
+    n, start, where = graph.n, time.perf_counter(), device_of(source, device)
+    made = 0
+    if graph.dense is not None and graph.dense.dtype.kind != "b":
+        graph, made = replace(graph, dense=graph.matrix(lor_land)), n * n
     ops = bind(lor_land, bool, device=where, **_options(threads, None))
+    asked: dict[str, Any] = {"schedule": schedule, "block": block}
     # Finding components looks at every edge; on a dense graph the closure itself is as quick.
-    shrink = schedule == "auto" and len(tails) * 64 <= n * n
-    c = condense(n, tails, heads) if shrink else trivial(n, tails, heads, on_cycles(n, tails, heads))
-    plan = make_plan(c.count, lor_land, ops, schedule=schedule, block=block)
-    if shrink:
-        plan = replace(plan, reason=f"{n} vertices shrink to {c.count} components; {plan.reason}")
-    require(plan.beside_bytes, where, where="transitive_closure", hint=_HINT)
-    if shrink and len(c.tails) * 16 <= c.count**2:
-        closed = close_acyclic(c.count, c.tails, c.heads)
-        reason = f"{n} vertices shrink to {c.count} components, and {len(c.tails)} arcs unite their rows"
-        plan = replace(plan, schedule="acyclic", reason=reason, workspace_bytes=16 * len(c.tails))
+    arcs = graph.edge_count * (1 if graph.directed else 2)
+    if schedule == "auto" and arcs * 64 <= n * n:
+        c, closed, plan = _shrunk(graph, arcs, ops, asked, callback)
     else:
-        xp = importlib.import_module("cupy" if where == "cuda" else "numpy")
-        closed = BitMatrix.from_edges(xp.asarray(c.tails), xp.asarray(c.heads), (c.count, c.count))
-        follow(plan, closed, ops, callback)
-        closed = closed.get()
+        c, closed, plan = _whole(graph, arcs, ops, asked, callback)
+    plan = replace(plan, beside_bytes=plan.beside_bytes + made)
     return Reachability(graph.labels, c, closed, reflexive, plan, time.perf_counter() - start)
+
+
+#: What is held by finding components, and by sorting the arcs between them, in bytes an arc of the graph and between.
+_FINDING, _COMPONENTS, _BETWEEN = 26, 16, 25
+#: What uniting rows holds in bytes an arc between components: arcs in order.
+_UNITING = 26
+
+
+def _shrunk(
+    graph: Graph, arcs: int, ops: Backend, asked: dict[str, Any], callback: Callback | None
+) -> tuple[Condensation, BitMatrix, Plan]:
+    """The closure of the condensation."""
+    n = graph.n
+    # Edges of a list, one way, are there already; others are written out, undirected ones with temporaries.
+    listed = arcs * (17 if graph.dense is not None else 1 if graph.directed else 25) + 33 * n
+    require(listed + arcs * (_COMPONENTS + _BETWEEN), where="transitive_closure", hint=_HINT)
+    tails, heads, _ = graph.edges(lor_land)
+    c = condense(n, tails, heads)
+    del tails, heads
+    plan = make_plan(c.count, lor_land, ops, **asked)
+    acyclic, shrunk = len(c.tails) * 16 <= c.count**2, f"{n} vertices shrink to {c.count} components"
+    reason = f"{shrunk}; {plan.reason}"
+    if acyclic:
+        reason = f"{shrunk}, and {len(c.tails)} arcs unite their rows"
+        plan = replace(plan, schedule="acyclic", workspace_bytes=_UNITING * len(c.tails))
+    needed = plan.matrix_bytes + plan.workspace_bytes
+    require(needed, "cpu" if acyclic else ops.device, where="transitive_closure", hint=_HINT)
+    condensing = listed + max(arcs * _FINDING, arcs * _COMPONENTS + len(c.tails) * _BETWEEN)
+    plan = replace(plan, reason=reason, beside_bytes=max(condensing, needed + 17 * n + 16 * len(c.tails)))
+    if acyclic:
+        return c, close_acyclic(c.count, c.tails, c.heads), plan
+    xp = importlib.import_module("cupy" if ops.device == "cuda" else "numpy")
+    closed = BitMatrix.from_edges(xp.asarray(c.tails), xp.asarray(c.heads), (c.count, c.count))
+    follow(plan, closed, ops, callback)
+    return c, closed.get(), plan
+
+
+def _whole(
+    graph: Graph, arcs: int, ops: Backend, asked: dict[str, Any], callback: Callback | None
+) -> tuple[Condensation, BitMatrix, Plan]:
+    """The closure of all vertices, each its own component."""
+    n, on_device = graph.n, ops.device == "cuda"
+    plan = make_plan(n, lor_land, ops, **asked)
+    # Edges of weight ∞ are left out of a list; at the end, the closure is transposed once.
+    listed = 0 if graph.rows is None else len(graph.rows)
+    if graph.weights is not None and graph.weights.dtype.kind == "f":
+        listed *= 17
+    plan = replace(plan, beside_bytes=plan.matrix_bytes + max(listed, plan.workspace_bytes + plan.matrix_bytes))
+    require(plan.beside_bytes, where="transitive_closure", hint=_HINT)
+    if on_device:
+        require(plan.matrix_bytes + plan.workspace_bytes, ops.device, where="transitive_closure", hint=_HINT)
+    closed = _packed(graph)
+    closed = ops.upload(closed, copy=False) if on_device else closed.get()
+    diagonal = closed.diagonal()
+    loops = diagonal.get() if on_device else diagonal
+    follow(plan, closed, ops, callback)
+    closed = closed.get()
+    mutual = closed.T
+    mutual &= closed
+    # A vertex lies on a cycle that has a loop, or reaches another that reaches it.
+    return trivial(n, loops | (mutual.counts(axis=1) > 1)), closed, plan
+
+
+def _packed(graph: Graph) -> BitMatrix:
+    """A graph's edges as bits, where they lie."""
+    if graph.dense is not None:
+        return BitMatrix.from_bool(graph.dense)
+    tails, heads, _ = replace(graph, directed=True).edges(lor_land)
+    packed = BitMatrix.from_edges(tails, heads, (graph.n, graph.n))
+    if not graph.directed:
+        packed |= packed.T
+    return packed
 
 
 def _dense_rows(matrix: BitMatrix) -> Iterator[np.ndarray]:

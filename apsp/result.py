@@ -20,7 +20,7 @@ from .paths import Neighbours, best_path, require_paths
 from .plans import Plan
 from .progress import Callback
 from .saving import save_matrix
-from .solve import _options, solve
+from .solve import _options, matrix_of, solve
 
 
 @dataclass(frozen=True)
@@ -186,6 +186,8 @@ def shortest_paths(
         If a file is not what its format says, with file and line.
     DomainError
         If a distance is beyond what an integer dtype holds.
+    MemoryNeeded
+        If matrix and closure do not fit, before the matrix is built.
 
     Examples
     --------
@@ -196,7 +198,8 @@ def shortest_paths(
     """
     s = get(semiring)
     graph = as_graph(source, **reading)
-    matrix = graph.matrix(s, dtype)
+    asked: dict[str, Any] = {} if device == "cuda" else {"schedule": schedule, "block": block, "threads": threads}
+    matrix, ours = matrix_of(graph, s, dtype, where="shortest_paths", **asked)
     risky = _may_saturate(matrix, s)
     try:
         solved = solve(
@@ -205,7 +208,7 @@ def shortest_paths(
             schedule=schedule,
             block=block,
             device=device,
-            fresh=matrix is not graph.dense,
+            fresh=ours,
             callback=callback,
             backend_options=_options(threads, None),
         )

@@ -15,10 +15,12 @@ from semiring.backend import Backend, bind, device_of
 from semiring.bits import BitMatrix
 from semiring.catalog import get
 from semiring.cycles import restore, reweight
+from semiring.dtypes import Survey
 from semiring.errors import DivergenceError, DTypeError, ShapeError
 from semiring.memory import require
 
 from . import divergence, schedules, settle
+from .graph import Graph
 from .plans import Plan, make_plan
 from .progress import Callback, Metered
 
@@ -205,7 +207,8 @@ def solve(
         options = {"schedule": schedule, "block": block, "callback": callback, "timed": timed}
         return _round_trip(array, s, overwrite or fresh, {**options, "backend_options": backend_options})
     survey = dtypes.survey(array, s, where="closure")
-    run = _Run(array, s, where, schedule, block, callback, timed, backend_options or {})
+    made = array.nbytes if fresh and not overwrite else 0
+    run = _Run(array, s, where, schedule, block, callback, timed, backend_options or {}, made)
     nonnegative = dtypes.fast(survey, s, array.dtype, len(array))
     if not divergence.may_diverge(s, survey, len(array)):
         return _home(run(array, nonnegative, reuse=overwrite or fresh), array, overwrite)
@@ -253,6 +256,7 @@ class _Run:
     callback: Callback | None
     timed: bool
     options: dict[str, Any]
+    made: int = 0  # bytes of what was made of the input, and is there already
 
     def __call__(self, array: Any, nonnegative: bool, *, reuse: bool, potential: Any = None) -> Solved:
         s = self.semiring
@@ -260,8 +264,9 @@ class _Run:
             nonnegative = s.lengths and s.add.selects == "least"  # of the reweighted matrix
         ops: Backend = bind(s, array.dtype, device=self.device, nonnegative=nonnegative, **self.options)
         held = _held(ops, len(array), reuse=reuse, home=self.device == device_of(array))
+        held["copies"] += self.made if self.device == device_of(array) else 0
         plan = make_plan(len(array), s, ops, schedule=self.schedule, block=self.block, nonnegative=nonnegative, **held)
-        require(plan.beside_bytes, self.device, where="closure", hint=_HINT)
+        require(plan.beside_bytes - self.made, self.device, where="closure", hint=_HINT)
         start = time.perf_counter()
         matrix = ops.upload(array.get() if self.device == "cpu" != device_of(array) else array, copy=not reuse)
         if potential is not None:
@@ -324,13 +329,32 @@ def _array(A: Any, s: Semiring, dtype: Any) -> tuple[Any, bool]:
     if not (nested or any(hasattr(A, name) for name in ("__array__", "__cuda_array_interface__", "__dlpack__"))):
         from .graph import as_graph
 
-        graph = as_graph(A)
-        matrix = graph.matrix(s, dtype)
-        return matrix, matrix is not graph.dense
+        return matrix_of(as_graph(A), s, dtype, where="closure")
     array = asarray(A, where="closure")
     if array.ndim not in (2, 3) or array.shape[-1] != array.shape[-2]:
         raise ShapeError(f"closure: A must be square, (n, n) or (batch, n, n), got shape {array.shape}.")
     return array, nested
+
+
+def matrix_of(graph: Graph, s: Semiring, dtype: Any, *, where: str, **asked: Any) -> tuple[Any, bool]:
+    """A graph's matrix, and whether it was made here; refused before that where it or its closure does not fit.
+
+    `asked` is what `make_plan` takes, and `threads`.
+    """
+    if graph.dense is not None:
+        matrix = graph.matrix(s, dtype)
+        return matrix, matrix is not graph.dense
+    n, threads = graph.n, asked.pop("threads", None)
+    target = graph.target(s) if dtype is None else dtypes.resolve(s, dtype, where=where)
+    looks = [dtypes.survey(weights, s, where=where) for _, _, weights in graph.pieces(s, target)]
+    extremes = [x for look in looks for x in (look.least, look.greatest)]
+    seen = Survey(min(extremes, default=0), max(extremes, default=0), all(look.nonnegative for look in looks))
+    ops = bind(s, target, nonnegative=dtypes.fast(seen, s, target, n), **_options(threads, None))
+    held = _held(ops, n, reuse=not divergence.may_diverge(s, seen, n))
+    plan = make_plan(n, s, ops, **asked, **held)
+    hint = "Use a smaller dtype, or transitive_closure if only reachability matters."
+    require(plan.beside_bytes + n * n * target.itemsize, where=where, hint=hint)
+    return graph.matrix(s, target), True
 
 
 def _options(threads: int | None, per_thread: int | None) -> dict[str, Any]:

@@ -130,10 +130,11 @@ def _from_dlpack(source: Any) -> Any:
     raise DTypeError(f"asarray: DLPack data must lie on a CPU or an NVIDIA GPU, got device type {kind}.")
 
 
-def conform(array: Any, semiring: Semiring, dtype: Any = None, *, where: str) -> Any:
+def conform(array: Any, semiring: Semiring, dtype: Any = None, *, where: str, first: int = 0) -> Any:
     """The array in the dtype asked for, or in the one the semiring resolves; the same array where it already fits.
 
-    ∞ keeps its meaning: inf becomes an integer dtype's end, and an integer's end becomes inf or the wider end.
+    ∞ keeps its meaning: inf becomes an integer dtype's end, and an integer's end becomes inf or the wider end. `first`
+    is the number of the array's first item, for messages.
 
     Raises
     ------
@@ -158,12 +159,15 @@ def conform(array: Any, semiring: Semiring, dtype: Any = None, *, where: str) ->
     )
     out = module(array).empty(array.shape, target)
     for part in dtypes.chunks(array.shape):  # no mask is as large as the array
-        out[part] = _converted(array[part], semiring, target, part, where)
+        out[part] = _converted(array[part], semiring, target, part, where, first)
     return out
 
 
-def _converted(array: Any, semiring: Semiring, target: np.dtype, at: tuple[slice, ...], where: str) -> Any:
-    """The part `at` of an array in the dtype `target`."""
+def _converted(
+    array: Any, semiring: Semiring, target: np.dtype, part: tuple[slice, ...], where: str, first: int
+) -> Any:
+    """A part of an array in the dtype `target`."""
+    at = (part[0].start + first, *(axis.start for axis in part[1:]))
     xp = module(array)
     with np.errstate(all="ignore"):
         out = array.astype(target)
@@ -217,11 +221,11 @@ def _rounded(integers: Any, floats: Any, finite: Any) -> Any:
     return rounded
 
 
-def _refuse(array: Any, wrong: Any, at: tuple[slice, ...], requirement: str, hint: str = "Use a wider dtype.") -> None:
-    """Name the first of the wrong entries, `at` being where the array lies in the one that came."""
+def _refuse(array: Any, wrong: Any, at: tuple[int, ...], requirement: str, hint: str = "Use a wider dtype.") -> None:
+    """Name the first of the wrong entries, where the array begins at index `at` of the one that came."""
     if bool(wrong.any()):
         index = tuple(int(i[0]) for i in wrong.nonzero())
-        shown = tuple(i + (at[axis].start if axis < len(at) else 0) for axis, i in enumerate(index))
+        shown = tuple(i + (at[axis] if axis < len(at) else 0) for axis, i in enumerate(index))
         raise DTypeError(f"{requirement}, got {array[index].item()} at {shown}. {hint}")
 
 

@@ -193,7 +193,10 @@ class BitMatrix:
                 raise ValueError("BitMatrix.to_bool: out must be writeable, got a read-only array.")
         if not self._on_cpu:
             return _cuda().unpack(self, out)
-        out = np.empty(self.shape, bool) if out is None else out
+        if out is None:
+            hint = "Ask for rows, counts or edges instead."
+            memory.require(self.shape[0] * self.shape[1], where="BitMatrix.to_bool", hint=hint)
+            out = np.empty(self.shape, bool)
         _cpu().unpack(self, out)
         return out
 

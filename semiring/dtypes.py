@@ -54,7 +54,7 @@ def resolve(semiring: Semiring, dtype: Any, *, where: str = "semiring") -> np.dt
     native = given.newbyteorder("=")
     allowed = [np.dtype(name) for name in semiring.dtypes]
     if native in allowed:
-        return native
+        return allowed[allowed.index(native)]
     if native.kind != "b":
         for candidate in allowed:
             if np.can_cast(native, candidate, "safe"):
@@ -161,13 +161,19 @@ def _chunks(A: Any) -> Iterator[Any]:
 
 def _refuse(A: Any, semiring: Semiring, where: str) -> None:
     low, high = semiring.domain
-    outside = (A != A) | (A < low) | (A > high)
-    if semiring.open_low:
-        outside |= A == low
-    if semiring.open_high:
-        outside |= A == high
-    index = tuple(int(i[0]) for i in outside.nonzero())
-    raise DomainError(
-        f"{where}: entries of a {semiring.name} matrix must lie in {semiring.interval}, got {A[index].item()} at "
-        f"{index if len(index) != 1 else index[0]}. A missing edge is the semiring's zero, {semiring.zero}."
-    )
+    for at in chunks(A.shape):
+        part = A[at]
+        outside = (part != part) | (part < low) | (part > high)
+        if semiring.open_low:
+            outside |= part == low
+        if semiring.open_high:
+            outside |= part == high
+        if not bool(outside.any()):
+            continue
+        found = tuple(int(i[0]) for i in outside.nonzero())
+        index = tuple(i + (at[axis].start if axis < len(at) else 0) for axis, i in enumerate(found))
+        raise DomainError(
+            f"{where}: entries of a {semiring.name} matrix must lie in {semiring.interval}, "
+            f"got {part[found].item()} at {index if len(index) != 1 else index[0]}. "
+            f"A missing edge is the semiring's zero, {semiring.zero}."
+        )

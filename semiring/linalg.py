@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from . import dtypes
+from . import dtypes, memory
 from .algebra import Semiring
 from .arrays import asarray, conform, module
 from .backend import bind, device_of
@@ -68,6 +69,8 @@ def matmul(A: Any, B: Any, semiring: str | Semiring = "min_plus", *, out: Any = 
     ops = bind(s, A.dtype, device=device_of(A), nonnegative=all(dtypes.fast(x, s, A.dtype, 2) for x in surveys))
     xp = module(A)
     left, right = (xp.broadcast_to(X, (*batch, *X.shape[-2:])) for X in (left, right))
+    needed = math.prod(batch) * m * n * A.dtype.itemsize
+    memory.require(needed, device_of(A), where="matmul", hint="Use a smaller dtype, or multiply in parts.")
     product = xp.full((*batch, m, n), dtypes.zero(s, A.dtype), dtype=A.dtype)
     if accumulate:
         product[...] = out.reshape(product.shape)
@@ -202,6 +205,7 @@ def eye(n: int, semiring: str | Semiring = "min_plus", *, dtype: Any = None, lik
     if dtype.name not in s.dtypes:
         raise DTypeError(f"eye: {s.name} is defined on {', '.join(s.dtypes)}, got {dtype}.")
     xp = np if like is None else module(like)
+    memory.require(n * n * dtype.itemsize, "cpu" if xp is np else "cuda", where="eye", hint="Use fewer rows.")
     identity = xp.full((n, n), dtypes.zero(s, dtype), dtype=dtype)
     identity[range(n), range(n)] = dtypes.one(s, dtype)
     return identity

@@ -35,9 +35,6 @@ def test_components_and_arcs_agree_with_networkx(n, degree):
     for k in range(c.count):
         assert c.sizes[k] == len(members[k])
         assert c.cyclic[k] == (len(members[k]) > 1 or graph.has_edge(*list(members[k]) * 2))
-    np.testing.assert_array_equal(
-        condensation.on_cycles(n, *edges(graph)), c.cyclic[c.component] if n else np.zeros(0, bool)
-    )
 
 
 def test_numbers_are_topological_even_where_components_come_in_any_order():

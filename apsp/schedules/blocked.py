@@ -35,7 +35,7 @@ def workspace(n: int, ops: Any, *, block: int) -> int:
     far as 64 blocks.
     """
     most = int(ops.room("closure", min(n, block), 0, 0))
-    for pivot in range(block, min(n, 64 * block), block):
-        for side in (pivot, n - pivot):
-            most = max(most, elimination_room(ops, block, side))
+    for k in pivots(min(n, 64 * block), block):
+        for side in (k.start, n - k.stop):
+            most = max(most, elimination_room(ops, k.stop - k.start, side))
     return most

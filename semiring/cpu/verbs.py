@@ -305,7 +305,8 @@ class CpuBackend:
         """The array in the bound dtype, with contiguous rows where it is copied; else the same memory if it fits."""
         if copy:
             return np.array(array, self.dtype, order="C")
-        return np.asarray(array, self.dtype)
+        # Given an equal dtype that is another object, NumPy would make another array of the same memory.
+        return array if isinstance(array, np.ndarray) and array.dtype == self.dtype else np.asarray(array, self.dtype)
 
     def download(self, matrix: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """The matrix itself, or `out` with its entries."""
