@@ -62,10 +62,18 @@ def _target(matrix: BitMatrix) -> tuple[int, int]:
 
 def _parts(total: int, unit: int, largest: int, least: int = 1) -> list[tuple[int, int]]:
     """(start, size) of equal parts, whole units but the last: none above `largest`, `least` of them or more."""
+    return _spans(total, _part(total, unit, largest, least))
+
+
+def _part(total: int, unit: int, largest: int, least: int = 1) -> int:
+    """The size of such parts."""
     units = -(-total // unit)
     count = min(units, max(least, -(-units // max(1, largest // unit))))
-    size = -(-units // max(1, count)) * unit
-    return [(start, min(size, total - start)) for start in range(0, total, max(1, size))]
+    return max(unit, -(-units // max(1, count)) * unit)
+
+
+def _spans(total: int, size: int) -> list[tuple[int, int]]:
+    return [(start, min(size, total - start)) for start in range(0, total, size)]
 
 
 def _grid(m: int, n: int, threads: int) -> tuple[int, int]:
@@ -83,33 +91,37 @@ def _grid(m: int, n: int, threads: int) -> tuple[int, int]:
 
 
 class _Cut(NamedTuple):
-    """How a product is cut: parts of rows and of words of its output, how many threads, and the bytes each holds.
+    """How a product is cut: into parts of so many rows and words of its output, for so many threads.
 
-    Of those bytes, the first `copied` are for a copy of what an operand in place was.
+    Each thread holds `held` bytes; of those, the first `copied` are for a copy of what an operand in place was.
     """
 
-    rows: list[tuple[int, int]]
-    words: list[tuple[int, int]]
+    rows: int
+    words: int
     threads: int
     copied: int
     held: int
+
+    def room(self, parts: int) -> int:
+        """The bytes that the threads hold together, where there are so many parts to take."""
+        return min(self.threads, parts) * self.held
 
 
 def _cut(m: int, k: int, n: int, threads: int | None) -> _Cut:
     """C ← C ∨ A ∧ B of m rows × n words: blocks."""
     threads = _enough(m * k * n * 64, threads)
     high, wide = _grid(m, n, threads)
-    rows, words = _parts(m, kernels.STRIP, ROWS, high), _parts(n, 8, WORDS, wide)
-    return _Cut(rows, words, threads, 0, kernels.block_bytes(rows[0][1], words[0][1]))
+    rows, words = _part(m, kernels.STRIP, ROWS, high), _part(n, 8, WORDS, wide)
+    return _Cut(rows, words, threads, 0, kernels.block_bytes(min(m, rows), min(n, words)))
 
 
 def _cut_left(m: int, n: int, threads: int | None) -> _Cut:
     """R ← D ∧ R of m rows × n words: strips of columns; a strip of several blocks reads a copy of what it was."""
     threads = _enough(m * m * n * 64, threads)
-    words = _parts(n, 8, NARROW if m > ROWS else WORDS, threads)
-    wide = words[0][1]
+    words = _part(n, 8, NARROW if m > ROWS else WORDS, threads)
+    wide = min(n, words)
     copied = _lines(8 * wide * m) if m > ROWS else 0
-    rows = _parts(m, kernels.STRIP, ROWS)
+    rows = _part(m, kernels.STRIP, ROWS)
     return _Cut(rows, words, threads, copied, kernels.block_bytes(min(m, ROWS), wide) + copied)
 
 
@@ -118,10 +130,10 @@ def _cut_right(m: int, k: int, n: int, threads: int | None) -> _Cut:
     threads = _enough(m * k * n * 64, threads)
     # The copies of all threads together stay below a quarter of C, or half of it where blocks would be too low.
     tallest = min(ROWS, max(ROWS // 2, m // (4 * threads)))
-    rows = _parts(m, kernels.STRIP, tallest, threads)
-    copied = _lines(8 * n * rows[0][1])
-    held = kernels.block_bytes(rows[0][1], min(n, WORDS)) + copied
-    return _Cut(rows, _parts(n, 8, WORDS), threads, copied, held)
+    rows = _part(m, kernels.STRIP, tallest, threads)
+    high = min(m, rows)
+    copied = _lines(8 * n * high)
+    return _Cut(rows, _part(n, 8, WORDS), threads, copied, kernels.block_bytes(high, min(n, WORDS)) + copied)
 
 
 def multiply(C: BitMatrix, A: BitMatrix, B: BitMatrix, *, fresh: bool = False, threads: int | None = None) -> None:
@@ -136,7 +148,7 @@ def multiply(C: BitMatrix, A: BitMatrix, B: BitMatrix, *, fresh: bool = False, t
         work = _scratch(cut.held)
         kernels.multiply_block(c + i * ldc + 8 * j, ldc, a + i * lda, lda, b + 8 * j, ldb, rows, k, words, fresh, work)
 
-    run(block, [(*i, *j) for i in cut.rows for j in cut.words], cut.threads)
+    run(block, [(*i, *j) for i in _spans(m, cut.rows) for j in _spans(n, cut.words)], cut.threads)
 
 
 def left_multiply(D: BitMatrix, R: BitMatrix, *, threads: int | None = None) -> None:
@@ -153,10 +165,10 @@ def left_multiply(D: BitMatrix, R: BitMatrix, *, threads: int | None = None) -> 
         if cut.copied:
             kernels.copy_words(old, ldo, work, 8 * words, m, words)
             old, ldo = work, 8 * words
-        for i, rows in cut.rows:
+        for i, rows in _spans(m, cut.rows):
             kernels.multiply_block(r + i * ldr + 8 * j, ldr, d + i * ldd, ldd, old, ldo, rows, m, words, True, space)
 
-    run(strip, cut.words, cut.threads)
+    run(strip, _spans(n, cut.words), cut.threads)
 
 
 def right_multiply(C: BitMatrix, D: BitMatrix, *, threads: int | None = None) -> None:
@@ -171,10 +183,10 @@ def right_multiply(C: BitMatrix, D: BitMatrix, *, threads: int | None = None) ->
         work = _scratch(cut.held)
         space = work + cut.copied
         kernels.copy_words(c + i * ldc, ldc, work, 8 * n, rows, n)
-        for j, words in cut.words:
+        for j, words in _spans(n, cut.words):
             kernels.multiply_block(c + i * ldc + 8 * j, ldc, work, 8 * n, d + 8 * j, ldd, rows, k, words, True, space)
 
-    run(rows_of, cut.rows, cut.threads)
+    run(rows_of, _spans(m, cut.rows), cut.threads)
 
 
 def _enough(pairs: int, threads: int | None) -> int:
@@ -359,9 +371,6 @@ class BitBackend:
         words = -(-n // 64)
         if verb == "left_mul":
             cut = _cut_left(m, words, self.threads)
-            return min(cut.threads, len(cut.words)) * cut.held
-        if verb == "right_mul":
-            cut = _cut_right(m, k, words, self.threads)
-            return min(cut.threads, len(cut.rows)) * cut.held
-        cut = _cut(m, k, words, self.threads)
-        return min(cut.threads, len(cut.rows) * len(cut.words)) * cut.held
+            return cut.room(-(-words // cut.words))
+        cut = _cut_right(m, k, words, self.threads) if verb == "right_mul" else _cut(m, k, words, self.threads)
+        return cut.room(-(-m // cut.rows) * (1 if verb == "right_mul" else -(-words // cut.words)))

@@ -1,0 +1,100 @@
+"""What one call holds at its peak, as the system sees it: a process of its own, for `tests/test_memory.py`.
+
+    python peak.py '{"call": "closure", "semiring": "min_plus", "dtype": "float32", "n": 2048}'
+
+prints what was promised and what was held, in bytes, beside what the call was given. Everything is compiled and warm
+before: the same call on something small comes first.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import apsp
+from semiring import BitMatrix
+
+
+def status(name: str) -> int:
+    """A line of /proc/self/status, in bytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * int(next(line for line in lines if line.startswith(name + ":")).split()[1])
+
+
+def matrix(case: dict[str, Any], n: int) -> np.ndarray:
+    """Row by row: nothing larger than a row is left behind."""
+    rng = np.random.default_rng(n)
+    batch, given = case.get("batch"), np.dtype(case.get("given", case["dtype"]))
+    A = np.empty((batch, n, n) if batch else (n, n), given)
+    for row in A.reshape(-1, n):
+        if case["dtype"] == "bool":
+            row[:] = rng.random(n) < case.get("density", 0.01)
+        elif case["semiring"] == "plus_times":
+            row[:] = rng.random(n) / (2 * n)
+        else:
+            row[:] = rng.integers(1, 1000, n)
+    if case.get("negative"):
+        A[..., 0, -1] = -1
+    return A
+
+
+def graph(case: dict[str, Any], n: int) -> apsp.Graph:
+    rng = np.random.default_rng(n)
+    m = int(case["degree"] * n)
+    rows, cols, weights = (rng.integers(0, n, m) for _ in range(3))
+    w = None if case.get("unweighted") else -weights if case.get("negative") else weights
+    if case.get("negative") or case.get("acyclic"):
+        rows, cols = np.maximum(rows, cols) - (rows == cols), np.minimum(rows, cols) - 2 * (rows == cols)
+        keep = (rows >= 0) & (cols >= 0)
+        rows, cols, w = rows[keep], cols[keep], None if w is None else w[keep]
+    return apsp.Graph.from_arrays(rows, cols, w, n=n, directed=case.get("directed", True))
+
+
+def run(case: dict[str, Any], n: int, measure: bool) -> tuple[int, int]:
+    kind, s = case["call"], case.get("semiring", "min_plus")
+    options = {k: case[k] for k in ("schedule", "block", "threads") if k in case}
+    given: Any = graph(case, n) if "degree" in case else matrix(case, n)
+    if case.get("packed"):
+        given = BitMatrix.from_bool(given)
+    promised = 0
+    if kind == "closure" and not case.get("packed"):
+        p = apsp.plan(given, s, dtype=case.get("dtype"), overwrite=case.get("overwrite", False), **options)
+        promised = p.beside_bytes
+        del p
+    gc.collect()
+    if measure:
+        Path("/proc/self/clear_refs").write_text("5")  # VmHWM begins anew
+    before = status("VmRSS")
+    if kind == "closure":
+        result: Any = apsp.closure(given, s, dtype=case.get("dtype"), overwrite=case.get("overwrite", False), **options)
+    elif kind == "shortest_paths":
+        result = apsp.shortest_paths(given, s, dtype=case.get("dtype"), **options)
+        promised = result.plan.beside_bytes
+    elif kind == "transitive_closure":
+        result = apsp.transitive_closure(given, **options)
+        promised = result.plan.beside_bytes
+    else:
+        result = given.matrix(s, case["dtype"])
+        promised = result.nbytes
+    return promised, status("VmHWM") - before
+
+
+def main() -> None:
+    case = json.loads(sys.argv[1])
+    ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)  # PR_SET_THP_DISABLE: pages are counted one by one
+    # In a thread, whose workspace goes with it.
+    warm = threading.Thread(target=run, args=({**case, **({"threads": 1} if "threads" in case else {})}, 700, False))
+    warm.start()
+    warm.join()
+    print(json.dumps(run(case, case["n"], measure=True)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,349 @@
+"""Memory: what plans promise is what is held, what is free is found wherever a limit stands, refusals come first."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import apsp
+from apsp import Graph, closure, generate, plan, shortest_paths, transitive_closure
+from semiring import BitMatrix, DTypeError, MemoryNeeded, eye, get, matmul, memory
+from semiring.arrays import conform
+
+MIB = 1 << 20
+needs_peaks = pytest.mark.skipif(
+    not os.access("/proc/self/clear_refs", os.W_OK), reason="this system does not tell a process's peak"
+)
+
+CASES: dict[str, dict[str, Any]] = {
+    "float32": {"call": "closure", "dtype": "float32", "n": 2048},
+    "float32 in place": {"call": "closure", "dtype": "float32", "n": 2500, "overwrite": True},
+    "float64 in place": {"call": "closure", "dtype": "float64", "n": 2500, "overwrite": True},
+    "float64, four threads": {"call": "closure", "dtype": "float64", "n": 2000, "overwrite": True, "threads": 4},
+    "int32 in place, 8 threads": {"call": "closure", "dtype": "int32", "n": 2500, "overwrite": True, "threads": 8},
+    "int32, a negative edge": {"call": "closure", "dtype": "int32", "n": 2048, "negative": True},
+    "converted": {"call": "closure", "dtype": "float64", "given": "int32", "n": 1800},
+    "converted, a negative edge": {
+        "call": "closure", "dtype": "float64", "given": "int32", "n": 1800, "negative": True,
+    },
+    "batch": {"call": "closure", "dtype": "float32", "n": 900, "batch": 6},
+    "batch in place": {"call": "closure", "dtype": "float64", "n": 900, "batch": 4, "overwrite": True},
+    "batch converted": {"call": "closure", "dtype": "float32", "given": "int16", "n": 900, "batch": 6},
+    "blocked in place": {
+        "call": "closure", "dtype": "float64", "n": 2100, "schedule": "blocked", "overwrite": True, "block": 512,
+    },
+    "iterative": {"call": "closure", "dtype": "float32", "n": 2048, "schedule": "iterative"},
+    "plus_times": {"call": "closure", "semiring": "plus_times", "dtype": "float64", "n": 1500},
+    "plus_times in place": {
+        "call": "closure", "semiring": "plus_times", "dtype": "float64", "n": 2000, "overwrite": True,
+    },
+    "bool": {"call": "closure", "semiring": "boolean", "dtype": "bool", "n": 4000},
+    "bool in place": {"call": "closure", "semiring": "boolean", "dtype": "bool", "n": 12000, "overwrite": True},
+    "bool, four threads": {
+        "call": "closure", "semiring": "boolean", "dtype": "bool", "n": 8000, "overwrite": True, "threads": 4,
+    },
+    "paths of a sparse graph": {"call": "shortest_paths", "dtype": "float64", "n": 1800, "degree": 8},
+    "paths of a dense graph": {"call": "shortest_paths", "dtype": "int32", "n": 2000, "degree": 1000},
+    "paths, a negative edge": {"call": "shortest_paths", "dtype": "float64", "n": 1800, "degree": 8, "negative": True},
+    "paths in a matrix": {"call": "shortest_paths", "dtype": "float32", "n": 2048},
+    "a matrix of edges": {"call": "matrix", "dtype": "float64", "n": 2000, "degree": 500, "directed": False},
+    "a matrix of unweighted edges": {
+        "call": "matrix", "dtype": "float64", "n": 2000, "degree": 500, "unweighted": True,
+    },
+    "reachability of a dense graph": {
+        "call": "transitive_closure", "semiring": "boolean", "dtype": "bool", "n": 12000, "density": 0.05,
+    },
+    "reachability of numbers": {
+        "call": "transitive_closure", "dtype": "bool", "given": "int16", "n": 6000,
+    },
+    "reachability of many edges": {
+        "call": "transitive_closure", "n": 12000, "degree": 250, "directed": False, "unweighted": True,
+    },
+    "reachability, shrunk": {"call": "transitive_closure", "n": 20000, "degree": 1.0, "unweighted": True},
+    "reachability, one component": {"call": "transitive_closure", "n": 10000, "degree": 150, "unweighted": True},
+    "reachability, no cycle": {
+        "call": "transitive_closure", "n": 10000, "degree": 150, "unweighted": True, "acyclic": True,
+    },
+    "reachability, both ways": {
+        "call": "transitive_closure", "n": 10000, "degree": 70, "unweighted": True, "directed": False,
+    },
+    "reachability of a sparse matrix": {
+        "call": "transitive_closure", "semiring": "boolean", "dtype": "bool", "n": 10000, "density": 0.014,
+    },
+}  # fmt: skip
+
+
+@needs_peaks
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_promised_is_what_is_held(name):
+    """Within 10 %, and half a MiB for what else a process does."""
+    case = {"threads": 2, **CASES[name]}
+    if case["call"] in ("matrix",):
+        del case["threads"]
+    case.setdefault("semiring", "min_plus")
+    # What is given back goes back to the system at once.
+    environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536", "PYTHONPATH": str(Path(apsp.__file__).parents[1])}
+    ran = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("peak.py")), json.dumps(case)],
+        capture_output=True, text=True, env=environment, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    promised, held = json.loads(ran.stdout)
+    assert 0.9 * promised - MIB / 2 <= held <= 1.1 * promised + MIB / 2, f"{promised / MIB:.2f} {held / MIB:.2f} MiB"
+
+
+def files(root: Path, texts: dict[str, str]) -> Path:
+    """A /proc and a /sys of a machine with 8 GiB free."""
+    for name, text in {"proc/meminfo": "MemTotal: 16777216 kB\nMemAvailable: 8388608 kB\n", **texts}.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+V2 = "31 23 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate\n"
+V1 = (
+    "31 23 0:28 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"
+    "32 23 0:29 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+)
+GROUP = "sys/fs/cgroup/a/b"
+
+
+def test_what_a_machine_has_free(tmp_path):
+    assert memory.available(root=files(tmp_path, {})) == 8 << 30
+    # A machine that promises no more than it has.
+    strict = {
+        "proc/meminfo": "MemAvailable: 8388608 kB\nCommitLimit: 4096 kB\nCommitted_AS: 1024 kB\n",
+        "proc/sys/vm/overcommit_memory": "2\n",
+    }
+    assert memory.available(root=files(tmp_path, strict)) == 3 * MIB
+    strict["proc/sys/vm/overcommit_memory"] = "0\n"
+    assert memory.available(root=files(tmp_path, strict)) == 8 << 30
+
+
+@pytest.mark.parametrize(
+    ("texts", "free"),
+    [
+        pytest.param({f"{GROUP}/memory.max": "max\n"}, 8 << 30, id="no limit"),
+        pytest.param({f"{GROUP}/memory.max": f"{100 * MIB}\n"}, 60 * MIB, id="own limit"),
+        pytest.param(
+            {f"{GROUP}/memory.max": "max\n", f"{GROUP}/memory.high": f"{90 * MIB}\n"}, 50 * MIB, id="memory.high"
+        ),
+        pytest.param(
+            {
+                f"{GROUP}/memory.max": f"{100 * MIB}\n",
+                f"{GROUP}/memory.stat": f"anon 5\ninactive_file {10 * MIB}\nactive_file {MIB}\nslab_reclaimable 0\n",
+            },
+            71 * MIB,
+            id="files cached are free",
+        ),
+        pytest.param(
+            {
+                f"{GROUP}/memory.max": f"{100 * MIB}\n",
+                "sys/fs/cgroup/a/memory.max": f"{200 * MIB}\n",
+                "sys/fs/cgroup/a/memory.current": f"{180 * MIB}\n",
+            },
+            20 * MIB,
+            id="a parent's limit",
+        ),
+        pytest.param(
+            {f"{GROUP}/memory.max": f"{10 * MIB}\n", f"{GROUP}/memory.current": f"{40 * MIB}\n"}, 0, id="beyond it"
+        ),
+        pytest.param({f"{GROUP}/memory.max": "nonsense\n"}, 8 << 30, id="unreadable"),
+        pytest.param({"proc/self/cgroup": "0::/../elsewhere\n"}, 8 << 30, id="outside of what is mounted"),
+    ],
+)
+def test_limits_of_control_groups_version_2(tmp_path, texts, free):
+    common = {
+        "proc/self/cgroup": "0::/a/b\n",
+        "proc/self/mountinfo": V2,
+        f"{GROUP}/memory.current": f"{40 * MIB}\n",
+    }
+    assert memory.available(root=files(tmp_path, {**common, **texts})) == free
+
+
+def test_a_container_sees_its_own_group_as_the_root(tmp_path):
+    """Docker without a namespace of its own: the path is the host's, the mount shows only what lies below it."""
+    texts = {
+        "proc/self/cgroup": "0::/docker/1234/inner\n",
+        "proc/self/mountinfo": V2.replace("0:28 / ", "0:28 /docker/1234 "),
+        "sys/fs/cgroup/memory.max": f"{64 * MIB}\n",
+        "sys/fs/cgroup/memory.current": f"{MIB}\n",
+        "sys/fs/cgroup/inner/memory.max": f"{32 * MIB}\n",
+        "sys/fs/cgroup/inner/memory.current": f"{MIB}\n",
+    }
+    assert memory.available(root=files(tmp_path, texts)) == 31 * MIB
+    texts["proc/self/cgroup"] = "0::/\n"
+    assert memory.available(root=files(tmp_path, texts)) == 63 * MIB
+
+
+@pytest.mark.parametrize("where", ["a/b", "a", ""])
+def test_limits_of_control_groups_version_1(tmp_path, where):
+    unlimited = f"{(1 << 63) - 4096}\n"
+    texts = {"proc/self/cgroup": "5:cpu:/x\n4:memory:/a/b\n0::/\n", "proc/self/mountinfo": V1}
+    for group in ("", "a", "a/b"):
+        folder = f"sys/fs/cgroup/memory/{group}".rstrip("/")
+        texts[f"{folder}/memory.limit_in_bytes"] = f"{50 * MIB}\n" if group == where else unlimited
+        texts[f"{folder}/memory.usage_in_bytes"] = f"{30 * MIB}\n"
+        texts[f"{folder}/memory.stat"] = (
+            f"inactive_file 7\ntotal_inactive_file {5 * MIB}\ntotal_active_file {2 * MIB}\n"
+        )
+    assert memory.available(root=files(tmp_path, texts)) == 27 * MIB
+
+
+@pytest.mark.parametrize("limit", ["RLIMIT_AS", "RLIMIT_DATA"])
+def test_limits_of_the_process_are_heeded(limit):
+    """Within 1 GiB of room, what takes more is refused with words, and what takes less is computed."""
+    program = f"""
+import resource, numpy as np
+from apsp import closure, shortest_paths
+from semiring import MemoryNeeded, memory
+closure(np.ones((300, 300)), threads=2)  # threads and compiled code come before
+field = "VmSize" if "{limit}" == "RLIMIT_AS" else "VmData"
+used = next(int(x.split()[1]) * 1024 for x in open("/proc/self/status") if x.startswith(field))
+resource.setrlimit(resource.{limit}, (used + (1 << 30), resource.RLIM_INFINITY))
+free = memory.available()
+assert free is not None and (1 << 30) - (1 << 27) < free <= 1 << 30, free
+try:
+    shortest_paths([(0, 12000, 1.5), *((i, i + 1, 1.0) for i in range(12000))])
+except MemoryNeeded as error:
+    assert "shortest_paths: 1.1 GiB must fit on cpu" in str(error), error
+else:
+    raise AssertionError("not refused")
+closure(np.ones((2000, 2000)))
+"""
+    environment = {**os.environ, "PYTHONPATH": str(Path(apsp.__file__).parents[1])}
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False)
+    assert ran.returncode == 0, ran.stderr
+
+
+def _edges(n: int = 3000) -> Graph:
+    return Graph.from_arrays(np.arange(n - 1), np.arange(1, n), np.full(n - 1, 2.5), n=n)
+
+
+#: Calls that need tens of MiB, by the operation that refuses.
+REFUSED = {
+    "closure": lambda: closure(BIG),
+    "closure of a batch": lambda: closure(BIG.reshape(4, 900, 900)),
+    "closure of bools": lambda: closure(BITS, "boolean"),
+    "closure of bits": lambda: closure(PACKED, "boolean"),
+    "closure of edges": lambda: closure(_edges()),
+    "conversion": lambda: conform(BIG, get("min_plus"), "float64", where="closure"),
+    "shortest_paths": lambda: shortest_paths(_edges()),
+    "shortest_paths of a matrix": lambda: shortest_paths(BIG, dtype="float64"),
+    "transitive_closure": lambda: transitive_closure(_edges(20000), schedule="recursive"),
+    "transitive_closure, shrunk": lambda: transitive_closure(_edges(20000)),
+    "Graph.matrix": lambda: _edges().matrix(),
+    "Graph.edges": lambda: Graph(1800, range(1800), dense=BIG).edges(),
+    "BitMatrix": lambda: BitMatrix.zeros((20000, 20000)),
+    "BitMatrix.to_bool": lambda: PACKED.to_bool(),
+    "eye": lambda: eye(2000),
+    "matmul": lambda: matmul(BIG, BIG),
+    "random_graph": lambda: generate.random_graph(2000, 50, seed=1),
+    "random_graph of few edges": lambda: generate.random_graph(10**6, 0.0002, seed=1),
+    "cycle": lambda: generate.cycle(10**6),
+    "grid": lambda: generate.grid(1000, 1000),
+}
+BIG = np.ones((1800, 1800), np.float32)
+BITS = np.zeros((4000, 4000), bool)
+PACKED = BitMatrix.zeros((12000, 12000))
+
+
+@pytest.fixture(scope="module")
+def loaded():
+    """What is imported when first needed is there."""
+    closure(np.ones((64, 64)))
+    closure(np.ones((64, 64), bool), "boolean")
+    transitive_closure(_edges(100))
+
+
+@pytest.mark.usefixtures("loaded")
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_does_not_fit_is_refused_before_it_is_built(name, monkeypatch):
+    monkeypatch.setattr(memory, "available", lambda device="cpu", **_: 3 * MIB)
+    tracemalloc.start()
+    try:
+        with pytest.raises(MemoryNeeded, match=r".+: [\d.]+ MiB must fit on cpu, got 3\.0 MiB free\. [A-Z].+\."):
+            REFUSED[name]()
+        assert tracemalloc.get_traced_memory()[1] < 5 * MIB
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_refusal_names_the_operation_and_the_way_out(monkeypatch):
+    monkeypatch.setattr(memory, "available", lambda device="cpu", **_: 3 * MIB)
+    with pytest.raises(MemoryNeeded, match=r"^shortest_paths: .*transitive_closure if only reachability matters\.$"):
+        shortest_paths(_edges())
+    with pytest.raises(MemoryNeeded, match=r"^closure: .*overwrite=True"):
+        closure(BIG)
+    monkeypatch.setattr(memory, "available", lambda device="cpu", **_: 8 * MIB)
+    assert closure(BIG.copy(), "bottleneck", overwrite=True)[0, 1] == 1  # the way out leads there
+
+
+def test_nothing_is_asked_for_what_is_small(monkeypatch):
+    """A small closure does not read the system's files."""
+    monkeypatch.setattr(memory, "available", lambda *_, **__: pytest.fail("asked"))
+    closure(np.ones((64, 64)))
+
+
+def test_a_plan_says_what_is_held_beside_what_came():
+    A = np.ones((500, 500), np.float32)
+    fresh, same, wider = plan(A), plan(A, overwrite=True), plan(A, dtype="float64")
+    assert fresh.beside_bytes == fresh.matrix_bytes + fresh.workspace_bytes
+    assert same.beside_bytes == same.workspace_bytes
+    assert wider.beside_bytes == 500 * 500 * 8 + wider.workspace_bytes
+    A[0, 1] = -1  # a cycle is possible; what it would be named by is kept
+    assert plan(A, dtype="float64").beside_bytes >= 2 * 500 * 500 * 8
+    bits = plan(np.zeros((500, 500), bool), "boolean")
+    assert bits.matrix_bytes == 500 * 8 * 8
+    assert bits.beside_bytes == 500 * 500 + bits.matrix_bytes + bits.workspace_bytes
+    assert "beside what came" in str(fresh)
+
+
+@pytest.mark.parametrize("schedule", ["recursive", "blocked", "iterative"])
+@pytest.mark.parametrize("n", [0, 1, 255, 256, 257, 1000, 5000, 10**9])
+@pytest.mark.parametrize(("semiring", "dtype"), [("min_plus", "float32"), ("log_plus", "float64"), ("boolean", "bool")])
+def test_plans_of_any_size_are_made(schedule, n, semiring, dtype):
+    p = plan(n, semiring, dtype=dtype, schedule=schedule)
+    assert 0 <= p.workspace_bytes <= 0.1 * p.matrix_bytes + 2**24
+
+
+def test_conversions_in_parts_name_the_entry():
+    A = np.zeros((3, 700, 700))
+    A[2, 600, 5] = 0.5
+    with pytest.raises(DTypeError, match=r"got 0\.5 at \(2, 600, 5\)"):
+        conform(A, get("min_plus"), "int32", where="closure")
+    weights = np.arange(200_000, dtype=np.float64)
+    weights[150_000] = 0.5
+    graph = Graph.from_arrays(np.zeros(200_000, int), np.arange(200_000) % 9, weights, n=9)
+    with pytest.raises(DTypeError, match=r"got 0\.5 at \(150000,\)"):
+        graph.matrix("min_plus", "int32")
+
+
+def test_duplicate_edges_meet_wherever_they_stand_in_the_list():
+    """More edges than go into a matrix together, against a loop."""
+    rng = np.random.default_rng(3)
+    rows, cols, weights = rng.integers(0, 7, (3, 150_000))
+    for semiring, dtype, add in (("min_plus", "int32", min), ("plus_times", "float64", lambda a, b: a + b)):
+        zero = get(semiring).zero
+        expected = np.full((7, 7), np.inf if zero == np.inf else 0.0)
+        for i, j, w in zip(rows.tolist(), cols.tolist(), weights.tolist(), strict=True):
+            expected[i, j] = add(expected[i, j], w)
+            if i != j:
+                expected[j, i] = add(expected[j, i], w)
+        graph = Graph.from_arrays(rows, cols, weights, directed=False)
+        np.testing.assert_array_equal(graph.matrix(semiring, dtype), expected)
+
+
+def test_an_equal_dtype_that_is_another_object_is_no_reason_for_a_copy():
+    A = np.ones((500, 500), np.dtype("float32").newbyteorder("="))
+    from semiring.backend import bind
+
+    assert bind(get("min_plus"), "float32").upload(A, copy=False) is A
