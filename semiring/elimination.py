@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import asarray, module
+from .arrays import asarray, diagonal, module
 from .errors import AlgebraError, DTypeError, ShapeError
 
 #: Blocks of this many rows are eliminated row by row.
@@ -62,7 +62,7 @@ def lu(A: Any) -> tuple[Any, Any]:
     F = xp.array(array, dtype=dtype, order="C")
     _factor(F, 0)
     L = xp.tril(F, -1)
-    L[range(len(F)), range(len(F))] = 1
+    diagonal(L)[...] = 1
     return L, xp.triu(F)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import dtypes, memory
 from .algebra import Semiring
-from .arrays import asarray, conform, module
+from .arrays import asarray, conform, diagonal, module
 from .backend import bind, device_of
 from .catalog import get
 from .errors import DTypeError, ShapeError
@@ -207,7 +207,7 @@ def eye(n: int, semiring: str | Semiring = "min_plus", *, dtype: Any = None, lik
     xp = np if like is None else module(like)
     memory.require(n * n * dtype.itemsize, "cpu" if xp is np else "cuda", where="eye", hint="Use fewer rows.")
     identity = xp.full((n, n), dtypes.zero(s, dtype), dtype=dtype)
-    identity[range(n), range(n)] = dtypes.one(s, dtype)
+    diagonal(identity)[...] = dtypes.one(s, dtype)
     return identity
 
 

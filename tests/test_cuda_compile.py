@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from concurrent.futures import ThreadPoolExecutor
 
 import cases
@@ -9,7 +11,7 @@ import numpy as np
 import pytest
 
 from semiring import AlgebraError, Op, Semiring, get
-from semiring.cuda import algebra, compile, gpu, launch, matrix, texts, tiles
+from semiring.cuda import algebra, cache, compile, gpu, launch, matrix, texts, tiles
 
 nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed", exc_type=ImportError)
 try:
@@ -157,23 +159,88 @@ def test_an_expression_that_is_no_cpp_is_an_algebra_error():
         compile.compile(text, "sm_90", name="step.cu")
 
 
-def test_the_cache_holds_what_was_compiled(tmp_path, monkeypatch):
+ONE = 'extern "C" __global__ void one(int* x) { *x = 1; }'
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Where cubins go, empty; and nothing was said yet."""
     monkeypatch.setenv("SEMIRING_CACHE_DIR", str(tmp_path))
-    text = 'extern "C" __global__ void one(int* x) { *x = 1; }'
-    first = compile.compile(text, "sm_90")
-    (stored,) = (tmp_path / "cuda").iterdir()
-    assert compile.compile(text, "sm_90") == first
-    # Half a file is no binary: it is compiled again.
-    stored.write_bytes(stored.read_bytes()[:-10])
-    assert compile.compile(text, "sm_90") == first
-    assert compile.compile(text, "sm_80") != first
-    assert len(list((tmp_path / "cuda").iterdir())) == 2
+    cache._say.cache_clear()
+    yield tmp_path / "cuda"
+    cache._say.cache_clear()
 
 
-def test_a_cache_that_cannot_be_written_is_no_error(tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("not a folder")
-    monkeypatch.setenv("SEMIRING_CACHE_DIR", str(tmp_path / "file"))
-    assert "one" in compile.compile('extern "C" __global__ void one(int* x) { *x = 1; }', "sm_90").resources
+def test_the_cache_holds_what_was_compiled(folder):
+    first = compile.compile(ONE, "sm_90")
+    (stored,) = folder.iterdir()
+    assert compile.compile(ONE, "sm_90") == first
+    assert compile.compile(ONE, "sm_80") != first
+    assert len(list(folder.iterdir())) == 2
+    assert stored in folder.iterdir()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda whole: b"",
+        lambda whole: whole[:-10],
+        lambda whole: whole[:-200] + bytes([whole[-200] ^ 1]) + whole[-199:],
+        lambda whole: b"[]\n" + whole.split(b"\n", 1)[1],
+        lambda whole: whole.replace(b'"resources": {', b'"resources": [], "were": {', 1),
+        lambda whole: b"\xff" + whole,
+    ],
+    ids=["empty", "half", "one bit", "a list", "no resources", "no text"],
+)
+def test_a_damaged_binary_is_compiled_again_and_replaced(folder, damage):
+    first = compile.compile(ONE, "sm_90")
+    (stored,) = folder.iterdir()
+    whole = stored.read_bytes()
+    stored.write_bytes(damage(whole))
+    assert compile.compile(ONE, "sm_90") == first
+    assert stored.read_bytes() == whole
+    assert list(folder.iterdir()) == [stored]
+
+
+def test_a_cache_that_cannot_be_written_is_said_once(folder):
+    folder.write_text("not a folder")
+    with pytest.warns(UserWarning, match="cannot be kept, for .* cannot be written") as said:
+        found = [compile.compile(ONE, arch).resources for arch in ("sm_90", "sm_80")]
+    assert all("one" in resources for resources in found)
+    assert len(said) == 1
+
+
+def test_a_full_disk_is_said_once_and_leaves_nothing(folder, monkeypatch):
+    class Full:
+        def __init__(self, handle, mode):
+            os.close(handle)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *problem):
+            pass
+
+        def write(self, data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(cache.os, "fdopen", Full)
+    with pytest.warns(UserWarning, match="No space left on device.*SEMIRING_CACHE_DIR") as said:
+        found = [compile.compile(ONE, arch).resources for arch in ("sm_90", "sm_80")]
+    assert all("one" in resources for resources in found)
+    assert len(said) == 1
+    assert list(folder.iterdir()) == []
+
+
+def test_a_user_without_a_home_compiles_all_the_same(folder, monkeypatch):
+    def nowhere():
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("SEMIRING_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(cache.Path, "home", nowhere)
+    with pytest.warns(UserWarning, match="no home folder"):
+        assert "one" in compile.compile(ONE, "sm_90").resources
 
 
 def test_sources_hold_their_headers():

@@ -11,7 +11,7 @@ import pytest
 
 import apsp
 from apsp import schedules
-from semiring import DivergenceError, DomainError, DTypeError, ShapeError, backend, get, matmul
+from semiring import DivergenceError, DomainError, DTypeError, ShapeError, backend, eye, get, lu, matmul, power
 from semiring.backend import cuda_available
 from semiring.cuda import algebra, compile, launch, matrix, panels, texts, tiles
 
@@ -561,6 +561,34 @@ def test_a_batch_is_closed_in_one_call(n, cp):
     A[3, 0, 0] = np.nan
     with pytest.raises(DomainError, match=r"got nan at \(3, 0, 0\)" if n <= 64 else "got nan at"):
         apsp.closure(cp.asarray(A))
+
+
+@every
+def test_matrices_of_nothing(cp, case, nonnegative):
+    s, dtype = case.semiring, case.dtype
+    nothing = cp.empty((0, 0), dtype)
+    for got in (eye(0, s, dtype=dtype, like=nothing), power(nothing, 0, s), power(nothing, 3, s)):
+        assert (type(got), got.shape, got.dtype) == (cp.ndarray, (0, 0), dtype)
+    for shapes in (((0, 0), (0, 0)), ((0, 3), (3, 2)), ((2, 3), (3, 0)), ((2, 0), (0, 3)), ((4, 2, 0), (0, 3))):
+        A, B = (cp.ones(shape, dtype) for shape in shapes)
+        got = matmul(A, B, s)
+        assert got.shape == (*A.shape[:-1], B.shape[-1])
+        assert bool((got == case.zero).all())
+    for shape in ((0, 0), (0, 3, 3), (3, 0, 0)):
+        for options in ({}, {"schedule": "iterative"}, {"overwrite": True}):
+            got = apsp.closure(cp.empty(shape, dtype), s, **options)
+            assert (got.shape, got.dtype) == (shape, dtype)
+    np.testing.assert_array_equal(eye(3, s, dtype=dtype, like=nothing).get(), eye(3, s, dtype=dtype))
+
+
+def test_factors_of_nothing(cp):
+    for dtype in ("float32", "float64", "int32"):
+        L, U = lu(cp.empty((0, 0), dtype))
+        assert L.shape == U.shape == (0, 0)
+    A = np.random.default_rng(0).random((40, 40)) + 40 * np.eye(40)
+    L, U = lu(cp.asarray(A))
+    np.testing.assert_array_equal(L.diagonal().get(), np.ones(40))
+    np.testing.assert_allclose((L @ U).get(), A, rtol=1e-12)
 
 
 def test_what_does_not_fit_is_refused(cp):

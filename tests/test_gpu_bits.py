@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import apsp
 from semiring import BitMatrix, DeviceError, DTypeError, ShapeError
 from semiring.backend import cuda_available
 
@@ -322,3 +323,19 @@ def test_bit_matrices_on_the_device(cp):
     np.testing.assert_array_equal(cp.asnumpy(square.diagonal()), np.ones(130, bool))
     x = random_bool(200, 5)
     np.testing.assert_array_equal((a @ cp.asarray(x)).get(), product(A, x[:, None])[:, 0])
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0), (1, 1)])
+def test_bit_matrices_of_nothing(cp, shape):
+    A = np.zeros(shape, bool)
+    a = BitMatrix.from_bool(cp.asarray(A))
+    for got, expected in ((a, A), (a.T, A.T), (a | a, A), (a @ a.T, A @ A.T)):
+        check(got, expected)
+    np.testing.assert_array_equal(cp.asnumpy(cp.stack(a.to_edges())), np.array(np.nonzero(A)))
+    np.testing.assert_array_equal(a.counts(axis=0).get(), A.sum(0))
+    np.testing.assert_array_equal(a.to_sparse().toarray(), A)
+    assert a.counts() == 0
+    if shape[0] == shape[1]:
+        a.set_diagonal(True)
+        check(a, np.eye(shape[0], dtype=bool))
+        check(apsp.closure(a, "boolean"), np.eye(shape[0], dtype=bool))

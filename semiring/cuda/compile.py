@@ -6,20 +6,18 @@ version: a kernel is never older than its source. Compiling needs no GPU.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
-import os
 import re
 import struct
-import tempfile
 import threading
-from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ..errors import AlgebraError, DeviceError
-from . import gpu
+from . import cache, gpu
+from .cache import Binary, Resources
 
 KERNELS = Path(__file__).parent / "kernels"
 
@@ -29,30 +27,18 @@ OPTIONS = ("-std=c++17", "--device-int128", "-default-device", "--ptxas-options=
 _INCLUDE = re.compile(r'^#include "([^"]+)"\n', re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Resources:
-    """What the compiler says one entry function uses; bytes, but for registers."""
-
-    registers: int
-    spill_stores: int
-    spill_loads: int
-    stack: int
-
-
-@dataclass(frozen=True)
-class Binary:
-    """A compiled translation unit."""
-
-    arch: str
-    cubin: bytes
-    resources: dict[str, Resources]
-
-
 def source(name: str, *prelude: str) -> str:
     """The text of a file in kernels/ with our headers inlined; `prelude` follows those that do not need it (`.cuh`).
 
-    CuPy and our cache see the text alone, so whatever it includes must be in it.
+    CuPy and our cache see the text alone, so whatever it includes must be in it. Files are read once a process.
     """
+    headers, body = _parts(name)
+    return "\n".join((*headers, *prelude, body))
+
+
+@functools.cache
+def _parts(name: str) -> tuple[tuple[str, ...], str]:
+    """The headers of a file in kernels/, each once and after those that it needs; and what follows them."""
     headers: dict[str, str] = {}
 
     def inline(text: str) -> str:
@@ -60,16 +46,20 @@ def source(name: str, *prelude: str) -> str:
 
     def collect(header: str) -> str:
         if header.endswith(".inl"):
-            return inline((KERNELS / header).read_text(encoding="utf-8"))
+            return inline(_read(header))
         if header not in headers:
             headers[header] = ""
-            headers[header] = inline((KERNELS / header).read_text(encoding="utf-8")).replace("#pragma once\n", "")
+            headers[header] = inline(_read(header)).replace("#pragma once\n", "")
             order.append(header)
         return ""
 
     order: list[str] = []
-    body = inline((KERNELS / name).read_text(encoding="utf-8"))
-    return "\n".join((*(headers[h] for h in order), *prelude, body))
+    body = inline(_read(name))
+    return tuple(headers[header] for header in order), body
+
+
+def _read(name: str) -> str:
+    return (KERNELS / name).read_text(encoding="utf-8")
 
 
 def compile(text: str, arch: str, *, options: tuple[str, ...] = (), name: str = "kernel.cu") -> Binary:
@@ -95,11 +85,11 @@ def compile(text: str, arch: str, *, options: tuple[str, ...] = (), name: str = 
     """
     flags = (*OPTIONS, *options)
     key = hashlib.sha256(json.dumps([text, arch, flags, version()]).encode()).hexdigest()[:40]
-    stored = _directory() / f"{key}.{arch}"
-    binary = _load(stored)
+    stored = f"{key}.{arch}"
+    binary = cache.load(stored)
     if binary is None:
         binary = _nvrtc(text, arch, flags, name)
-        _keep(stored, binary)
+        cache.keep(stored, binary)
     return binary
 
 
@@ -118,7 +108,7 @@ def allow_shared(function: Any, size: int) -> None:
         driver.funcSetAttribute(function.ptr, driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, size)
 
 
-@cache
+@functools.cache
 def device_arch(device: int) -> str:
     """The architecture to compile for: the device's own, or the newest of its family that the compiler knows."""
     from cupy_backends.cuda.libs import nvrtc
@@ -141,7 +131,7 @@ def _lock(text: str) -> threading.Lock:
     return _LOCKS.setdefault(hash(text), threading.Lock())
 
 
-@cache
+@functools.cache
 def _module(text: str, arch: str, options: tuple[str, ...], name: str, device: int) -> Any:
     import cupy
 
@@ -150,7 +140,7 @@ def _module(text: str, arch: str, options: tuple[str, ...], name: str, device: i
     return module
 
 
-@cache
+@functools.cache
 def version() -> list[int]:
     """NVRTC's version; raises DeviceError where it is not installed."""
     try:
@@ -201,43 +191,3 @@ def _report(log: str) -> dict[str, Resources]:
         }
         resources[part.split("'", 1)[0]] = Resources(**number)
     return resources
-
-
-def _directory() -> Path:
-    """Where cubins are kept: $SEMIRING_CACHE_DIR, else the user's cache folder."""
-    if chosen := os.environ.get("SEMIRING_CACHE_DIR"):
-        return Path(chosen) / "cuda"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "semiring" / "cuda"
-
-
-def _load(path: Path) -> Binary | None:
-    """A stored binary: one line of JSON, then the cubin. None where there is none, or where it cannot be read."""
-    try:
-        head, cubin = path.read_bytes().split(b"\n", 1)
-        record = json.loads(head)
-        if len(cubin) != record["bytes"]:
-            return None
-        return Binary(record["arch"], cubin, {k: Resources(**v) for k, v in record["resources"].items()})
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def _keep(path: Path, binary: Binary) -> None:
-    """Store it beside its place and rename, so that no reader meets half a file; a read-only disk is no error."""
-    head = {
-        "arch": binary.arch,
-        "bytes": len(binary.cubin),
-        "resources": {k: asdict(v) for k, v in binary.resources.items()},
-    }
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(json.dumps(head).encode() + b"\n" + binary.cubin)
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
-    except OSError:
-        pass

@@ -1,0 +1,93 @@
+"""Cubins on disk: found again, or compiled again. A disk that cannot be read or written costs time, nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import warnings
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What the compiler says one entry function uses; bytes, but for registers."""
+
+    registers: int
+    spill_stores: int
+    spill_loads: int
+    stack: int
+
+
+@dataclass(frozen=True)
+class Binary:
+    """A compiled translation unit."""
+
+    arch: str
+    cubin: bytes
+    resources: dict[str, Resources]
+
+
+def load(name: str) -> Binary | None:
+    """The binary stored under a name: one line of JSON, then the cubin. None where there is none that is whole."""
+    folder = _directory()
+    if folder is None:
+        return None
+    try:
+        head, cubin = (folder / name).read_bytes().split(b"\n", 1)
+        record = json.loads(head)
+        if record["sha256"] != hashlib.sha256(cubin).hexdigest():
+            return None
+        return Binary(record["arch"], cubin, {k: Resources(**v) for k, v in record["resources"].items()})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def keep(name: str, binary: Binary) -> None:
+    """Store a binary, in place of what is there: written beside and renamed, so that no reader meets half a file."""
+    folder = _directory()
+    if folder is None:
+        return
+    head = {
+        "arch": binary.arch,
+        "sha256": hashlib.sha256(binary.cubin).hexdigest(),
+        "resources": {k: asdict(v) for k, v in binary.resources.items()},
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=folder)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(json.dumps(head).encode() + b"\n" + binary.cubin)
+            os.replace(temporary, folder / name)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
+    except OSError as problem:
+        _say(f"{folder} cannot be written ({problem.strerror or problem})")
+
+
+def _directory() -> Path | None:
+    """Where cubins are kept: $SEMIRING_CACHE_DIR, else the user's cache folder; None for a user without a home."""
+    if chosen := os.environ.get("SEMIRING_CACHE_DIR"):
+        return Path(chosen) / "cuda"
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "semiring" / "cuda"
+    except RuntimeError:
+        _say("this user has no home folder")
+        return None
+
+
+@cache
+def _say(problem: str) -> None:
+    """Once a process: nothing is wrong with results, but the next process compiles again."""
+    warnings.warn(
+        f"cuda: compiled kernels cannot be kept, for {problem}: every process compiles its own, which takes seconds. "
+        "Set SEMIRING_CACHE_DIR to a folder that can be written.",
+        stacklevel=2,
+    )
