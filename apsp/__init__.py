@@ -56,7 +56,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _MODULE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f".{_MODULE[name]}", __name__), name)
+    found = globals()[name] = getattr(importlib.import_module(f".{_MODULE[name]}", __name__), name)
+    return found
 
 
 def __dir__() -> list[str]:

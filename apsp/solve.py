@@ -429,14 +429,14 @@ def _together(array: Any, s: Semiring, options: dict[str, Any], callback: Callba
         where="closure",
         hint="Use a smaller dtype, or close parts of the batch.",
     )
-    matrices = ops.upload(array, copy=not overwrite)
-    verb(matrices, schedules.get("blocked"))
+    here = isinstance(array, np.ndarray)
+    given = ops.upload(array, copy=False)
+    matrices = given if here or overwrite else ops.empty(array.shape)
+    verb(given, schedules.get("blocked"), out=None if matrices is given else matrices)
     ops.synchronize()
     if callback:
         callback(batch * n**3, batch * n**3)
-    if isinstance(array, np.ndarray):
-        return ops.download(matrices, out=array if overwrite else None)
-    return matrices
+    return ops.download(matrices, out=array if overwrite else None) if here else matrices
 
 
 def _to_device_of(array: Any, ops: Backend, matrix: Any) -> Any:

@@ -53,7 +53,7 @@ def asarray(source: Any, *, where: str) -> Any:
         )
     if isinstance(source, np.ndarray):
         array: Any = np.asarray(source)
-    elif hasattr(source, "__cuda_array_interface__"):
+    elif hasattr(type(source), "__cuda_array_interface__") or hasattr(source, "__cuda_array_interface__"):
         import cupy
 
         array = cupy.asarray(source)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,6 +17,8 @@ from .errors import DeviceError
 
 #: device name → the module whose `bind(semiring, dtype, nonnegative=…)` returns a Backend.
 BACKENDS = {"cpu": "semiring.cpu", "cuda": "semiring.cuda"}
+
+_INTERFACE = "__cuda_array_interface__"
 
 
 class Backend(Protocol):
@@ -32,11 +35,12 @@ class Backend(Protocol):
     grain : int
         Matrices may be sliced at multiples of this only: 1, or the word size where columns are packed bits.
 
-    A backend may also have `closure_batch(A, blocked)`: A[i] ← A[i]* for (batch, n, n) with n at most `pivot`, in one
-    call; `blocked` is a schedule for those that it closes block by block, all at once. One that can work on several
-    products at a time may have `eliminate(D, R, C, rest)`, as the function below. One that knows what each verb holds
-    may have `room(verb, m, n, k)`: the bytes of a verb whose output is m × n, k the inner size; of `closure` and `step`
-    the matrix is m × m. One with a memory of its own
+    A backend may also have `closure_batch(A, blocked, out=…)`: A[i] ← A[i]*, or out[i] ← A[i]*, for (batch, n, n) with
+    n at most `pivot`, in one call; `blocked` is a schedule for those that it closes block by block, all at once. One
+    that can work on several products at a time may have `eliminate(D, R, C, rest)`, as the function below. One that
+    need not read what a product is written over may have `matmul(C, A, B)`: C ← A ⊗ B. One that knows what each verb
+    holds may have `room(verb, m, n, k)`: the bytes of a verb whose output is m × n, k the inner size; of `closure` and
+    `step` the matrix is m × m. One with a memory of its own
     has `landing(shape)`: a NumPy array to download into, whose pages are asked for meanwhile.
     """
 
@@ -125,7 +129,9 @@ def device_of(array: Any, device: str | None = None) -> str:
         If the device is unknown, or is "cuda" and there is none.
     """
     if device is None:
-        return "cuda" if hasattr(array, "__cuda_array_interface__") else "cpu"
+        # Asked of the type first: CuPy's property takes its time to describe the array.
+        there = hasattr(type(array), _INTERFACE) or hasattr(array, _INTERFACE)
+        return "cuda" if there and not isinstance(array, np.ndarray) else "cpu"
     if device not in BACKENDS:
         raise DeviceError(f"device must be one of {', '.join(BACKENDS)}, got {device!r}.")
     if device == "cuda" and not cuda_available():
@@ -134,6 +140,11 @@ def device_of(array: Any, device: str | None = None) -> str:
             "install with `pip install \"semiring-apsp[cuda13]\"` or use device='cpu'."
         )
     return device
+
+
+@cache
+def _module(device: str) -> Any:
+    return importlib.import_module(BACKENDS[device])
 
 
 def bind(semiring: Semiring, dtype: Any, *, device: str = "cpu", nonnegative: bool = False, **options: Any) -> Backend:
@@ -155,10 +166,11 @@ def bind(semiring: Semiring, dtype: Any, *, device: str = "cpu", nonnegative: bo
     DeviceError
         If the backend has no such option.
     """
-    module = importlib.import_module(BACKENDS[device])
-    known = [name for name, p in inspect.signature(module.bind).parameters.items() if p.kind is p.KEYWORD_ONLY]
-    foreign = [name for name in options if name not in known]
-    if foreign:
-        raise DeviceError(f"bind: the {device} backend takes the options {', '.join(known)}, got {', '.join(foreign)}.")
+    module = _module(device)
+    if options:
+        known = [name for name, p in inspect.signature(module.bind).parameters.items() if p.kind is p.KEYWORD_ONLY]
+        foreign = ", ".join(name for name in options if name not in known)
+        if foreign:
+            raise DeviceError(f"bind: the {device} backend takes the options {', '.join(known)}, got {foreign}.")
     backend: Backend = module.bind(semiring, np.dtype(dtype), nonnegative=nonnegative, **options)
     return backend

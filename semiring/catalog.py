@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 
@@ -175,6 +176,11 @@ CATALOG = (min_plus, lor_land, max_plus, max_min, min_max, max_times, min_times,
 
 def names() -> dict[str, Semiring]:
     """Every name and alias of the catalog, with its semiring."""
+    return dict(_names())
+
+
+@cache
+def _names() -> dict[str, Semiring]:
     return {name: s for s in CATALOG for name in (s.name, *s.aliases)}
 
 
@@ -195,7 +201,7 @@ def get(semiring: str | Semiring) -> Semiring:
     if isinstance(semiring, Semiring):
         return semiring
     try:
-        return names()[semiring]
+        return _names()[semiring]
     except (KeyError, TypeError):
         known = ", ".join(f"{s.name} ({', '.join(s.aliases)})" if s.aliases else s.name for s in CATALOG)
         raise AlgebraError(

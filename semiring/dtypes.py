@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,8 +52,10 @@ def resolve(semiring: Semiring, dtype: Any, *, where: str = "semiring") -> np.dt
         raise DTypeError(
             f"{where}: dtype must be one of {', '.join(semiring.dtypes)} for {semiring.name}, got {dtype!r}."
         ) from None
+    allowed = _allowed(semiring.dtypes)
+    if given in allowed:
+        return given
     native = given.newbyteorder("=")
-    allowed = [np.dtype(name) for name in semiring.dtypes]
     if native in allowed:
         return allowed[allowed.index(native)]
     if native.kind != "b":
@@ -62,9 +65,14 @@ def resolve(semiring: Semiring, dtype: Any, *, where: str = "semiring") -> np.dt
     hint = "Convert the array first"
     if native.kind == "b":
         hint = "Say what True and False weigh, for instance np.where(A, 1.0, np.inf)"
-    elif allowed == [np.dtype(bool)]:
+    elif allowed == (np.dtype(bool),):
         hint = "Say which entries are edges, for instance A < np.inf or A != 0"
     raise DTypeError(f"{where}: {semiring.name} is defined on {', '.join(semiring.dtypes)}, got {given}. {hint}.")
+
+
+@cache
+def _allowed(names: tuple[str, ...]) -> tuple[np.dtype, ...]:
+    return tuple(np.dtype(name) for name in names)
 
 
 class Survey(NamedTuple):
@@ -90,18 +98,32 @@ def survey(A: Any, semiring: Semiring, *, where: str) -> Survey:
     DomainError
         Naming the first entry that is outside, and its index.
     """
-    if A.size == 0:
-        return Survey(0, 0, True)
-    if A.dtype.kind == "b":
-        return Survey(0, 1, True)
-    on_device = None
-    if not isinstance(A, np.ndarray):
-        from .cuda.survey import survey as look
+    if A.size == 0 or A.dtype.kind == "b":
+        return Survey(0, 1 if A.size else 0, True)
+    if isinstance(A, np.ndarray):
+        return _survey_on_host(A, semiring, where)
+    return _survey_on_device((A,), semiring, where)[0]
 
-        on_device = look(A, zero(semiring, A.dtype))
-        least, greatest = (math.nan, math.nan) if on_device.nan else on_device[:2]
-    else:
-        least, greatest = A.min().item(), A.max().item()
+
+def surveys(arrays: Sequence[Any], semiring: Semiring, *, where: str) -> list[Survey]:
+    """`survey` of several arrays of one dtype and device; on a GPU they are waited for together."""
+    if all(A.size and A.dtype.kind != "b" and not isinstance(A, np.ndarray) for A in arrays):
+        return _survey_on_device(arrays, semiring, where)
+    return [survey(A, semiring, where=where) for A in arrays]
+
+
+def _survey_on_device(arrays: Sequence[Any], semiring: Semiring, where: str) -> list[Survey]:
+    from .cuda.survey import survey as look
+
+    found = []
+    for A, seen in zip(arrays, look(arrays, zero(semiring, arrays[0].dtype)), strict=True):
+        _check_domain(A, math.nan if seen.nan else seen.least, seen.greatest, semiring, where)
+        risky = semiring.zero == -math.inf and seen.minus_zero
+        found.append(Survey(seen.least, seen.greatest, not (seen.negative or risky)))
+    return found
+
+
+def _check_domain(A: Any, least: float, greatest: float, semiring: Semiring, where: str) -> None:
     low, high = semiring.domain
     # An integer dtype has no infinities of its own: its ends stand for them, and open ends exclude nothing.
     closed = A.dtype.kind == "i"
@@ -109,9 +131,11 @@ def survey(A: Any, semiring: Semiring, *, where: str) -> Survey:
     above = greatest > high or (semiring.open_high and greatest == high and not closed)
     if below or above or math.isnan(least) or math.isnan(greatest):
         _refuse(A, semiring, where)
-    if on_device:
-        risky = semiring.zero == -math.inf and on_device.minus_zero
-        return Survey(least, greatest, not (on_device.negative or risky))
+
+
+def _survey_on_host(A: np.ndarray, semiring: Semiring, where: str) -> Survey:
+    least, greatest = A.min().item(), A.max().item()
+    _check_domain(A, least, greatest, semiring, where)
     nonnegative = least >= 0
     if not nonnegative and least == zero(semiring, A.dtype):
         nonnegative = all(not bool(((part < 0) & (part != least)).any()) for part in _chunks(A))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from . import dtypes, memory
 from .algebra import Semiring
 from .arrays import asarray, conform, diagonal, module
-from .backend import bind, device_of
+from .backend import Backend, bind, device_of
 from .catalog import get
 from .errors import DTypeError, ShapeError
 
@@ -55,36 +56,53 @@ def matmul(A: Any, B: Any, semiring: str | Semiring = "min_plus", *, out: Any = 
     A, B = (asarray(X, where="matmul") for X in (A, B))
     shape = _product_shape(A, B)
     A, B = _common(A, B, s, where="matmul")
-    surveys = [dtypes.survey(X, s, where="matmul") for X in (A, B)]
     if accumulate and out is None:
         raise ShapeError("matmul: accumulate=True must have an array to add to, got out=None. Pass out=C.")
     if out is not None:
         _check_out(out, A, shape, where="matmul")
-        if accumulate:
-            surveys.append(dtypes.survey(out, s, where="matmul"))
+    operands = (A, B, out) if accumulate else (A, B)
+    seen = dtypes.surveys(operands, s, where="matmul")
+    ops = bind(s, A.dtype, device=device_of(A), nonnegative=all(dtypes.fast(x, s, A.dtype, 2) for x in seen))
     # Vectors become matrices, and leading axes one batch axis.
     left, right = (A[None, :] if A.ndim == 1 else A), (B[:, None] if B.ndim == 1 else B)
-    batch = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
     m, n = left.shape[-2], right.shape[-1]
-    ops = bind(s, A.dtype, device=device_of(A), nonnegative=all(dtypes.fast(x, s, A.dtype, 2) for x in surveys))
-    xp = module(A)
-    left, right = (xp.broadcast_to(X, (*batch, *X.shape[-2:])) for X in (left, right))
+    batch = shape[: len(shape) - (A.ndim > 1) - (B.ndim > 1)]
     needed = math.prod(batch) * m * n * A.dtype.itemsize
-    memory.require(needed, device_of(A), where="matmul", hint="Use a smaller dtype, or multiply in parts.")
-    product = xp.full((*batch, m, n), dtypes.zero(s, A.dtype), dtype=A.dtype)
+    memory.require(needed, ops.device, where="matmul", hint="Use a smaller dtype, or multiply in parts.")
+    product = module(A).empty((*batch, m, n), A.dtype)
     if accumulate:
         product[...] = out.reshape(product.shape)
-    for index in np.ndindex(*batch):
-        target = product[index]
-        C = ops.upload(target, copy=False)
-        ops.gemm(C, ops.upload(left[index], copy=False), ops.upload(right[index], copy=False))
-        if C is not target:  # a backend may work in a form of its own, such as packed bits
-            ops.download(C, out=target)
-    product = product.reshape(shape)
+    for C, X, Y in _each(product, left, right):
+        _multiply(ops, C, X, Y, accumulate)
+    product = product if product.shape == shape else product.reshape(shape)
     if out is None:
         return product
     out[...] = product
     return out
+
+
+def _each(product: Any, left: Any, right: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """(C, A, B) for every matrix of a product, whose leading axes those of its operands broadcast to."""
+    if product.ndim == 2:
+        yield product, left, right
+        return
+    xp, batch = module(product), product.shape[:-2]
+    left, right = (xp.broadcast_to(X, (*batch, *X.shape[-2:])) for X in (left, right))
+    for index in np.ndindex(*batch):
+        yield product[index], left[index], right[index]
+
+
+def _multiply(ops: Backend, C: Any, A: Any, B: Any, accumulate: bool) -> None:
+    """C ← A ⊗ B, or C ← C ⊕ A ⊗ B, on arrays."""
+    into = getattr(ops, "matmul", None)
+    if into is None or accumulate:
+        into = ops.gemm
+        if not accumulate:
+            C[...] = dtypes.zero(ops.semiring, C.dtype)
+    matrix = ops.upload(C, copy=False)
+    into(matrix, ops.upload(A, copy=False), ops.upload(B, copy=False))
+    if matrix is not C:  # a backend may work in a form of its own, such as packed bits
+        ops.download(matrix, out=C)
 
 
 def matvec(A: Any, x: Any, semiring: str | Semiring = "min_plus", *, out: Any = None) -> Any:

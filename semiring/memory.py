@@ -36,7 +36,7 @@ def require(needed: int, device: str = "cpu", *, where: str, hint: str) -> None:
     Traceback (most recent call last):
     semiring.errors.MemoryNeeded: closure: 1024.0 PiB must fit on cpu, got ... free. Use a smaller dtype.
     """
-    if needed <= LEAST:
+    if needed <= LEAST or (device == "cuda" and needed <= _pooled()):  # the driver takes long to answer
         return
     there = available(device)
     if there is not None and needed > there:
@@ -59,9 +59,16 @@ def available(device: str = "cpu", *, root: Path = Path("/")) -> int | None:
     if device == "cuda":
         import cupy
 
-        return int(cupy.cuda.runtime.memGetInfo()[0]) + int(cupy.get_default_memory_pool().free_bytes())
+        return int(cupy.cuda.runtime.memGetInfo()[0]) + _pooled()
     found = [*_machine(root), *_groups(root), *_own_limits(root)]
     return max(0, min(found)) if found else None
+
+
+def _pooled() -> int:
+    """Bytes that CuPy has from the driver, and nobody uses."""
+    import cupy
+
+    return int(cupy.get_default_memory_pool().free_bytes())
 
 
 def shown(count: float) -> str:

@@ -10,8 +10,8 @@ import cases
 import numpy as np
 import pytest
 
-from semiring import AlgebraError, Op, Semiring, get
-from semiring.cuda import algebra, cache, compile, gpu, launch, matrix, texts, tiles
+from semiring import AlgebraError, Op, Semiring, dtypes, get
+from semiring.cuda import algebra, cache, compile, gpu, launch, matrix, survey, texts, tiles
 
 nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed", exc_type=ImportError)
 try:
@@ -72,6 +72,14 @@ def test_every_tile_compiles_for_other_architectures(arch):
     for name, text in texts.texts(s, dtype, arch, nonnegative=True):
         for entry, used in compile.compile(text, arch).resources.items():
             assert used.spill_stores == 0, (name, entry, used)
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("dtype", ["int16", "int32", "int64", "float32", "float64"])
+def test_looks_at_entries_compile_without_spilling(arch, dtype):
+    used = compile.compile(survey.text(dtype, dtypes.zero(get("max_plus"), dtype).item()), arch).resources["survey"]
+    assert used.registers > 0
+    assert used.spill_stores == used.spill_loads == used.stack == 0, used
 
 
 def test_an_architecture_without_tables_takes_the_nearest():

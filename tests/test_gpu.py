@@ -143,6 +143,10 @@ def test_products_agree_with_three_uncompiled_loops(cp, case, nonnegative):
         ops.gemm(got, cp.asarray(A), cp.asarray(B))
         agree(case, got, cases.product(case, A, B, C))
         untouched()
+        got, untouched = window(cp, C)
+        ops.matmul(got, cp.asarray(A), cp.asarray(B))
+        agree(case, got, cases.product(case, A, B))
+        untouched()
 
 
 def check_tile(cp, case, nonnegative, ops, tile, sizes):
@@ -532,8 +536,15 @@ def test_closures_of_a_batch(case, nonnegative, cp):
             if nonnegative:
                 A = np.where(np.triu(np.ones((n, n), bool), 1) & (A != case.zero), -A, case.zero).astype(case.dtype)
         whole, strided = cp.asarray(A), cp.asarray(np.repeat(A, 2, axis=2))[:, :, ::2]
+        apart, wide = cp.empty_like(whole), cp.empty((count, n, 2 * n), case.dtype)[:, :, ::2]
+        for given, out in ((whole, apart), (whole, wide), (strided, wide)):
+            out[...] = 1
+            ops.closure_batch(given, schedules.get("blocked"), out=out)
+            np.testing.assert_array_equal(given.get(), A)
         ops.closure_batch(whole, schedules.get("blocked"))
         ops.closure_batch(strided, schedules.get("blocked"))
+        np.testing.assert_array_equal(whole.get(), apart.get())
+        np.testing.assert_array_equal(whole.get(), wide.get())
         np.testing.assert_array_equal(whole.get(), strided.get())
         for i in range(min(count, 2)):
             expected = closure(case, A[i])
@@ -542,6 +553,8 @@ def test_closures_of_a_batch(case, nonnegative, cp):
     ops.closure_batch(cp.empty((0, 4, 4), case.dtype))
     with pytest.raises(ShapeError, match="closure_batch: A must be"):
         ops.closure_batch(cp.empty((2, 65, 64), case.dtype))
+    with pytest.raises(ShapeError, match="closure_batch: out must be"):
+        ops.closure_batch(cp.empty((2, 64, 64), case.dtype), out=cp.empty((3, 64, 64), case.dtype))
 
 
 @pytest.mark.parametrize("n", [1, 7, 64, 65])

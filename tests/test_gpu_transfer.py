@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import cases
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ import pytest
 import apsp
 from semiring import DomainError, NegativeCycleError, get
 from semiring.backend import cuda_available
-from semiring.dtypes import survey
+from semiring.dtypes import survey, surveys
 
 pytestmark = pytest.mark.gpu
 
@@ -99,6 +101,33 @@ def test_a_survey_sees_what_numpy_sees(cp, case):
             expected, got = survey(B, case.semiring, where="x"), survey(cp.asarray(B), case.semiring, where="x")
             assert got == expected, plant
             assert survey(cp.asarray(np.repeat(B, 2, axis=-1))[..., ::2], case.semiring, where="x") == expected
+
+
+def test_several_arrays_are_looked_at_together(cp):
+    rng, s = np.random.default_rng(0), get("min_plus")
+    arrays = [rng.integers(0, 100, shape).astype(np.float32) for shape in ((1, 1), (300, 4000), (7, 5))]
+    arrays[2][3, 3] = -7
+    for _ in range(3):  # what one pass leaves behind is no matter to the next
+        assert surveys([cp.asarray(A) for A in arrays], s, where="x") == [survey(A, s, where="x") for A in arrays]
+    with cp.cuda.Stream(non_blocking=True):
+        assert survey(cp.asarray(arrays[1]), s, where="x") == survey(arrays[1], s, where="x")
+    arrays[1][299, 3999] = np.nan
+    with pytest.raises(DomainError, match=r"got nan at \(299, 3999\)"):
+        surveys([cp.asarray(A) for A in arrays], s, where="x")
+
+
+def test_threads_look_side_by_side(cp):
+    s = get("min_plus")
+    arrays = [np.arange(i, i + 200_000, dtype=np.int32) for i in range(8)]
+
+    def look(i):
+        with cp.cuda.Stream(non_blocking=True):
+            there = cp.asarray(arrays[i])
+            return {survey(there, s, where="x") for _ in range(50)}
+
+    with ThreadPoolExecutor(8) as pool:
+        for i, seen in enumerate(pool.map(look, range(8))):
+            assert seen == {survey(arrays[i], s, where="x")}
 
 
 @pytest.mark.parametrize("value", [np.nan, -np.inf])

@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 #: `closure(A, ops, *, block)`
@@ -20,7 +21,19 @@ Schedule = Callable[..., None]
 
 def names() -> list[str]:
     """The names of all schedules, alphabetical."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+    return list(_names())
+
+
+@cache
+def _names() -> tuple[str, ...]:
+    """The folder is listed once."""
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
+
+
+@cache
+def _named(name: str) -> Schedule:
+    schedule: Schedule = importlib.import_module(f"{__name__}.{name}").closure
+    return schedule
 
 
 def get(name: str) -> Schedule:
@@ -31,10 +44,9 @@ def get(name: str) -> Schedule:
     ValueError
         If there is no file of that name here.
     """
-    if name not in names():
+    if name not in _names():
         raise ValueError(f'schedule must be "auto" or one of {", ".join(names())}, got {name!r}.')
-    schedule: Schedule = importlib.import_module(f"{__name__}.{name}").closure
-    return schedule
+    return _named(name)
 
 
 def workspace(name: str, n: int, ops: Any, *, block: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 from ..errors import DeviceError
 
@@ -15,11 +16,16 @@ def current() -> int:
     DeviceError
         Without CuPy.
     """
+    return int(_runtime().getDevice())
+
+
+@cache
+def _runtime() -> Any:
     try:
         from cupy.cuda import runtime
     except ImportError as problem:
         raise DeviceError(f"cuda: matrices on the GPU need CuPy, got {problem}. Use device='cpu'.") from problem
-    return int(runtime.getDevice())
+    return runtime
 
 
 @cache
@@ -37,6 +43,23 @@ def multiprocessors(device: int) -> int:
     from cupy.cuda import runtime
 
     return int(runtime.deviceGetAttribute(runtime.cudaDevAttrMultiProcessorCount, device))
+
+
+def memory(size: int, *, zeros: int = 0) -> Any:
+    """New memory on the current device, its last `zeros` bytes 0: to be dropped when all that uses it is launched."""
+    from cupy.cuda import alloc
+
+    new = alloc(size)
+    if zeros:
+        (new + (size - zeros)).memset_async(0, zeros)
+    return new
+
+
+def copy(to: int, source: int, size: int) -> None:
+    """`size` bytes from one address to another, by the device's own copy."""
+    from cupy.cuda import get_current_stream, runtime
+
+    runtime.memcpyAsync(to, source, size, runtime.memcpyDeviceToDevice, get_current_stream().ptr)
 
 
 def copy_rows(to: int, to_apart: int, source: int, apart: int, width: int, rows: int) -> None:

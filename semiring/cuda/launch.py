@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
 
+from .. import dtypes
 from ..algebra import Semiring
 from ..backend import in_turn
 from ..errors import DTypeError, ShapeError
-from . import algebra, compile, gpu, matrix, panels, team, texts, tiles, transfer
+from . import gpu, matrix, panels, registry, team, tiles, transfer
 from .batch import Batch
 from .matrix import Matrix
+from .registry import Kernels
 
 #: Rows and columns that pivot.cu takes at once.
 PIVOT = 64
 #: Up to here one launch is fastest: the products of a recursion below are too small for the device.
 CUTOVER = 2048
-#: A matrix is held in registers if that occupies so much of the device; else smaller tiles that come and go are faster.
-HELD = 0.5
 #: Pairs that one launch may work on: about half a second's worth.
 LONG = 1 << 43
 #: Products that one launch may hold.
@@ -52,20 +51,35 @@ class CudaBackend:
     cutover: int = CUTOVER
     grain: int = 1
     _begun: int = field(default=0, init=False, repr=False)
+    _ahead: deque[Any] = field(default_factory=deque, init=False, repr=False)
+    _kernels: dict[int, Kernels] = field(default_factory=dict, init=False, repr=False)
 
     # Verbs
 
     def gemm(self, C: Any, A: Any, B: Any) -> None:
         """C ← C ⊕ A ⊗ B."""
-        self._check("gemm", C, A, B)
-        if not A.shape[1]:
-            return
-        height = max(512, LONG // max(1, A.shape[1] * C.shape[1]) // 512 * 512)
-        for i in range(0, len(C), height):  # a single launch could last for minutes, and nothing stops it
-            self._rows_of_product(C[i : i + height], A[i : i + height], B)
+        self._multiply("gemm", C, A, B, accumulate=True)
 
-    def _rows_of_product(self, C: Any, A: Any, B: Any) -> None:
-        self._output(C, lambda c: self.product(c, self._operand(A), self._operand(B), accumulate=True))
+    def matmul(self, C: Any, A: Any, B: Any) -> None:
+        """C ← A ⊗ B."""
+        self._multiply("matmul", C, A, B, accumulate=False)
+
+    def _multiply(self, verb: str, C: Any, A: Any, B: Any, *, accumulate: bool) -> None:
+        self._check(verb, C, A, B)
+        k = A.shape[1]
+        if not k:
+            if not accumulate:
+                C[...] = dtypes.zero(self.semiring, self.dtype)
+            return
+        height = max(512, LONG // max(1, k * C.shape[1]) // 512 * 512)
+        if height >= len(C):
+            self._rows_of_product(C, A, B, accumulate)
+            return
+        for i in range(0, len(C), height):  # a single launch could last for minutes, and nothing stops it
+            self._rows_of_product(C[i : i + height], A[i : i + height], B, accumulate)
+
+    def _rows_of_product(self, C: Any, A: Any, B: Any, accumulate: bool) -> None:
+        self._output(C, lambda c: self.product(c, self._operand(A), self._operand(B), accumulate=accumulate))
         self.pace(len(C) * A.shape[1] * C.shape[1])
 
     def left_mul(self, D: Any, R: Any) -> None:
@@ -95,8 +109,8 @@ class CudaBackend:
         if len(D):
             self._output(D, lambda d: self.close_pivots(1, d, 0) if d.rows <= PIVOT else self._blocked(d))
 
-    def closure_batch(self, A: Any, blocked: Callable[..., None] | None = None) -> None:
-        """A[i] ← A[i]* for every matrix of (batch, n, n).
+    def closure_batch(self, A: Any, blocked: Callable[..., None] | None = None, *, out: Any = None) -> None:
+        """A[i] ← A[i]* for every matrix of (batch, n, n); or out[i] ← A[i]*, for `out` like A that shares no memory.
 
         Small matrices take one launch for all, a thread block a matrix. Larger ones are closed by a schedule of
         blocks on all of them at once, if one is given and they are many; else a launch each.
@@ -107,10 +121,19 @@ class CudaBackend:
             raise DTypeError(f"closure_batch: matrices must be {self.dtype}, got {A.dtype}. Convert them with upload.")
         if A.ndim != 3 or A.shape[1] != A.shape[2]:
             raise ShapeError(f"closure_batch: A must be (batch, n, n), got shape {A.shape}.")
+        if out is not None and (out.shape, out.dtype) != (A.shape, A.dtype):
+            raise ShapeError(f"closure_batch: out must be {A.shape} of {A.dtype}, got {out.shape} of {out.dtype}.")
         if not A.size:
             return
-        whole = cupy.ascontiguousarray(A)
         count, n, _ = A.shape
+        if out is not None and n <= PIVOT and A.flags.c_contiguous and out.flags.c_contiguous:
+            first, source = (Matrix(X.data.ptr, n, n, n) for X in (out, A))
+            self.close_pivots(count, first, n * n, source=source)
+            return
+        if out is not None:
+            _put(out, A)
+            A = out
+        whole = cupy.ascontiguousarray(A)
         first = Matrix(whole.data.ptr, n, n, n, whole)
         if n <= PIVOT:
             self.close_pivots(count, first, n * n)
@@ -144,7 +167,11 @@ class CudaBackend:
         import cupy
 
         if isinstance(array, cupy.ndarray):
-            return cupy.array(array, self.dtype, order="C", copy=True) if copy else cupy.asarray(array, self.dtype)
+            if not copy:
+                return cupy.asarray(array, self.dtype)
+            new = self.empty(array.shape)
+            _put(new, array)
+            return new
         return transfer.upload(np.asarray(array), self.dtype)
 
     def download(self, matrix: Any, out: Any = None) -> Any:
@@ -187,7 +214,7 @@ class CudaBackend:
                 beside = self._aligned(matrix.columns(B, *columns, size))
                 self.product(matrix.columns(C, *columns, size), A, beside, accumulate=accumulate)
         elif pairs:
-            tile = tiles.choose(self.tile_table, C.rows, C.columns, A.columns, self.multiprocessors)
+            tile = self.kernels.choose(C.rows, C.columns, A.columns)
             self.multiply(tile, C, A, B, accumulate=accumulate)
 
     def _in_place(self, side: str, C: Matrix, A: Matrix, B: Matrix) -> None:
@@ -218,9 +245,8 @@ class CudaBackend:
         A tile comes in pieces of k, as `tiles.pieces` says, unless it shall be `whole` or rows of B are not aligned.
         `batch` = (count, apart): so many products, whose matrices lie `apart` elements from each other.
         """
-        import cupy
-
-        size, (m, n, k) = self.dtype.itemsize, (C.rows, C.columns, A.columns)
+        kernels, size, (m, n, k) = self.kernels, self.dtype.itemsize, (C.rows, C.columns, A.columns)
+        device = kernels.multiprocessors
         aligned = matrix.aligned(B, size)
         if max(tile.bm * A.ld, tile.bk * B.ld, B.columns) * size >= 1 << 32:
             raise ShapeError(
@@ -228,15 +254,15 @@ class CudaBackend:
                 f"apart, got {max(A.ld, B.ld):,}. Multiply in parts, each copied."
             )
         count, apart = batch
-        pieces = 1 if whole or not aligned or count > 1 else tiles.pieces(tile, m, n, k, self.multiprocessors)
+        pieces = 1 if whole or not aligned or count > 1 else tiles.pieces(tile, m, n, k, device)
         part = -(-k // (pieces * tile.bk))
         pieces = -(-k // (part * tile.bk))
-        undivided = tile.whole(m, n, self.multiprocessors) if pieces > 1 else 0
+        undivided = tile.whole(m, n, device) if pieces > 1 else 0
         divided = tile.covers(m, n) - undivided
-        done = cupy.zeros(divided if pieces > 1 else 0, np.uint32)
+        done = gpu.memory(4 * divided, zeros=4 * divided) if pieces > 1 else None
         way = "batch" if count > 1 else "parts" if pieces > 1 else ""
-        function = self._gemm(tile, aligned and apart * size % 16 == 0, way)
-        sizes = (*map(np.int32, (m, n, k, accumulate, undivided, divided, part)), done.data.ptr, apart)
+        function = kernels.gemm(tile, aligned and apart * size % 16 == 0, way)
+        sizes = (*map(np.int32, (m, n, k, accumulate, undivided, divided, part)), done.ptr if done else 0, apart)
         for i in range(0, count, MOST):
             addresses = (x for X in (C, A, B) for x in (X.address + i * apart * size, X.ld))
             grid = (undivided + divided * pieces, min(MOST, count - i))
@@ -244,12 +270,13 @@ class CudaBackend:
 
     def pace(self, pairs: int) -> None:
         """After long work: let the host run at most two such launches ahead, so that Ctrl-C need not wait for more."""
+        self._begun += pairs
+        if self._begun < LONG // 16:
+            return
         import cupy
-        from cupy.cuda import runtime
 
         stream = cupy.cuda.get_current_stream()
-        self._begun += pairs
-        if self._begun < LONG // 16 or runtime.streamIsCapturing(stream.ptr):
+        if cupy.cuda.runtime.streamIsCapturing(stream.ptr):
             return
         self._begun = 0
         self._ahead.append(stream.record())
@@ -258,38 +285,37 @@ class CudaBackend:
 
     # Steps
 
-    def close_pivots(self, count: int, first: Matrix, apart: int) -> None:
-        """D ← D* for `count` matrices like `first`, `apart` elements from each other; at most 64 rows."""
-        sizes = texts.pivots(self._kind, self.dtype.itemsize)[count > 1]
-        function = self._compiled("pivot", lambda: texts.pivot_text(self._text, *sizes), "pivot.cu", sizes)
-        threads = PIVOT * PIVOT // (sizes[0] * sizes[1])
-        function((count,), (threads,), (first.address, first.ld, np.int32(first.rows), apart))
+    def close_pivots(self, count: int, first: Matrix, apart: int, *, source: Matrix | None = None) -> None:
+        """D ← D* for `count` matrices like `first`, `apart` elements from each other; at most 64 rows.
+
+        Or D ← A*, A in the same way from `source` on.
+        """
+        function, threads = self.kernels.pivot(count > 1)
+        given = source or first
+        addresses = first.address, first.ld, given.address, given.ld
+        function((count,), (threads,), (*addresses, np.int32(first.rows), apart))
 
     def _blocked(self, A: Matrix) -> None:
         """A ← A* by all multiprocessors, which meet twice a pivot block of 64."""
-        import cupy
-
         n = A.rows
         sizes = self._team(n)
-        function = self._closing(sizes)
+        function = self.kernels.closing(sizes)
         grid = min(sizes.useful(n), self.multiprocessors)
-        room, arrived = cupy.empty(sizes.room(n), np.uint8), cupy.zeros(2, np.uint32)
-        beside = (room.data.ptr, np.int32(sizes.width(n)), arrived.data.ptr, np.int32(1))
+        size = sizes.room(n)
+        room = gpu.memory(size + 8, zeros=8)  # two counters at the end
+        beside = (room.ptr, np.int32(sizes.width(n)), room.ptr + size, np.int32(1))
         arguments = (A.address, A.ld, np.int32(n), *beside)
         function((grid,), (team.THREADS,), arguments, sizes.shared, enable_cooperative_groups=True)
 
     def _each(self, count: int, first: Matrix, apart: int) -> None:
         """A ← A* for `count` matrices like `first`, a thread block a matrix."""
-        import cupy
-
-        sizes, n = team.each(*self._step_sizes), first.rows
-        function = self._closing(sizes)
-        resident = _resident(function.ptr, team.THREADS, sizes.shared, gpu.current())
-        grid = min(count, resident * self.multiprocessors)
-        room = cupy.empty(grid * sizes.room(n), np.uint8)
-        beside = (room.data.ptr, np.int32(sizes.width(n)), np.int32(1))
+        kernels, n = self.kernels, first.rows
+        sizes = kernels.each
+        grid = min(count, kernels.resident(sizes) * kernels.multiprocessors)
+        room = gpu.memory(grid * sizes.room(n))
+        beside = (room.ptr, np.int32(sizes.width(n)), np.int32(1))
         arguments = (first.address, first.ld, np.int32(n), apart, np.int32(count), *beside)
-        function((grid,), (team.THREADS,), arguments, sizes.shared)
+        kernels.closing(sizes)((grid,), (team.THREADS,), arguments, sizes.shared)
 
     def _step(self, A: Matrix, k: int) -> None:
         itemsize, n = self.dtype.itemsize, A.rows
@@ -299,83 +325,40 @@ class CudaBackend:
             kept = self.empty((2, n))
             row, column, apart = kept.data.ptr, kept.data.ptr + n * itemsize, 1
             arguments = (A.address, A.ld, np.int32(n), np.int32(k), row, column)
-            self._stepper("snapshot")((-(-n // 256),), (256,), arguments)
+            self.kernels.step("snapshot")((-(-n // 256),), (256,), arguments)
         grid = (-(-n // 64), -(-n // (4 * self.per_thread)))
-        self._stepper("step")(grid, (256,), (A.address, A.ld, np.int32(n), np.int32(k), row, column, apart))
+        self.kernels.step("step")(grid, (256,), (A.address, A.ld, np.int32(n), np.int32(k), row, column, apart))
 
     # Kernels
 
-    @cached_property
-    def _variant(self) -> Any:
-        return algebra.variant_of(self.semiring, self.dtype, nonnegative=self.nonnegative)
+    @property
+    def kernels(self) -> Kernels:
+        """What is chosen and compiled for this backend on the current device."""
+        device = gpu.current()
+        found = self._kernels.get(device)
+        if found is None:
+            given = self.semiring, self.dtype, self.nonnegative, self.tile, self.per_thread
+            found = self._kernels[device] = registry.kernels(*given, device)
+        return found
 
-    @cached_property
-    def _kind(self) -> str:
-        return tiles.kind(self.semiring, self.dtype, self._variant)
-
-    @cached_property
-    def _text(self) -> str:
-        return algebra.text(self.semiring, self.dtype, self._variant)
-
-    @cached_property
+    @property
     def tile_table(self) -> tuple[tiles.Tile, ...]:
         """The tiles among which products choose."""
-        tuned = tiles.table(compile.device_arch(gpu.current()), self._kind, self.dtype)
-        return tuned if self.tile == "tuned" else (texts.plain_tile(tuned[0].lanes),)
+        return self.kernels.tile_table
 
     @property
     def multiprocessors(self) -> int:
         """How many the current device has."""
-        return gpu.multiprocessors(gpu.current())
+        return self.kernels.multiprocessors
+
+    @property
+    def teams(self) -> tuple[team.Team, ...]:
+        """The sizes among which closures in one launch choose; of each kernel small tiles first."""
+        return self.kernels.teams
 
     def _team(self, n: int) -> team.Team:
         """The sizes with which n × n is closed in one launch: held if that suits, else the smallest tiles that fit."""
-        device = self.multiprocessors
-        fitting = [sizes for sizes in self.teams if sizes.blocks(n) <= device]
-        held = [sizes for sizes in fitting if sizes.held and sizes.blocks(n) >= HELD * device]
-        come = [sizes for sizes in self.teams if not sizes.held]
-        return (held + [sizes for sizes in fitting if not sizes.held] + come[-1:])[0]
-
-    @cached_property
-    def teams(self) -> tuple[team.Team, ...]:
-        """The sizes among which closures in one launch choose; of each kernel small tiles first."""
-        arch = compile.device_arch(gpu.current())
-        return *team.coming(*self._step_sizes), *team.holding(*self._step_sizes, arch)
-
-    @cached_property
-    def _step_sizes(self) -> tuple[str, int, int]:
-        """What sizes of tiles depend on: the kind of step, an element's bytes, elements to a word."""
-        return self._kind, self.dtype.itemsize, self.tile_table[0].lanes
-
-    @cached_property
-    def _ahead(self) -> deque[Any]:
-        return deque()
-
-    @cached_property
-    def _functions(self) -> dict[Any, Any]:
-        return {}
-
-    def _gemm(self, tile: tiles.Tile, aligned: bool, way: str) -> Any:
-        def text() -> str:
-            return texts.gemm_text(self._text, tile, aligned=aligned, way=way)
-
-        return self._compiled("gemm", text, "gemm.cu", (tile, aligned, way), shared=tile.shared(self.dtype.itemsize))
-
-    def _closing(self, sizes: team.Team) -> Any:
-        text = partial(team.text, self._text, sizes)
-        return self._compiled(sizes.kernel, text, f"{sizes.kernel}.cu", sizes, shared=sizes.shared)
-
-    def _stepper(self, entry: str) -> Any:
-        return self._compiled(entry, lambda: texts.step_text(self._text, self.per_thread), "step.cu")
-
-    def _compiled(self, entry: str, text: Callable[[], str], file: str, variant: Any = None, *, shared: int = 0) -> Any:
-        """An entry function on the current device, compiled when it is first asked for."""
-        key = entry, variant, gpu.current()
-        if key not in self._functions:
-            function = compile.functions(text(), name=file).get_function(entry)
-            compile.allow_shared(function, shared)
-            self._functions[key] = function
-        return self._functions[key]
+        return self.kernels.team(n)
 
     # Matrices
 
@@ -420,9 +403,9 @@ class CudaBackend:
         gpu.copy_rows(to.address, to.ld * size, source.address, source.ld * size, source.columns * size, source.rows)
 
 
-@cache
-def _resident(function: int, threads: int, shared: int, device: int) -> int:
-    """Blocks of a function that a multiprocessor holds."""
-    from cupy_backends.cuda.api import driver
-
-    return int(driver.occupancyMaxActiveBlocksPerMultiprocessor(function, threads, shared))
+def _put(to: Any, source: Any) -> None:
+    """to ← source, arrays of one shape: by the device's own copy where that can be, else by a kernel of CuPy's."""
+    if source.dtype == to.dtype and source.flags.c_contiguous and to.flags.c_contiguous:
+        gpu.copy(to.data.ptr, source.data.ptr, source.nbytes)
+    else:
+        to[...] = source

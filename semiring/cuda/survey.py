@@ -1,7 +1,9 @@
-"""What a matrix on the GPU holds, in one pass: its least and greatest entry, and which fast steps it permits."""
+"""What matrices on the GPU hold, in one pass: their least and greatest entries, and which fast steps they permit."""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -20,27 +22,62 @@ class Seen(NamedTuple):
     minus_zero: bool
 
 
-#: Blocks of a pass: enough for any device; each leaves a record.
+#: Blocks of a pass: enough for any device.
 BLOCKS = 1024
 
 
-def survey(A: Any, zero: Any) -> Seen:
-    """Look once at every entry of a CuPy array of numbers, any shape but empty; `zero` marks a missing edge.
+def survey(arrays: Sequence[Any], zero: Any) -> list[Seen]:
+    """Look once at every entry of CuPy arrays of one dtype of numbers, of any shape but empty; `zero`: a missing edge.
 
-    Waits for the device: its answer decides what is launched next.
+    Waits for the device, once for all of them: the answer decides what is launched next.
     """
     import cupy
 
-    whole = cupy.ascontiguousarray(A)
-    record = np.dtype([("least", A.dtype), ("greatest", A.dtype), ("flags", np.int32)], align=True)
-    blocks = min(BLOCKS, -(-whole.size // 1024))
-    room = cupy.empty(blocks * record.itemsize, np.uint8)
-    function = _function(A.dtype.name, A.dtype.type(zero).item(), gpu.current())
-    function((blocks,), (256,), (whole.data.ptr, whole.size, room.data.ptr))
-    records = room.get().view(record)
-    flags = int(np.bitwise_or.reduce(records["flags"]))
-    least, greatest = records["least"].min().item(), records["greatest"].max().item()
-    return Seen(least, greatest, bool(flags & 1), bool(flags & 2), bool(flags & 4))
+    device = gpu.current()
+    wholes = [A if A.flags.c_contiguous else cupy.ascontiguousarray(A) for A in arrays]
+    function, record = _function(wholes[0].dtype, zero.item(), device)
+    stream = cupy.cuda.get_current_stream()
+    desk, size = _desk(device, stream.ptr), record.itemsize
+    try:
+        for i, whole in enumerate(wholes):
+            blocks = min(BLOCKS, -(-whole.size // 1024))
+            function((blocks,), (256,), (whole.data.ptr, whole.size, desk.result + i * size, desk.records, desk.done))
+    finally:
+        stream.synchronize()
+    found = desk.host[: len(wholes) * size].view(record).tolist()
+    return [Seen(least, greatest, bool(f & 1), bool(f & 2), bool(f & 4)) for least, greatest, f in found]
+
+
+class Desk(NamedTuple):
+    """Where passes on one stream leave what they find, one after the other; kept for the next.
+
+    Results are written to pinned memory of the host, which so need not be copied.
+    """
+
+    host: np.ndarray
+    result: int
+    records: int
+    done: int
+    owners: tuple[Any, ...]
+
+
+#: Bytes of one record at most, and how many arrays are looked at together at most.
+RECORD, ARRAYS = 24, 8
+
+_own = threading.local()
+
+
+def _desk(device: int, stream: int) -> Desk:
+    """The desk of this thread for a stream of the current device: no two passes at a time share one."""
+    desks: dict[tuple[int, int], Desk] = _own.__dict__.setdefault("desks", {})
+    found = desks.get((device, stream))
+    if found is None:
+        from cupy.cuda import alloc_pinned_memory
+
+        pinned, memory = alloc_pinned_memory(ARRAYS * RECORD), gpu.memory(BLOCKS * RECORD + 8, zeros=8)
+        host, done = np.frombuffer(pinned, np.uint8, ARRAYS * RECORD), memory.ptr + BLOCKS * RECORD
+        found = desks[device, stream] = Desk(host, pinned.ptr, memory.ptr, done, (pinned, memory))
+    return found
 
 
 def text(dtype: str, zero: Any) -> str:
@@ -59,5 +96,7 @@ __device__ inline int negative_zero(T a) {{ return {minus_zero}; }}
 
 
 @cache
-def _function(dtype: str, zero: Any, device: int) -> Any:
-    return compile.functions(text(dtype, zero), name="survey.cu").get_function("survey")
+def _function(dtype: np.dtype, zero: Any, device: int) -> tuple[Any, np.dtype]:
+    """The kernel, and what it finds in memory."""
+    function = compile.functions(text(dtype.name, zero), name="survey.cu").get_function("survey")
+    return function, np.dtype([("least", dtype), ("greatest", dtype), ("flags", np.int32)], align=True)

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache, partial
-from threading import Lock
+from threading import Lock, local
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,10 @@ from . import gpu
 #: Bytes of one buffer, how many there are, and from which size on an array is worth the trouble.
 PIECE, RING, LARGE = 32 << 20, 4, 32 << 20
 PAGE = 4096
+#: Seconds of waiting without sleep.
+AWAKE = 2e-3
 
+_own = local()  # one event a device, for each thread
 _LOCK = Lock()  # the ring serves one transfer at a time
 
 
@@ -84,11 +87,14 @@ def fresh(shape: tuple[int, ...], dtype: np.dtype) -> tuple[np.ndarray, Future[N
 
 
 def wait(event: Any) -> None:
-    """Until the device has come to an event. Python stays awake: Ctrl-C is heard within a few milliseconds."""
+    """Until the device has come to an event. Python stays awake: Ctrl-C is heard within a few milliseconds.
+
+    Short work is waited for without sleep, which would last longer than it should.
+    """
     begun = time.perf_counter()
     while not event.done:
         waited = time.perf_counter() - begun
-        if waited > 2e-4:
+        if waited > AWAKE:
             time.sleep(min(waited / 20, 5e-3))
 
 
@@ -96,7 +102,13 @@ def synchronize() -> None:
     """Until the current stream has done all that it was given."""
     import cupy
 
-    wait(cupy.cuda.get_current_stream().record())
+    events: dict[int, Any] = _own.__dict__.setdefault("events", {})
+    device = gpu.current()
+    event = events.get(device)
+    if event is None:
+        event = events[device] = cupy.cuda.Event(disable_timing=True)
+    event.record(cupy.cuda.get_current_stream())
+    wait(event)
 
 
 def _land(target: np.ndarray, start: int, stop: int, view: np.ndarray, event: Any) -> None:

@@ -1,4 +1,5 @@
-// D ← D*: Floyd–Warshall on matrices of at most 64 rows, one to a thread block; they lie `apart` elements from each other.
+// D ← A*: Floyd–Warshall on matrices of at most 64 rows, one to a thread block; they lie `apart` elements from each other.
+// A may be D.
 //
 // The prelude gives `tm` and `tn`, a thread's rows and columns, and `resident`, the blocks that a multiprocessor holds.
 #include "pivot.cuh"
@@ -13,11 +14,11 @@ constexpr int resident_blocks = (resident + 1) / 2;
 #endif
 
 extern "C" __global__ void __launch_bounds__(Block::threads, resident_blocks)
-    pivot(Step::T* D, long long ld, int n, long long apart) {
+    pivot(Step::T* D, long long ld, const Step::T* A, long long lda, int n, long long apart) {
     __shared__ Block::Shared shared;
-    D += blockIdx.x * apart;
+    D += blockIdx.x * apart, A += blockIdx.x * apart;
     Step::W d[tm][tn];
-    Block::load(threadIdx.x, d, D, ld, n);
+    Block::load(threadIdx.x, d, A, lda, n);
     Block::close(threadIdx.x, d, shared, n);
     Block::store(threadIdx.x, D, ld, n, d);
 }

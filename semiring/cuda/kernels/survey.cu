@@ -1,4 +1,5 @@
-// One look at every entry: the least, the greatest, and what the choice of a step depends on; a record a block.
+// One look at every entry: the least, the greatest, and what the choice of a step depends on. Each block leaves a record
+// of what it saw, and the last to do so unites them into one.
 //
 // The prelude gives T and `zero`, the entry that marks a missing edge.
 struct Record {
@@ -6,15 +7,31 @@ struct Record {
     int flags;  // 1: not a number; 2: below 0 and not `zero`; 4: a negative zero
 };
 
-extern "C" __global__ void __launch_bounds__(256) survey(const T* A, long long count, Record* records) {
+__device__ inline void unite(Record& mine, const Record& other) {
+    mine.least = other.least < mine.least ? other.least : mine.least;
+    mine.greatest = other.greatest > mine.greatest ? other.greatest : mine.greatest;
+    mine.flags |= other.flags;
+}
+
+// The threads' records as one, for thread 0 to read.
+__device__ inline const Record& united(const Record& mine) {
+    __shared__ Record all[256];
+    all[threadIdx.x] = mine;
+    for (int half = 128; half; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) unite(all[threadIdx.x], all[threadIdx.x + half]);
+    }
+    return all[0];
+}
+
+// `records` is for one of each block, and `done` is how many blocks have left theirs: none at first, and none at the end.
+// `result` may lie in the host's memory.
+extern "C" __global__ void __launch_bounds__(256)
+    survey(const T* A, long long count, Record* result, Record* records, unsigned* done) {
     constexpr int each = 16 / sizeof(T);
     struct alignas(16) Part { T at[each]; };
     Record mine = {A[0], A[0], 0};
-    const auto look = [&](T a) {
-        mine.least = a < mine.least ? a : mine.least;
-        mine.greatest = a > mine.greatest ? a : mine.greatest;
-        mine.flags |= (a != a) | (a < 0 && a != zero()) << 1 | negative_zero(a) << 2;
-    };
+    const auto look = [&](T a) { unite(mine, {a, a, (a != a) | (a < 0 && a != zero()) << 1 | negative_zero(a) << 2}); };
     const long long first = blockIdx.x * 256ll + threadIdx.x, apart = gridDim.x * 256ll;
     const bool aligned = reinterpret_cast<unsigned long long>(A) % 16 == 0;
     const long long parts = aligned ? count / each : 0;
@@ -24,15 +41,18 @@ extern "C" __global__ void __launch_bounds__(256) survey(const T* A, long long c
         for (int e = 0; e < each; ++e) look(part.at[e]);
     }
     for (long long i = parts * each + first; i < count; i += apart) look(A[i]);
-    __shared__ Record all[256];
-    all[threadIdx.x] = mine;
-    for (int half = 128; half; half /= 2) {
-        __syncthreads();
-        if (threadIdx.x < half) {
-            const Record &other = all[threadIdx.x + half], own = all[threadIdx.x];
-            all[threadIdx.x] = {other.least < own.least ? other.least : own.least,
-                                other.greatest > own.greatest ? other.greatest : own.greatest, own.flags | other.flags};
-        }
+
+    const Record& block = united(mine);
+    __shared__ bool last;
+    if (threadIdx.x == 0) {
+        records[blockIdx.x] = block;
+        __threadfence();
+        last = atomicInc(done, gridDim.x - 1) == gridDim.x - 1;
     }
-    if (threadIdx.x == 0) records[blockIdx.x] = all[0];
+    __syncthreads();
+    if (!last) return;
+    __threadfence();
+    for (int i = threadIdx.x; i < gridDim.x; i += 256) unite(mine, records[i]);
+    const Record& whole = united(mine);
+    if (threadIdx.x == 0) *result = whole;
 }

@@ -1,0 +1,145 @@
+"""What is chosen, and compiled, once for a semiring on a dtype and a device, however many backends are bound to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from ..algebra import Semiring, Variant
+from . import algebra, compile, gpu, team, texts, tiles
+from .team import Team
+from .tiles import Tile
+
+#: A matrix is held in registers if that occupies so much of the device; else smaller tiles that come and go are faster.
+HELD = 0.5
+
+
+@lru_cache(maxsize=256)
+def kernels(semiring: Semiring, dtype: np.dtype, nonnegative: bool, tile: str, per_thread: int, device: int) -> Kernels:
+    """The kernels of a backend on a device; the same object each time."""
+    return Kernels(semiring, dtype, nonnegative, tile, per_thread, device)
+
+
+@dataclass(eq=False)
+class Kernels:
+    """Which step, which sizes and which machine code: what a verb needs to know before it launches.
+
+    Entry functions are compiled when they are first asked for; see `CudaBackend` for what the attributes mean.
+    """
+
+    semiring: Semiring
+    dtype: np.dtype
+    nonnegative: bool
+    tile: str
+    per_thread: int
+    device: int
+    _chosen: dict[int, Team] = field(default_factory=dict, init=False, repr=False)
+    _functions: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+
+    @cached_property
+    def variant(self) -> Variant | None:
+        """The faster step that the data permits."""
+        return algebra.variant_of(self.semiring, self.dtype, nonnegative=self.nonnegative)
+
+    @cached_property
+    def kind(self) -> str:
+        """What tiles are tuned for."""
+        return tiles.kind(self.semiring, self.dtype, self.variant)
+
+    @cached_property
+    def text(self) -> str:
+        """The semiring in C++."""
+        return algebra.text(self.semiring, self.dtype, self.variant)
+
+    @cached_property
+    def arch(self) -> str:
+        """The architecture to compile for."""
+        return compile.device_arch(self.device)
+
+    @cached_property
+    def multiprocessors(self) -> int:
+        """How many the device has."""
+        return gpu.multiprocessors(self.device)
+
+    @cached_property
+    def tile_table(self) -> tuple[Tile, ...]:
+        """The tiles among which products choose."""
+        tuned = tiles.table(self.arch, self.kind, self.dtype)
+        return tuned if self.tile == "tuned" else (texts.plain_tile(tuned[0].lanes),)
+
+    @cached_property
+    def teams(self) -> tuple[Team, ...]:
+        """The sizes among which closures in one launch choose; of each kernel small tiles first."""
+        return *team.coming(*self._step), *team.holding(*self._step, self.arch)
+
+    @cached_property
+    def choose(self) -> Callable[[int, int, int], Tile]:
+        """The tile for an m × n product over k, whose choice is remembered."""
+        table, device = self.tile_table, self.multiprocessors
+        return lru_cache(maxsize=4096)(lambda m, n, k: tiles.choose(table, m, n, k, device))
+
+    def team(self, n: int) -> Team:
+        """The sizes with which n × n is closed in one launch: held if that suits, else the smallest tiles that fit."""
+        found = self._chosen.get(n)
+        if found is None:
+            fitting = [sizes for sizes in self.teams if sizes.blocks(n) <= self.multiprocessors]
+            held = [sizes for sizes in fitting if sizes.held and sizes.blocks(n) >= HELD * self.multiprocessors]
+            come = [sizes for sizes in self.teams if not sizes.held]
+            found = (held + [sizes for sizes in fitting if not sizes.held] + come[-1:])[0]
+            self._chosen[n] = found
+        return found
+
+    @cached_property
+    def each(self) -> Team:
+        """The sizes of closures by a thread block a matrix."""
+        return team.each(*self._step)
+
+    @cached_property
+    def _step(self) -> tuple[str, int, int]:
+        """What sizes of tiles depend on: the kind of step, an element's bytes, elements to a word."""
+        return self.kind, self.dtype.itemsize, self.tile_table[0].lanes
+
+    def gemm(self, tile: Tile, aligned: bool, way: str) -> Any:
+        """The product kernel of a tile."""
+        text = partial(texts.gemm_text, self.text, tile, aligned=aligned, way=way)
+        return self._function("gemm", text, "gemm.cu", (tile, aligned, way), shared=tile.shared(self.dtype.itemsize))
+
+    def closing(self, sizes: Team) -> Any:
+        """The kernel of closures in one launch with these sizes."""
+        text = partial(team.text, self.text, sizes)
+        return self._function(sizes.kernel, text, f"{sizes.kernel}.cu", sizes, shared=sizes.shared)
+
+    def resident(self, sizes: Team) -> int:
+        """Blocks of that kernel that a multiprocessor holds."""
+        key = "resident", sizes
+        if key not in self._functions:
+            from cupy_backends.cuda.api import driver
+
+            function = self.closing(sizes).ptr
+            blocks = driver.occupancyMaxActiveBlocksPerMultiprocessor(function, team.THREADS, sizes.shared)
+            self._functions[key] = int(blocks)
+        return int(self._functions[key])
+
+    def pivot(self, many: bool) -> tuple[Any, int]:
+        """The kernel that closes matrices of up to 64 rows, for one or for many of them, and its threads."""
+        sizes = texts.pivots(self.kind, self.dtype.itemsize)[many]
+        function = self._function("pivot", partial(texts.pivot_text, self.text, *sizes), "pivot.cu", sizes)
+        return function, team.SIDE * team.SIDE // (sizes[0] * sizes[1])
+
+    def step(self, entry: str) -> Any:
+        """A kernel of the whole-matrix step."""
+        return self._function(entry, partial(texts.step_text, self.text, self.per_thread), "step.cu")
+
+    def _function(self, entry: str, text: Callable[[], str], file: str, variant: Any = None, *, shared: int = 0) -> Any:
+        """An entry function on the current device, compiled when it is first asked for."""
+        key = entry, variant
+        found = self._functions.get(key)
+        if found is None:
+            found = compile.functions(text(), name=file).get_function(entry)
+            compile.allow_shared(found, shared)
+            self._functions[key] = found
+        return found

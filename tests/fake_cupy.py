@@ -1,0 +1,225 @@
+"""A CuPy that computes nothing: arrays lie in host memory, and what would be launched, copied or compiled is counted.
+
+For tests of what a call asks of the device, on machines that have none. Only what the library uses is here.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import types
+from collections import Counter
+from contextlib import contextmanager
+
+import numpy as np
+
+#: What was asked for since it was cleared: kernels by name, and "read", "copy", "fill", "allocate", "wait", "compile".
+asked: Counter[str] = Counter()
+#: An H200.
+ATTRIBUTES = {16: 132}
+
+
+class Memory:
+    """A pointer, as `cupy.cuda.MemoryPointer`."""
+
+    def __init__(self, held, ptr):
+        self.held, self.ptr = held, ptr
+
+    def __add__(self, offset):
+        return Memory(self.held, self.ptr + offset)
+
+    def memset_async(self, value, size):
+        asked["fill"] += 1
+        ctypes.memset(self.ptr, value, size)
+
+
+def alloc(size):
+    asked["allocate"] += 1
+    held = np.empty(max(size, 1) + 512, np.uint8)
+    return Memory(held, -(-held.ctypes.data // 512) * 512)
+
+
+class ndarray:
+    """A NumPy array that is none."""
+
+    __slots__ = ("_host", "data")
+
+    def __init__(self, host):
+        self._host = host
+        self.data = Memory(host, host.ctypes.data)
+
+    def __getattr__(self, name):
+        return getattr(self._host, name)
+
+    def __len__(self):
+        return len(self._host)
+
+    def __getitem__(self, index):
+        return ndarray(self._host[index])
+
+    def __setitem__(self, index, value):
+        asked["kernel of CuPy's"] += 1
+        self._host[index] = value._host if isinstance(value, ndarray) else value
+
+    @property
+    def __cuda_array_interface__(self):
+        return {**self._host.__array_interface__, "version": 3}
+
+    def reshape(self, *shape):
+        return ndarray(self._host.reshape(*shape))
+
+    def get(self):
+        asked["read"] += 1
+        return self._host.copy()
+
+
+def empty(shape, dtype=float):
+    asked["allocate"] += 1
+    return ndarray(np.empty(shape, dtype))
+
+
+def asarray(source, dtype=None):
+    if isinstance(source, ndarray):
+        return source if dtype in (None, source.dtype) else ndarray(source._host.astype(dtype))
+    return ndarray(np.array(source, dtype))
+
+
+class Event:
+    done = True
+
+    def __init__(self, **options):
+        pass
+
+    def record(self, stream):
+        asked["event"] += 1
+
+
+class Pinned(ctypes.c_byte * 256):
+    """Memory that a device could write to."""
+
+    @property
+    def ptr(self):
+        return ctypes.addressof(self)
+
+
+class Stream:
+    ptr = 0
+
+    def synchronize(self):
+        asked["wait"] += 1
+
+
+class Function:
+    """A kernel; of `survey` alone the result is there, computed by NumPy."""
+
+    ptr = 1
+
+    def __init__(self, name):
+        self.name = name
+
+    def __call__(self, grid, block, args, shared_mem=0, **options):
+        asked[self.name] += 1
+        if self.name == "survey":
+            address, count, result, _, _ = args
+            entries = np.frombuffer((ctypes.c_float * count).from_address(address), np.float32)
+            record = (ctypes.c_byte * 12).from_address(result)
+            flags = np.isnan(entries).any() | (entries < 0).any() << 1
+            record[:] = np.array([(entries.min(), entries.max(), flags)], "f4, f4, i4").view(np.int8).tolist()
+
+
+class Module:
+    def load(self, cubin):
+        asked["load"] += 1
+
+    def get_function(self, name):
+        return Function(name)
+
+
+def memcpy(to, source, size, kind, stream=0):
+    asked["read" if kind == 2 else "copy"] += 1
+    ctypes.memmove(to, source, size)
+
+
+def modules():
+    """Name → module, of CuPy and of what stands below it."""
+    stream = Stream()
+    runtime = types.SimpleNamespace(
+        getDevice=lambda: 0,
+        deviceGetAttribute=lambda attribute, device: ATTRIBUTES[attribute],
+        cudaDevAttrMultiProcessorCount=16,
+        memcpyAsync=memcpy,
+        memcpyHostToDevice=1,
+        memcpyDeviceToHost=2,
+        memcpyDeviceToDevice=3,
+        memGetInfo=lambda: (asked.update(["memory asked for"]), (1 << 36, 1 << 36))[1],
+        streamIsCapturing=lambda ptr: False,
+    )
+    pool = types.SimpleNamespace(free_bytes=lambda: 1 << 30)
+    cuda = types.SimpleNamespace(
+        runtime=runtime,
+        alloc=alloc,
+        alloc_pinned_memory=lambda size: Pinned(),
+        Event=Event,
+        get_current_stream=lambda: stream,
+        is_available=lambda: True,
+        Device=lambda device=0: types.SimpleNamespace(compute_capability="90"),
+        function=types.SimpleNamespace(Module=Module),
+    )
+    made = {name: types.ModuleType(name) for name in ("cupy", "cupy.cuda", "cupy_backends.cuda.api.driver")}
+    made["cupy"].__dict__.update(
+        ndarray=ndarray, empty=empty, asarray=asarray, ascontiguousarray=lambda X: X, cuda=cuda
+    )
+    made["cupy"].get_default_memory_pool = lambda: pool
+    made["cupy.cuda"].__dict__.update(vars(cuda))
+    driver = made["cupy_backends.cuda.api.driver"]
+    driver.funcSetAttribute = lambda *given: None
+    driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
+    driver.occupancyMaxActiveBlocksPerMultiprocessor = lambda *given: 2
+    nvrtc = types.ModuleType("cupy_backends.cuda.libs.nvrtc")
+    nvrtc.getSupportedArchs = lambda: [80, 90, 100]
+    nvrtc.getVersion = lambda: (13, 0)
+    backends = {name: types.ModuleType(name) for name in ("cupy_backends", "cupy_backends.cuda")}
+    for name, inside in (("cupy_backends.cuda.api", {"driver": driver}), ("cupy_backends.cuda.libs", {"nvrtc": nvrtc})):
+        backends[name] = types.ModuleType(name)
+        backends[name].__dict__.update(inside)
+    return {**made, **backends, "cupy_backends.cuda.libs.nvrtc": nvrtc}
+
+
+@contextmanager
+def installed():
+    """With this CuPy in place of any, and the CUDA backend imported anew for it; `asked` is cleared."""
+
+    def ours():
+        return {
+            name: module for name, module in sys.modules.items() if name.split(".")[0] in ("cupy", "cupy_backends")
+        } | {name: module for name, module in sys.modules.items() if name.startswith("semiring.cuda")}
+
+    import semiring
+    from semiring import backend
+
+    before, package = ours(), semiring.__dict__.pop("cuda", None)
+    for name in before:
+        del sys.modules[name]
+    sys.modules.update(modules())
+    backend._module.cache_clear()
+    asked.clear()
+    try:
+        from semiring.cuda import cache, compile
+
+        cache.load = lambda name: None
+        cache.keep = lambda name, binary: None
+
+        def compiled(text, arch, flags, name):
+            asked["compile"] += 1
+            return cache.Binary(arch, b"", {})
+
+        compile._nvrtc = compiled
+        yield
+    finally:
+        backend._module.cache_clear()
+        for name in ours():
+            del sys.modules[name]
+        sys.modules.update(before)
+        semiring.__dict__.pop("cuda", None)
+        if package is not None:
+            semiring.cuda = package

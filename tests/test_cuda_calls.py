@@ -1,0 +1,102 @@
+"""What one call asks of the device, by a CuPy that computes nothing: no launch, wait, copy or compilation too many."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+
+import fake_cupy
+import numpy as np
+import pytest
+
+import apsp
+import semiring
+
+
+@pytest.fixture
+def cp():
+    with fake_cupy.installed():
+        yield sys.modules["cupy"]
+
+
+def weights(cp, *shape):
+    return cp.asarray(np.random.default_rng(0).integers(1, 100, shape).astype(np.float32))
+
+
+def asks(call):
+    """What the second of two calls asks for."""
+    call()
+    fake_cupy.asked.clear()
+    call()
+    return fake_cupy.asked
+
+
+#: A look at the entries, one wait for what it found, and one for the result.
+LOOK = Counter({"survey": 1, "wait": 1, "event": 1})
+
+
+@pytest.mark.parametrize(
+    ("n", "more"),
+    [
+        (2, {"allocate": 1, "copy": 1, "pivot": 1}),
+        (64, {"allocate": 1, "copy": 1, "pivot": 1}),
+        (65, {"allocate": 2, "copy": 1, "fill": 1, "blocked": 1}),
+        (512, {"allocate": 2, "copy": 1, "fill": 1, "blocked": 1}),
+        (1100, {"allocate": 2, "copy": 1, "fill": 1, "held": 1}),
+        (2048, {"allocate": 2, "copy": 1, "fill": 1, "held": 1}),
+    ],
+)
+def test_a_closure_is_a_look_a_copy_and_a_launch(cp, n, more):
+    A = weights(cp, n, n)
+    assert asks(lambda: apsp.closure(A)) == LOOK + Counter(more)
+    in_place = Counter(more) - Counter({"allocate": 1, "copy": 1})
+    assert asks(lambda: apsp.closure(A, overwrite=True)) == LOOK + in_place
+
+
+def test_a_batch_is_a_look_and_a_launch(cp):
+    A = weights(cp, 100, 64, 64)
+    assert asks(lambda: apsp.closure(A)) == LOOK + Counter({"allocate": 1, "pivot": 1})
+    assert asks(lambda: apsp.closure(A, overwrite=True)) == LOOK + Counter({"pivot": 1})
+
+
+def test_a_product_is_two_looks_that_are_waited_for_together_and_a_launch(cp):
+    A, B = weights(cp, 1024, 128), weights(cp, 128, 1024)
+    assert asks(lambda: semiring.matmul(A, B)) == Counter({"survey": 2, "wait": 1, "allocate": 1, "gemm": 1})
+
+
+def test_only_what_is_needed_is_compiled_and_only_once(cp, monkeypatch):
+    from semiring.cuda import compile
+
+    A, B = weights(cp, 64, 64), weights(cp, 64, 64)
+    apsp.closure(A)
+    assert fake_cupy.asked["compile"] == 2  # survey and pivot
+    apsp.closure(weights(cp, 1000, 1000))
+    assert fake_cupy.asked["compile"] == 3
+    semiring.matmul(A, B)
+    assert fake_cupy.asked["compile"] == 4
+
+    def never(*given, **options):
+        raise AssertionError("texts were assembled again")
+
+    for name in ("source", "functions", "compile"):
+        monkeypatch.setattr(compile, name, never)
+    for _ in range(2):
+        apsp.closure(B)
+        apsp.closure(weights(cp, 1000, 1000))
+        semiring.matmul(B, A)
+    assert fake_cupy.asked["compile"] == fake_cupy.asked["load"] == 4
+
+
+def test_a_changed_source_is_another_kernel(cp, monkeypatch, tmp_path):
+    """Files are read once a process; the next one sees what they are then."""
+    from semiring.cuda import compile
+
+    before = compile.source("pivot.cu")
+    for file in compile.KERNELS.iterdir():
+        (tmp_path / file.name).write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
+    with (tmp_path / "pivot.cuh").open("a") as header:
+        header.write("// changed")
+    monkeypatch.setattr(compile, "KERNELS", tmp_path)
+    assert compile.source("pivot.cu") == before
+    compile._parts.cache_clear()
+    assert compile.source("pivot.cu") != before
