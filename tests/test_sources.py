@@ -133,7 +133,7 @@ class TestPipes:
         assert (child.returncode, said) == (130, b"apsp: interrupted.\n")
 
     def test_a_stream_without_end_is_refused(self, monkeypatch):
-        monkeypatch.setattr("apsp.plans.available", lambda device: 1 << 23)
+        monkeypatch.setattr("semiring.memory.available", lambda device: 1 << 23)
         with pytest.raises(MemoryNeeded, match=r"^/dev/zero: .* half of the free memory, 4 MiB"):
             read("/dev/zero")
 
@@ -241,7 +241,7 @@ class TestMemory:
         path.write_bytes(zipped(matrix=npy_header((1448, 1448), more=zeros)))
         (tmp_path / "a.snap.gz").write_bytes(gzip.compress(b"# " + zeros))
         assert read(path).n == 1448
-        monkeypatch.setattr("apsp.plans.available", lambda device: 1 << 22)
+        monkeypatch.setattr("semiring.memory.available", lambda device: 1 << 22)
         for name in ("a.npz", "a.snap.gz"):
             with pytest.raises(MemoryNeeded, match=name):
                 read(tmp_path / name)
