@@ -318,6 +318,8 @@ def follow(
     """matrix ← matrix*, as planned; waits for it. The seconds of each verb, where `timed`."""
     metered = Metered(ops, plan.pairs, callback, timed=timed)
     verbs: Any = metered if callback or timed else ops
+    if hasattr(ops, "prepare"):
+        ops.prepare(plan.n)
     schedules.get(plan.schedule)(matrix, verbs, block=plan.block)
     ops.synchronize()
     return metered.seconds

@@ -40,7 +40,8 @@ class Backend(Protocol):
     that can work on several products at a time may have `eliminate(D, R, C, rest)`, as the function below. One that
     need not read what a product is written over may have `matmul(C, A, B)`: C ← A ⊗ B. One that knows what each verb
     holds may have `room(verb, m, n, k)`: the bytes of a verb whose output is m × n, k the inner size; of `closure` and
-    `step` the matrix is m × m. One with a memory of its own
+    `step` the matrix is m × m. One that compiles as it goes may have `prepare(n)`: what the closure of n vertices will
+    want, now and side by side. One with a memory of its own
     has `landing(shape)`: a NumPy array to download into, whose pages are asked for meanwhile.
     """
 

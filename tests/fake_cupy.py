@@ -84,6 +84,19 @@ def asarray(source, dtype=None):
     return ndarray(np.array(source, dtype))
 
 
+class Device:
+    compute_capability = "90"
+
+    def __init__(self, number=0):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *problem):
+        pass
+
+
 class Event:
     done = True
 
@@ -104,6 +117,21 @@ class Pinned(ctypes.c_byte * 256):
 
 class Stream:
     ptr = 0
+
+    def __init__(self, **options):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *problem):
+        pass
+
+    def record(self):
+        return Event()
+
+    def wait_event(self, event):
+        pass
 
     def synchronize(self):
         asked["wait"] += 1
@@ -140,6 +168,10 @@ def memcpy(to, source, size, kind, stream=0):
     ctypes.memmove(to, source, size)
 
 
+def memcpy_rows(to, to_apart, source, apart, width, rows, kind, stream=0):
+    asked["copy of rows"] += 1
+
+
 def modules():
     """Name → module, of CuPy and of what stands below it."""
     stream = Stream()
@@ -148,6 +180,7 @@ def modules():
         deviceGetAttribute=lambda attribute, device: ATTRIBUTES[attribute],
         cudaDevAttrMultiProcessorCount=16,
         memcpyAsync=memcpy,
+        memcpy2DAsync=memcpy_rows,
         memcpyHostToDevice=1,
         memcpyDeviceToHost=2,
         memcpyDeviceToDevice=3,
@@ -162,7 +195,8 @@ def modules():
         Event=Event,
         get_current_stream=lambda: stream,
         is_available=lambda: True,
-        Device=lambda device=0: types.SimpleNamespace(compute_capability="90"),
+        Device=Device,
+        Stream=Stream,
         function=types.SimpleNamespace(Module=Module),
     )
     made = {name: types.ModuleType(name) for name in ("cupy", "cupy.cuda", "cupy_backends.cuda.api.driver")}

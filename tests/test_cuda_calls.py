@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections import Counter
 
 import fake_cupy
@@ -85,6 +86,28 @@ def test_only_what_is_needed_is_compiled_and_only_once(cp, monkeypatch):
         apsp.closure(weights(cp, 1000, 1000))
         semiring.matmul(B, A)
     assert fake_cupy.asked["compile"] == fake_cupy.asked["load"] == 4
+
+
+@pytest.mark.parametrize("n", [2049, 2500, 4096])
+def test_a_large_closure_compiles_side_by_side_what_it_will_launch(cp, n, monkeypatch):
+    """Each of the kernels is held until all of them are being compiled; those that it launches are among them."""
+    from semiring.cuda import compile
+
+    units = {2500: {"gemm.cu", "held.cu", "blocked.cu"}}
+    wanted = units.get(n, {"gemm.cu", "held.cu"})
+    apsp.closure(weights(cp, 64, 64))  # the look at entries is compiled, and pivot.cu
+    begun, quick, all_begun = [], compile._nvrtc, threading.Event()
+
+    def slow(text, arch, flags, name):
+        begun.append(name)
+        if set(begun) >= wanted:
+            all_begun.set()
+        assert all_begun.wait(60)
+        return quick(text, arch, flags, name)
+
+    monkeypatch.setattr(compile, "_nvrtc", slow)
+    apsp.closure(weights(cp, n, n), overwrite=True)
+    assert set(begun) >= wanted
 
 
 def test_a_changed_source_is_another_kernel(cp, monkeypatch, tmp_path):

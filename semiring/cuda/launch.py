@@ -154,6 +154,11 @@ class CudaBackend:
             raise ShapeError(f"step: k must name a row of A {A.shape}, got {k}.")
         self._output(A, lambda a: self._step(a, k))
 
+    def prepare(self, n: int) -> None:
+        """Compile side by side what the closure of more than one pivot block will launch; see `Kernels.prepare`."""
+        if n > self.cutover:
+            self.kernels.prepare(n, self.cutover)
+
     # Memory
 
     def empty(self, shape: tuple[int, ...]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 from typing import Any
@@ -38,6 +39,7 @@ class Kernels:
     per_thread: int
     device: int
     _chosen: dict[int, Team] = field(default_factory=dict, init=False, repr=False)
+    _prepared: set[int] = field(default_factory=set, init=False, repr=False)
     _functions: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
@@ -133,6 +135,32 @@ class Kernels:
     def step(self, entry: str) -> Any:
         """A kernel of the whole-matrix step."""
         return self._function(entry, partial(texts.step_text, self.text, self.per_thread), "step.cu")
+
+    def prepare(self, n: int, block: int) -> None:
+        """Have what a recursive closure of n vertices launches first, compiled side by side.
+
+        That is the closures of whole blocks and of a ragged last one, and the product of large panels.
+        """
+        if n in self._prepared:
+            return
+        self._prepared.add(n)
+        tile, left = self.tile_table[0], n % block
+        aligned = n * self.dtype.itemsize % 16 == 0 or tile.lanes > 1  # packed rows that are not are copied
+        teams = {self.team(size) for size in (block, left) if size > team.SIDE}
+        wanted: list[Callable[[], Any]] = [
+            partial(self.gemm, tile, aligned, ""),
+            *(partial(self.closing, t) for t in teams),
+        ]
+        if 0 < left <= team.SIDE:
+            wanted.append(partial(self.pivot, False))
+        import cupy
+
+        def compiled(kernel: Callable[[], Any]) -> None:
+            with cupy.cuda.Device(self.device):
+                kernel()
+
+        with ThreadPoolExecutor(len(wanted)) as pool:
+            list(pool.map(compiled, wanted))
 
     def _function(self, entry: str, text: Callable[[], str], file: str, variant: Any = None, *, shared: int = 0) -> Any:
         """An entry function on the current device, compiled when it is first asked for."""
