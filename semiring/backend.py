@@ -41,8 +41,8 @@ class Backend(Protocol):
     need not read what a product is written over may have `matmul(C, A, B)`: C ← A ⊗ B. One that knows what each verb
     holds may have `room(verb, m, n, k)`: the bytes of a verb whose output is m × n, k the inner size; of `closure` and
     `step` the matrix is m × m. One that compiles as it goes may have `prepare(n)`: what the closure of n vertices will
-    want, now and side by side. One with a memory of its own
-    has `landing(shape)`: a NumPy array to download into, whose pages are asked for meanwhile.
+    want, now and side by side. One with a memory of its own has `landing(shape)`: a NumPy array to download into, whose
+    pages are asked for meanwhile.
     """
 
     device: str
