@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from semiring import AlgebraError, Op, Semiring, dtypes, get
-from semiring.cuda import algebra, cache, compile, gpu, launch, matrix, survey, texts, tiles
+from semiring.cuda import algebra, cache, compile, gpu, launch, matrix, registry, survey, texts, tiles
 
 nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed", exc_type=ImportError)
 try:
@@ -82,6 +82,17 @@ def test_looks_at_entries_compile_without_spilling(arch, dtype):
     assert used.spill_stores == used.spill_loads == used.stack == 0, used
 
 
+@pytest.fixture
+def h200(monkeypatch):
+    """As if the current device were one; what is chosen for it is forgotten."""
+    monkeypatch.setattr(gpu, "current", lambda: 0)
+    monkeypatch.setattr(gpu, "multiprocessors", lambda device: 132)
+    monkeypatch.setattr(compile, "device_arch", lambda device: "sm_90")
+    registry.kernels.cache_clear()
+    yield
+    registry.kernels.cache_clear()
+
+
 def test_an_architecture_without_tables_takes_the_nearest():
     dtype = np.dtype("int32")
     assert tiles.table("sm_103", "nonnegative", dtype) == tiles.table("sm_90", "nonnegative", dtype)
@@ -99,10 +110,7 @@ def test_tiles_suit_the_shape():
 
 
 @pytest.mark.parametrize("dtype", ["int16", "float32", "float64"])
-def test_room_beside_a_matrix(dtype, monkeypatch):
-    monkeypatch.setattr(gpu, "current", lambda: 0)
-    monkeypatch.setattr(gpu, "multiprocessors", lambda device: 132)
-    monkeypatch.setattr(compile, "device_arch", lambda device: "sm_90")
+def test_room_beside_a_matrix(dtype, h200):
     ops = launch.CudaBackend(get("min_plus"), np.dtype(dtype), nonnegative=True)
     share = {
         n: ops.workspace(n) / (n * n * ops.dtype.itemsize) for n in (4096, 10_000, 16_384, 20_001, 32_768, 131_072)
@@ -115,10 +123,7 @@ def test_room_beside_a_matrix(dtype, monkeypatch):
 
 
 @pytest.mark.parametrize("columns", [1, 8191, 8192, 8193, 20_001])
-def test_rows_that_begin_anywhere_are_copied_in_even_strips(columns, monkeypatch):
-    monkeypatch.setattr(gpu, "current", lambda: 0)
-    monkeypatch.setattr(gpu, "multiprocessors", lambda device: 132)
-    monkeypatch.setattr(compile, "device_arch", lambda device: "sm_90")
+def test_rows_that_begin_anywhere_are_copied_in_even_strips(columns, h200, monkeypatch):
     monkeypatch.setattr(launch, "WORTH", 0)
     ops = launch.CudaBackend(get("min_plus"), np.dtype("int16"), nonnegative=True)
     copied, written = [], []
