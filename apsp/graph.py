@@ -282,6 +282,8 @@ class Graph:
             parts = list(dtypes.chunks(A.shape))
             # A matrix with infinities is read by its finite entries.
             if not all(bool(_present(A[part]).all()) for part in parts):
+                where = "cpu" if isinstance(A, np.ndarray) else "cuda"
+                memory.require(A.size, where, where="Graph.matrix", hint="Pass a matrix of bool.")
                 there = module(A).empty(A.shape, bool)
                 for part in parts:
                     _refuse_nan_entries(A[part], part[0].start)

@@ -79,16 +79,19 @@ class Reachability:
         MemoryNeeded
             If n² bits do not fit.
         """
-        require(self.n * -(-self.n // 64) * 8, where="matrix", hint="Ask reaches, or counts, instead.")
-        c = self.condensation
-        if c.count == self.n and (c.component == np.arange(self.n)).all():
+        c, words = self.condensation, -(-self.n // 64)
+        whole = c.count == self.n and (c.component == np.arange(self.n)).all()
+        needed = 8 * words * (self.n + (0 if whole else c.count))
+        require(needed, where="Reachability.matrix", hint="Ask reaches, or counts, instead.")
+        if whole:
             full = self.closed.copy()
         else:
-            words = np.concatenate(
-                [BitMatrix.from_bool(dense[:, c.component]).words for dense in _dense_rows(self.closed)]
-                or [np.zeros((0, -(-self.n // 64)), np.uint64)]
-            )
-            full = BitMatrix(words[c.component], (self.n, self.n))
+            # Columns first, a component a row; then each vertex has its component's row.
+            wide, at = np.empty((c.count, words), np.uint64), 0
+            for dense in _dense_rows(self.closed):
+                wide[at : at + len(dense)] = BitMatrix.from_bool(dense[:, c.component]).words
+                at += len(dense)
+            full = BitMatrix(wide[c.component], (self.n, self.n))
         if not self.reflexive:
             full.set_diagonal(c.cyclic[c.component])
         return full

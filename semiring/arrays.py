@@ -158,7 +158,7 @@ def conform(array: Any, semiring: Semiring, dtype: Any = None, *, where: str, fi
         dtypes.resolve(semiring, array.dtype, where=where)  # a boolean is no number: the same refusal, whatever dtype
     memory.require(
         array.size * target.itemsize,
-        "cpu" if isinstance(array, np.ndarray) else "cuda",
+        _device(array),
         where=f"{where}: a copy in {target}",
         hint=f"Pass an array of {target}.",
     )
@@ -207,6 +207,10 @@ def _converted(
     return out
 
 
+def _device(array: Any) -> str:
+    return "cpu" if isinstance(array, np.ndarray) else "cuda"
+
+
 def _ends(source: np.dtype, xp: Any, array: Any) -> tuple[Any, Any]:
     """Masks of the entries that stand for +∞ and −∞ in an integer array."""
     if source not in _WITH_INFINITY:
@@ -236,6 +240,7 @@ def _refuse(array: Any, wrong: Any, at: tuple[int, ...], requirement: str, hint:
 
 def _as_bool(array: Any, semiring: Semiring, where: str) -> Any:
     """Numbers as truth values, only where each is 0 or 1: what else would be an edge is for the caller to say."""
+    memory.require(array.size, _device(array), where=f"{where}: a copy in bool", hint="Pass an array of bool.")
     out = module(array).empty(array.shape, bool)
     for part in dtypes.chunks(array.shape):
         if bool(((array[part] != 0) & (array[part] != 1)).any()):

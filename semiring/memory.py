@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -80,6 +81,13 @@ def shown(count: float) -> str:
     return f"{count:.1f} PiB"
 
 
+def _pooled() -> int:
+    """Bytes of the GPU that CuPy has, and nobody uses."""
+    import cupy
+
+    return int(cupy.get_default_memory_pool().free_bytes())
+
+
 def _machine(root: Path) -> Iterator[int]:
     """What the machine has free; where it refuses to promise more than it has (overcommit 2), what it can promise."""
     known = _table(root / "proc/meminfo")
@@ -88,8 +96,6 @@ def _machine(root: Path) -> Iterator[int]:
         if _text(root / "proc/sys/vm/overcommit_memory").strip() == "2":
             yield 1024 * (known["CommitLimit"] - known["Committed_AS"])
         return
-    import os
-
     try:
         yield os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):

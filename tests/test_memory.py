@@ -242,6 +242,8 @@ REFUSED = {
     "transitive_closure, shrunk": lambda: transitive_closure(_edges(20000)),
     "Graph.matrix": lambda: _edges().matrix(),
     "Graph.edges": lambda: Graph(1800, range(1800), dense=BIG).edges(),
+    "Reachability.matrix": lambda: CHAIN.matrix,
+    "a matrix of numbers read as bools": lambda: closure(np.broadcast_to(np.int8(1), (4000, 4000)), "boolean"),
     "BitMatrix": lambda: BitMatrix.zeros((20000, 20000)),
     "BitMatrix.to_bool": lambda: PACKED.to_bool(),
     "eye": lambda: eye(2000),
@@ -253,6 +255,7 @@ REFUSED = {
 }
 BIG = np.ones((1800, 1800), np.float32)
 BITS = np.zeros((4000, 4000), bool)
+CHAIN = transitive_closure(Graph.from_arrays(np.arange(9999), np.arange(1, 10000), n=10000, directed=False))
 PACKED = BitMatrix.zeros((12000, 12000))
 
 

@@ -51,7 +51,7 @@ def get(name: str) -> Schedule:
 
 def workspace(name: str, n: int, ops: Any, *, block: int) -> int:
     """The bytes that the verbs of a schedule hold beside an n × n matrix."""
-    module = importlib.import_module(get(name).__module__)
+    module = importlib.import_module(f"{__name__}.{name}")
     if hasattr(module, "workspace") and hasattr(ops, "room"):
         return int(module.workspace(n, ops, block=block))
     return int(ops.workspace(n))

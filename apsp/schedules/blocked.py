@@ -36,6 +36,6 @@ def workspace(n: int, ops: Any, *, block: int) -> int:
     """
     most = int(ops.room("closure", min(n, block), 0, 0))
     for k in pivots(min(n, 64 * block), block):
-        for side in (k.start, n - k.stop):
+        for side in {k.start, n - k.stop} - {0}:
             most = max(most, elimination_room(ops, k.stop - k.start, side))
     return most
