@@ -404,6 +404,7 @@ def _batch(array: Any, s: Semiring, options: dict[str, Any], callback: Callback 
             raise type(error)(told, error.vertex, error.cycle) from None
         if result is not matrix:
             matrix[...] = result
+        del result  # before the next one is made
     return out
 
 

@@ -35,6 +35,7 @@ CASES: dict[str, dict[str, Any]] = {
         "call": "closure", "dtype": "float64", "given": "int32", "n": 1800, "negative": True,
     },
     "batch": {"call": "closure", "dtype": "float32", "n": 900, "batch": 6},
+    "batch, negative edges": {"call": "closure", "dtype": "float64", "n": 900, "batch": 4, "negative": True},
     "batch in place": {"call": "closure", "dtype": "float64", "n": 900, "batch": 4, "overwrite": True},
     "batch converted": {"call": "closure", "dtype": "float32", "given": "int16", "n": 900, "batch": 6},
     "blocked in place": {
