@@ -48,7 +48,8 @@ class Plan:
     beside_bytes : int
         The most that is held at a time on the device beside what the caller passed: the matrix unless it is computed in
         the caller's own memory, the workspace, and copies (of an A in another dtype; of an A that may diverge, to
-        explain by which cycle; of a result out of packed bits).
+        explain by which cycle; of a result out of packed bits). Powers or partial sums of a matrix over a semiring that
+        is not idempotent, where only they tell whether the closure exists, are asked for by themselves.
     """
 
     n: int

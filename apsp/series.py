@@ -29,6 +29,7 @@ from semiring.bits import BitMatrix
 from semiring.catalog import lor_land
 from semiring.dtypes import Survey
 from semiring.errors import DivergenceError
+from semiring.memory import require
 
 from . import schedules
 
@@ -66,10 +67,10 @@ def check(D: Any, diagonal: np.ndarray, semiring: Semiring, survey: Survey) -> N
         raise _error(f"a closed walk at vertex {bad[0]} weighs {diagonal[bad[0]]}", int(bad[0]))
     if semiring.series is None or (semiring.series == "real" and not survey.nonnegative):
         return
-    if semiring.series == "real" and bool(
-        (D < 0).any()
-    ):  # I − A is an M-matrix exactly if its inverse has none below 0
-        raise _error("elimination met a pivot above 1", int((D < 0).any(axis=1).argmax()))
+    if semiring.series == "real":  # I − A is an M-matrix exactly if its inverse has no entry below 0
+        for part in dtypes.chunks(D.shape):
+            if bool((below := (D[part] < 0).any(axis=1)).any()):
+                raise _error("elimination met a pivot above 1", part[0].start + int(below.argmax()))
     zero = dtypes.zero(semiring, D.dtype)
     # D[v, v] is at least the star of v's pivot. The fewer vertices are on cycles with v, the nearer to `one` it may be.
     for vertex in np.flatnonzero(diagonal >= _star(_near_one(semiring, D.dtype, len(D)), semiring)).tolist():
@@ -184,6 +185,7 @@ def _require_spectrum(A: Any, members: np.ndarray) -> None:
     |λ| > 1, as |tr Aᵏ| ≤ m ρᵏ; for so many squarings as tell ρ from 1 within rounding.
     """
     xp, m = module(A), len(A)
+    _require_room(3 * 8 * m * m, A)  # a power, its absolute values or the next one
     power = _balanced(A.astype(np.float64))
     for _ in range(1 + math.ceil(-math.log2(m * _eps(A.dtype)))):
         norm = float(abs(power).sum(axis=1).max())
@@ -211,6 +213,7 @@ def _balanced(A: Any) -> Any:
 def _require_settled(A: Any, members: np.ndarray, semiring: Semiring) -> None:
     """Refuse a matrix whose partial sums S(k) = I ⊕ A ⊕ … ⊕ Aᵏ⁻¹ do not settle: S(2k) = S(k) ⊕ Aᵏ S(k), A²ᵏ = Aᵏ Aᵏ."""
     xp, m = module(A), len(A)
+    _require_room(7 * A.dtype.itemsize * m * m, A)  # unit, two sums, two powers, and what compares them
     ops = bind(semiring, A.dtype, device=device_of(A))
     unit = xp.full((m, m), dtypes.zero(semiring, A.dtype))
     unit[range(m), range(m)] = dtypes.one(semiring, A.dtype)
@@ -229,6 +232,11 @@ def _require_settled(A: Any, members: np.ndarray, semiring: Semiring) -> None:
     raise _error(
         f"the partial sums of vertex {members[0]}'s strongly connected component do not settle", int(members[0])
     )
+
+
+def _require_room(needed: int, A: Any) -> None:
+    hint = "Scale the matrix down, or close its strongly connected components one by one."
+    require(needed, device_of(A), where="closure: telling whether the sum has a limit", hint=hint)
 
 
 def _close(A: Any, B: Any) -> bool:

@@ -175,11 +175,16 @@ def plan(
     ops = bind(s, fitted.dtype, device=where, nonnegative=nonnegative, **_options(threads, None))
     # A batch is copied as a whole, and each matrix is closed in that copy.
     copied = not overwrite and (ours or fitted.ndim == 3)
-    reuse = overwrite or (copied and not divergence.may_diverge(s, seen, n))
+    reuse = overwrite or (copied and not _keeps(s, seen, n))
     held = _held(ops, n, reuse=reuse, home=where == device_of(fitted))
     if copied and where == device_of(fitted):
         held["copies"] += fitted.nbytes
     return make_plan(n, s, ops, **asked, nonnegative=nonnegative, **held)
+
+
+def _keeps(s: Semiring, seen: Survey, n: int) -> bool:
+    """Whether the matrix must outlive the computation, unless it is overwritten: a cycle is named by it."""
+    return s.idempotent and divergence.may_diverge(s, seen, n)
 
 
 def _held(ops: Backend, n: int, *, reuse: bool, home: bool = True) -> dict[str, Any]:
@@ -212,10 +217,11 @@ def solve(
     nonnegative = dtypes.fast(survey, s, array.dtype, len(array))
     if not divergence.may_diverge(s, survey, len(array)):
         return _home(run(array, nonnegative, reuse=overwrite or fresh), array, overwrite)
+    keep = _keeps(s, survey, len(array)) and not overwrite
+    reuse = (overwrite or fresh) and not keep
+    run.prepare(array, nonnegative, reuse=reuse)  # what does not fit is refused before entries are searched
     potential = settle.precaution(array, s, survey, overwrite=overwrite)
-    # What a cycle would be named by must outlive the computation.
-    keep = s.idempotent and not overwrite
-    solved = run(array, nonnegative, reuse=(overwrite or fresh) and not keep, potential=potential)
+    solved = run(array, nonnegative, reuse=reuse, potential=potential)
     try:
         potential = settle.settle(solved.matrix, array if keep else None, s, survey)
     except DivergenceError as error:
@@ -258,15 +264,21 @@ class _Run:
     options: dict[str, Any]
     made: int = 0  # bytes of what was made of the input, and is there already
 
+    def prepare(self, array: Any, nonnegative: bool, *, reuse: bool) -> tuple[Backend, Plan]:
+        """Bind and plan; refuse what does not fit."""
+        s, home = self.semiring, self.device == device_of(array)
+        ops: Backend = bind(s, array.dtype, device=self.device, nonnegative=nonnegative, **self.options)
+        held, made = _held(ops, len(array), reuse=reuse, home=home), self.made if home else 0
+        held["copies"] += made
+        plan = make_plan(len(array), s, ops, schedule=self.schedule, block=self.block, nonnegative=nonnegative, **held)
+        require(plan.beside_bytes - made, self.device, where="closure", hint=_HINT)
+        return ops, plan
+
     def __call__(self, array: Any, nonnegative: bool, *, reuse: bool, potential: Any = None) -> Solved:
         s = self.semiring
         if potential is not None:
             nonnegative = s.lengths and s.add.selects == "least"  # of the reweighted matrix
-        ops: Backend = bind(s, array.dtype, device=self.device, nonnegative=nonnegative, **self.options)
-        held = _held(ops, len(array), reuse=reuse, home=self.device == device_of(array))
-        held["copies"] += self.made if self.device == device_of(array) else 0
-        plan = make_plan(len(array), s, ops, schedule=self.schedule, block=self.block, nonnegative=nonnegative, **held)
-        require(plan.beside_bytes - self.made, self.device, where="closure", hint=_HINT)
+        ops, plan = self.prepare(array, nonnegative, reuse=reuse)
         start = time.perf_counter()
         matrix = ops.upload(array.get() if self.device == "cpu" != device_of(array) else array, copy=not reuse)
         if potential is not None:
@@ -352,7 +364,7 @@ def matrix_of(graph: Graph, s: Semiring, dtype: Any, *, where: str, **asked: Any
     extremes = [x for look in looks for x in (look.least, look.greatest)]
     seen = Survey(min(extremes, default=0), max(extremes, default=0), all(look.nonnegative for look in looks))
     ops = bind(s, target, nonnegative=dtypes.fast(seen, s, target, n), **_options(threads, None))
-    held = _held(ops, n, reuse=not divergence.may_diverge(s, seen, n))
+    held = _held(ops, n, reuse=not _keeps(s, seen, n))
     plan = make_plan(n, s, ops, **asked, **held)
     hint = "Use a smaller dtype, or transitive_closure if only reachability matters."
     require(plan.beside_bytes + n * n * target.itemsize, where=where, hint=hint)

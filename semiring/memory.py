@@ -81,13 +81,6 @@ def shown(count: float) -> str:
     return f"{count:.1f} PiB"
 
 
-def _pooled() -> int:
-    """Bytes of the GPU that CuPy has, and nobody uses."""
-    import cupy
-
-    return int(cupy.get_default_memory_pool().free_bytes())
-
-
 def _machine(root: Path) -> Iterator[int]:
     """What the machine has free; where it refuses to promise more than it has (overcommit 2), what it can promise."""
     known = _table(root / "proc/meminfo")

@@ -28,6 +28,12 @@ needs_peaks = pytest.mark.skipif(
 CASES: dict[str, dict[str, Any]] = {
     "float32": {"call": "closure", "dtype": "float32", "n": 2048},
     "float32 in place": {"call": "closure", "dtype": "float32", "n": 2500, "overwrite": True},
+    "float32, a negative edge, in place": {
+        "call": "closure", "dtype": "float32", "n": 2500, "overwrite": True, "negative": True,
+    },
+    "int32, a negative edge, in place": {
+        "call": "closure", "dtype": "int32", "n": 2500, "overwrite": True, "negative": True,
+    },
     "float64 in place": {"call": "closure", "dtype": "float64", "n": 2500, "overwrite": True},
     "float64, four threads": {"call": "closure", "dtype": "float64", "n": 2000, "threads": 4},
     "int32, eight threads": {"call": "closure", "dtype": "int32", "n": 2500, "threads": 8},
@@ -246,6 +252,7 @@ REFUSED = {
     "Graph.edges": lambda: Graph(1800, range(1800), dense=BIG).edges(),
     "Reachability.matrix": lambda: CHAIN.matrix,
     "a matrix of numbers read as bools": lambda: closure(np.broadcast_to(np.int8(1), (4000, 4000)), "boolean"),
+    "powers of a matrix": lambda: closure(REAL, "plus_times", overwrite=True),
     "BitMatrix": lambda: BitMatrix.zeros((20000, 20000)),
     "BitMatrix.to_bool": lambda: PACKED.to_bool(),
     "eye": lambda: eye(2000),
@@ -256,6 +263,7 @@ REFUSED = {
     "grid": lambda: generate.grid(1000, 1000),
 }
 BIG = np.ones((1800, 1800), np.float32)
+REAL = np.where(np.arange(600) % 2, -0.01, 0.01) * np.ones((600, 1))
 BITS = np.zeros((4000, 4000), bool)
 CHAIN = transitive_closure(Graph.from_arrays(np.arange(9999), np.arange(1, 10000), n=10000, directed=False))
 PACKED = BitMatrix.zeros((12000, 12000))
