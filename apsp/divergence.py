@@ -50,8 +50,7 @@ def potentials(A: np.ndarray, semiring: Semiring, *, careful: bool = False) -> n
     DivergenceError
         Naming the cycle; in min-plus it is a `NegativeCycleError`.
     """
-    lengths = Lengths.of(semiring)
-    assert lengths is not None
+    lengths = Lengths.required(semiring)
     exact = not any(lengths.slack(A.dtype, 1.0))
     allowed = -float(len(A)) if careful and not exact else 0.0
     while True:
@@ -92,8 +91,7 @@ def beyond_rounding(D: Any, A: Any, vertex: int, semiring: Semiring) -> bool:
 def cycle_error(cycle: list[int], length: float, semiring: Semiring, *, where: str) -> DivergenceError:
     """The error that names a cycle and its weight."""
     shown = " → ".join(str(v) for v in (*cycle[:8], *(["…"] if len(cycle) > 8 else []), cycle[0]))
-    lengths = Lengths.of(semiring)
-    assert lengths is not None
+    lengths = Lengths.required(semiring)
     weight = float(lengths.to_entries(np.float64(length)))
     least = lengths.sign > 0
     if lengths.logarithmic:

@@ -94,9 +94,9 @@ def closure(
     Notes
     -----
     Integers saturate at the dtype's maximum, which stands for ∞. A cycle of m edges that only rounding makes negative,
-    by no more than m · eps · Σ|w| over its own edges, is none; one of integers is negative if its sum is. In (+, ×)
-    there is no limit where rounding cannot tell the spectral radius from 1. The recursion is D'Alberto and Nicolau
-    2007, section 3.
+    by no more than 2√m · eps times the largest sum along a part of it, is none; where its sums are exact, the sign
+    decides. In (+, ×) there is no limit where rounding cannot tell the spectral radius from 1. The recursion is
+    D'Alberto and Nicolau 2007, section 3.
 
     Examples
     --------

@@ -11,6 +11,8 @@ import numpy as np
 
 from . import dtypes
 from .algebra import Semiring
+from .arrays import module
+from .errors import AlgebraError
 
 #: The spacing of float64 at 1, in which lengths are computed.
 _EPS = 2.0**-52
@@ -48,6 +50,20 @@ class Lengths:
             return None
         return cls(1.0 if semiring.add.selects == "least" else -1.0, factors)
 
+    @classmethod
+    def required(cls, semiring: Semiring) -> Lengths:
+        """The same, for a semiring that must have lengths.
+
+        Raises
+        ------
+        AlgebraError
+            If it has none.
+        """
+        lengths = cls.of(semiring)
+        if lengths is None:
+            raise AlgebraError(f"cycles: ⊕ must select and ⊗ add, or multiply numbers ≥ 0, got {semiring.name}.")
+        return lengths
+
     def of_entries(self, entries: Any, absent: Any) -> Any:
         """Lengths, as float64, of an array (NumPy or CuPy) in which `absent` marks what is no edge."""
         with np.errstate(divide="ignore"):
@@ -63,8 +79,8 @@ class Lengths:
     def slack(self, dtype: Any, allowed: float) -> tuple[float, float]:
         """(base, rate): rounding may take `allowed` · (base + rate · |ℓ|) from an edge of length ℓ.
 
-        A sum of floats is off by `allowed` · eps · |x| an edge. A product is off by a factor of 1 + eps an edge, which
-        is eps in its logarithm, and that itself is rounded. Sums of integers are exact.
+        A sum is off by eps · |x| an edge; of integers it is exact. A product is off by a factor of 1 + eps an edge,
+        which is eps in its logarithm, and that itself is rounded.
         """
         eps = float(np.finfo(dtype).eps) if np.dtype(dtype).kind == "f" else 0.0
         if self.logarithmic:
@@ -72,15 +88,18 @@ class Lengths:
         return 0.0, allowed * eps
 
     def rounding(self, edges: Any) -> tuple[float, bool]:
-        """The length of a cycle with these entries, and whether it is no negative cycle but for rounding.
+        """The length of a cycle with these entries, in order, and whether it is not negative but for rounding.
 
-        With m edges, a cycle of exact length Σℓ counts as negative where
+        With m edges, and P the largest |sum| of lengths along a part of it, a cycle of exact length Σℓ is negative if
 
-            sums of floats      Σℓ < −m · eps · Σ|ℓ|        (the bound on the error of a sum of m floats)
-            sums of integers    Σℓ < 0
-            products            Σℓ < −(m · eps + 2⁻⁵¹ · Σ|ℓ|)
+            its sums are exact      Σℓ < 0
+            other sums of floats    Σℓ < −2√m · eps · P
+            products                Σℓ < −2√m · eps − 2⁻⁵¹ · Σ|ℓ|
 
-        so that only the weights of its own edges matter.
+        so that only its own edges matter. Each weight, and each sum along the cycle, is rounded by no more than
+        eps / 2 · P, and √m is how the errors of m roundings add up (Higham and Mary 2019, "A new approach to
+        probabilistic rounding error analysis"); their bound, m, would hide long cycles. Sums are exact of integers, and
+        of floats that are multiples of some q with P < q / eps, such as small whole numbers.
 
         Examples
         --------
@@ -88,17 +107,27 @@ class Lengths:
         >>> tropical = Lengths(1.0, False)
         >>> tropical.rounding(np.array([0.1, 0.7, -0.8]))[1]
         True
-        >>> tropical.rounding(np.array([3, -3, -1]))
+        >>> tropical.rounding(np.array([1e6, 3.0, -1000004.0]))
         (-1.0, False)
         """
         if edges.dtype.kind == "i" and not self.logarithmic:
             length = int(self.sign) * sum(edges.tolist())
             return float(length), length >= 0
-        lengths = self.sign * (np.log(edges.astype(np.float64)) if self.logarithmic else edges.astype(np.float64))
-        length, size = math.fsum(lengths), math.fsum(abs(lengths))
+        x = edges.astype(np.float64)
+        lengths = self.sign * (np.log(x) if self.logarithmic else x)
+        length, twice = math.fsum(lengths), 2 * math.sqrt(len(x))
         base, rate = self.slack(edges.dtype, 1.0)
-        m = len(edges)
-        return length, length >= -(m * base + rate * size * (1 if self.logarithmic else m))
+        if self.logarithmic:
+            return length, length >= -(twice * base + rate * math.fsum(abs(lengths)))
+        part = float(np.ptp(np.concatenate([[0.0], lengths.cumsum()])))
+        exact = part * rate < _quantum(x)
+        return length, length >= -(0.0 if exact else twice * rate * part)
+
+
+def _quantum(x: np.ndarray) -> float:
+    """The largest power of 2 of which all these floats are multiples; ∞ if all are 0."""
+    ratios = (value.as_integer_ratio() for value in x.tolist() if value)
+    return min(((above & -above) / below for above, below in ratios), default=math.inf)
 
 
 def search(A: np.ndarray, semiring: Semiring, allowed: float = 0.0) -> tuple[list[int], np.ndarray]:
@@ -131,8 +160,7 @@ def search(A: np.ndarray, semiring: Semiring, allowed: float = 0.0) -> tuple[lis
     >>> search(A, semiring.get("min_plus"))[0]
     [0, 1, 2]
     """
-    lengths = Lengths.of(semiring)
-    assert lengths is not None
+    lengths = Lengths.required(semiring)
     if A.strides[0] < A.strides[1]:  # columns are contiguous: the same cycles, backwards
         cycle, potential = search(A.T, semiring, allowed)
         return cycle[::-1], -potential
@@ -148,8 +176,7 @@ def reweight(A: Any, semiring: Semiring, potential: np.ndarray) -> None:
 
     In place, a few rows at a time; A is NumPy or CuPy.
     """
-    lengths = Lengths.of(semiring)
-    assert lengths is not None
+    lengths = Lengths.required(semiring)
     absent = dtypes.zero(semiring, A.dtype)
     top = float(np.finfo(A.dtype).max)
     top = math.log(top) if lengths.logarithmic else top  # an edge stays one, however long it becomes
@@ -162,8 +189,7 @@ def reweight(A: Any, semiring: Semiring, potential: np.ndarray) -> None:
 
 def restore(D: Any, semiring: Semiring, potential: np.ndarray) -> None:
     """D ← the closure of A, where D is the closure of the reweighted A: ℓ(i, j) = ℓ'(i, j) − h(i) + h(j)."""
-    lengths = Lengths.of(semiring)
-    assert lengths is not None
+    lengths = Lengths.required(semiring)
     absent = dtypes.zero(semiring, D.dtype)
     for part, shift in _parts(D, potential):
         with np.errstate(over="ignore"):
@@ -172,8 +198,6 @@ def restore(D: Any, semiring: Semiring, potential: np.ndarray) -> None:
 
 def _parts(A: Any, potential: np.ndarray) -> Any:
     """Some rows of A at a time, with h(i) − h(j) for their entries."""
-    from .arrays import module
-
     high, low = module(A).asarray(potential)
     rows = max(1, (1 << 16) // max(len(A), 1))
     for start in range(0, len(A), rows):

@@ -184,6 +184,20 @@ def test_integers_that_no_float_holds():
 # Long cycles.
 
 
+@BOTH
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_a_long_cycle_of_whole_numbers_is_never_rounding(dtype, overwrite):
+    """A weight of −1 in all, far less than m · eps · Σ|w| in float32: but nothing is rounded."""
+    n = 1200
+    rng = np.random.default_rng(2)
+    order, h = rng.permutation(n), rng.integers(0, 20_000, n)
+    A = matrix(n, {}, dtype)
+    A[order, np.roll(order, -1)] = h[np.roll(order, -1)] - h[order]
+    assert closure(A.copy(), overwrite=overwrite)[order[0], order[-1]] == h[order[-1]] - h[order[0]]
+    A[order[3], order[4]] -= 1
+    assert len(refused(A, overwrite=overwrite).cycle) == n
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 64, 300])
 @pytest.mark.parametrize("kind", ["falling", "one step down", "up and down", "among longer edges", "among potentials"])
 def test_a_negative_cycle_through_all_vertices_is_named(n, kind):

@@ -26,6 +26,8 @@ _DOUBT = 2.0**-50
 _SCALE = 2.0**-40
 #: What an entry is to be taken for.
 _FLOAT, _INTEGER, _LOGARITHM = 0, 1, 2
+#: More than the rounding of a label, relative to it.
+_LAST = 2.0**-100
 _OUT = -1  # of the tree
 
 
@@ -164,10 +166,13 @@ def _relax(
                     continue
                 x, y = _add(x, y, base + rate * abs(x), 0.0)
                 x, y = _add(high[u], low[u], x, y)
-                if x < high[v] or (x == high[v] and y < low[v]):
+                shorter = x < high[v] or (x == high[v] and y < low[v])
+                # What left the tree comes back as its parent does, even if the parent's gain is lost in rounding.
+                if shorter or (before[v] == _OUT and (x - high[v]) + (y - low[v]) <= _LAST * abs(high[v])):
                     if not _hang(tree, u, v):
                         return u
-                    high[v], low[v] = x, y
+                    if shorter:
+                        high[v], low[v] = x, y
                     if not queued[v]:
                         queue[(state[0] + state[1]) % n] = v
                         state[1] += 1
