@@ -46,13 +46,12 @@ def precaution(A: Any, semiring: Semiring, survey: Survey) -> None:
     if semiring.series == "real" and _norm(A, semiring) < _near_one(semiring, A.dtype, len(A)):
         return
     for members in components(A, semiring):
-        block = A if len(members) == len(A) else _rows_and_columns(A, members)
         if semiring.series is None:
-            _require_settled(block, members, semiring)
+            _require_settled(_block(A, members, copies=6), members, semiring)
         elif semiring.series == "real" and not survey.nonnegative:
-            _require_spectrum(block, members)
+            _require_spectrum(_block(A, members, copies=4), members)
         else:
-            _require_rows_below_one(block, members, semiring)
+            _require_rows_below_one(A, members, semiring)
 
 
 def check(D: Any, diagonal: np.ndarray, semiring: Semiring, survey: Survey) -> None:
@@ -107,9 +106,14 @@ def components(A: Any, semiring: Semiring) -> Iterator[np.ndarray]:
             yield members
 
 
-def _rows_and_columns(A: Any, members: np.ndarray) -> Any:
+def _block(A: Any, members: np.ndarray, *, copies: int) -> Any:
+    """The entries between these vertices, where there is memory for so many float64 matrices of that size."""
+    m = len(members)
+    require(8 * copies * m * m, device_of(A), where="closure", hint="To see whether a limit exists takes copies of A.")
+    if m == len(A):
+        return A
     at = module(A).asarray(members)
-    return A[at][:, at]
+    return A[at[:, None], at[None, :]]
 
 
 def _near_one(semiring: Semiring, dtype: Any, m: int) -> float:
@@ -135,17 +139,23 @@ def _star(value: float, semiring: Semiring) -> float:
         return math.inf
 
 
-def _sums(A: Any, semiring: Semiring) -> tuple[np.ndarray, np.ndarray]:
-    """The ⊕ of each row, and of each column, of entries or, where they cancel, of their absolute values."""
+def _sums(A: Any, semiring: Semiring, members: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """The ⊕ of each row, and of each column, of entries or, where they cancel, of their absolute values.
+
+    Of all of A, or of its entries between some vertices; a few rows at a time.
+    """
     add: Any = semiring.add.ufunc
-    xp, n = module(A), len(A)
+    xp, n = module(A), len(A) if members is None else len(members)
+    at = None if members is None or n == len(A) else xp.asarray(members)
     by_row, by_column = xp.empty(n), xp.full(n, float(semiring.zero))
-    rows = max(1, (1 << 16) // max(n, 1))
+    rows = max(1, (1 << 14) // max(n, 1))
     for start in range(0, n, rows):
-        part = A[start : start + rows].astype(np.float64)
-        part = abs(part) if semiring.series == "real" else part
-        by_row[start : start + rows] = _fold(part.T, add)
-        by_column = add(by_column, _fold(part, add))
+        i = slice(start, start + rows)
+        part = (A[i] if at is None else A[at[i, None], at[None, :]]).astype(np.float64)
+        if semiring.series == "real":
+            xp.abs(part, out=part)
+        by_row[i] = _fold(part.T, add)
+        add(by_column, _fold(part, add), out=by_column)
     return tuple(x if isinstance(x, np.ndarray) else x.get() for x in (by_row, by_column))  # type: ignore[return-value]
 
 
@@ -155,7 +165,9 @@ def _norm(A: Any, semiring: Semiring) -> float:
 
 
 def _fold(part: Any, add: Any) -> Any:
-    """The ⊕ of all rows, by halves; CuPy's ufuncs have no `reduce`."""
+    """The ⊕ of all rows; by halves where ufuncs have no `reduce`, as CuPy's."""
+    if isinstance(part, np.ndarray):
+        return add.reduce(part, axis=0)
     while len(part) > 1:
         half = len(part) // 2
         odd = part[2 * half :]
@@ -169,7 +181,8 @@ def _require_rows_below_one(A: Any, members: np.ndarray, semiring: Semiring) -> 
     """Where nothing cancels, the spectral radius is at least the least row sum, and the least column sum."""
     if semiring.add.ufunc is None:
         return
-    least, near = max(float(sums.min()) for sums in _sums(A, semiring)), _near_one(semiring, A.dtype, len(A))
+    near = _near_one(semiring, A.dtype, len(members))
+    least = max(float(sums.min()) for sums in _sums(A, semiring, members))
     if not (least < near if semiring.series == "real" else _star(least, semiring) < _star(near, semiring)):
         raise _error(
             f"all rows, or all columns, of vertex {members[0]}'s component sum to {least:.9g} or more, "

@@ -11,6 +11,7 @@ from semiring.algebra import Semiring
 from semiring.cycles import Lengths
 from semiring.dtypes import Survey
 from semiring.errors import DivergenceError
+from semiring.memory import require
 
 from . import divergence, series
 
@@ -89,5 +90,8 @@ def _potentials(A: Any, vertex: int, diagonal: np.ndarray, semiring: Semiring) -
 
 
 def _host(A: Any) -> np.ndarray:
-    host: np.ndarray = A if isinstance(A, np.ndarray) else A.get()
+    if not isinstance(A, np.ndarray):
+        require(A.nbytes, where="closure", hint="Its cycles are looked at on the CPU. Use a smaller dtype.")
+        A = A.get()
+    host: np.ndarray = A
     return host

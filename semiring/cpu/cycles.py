@@ -14,7 +14,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from .compile import kernel
 
 #: Entries looked at between two looks at Ctrl-C.
 _SLICE = 1 << 25
@@ -66,7 +67,7 @@ def _floors(A: np.ndarray, absent: Any, sign: float) -> list[float]:
     return floors
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _negative(A: Any, absent: Any, sign: float) -> Any:
     """The largest and the smallest absolute value of the negative lengths; 0 and ∞ if there are none."""
     largest, smallest = 0.0, np.inf
@@ -87,7 +88,7 @@ def _trace(parent: np.ndarray, last: int) -> list[int]:
     return cycle[::-1]
 
 
-@njit(cache=True)
+@kernel
 def _plant(tree: Any, queue: Any, queued: Any, state: Any) -> None:
     """Every vertex is a child of the root, and waits to be looked at. state: head and length of the queue."""
     n = len(queue)
@@ -100,7 +101,7 @@ def _plant(tree: Any, queue: Any, queued: Any, state: Any) -> None:
     state[0], state[1] = 0, n
 
 
-@njit(cache=True)
+@kernel
 def _length(x: Any, sign: float, form: int) -> Any:
     """An entry as a length, in two floats: sign · x, or sign · log x."""
     high, low = np.float64(x), 0.0
@@ -114,7 +115,7 @@ def _length(x: Any, sign: float, form: int) -> Any:
     return sign * high, sign * low
 
 
-@njit(cache=True)
+@kernel
 def _add(high: float, low: float, x: float, y: float) -> Any:
     """(high + low) + (x + y), again as a float and what it leaves out."""
     s = high + x
@@ -124,7 +125,7 @@ def _add(high: float, low: float, x: float, y: float) -> Any:
     return total, error - (total - s)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _relax(
     A: Any,
     absent: Any,
@@ -180,7 +181,7 @@ def _relax(
     return -1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def _promising(row: Any, high: Any, least: float, sign: float, form: int, rate: float) -> bool:
     """Whether any of these edges may shorten a label: in plain floats, so that a vector of them is tried at once."""
     found = 0
@@ -195,7 +196,7 @@ def _promising(row: Any, high: Any, least: float, sign: float, form: int, rate: 
     return found > 0
 
 
-@njit(cache=True)
+@kernel
 def _hang(tree: Any, u: int, v: int) -> bool:
     """v becomes a child of u, and what hung below it leaves the tree; False, with u as its parent, if u is below v."""
     parent, before, after, children = tree
