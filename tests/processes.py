@@ -12,11 +12,15 @@ ROOT = Path(__file__).parents[1]
 PATIENCE = 900
 
 
+#: A shell starts what runs in the background with SIGINT ignored, and whatever that starts inherits it.
+_HEEDING = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
+
 def start(code: str, *arguments: object, env: dict[str, str] | None = None) -> subprocess.Popen[str]:
     """A new Python that runs the code; it finds the packages and the tests' own modules."""
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
     return subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, arguments)],
+        [sys.executable, "-c", _HEEDING + code, *map(str, arguments)],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": path, **(env or {})},
         stdout=subprocess.PIPE,

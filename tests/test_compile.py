@@ -17,15 +17,18 @@ from semiring.cpu import compile as compiling
 
 posix = pytest.mark.skipif(os.name == "nt", reason="signals, limits and rights of POSIX")
 
-#: A closure whose answer is known, over numbers and over packed bits.
+#: What makes few kernels, and whose answers are known.
 RIGHT = """
 import numpy as np
-from apsp import closure
+from semiring import get
+from semiring.acyclic import close_acyclic
+from semiring.backend import bind
 def right():
-    A = np.array([[0, 4, np.inf], [np.inf, 0, 1], [2, np.inf, 0]], np.float32)
-    np.testing.assert_array_equal(closure(A), [[0, 4, 5], [3, 0, 1], [2, 6, 0]])
-    bits = closure(np.array([[False, True], [False, False]]), "boolean")
-    np.testing.assert_array_equal(bits, [[True, True], [False, True]])
+    D = np.array([[0, 4, np.inf], [np.inf, 0, 1], [2, np.inf, 0]], np.float32)
+    for k in range(3):
+        bind(get("min_plus"), "float32").step(D, k)
+    np.testing.assert_array_equal(D, [[0, 4, 5], [3, 0, 1], [2, 6, 0]])
+    assert close_acyclic(3, np.array([2, 1]), np.array([1, 0]))[2, 0]
     print("right")
 """
 
@@ -269,7 +272,7 @@ right()
 
 
 @posix
-@pytest.mark.parametrize("strike", [1, 2, 9, 23, 60, 150])
+@pytest.mark.parametrize("strike", [1, 2, 9, 40])
 def test_ctrl_c_while_a_kernel_compiles_is_heard_when_it_is_done(strike, tmp_path):
     out = python(STRUCK_WHILE_COMPILING, strike, env={"NUMBA_CACHE_DIR": str(tmp_path)})
     assert out.splitlines() == ["struck", "right"]
