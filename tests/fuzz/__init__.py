@@ -1,0 +1,29 @@
+"""A fuzzer of the whole library: `python -m tests.fuzz --seconds 60`, or `--hours 3`, or `--target files`.
+
+A target draws cases at random and holds each to an oracle outside of the library, or to a promise of
+docs/promises.md. Whatever else happens is a finding: a wrong value, an error that is not one of ours, a dead process, a
+case that never ends or takes memory out of proportion.
+
+| target | what it draws |
+|---|---|
+| files | graphs written in every format and read back; files damaged in every way |
+| archives | .npy, .npz and saved results: bits flipped, arrays exchanged for crafted ones |
+| algebra | closures, products, powers and factorisations: semirings, dtypes, memory layouts, schedules, extreme values |
+| graphs | every kind of input and label; distances, paths and reachability |
+| processes | the command `apsp`: arguments, signals, closed and full outputs, pipes |
+
+A case follows from its target, the seed and its number alone, so that one command replays it.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+#: The oracles of `tests/cases.py` are imported as the tests import them.
+if str(ROOT / "tests") not in sys.path:
+    sys.path.insert(0, str(ROOT / "tests"))
+
+#: Each with its share of the time: a process takes much longer than a product.
+TARGETS = {"files": 2, "archives": 2, "algebra": 3, "graphs": 2, "processes": 3}

@@ -1,0 +1,314 @@
+"""Files: what is written is read back equal; what is damaged ends in a Graph that says what the file says, or in our errors.
+
+The oracle reads text formats by an uncompiled loop over lines, with Python's own numbers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import gzip
+import io
+import math
+import os
+import re
+import tempfile
+import threading
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from apsp.formats import NAMES, formats, read, write
+from apsp.graph import Graph
+from semiring.errors import FormatError, SemiringError
+
+from . import inputs
+from .draw import Draw
+from .limits import MIB, within
+
+#: Formats that keep the vertices' names; the others number them.
+NAMED = ("csv", "named", "snap", "npz")
+TEXT = ("plain", "dimacs", "snap", "csv", "named", "matrixmarket")
+
+#: What a damaged file may suddenly hold.
+FRAGMENTS = tuple(
+    text.encode()
+    for text in (
+        "0", "1", "-1", " ", "\n", "\r", "\t", ",", ";", "#", "%", "\ufeff", "\0", '"', "nan", "inf", "-inf", "1e999", "-1e999",
+        "1e308", "5e-324", "9223372036854775807", "9223372036854775808", "-9223372036854775809", "9007199254740993", "1_0",
+        "99999999999999999999", "1" * 400, "7" * 5000, "0x10", "1.5", "+3", "٣", "--END--", "--END--\n", "p sp 3 2\n", "a 1 2 3\n",
+        "p sp 99999999999999999999 1\n", "p sp 1000000000 0\n", "c remark\n", "source,target,weight\n", "u,v\n", "5 0", "5 0\n",
+        "1000000000 0\n", "# Undirected graph\n", "# Nodes: 3 Edges: 2\n", "1\t2\n", "a b 3\n", "x" * 70000, "%" + "y" * 140000,
+        "%%MatrixMarket matrix coordinate real general\n", "%%MatrixMarket matrix array real general\n15000 15000\n1\n",
+        "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 1\n2 1\n", "1000000 1000000 1\n", "\x1f\x8b", "é",
+    )
+)  # fmt: skip
+
+
+def prepare(device: str) -> None:
+    """Import what reading imports, so that no case is charged for it."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in NAMES:
+            path = Path(folder) / f"g{formats()[name].suffixes[0]}"
+            write([(0, 1, 2), (1, 0, 3)], path)
+            read(path)
+
+
+def case(draw: Draw) -> None:
+    """One file, whole or damaged."""
+    with tempfile.TemporaryDirectory() as folder:
+        draw.pick((_round_trip, _damaged))(draw, Path(folder))
+
+
+def _round_trip(draw: Draw, folder: Path) -> None:
+    """What is written is read back equal, or refused and nothing left behind."""
+    format, graph, packed = draw.pick(NAMES), _graph(draw), draw.chance(25)
+    path = folder / f"g{formats()[format].suffixes[0]}{'.gz' if packed else ''}"
+    draw.note(path=path.name, arcs=_arcs(graph, True), labels=list(graph.labels), directed=graph.directed)
+    try:
+        write(graph, path)
+    except SemiringError as refusal:
+        draw.note(refusal=str(refusal))
+        assert not list(folder.iterdir()), "a refused graph left a file"
+        return
+    draw.note(data=path.read_bytes())
+    assert [p.name for p in folder.iterdir()] == [path.name]
+    again = read(path)
+    _same(graph, again, format)
+    if format in ("npz", "matrixmarket") and graph.dense is None:
+        assert again.directed == graph.directed
+    if draw.chance(20):
+        _same(again, _through_a_pipe(path.read_bytes(), format), "npz")
+
+
+def _damaged(draw: Draw, folder: Path) -> None:
+    """A file that something happened to, under its own name, another's or none."""
+    format = draw.pick(NAMES)
+    data = _written(draw, folder, format)
+    for _ in range(draw.between(1, 4)):
+        data = _damage(draw, data, folder)
+    draw.note(data=data)
+    how = draw.pick(("suffix", "format", "content", "pipe"))
+    suffix = formats()[format].suffixes[0] if how == "suffix" else ".txt"
+    packed = draw.chance(15)
+    path = folder / f"x{suffix}{'.gz' if packed else ''}"
+    if packed:
+        data = gzip.compress(data)
+        if draw.chance(50):
+            data = _damage(draw, data, folder)
+    path.write_bytes(data)
+    named = format if how in ("format", "pipe") else None
+    try:
+        with within(seconds=20, memory=64 * MIB + 64 * len(data)):
+            graph = _through_a_pipe(data, format) if how == "pipe" else read(path, format=named)
+            sizes = graph.n, graph.edge_count
+    except SemiringError as refusal:
+        draw.note(refusal=str(refusal))
+        assert len(str(refusal)) < 3000, "an error as long as a file"
+        if isinstance(refusal, FormatError) and how != "pipe":
+            assert str(path) == refusal.path, "the error names another file"
+        return
+    draw.note(sizes=sizes, labels=list(graph.labels[:20]))
+    _consistent(graph)
+    seen = named or _format_seen(path)
+    if seen in TEXT and not packed and graph.rows is not None:
+        _as_listed(graph, list(_lines_of(seen, data)))
+    if graph.n <= 300:
+        again = folder / f"again{formats()[seen].suffixes[0]}" if seen else folder / "again.npz"
+        try:
+            write(graph, again)
+        except SemiringError:
+            return
+        _same(graph, read(again), seen or "npz")
+
+
+def _graph(draw: Draw) -> Graph:
+    """A list of edges, or a dense matrix."""
+    if draw.chance(75):
+        return inputs.listed(draw).graph(draw.pick(("", "name", "two\nlines")))
+    n, dtype = draw.between(0, 6), np.dtype(draw.pick(("float64", "float32", "int64", "int32", "int16", "bool", "uint8")))
+    rng = draw.rng()
+    A = rng.integers(0, 2 if dtype.kind == "b" else 9, (n, n)).astype(dtype)
+    if dtype.kind in "fi":
+        A[rng.random((n, n)) < 0.4] = math.inf if dtype.kind == "f" else np.iinfo(dtype).max
+    return _dense(A)
+
+
+def _dense(A: np.ndarray) -> Graph:
+    from apsp.graph import as_graph
+
+    return as_graph(A)
+
+
+def _written(draw: Draw, folder: Path, format: str) -> bytes:
+    """The bytes of a file in that format, of a graph that it can express."""
+    path = folder / "seed"
+    graph = inputs.listed(draw, kinds=("row", "plain"), of=("small", None, "signed", "fractions")).graph()
+    try:
+        write(graph, path, format=format)
+    except SemiringError:
+        write([(0, 1, 4), (1, 2, 7), (2, 0, 1)], path, format=format)
+    data = path.read_bytes()
+    path.unlink()
+    return data
+
+
+def _damage(draw: Draw, data: bytes, folder: Path) -> bytes:
+    """One thing that happens to files."""
+    kind = draw.pick(("fragment", "truncate", "bits", "delete", "repeat", "splice", "line", "newlines", "header"))
+    at = draw.below(len(data) + 1)
+    if kind == "fragment":
+        keep = draw.pick((0, 1, 3))  # bytes that it replaces
+        return data[:at] + draw.pick(FRAGMENTS) + data[at + keep :]
+    if kind == "truncate":
+        return data[:at]
+    if kind == "bits" and data:
+        flipped = bytearray(data)
+        for _ in range(draw.between(1, 8)):
+            flipped[draw.below(len(data))] ^= 1 << draw.below(8)
+        return bytes(flipped)
+    if kind == "delete":
+        return data[:at] + data[at + draw.between(1, 20) :]
+    if kind == "repeat":
+        return data[:at] + data[at : at + draw.between(1, 40)] * draw.between(2, 50) + data[at:]
+    if kind == "splice":
+        return data[:at] + _written(draw, folder, draw.pick(NAMES))
+    lines = data.split(b"\n")
+    if kind == "line":
+        chosen = draw.below(len(lines))
+        return b"\n".join([*lines[:chosen], draw.pick(FRAGMENTS), *lines[chosen:]])
+    if kind == "newlines":
+        return data.replace(b"\n", draw.pick((b"\r\n", b"\r", b"\n\n", b" \n", b"\x0b")))
+    return b"\n".join([draw.pick(FRAGMENTS), *lines[1:]])
+
+
+def _through_a_pipe(data: bytes, format: str) -> Graph:
+    """What a pipe that holds these bytes reads as."""
+    out, into = os.pipe()
+
+    def feed() -> None:
+        with contextlib.suppress(BrokenPipeError), open(into, "wb") as file:
+            file.write(data)
+
+    feeder = threading.Thread(target=feed)
+    feeder.start()
+    try:
+        return read(f"/dev/fd/{out}", format=format)
+    finally:
+        os.close(out)
+        feeder.join()
+
+
+def _format_seen(path: Path) -> str | None:
+    from apsp import formats as package
+    from apsp.files import Source
+
+    with contextlib.suppress(AttributeError, TypeError):
+        found = package._by_suffix(path) or package._by_content(Source(path))
+        return found.name
+    return None
+
+
+def _consistent(graph: Graph) -> None:
+    """Positions within the graph, as many labels as vertices, no NaN."""
+    assert len(graph.labels) == graph.n
+    if graph.rows is None:
+        assert graph.dense.shape == (graph.n, graph.n)
+        assert not (graph.dense != graph.dense).any()
+        return
+    assert len(graph.rows) == len(graph.cols)
+    for ends in (graph.rows, graph.cols):
+        assert ends.dtype == np.int64
+        assert not len(ends) or 0 <= ends.min() <= ends.max() < graph.n
+    if graph.weights is not None:
+        assert len(graph.weights) == len(graph.rows)
+        assert not (graph.weights != graph.weights).any()
+
+
+def _arcs(graph: Graph, by_name: bool) -> list[tuple[Any, Any, Any]]:
+    """All arcs, both ways where undirected, sorted; ends by name as text, or by position."""
+    if graph.dense is not None:
+        arcs = [(u, v, graph.dense[u, v].item()) for u, v in np.argwhere(_there(graph.dense)).tolist()]
+    else:
+        given = [1] * len(graph.rows) if graph.weights is None else graph.weights.tolist()
+        arcs = list(zip(graph.rows.tolist(), graph.cols.tolist(), given, strict=True))
+        if not graph.directed:
+            arcs += [(v, u, w) for u, v, w in arcs if u != v]
+    name = (lambda k: str(graph.labels[k])) if by_name else (lambda k: k)
+    return sorted((name(u), name(v), int(w) if w is True else w) for u, v, w in arcs)
+
+
+def _there(A: np.ndarray) -> np.ndarray:
+    """Which entries of a matrix are edges: those that stand for no infinity; the True ones."""
+    if A.dtype.kind == "b":
+        return A
+    if A.dtype.kind == "f":
+        return ~np.isinf(A)
+    info = np.iinfo(A.dtype)
+    return (A != info.max) & (A != info.min) if A.dtype.kind == "i" else np.ones(A.shape, bool)
+
+
+def _same(graph: Graph, again: Graph, format: str) -> None:
+    """The same arcs between the same vertices, as far as the format tells them apart."""
+    if format in ("npy",) and graph.dense is None:
+        graph = _dense(graph.matrix("min_plus"))
+    assert _arcs(again, format in NAMED) == _arcs(graph, format in NAMED)
+    assert again.n == graph.n
+    if format == "npz":
+        assert [(type(x), x) for x in again.labels] == [(type(x), x) for x in graph.labels]
+
+
+def _lines_of(format: str, data: bytes) -> Iterator[tuple[str, str, str]]:
+    """The edges of a text file as its tokens `u v weight`, by the plainest reading of its format."""
+    text = data.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
+    if format == "csv":
+        yield from _csv_lines(text)
+        return
+    if format == "named":
+        text = re.split(r"^[ \t]*--END--[ \t]*$", text, maxsplit=1, flags=re.MULTILINE)[0]
+    if format == "snap":
+        text = re.sub(r"#[^\n]*", "", text)
+    if format == "matrixmarket":
+        text = re.sub(r"^[ \t]*%[^\n]*", "", text, flags=re.MULTILINE)
+    lines = [line.split() for line in text.split("\n") if line.split()]
+    if format in ("plain", "matrixmarket"):
+        lines = lines[1:]
+    if format == "dimacs":
+        lines = [line[1:] for line in lines if line[0] == "a"]
+    for line in lines:
+        yield line[0], line[1], line[2] if len(line) > 2 else "1"
+
+
+def _csv_lines(text: str) -> Iterator[tuple[str, str, str]]:
+    from apsp.formats.csv import SOURCES, TARGETS, WEIGHTS
+
+    text = text.lstrip("\n")
+    header = text.split("\n", 1)[0]
+    delimiter = max(",;\t", key=header.count)
+    rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
+    names = [name.strip().lower() for name in rows[0]]
+    at = [next((names.index(name) for name in known if name in names), None) for known in (SOURCES, TARGETS, WEIGHTS)]
+    for row in rows[1:]:
+        yield row[at[0]], row[at[1]], "1" if at[2] is None else row[at[2]]
+
+
+def _as_listed(graph: Graph, lines: list[tuple[str, str, str]]) -> None:
+    """Each edge of the graph is what its line says, to the last digit."""
+    given = [1] * len(graph.rows) if graph.weights is None else graph.weights.tolist()
+    edges = list(zip(graph.rows.tolist(), graph.cols.tolist(), given, strict=True))
+    if len(edges) != len(lines):  # a skew-symmetric file lists half of its edges
+        assert len(edges) > len(lines), "edges were lost"
+    for (u, v, w), (tail, head, weight) in zip(edges, lines, strict=False):
+        for position, token in ((u, tail), (v, head)):
+            label = graph.labels[position]
+            assert label == int(token) if isinstance(label, int) else label.strip() == token.strip(), (label, token)
+        assert _says(weight.strip(), w), f"the weight {weight} was read as {w!r}"
+
+
+def _says(token: str, weight: Any) -> bool:
+    if re.fullmatch(r"[+-]?[0-9]+", token):
+        return math.isfinite(weight) and Fraction(weight) == int(token)
+    return float(token) == weight and (math.isfinite(weight) or "inf" in token.lower())
