@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from typing import Any
 
 import cases
+import numpy as np
 
 from semiring import Op, Semiring, Star
 
@@ -64,6 +65,14 @@ PLAIN = Semiring(
     samples=(-3.0, 0.0, 1.0, 2.0, 7.0, INF),
 )
 
+#: The same, saying what its operations are: walks have lengths then.
+LENGTHS = dataclasses.replace(
+    PLAIN,
+    name="longest",
+    add=dataclasses.replace(PLAIN.add, selects="least"),
+    mul=dataclasses.replace(PLAIN.mul, ufunc=np.add),
+)
+
 #: (+, ×) under another name: it diverges as the catalog's does.
 SUMS = Semiring(
     "walks",
@@ -80,4 +89,7 @@ SUMS = Semiring(
     tolerance=1e-12,
 )
 
-USERS: tuple[Any, ...] = (cases.COLOURS, LUKASIEWICZ, RELATIONS, PLAIN, SUMS)
+#: The same, saying that its entries may cancel.
+SIGNED_SUMS = dataclasses.replace(SUMS, name="signed", series="real")
+
+USERS = (cases.COLOURS, LUKASIEWICZ, RELATIONS, PLAIN, LENGTHS, SUMS, SIGNED_SUMS)
