@@ -8,7 +8,7 @@ case that never ends or takes memory out of proportion.
 |---|---|
 | files | graphs written in every format and read back; files damaged in every way |
 | archives | .npy, .npz and saved results: bits flipped, arrays exchanged for crafted ones |
-| algebra | closures, products, powers and factorisations: semirings, dtypes, memory layouts, schedules, extreme values |
+| algebra | closures, products, powers, factorisations: every semiring, dtype, memory layout and schedule |
 | graphs | every kind of input and label; distances, paths and reachability |
 | processes | the command `apsp`: arguments, signals, closed and full outputs, pipes |
 

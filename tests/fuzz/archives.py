@@ -125,8 +125,13 @@ def _use_bits(path: Path) -> None:
 
 
 MADE: dict[str, Callable[[Draw, Path], None]] = {
-    "edges": _edges, "matrix": _matrix, "sparse": _sparse, "result": _result, "reachability": _reachability, "bits": _bits,
-}  # fmt: skip
+    "edges": _edges,
+    "matrix": _matrix,
+    "sparse": _sparse,
+    "result": _result,
+    "reachability": _reachability,
+    "bits": _bits,
+}
 USED: dict[str, Callable[[Path], None]] = {"reachability": _use_reachability, "bits": _use_bits}
 
 

@@ -11,8 +11,10 @@ from apsp.graph import Graph
 
 from .draw import Draw
 
-NAMES = ("a", "b", "A", "Ålesund", "東京", "x y", " pad", "", "1", "-7", "1.5", "nan", "None", "#c", "a,b", 'q"q', "--END--",
-         "line\nfeed", "tab\tbed", "a;b", "%", "source", "\ufeffbom", "é", "e\u0301", "True")  # fmt: skip
+NAMES = (
+    *("a", "b", "A", "Ålesund", "東京", "x y", " pad", "", "1", "-7", "1.5", "nan", "None", "True", "#c", "a,b", 'q"q'),
+    *("--END--", "line\nfeed", "tab\tbed", "a;b", "%", "source", "\ufeffbom", "é", "e\u0301"),
+)
 MIXED = (0, "0", 1.5, None, ("a", 1), ("a", ("b", 2)), 2**70, -(2**70), "x", True, (), b"raw", frozenset({1}), 7)
 KINDS = ("row", "integers", "plain", "text", "floats", "tuples", "huge", "mixed")
 

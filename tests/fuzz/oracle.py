@@ -5,31 +5,32 @@ Nothing here is compiled, and nothing comes from the library but the declaration
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
 import cases
 import numpy as np
 
-#: No walk, in integer matrices of lengths: beyond any sum of two.
-FAR = 1 << 60
+#: No edge, in int64 matrices of lengths: beyond any sum of two. In matrices of Python's integers it is inf.
+FAR = np.int64(1 << 60)
+
+
+def absent(W: np.ndarray) -> np.ndarray:
+    """Which entries of an integer matrix of lengths are no edge."""
+    return np.asarray(W == math.inf if W.dtype == object else W >= FAR, dtype=bool)
 
 
 def shortest(W: np.ndarray) -> np.ndarray | None:
-    """All distances of an integer matrix (FAR where there is no edge) by Floyd–Warshall; None at a negative cycle.
-
-    Exact: int64 where no sum can leave it, else Python's integers.
-    """
-    n = len(W)
-    finite = W[W < FAR]
-    largest = max((abs(int(x)) for x in finite), default=0)
-    D = np.minimum(W, FAR).astype(np.int64) if largest * (n + 1) < FAR // 4 else np.minimum(W, FAR).astype(object)
+    """All distances of an integer matrix of lengths by Floyd–Warshall; None at a negative cycle. Exact."""
+    n, D = len(W), W
+    if W.dtype != object and int(np.abs(W[~absent(W)]).max(initial=0)) * (n + 1) >= FAR // 4:
+        D = np.where(absent(W), math.inf, W.astype(object))
     if has_negative_cycle(D):
         return None
     for k in range(n):
-        via = D[:, k, None] + D[None, k, :]
-        via[(D[:, k] >= FAR)[:, None] | (D[k] >= FAR)[None, :]] = FAR
-        D = np.minimum(D, via)
+        gone = absent(D[:, k])[:, None] | absent(D[k])[None, :]
+        D = np.where(gone, D, np.minimum(D, D[:, k, None] + D[None, k, :]))
     D[np.arange(n), np.arange(n)] = 0
     return D
 
@@ -37,9 +38,9 @@ def shortest(W: np.ndarray) -> np.ndarray | None:
 def has_negative_cycle(W: np.ndarray) -> bool:
     """Bellman–Ford from a source tied to every vertex: distances still fall after n rounds."""
     h = np.zeros(len(W), dtype=W.dtype)
+    gone = absent(W)
     for _ in range(len(W)):
-        reach = np.where(W >= FAR, FAR, h[:, None] + W).min(axis=0)
-        lower = np.minimum(h, reach)
+        lower = np.minimum(h, np.where(gone, 0, h[:, None] + W).min(axis=0))
         if (lower == h).all():
             return False
         h = lower

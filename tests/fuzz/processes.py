@@ -1,7 +1,7 @@
 """Processes: the command `apsp` with random arguments, signals at random moments, closed and full outputs, pipes.
 
-However a run ends: one of the documented exit codes, no traceback, no temporary file left behind (but by SIGKILL), and at
-`--output` either all that a calm run writes, or what stood there before.
+However a run ends: a documented exit code, no traceback, no temporary file left behind (but by SIGKILL), and at
+`--output` either a whole file or what stood there before.
 """
 
 from __future__ import annotations
@@ -28,11 +28,27 @@ from .limits import MIB, within
 
 #: Exit codes by what ended the command (docs/cli.md).
 DONE = {0, 1, 2, 3, 4}
-ENDED = {signal.SIGINT: {130}, signal.SIGTERM: {143, -signal.SIGTERM}, signal.SIGHUP: {129, -signal.SIGHUP}, signal.SIGKILL: {-9}}
+ENDED = {
+    signal.SIGINT: {130},
+    signal.SIGTERM: {143, -signal.SIGTERM},
+    signal.SIGHUP: {129, -signal.SIGHUP},
+    signal.SIGKILL: {-9},
+}
 #: How long a command may take that nothing disturbs; a machine may be busy.
 PATIENCE = 150.0
 
-_INPUTS = ("six.gr", "six.csv", "six.named", "six.npz", "six.mtx", "six.npy", "six.plain", "six.snap", "negative.csv", "odd.txt")
+_INPUTS = (
+    "six.gr",
+    "six.csv",
+    "six.named",
+    "six.npz",
+    "six.mtx",
+    "six.npy",
+    "six.plain",
+    "six.snap",
+    "negative.csv",
+    "odd.txt",
+)
 _OUTPUTS = ("out.npz", "out.npy", "out.csv", "out.gr", "out.gr.gz", "out.xyz", "missing/out.npz", "out", "folder.npz")
 
 
@@ -94,21 +110,25 @@ def _words(draw: Draw) -> list[str]:
         "--limit": ("1", "0", "nan", "-1"),
     }
     flags = ("--undirected", "--checksum", "--counts", "--reflexive", "--help", "--real")
+    reading, computing = "--format --weight --undirected", "--schedule --block --threads --device"
     mine = {
-        "solve": "--semiring --schedule --block --dtype --device --threads --from --to --format --weight --output --undirected --checksum",
-        "reach": "--schedule --block --device --threads --from --to --format --weight --output --undirected --counts --reflexive",
+        "solve": f"{reading} {computing} --semiring --dtype --from --to --output --checksum",
+        "reach": f"{reading} {computing} --from --to --output --counts --reflexive",
         "convert": "--weight --undirected",
-        "plan": "--semiring --schedule --block --dtype --device --threads",
+        "plan": f"{computing} --semiring --dtype",
         "cycle": "--weight --output --format --undirected",
         "random": "--density --seed --output --format --real --undirected",
         "grid": "--weight --output --format",
         "compare": "--semiring --schedule --block --dtype --threads --limit --density --seed --json",
-    }  # fmt: skip
+    }
     command = draw.pick(tuple(words))
     chosen = ["-q"] if draw.chance(30) else []
-    chosen += {"cycle": ["generate", "cycle"], "random": ["generate", "random"], "grid": ["generate", "grid"], "none": []}.get(
-        command, [command]
-    )
+    chosen += {
+        "cycle": ["generate", "cycle"],
+        "random": ["generate", "random"],
+        "grid": ["generate", "grid"],
+        "none": [],
+    }.get(command, [command])
     chosen += words[command]
     known = mine.get(command, "").split() or ["--help"]
     for _ in range(draw.between(0, 5)):
@@ -219,16 +239,25 @@ def _whole(path: Path) -> None:
 def _streams(draw: Draw, folder: Path) -> None:
     """Outputs that are closed, full, or that nobody reads to the end; inputs that come through a pipe."""
     _fill(folder, draw)
-    words = draw.pick((["solve", "six.gr"], ["reach", "six.gr", "--counts"], ["info"], ["--help"], ["plan", "4096"], ["solve", "negative.csv"]))
+    words = draw.pick(
+        (
+            ["solve", "six.gr"],
+            ["reach", "six.gr", "--counts"],
+            ["info"],
+            ["--help"],
+            ["plan", "4096"],
+            ["solve", "negative.csv"],
+        )
+    )
     how = draw.pick(("closed", "full", "unread", "errors closed", "pipe in", "output full", "output a pipe"))
     draw.note(arguments=words, how=how)
     done = DONE - {4}
     if how == "closed":
-        shell = f'exec "$0" "$@" >&-'
+        shell = 'exec "$0" "$@" >&-'
     elif how == "errors closed":
-        shell = f'exec "$0" "$@" 2>&-'
+        shell = 'exec "$0" "$@" 2>&-'
     elif how == "full":
-        shell = f'exec "$0" "$@" >/dev/full'
+        shell = 'exec "$0" "$@" >/dev/full'
     elif how == "unread":
         shell, done = '"$0" "$@" | head -c 1 >/dev/null', {0}
     elif how == "pipe in":
@@ -240,16 +269,23 @@ def _streams(draw: Draw, folder: Path) -> None:
         words, shell = ["-q", "solve", "six.gr", "--output", "/dev/stdout"], '"$0" "$@" | cat >/dev/null'
         done = {0, 2}
     run = subprocess.run(
-        ["/bin/sh", "-c", shell, *_command(words)], cwd=folder, env=_environment(), capture_output=True, timeout=PATIENCE
+        ["/bin/sh", "-c", shell, *_command(words)],
+        cwd=folder,
+        env=_environment(),
+        capture_output=True,
+        timeout=PATIENCE,
     )
     errors = run.stderr.decode()
     draw.note(code=run.returncode, stdout=run.stdout.decode(), stderr=errors)
-    assert "Traceback" not in errors and "Exception ignored" not in errors
+    assert "Traceback" not in errors
+    assert "Exception ignored" not in errors
     assert run.returncode in done, "an exit code that is not documented"
     if how == "full" and words != ["solve", "negative.csv"]:
         assert run.returncode != 0, "what could not be printed was lost in silence"
     if how == "pipe in":
-        calm = subprocess.run(_command(["-q", "solve", "six.gr"]), cwd=folder, env=_environment(), capture_output=True, check=True)
+        calm = subprocess.run(
+            _command(["-q", "solve", "six.gr"]), cwd=folder, env=_environment(), capture_output=True, check=True
+        )
         assert run.stdout == calm.stdout, "a pipe reads as another graph"
     assert not [p for p in folder.iterdir() if p.name.startswith(".")], "a temporary file was left"
     assert Path("/dev/full").is_char_device()

@@ -1,4 +1,4 @@
-"""Users' own semirings, for the algebra target: under names that mislead, without vector instructions, not commutative."""
+"""Users' own semirings, for the algebra target: misleading names, no vector instructions, a ⊗ that does not commute."""
 
 from __future__ import annotations
 
