@@ -34,6 +34,10 @@ class Finding:
     notes: dict[str, str] = field(default_factory=dict)
     count: int = 1
 
+    def become(self, smaller: Finding) -> None:
+        """The same finding in a smaller case."""
+        self.problem, self.choices, self.notes = smaller.problem, smaller.choices, smaller.notes
+
 
 @dataclass
 class Report:
@@ -44,12 +48,13 @@ class Report:
     seconds: float = 0.0
     findings: dict[str, Finding] = field(default_factory=dict)
 
-    def add(self, finding: Finding) -> bool:
-        """Whether it is a new one."""
+    def add(self, finding: Finding) -> Finding | None:
+        """The finding if it is a new one; else it is counted."""
         known = self.findings.setdefault(finding.signature, finding)
-        if known is not finding:
-            known.count += 1
-        return known is finding
+        if known is finding:
+            return finding
+        known.count += 1
+        return None
 
 
 def watch(
@@ -63,22 +68,31 @@ def watch(
     end = math.inf if seconds is None else start + seconds
     at, last = 0, math.inf if cases is None else cases
     while at < last and time.monotonic() < end:
-        index: int | None = None
-        job = {"seed": seed, "first": at, "cases": None if cases is None else cases - at}
+        index, waiting = None, None  # the case under way, and a new finding that is being made smaller
+        job = {
+            "seed": seed,
+            "first": at,
+            "cases": None if cases is None else cases - at,
+            "known": list(report.findings),
+        }
         with Worker(target, device, job) as worker:
             for word, rest in worker.words(patience, end):
                 if word == "case":
                     index = int(rest)
                     report.cases += 1
                 elif word == "found":
-                    finding = Finding(target, **json.loads(rest))
-                    if report.add(finding):
-                        yield finding
-            if worker.ended == "time":
+                    waiting = report.add(Finding(target, **json.loads(rest)))
+                elif word == "smaller" and waiting:
+                    waiting.become(Finding(target, **json.loads(rest)))
+                    yield waiting
+                    waiting = None
+            if waiting:  # its smaller cases took too long, or ended the process
+                yield waiting
+            elif worker.ended == "time":
                 report.cases -= index is not None  # the one that was under way
             elif worker.ended != "done":
-                finding = _death(worker, target, seed, index, device, patience)
-                if report.add(finding):
+                finding = report.add(_death(worker, target, seed, index, device, patience))
+                if finding:
                     yield finding
         if worker.ended in ("time", "done") or index is None:  # None: not even its first case began
             break
@@ -151,17 +165,15 @@ def _death(worker: Worker, target: str, seed: int, index: int | None, device: st
     """The finding of a case that ended its process, or never ended."""
     signature = _manner(worker)
     problem = f"{signature}\n{worker.errors()}"
-    if index is None:
-        return Finding(target, -1, signature, problem, [])
-    choices = _trace(target, device, {"seed": seed, "case": index}, patience)[0]
-    if worker.ended == "death":
+    if index is None or worker.ended == "silence":
+        return Finding(target, -1 if index is None else index, signature, problem, [])
 
-        def fails(candidate: list[int]) -> list[int] | None:
-            came, manner = _trace(target, device, {"choices": candidate}, patience)
-            return came if manner == signature else None
+    def fails(candidate: list[int]) -> list[int] | None:
+        came, manner = _trace(target, device, {"choices": candidate}, patience)
+        return came if manner == signature else None
 
-        choices = draw.smaller(choices, fails, SHRINKING)
-    return Finding(target, index, signature, problem, choices)
+    choices, _ = _trace(target, device, {"seed": seed, "case": index}, patience)
+    return Finding(target, index, signature, problem, draw.smaller(choices, fails, SHRINKING))
 
 
 def _manner(worker: Worker) -> str:

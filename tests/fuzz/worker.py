@@ -34,24 +34,23 @@ def main(descriptor: int, job: dict[str, Any]) -> None:
 
     case = load(job["target"], job["device"])
     if "first" in job:
-        work(case, job["target"], job["seed"], job["first"], job["cases"], say)
+        work(case, job["target"], job["seed"], job["first"], job["cases"], set(job["known"]), say)
     else:
         attempt(case, chosen(job, lambda choice: say(f"choice {choice}")))
     say("done")
 
 
-def work(case: Case, target: str, seed: int, first: int, cases: int | None, say: Say) -> None:
-    """Cases number first, first + 1, …, so many or without end; say each, and each finding."""
-    known: set[str] = set()
+def work(case: Case, target: str, seed: int, first: int, cases: int | None, known: set[str], say: Say) -> None:
+    """Cases number first, first + 1, …, so many or without end; say each, and each finding, new ones also smaller."""
     for index in itertools.islice(itertools.count(first), cases):
         say(f"case {index}")
         found = attempt(case, draw.of(seed, target, index))
         if found is None:
             continue
+        say(f"found {json.dumps({**found, 'index': index})}")
         if found["signature"] not in known:
             known.add(found["signature"])
-            found = _smallest(case, found)
-        say(f"found {json.dumps({**found, 'index': index})}")
+            say(f"smaller {json.dumps({**_smallest(case, found), 'index': index})}")
 
 
 def chosen(job: dict[str, Any], heard: Callable[[int], object] = lambda choice: None) -> draw.Draw:

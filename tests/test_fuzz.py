@@ -1,0 +1,136 @@
+"""The fuzzer finds what is planted, replays it, makes it smaller; docs/promises.md names tests that exist."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fuzz import ROOT, TARGETS, draw, driver, planted, worker
+
+from apsp import closure
+
+
+def test_a_case_follows_from_its_seed_and_number_alone():
+    first, again, other = (draw.of(7, "files", index) for index in (3, 3, 4))
+    values = [[d.below(1000), d.pick("abc"), d.chance(50), d.rng().integers(10**6)] for d in (first, again, other)]
+    assert values[0] == values[1] != values[2]
+    scripted = draw.Draw(script=first.choices)
+    assert [scripted.below(1000), scripted.pick("abc"), scripted.chance(50), scripted.rng().integers(10**6)] == values[
+        0
+    ]
+    assert scripted.choices == first.choices
+
+
+def test_a_script_that_is_used_up_makes_the_simplest_choices():
+    d = draw.Draw(script=[5])
+    assert [d.below(10), d.below(10), d.between(3, 9), d.pick("xyz"), d.chance(99)] == [5, 0, 3, "x", False]
+
+
+def test_failing_choices_become_fewer_and_smaller():
+    def fails(choices: list[int]) -> list[int] | None:
+        """Where some choice is 17 or more: what stands after it does not matter."""
+        at = next((k for k, choice in enumerate(choices) if choice >= 17), None)
+        return None if at is None else choices[: at + 1]
+
+    assert draw.smaller([4, 9, 250, 3, 90, 2], fails, 30) == [17]
+
+
+#: Of planted faults: every kind, the one without end last.
+SEED = 15
+
+
+def watched(**limits) -> tuple[dict[str, driver.Finding], driver.Report]:
+    *_, report = driver.watch("planted", SEED, device="cpu", **limits)
+    assert isinstance(report, driver.Report)
+    return report.findings, report
+
+
+def faults(cases: int) -> list[str]:
+    return [draw.of(SEED, "planted", index).pick(planted.FAULTS) for index in range(cases)]
+
+
+def test_wrong_values_deaths_and_memory_are_found_and_replayed():
+    cases = faults(100).index("no end")
+    expected = {name: faults(cases).count(name) for name in ("wrong", "dies", "memory")}
+    assert all(expected.values())
+    found, report = watched(cases=cases, patience=600.0)
+    assert report.cases == cases
+    kinds = {"ValueError": "wrong", "SIGSEGV": "dies", "AssertionError": "memory"}
+    came = {kind: f for f in found.values() for word, kind in kinds.items() if word in f.signature}
+    assert {kind: f.count for kind, f in came.items()} == expected
+    for kind, f in came.items():
+        assert draw.of(SEED, "planted", f.index).pick(planted.FAULTS) == kind
+        # The smallest case has that fault, and nothing beside it.
+        assert list(f.choices) == [planted.FAULTS.index(kind), 0]
+    assert "planted, at []" in came["wrong"].problem
+    again = worker.attempt(planted.case, draw.Draw(script=came["wrong"].choices))
+    assert again is not None
+    assert again["signature"] == came["wrong"].signature
+
+
+def test_a_case_that_never_ends_is_found():
+    """The faults before it are found as well; a machine so busy that all is silent finds silence too."""
+    found, _ = watched(cases=faults(100).index("no end") + 1, patience=10.0)
+    assert "no end" in found
+
+
+def test_the_command_prints_seed_counts_and_how_to_replay():
+    def fuzz(*arguments: object) -> subprocess.CompletedProcess[str]:
+        words = [sys.executable, "-m", "tests.fuzz", *map(str, arguments)]
+        return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    run = fuzz("--target", "graphs", "--cases", 3, "--seed", 1)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert re.fullmatch(r"seed 1\ngraphs +3 cases in +[\d.]+ s: nothing found\n", run.stdout)
+    assert fuzz("--target", "graphs", "--seed", 1, "--case", 2).stdout.endswith("nothing found\n")
+    assert fuzz("--case", 2).returncode == 2
+
+
+@pytest.mark.parametrize("target", [name for name in TARGETS if name != "processes"])
+def test_a_few_cases_of_every_target_find_nothing(target, monkeypatch):
+    monkeypatch.setattr("fuzz.limits.cap_memory", lambda gib: None)
+    case = worker.load(target, "cpu")
+    for index in range(25):
+        drawn = draw.of(0, target, index)
+        assert worker.attempt(case, drawn) is None, drawn.notes
+
+
+def test_a_wrong_closure_would_be_found(monkeypatch):
+    """The algebra target is told of an entry that is off by one."""
+    from fuzz import algebra
+
+    def off(A, *arguments, **options):
+        out = closure(A, *arguments, **options)
+        if isinstance(out, np.ndarray) and out.size and out.dtype.kind in "if":
+            out.flat[-1] += 1
+        return out
+
+    monkeypatch.setattr(algebra, "closure", off)
+    monkeypatch.setattr("fuzz.limits.cap_memory", lambda gib: None)
+    case = worker.load("algebra", "cpu")
+    assert any(worker.attempt(case, draw.of(0, "algebra", index)) for index in range(25))
+
+
+PROMISES = (ROOT / "docs" / "promises.md").read_text(encoding="utf-8")
+NAMED = sorted(set(re.findall(r"`(tests/[\w/]+\.py)::([\w:]+)`", PROMISES)))
+
+
+def test_promises_name_their_tests():
+    assert len(NAMED) > 30
+    rows = [line for line in PROMISES.splitlines() if line.startswith("| ") and "---" not in line]
+    promises = [row for row in rows if "promise" not in row.split("|")[1].lower()]
+    assert [row for row in promises if "`tests/" not in row and "`python -m tests.fuzz" not in row] == []
+
+
+@pytest.mark.parametrize(("path", "name"), NAMED)
+def test_every_test_that_promises_name_exists(path, name):
+    node: ast.Module | ast.ClassDef | ast.FunctionDef = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    for part in name.split("::"):
+        inside = {n.name: n for n in node.body if isinstance(n, (ast.ClassDef, ast.FunctionDef))}
+        assert part in inside, f"{Path(path).name} has no {part}"
+        node = inside[part]
