@@ -99,11 +99,15 @@ def _bits(draw: Draw, path: Path) -> None:
 def _use_graph(path: Path) -> None:
     """Everything that looks at each edge."""
     graph = read(path)
-    if graph.n <= 2000:
-        graph.matrix("max_min", None if graph.dense is not None else "float64")
-        closure(graph, "min_max")
-        if graph.rows is not None:
-            transitive_closure(graph).counts()
+    if graph.n > 2000:
+        return
+    if graph.dense is not None and graph.dense.dtype.kind == "b":
+        closure(graph, "boolean")
+        return
+    closure(graph, "min_max")
+    if graph.rows is not None:
+        graph.matrix("max_min", "float64")
+        transitive_closure(graph).counts()
 
 
 def _use_reachability(path: Path) -> None:
