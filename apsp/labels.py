@@ -146,10 +146,10 @@ class Labels(Sequence[Any]):
     @cached_property
     def _sorted(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Integer labels in ascending order, and the position of each."""
-        if not all(type(name) is int for name in self._names[:1]):
+        if not self._names or not all(type(name) is int for name in self._names):
             return None
         values = np.asarray(self._names)
-        if values.dtype.kind != "i" or not all(type(name) is int for name in self._names):
+        if values.dtype.kind != "i":  # some are beyond 64 bits
             return None
         order = np.argsort(values, kind="stable")
         return values[order], order.astype(np.int64)

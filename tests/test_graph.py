@@ -398,6 +398,10 @@ class TestLabels:
         assert list(labels) == list(names)
         assert len(labels.positions([])) == 0
 
+    @pytest.mark.parametrize("names", [[0, ("a", 1)], [7, "x", None], [1, 2**70], [0, ("a", ("b", 2))]])
+    def test_positions_of_a_number_among_other_names(self, names):
+        assert Labels(names).positions(names[::-1]).tolist() == list(range(len(names)))[::-1]
+
     def test_positions_keep_their_shape(self):
         labels = Labels([4, 9, 1, 7])
         np.testing.assert_array_equal(labels.positions(np.array([[1, 9], [7, 7]])), [[2, 1], [3, 3]])
