@@ -272,7 +272,7 @@ def _saved(draw: Draw, r: Result) -> None:
         else:
             with open(path, newline="", encoding="utf-8") as file:
                 rows = list(csv.reader(file))
-            assert rows[0][1:] == [str(x) if x is not None else "" for x in r.labels]
+            assert rows[0][1:] == list(map(str, r.labels))
             values = [[float(x) for x in row[1:]] for row in rows[1:]]
             np.testing.assert_array_equal(np.array(values).reshape(r.distances.shape), r.distances)
 
