@@ -156,9 +156,12 @@ def _as_entries(case: cases.Case, W: np.ndarray) -> np.ndarray:
 
 
 def _rounded(draw: Draw, case: cases.Case) -> Problem:
-    """Real lengths that add up to 0 around every cycle but for rounding, or by a slack beyond it; floats alone."""
+    """Real lengths that add up to 0 around every cycle but for rounding, or by a slack beyond it; floats alone.
+
+    Of a ring that does not say that it has lengths, nobody knows what rounding is.
+    """
     ring, dtype, n = case.semiring, case.dtype, draw.pick(SIZES)
-    if dtype.kind != "f" or ring in TIMES:
+    if dtype.kind != "f" or ring in TIMES or ring is rings.PLAIN:
         return _integers(draw, case)
     rng, scale = draw.rng(), draw.pick((1.0, 1e-3, 1e6, 1e12))
     h = (rng.random(n) * scale).astype(dtype)
