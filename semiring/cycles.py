@@ -134,7 +134,7 @@ def search(A: np.ndarray, semiring: Semiring, allowed: float = 0.0) -> tuple[lis
     """A cycle of negative length, or potentials that show that there is none.
 
     Bellman–Ford–Moore with Tarjan's subtree disassembly, in compiled code; rows of A are read in place, and beside it
-    are some vectors alone. In exact arithmetic at most n³ steps, in practice n² · log n.
+    are some vectors alone. At most n³ steps, in practice n² · log n.
 
     Parameters
     ----------

@@ -43,15 +43,14 @@ def relax(
     n = len(A)
     h = np.zeros((2, n))
     tree = np.empty((4, n + 1), np.int64)
-    queue, queued = np.empty(n, np.int64), np.empty(n, np.bool_)
-    state = np.zeros(2, np.int64)
+    waiting, state = np.empty(n, np.bool_), np.empty(3, np.int64)
     rows = max(1, _SLICE // max(n, 1))
     form = _LOGARITHM if logarithmic else _FLOAT if A.dtype.kind == "f" else _INTEGER
     for floor in _floors(A, absent, sign) if form == _FLOAT else (-np.inf,):
-        h[...] = 0.0
-        _plant(tree, queue, queued, state)
-        while state[1]:
-            closing = _relax(A, absent, sign, form, base, rate, floor, h, tree, queue, queued, state, rows)
+        h[...], waiting[...], state[...] = 0.0, True, (0, 1, n)
+        _plant(tree)
+        while state[2]:
+            closing = _relax(A, absent, sign, form, base, rate, floor, h, tree, waiting, state, rows)
             if closing >= 0:
                 return _trace(tree[0], closing), h
     return [], h
@@ -89,16 +88,13 @@ def _trace(parent: np.ndarray, last: int) -> list[int]:
 
 
 @kernel
-def _plant(tree: Any, queue: Any, queued: Any, state: Any) -> None:
-    """Every vertex is a child of the root, and waits to be looked at. state: head and length of the queue."""
-    n = len(queue)
+def _plant(tree: Any) -> None:
+    """Every vertex is a child of the root, n."""
     parent, before, after, children = tree
+    n = len(parent) - 1
     for v in range(n + 1):
         parent[v], before[v], after[v], children[v] = n, v - 1, v + 1, 0
     before[0], after[n - 1], before[n], after[n], children[n] = n, n, n - 1, 0, n
-    for v in range(n):
-        queue[v], queued[v] = v, True
-    state[0], state[1] = 0, n
 
 
 @kernel
@@ -136,22 +132,28 @@ def _relax(
     floor: float,
     h: Any,
     tree: Any,
-    queue: Any,
-    queued: Any,
+    waiting: Any,
     state: Any,
     rows: int,
 ) -> int:
-    """Look at the edges out of so many waiting vertices; the last vertex of a negative cycle, or −1."""
+    """Look at the edges out of so many waiting vertices; the last vertex of a negative cycle, or −1.
+
+    They are met in rising, then in falling order, and so on, so that a graph whose edges all lead one way takes two
+    rounds (Yen 1970). state: the next vertex, the step to the one after it, and how many wait.
+    """
     n = len(A)
     high, low = h
     before = tree[1]
-    for _ in range(rows):
-        if state[1] == 0:
-            return -1
-        u = queue[state[0]]
-        state[0] = (state[0] + 1) % n
-        state[1] -= 1
-        queued[u] = False
+    while rows > 0 and state[2] > 0:
+        u = state[0]
+        state[0] += state[1]
+        if state[0] < 0 or state[0] == n:
+            state[0], state[1] = u, -state[1]
+        if not waiting[u]:
+            continue
+        rows -= 1
+        waiting[u] = False
+        state[2] -= 1
         if before[u] == _OUT:  # a vertex that it hung below has changed; u will come by again
             continue
         row, least = A[u], high[u] - _DOUBT * abs(high[u]) + base
@@ -174,10 +176,9 @@ def _relax(
                         return u
                     if shorter:
                         high[v], low[v] = x, y
-                    if not queued[v]:
-                        queue[(state[0] + state[1]) % n] = v
-                        state[1] += 1
-                        queued[v] = True
+                    if not waiting[v]:
+                        waiting[v] = True
+                        state[2] += 1
     return -1
 
 
