@@ -136,7 +136,8 @@ def test_paths_over_integers_by_an_operation_of_ones_own():
 def test_a_distance_beyond_the_integers_is_no_missing_walk(edges, options):
     with pytest.raises(DomainError, match=r"'a' to 'c'|'a' to 'd'"):
         shortest_paths(edges, **options)
-    wide = shortest_paths(edges, **{**options, "dtype": "float64"})
+    floats = [(u, v, float(w)) for u, v, w in edges]
+    wide = shortest_paths(floats, **{**options, "dtype": "float64"})
     assert wide.distance("a", "c") == float(sum(w for _, _, w in edges[:2]))
 
 
