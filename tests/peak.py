@@ -90,7 +90,7 @@ def main() -> None:
     case = json.loads(sys.argv[1])
     ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)  # PR_SET_THP_DISABLE: pages are counted one by one
     # In a thread, whose workspace goes with it; in small blocks, so that every kernel has its turn.
-    small = {**case, "block": 64, **({"threads": 1} if "threads" in case else {})}
+    small = {"block": 64, **case, **({"threads": 1} if "threads" in case else {})}
     warm = threading.Thread(target=run, args=(small, 700, False))
     warm.start()
     warm.join()

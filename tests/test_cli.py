@@ -378,7 +378,8 @@ def test_a_missing_device_is_4(six):
 
 
 def test_out_of_memory_is_4(six, monkeypatch):
-    monkeypatch.setattr("apsp.plans.available", lambda device: 1)
+    monkeypatch.setattr("semiring.memory.LEAST", 0)
+    monkeypatch.setattr("semiring.memory.available", lambda device: 1)
     assert "must fit" in bad(4, "solve", six)
     monkeypatch.setattr(cli, "_read", lambda *_: (_ for _ in ()).throw(MemoryError))
     assert bad(4, "solve", six) == "apsp: out of memory.\n"
