@@ -65,6 +65,7 @@ def ending(error: BaseException) -> Ending | None:
     """That of an expected error; None for one that nobody expected, which keeps its traceback."""
     from semiring.errors import DeviceError, DivergenceError, NoPathError, SemiringError
 
+    error = _struck(error) or error
     if isinstance(error, Ended):
         return Ending(str(error), error.code)
     kinds: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], int], ...] = (
@@ -81,6 +82,13 @@ def ending(error: BaseException) -> Ending | None:
         return Ending(f"{error.filename}: {error.strerror}.", code)
     unsaid = {INTERRUPTED: "interrupted.", MISSING: "out of memory."}
     return Ending(" ".join(str(error).split()) or unsaid.get(code, repr(error)), code)
+
+
+def _struck(error: BaseException | None) -> BaseException | None:
+    """The Ctrl-C behind an error: where it strikes within an import, Python may wrap it in another."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 @contextmanager

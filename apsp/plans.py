@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from semiring.algebra import Semiring
 from semiring.backend import Backend
 from semiring.errors import ShapeError
@@ -123,8 +121,9 @@ def make_plan(
         name, reason = schedule, "as asked"
     if block and chosen != block:
         reason += f"; block rounded up from {block} to whole words of {ops.grain} bits"
+    dtype = ops.dtype.name
     variant = next(
-        (v.name for v in semiring.variants if ops.dtype.name in v.dtypes and (nonnegative or not v.nonnegative)),
+        (v.name for v in semiring.variants if dtype in v.dtypes and (nonnegative or not v.nonnegative)),
         "general",
     )
     matrix = n * n * ops.dtype.itemsize if ops.grain == 1 else n * -(-n // 64) * 8
@@ -132,14 +131,14 @@ def make_plan(
     return Plan(
         n=n,
         semiring=semiring.name,
-        dtype=ops.dtype.name,
+        dtype=dtype,
         device=ops.device,
         schedule=name,
         block=chosen,
         variant=variant,
         matrix_bytes=matrix,
         workspace_bytes=workspace,
-        seconds=n**3 / _rate(semiring, ops),
+        seconds=n**3 / _rate(semiring, ops, dtype),
         reason=reason,
         beside_bytes=(0 if in_place else matrix) + workspace + copies,
     )
@@ -155,8 +154,8 @@ def _choose(n: int, block: int, ops: Backend) -> tuple[str, str]:
     return "recursive", "every product is as large as it can be, so operands stay in cache"
 
 
-def _rate(semiring: Semiring, ops: Backend) -> float:
-    rate = _RATES.get(ops.device, _RATES["cpu"]).get(np.dtype(ops.dtype).name, 1e9)
+def _rate(semiring: Semiring, ops: Backend, dtype: str) -> float:
+    rate = _RATES.get(ops.device, _RATES["cpu"]).get(dtype, 1e9)
     plain = all(op.simd for op in (semiring.add, semiring.mul)) or semiring.dtypes == ("bool",)
     return rate * (1 if plain else _GENERAL) * _threads(ops)
 

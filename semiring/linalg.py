@@ -231,15 +231,19 @@ def eye(n: int, semiring: str | Semiring = "min_plus", *, dtype: Any = None, lik
 
 def _product_shape(A: Any, B: Any) -> tuple[int, ...]:
     """The shape of A ⊗ B by NumPy's rules, or an error that shows both shapes."""
-    came = f"got A {A.shape} and B {B.shape}."
+    batch: tuple[int, ...] = ()
+    wrong = ""
     if A.ndim == 0 or B.ndim == 0:
-        raise ShapeError(f"matmul: operands must be vectors or matrices, not scalars, {came}")
-    if A.shape[-1] != B.shape[-2 if B.ndim > 1 else 0]:
-        raise ShapeError(f"matmul: inner sizes must match, {came}")
-    try:
-        batch = np.broadcast_shapes(A.shape[:-2], B.shape[:-2])
-    except ValueError:
-        raise ShapeError(f"matmul: leading axes must broadcast, {came}") from None
+        wrong = "operands must be vectors or matrices, not scalars"
+    elif A.shape[-1] != B.shape[-2 if B.ndim > 1 else 0]:
+        wrong = "inner sizes must match"
+    elif A.ndim > 2 or B.ndim > 2:
+        try:
+            batch = np.broadcast_shapes(A.shape[:-2], B.shape[:-2])
+        except ValueError:
+            wrong = "leading axes must broadcast"
+    if wrong:
+        raise ShapeError(f"matmul: {wrong}, got A {A.shape} and B {B.shape}.")
     return (*batch, *A.shape[-2:-1], *(B.shape[-1:] if B.ndim > 1 else ()))
 
 

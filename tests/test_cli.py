@@ -391,6 +391,16 @@ def test_what_nobody_expected_keeps_its_traceback(six, monkeypatch):
         apsp("solve", six)
 
 
+def test_ctrl_c_that_python_wraps_is_ctrl_c(six, monkeypatch):
+    """As where it strikes while a class is made: RuntimeError, "Error calling __set_name__"."""
+
+    def struck(*_):
+        raise RuntimeError from KeyboardInterrupt()
+
+    monkeypatch.setattr(cli, "_read", struck)
+    assert bad(130, "solve", six) == "apsp: interrupted.\n"
+
+
 @pytest.mark.parametrize("command", ["solve", "reach"])
 def test_outputs_that_cannot_be_written_are_refused_before_the_work(six, tmp_path, command, monkeypatch):
     monkeypatch.setattr(cli, "_read", lambda *_: pytest.fail("worked before looking"))
