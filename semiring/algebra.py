@@ -168,8 +168,9 @@ class Semiring:
         Relative tolerance with which laws hold in floating point (0 where operations are exact on `samples`).
     series : {"real", "positive"}, optional
         Where ⊕ is not idempotent, how to tell that 1 ⊕ a ⊕ a² ⊕ … has no limit. "real": entries have either sign and
-        cancel, so that the spectral radius decides. "positive": nothing cancels, so elimination itself meets an
-        infinite star. Without it, partial sums must settle, which takes longer to find out.
+        cancel, so that the spectral radius decides; for (+, ×) alone, whose operations say so by their `ufunc`.
+        "positive": nothing cancels, so elimination itself meets an infinite star. Without it, partial sums must
+        settle, which takes longer to find out.
     draw : callable, optional
         `draw(rng, shape)` → an array of random entries other than zero, such that the closure of a square matrix of
         them exists. By default entries are drawn from those `samples` that do not beat `one`.
@@ -216,6 +217,11 @@ class Semiring:
             raise AlgebraError(f"Semiring {self.name}: dtypes must be some of {', '.join(DTYPES)}, got {came}.")
         if self.series not in (None, "real", "positive"):
             raise AlgebraError(f'Semiring {self.name}: series must be "real" or "positive", got {self.series!r}.')
+        if self.series == "real" and (self.add.ufunc, self.mul.ufunc) != (np.add, np.multiply):
+            raise AlgebraError(
+                f'Semiring {self.name}: series="real" is for ordinary sums and products, whose eigenvalues decide, got '
+                f"{_named(self.add)} and {_named(self.mul)}. Declare ufunc=np.add and np.multiply, or leave series out."
+            )
         if self.draw is not None:
             _require_function(self.draw, 2, f"Semiring {self.name}: draw")
         for field_name, op in (("add", self.add), ("mul", self.mul)):
