@@ -84,10 +84,10 @@ def test_the_command_prints_seed_counts_and_how_to_replay():
         words = [sys.executable, "-m", "tests.fuzz", *map(str, arguments)]
         return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
 
-    run = fuzz("--target", "graphs", "--cases", 3, "--seed", 1)
+    run = fuzz("--target", "files", "--cases", 3, "--seed", 1)
     assert (run.returncode, run.stderr) == (0, "")
-    assert re.fullmatch(r"seed 1\ngraphs +3 cases in +[\d.]+ s: nothing found\n", run.stdout)
-    assert fuzz("--target", "graphs", "--seed", 1, "--case", 2).stdout.endswith("nothing found\n")
+    assert re.fullmatch(r"seed 1\nfiles +3 cases in +[\d.]+ s: nothing found\n", run.stdout)
+    assert fuzz("--target", "files", "--seed", 1, "--case", 2).stdout.endswith("nothing found\n")
     assert fuzz("--case", 2).returncode == 2
 
 
