@@ -267,6 +267,10 @@ class Semiring:
         return self.star.python(a) if self.star else self.add.python(self.one, a)
 
 
+def _named(op: Op) -> str:
+    return f"the ufunc {op.ufunc.__name__}" if op.ufunc else "an operation without ufunc"
+
+
 def check_axioms(semiring: Semiring, samples: tuple[Any, ...] | None = None) -> None:
     """Try every law of a closed semiring on all triples of samples; silent when they hold.
 

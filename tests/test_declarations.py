@@ -127,6 +127,11 @@ def test_an_operation_is_checked_when_it_is_declared(fields, message):
         ({"dtypes": ("float16",)}, "dtypes must be some of int16.*got float16"),
         ({"dtypes": ()}, "dtypes must be some of"),
         ({"series": "complex"}, 'series must be "real" or "positive"'),
+        ({"series": "real"}, "is for ordinary sums and products"),
+        (
+            {"series": "real", "add": get("real").add, "mul": _op(python=lambda a, b: a * b)},
+            "got the ufunc add and an operation without ufunc",
+        ),
         ({"mul": _op(python=lambda a, b: str(a) + b)}, "mul.python must be a function that numba compiles for float32"),
         ({"mul": _op(python=lambda a, b: a // 0)}, "mul.python must be defined on the samples"),
         ({"mul": _op(python=lambda a, b: a + b, ufunc=np.multiply)}, "mul.ufunc must compute what its python does"),

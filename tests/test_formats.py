@@ -341,6 +341,7 @@ MALFORMED = [
     ("a.plain", "2 2\n0 1 5\n\n0 1 nan\n", 4, "number"),
     ("a.plain", "0 1\n0 0 1\n", 2, "absent"),
     ("a.mtx", "hello\n", 1, "MatrixMarket"),
+    ("a.mtx", f"%%MatrixMarket matrix {'7' * 5000} real general\n", 1, "coordinate, array"),
     ("a.mtx", HEAD.replace("real", "complex") + "1 1 0\n", 1, "'complex'"),
     ("a.mtx", HEAD.replace("general", "hermitian") + "1 1 0\n", 1, "'hermitian'"),
     ("a.mtx", HEAD, 2, "size line"),

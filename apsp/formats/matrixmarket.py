@@ -92,7 +92,7 @@ def _banner(source: Source) -> tuple[str, str, str]:
         )
     for word, known in zip(words[2:], (_LAYOUTS, _FIELDS, _SYMMETRIES), strict=True):
         if word not in known:
-            raise source.error(f"must be one of {', '.join(known)}, got {word!r}.", 1)
+            raise source.error(f"must be one of {', '.join(known)}, got {show(word)}.", 1)
     if words[2:4] == ["array", "pattern"]:
         raise source.error("an array file must have values, got the field 'pattern'.", 1)
     return words[2], words[3], words[4]

@@ -90,6 +90,12 @@ SUMS = Semiring(
 )
 
 #: The same, saying that its entries may cancel.
-SIGNED_SUMS = dataclasses.replace(SUMS, name="signed", series="real")
+SIGNED_SUMS = dataclasses.replace(
+    SUMS,
+    name="signed",
+    add=dataclasses.replace(SUMS.add, ufunc=np.add),
+    mul=dataclasses.replace(SUMS.mul, ufunc=np.multiply),
+    series="real",
+)
 
 USERS = (cases.COLOURS, LUKASIEWICZ, RELATIONS, PLAIN, LENGTHS, SUMS, SIGNED_SUMS)
