@@ -308,7 +308,7 @@ def info() -> None:
     known = [[f.name, " ".join(f.suffixes), f.description] for f in formats.formats().values()]
     show_table(["format", "suffixes", "holds"], known)
     click.echo()
-    doc = {name: schedules.get(name).__globals__["__doc__"].split("\n")[0] for name in schedules.names()}
+    doc = {name: schedules.get(name).description for name in schedules.names()}
     show_table(["schedule", ""], [["auto", "The one that the plan finds best."], *([k, v] for k, v in doc.items())])
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from semiring.algebra import Semiring
 from semiring.backend import Backend
-from semiring.errors import ShapeError
+from semiring.errors import AlgebraError, ShapeError
 from semiring.memory import shown
 
 from . import schedules
@@ -41,6 +41,8 @@ class Plan:
         The matrix on the device, as the verbs see it, and what the verbs hold beside it.
     seconds : float
         The predicted time, from rates measured on reference machines.
+    pairs : int
+        How often one ⊕ with one ⊗ is done: n³, unless the schedule does more.
     reason : str
         Why this schedule and this block.
     beside_bytes : int
@@ -60,13 +62,9 @@ class Plan:
     matrix_bytes: int
     workspace_bytes: int
     seconds: float
+    pairs: int
     reason: str
     beside_bytes: int = 0
-
-    @property
-    def pairs(self) -> int:
-        """n³: how often one ⊕ with one ⊗ is done."""
-        return self.n**3
 
     def __str__(self) -> str:
         return "\n".join(
@@ -117,8 +115,12 @@ def make_plan(
     if schedule == "auto":
         name, reason = _choose(n, chosen, ops)
     else:
-        schedules.get(schedule)
         name, reason = schedule, "as asked"
+    order = schedules.get(name)
+    if why := order.refuses(semiring):
+        raise AlgebraError(
+            f"plan: the schedule {name} cannot close a matrix over {semiring.name}: {why}. Take another."
+        )
     if block and chosen != block:
         reason += f"; block rounded up from {block} to whole words of {ops.grain} bits"
     dtype = ops.dtype.name
@@ -126,8 +128,8 @@ def make_plan(
         (v.name for v in semiring.variants if dtype in v.dtypes and (nonnegative or not v.nonnegative)),
         "general",
     )
-    matrix = n * n * ops.dtype.itemsize if ops.grain == 1 else n * -(-n // 64) * 8
-    workspace = schedules.workspace(name, n, ops, block=chosen)
+    matrix = ops.matrix_bytes(n, n)
+    workspace = order.workspace(n, ops, block=chosen)
     return Plan(
         n=n,
         semiring=semiring.name,
@@ -138,7 +140,8 @@ def make_plan(
         variant=variant,
         matrix_bytes=matrix,
         workspace_bytes=workspace,
-        seconds=n**3 / _rate(semiring, ops, dtype),
+        seconds=order.pairs(n) / _rate(semiring, ops, dtype),
+        pairs=order.pairs(n),
         reason=reason,
         beside_bytes=(0 if in_place else matrix) + workspace + copies,
     )

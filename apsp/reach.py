@@ -21,13 +21,13 @@ from semiring.catalog import lor_land
 from semiring.errors import FormatError
 from semiring.files import writing
 from semiring.memory import require
+from semiring.observed import Callback
 
 from .condensation import Condensation, condense, trivial
 from .encoding import decode, encode
 from .graph import Graph, as_graph
 from .labels import Labels
 from .plans import Plan, make_plan
-from .progress import Callback
 from .saving import check_output
 from .solve import _options, follow
 

@@ -14,11 +14,11 @@ from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.catalog import get
 from semiring.errors import DivergenceError, DomainError, NoPathError
+from semiring.observed import Callback
 
 from .graph import Graph, as_graph
 from .paths import Neighbours, best_path, require_paths
 from .plans import Plan
-from .progress import Callback
 from .saving import save_matrix
 from .solve import _options, matrix_of, solve
 

@@ -18,11 +18,11 @@ from semiring.cycles import restore, reweight
 from semiring.dtypes import Survey
 from semiring.errors import DivergenceError, DTypeError, ShapeError
 from semiring.memory import require
+from semiring.observed import Callback, Clock, Observed, Progress
 
 from . import divergence, schedules, settle
 from .graph import Graph
 from .plans import Plan, make_plan
-from .progress import Callback, Metered
 
 _HINT = "Use a smaller dtype, overwrite=True, or the Boolean semiring if only reachability matters."
 
@@ -328,13 +328,16 @@ def follow(
     plan: Plan, matrix: Any, ops: Backend, callback: Callback | None = None, *, timed: bool = False
 ) -> dict[str, float]:
     """matrix ← matrix*, as planned; waits for it. The seconds of each verb, where `timed`."""
-    metered = Metered(ops, plan.pairs, callback, timed=timed)
-    verbs: Any = metered if callback or timed else ops
-    if hasattr(ops, "prepare"):
-        ops.prepare(plan.n)
-    schedules.get(plan.schedule)(matrix, verbs, block=plan.block)
+    schedule = schedules.get(plan.schedule)
+    progress = [Progress(plan.pairs, callback)] if callback else []
+    clock = Clock(ops)
+    verbs: Any = ops
+    if progress or timed:
+        verbs = Observed(ops, *([clock] if timed else []), *progress, apart=timed)
+    ops.prepare(plan.n)
+    schedule(matrix, verbs, block=plan.block)
     ops.synchronize()
-    return metered.seconds
+    return clock.seconds
 
 
 def _array(A: Any, s: Semiring, dtype: Any) -> tuple[Any, bool]:

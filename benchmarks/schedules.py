@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
 from apsp import closure, machine
-from apsp.comparison import Comparison, _contenders, _measure
+from apsp.comparison import Comparison, measure
 from semiring import get
 from semiring.backend import cuda_available
 
@@ -87,14 +87,14 @@ def main() -> None:
     options = parser.parse_args()
     s, devices = get("min_plus"), ["cpu", "cuda"] if cuda_available() else ["cpu"]
     peak, rows = ceiling(), []
-    contenders = _contenders(None, devices, None)
+    found = measure.contenders(None, devices, None)
     for n in map(int, options.sizes.split(",")):
         A = weights(n)
         check(A)
-        taking = [c for c in contenders if c.device == "cuda" or n <= options.cpu_limit]
+        taking = [c for c in found if c.device == "cuda" or n <= options.cpu_limit]
         known = {row.contender: row for row in rows if row.seconds}
-        measured = _measure(A, s, taking, known, options.limit, None, 0, len(taking))
-        rows += [replace(row, ceiling=peak if row.contender.device == "cuda" else None) for row in measured]
+        timed = measure.rows(A, s, taking, known=known, limit=options.limit)
+        rows += [replace(row, ceiling=peak if row.contender.device == "cuda" else None) for row in timed]
         print(f"n = {n}: done", file=sys.stderr, flush=True)
     table = Comparison(s.name, "float32", tuple(rows))
     about = {
@@ -113,8 +113,8 @@ def main() -> None:
         found = {"about": about, **json.loads(table.to_json())}
         options.output.with_suffix(".json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
         table.plot(options.output.with_name(options.output.name + "-time.png"), dpi=90)
-        measure = "pairs_per_joule" if any(row.joules for row in rows) else "rate"
-        table.plot(options.output.with_name(options.output.name + f"-{measure}.png"), measure, dpi=90)
+        quantity = "pairs_per_joule" if any(row.joules for row in rows) else "rate"
+        table.plot(options.output.with_name(options.output.name + f"-{quantity}.png"), quantity, dpi=90)
     if any(row.same is False for row in rows):
         sys.exit("the schedules disagree")
 

@@ -1,4 +1,4 @@
-"""The contract between schedules and kernels: seven verbs on tiles, bound to one semiring and one dtype.
+"""The contract between schedules and kernels: verbs on tiles, bound to one semiring and one dtype.
 
 A schedule is written against `Backend` alone. A backend is one folder beside `cpu/`, and its name in `BACKENDS`.
 """
@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import time
+from abc import ABC, abstractmethod
 from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
 
+from . import dtypes
 from .algebra import Semiring
 from .errors import DeviceError
 
@@ -21,28 +24,38 @@ BACKENDS = {"cpu": "semiring.cpu", "cuda": "semiring.cuda"}
 _INTERFACE = "__cuda_array_interface__"
 
 
-class Backend(Protocol):
+class Stopwatch(Protocol):
+    """Runs from when it was made until `stop`."""
+
+    def stop(self) -> None:
+        """Stop after all verbs so far."""
+
+    @property
+    def seconds(self) -> float:
+        """The time between; waits until it is known."""
+
+
+class Backend(ABC):
     """Verbs on 2-D matrices of `dtype` over `semiring`; every one updates its output in place.
 
-    Matrices are whatever the backend's `upload` returns, or slices of it. Sizes are arbitrary, zero included.
+    Matrices are whatever `upload` returns, or slices of it. Sizes are arbitrary, zero included. The verbs stand in
+    `semiring.verbs.VERBS`, with the pairs and the entries of each.
 
     Attributes
     ----------
+    device : str
+    semiring : Semiring
+    dtype : numpy.dtype
     pivot : int
         The pivot block for which `closure` is built: the default blocking factor.
     cutover : int
         The size from which recursion hands over to the blocked schedule; `pivot` where it never should.
     grain : int
         Matrices may be sliced at multiples of this only: 1, or the word size where columns are packed bits.
-
-    A backend may also have `closure_batch(A, blocked, out=…)`: A[i] ← A[i]*, or out[i] ← A[i]*, for (batch, n, n) with
-    n at most `pivot`, in one call; `blocked` is a schedule for those that it closes block by block, all at once. One
-    that can work on several products at a time may have `eliminate(D, R, C, rest)`, as the function below. One that
-    need not read what a product is written over may have `matmul(C, A, B)`: C ← A ⊗ B. One that knows what each verb
-    holds may have `room(verb, m, n, k)`: the bytes of a verb whose output is m × n, k the inner size; of `closure` and
-    `step` the matrix is m × m. One that compiles as it goes may have `prepare(n)`: what the closure of n vertices will
-    want, now and side by side. One with a memory of its own has `landing(shape)`: a NumPy array to download into, whose
-    pages are asked for meanwhile.
+    threads : int
+        CPU threads that verbs use.
+    knows_room : bool
+        Whether `room` tells what each verb holds; where not, `workspace` is one figure for closures.
     """
 
     device: str
@@ -50,63 +63,153 @@ class Backend(Protocol):
     dtype: np.dtype
     pivot: int
     cutover: int
-    grain: int
+    grain: int = 1
+    threads: int = 1
+    knows_room: bool = False
 
+    # Verbs that every backend has of its own.
+
+    @abstractmethod
     def gemm(self, C: Any, A: Any, B: Any) -> None:
-        """C ← C ⊕ A ⊗ B, C apart from A and B."""
+        """C ← C ⊕ A ⊗ B; C must not overlap A or B."""
 
+    @abstractmethod
     def left_mul(self, D: Any, R: Any) -> None:
-        """R ← D ⊗ R, D square and apart from R."""
+        """R ← D ⊗ R; D is square and must not overlap R."""
 
+    @abstractmethod
     def right_mul(self, C: Any, D: Any) -> None:
-        """C ← C ⊗ D, D square and apart from C."""
+        """C ← C ⊗ D; D is square and must not overlap C."""
 
+    @abstractmethod
     def closure(self, D: Any) -> None:
         """D ← D*, one pivot block of at most `pivot` rows (more is right, only slow): Floyd–Warshall."""
 
+    @abstractmethod
     def step(self, A: Any, k: int) -> None:
         """A ← A ⊕ A[:,k] ⊗ a* ⊗ A[k,:] with a = A[k,k]: one Floyd–Warshall step on the whole matrix."""
 
+    # Verbs that follow from others, unless a backend does better.
+
+    def eliminate(self, D: Any, R: Any, C: Any, rest: Any) -> None:
+        """R ← D ⊗ R, rest ← rest ⊕ C ⊗ R, C ← C ⊗ D.
+
+        With D = A11*, R = A12, C = A21 and rest = A22 this is what remains of [[A11, A12], [A21, A22]]* when D is
+        closed and before rest is: block Gaussian elimination. C is multiplied last, so that rest meets D once.
+        """
+        self.left_mul(D, R)
+        self.gemm(rest, C, R)
+        self.right_mul(C, D)
+
+    def add_one(self, A: Any) -> None:
+        """A ← I ⊕ A, A square."""
+        if len(A):
+            add, one = self.semiring.add, dtypes.one(self.semiring, self.dtype)
+            diagonal = self.diagonal(A)
+            if add.ufunc is not None and (add.selects or self.dtype.kind == "f"):
+                united = add.ufunc(diagonal, one)
+            else:
+                united = np.array([add.python(x, one.item()) for x in diagonal.tolist()])
+            self.set_diagonal(A, united.astype(self.dtype))
+
+    def matmul(self, C: Any, A: Any, B: Any) -> None:
+        """C ← A ⊗ B; C must not overlap A or B, and what it held is not read."""
+        self.clear(C)
+        self.gemm(C, A, B)
+
+    def closure_batch(self, A: Any, blocked: Any = None, *, out: Any = None) -> None:
+        """A[i] ← A[i]*, or out[i] ← A[i]*, for every matrix of (batch, n, n).
+
+        `blocked` is the schedule by which a backend may close larger matrices, block by block, all at once.
+        """
+        if out is not None:
+            out[...] = A
+            A = out
+        for matrix in A:
+            if blocked is None or len(matrix) <= self.pivot:
+                self.closure(matrix)
+            else:
+                blocked(matrix, self, block=self.pivot)
+
+    def prepare(self, n: int) -> None:
+        """Compile what the closure of n vertices will want, side by side, where a backend compiles as it goes."""
+        return
+
+    # Memory, and what lies in it.
+
+    @abstractmethod
     def empty(self, shape: tuple[int, ...]) -> Any:
         """A new matrix, uninitialised."""
 
+    @abstractmethod
+    def copy(self, B: Any, A: Any) -> None:
+        """B ← A; they have one shape and must not overlap."""
+
+    @abstractmethod
+    def clear(self, C: Any) -> None:
+        """C ← 0."""
+
+    @abstractmethod
     def upload(self, array: Any, *, copy: bool = True) -> Any:
         """The array as this backend's matrix; `copy=False` returns the array itself where that is possible."""
 
+    @abstractmethod
     def download(self, matrix: Any, out: Any = None) -> Any:
         """The matrix as a NumPy array, or into `out` (NumPy, or on the backend's device) where it is given."""
 
-    def synchronize(self) -> None:
+    @abstractmethod
+    def diagonal(self, A: Any) -> np.ndarray:
+        """The entries (k, k) as a new NumPy array."""
+
+    @abstractmethod
+    def set_diagonal(self, A: Any, value: Any) -> None:
+        """Entries (k, k) ← value, one scalar or a NumPy array of them."""
+
+    def landing(self, shape: tuple[int, ...]) -> tuple[np.ndarray, Any]:
+        """A new NumPy array to download into, and what is done (`result()`) when all its pages are there; or None."""
+        return np.empty(shape, self.dtype), None
+
+    def synchronize(self) -> None:  # noqa: B027 (where verbs are done when they return, there is nothing to do)
         """Wait until all verbs so far are done."""
 
+    def stopwatch(self) -> Stopwatch:
+        """A clock that runs from now, after all verbs so far."""
+        return HostStopwatch(self)
+
+    def energy(self) -> float | None:
+        """Joules that the device has used since some fixed time; None where it does not tell."""
+        return None
+
+    def matrix_bytes(self, m: int, n: int) -> int:
+        """Bytes of an m × n matrix."""
+        return m * n * self.dtype.itemsize if self.grain == 1 else m * -(-n // 64) * 8
+
+    @abstractmethod
     def workspace(self, n: int) -> int:
         """Bytes held beside an n × n matrix while its closure is computed."""
 
+    def room(self, verb: str, m: int, n: int, k: int) -> int:
+        """Bytes that a verb with an m × n output and inner size k holds; of `closure` and `step`, m × m."""
+        raise NotImplementedError(f"the {self.device} backend knows no room of {verb}; ask knows_room first")
 
-def eliminate(ops: Backend, D: Any, R: Any, C: Any, rest: Any) -> None:
-    """R ← D ⊗ R, rest ← rest ⊕ C ⊗ R, C ← C ⊗ D: by the backend's own verb, else by three in turn.
-
-    With D = A11*, R = A12, C = A21 and rest = A22 this is what remains of [[A11, A12], [A21, A22]]* when D is closed
-    and before rest is: block Gaussian elimination.
-    """
-    own = getattr(ops, "eliminate", None)
-    if own:
-        own(D, R, C, rest)
-    else:
-        in_turn(ops, D, R, C, rest)
+    def elimination_room(self, d: int, rest: int) -> int:
+        """The bytes that `eliminate` holds, where D is d × d and `rest` has as many rows and columns as it says."""
+        room = self.room
+        return max(room("left_mul", d, rest, d), room("gemm", rest, rest, d), room("right_mul", rest, d, d))
 
 
-def in_turn(ops: Backend, D: Any, R: Any, C: Any, rest: Any) -> None:
-    """`eliminate` by three verbs. C is multiplied last, so that rest meets D once."""
-    ops.left_mul(D, R)
-    ops.gemm(rest, C, R)
-    ops.right_mul(C, D)
+class HostStopwatch:
+    """Seconds of the host's clock, between two moments at which the backend has nothing left to do."""
 
+    def __init__(self, ops: Backend) -> None:
+        self._ops, self.seconds = ops, 0.0
+        ops.synchronize()
+        self._start = time.perf_counter()
 
-def elimination_room(ops: Any, d: int, rest: int) -> int:
-    """The bytes that `in_turn` holds, where D is d × d and `rest` as many rows and columns as it says."""
-    room = ops.room
-    return max(room("left_mul", d, rest, d), room("gemm", rest, rest, d), room("right_mul", rest, d, d))
+    def stop(self) -> None:
+        """Stop after all verbs so far."""
+        self._ops.synchronize()
+        self.seconds = time.perf_counter() - self._start
 
 
 def cuda_available() -> bool:

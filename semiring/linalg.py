@@ -94,13 +94,9 @@ def _each(product: Any, left: Any, right: Any) -> Iterator[tuple[Any, Any, Any]]
 
 def _multiply(ops: Backend, C: Any, A: Any, B: Any, accumulate: bool) -> None:
     """C ← A ⊗ B, or C ← C ⊕ A ⊗ B, on arrays."""
-    into = getattr(ops, "matmul", None)
-    if into is None or accumulate:
-        into = ops.gemm
-        if not accumulate:
-            C[...] = dtypes.zero(ops.semiring, C.dtype)
+    verb = ops.gemm if accumulate else ops.matmul
     matrix = ops.upload(C, copy=False)
-    into(matrix, ops.upload(A, copy=False), ops.upload(B, copy=False))
+    verb(matrix, ops.upload(A, copy=False), ops.upload(B, copy=False))
     if matrix is not C:  # a backend may work in a form of its own, such as packed bits
         ops.download(matrix, out=C)
 

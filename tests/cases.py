@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import semiring
+from apsp import schedules
 from semiring import CATALOG, Op, Semiring
 from semiring import dtypes as _dtypes
 
@@ -59,6 +60,11 @@ COLOURS = _colours()
 
 CASES = tuple(Case(s, np.dtype(name)) for s in CATALOG for name in s.dtypes)
 USER_CASES = tuple(Case(COLOURS, np.dtype(name)) for name in COLOURS.dtypes)
+
+
+def schedules_of(semiring: Semiring) -> list[str]:
+    """The names of the schedules that are right over a semiring."""
+    return [name for name in schedules.names() if not schedules.get(name).refuses(semiring)]
 
 
 def random_matrix(

@@ -7,11 +7,13 @@ from typing import Any
 import cases
 import numpy as np
 
+from semiring.backend import Backend
 
-class Reference:
+
+class Reference(Backend):
     """The verbs of `semiring.backend.Backend`, each as the oracle's loops."""
 
-    device, pivot, grain = "cpu", 4, 1
+    device, pivot = "cpu", 4
 
     def __init__(self, case: cases.Case, cutover: int = 4) -> None:
         self.case, self.cutover = case, cutover
@@ -38,5 +40,26 @@ class Reference:
         A[others, k : k + 1] = cases.product(self.case, A[others, k : k + 1], D)
         A[k : k + 1, others] = row
 
-    def synchronize(self) -> None:
-        pass
+    def empty(self, shape: tuple[int, ...]) -> Any:
+        return np.full(shape, self.case.one)  # what a schedule does not write, it must not read
+
+    def clear(self, C: Any) -> None:
+        C[...] = self.case.zero
+
+    def copy(self, B: Any, A: Any) -> None:
+        B[...] = A
+
+    def upload(self, array: Any, *, copy: bool = True) -> Any:
+        return array.copy() if copy else array
+
+    def download(self, matrix: Any, out: Any = None) -> Any:
+        return matrix
+
+    def diagonal(self, A: Any) -> np.ndarray:
+        return A.diagonal().copy()
+
+    def set_diagonal(self, A: Any, value: Any) -> None:
+        np.fill_diagonal(A, value)
+
+    def workspace(self, n: int) -> int:
+        return 0

@@ -5,23 +5,20 @@ from __future__ import annotations
 import cases
 import numpy as np
 import pytest
+from parts import PartsBackend
 from reference import Reference
 
-from apsp import blocks, schedules
-from apsp.progress import Metered
-from semiring.backend import in_turn
+from apsp import blocks, closure, schedules
+from semiring import AlgebraError, get
+from semiring.backend import Backend
+from semiring.observed import Clock, Observed, Progress, Traffic
 
 ALL = [*cases.CASES, *cases.USER_CASES]
 
 
-def test_the_schedules_are_the_files():
-    assert {"blocked", "iterative", "recursive"} <= set(schedules.names())
-    with pytest.raises(ValueError, match=r"recursive.*got 'fastest'"):
-        schedules.get("fastest")
-
-
-@pytest.mark.parametrize("name", schedules.names())
-@pytest.mark.parametrize("case", ALL, ids=str)
+@pytest.mark.parametrize(
+    ("name", "case"), [(name, case) for case in ALL for name in cases.schedules_of(case.semiring)], ids=str
+)
 @pytest.mark.parametrize(("n", "block"), [(0, 4), (1, 4), (5, 1), (7, 2), (13, 4), (16, 4)])
 def test_a_schedule_computes_the_closure(name, case, n, block):
     A = cases.random_matrix(case, (n, n), seed=n + block)
@@ -61,7 +58,7 @@ class Eliminates(Reference):
 
     def eliminate(self, D, R, C, rest):
         self.eliminations += 1
-        in_turn(self, D, R, C, rest)
+        super().eliminate(D, R, C, rest)
 
 
 @pytest.mark.parametrize("case", ALL, ids=str)
@@ -74,13 +71,61 @@ def test_recursion_takes_a_backend_s_own_elimination(case):
     assert ops.eliminations == 8  # four matrices are halved
 
 
-@pytest.mark.parametrize("timed", [False, True])
-def test_an_elimination_is_counted_as_its_three_products(timed):
+@pytest.mark.parametrize("apart", [False, True])
+def test_an_elimination_is_counted_as_its_three_products(apart):
     case = ALL[0]
     A = cases.random_matrix(case, (17, 17), seed=5)
     ops, seen = Eliminates(case), []
-    metered = Metered(ops, 17**3, lambda done, total: seen.append(done), timed=timed)
-    schedules.get("recursive")(A, metered, block=4)
-    assert metered.done == seen[-1] == 17**3
-    assert ("eliminate" in metered.seconds) is not timed
-    assert (ops.eliminations > 0) is not timed
+    progress, clock = Progress(17**3, lambda done, total: seen.append(done)), Clock(ops)
+    schedules.get("recursive")(A, Observed(ops, clock, progress, apart=apart), block=4)
+    assert progress.done == seen[-1] == 17**3
+    assert ("eliminate" in clock.seconds) is not apart
+    assert (ops.eliminations > 0) is not apart
+
+
+@pytest.mark.parametrize("name", schedules.names())
+@pytest.mark.parametrize(("n", "block"), [(0, 4), (1, 4), (2, 1), (13, 4), (16, 4), (17, 5)])
+def test_a_schedule_does_the_pairs_that_it_promises(name, n, block):
+    case, schedule, done = ALL[0], schedules.get(name), []
+    total = schedule.pairs(n)
+    progress = Progress(total, lambda *counted: done.append(counted))
+    schedule(cases.random_matrix(case, (n, n), seed=1), Observed(Reference(case), progress), block=block)
+    assert progress.done == total
+    assert not done or done[-1] == (total, total)
+
+
+def test_traffic_is_counted_without_computing_anything():
+    case, counted = ALL[0], Traffic()
+    nothing = np.broadcast_to(np.zeros((), np.int8), (12, 12))  # read-only: a verb that computed would raise
+    schedules.get("iterative")(nothing, Observed(Reference(case), counted, dry=True), block=4)
+    assert counted.entries == 12 * (2 * 12**2 + 2 * 12)
+    assert counted.pairs == 12**3
+
+
+@pytest.mark.parametrize("case", ALL, ids=str)
+def test_the_identity_is_added_to_a_matrix(case):
+    A = cases.random_matrix(case, (5, 5), seed=2, density=0.8)
+    expected = A.copy()
+    for k in range(5):
+        expected[k, k] = case.semiring.add.python(case.one.item(), A[k, k].item())
+    Backend.add_one(Reference(case), A)
+    cases.same(case, A, expected)
+
+
+def test_squaring_is_refused_where_it_would_add_walks_twice():
+    assert "idempotent" in schedules.get("squaring").refuses(get("plus_times"))
+    with pytest.raises(AlgebraError, match=r"squaring cannot close a matrix over plus_times.*idempotent.*another"):
+        closure(np.full((3, 3), 0.1), "plus_times", schedule="squaring")
+
+
+@pytest.mark.parametrize(
+    ("name", "case"), [(name, case) for case in ALL for name in cases.schedules_of(case.semiring)], ids=str
+)
+@pytest.mark.parametrize(("n", "block"), [(0, 4), (1, 4), (6, 4), (13, 3)])
+def test_a_schedule_runs_unchanged_on_a_matrix_in_parts(name, case, n, block):
+    """As on several processes: 2 × 2 parts of unequal size, cut where no block ends."""
+    ops = PartsBackend(case)
+    A = cases.random_matrix(case, (n, n), seed=n)
+    matrix = ops.upload(A)
+    schedules.get(name)(matrix, ops, block=block)
+    cases.same(case, ops.download(matrix), cases.closure(case, A))

@@ -1,41 +1,27 @@
 """Orders in which a closure's work is done, one file each.
 
-A schedule is a module with `closure(A, ops, *, block)`: A ← A* in place, written against the verbs of
-`semiring.backend.Backend` alone. Putting a file here is all it takes: `apsp.closure(A, schedule="its_name")`,
-`compare`, the command line and the tests find it by its name. It may also have `workspace(n, ops, *, block)`: the
-bytes that its verbs hold beside an n × n matrix, by what each of them holds (`ops.room`); without it, plans take the
-backend's own figure for closures.
+A schedule is a module with a record `SCHEDULE`. Putting a file here is all it takes: `apsp.closure(A,
+schedule="its_name")`, `plan`, `compare`, the command line and the tests find it by its file name.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable
 from functools import cache
-from typing import Any
 
-#: `closure(A, ops, *, block)`
-Schedule = Callable[..., None]
+from .base import Schedule
+
+__all__ = ["Schedule", "get", "names"]
 
 
-def names() -> list[str]:
+@cache
+def names() -> tuple[str, ...]:
     """The names of all schedules, alphabetical."""
-    return list(_names())
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name != "base"))
 
 
 @cache
-def _names() -> tuple[str, ...]:
-    """The folder is listed once."""
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
-
-
-@cache
-def _named(name: str) -> Schedule:
-    schedule: Schedule = importlib.import_module(f"{__name__}.{name}").closure
-    return schedule
-
-
 def get(name: str) -> Schedule:
     """The schedule of that name.
 
@@ -44,14 +30,7 @@ def get(name: str) -> Schedule:
     ValueError
         If there is no file of that name here.
     """
-    if name not in _names():
+    if name not in names():
         raise ValueError(f'schedule must be "auto" or one of {", ".join(names())}, got {name!r}.')
-    return _named(name)
-
-
-def workspace(name: str, n: int, ops: Any, *, block: int) -> int:
-    """The bytes that the verbs of a schedule hold beside an n × n matrix."""
-    module = importlib.import_module(f"{__name__}.{name}")
-    if hasattr(module, "workspace") and hasattr(ops, "room"):
-        return int(module.workspace(n, ops, block=block))
-    return int(ops.workspace(n))
+    schedule: Schedule = importlib.import_module(f"{__name__}.{name}").SCHEDULE
+    return schedule

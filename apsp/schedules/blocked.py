@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from semiring.backend import Backend, elimination_room
+from semiring.backend import Backend
 
 from ..blocks import around, pivots
+from .base import Schedule
 
 
 def closure(A: Any, ops: Backend, *, block: int) -> None:
@@ -28,14 +29,17 @@ def closure(A: Any, ops: Backend, *, block: int) -> None:
             ops.right_mul(A[i, k], D)  # C ← C D
 
 
-def workspace(n: int, ops: Any, *, block: int) -> int:
+def room(n: int, ops: Backend, *, block: int) -> int:
     """The most that the phases of a pivot hold, over the sizes of what lies before and after it.
 
     What a product holds grows with it only until it is cut into strips; so the smaller sizes are looked at as well, as
     far as 64 blocks.
     """
-    most = int(ops.room("closure", min(n, block), 0, 0))
+    most = ops.room("closure", min(n, block), 0, 0)
     for k in pivots(min(n, 64 * block), block):
         for side in {k.start, n - k.stop} - {0}:
-            most = max(most, elimination_room(ops, k.stop - k.start, side))
+            most = max(most, ops.elimination_room(k.stop - k.start, side))
     return most
+
+
+SCHEDULE = Schedule(closure, "Floyd–Warshall on blocks, three phases a pivot block", room=room)

@@ -6,6 +6,8 @@ from typing import Any
 
 from semiring.backend import Backend
 
+from .base import Schedule
+
 
 def closure(A: Any, ops: Backend, *, block: int) -> None:
     """A ← A*, by A ← A ⊕ A[:,k] ⊗ A[k,k]* ⊗ A[k,:] for every k in turn; `block` plays no part."""
@@ -13,6 +15,9 @@ def closure(A: Any, ops: Backend, *, block: int) -> None:
         ops.step(A, k)
 
 
-def workspace(n: int, ops: Any, *, block: int) -> int:
+def _room(n: int, ops: Backend, *, block: int) -> int:
     """What one step holds."""
-    return int(ops.room("step", n, n, 1))
+    return ops.room("step", n, n, 1)
+
+
+SCHEDULE = Schedule(closure, "Floyd–Warshall one vertex at a time", room=_room)

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from semiring.backend import Backend, eliminate, elimination_room
+from semiring.backend import Backend
 
 from ..blocks import half, quadrants
 from . import blocked
+from .base import Schedule
 
 
 def closure(A: Any, ops: Backend, *, block: int) -> None:
@@ -29,23 +30,26 @@ def closure(A: Any, ops: Backend, *, block: int) -> None:
         return
     A11, A12, A21, A22 = quadrants(A, half(len(A), block))
     closure(A11, ops, block=block)  # A11 ← A11*
-    eliminate(ops, A11, A12, A21, A22)  # A12 ← A11 A12, A22 ← A22 ⊕ A21 A12, A21 ← A21 A11
+    ops.eliminate(A11, A12, A21, A22)  # A12 ← A11 A12, A22 ← A22 ⊕ A21 A12, A21 ← A21 A11
     closure(A22, ops, block=block)  # A22 ← A22*
-    eliminate(ops, A22, A21, A12, A11)  # A21 ← A22 A21, A11 ← A11 ⊕ A12 A21, A12 ← A12 A22
+    ops.eliminate(A22, A21, A12, A11)  # A21 ← A22 A21, A11 ← A11 ⊕ A12 A21, A12 ← A12 A22
 
 
-def workspace(n: int, ops: Any, *, block: int) -> int:
+def _room(n: int, ops: Backend, *, block: int) -> int:
     """The most that any level of the recursion holds."""
     most, sizes = 0, {n}
     while sizes:
         halved = set()
         for size in sizes:
             if size <= max(block, ops.cutover):
-                most = max(most, blocked.workspace(size, ops, block=block))
+                most = max(most, blocked.room(size, ops, block=block))
                 continue
             h = half(size, block)
             rest = size - h
-            most = max(most, elimination_room(ops, h, rest), elimination_room(ops, rest, h))
+            most = max(most, ops.elimination_room(h, rest), ops.elimination_room(rest, h))
             halved |= {h, rest}
         sizes = halved
     return most
+
+
+SCHEDULE = Schedule(closure, "R-Kleene: halves recursively, the blocked schedule finishes", room=_room)

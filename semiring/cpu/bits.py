@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..backend import Backend
 from ..bits import BitMatrix
 from ..catalog import lor_land
 from . import bitkernels as kernels
@@ -276,7 +277,7 @@ def set_bits(A: BitMatrix, rows: np.ndarray, columns: np.ndarray) -> None:
     kernels.set_bits(a, lda, r, c, len(rows))
 
 
-class BitBackend:
+class BitBackend(Backend):
     """The verbs of `semiring.backend.Backend` over `lor_land`, on `BitMatrix` views.
 
     Parameters
@@ -297,6 +298,7 @@ class BitBackend:
     """
 
     device = "cpu"
+    knows_room = True
     semiring = lor_land
     dtype = np.dtype(bool)
     grain = 64
@@ -351,8 +353,22 @@ class BitBackend:
         """The matrix as a NumPy bool array, into `out` where it is given."""
         return matrix.to_bool(out)
 
-    def synchronize(self) -> None:
-        """Nothing to wait for: verbs return when they are done."""
+    def clear(self, C: BitMatrix) -> None:
+        """C ← 0."""
+        C.words[...] = 0
+
+    def copy(self, B: BitMatrix, A: BitMatrix) -> None:
+        """B ← A."""
+        B.words[...] = A.words
+
+    def diagonal(self, A: BitMatrix) -> np.ndarray:
+        """The bits (k, k) as a bool array."""
+        found: np.ndarray = A.diagonal()
+        return found
+
+    def set_diagonal(self, A: BitMatrix, value: Any) -> None:
+        """Bits (k, k) ← value."""
+        A.set_diagonal(value)
 
     def workspace(self, n: int) -> int:
         """Bytes held beside an n × n matrix while its closure is computed, whatever the schedule."""

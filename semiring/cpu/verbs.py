@@ -11,6 +11,7 @@ import numpy as np
 from numba.core import types
 
 from ..algebra import Semiring
+from ..backend import Backend
 from . import gemm, pivot
 from .compile import kernel
 from .kinds import Kind, semiring_of, shipped
@@ -218,7 +219,7 @@ def _plan(kind: Kind, m: int, n: int, depth: int, left: bool, threads: int) -> _
     return _Plan(strips, padded, shares, blocks, own, threads * own, workspace)
 
 
-class CpuBackend:
+class CpuBackend(Backend):
     """The verbs of `semiring.backend.Backend` on NumPy arrays of any strides.
 
     Parameters
@@ -229,7 +230,7 @@ class CpuBackend:
     """
 
     device = "cpu"
-    grain = 1
+    knows_room = True
     pivot = 256
     cutover = 256
 
@@ -301,6 +302,22 @@ class CpuBackend:
         """A new matrix, uninitialised."""
         return np.empty(shape, self.dtype)
 
+    def clear(self, C: np.ndarray) -> None:
+        """C ← 0."""
+        C[...] = self.kind.zero
+
+    def copy(self, B: np.ndarray, A: np.ndarray) -> None:
+        """B ← A."""
+        B[...] = A
+
+    def diagonal(self, A: np.ndarray) -> np.ndarray:
+        """The entries (k, k) as a new array."""
+        return A.diagonal().copy()
+
+    def set_diagonal(self, A: np.ndarray, value: Any) -> None:
+        """Entries (k, k) ← value."""
+        np.fill_diagonal(A, value)
+
     def upload(self, array: Any, *, copy: bool = True) -> np.ndarray:
         """The array in the bound dtype, with contiguous rows where it is copied; else the same memory if it fits."""
         if copy:
@@ -315,9 +332,6 @@ class CpuBackend:
         if _layout(out) != _layout(matrix):  # not the same memory seen twice
             out[...] = matrix
         return out
-
-    def synchronize(self) -> None:
-        """Every verb is done when it returns."""
 
     def workspace(self, n: int) -> int:
         """Bytes held beside an n × n matrix while its closure is computed, whatever the schedule."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backend import Backend, Stopwatch
 from ..bits import BitMatrix
 from ..catalog import lor_land
 from ..errors import DTypeError, ShapeError
@@ -27,7 +28,7 @@ LEAST, MOST_TRANSPOSED, MOST_COPIED = 128 << 20, 4 << 30, 3 << 30
 TRANSFER = 256 << 20
 
 
-class CudaBitBackend:
+class CudaBitBackend(Backend):
     """The verbs of `semiring.backend.Backend` over `lor_land`, on `BitMatrix` views whose words are CuPy arrays.
 
     All work goes to the caller's current device and stream, and no verb waits for it.
@@ -138,6 +139,31 @@ class CudaBitBackend:
         _function("step", gpu.current())((-(-n // 8),), (256,), (a.address, a.ld, np.int32(n), np.int32(k)))
 
     # Memory
+
+    def clear(self, C: BitMatrix) -> None:
+        """C ← 0."""
+        C.words[...] = 0
+
+    def copy(self, B: BitMatrix, A: BitMatrix) -> None:
+        """B ← A."""
+        B.words[...] = A.words
+
+    def diagonal(self, A: BitMatrix) -> np.ndarray:
+        """The bits (k, k) as a NumPy bool array; waits for the device."""
+        found: np.ndarray = A.diagonal().get()
+        return found
+
+    def set_diagonal(self, A: BitMatrix, value: Any) -> None:
+        """Bits (k, k) ← value."""
+        A.set_diagonal(value)
+
+    def stopwatch(self) -> Stopwatch:
+        """Events on the current stream: the device's own time."""
+        return gpu.EventStopwatch()
+
+    def energy(self) -> float | None:
+        """Joules that the current card has used; None where NVML does not tell."""
+        return gpu.energy()
 
     def empty(self, shape: tuple[int, ...]) -> BitMatrix:
         """A new matrix; of zeros, as the tails of words must be."""

@@ -68,3 +68,38 @@ def copy_rows(to: int, to_apart: int, source: int, apart: int, width: int, rows:
 
     stream = get_current_stream().ptr
     runtime.memcpy2DAsync(to, to_apart, source, apart, width, rows, runtime.memcpyDeviceToDevice, stream)
+
+
+class EventStopwatch:
+    """The time between two events on the current stream, as the device sees it."""
+
+    def __init__(self) -> None:
+        from cupy.cuda import Event
+
+        self._start, self._end = Event(), Event()
+        self._start.record()
+
+    def stop(self) -> None:
+        """Stop after all work that the stream was given so far."""
+        self._end.record()
+
+    @property
+    def seconds(self) -> float:
+        """The time between the events; waits for the second."""
+        from cupy.cuda import get_elapsed_time
+
+        self._end.synchronize()
+        return float(get_elapsed_time(self._start, self._end)) * 1e-3
+
+
+def energy() -> float | None:
+    """Joules that the current card has used since its driver was loaded; None where NVML does not tell."""
+    try:
+        import cupy
+        import pynvml  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+        pynvml.nvmlInit()
+        card = pynvml.nvmlDeviceGetHandleByPciBusId(cupy.cuda.Device().pci_bus_id.encode())
+        return float(pynvml.nvmlDeviceGetTotalEnergyConsumption(card)) * 1e-3
+    except Exception:  # no NVML, no counter, no permission: all the same here
+        return None

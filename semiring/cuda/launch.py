@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import dtypes
 from ..algebra import Semiring
-from ..backend import in_turn
+from ..backend import Backend, Stopwatch
 from ..errors import DTypeError, ShapeError
 from . import gpu, matrix, panels, registry, team, tiles, transfer
 from .batch import Batch
@@ -34,7 +34,7 @@ EACH, MANY = 128, 4
 
 
 @dataclass(eq=False)
-class CudaBackend:
+class CudaBackend(Backend):
     """The verbs of `semiring.backend.Backend` on CuPy matrices, on the caller's current device and stream.
 
     A matrix may be any slice whose rows are contiguous. An operand that is not (a transposed view, say) is copied
@@ -101,7 +101,7 @@ class CudaBackend:
         if d and r and c and x and D.size and rest.size:
             panels.eliminate(self, d, r, c, x)
         else:
-            in_turn(self, D, R, C, rest)
+            super().eliminate(D, R, C, rest)
 
     def closure(self, D: Any) -> None:
         """D ← D* in one launch: a thread block up to 64 rows, all of the device beyond."""
@@ -160,6 +160,34 @@ class CudaBackend:
             self.kernels.prepare(n, self.cutover)
 
     # Memory
+
+    def clear(self, C: Any) -> None:
+        """C ← 0."""
+        C[...] = dtypes.zero(self.semiring, self.dtype)
+
+    def copy(self, B: Any, A: Any) -> None:
+        """B ← A."""
+        B[...] = A
+
+    def diagonal(self, A: Any) -> np.ndarray:
+        """The entries (k, k) as a new NumPy array; waits for the device."""
+        found: np.ndarray = A.diagonal().get()
+        return found
+
+    def set_diagonal(self, A: Any, value: Any) -> None:
+        """Entries (k, k) ← value."""
+        import cupy
+
+        k = cupy.arange(len(A))
+        A[k, k] = cupy.asarray(value, self.dtype)
+
+    def stopwatch(self) -> Stopwatch:
+        """Events on the current stream: the device's own time."""
+        return gpu.EventStopwatch()
+
+    def energy(self) -> float | None:
+        """Joules that the current card has used since its driver was loaded; None where NVML does not tell."""
+        return gpu.energy()
 
     def empty(self, shape: tuple[int, ...]) -> Any:
         """A new CuPy matrix, uninitialised."""
@@ -399,10 +427,10 @@ class CudaBackend:
         room = self.empty((X.rows, -(-X.columns // 8) * 8))
         room[:, X.columns :] = 0
         copy = Matrix(room.data.ptr, room.shape[1], X.rows, X.columns, room)
-        self.copy(copy, X)
+        self.copy_rows(copy, X)
         return copy
 
-    def copy(self, to: Matrix, source: Matrix) -> None:
+    def copy_rows(self, to: Matrix, source: Matrix) -> None:
         """to ← source."""
         size = self.dtype.itemsize
         gpu.copy_rows(to.address, to.ld * size, source.address, source.ld * size, source.columns * size, source.rows)

@@ -60,12 +60,12 @@ def _columns_of_product(ops: CudaBackend, ring: Ring, D: Matrix, R: Matrix) -> N
             part = matrix.columns(R, *columns, ops.dtype.itemsize)
             beside = _beside(part, room)
             ring.product(beside, D, part)
-            ops.copy(part, beside)
+            ops.copy_rows(part, beside)
 
 
 def _copy_of(ops: CudaBackend, part: Matrix, room: int) -> Matrix:
     copy = _beside(part, room)
-    ops.copy(copy, part)
+    ops.copy_rows(copy, part)
     return copy
 
 

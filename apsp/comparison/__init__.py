@@ -1,0 +1,131 @@
+"""`compare`: every schedule on the same matrix, with threads and without, on CPU and GPU; times, rates, fits.
+
+On a GPU the contenders are a ladder: one launch a vertex, four elements a thread, blocks of 32 and of 64, recursion
+with a plain tile, recursion with tuned ones. GPU times are those between two events on the device.
+
+What is recorded stands in `records`, how it is measured in `measure`, how it is shown in `draw`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from semiring import dtypes
+from semiring.algebra import Semiring
+from semiring.arrays import conform
+from semiring.catalog import get
+from semiring.random import random_matrix
+
+from ..generate import random_graph
+from ..solve import _array
+from . import measure
+from .measure import traffic
+from .records import Comparison, Contender, Fit, Row
+
+__all__ = ["Comparison", "Contender", "Fit", "Row", "compare", "compare_sizes", "traffic"]
+
+
+def compare(
+    A: Any,
+    semiring: str | Semiring = "min_plus",
+    *,
+    dtype: Any = None,
+    schedules: Iterable[str] | None = None,
+    devices: Sequence[str] | None = None,
+    threads: int | None = None,
+    block: int | None = None,
+    limit: float = 30.0,
+    callback: Callable[[int, int], None] | None = None,
+) -> Comparison:
+    """Every schedule on the same matrix: one CPU thread, all of them, and the GPU where there is one.
+
+    Parameters
+    ----------
+    A : array_like, shape (n, n), or a graph
+        As `closure` takes.
+    semiring, dtype, block
+        As in `closure`.
+    schedules : iterable of str, optional
+        All by default.
+    devices : sequence of {"cpu", "cuda"}, optional
+        All that are there, by default.
+    threads : int, optional
+        How many "all threads" are.
+    limit : float
+        Seconds a run may be expected to take; what would take longer is skipped, and says so.
+    callback : callable, optional
+        `callback(done, total)` after each row.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from apsp import compare
+    >>> table = compare(np.ones((40, 40)), devices=["cpu"])
+    >>> {row.same for row in table.rows}
+    {True}
+    """
+    s = get(semiring)
+    array = conform(_array(A, s, dtype)[0], s, dtype, where="compare")
+    found = measure.contenders(schedules, devices, threads, block)
+    report = (lambda done: callback(done, len(found))) if callback else None
+    rows = measure.rows(array, s, found, known={}, limit=limit, callback=report)
+    return Comparison(s.name, array.dtype.name, tuple(rows))
+
+
+def compare_sizes(
+    sizes: Iterable[int],
+    *,
+    density: float = 50.0,
+    semiring: str | Semiring = "min_plus",
+    dtype: Any = None,
+    seed: int = 0,
+    schedules: Iterable[str] | None = None,
+    devices: Sequence[str] | None = None,
+    threads: int | None = None,
+    block: int | None = None,
+    limit: float = 30.0,
+    callback: Callable[[int, int], None] | None = None,
+) -> Comparison:
+    """`compare` on random graphs of several sizes, so that t = c · nᵉ can be fitted.
+
+    Parameters
+    ----------
+    sizes : iterable of int
+        Numbers of vertices.
+    density : float
+        Percent of all possible edges that are there.
+    semiring, dtype, schedules, devices, threads, block, limit, callback
+        As in `compare`.
+    seed : int
+        Of the random graphs.
+
+    Returns
+    -------
+    Comparison
+    """
+    s = get(semiring)
+    sizes = sorted(set(sizes))
+    found = measure.contenders(schedules, devices, threads, block)
+    rows: list[Row] = []
+    computed = _dtype(s, dtype)
+    for k, n in enumerate(sizes):
+        known = {row.contender: row for row in rows if row.seconds}
+        edges = random_graph(n, density, seed=seed, weights=None).matrix("boolean")
+        matrix = np.where(edges, random_matrix(s, (n, n), computed, seed=seed), dtypes.zero(s, computed))
+        report = (lambda done, k=k: callback(k * len(found) + done, len(sizes) * len(found))) if callback else None
+        rows += measure.rows(matrix, s, found, known=known, limit=limit, callback=report)
+    return Comparison(s.name, computed.name, tuple(rows))
+
+
+def _dtype(s: Semiring, wanted: Any) -> np.dtype:
+    """The dtype asked for; else float32 where the semiring is defined on it, or its first."""
+    if wanted is None:
+        return np.dtype("float32" if "float32" in s.dtypes else s.dtypes[0])
+    return dtypes.resolve(s, wanted, where="compare")

@@ -1,0 +1,199 @@
+"""How contenders are measured: the result is compared first, then times are taken, by the device's own clock."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from semiring import dtypes
+from semiring.algebra import Semiring
+from semiring.backend import Backend, bind, cuda_available
+from semiring.catalog import get
+from semiring.observed import Clock, Observed, Traffic
+from semiring.verbs import VERBS
+
+from .. import schedules as _schedules
+from ..plans import make_plan
+from .records import Contender, Row
+
+#: Seconds of runs of which the best one counts on the CPU; on a GPU the median, and long enough for a meter of energy.
+PATIENCE = {"cpu": 0.1, "cuda": 0.5}
+
+#: The ladder on a GPU: (options, block) of each schedule; schedules not named here run as they are.
+_LADDER: dict[str, tuple[tuple[tuple[tuple[str, Any], ...], int | None], ...]] = {
+    "iterative": (((("per_thread", 1),), None), ((("per_thread", 4),), None)),
+    "blocked": (((), 32), ((), 64)),
+    "recursive": (((("tile", "plain"),), None), ((), None)),
+}
+
+
+def contenders(
+    schedules: Iterable[str] | None, devices: Sequence[str] | None, threads: int | None, block: int | None = None
+) -> list[Contender]:
+    """All combinations, the serial one first: it is what the others are held against."""
+    names = list(_schedules.names() if schedules is None else schedules)
+    names.sort(key=lambda name: name != "iterative")
+    for name in names:
+        _schedules.get(name)
+    if devices is None:
+        devices = ["cpu", "cuda"] if cuda_available() else ["cpu"]
+    several = threads or bind(get("min_plus"), "float32").threads
+    found = []
+    for device in devices:
+        for name in names:
+            if device == "cpu":
+                counts = [1, several] if several > 1 else [1]
+                found += [Contender(name, device, (("threads", count),), block) for count in counts]
+            else:
+                rungs = dict.fromkeys((options, block or own) for options, own in _LADDER.get(name, (((), None),)))
+                found += [Contender(name, device, *rung) for rung in rungs]
+    return found
+
+
+def rows(
+    array: Any,
+    s: Semiring,
+    contenders: list[Contender],
+    *,
+    known: dict[Contender, Row],
+    limit: float,
+    callback: Callable[[int], None] | None = None,
+) -> list[Row]:
+    """One row a contender; results are compared before anything is said of times."""
+    found: list[Row] = []
+    reference: np.ndarray | None = None
+    for k, contender in enumerate(contenders):
+        n = len(array)
+        if why := _schedules.get(contender.schedule).refuses(s):
+            found.append(Row(contender, n, skipped=why))
+        elif (expected := _expected(contender, n, s, array.dtype, known.get(contender))) > limit:
+            found.append(Row(contender, n, skipped=f"about {expected:.0f} s, limit {limit:g} s"))
+        else:
+            row, matrix = run(array, s, contender)
+            reference = matrix if reference is None else reference
+            same, difference = _same(matrix, reference)
+            moved = traffic(contender, n, s, array.dtype)
+            found.append(replace(row, same=same, difference=difference, moved=moved))
+        if callback:
+            callback(k + 1)
+    return _held_against(found, contenders[0])
+
+
+def run(array: Any, s: Semiring, contender: Contender) -> tuple[Row, np.ndarray]:
+    """One contender's row without comparisons, and its result on the host. Kernels are compiled outside the clock."""
+    ops, fast = _bind(s, array, contender)
+    plan = make_plan(len(array), s, ops, schedule=contender.schedule, block=contender.block, nonnegative=fast)
+    schedule = _schedules.get(plan.schedule)
+    ops.synchronize()
+    way = ops.stopwatch()
+    source = ops.upload(array, copy=False)
+    way.stop()
+    matrix = ops.empty(source.shape)
+
+    def once(verbs: Any) -> float:
+        ops.copy(matrix, source)
+        watch = ops.stopwatch()
+        schedule(matrix, verbs, block=plan.block)
+        watch.stop()
+        return watch.seconds
+
+    if contender.schedule == "iterative" and contender.device == "cuda":
+        ops.step(matrix, 0)  # compiles; a whole run may take long
+        phases = {"step": 1.0}
+    else:
+        once(ops)
+        clock = Clock(ops)
+        once(Observed(ops, clock, apart=True))
+        phases = clock.seconds
+    before, times = ops.energy(), [once(ops)]
+    while sum(times) < PATIENCE[contender.device] and len(times) < 1000:
+        times.append(once(ops))
+    after = ops.energy()
+    joules = None if before is None or after is None else (after - before) / len(times)
+    back = ops.stopwatch()
+    result = ops.download(matrix)
+    back.stop()
+    elsewhere = contender.device != "cpu" and isinstance(array, np.ndarray)
+    seconds = float(np.median(times) if contender.device == "cuda" else min(times))
+    transfer = way.seconds + back.seconds if elsewhere else 0.0
+    return Row(contender, len(array), seconds, shares=_shares(phases), transfer=transfer, joules=joules), result
+
+
+def traffic(contender: Contender, n: int, semiring: str | Semiring, dtype: Any) -> float:
+    """Bytes that a schedule's verbs read and write, each touching its operands once (`semiring.verbs`).
+
+    What a kernel reads again because its tile is smaller than its operand is not counted: that comes from the caches
+    for the most part.
+    """
+    ops = bind(get(semiring), dtype, device=contender.device, **dict(contender.options))
+    counted = Traffic()
+    block = -(-(contender.block or ops.pivot) // ops.grain) * ops.grain
+    shape_only = np.broadcast_to(np.zeros((), np.int8), (n, n))
+    dry: Any = Observed(ops, counted, apart=True, dry=True)
+    _schedules.get(contender.schedule)(shape_only, dry, block=block)
+    bits = 8 * np.dtype(dtype).itemsize if ops.grain == 1 else 1
+    return counted.entries * bits / 8
+
+
+def _bind(s: Semiring, array: Any, contender: Contender) -> tuple[Backend, bool]:
+    """The contender's verbs, with the variants that the data permits; and whether it is non-negative."""
+    fast = dtypes.fast(dtypes.survey(array, s, where="compare"), s, array.dtype, len(array))
+    return bind(s, array.dtype, device=contender.device, nonnegative=fast, **dict(contender.options)), fast
+
+
+def _held_against(rows: list[Row], first: Contender) -> list[Row]:
+    """The rows with their speed-ups, over the first contender and over one step a vertex on the same device."""
+    serial = next((r.seconds for r in rows if r.contender == first and first.schedule == "iterative"), None)
+    steps: dict[str, float] = {}
+    for row in rows:
+        if row.contender.schedule == "iterative" and row.seconds:
+            steps.setdefault(row.contender.device, row.seconds)
+    # The way to the device and back is the same for all; what it took least is least disturbed.
+    transfer = min((row.transfer for row in rows if row.seconds and row.transfer), default=0.0)
+    return [
+        replace(
+            row,
+            speedup=serial / row.seconds if serial else None,
+            gain=steps[row.contender.device] / row.seconds if row.contender.device in steps else None,
+            transfer=transfer if row.transfer else 0.0,
+        )
+        if row.seconds
+        else row
+        for row in rows
+    ]
+
+
+def _shares(phases: dict[str, float]) -> dict[str, float]:
+    """Which part of the time each phase took."""
+    shares: dict[str, float] = {}
+    for verb, seconds in phases.items():
+        name = VERBS[verb].phase
+        shares[name] = shares.get(name, 0.0) + seconds / max(sum(phases.values()), 1e-12)
+    return shares
+
+
+def _expected(contender: Contender, n: int, s: Semiring, dtype: Any, known: Row | None) -> float:
+    """Seconds a run may take: by n³ from a smaller one, else from the plan."""
+    if known and known.seconds:
+        return known.seconds * (n / max(known.n, 1)) ** 3
+    ops = bind(s, dtype, device=contender.device, nonnegative=True, **dict(contender.options))
+    slow = 8.0 if contender.schedule == "iterative" else 1.0
+    return make_plan(n, s, ops, schedule=contender.schedule, block=contender.block).seconds * slow
+
+
+def _same(matrix: np.ndarray, reference: np.ndarray) -> tuple[bool, float]:
+    """Whether two results agree, and their largest relative difference."""
+    if np.array_equal(matrix, reference):
+        return True, 0.0
+    if matrix.dtype.kind != "f":
+        return False, math.inf
+    finite = np.isfinite(reference)
+    if not np.array_equal(finite, np.isfinite(matrix)) or not np.array_equal(matrix[~finite], reference[~finite]):
+        return False, math.inf
+    scale = np.maximum(np.abs(reference[finite]), np.finfo(matrix.dtype).tiny)
+    difference = float((np.abs(matrix[finite] - reference[finite]) / scale).max())
+    return difference <= len(matrix) * np.finfo(matrix.dtype).eps, difference

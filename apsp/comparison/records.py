@@ -1,0 +1,197 @@
+"""What a comparison records: contenders, rows, fits, and what follows from them."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import draw
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One way to compute a closure: a schedule on a device, with that backend's options."""
+
+    schedule: str
+    device: str
+    options: tuple[tuple[str, Any], ...] = ()
+    block: int | None = None
+
+    @property
+    def label(self) -> str:
+        """The options in words: "1 thread", "4 a thread", "block 32"."""
+        words = {
+            "threads": lambda x: f"{x} thread{'s' if x != 1 else ''}",
+            "per_thread": lambda x: f"{x} a thread",
+            "tile": lambda x: f"{x} tile",
+        }
+        block = [f"block {self.block}"] if self.block else []
+        return ", ".join([*block, *(words[name](value) for name, value in self.options)]) or "-"
+
+    @property
+    def name(self) -> str:
+        """Schedule, device and options in one line."""
+        return f"{self.schedule} ({self.device}{', ' + self.label if self.label != '-' else ''})"
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one contender did on one matrix.
+
+    Attributes
+    ----------
+    contender : Contender
+    n : int
+    seconds : float or None
+        The best of a few runs, without compilation; None where it was skipped.
+    speedup : float or None
+        Over the serial schedule: iterative on one CPU thread, where that ran.
+    gain : float or None
+        Over the iterative schedule on the same device, one thread or one launch a vertex.
+    same : bool or None
+        Whether the result is that of the first row: bit for bit, or to rounding where sums of floats are reordered.
+    difference : float
+        The largest relative difference from it.
+    shares : dict
+        Which part of the time each phase took.
+    transfer : float
+        Seconds to bring the matrix to the device and back; 0 where it lies there.
+    moved : float
+        Bytes that the schedule's verbs read and write if each touches its operands once; see `traffic`.
+    joules : float or None
+        The card's energy for one run, from NVML's counter; None where that cannot be read.
+    ceiling : float or None
+        Pairs a second of the same step in registers alone, where that was measured.
+    skipped : str
+        Why there are no seconds.
+    """
+
+    contender: Contender
+    n: int
+    seconds: float | None = None
+    speedup: float | None = None
+    gain: float | None = None
+    same: bool | None = None
+    difference: float = 0.0
+    shares: dict[str, float] = field(default_factory=dict)
+    transfer: float = 0.0
+    moved: float = 0.0
+    joules: float | None = None
+    ceiling: float | None = None
+    skipped: str = ""
+
+    @property
+    def rate(self) -> float | None:
+        """Pairs a second."""
+        return self.n**3 / self.seconds if self.seconds else None
+
+    @property
+    def fraction(self) -> float | None:
+        """The rate over the ceiling."""
+        return self.rate / self.ceiling if self.rate and self.ceiling else None
+
+    @property
+    def pairs_per_joule(self) -> float | None:
+        """n³ over the energy."""
+        return self.n**3 / self.joules if self.joules else None
+
+
+@dataclass(frozen=True)
+class Fit:
+    """t = constant · n^exponent seconds, by least squares on logarithms."""
+
+    contender: Contender
+    exponent: float
+    constant: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The rows of a comparison; it prints as a table, whose last lines say which schedule to use when."""
+
+    semiring: str
+    dtype: str
+    rows: tuple[Row, ...]
+
+    def fits(self) -> list[Fit]:
+        """One fit for every contender that ran at two sizes or more."""
+        found = []
+        for contender in dict.fromkeys(row.contender for row in self.rows):
+            points = [(r.n, r.seconds) for r in self.rows if r.contender == contender and r.seconds and r.n > 0]
+            if len({n for n, _ in points}) >= 2:
+                n, seconds = np.log(np.array(points, dtype=np.float64)).T
+                exponent, log_constant = np.polyfit(n, seconds, 1)
+                found.append(Fit(contender, float(exponent), float(math.exp(log_constant))))
+        return found
+
+    def advice(self) -> str:
+        """Which schedule was fastest at which size; within 5 % the one before stays."""
+        best: dict[int, str] = {}
+        name = ""
+        for n in sorted({row.n for row in self.rows}):
+            total = {row.contender.name: row.seconds + row.transfer for row in self.rows if row.n == n and row.seconds}
+            if total:
+                least = min(total, key=lambda x: total[x])
+                name = best[n] = name if total.get(name, math.inf) <= 1.05 * total[least] else least
+        if not best:
+            return "Nothing ran: raise the limit."
+        # Sizes in a row with the same winner are one range.
+        sizes = list(best)
+        starts = [sizes[0], *(b for a, b in pairwise(sizes) if best[a] != best[b])]
+        return "Fastest: " + "; ".join(f"{best[n]} {'from' if len(sizes) > 1 else 'at'} n = {n}" for n in starts) + "."
+
+    def crossover(self) -> str:
+        """The size from which the GPU, transfers included, beats the CPU."""
+        gpu = any(row.contender.device == "cuda" for row in self.rows)
+        if not gpu:
+            return "GPU: none took part."
+        for n in sorted({row.n for row in self.rows}):
+            times = {
+                device: [
+                    row.seconds + row.transfer
+                    for row in self.rows
+                    if row.n == n and row.seconds and row.contender.device == device
+                ]
+                for device in ("cpu", "cuda")
+            }
+            if times["cpu"] and times["cuda"] and min(times["cuda"]) < min(times["cpu"]):
+                return f"The GPU pays from n = {n}, transfers included."
+        return "The GPU did not pay at these sizes, transfers included."
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Headings and cells, for printing."""
+        return draw.table(self)
+
+    def notes(self) -> list[str]:
+        """The lines under the table: fits, advice, and where the GPU begins to pay."""
+        lines = [f"{f.contender.name}: t = {f.constant:.3g} · n^{f.exponent:.2f} s" for f in self.fits()]
+        return [*lines, self.crossover(), self.advice()]
+
+    def __str__(self) -> str:
+        return draw.text(self)
+
+    def to_json(self) -> str:
+        """Everything, as JSON."""
+        more = ("rate", "fraction", "pairs_per_joule")
+        rows = [{**asdict(row), "name": row.contender.name, **{x: getattr(row, x) for x in more}} for row in self.rows]
+        fits = [{**asdict(f), "name": f.contender.name} for f in self.fits()]
+        found = {"semiring": self.semiring, "dtype": self.dtype, "rows": rows, "fits": fits}
+        return json.dumps({**found, "crossover": self.crossover(), "advice": self.advice()}, indent=1)
+
+    def plot(self, path: str | Path, quantity: str = "seconds", *, dpi: int = 150) -> None:
+        """Draw a row's "seconds", "rate" or "pairs_per_joule" over n into a `.png`, `.svg` or `.pdf` file.
+
+        Both axes are logarithmic; there is one line a contender, dashed where it runs on the CPU.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is missing: it comes with the extra `plot`.
+        """
+        draw.plot(self, path, quantity, dpi=dpi)

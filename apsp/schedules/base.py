@@ -1,0 +1,60 @@
+"""What a schedule is: a record, one file each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from semiring.algebra import Semiring
+from semiring.backend import Backend
+
+
+def _cube(n: int) -> int:
+    return n**3
+
+
+def _no_room(n: int, ops: Backend, *, block: int) -> int:
+    return 0
+
+
+def _right(semiring: Semiring) -> str:
+    return ""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """An order in which a closure's work is done.
+
+    Parameters
+    ----------
+    closure : callable
+        `closure(A, ops, *, block)`: A ← A* in place, written against the verbs of `semiring.backend.Backend` alone.
+    description : str
+        One line for people.
+    pairs : callable
+        `pairs(n)`: how many ⊕ with one ⊗ it computes; n³ unless it says otherwise. Progress ends there.
+    room : callable
+        `room(n, ops, *, block)`: the most bytes that its verbs hold beside an n × n matrix, by what each of them holds
+        (`ops.room`).
+    matrices : int
+        How many matrices as large as A it holds beside it.
+    refuses : callable
+        `refuses(semiring)`: why it is wrong over this semiring, as the end of a sentence; empty where it is right.
+    """
+
+    closure: Callable[..., None]
+    description: str
+    pairs: Callable[[int], int] = _cube
+    room: Callable[..., int] = _no_room
+    matrices: int = 0
+    refuses: Callable[[Semiring], str] = _right
+
+    def __call__(self, A: Any, ops: Backend, *, block: int) -> None:
+        """A ← A*."""
+        self.closure(A, ops, block=block)
+
+    def workspace(self, n: int, ops: Backend, *, block: int) -> int:
+        """Bytes held beside an n × n matrix; by the backend's own figure where it does not know each verb's."""
+        held = self.room(n, ops, block=block) if ops.knows_room else ops.workspace(n)
+        return held + self.matrices * ops.matrix_bytes(n, n)

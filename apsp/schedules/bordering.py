@@ -1,0 +1,37 @@
+"""Bordering, the left-looking order: the closure of the first vertices grows by one pivot block at a time.
+
+Right-looking schedules update all that is left after every pivot block; this one leaves later blocks untouched until
+their turn comes (Golub and Van Loan 2013, "Matrix Computations", section 3.2.9, on the left-looking order of LU).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from semiring.backend import Backend
+
+from ..blocks import pivots, quadrants
+from .base import Schedule
+
+
+def closure(A: Any, ops: Backend, *, block: int) -> None:
+    """A ← A*: with A11 = A11* so far, close the next border A12, A21, A22 and unite it with A11."""
+    for k in pivots(len(A), block):
+        A11, A12, A21, A22 = quadrants(A[: k.stop, : k.stop], k.start)
+        if k.start:
+            ops.eliminate(A11, A12, A21, A22)  # A12 ← A11 A12, A22 ← A22 ⊕ A21 A12, A21 ← A21 A11
+        ops.closure(A22)  # A22 ← A22*
+        if k.start:
+            ops.eliminate(A22, A21, A12, A11)  # A21 ← A22 A21, A11 ← A11 ⊕ A12 A21, A12 ← A12 A22
+
+
+def _room(n: int, ops: Backend, *, block: int) -> int:
+    """The most that any border holds; the last is the longest, but what is cut into strips may hold less."""
+    most = ops.room("closure", min(n, block), 0, 0)
+    for k in list(pivots(n, block))[-64:]:
+        b = k.stop - k.start
+        most = max(most, ops.elimination_room(k.start, b), ops.elimination_room(b, k.start))
+    return most
+
+
+SCHEDULE = Schedule(closure, "left-looking: the closure of the first vertices grows by a border", room=_room)

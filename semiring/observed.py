@@ -1,0 +1,108 @@
+"""A backend under observation: its verbs do what they did, and observers hear of each. Schedules notice nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from .backend import Backend, Stopwatch
+from .verbs import VERBS, Verb
+
+#: `callback(done, total)` in pairs (one ⊕ with one ⊗).
+Callback = Callable[[int, int], None]
+
+
+class Observer(Protocol):
+    """What is told of every verb, before and after."""
+
+    def before(self, verb: Verb, operands: tuple[Any, ...]) -> None:
+        """A verb is about to be called."""
+
+    def after(self, verb: Verb, operands: tuple[Any, ...]) -> None:
+        """It has returned; on a GPU its work may still be under way."""
+
+
+class Observed:
+    """The verbs of a backend, each between `before` and `after` of all observers.
+
+    Parameters
+    ----------
+    ops : Backend
+    observers : Observer
+    apart : bool
+        Take `eliminate` as the three verbs that it consists of, so that each is observed by itself.
+    dry : bool
+        Call no verb at all: observers hear what a schedule would do on operands of these shapes.
+    """
+
+    def __init__(self, ops: Backend, *observers: Observer, apart: bool = False, dry: bool = False) -> None:
+        self._ops, self._observers, self._apart, self._dry = ops, observers, apart, dry
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in VERBS:
+            return getattr(self._ops, name)
+        if name == "eliminate" and self._apart:
+            return lambda D, R, C, rest: Backend.eliminate(self, D, R, C, rest)  # type: ignore[arg-type]
+        verb, observers = VERBS[name], self._observers
+        call = None if self._dry else getattr(self._ops, name)
+
+        def observed(*operands: Any) -> None:
+            for observer in observers:
+                observer.before(verb, operands)
+            if call is not None:
+                call(*operands)
+            for observer in observers:
+                observer.after(verb, operands)
+
+        self.__dict__[name] = observed  # the next call finds it at once
+        return observed
+
+
+class Progress:
+    """Pairs done so far, reported to a callback."""
+
+    def __init__(self, total: int, callback: Callback) -> None:
+        self.done, self._total, self._callback = 0, total, callback
+
+    def before(self, verb: Verb, operands: tuple[Any, ...]) -> None:
+        pass
+
+    def after(self, verb: Verb, operands: tuple[Any, ...]) -> None:
+        self.done += verb.pairs(*operands)
+        self._callback(self.done, self._total)
+
+
+class Clock:
+    """The seconds that each verb took, by the backend's own stopwatch."""
+
+    def __init__(self, ops: Backend) -> None:
+        self._ops = ops
+        self._laps: list[tuple[str, Stopwatch]] = []
+
+    def before(self, verb: Verb, operands: tuple[Any, ...]) -> None:
+        self._laps.append((verb.name, self._ops.stopwatch()))
+
+    def after(self, verb: Verb, operands: tuple[Any, ...]) -> None:
+        self._laps[-1][1].stop()
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Verb → seconds in all calls of it."""
+        total: dict[str, float] = {}
+        for name, lap in self._laps:
+            total[name] = total.get(name, 0.0) + lap.seconds
+        return total
+
+
+class Traffic:
+    """The entries that verbs read and write, if each touches its operands once, and the pairs that they compute."""
+
+    def __init__(self) -> None:
+        self.entries = self.pairs = 0
+
+    def before(self, verb: Verb, operands: tuple[Any, ...]) -> None:
+        self.entries += verb.entries(*operands)
+        self.pairs += verb.pairs(*operands)
+
+    def after(self, verb: Verb, operands: tuple[Any, ...]) -> None:
+        pass

@@ -1,0 +1,79 @@
+"""The verbs in which schedules are written, one line each: the pairs that a call computes, the entries that it touches.
+
+A new verb is a line here and a method of `semiring.backend.Backend`, with a default body or one a backend. Progress,
+clocks and traffic (semiring/observed.py) read this table and know nothing else of a verb.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Verb:
+    """One verb on tiles.
+
+    Parameters
+    ----------
+    name : str
+        The method of `Backend`.
+    phase : str
+        Under which comparisons add its time up: "pivot", "panels", "products" or "steps".
+    pairs : callable
+        `pairs(*operands)`: how often a call does one ⊕ with one ⊗.
+    entries : callable
+        `entries(*operands)`: how many entries a call reads and writes if it touches each operand once.
+    """
+
+    name: str
+    phase: str
+    pairs: Callable[..., int]
+    entries: Callable[..., int]
+
+
+def _area(X: Any) -> int:
+    return int(X.shape[0]) * int(X.shape[1])
+
+
+def _eliminate_pairs(D: Any, R: Any, C: Any, rest: Any) -> int:
+    return len(D) ** 2 * (R.shape[1] + len(C)) + len(D) * _area(rest)
+
+
+def _eliminate_entries(D: Any, R: Any, C: Any, rest: Any) -> int:
+    return 2 * _area(D) + 3 * (_area(R) + _area(C)) + 2 * _area(rest)
+
+
+VERBS = {
+    verb.name: verb
+    for verb in (
+        # C ← C ⊕ A ⊗ B
+        Verb(
+            "gemm",
+            "products",
+            lambda C, A, B: _area(A) * B.shape[1],
+            lambda C, A, B: 2 * _area(C) + _area(A) + _area(B),
+        ),
+        # C ← A ⊗ B
+        Verb(
+            "matmul", "products", lambda C, A, B: _area(A) * B.shape[1], lambda C, A, B: _area(C) + _area(A) + _area(B)
+        ),
+        # R ← D ⊗ R
+        Verb("left_mul", "panels", lambda D, R: len(D) * _area(R), lambda D, R: _area(D) + 2 * _area(R)),
+        # C ← C ⊗ D
+        Verb("right_mul", "panels", lambda C, D: len(D) * _area(C), lambda C, D: _area(D) + 2 * _area(C)),
+        # R ← D ⊗ R, rest ← rest ⊕ C ⊗ R, C ← C ⊗ D
+        Verb("eliminate", "products", _eliminate_pairs, _eliminate_entries),
+        # D ← D*
+        Verb("closure", "pivot", lambda D: len(D) ** 3, lambda D: 2 * _area(D)),
+        # A ← A ⊕ A[:,k] ⊗ A[k,k]* ⊗ A[k,:]
+        Verb("step", "steps", lambda A, k: _area(A), lambda A, k: 2 * _area(A) + 2 * len(A)),
+        # C ← 0
+        Verb("clear", "copies", lambda C: 0, lambda C: _area(C)),
+        # B ← A
+        Verb("copy", "copies", lambda B, A: 0, lambda B, A: 2 * _area(A)),
+        # A ← I ⊕ A
+        Verb("add_one", "copies", lambda A: 0, lambda A: 2 * len(A)),
+    )
+}
