@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import time
 from collections.abc import Iterator
@@ -15,9 +14,11 @@ import numpy as np
 
 from semiring.acyclic import close_acyclic
 from semiring.archives import load_arrays
+from semiring.arrays import to_device
 from semiring.backend import Backend, bind, device_of
 from semiring.bits import BitMatrix
 from semiring.catalog import lor_land
+from semiring.dtypes import Survey
 from semiring.errors import FormatError
 from semiring.files import writing
 from semiring.memory import require
@@ -28,8 +29,9 @@ from .encoding import decode, encode
 from .graph import Graph, as_graph
 from .labels import Labels
 from .plans import Plan, make_plan
+from .problem import Memory, Problem, Request
 from .saving import check_output
-from .solve import _options, follow
+from .solve import solve
 
 #: The attributes of a plan in the files that hold no names for them.
 _FIRST_PLAN = (
@@ -328,14 +330,14 @@ def transitive_closure(
     made = 0
     if graph.dense is not None and graph.dense.dtype.kind != "b":
         graph, made = replace(graph, dense=graph.matrix(lor_land)), n * n
-    ops = bind(lor_land, bool, device=where, **_options(threads, None))
-    asked: dict[str, Any] = {"schedule": schedule, "block": block}
+    request = Request.of(schedule=schedule, block=block, callback=callback, threads=threads)
+    ops = bind(lor_land, bool, device=where, **request.options)
     # Finding components looks at every edge; on a dense graph the closure itself is as quick.
     arcs = graph.edge_count * (1 if graph.directed else 2)
     if schedule == "auto" and arcs * 64 <= n * n:
-        c, closed, plan = _shrunk(graph, arcs, ops, asked, callback)
+        c, closed, plan = _shrunk(graph, arcs, ops, request)
     else:
-        c, closed, plan = _whole(graph, arcs, ops, asked, callback)
+        c, closed, plan = _whole(graph, arcs, ops, request)
     plan = replace(plan, beside_bytes=plan.beside_bytes + made)
     return Reachability(graph.labels, c, closed, reflexive, plan, time.perf_counter() - start)
 
@@ -346,9 +348,7 @@ _FINDING, _COMPONENTS, _BETWEEN = 26, 16, 25
 _UNITING = 26
 
 
-def _shrunk(
-    graph: Graph, arcs: int, ops: Backend, asked: dict[str, Any], callback: Callback | None
-) -> tuple[Condensation, BitMatrix, Plan]:
+def _shrunk(graph: Graph, arcs: int, ops: Backend, request: Request) -> tuple[Condensation, BitMatrix, Plan]:
     """The closure of the condensation."""
     n = graph.n
     # Edges of a list, one way, are there already; others are written out, undirected ones with temporaries.
@@ -357,7 +357,7 @@ def _shrunk(
     tails, heads, _ = graph.edges(lor_land)
     c = condense(n, tails, heads)
     del tails, heads
-    plan = make_plan(c.count, lor_land, ops, **asked)
+    plan = make_plan(c.count, lor_land, ops, schedule=request.schedule, block=request.block)
     acyclic, shrunk = len(c.tails) * 16 <= c.count**2, f"{n} vertices shrink to {c.count} components"
     reason = f"{shrunk}; {plan.reason}"
     if acyclic:
@@ -369,18 +369,16 @@ def _shrunk(
     plan = replace(plan, reason=reason, beside_bytes=max(condensing, needed + 17 * n + 16 * len(c.tails)))
     if acyclic:
         return c, close_acyclic(c.count, c.tails, c.heads), plan
-    xp = importlib.import_module("cupy" if ops.device == "cuda" else "numpy")
-    closed = BitMatrix.from_edges(xp.asarray(c.tails), xp.asarray(c.heads), (c.count, c.count))
-    follow(plan, closed, ops, callback)
+    tails, heads = (to_device(x, ops.device) for x in (c.tails, c.heads))
+    closed = BitMatrix.from_edges(tails, heads, (c.count, c.count))
+    solve(Problem(closed, lor_land, ops.device, Memory.OURS, Survey(0, 1, True)), request)
     return c, closed.get(), plan
 
 
-def _whole(
-    graph: Graph, arcs: int, ops: Backend, asked: dict[str, Any], callback: Callback | None
-) -> tuple[Condensation, BitMatrix, Plan]:
+def _whole(graph: Graph, arcs: int, ops: Backend, request: Request) -> tuple[Condensation, BitMatrix, Plan]:
     """The closure of all vertices, each its own component."""
     n, on_device = graph.n, ops.device == "cuda"
-    plan = make_plan(n, lor_land, ops, **asked)
+    plan = make_plan(n, lor_land, ops, schedule=request.schedule, block=request.block)
     # Edges of weight ∞ are left out of a list; at the end, the closure is transposed once.
     listed = 0 if graph.rows is None else len(graph.rows)
     if graph.weights is not None and graph.weights.dtype.kind == "f":
@@ -393,7 +391,7 @@ def _whole(
     closed = ops.upload(closed, copy=False) if on_device else closed.get()
     diagonal = closed.diagonal()
     loops = diagonal.get() if on_device else diagonal
-    follow(plan, closed, ops, callback)
+    solve(Problem(closed, lor_land, ops.device, Memory.OURS, Survey(0, 1, True)), request)
     closed = closed.get()
     mutual = closed.T
     mutual &= closed

@@ -19,8 +19,9 @@ from semiring.observed import Callback
 from .graph import Graph, as_graph
 from .paths import Neighbours, best_path, require_paths
 from .plans import Plan
+from .problem import Memory, Request, matrix_of, pose_array
 from .saving import save_matrix
-from .solve import _options, matrix_of, solve
+from .solve import solve
 
 
 @dataclass(frozen=True)
@@ -198,20 +199,12 @@ def shortest_paths(
     """
     s = get(semiring)
     graph = as_graph(source, **reading)
-    asked: dict[str, Any] = {} if device == "cuda" else {"schedule": schedule, "block": block, "threads": threads}
-    matrix, ours = matrix_of(graph, s, dtype, where="shortest_paths", **asked)
+    request = Request.of(schedule=schedule, block=block, callback=callback, threads=threads)
+    matrix, ours = matrix_of(graph, s, dtype, request, where="shortest_paths")
     risky = _may_saturate(matrix, s)
     try:
-        solved = solve(
-            matrix,
-            s,
-            schedule=schedule,
-            block=block,
-            device=device,
-            fresh=ours,
-            callback=callback,
-            backend_options=_options(threads, None),
-        )
+        problem = pose_array(matrix, s, Memory.OURS if ours else Memory.THEIRS, device=device)
+        solved = solve(problem, request)
     except DivergenceError as error:
         raise _by_label(error, graph) from None
     if risky:

@@ -1,4 +1,8 @@
-"""The pipeline: check → plan → verbs in a schedule's order → settle. `closure` and `plan` are its public face."""
+"""The road that every closure takes: take in → look → plan → schedule → settle → give back.
+
+`pose` (apsp/problem.py) makes the problem: the matrix, taken in and looked at. `solve` plans, follows the schedule and
+settles; `give_back` returns the result in kind. `closure` and `plan` are the public face.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +14,18 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
-from semiring.arrays import asarray, conform, module
+from semiring.arrays import module
 from semiring.backend import Backend, bind, device_of
 from semiring.bits import BitMatrix
 from semiring.catalog import get
 from semiring.cycles import restore, reweight
-from semiring.dtypes import Survey
-from semiring.errors import DivergenceError, DTypeError, ShapeError
+from semiring.errors import DivergenceError
 from semiring.memory import require
-from semiring.observed import Callback, Clock, Observed, Progress
+from semiring.observed import Callback, Clock, Observed, Observer, Progress
 
-from . import divergence, schedules, settle
-from .graph import Graph
+from . import schedules, settle
 from .plans import Plan, make_plan
-
-_HINT = "Use a smaller dtype, overwrite=True, or the Boolean semiring if only reachability matters."
+from .problem import HINT, Memory, Problem, Request, lies, pose
 
 
 @dataclass(frozen=True)
@@ -108,26 +109,9 @@ def closure(
            [2., 6., 0.]])
     """
     s = get(semiring)
-    if isinstance(A, BitMatrix):
-        return _bits(A, s, schedule, block, device, overwrite, callback, _options(threads, per_thread))
-    array, ours = _array(A, s, dtype)
-    options: dict[str, Any] = {
-        "schedule": schedule,
-        "block": block,
-        "device": device,
-        "overwrite": overwrite,
-        "backend_options": _options(threads, per_thread),
-    }
-    if overwrite:
-        _check_overwrite(A, array, s, dtype)
-        fitted = array
-    else:
-        fitted = conform(array, s, dtype, where="closure")
-    ours |= fitted is not array
-    del array  # where it was made here and converted since
-    if fitted.ndim == 3:
-        return _batch(fitted, s, options, callback, ours)
-    return solve(fitted, s, fresh=ours, callback=callback, **options).matrix
+    request = Request.of(schedule=schedule, block=block, callback=callback, threads=threads, per_thread=per_thread)
+    problem = pose(A, s, request, dtype=dtype, device=device, overwrite=overwrite)
+    return solve(problem, request).matrix
 
 
 def plan(
@@ -160,316 +144,185 @@ def plan(
     'recursive'
     """
     s = get(semiring)
-    asked: dict[str, Any] = {"schedule": schedule, "block": block}
+    request = Request.of(schedule=schedule, block=block, threads=threads)
     if isinstance(A, (int, np.integer)):
         preferred = "float64" if "float64" in s.dtypes else s.dtypes[0]
         resolved = dtypes.resolve(s, dtype or preferred, where="plan")
-        ops = bind(s, resolved, device=device_of(None, device), nonnegative=True, **_options(threads, None))
-        return make_plan(int(A), s, ops, **asked, nonnegative=True, **_held(ops, int(A), reuse=overwrite))
-    array, ours = _array(A, s, dtype)
-    fitted = conform(array, s, dtype, where="plan")
-    ours |= fitted is not array
-    n, where = fitted.shape[-1], device_of(fitted, device)
-    seen = dtypes.survey(fitted, s, where="plan")
-    nonnegative = dtypes.fast(seen, s, fitted.dtype, n)
-    ops = bind(s, fitted.dtype, device=where, nonnegative=nonnegative, **_options(threads, None))
-    # A batch is copied as a whole, and each matrix is closed in that copy.
-    copied = not overwrite and (ours or fitted.ndim == 3)
-    reuse = overwrite or (copied and not _keeps(s, seen, n))
-    held = _held(ops, n, reuse=reuse, home=where == device_of(fitted))
-    if copied and where == device_of(fitted):
-        held["copies"] += fitted.nbytes
-    return make_plan(n, s, ops, **asked, nonnegative=nonnegative, **held)
+        ops = bind(s, resolved, device=device_of(None, device), nonnegative=True, **request.options)
+        n, packed = int(A), ops.grain > 1
+        held: dict[str, Any] = {
+            "in_place": overwrite and not packed,
+            "copies": n * n if packed and not overwrite else 0,
+        }
+        return make_plan(n, s, ops, schedule=schedule, block=block, nonnegative=True, **held)
+    problem = pose(A, s, request, dtype=dtype, device=device, move=False, where="plan")
+    problem = replace(problem, memory=Memory.LENT) if overwrite else problem
+    return problem.plan(problem.bind(request), request)
 
 
-def _keeps(s: Semiring, seen: Survey, n: int) -> bool:
-    """Whether the matrix must outlive the computation, unless it is overwritten: a cycle is named by it."""
-    return s.idempotent and divergence.may_diverge(s, seen, n)
+def solve(problem: Problem, request: Request) -> Solved:
+    """The closure of a problem, given back in kind, with its plan and times."""
+    if problem.batch:
+        return _solve_batch(problem, request)
+    start = time.perf_counter()
+    landing = None if problem.origin is None or problem.lent else _landing(problem)
+    solved = _solve_one(problem, request)
+    home = give_back(problem, solved.matrix, landing)
+    seconds = solved.seconds if problem.origin is None else time.perf_counter() - start
+    return replace(solved, matrix=home, seconds=seconds)
 
 
-def _held(ops: Backend, n: int, *, reuse: bool, home: bool = True) -> dict[str, Any]:
-    """What `make_plan` is told of copies: `home` says that the matrix lies on the device."""
-    packed = ops.grain > 1
-    return {"in_place": reuse and home and not packed, "copies": n * n if packed and home and not reuse else 0}
-
-
-def solve(
-    array: Any,
-    s: Semiring,
-    *,
-    schedule: str = "auto",
-    block: int | None = None,
-    device: str | None = None,
-    overwrite: bool = False,
-    fresh: bool = False,
-    callback: Callback | None = None,
-    timed: bool = False,
-    backend_options: dict[str, Any] | None = None,
-) -> Solved:
-    """The closure of one conforming n × n array, with its plan and times; `fresh` says that nobody else holds it."""
-    where = device_of(array, device)
-    if where == "cuda" and isinstance(array, np.ndarray) and array.dtype.kind != "b" and array.size:
-        options = {"schedule": schedule, "block": block, "callback": callback, "timed": timed}
-        return _round_trip(array, s, overwrite or fresh, {**options, "backend_options": backend_options})
-    survey = dtypes.survey(array, s, where="closure")
-    made = array.nbytes if fresh and not overwrite else 0
-    run = _Run(array, s, where, schedule, block, callback, timed, backend_options or {}, made)
-    nonnegative = dtypes.fast(survey, s, array.dtype, len(array))
-    if not divergence.may_diverge(s, survey, len(array)):
-        return _home(run(array, nonnegative, reuse=overwrite or fresh), array, overwrite)
-    keep = _keeps(s, survey, len(array)) and not overwrite
-    reuse = (overwrite or fresh) and not keep
-    run.prepare(array, nonnegative, reuse=reuse)  # what does not fit is refused before entries are searched
-    potential = settle.precaution(array, s, survey, overwrite=overwrite)
-    solved = run(array, nonnegative, reuse=reuse, potential=potential)
+def _solve_one(problem: Problem, request: Request) -> Solved:
+    """plan → schedule → settle, where the problem lies."""
+    s, A = problem.semiring, problem.matrix
+    ops, plan = _prepare(problem, request)  # what does not fit is refused before entries are searched
+    if not problem.may_diverge:
+        return _follow(problem, ops, plan, request)
+    lent = problem.memory is Memory.LENT
+    potential = settle.precaution(A, s, problem.seen, overwrite=lent)
+    solved = _follow(problem, ops, plan, request, potential)
     try:
-        potential = settle.settle(solved.matrix, array if keep else None, s, survey)
+        potential = settle.settle(solved.matrix, A if problem.kept else None, s, problem.seen)
     except DivergenceError as error:
-        raise settle.lost(error) if overwrite and solved.matrix is array else error from None
+        raise settle.lost(error) if lent and solved.matrix is A else error from None
     if potential is not None:
         del solved
-        solved = run(array, False, reuse=False, potential=potential)
-    return _home(solved, array, overwrite)
+        solved = _follow(problem, ops, plan, request, potential)
+    return solved
 
 
-def _round_trip(array: np.ndarray, s: Semiring, reuse: bool, options: dict[str, Any]) -> Solved:
-    """A NumPy array's closure on the GPU: all looking and computing is done there; an error leaves the array as it was.
+def _prepare(problem: Problem, request: Request) -> tuple[Backend, Plan]:
+    """Verbs and plan; what does not fit is refused."""
+    ops = problem.bind(request)
+    plan = problem.plan(ops, request)
+    hint = HINT
+    if isinstance(problem.matrix, BitMatrix):
+        hint = "Pass overwrite=True, or close the graph's components with transitive_closure."
+    require(plan.beside_bytes - problem.made, problem.device, where="closure", hint=hint)
+    return ops, plan
 
-    The pages of a new result are asked for while the device works.
+
+def _follow(
+    problem: Problem, ops: Backend, plan: Plan, request: Request, potential: np.ndarray | None = None
+) -> Solved:
+    """M ← M* as planned, with M the matrix itself where it may be written, else a copy.
+
+    With potentials, on Johnson's weights, and back: cycles of length about 0 cannot feed on each other's rounding.
     """
-    require(array.nbytes, "cuda", where="closure", hint="Use a smaller dtype, or device='cpu'.")
-    require(0 if reuse else array.nbytes, where="closure", hint="Use a smaller dtype, or overwrite=True.")
+    s = problem.semiring
+    if potential is not None:  # the reweighted matrix is another one: its lengths are not negative
+        nonnegative = s.lengths and s.add.selects == "least"
+        ops = bind(s, problem.dtype, device=problem.device, nonnegative=nonnegative, **request.options)
     start = time.perf_counter()
-    ops: Any = bind(s, array.dtype, device="cuda")
-    there = ops.upload(array)
-    home, ready = (array, None) if reuse else ops.landing(array.shape)
-    solved = solve(there, s, fresh=True, **options)
-    if ready:
-        ready.result()
-    ops.download(solved.matrix, out=home)
-    return replace(solved, matrix=home, seconds=time.perf_counter() - start)
+    M = ops.upload(problem.matrix, copy=not problem.in_place)
+    if potential is not None:
+        reweight(M, s, potential)
+    phases = run(plan, M, ops, request)
+    if potential is not None:
+        restore(M, s, potential)
+        settle.reflexive(M, s)
+    seconds = time.perf_counter() - start
+    if not isinstance(problem.matrix, BitMatrix) and (ops.grain > 1 or not problem.there):  # bools go back as such
+        room = problem.matrix if problem.in_place else module(problem.matrix).empty((problem.n,) * 2, bool)
+        M = ops.download(M, out=room)
+    return Solved(M, plan, seconds, phases)
 
 
-@dataclass(frozen=True)
-class _Run:
-    """One closure: bind, plan, check memory, follow the schedule."""
-
-    template: Any
-    semiring: Semiring
-    device: str
-    schedule: str
-    block: int | None
-    callback: Callback | None
-    timed: bool
-    options: dict[str, Any]
-    made: int = 0  # bytes of what was made of the input, and is there already
-
-    def prepare(self, array: Any, nonnegative: bool, *, reuse: bool) -> tuple[Backend, Plan]:
-        """Bind and plan; refuse what does not fit."""
-        s, home = self.semiring, self.device == device_of(array)
-        ops: Backend = bind(s, array.dtype, device=self.device, nonnegative=nonnegative, **self.options)
-        held, made = _held(ops, len(array), reuse=reuse, home=home), self.made if home else 0
-        held["copies"] += made
-        plan = make_plan(len(array), s, ops, schedule=self.schedule, block=self.block, nonnegative=nonnegative, **held)
-        require(plan.beside_bytes - made, self.device, where="closure", hint=_HINT)
-        return ops, plan
-
-    def __call__(self, array: Any, nonnegative: bool, *, reuse: bool, potential: Any = None) -> Solved:
-        s = self.semiring
-        if potential is not None:
-            nonnegative = s.lengths and s.add.selects == "least"  # of the reweighted matrix
-        ops, plan = self.prepare(array, nonnegative, reuse=reuse)
-        start = time.perf_counter()
-        matrix = ops.upload(array.get() if self.device == "cpu" != device_of(array) else array, copy=not reuse)
-        if potential is not None:
-            reweight(matrix, s, potential)
-        phases = follow(plan, matrix, ops, self.callback, timed=self.timed)
-        if potential is not None:
-            restore(matrix, s, potential)
-            settle.reflexive(matrix, s)
-        seconds = time.perf_counter() - start
-        if matrix is not array and self.device != device_of(array):
-            matrix = _to_device_of(array, ops, matrix)
-        elif ops.grain > 1:
-            matrix = ops.download(matrix, out=array if reuse else module(array).empty(array.shape, array.dtype))
-        return Solved(matrix, plan, seconds, phases)
-
-
-def _bits(
-    A: BitMatrix,
-    s: Semiring,
-    schedule: str,
-    block: int | None,
-    device: str | None,
-    overwrite: bool,
-    callback: Callback | None,
-    options: dict[str, Any],
-) -> BitMatrix:
-    """The closure of packed bits, where they lie."""
-    home = "cpu" if isinstance(A.words, np.ndarray) else "cuda"
-    if s.dtypes != ("bool",):
-        raise DTypeError(
-            f"closure: a BitMatrix is closed over the Boolean semiring, got {s.name}. Say semiring='boolean'."
-        )
-    if A.shape[0] != A.shape[1]:
-        raise ShapeError(f"closure: A must be square, got a BitMatrix of shape {A.shape}.")
-    if device not in (None, home):
-        raise DTypeError(f"closure: a BitMatrix is closed where it lies, on {home}, got device={device!r}.")
-    ops = bind(s, bool, device=home, **options)
-    plan = make_plan(len(A), s, ops, schedule=schedule, block=block, in_place=overwrite)
-    hint = "Pass overwrite=True, or close the graph's components with transitive_closure."
-    require(plan.beside_bytes, home, where="closure", hint=hint)
-    matrix = ops.upload(A, copy=not overwrite)
-    follow(plan, matrix, ops, callback)
-    return matrix
-
-
-def follow(
-    plan: Plan, matrix: Any, ops: Backend, callback: Callback | None = None, *, timed: bool = False
-) -> dict[str, float]:
-    """matrix ← matrix*, as planned; waits for it. The seconds of each verb, where `timed`."""
-    schedule = schedules.get(plan.schedule)
-    progress = [Progress(plan.pairs, callback)] if callback else []
-    clock = Clock(ops)
-    verbs: Any = ops
-    if progress or timed:
-        verbs = Observed(ops, *([clock] if timed else []), *progress, apart=timed)
+def run(plan: Plan, M: Any, ops: Backend, request: Request) -> dict[str, float]:
+    """M ← M* by the plan's schedule; waits for it. The seconds of each verb, where the request is timed."""
+    schedule, clock = schedules.get(plan.schedule), Clock(ops)
+    observers: list[Observer] = [clock] if request.timed else []
+    if request.callback:
+        observers.append(Progress(plan.pairs, request.callback))
+    verbs: Any = Observed(ops, *observers, apart=request.timed) if observers else ops
     ops.prepare(plan.n)
-    schedule(matrix, verbs, block=plan.block)
+    schedule(M, verbs, block=plan.block)
     ops.synchronize()
     return clock.seconds
 
 
-def _array(A: Any, s: Semiring, dtype: Any) -> tuple[Any, bool]:
-    """A square matrix, or a batch of them, from an array or a graph; and whether it was made here."""
-    nested = isinstance(A, (list, tuple)) and not any(isinstance(item, tuple) for item in A)
-    if not (nested or any(hasattr(A, name) for name in ("__array__", "__cuda_array_interface__", "__dlpack__"))):
-        from .graph import as_graph
-
-        return matrix_of(as_graph(A), s, dtype, where="closure")
-    array = asarray(A, where="closure")
-    if array.ndim not in (2, 3) or array.shape[-1] != array.shape[-2]:
-        raise ShapeError(f"closure: A must be square, (n, n) or (batch, n, n), got shape {array.shape}.")
-    return array, nested
-
-
-def matrix_of(graph: Graph, s: Semiring, dtype: Any, *, where: str, **asked: Any) -> tuple[Any, bool]:
-    """A graph's matrix, and whether it was made here; refused before that where it or its closure does not fit.
-
-    `asked` is what `make_plan` takes, and `threads`.
-    """
-    if graph.dense is not None:
-        matrix = graph.matrix(s, dtype)
-        return matrix, matrix is not graph.dense
-    n, threads = graph.n, asked.pop("threads", None)
-    target = graph.target(s) if dtype is None else dtypes.resolve(s, dtype, where=where)
-    looks = [dtypes.survey(weights, s, where=where) for _, _, weights in graph.pieces(s, target)]
-    extremes = [x for look in looks for x in (look.least, look.greatest)]
-    seen = Survey(min(extremes, default=0), max(extremes, default=0), all(look.nonnegative for look in looks))
-    ops = bind(s, target, nonnegative=dtypes.fast(seen, s, target, n), **_options(threads, None))
-    held = _held(ops, n, reuse=not _keeps(s, seen, n))
-    plan = make_plan(n, s, ops, **asked, **held)
-    hint = "Use a smaller dtype, or transitive_closure if only reachability matters."
-    require(plan.beside_bytes + n * n * target.itemsize, where=where, hint=hint)
-    return graph.matrix(s, target), True
-
-
-def _options(threads: int | None, per_thread: int | None) -> dict[str, Any]:
-    """Only what was asked for: each backend knows its own options."""
-    return {k: v for k, v in (("threads", threads), ("per_thread", per_thread)) if v is not None}
-
-
-def _check_overwrite(A: Any, array: Any, s: Semiring, dtype: Any) -> None:
-    target = dtypes.resolve(s, array.dtype if dtype is None else dtype, where="closure")
-    if array.dtype != target or not array.dtype.isnative:
-        raise DTypeError(
-            f"closure: overwrite=True must work in A's own memory, so A must be a native {target} array, "
-            f"got {array.dtype}. Convert it first, or leave overwrite out."
-        )
-    if array is not A and not _same_memory(A, array):
-        raise DTypeError(f"closure: overwrite=True must be given an array to write to, got {type(A).__name__}.")
-    if isinstance(array, np.ndarray) and not array.flags.writeable:
-        raise ValueError("closure: overwrite=True must be given a writeable array, got a read-only one.")
-
-
-def _same_memory(A: Any, array: Any) -> bool:
-    """Whether `array` views the memory of A (a subclass, or an object with DLPack), and is no copy made of it."""
-    return not isinstance(array, np.ndarray) or array.base is not None
-
-
-def _batch(array: Any, s: Semiring, options: dict[str, Any], callback: Callback | None, ours: bool) -> Any:
-    """The closures of (batch, n, n): small ones together where the backend can, else one after the other."""
-    together = _together(array, s, options, callback)
-    if together is not None:
-        return together
-    if not (options["overwrite"] or ours):
-        require(array.nbytes, device_of(array), where="closure", hint=_HINT)
-    out = array if options["overwrite"] or ours else array.copy()
-    total = len(out) * out.shape[-1] ** 3
-    for index in range(len(out)):
-        done = index * out.shape[-1] ** 3
-        report = (lambda part, _, done=done: callback(done + part, total)) if callback else None
-        matrix = out[index]
-        try:
-            result = solve(matrix, s, fresh=not options["overwrite"], callback=report, **options).matrix
-        except DivergenceError as error:
-            told = f"{error} It is matrix {index} of the batch" + (", those before it are closed." if index else ".")
-            if not options["overwrite"]:
-                told = f"{error} It is matrix {index} of the batch."
-            raise type(error)(told, error.vertex, error.cycle) from None
-        if result is not matrix:
-            matrix[...] = result
-        del result  # before the next one is made
-    return out
-
-
-def _together(array: Any, s: Semiring, options: dict[str, Any], callback: Callback | None) -> Any:
-    """The closures of a batch by one call of the backend's `closure_batch`; None where they must be taken one by one.
-
-    One by one: what may diverge (each is then examined), asked-for schedules and blocks, and backends without the verb.
-    """
-    batch, n, _ = array.shape
-    device = device_of(array, options["device"])
-    if device == "cpu" or not array.size or options["schedule"] != "auto" or options["block"] is not None:
-        return None
-    survey = dtypes.survey(array, s, where="closure")
-    if divergence.may_diverge(s, survey, n):
-        return None
-    nonnegative = dtypes.fast(survey, s, array.dtype, n)
-    ops = bind(s, array.dtype, device=device, nonnegative=nonnegative, **options["backend_options"])
-    verb = getattr(ops, "closure_batch", None)
-    if verb is None or n > ops.pivot:
-        return None
-    overwrite = options["overwrite"]
+def _landing(problem: Problem) -> Any:
+    """Room for the result where the matrix came from; its pages are asked for while the device works."""
     require(
-        0 if overwrite and not isinstance(array, np.ndarray) else array.nbytes,
-        device,
-        where="closure",
-        hint="Use a smaller dtype, or close parts of the batch.",
+        problem.origin.nbytes, lies(problem.origin), where="closure", hint="Use a smaller dtype, or overwrite=True."
     )
-    here = isinstance(array, np.ndarray)
-    given = ops.upload(array, copy=False)
-    matrices = given if here or overwrite else ops.empty(array.shape)
-    verb(given, schedules.get("blocked"), out=None if matrices is given else matrices)
+    if lies(problem.origin) != "cpu":
+        return None
+    return bind(problem.semiring, problem.dtype, device=problem.device).landing(problem.origin.shape)
+
+
+def give_back(problem: Problem, D: Any, landing: Any = None) -> Any:
+    """The result in kind: on the device from which the matrix came, in its memory where that was lent."""
+    if problem.origin is None:
+        if problem.memory is Memory.LENT and D is not problem.matrix:
+            problem.matrix[...] = D
+            return problem.matrix
+        return D
+    if lies(problem.origin) == "cpu":
+        room, ready = landing or (problem.origin, None)
+        if ready:
+            ready.result()
+        return bind(problem.semiring, problem.dtype, device=problem.device).download(D, out=room)
+    back = bind(problem.semiring, problem.dtype, device=lies(problem.origin)).upload(D)
+    if not problem.lent:
+        return back
+    problem.origin[...] = back
+    return problem.origin
+
+
+def _solve_batch(problem: Problem, request: Request) -> Solved:
+    """The closures of (batch, n, n): together where the backend's verb is enough, else one after the other.
+
+    One after the other: what may diverge (each is then examined), and schedules and blocks that were asked for.
+    """
+    start = time.perf_counter()
+    ops = problem.bind(request)
+    plan = problem.plan(ops, request)
+    asked = request.schedule != "auto" or request.block is not None
+    require(plan.beside_bytes if problem.memory is Memory.THEIRS else 0, problem.device, where="closure", hint=HINT)
+    if problem.may_diverge or asked or ops.grain > 1 or problem.n > ops.pivot or not problem.matrix.size:
+        D = _one_by_one(problem, request)
+    else:
+        D = _together(problem, ops, request)
+    landing = None if problem.origin is None or problem.lent else _landing(problem)
+    D = give_back(problem, D, landing)
+    return Solved(D, plan, time.perf_counter() - start, {})
+
+
+def _together(problem: Problem, ops: Backend, request: Request) -> Any:
+    """All matrices by one verb."""
+    A = problem.matrix
+    D = A if problem.memory is not Memory.THEIRS else ops.empty(A.shape)
+    ops.closure_batch(A, schedules.get("blocked"), out=None if D is A else D)
     ops.synchronize()
-    if callback:
-        callback(batch * n**3, batch * n**3)
-    return ops.download(matrices, out=array if overwrite else None) if here else matrices
+    if request.callback:
+        pairs = len(A) * problem.n**3
+        request.callback(pairs, pairs)
+    return D
 
 
-def _to_device_of(array: Any, ops: Backend, matrix: Any) -> Any:
-    """The result where the input came from."""
-    host = ops.download(matrix)
-    if isinstance(array, np.ndarray):
-        return host
-    import cupy
+def _one_by_one(problem: Problem, request: Request) -> Any:
+    """One matrix after the other, each in its place of the batch or of a copy of it."""
+    A, lent = problem.matrix, problem.memory is Memory.LENT
+    problem = problem if problem.memory is not Memory.THEIRS else replace(problem, matrix=A.copy(), memory=Memory.OURS)
+    D, total = problem.matrix, len(A) * problem.n**3
+    for index in range(len(D)):
+        report = _reporting(request.callback, index * problem.n**3, total)
+        part = replace(problem.part(index), origin=None)
+        try:
+            closed = solve(part, replace(request, callback=report)).matrix
+        except DivergenceError as error:
+            before = ", those before it are closed" if lent and index else ""
+            told = f"{error} It is matrix {index} of the batch{before}."
+            raise type(error)(told, error.vertex, error.cycle) from None
+        if closed is not part.matrix:
+            part.matrix[...] = closed
+        del closed  # before the next one is made
+    return D
 
-    return cupy.asarray(host)
 
-
-def _home(solved: Solved, array: Any, overwrite: bool) -> Solved:
-    """With `overwrite`, the result is the very memory that came."""
-    if overwrite and solved.matrix is not array:
-        array[...] = solved.matrix
-        return Solved(array, solved.plan, solved.seconds, solved.phases)
-    return solved
+def _reporting(callback: Callback | None, before: int, total: int) -> Callback | None:
+    """The callback for a part of the work: what was done before counts."""
+    if callback is None:
+        return None
+    return lambda done, _: callback(before + done, total)

@@ -31,6 +31,15 @@ def diagonal(matrix: Any) -> Any:
     return np.einsum("ii->i", matrix) if isinstance(matrix, np.ndarray) else matrix.diagonal()
 
 
+def to_device(array: Any, device: str) -> Any:
+    """A NumPy array as NumPy or CuPy, by the device's name."""
+    if device == "cpu":
+        return array
+    import cupy
+
+    return cupy.asarray(array)
+
+
 def asarray(source: Any, *, where: str) -> Any:
     """The source as a NumPy array, or as a CuPy array if its data lies on a GPU; nothing is copied that need not be.
 

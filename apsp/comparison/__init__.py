@@ -9,18 +9,19 @@ What is recorded stands in `records`, how it is measured in `measure`, how it is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
-from semiring.arrays import conform
 from semiring.catalog import get
 from semiring.random import random_matrix
 
 from ..generate import random_graph
-from ..solve import _array
+from ..problem import Memory, Request, pose
+from ..solve import solve
 from . import measure
 from .measure import traffic
 from .records import Comparison, Contender, Fit, Row
@@ -72,7 +73,10 @@ def compare(
     {True}
     """
     s = get(semiring)
-    array = conform(_array(A, s, dtype)[0], s, dtype, where="compare")
+    problem = pose(A, s, dtype=dtype, move=False, where="compare")
+    if problem.may_diverge:
+        solve(replace(problem, memory=Memory.THEIRS), Request())  # raises where there is nothing to compare
+    array = problem.matrix
     found = measure.contenders(schedules, devices, threads, block)
     report = (lambda done: callback(done, len(found))) if callback else None
     rows = measure.rows(array, s, found, known={}, limit=limit, callback=report)

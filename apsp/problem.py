@@ -1,0 +1,293 @@
+"""What is known before work starts: a `Problem`, made once of whatever came, and a `Request`, what a caller asked for.
+
+Making a problem is the first half of the road that every closure takes (apsp/solve.py): the matrix is taken in, on the
+device that will close it and in the dtype to compute in, and looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from semiring import dtypes
+from semiring.algebra import Semiring
+from semiring.arrays import asarray, conform
+from semiring.backend import Backend, bind, device_of
+from semiring.bits import BitMatrix
+from semiring.dtypes import Survey
+from semiring.errors import DTypeError, ShapeError
+from semiring.memory import require
+from semiring.observed import Callback
+
+from . import divergence
+from .graph import Graph, as_graph
+from .plans import Plan, make_plan
+
+HINT = "Use a smaller dtype, overwrite=True, or the Boolean semiring if only reachability matters."
+
+
+class Memory(Enum):
+    """Whose memory a matrix lies in, and so what may be done with it."""
+
+    THEIRS = "the caller's, to be left as it is"
+    OURS = "made here, free to be written"
+    LENT = "the caller's, who wants the result there (overwrite=True)"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the caller asked for.
+
+    Attributes
+    ----------
+    schedule : str
+    block : int or None
+    callback : callable or None
+        `callback(done, total)`, in pairs.
+    timed : bool
+        Whether each verb is waited for and timed.
+    options : dict
+        The backend's own: `threads` on the CPU, `per_thread` on a GPU.
+    """
+
+    schedule: str = "auto"
+    block: int | None = None
+    callback: Callback | None = None
+    timed: bool = False
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, *, threads: int | None = None, per_thread: int | None = None, **asked: Any) -> Request:
+        """A request whose options are those that were given: each backend knows its own."""
+        options = {k: v for k, v in (("threads", threads), ("per_thread", per_thread)) if v is not None}
+        return cls(options=options, **asked)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A matrix to be closed, and what is known of it.
+
+    Attributes
+    ----------
+    matrix : array of shape (n, n) or (batch, n, n), or BitMatrix
+        In the dtype to compute in; on `device`, except truth values, which a backend may pack on the way there.
+    semiring : Semiring
+    device : str
+        Where it is closed.
+    memory : Memory
+        Whose `matrix` is.
+    seen : Survey
+        What a look at the entries found.
+    origin : array or None
+        What came, where it lies on another device than `matrix`: the result goes back there.
+    lent : bool
+        Whether the result is to be written into `origin`.
+    """
+
+    matrix: Any
+    semiring: Semiring
+    device: str
+    memory: Memory
+    seen: Survey
+    origin: Any = None
+    lent: bool = False
+
+    @property
+    def n(self) -> int:
+        """Vertices."""
+        return int(self.matrix.shape[-1])
+
+    @property
+    def batch(self) -> bool:
+        """Whether there are several matrices."""
+        return len(self.matrix.shape) == 3
+
+    @property
+    def dtype(self) -> np.dtype:
+        """What is computed in."""
+        return np.dtype(bool) if isinstance(self.matrix, BitMatrix) else self.matrix.dtype
+
+    @cached_property
+    def nonnegative(self) -> bool:
+        """Whether the entries permit the steps for non-negative weights."""
+        return dtypes.fast(self.seen, self.semiring, self.dtype, self.n)
+
+    @cached_property
+    def may_diverge(self) -> bool:
+        """Whether such entries can make a closure that does not exist."""
+        return divergence.may_diverge(self.semiring, self.seen, self.n)
+
+    @property
+    def kept(self) -> bool:
+        """Whether the matrix must outlive the computation, because a diverging cycle would be named by it."""
+        return self.semiring.idempotent and self.may_diverge and self.memory is not Memory.LENT
+
+    @property
+    def in_place(self) -> bool:
+        """Whether the closure is computed in the matrix's own memory (of a batch, in a copy of it as a whole)."""
+        return (self.memory is not Memory.THEIRS or self.batch) and not self.kept
+
+    @property
+    def there(self) -> bool:
+        """Whether the matrix lies on the device that closes it."""
+        return lies(self.matrix) == self.device
+
+    @property
+    def made(self) -> int:
+        """Bytes on the device that were made of the input and are there already, or are made as a whole of a batch."""
+        ours = self.memory is Memory.OURS or (self.batch and self.memory is Memory.THEIRS)
+        return int(self.matrix.nbytes) if ours and self.there else 0
+
+    def bind(self, request: Request) -> Backend:
+        """The verbs, with the variants that the entries permit."""
+        return bind(self.semiring, self.dtype, device=self.device, nonnegative=self.nonnegative, **request.options)
+
+    def plan(self, ops: Backend, request: Request) -> Plan:
+        """The plan of one of its matrices, with all that is held beside what came."""
+        packed = ops.grain > 1 and not isinstance(self.matrix, BitMatrix)
+        unpacked = self.n**2 if packed and self.there and not self.in_place else 0  # the result, beside its bits
+        return make_plan(
+            self.n,
+            self.semiring,
+            ops,
+            schedule=request.schedule,
+            block=request.block,
+            nonnegative=self.nonnegative,
+            in_place=self.in_place and self.there and not packed,
+            copies=self.made + unpacked,
+        )
+
+    def part(self, index: int) -> Problem:
+        """One matrix of a batch, as a problem of its own; entries are looked at again."""
+        matrix = self.matrix[index]
+        memory = Memory.LENT if self.memory is Memory.LENT else Memory.OURS
+        return replace(self, matrix=matrix, memory=memory, seen=dtypes.survey(matrix, self.semiring, where="closure"))
+
+
+def lies(matrix: Any) -> str:
+    """The device on which a matrix lies."""
+    return device_of(matrix.words if isinstance(matrix, BitMatrix) else matrix)
+
+
+def pose(
+    A: Any,
+    s: Semiring,
+    request: Request | None = None,
+    *,
+    dtype: Any = None,
+    device: str | None = None,
+    overwrite: bool = False,
+    move: bool = True,
+    where: str = "closure",
+) -> Problem:
+    """The problem of closing A: taken in and looked at.
+
+    Parameters
+    ----------
+    A
+        What `closure` takes.
+    request : Request, optional
+        For what is refused before a graph's matrix is made.
+    move : bool
+        Whether the entries go to the device now; a plan does without.
+
+    Raises
+    ------
+    ShapeError, DTypeError, DomainError
+        If A is not square, is not defined on this semiring, or holds NaN or values outside it.
+    MemoryNeeded
+        If a copy that has to be made does not fit.
+    """
+    if isinstance(A, BitMatrix):
+        return _pose_bits(A, s, device, overwrite)
+    array, ours = _array(A, s, dtype, request or Request(), where)
+    if overwrite:
+        _check_overwrite(A, array, s, dtype)
+        memory, fitted = Memory.LENT, array
+    else:
+        fitted = conform(array, s, dtype, where=where)
+        memory = Memory.OURS if ours or fitted is not array else Memory.THEIRS
+    del array  # where it was made here and converted since
+    return pose_array(fitted, s, memory, device=device, move=move, where=where)
+
+
+def pose_array(
+    array: Any, s: Semiring, memory: Memory, *, device: str | None = None, move: bool = True, where: str = "closure"
+) -> Problem:
+    """The problem of closing an array of the computing dtype; brought to the device and looked at there."""
+    target = device_of(array, device)
+    packed_there = target == "cuda" and array.dtype.kind == "b"  # on the way, piece by piece
+    if not move or device_of(array) == target or packed_there or not array.size:
+        return Problem(array, s, target, memory, dtypes.survey(array, s, where=where))
+    require(array.nbytes, target, where=where, hint="Use a smaller dtype, or compute where A lies.")
+    there = bind(s, array.dtype, device="cuda").upload(array) if target == "cuda" else array.get()
+    return Problem(
+        there, s, target, Memory.OURS, dtypes.survey(there, s, where=where), array, memory is not Memory.THEIRS
+    )
+
+
+def _pose_bits(A: BitMatrix, s: Semiring, device: str | None, overwrite: bool) -> Problem:
+    """Packed bits are closed where they lie."""
+    if not s.boolean:
+        raise DTypeError(
+            f"closure: a BitMatrix is closed over the Boolean semiring, got {s.name}. Say semiring='boolean'."
+        )
+    if A.shape[0] != A.shape[1]:
+        raise ShapeError(f"closure: A must be square, got a BitMatrix of shape {A.shape}.")
+    home = lies(A)
+    if device not in (None, home):
+        raise DTypeError(f"closure: a BitMatrix is closed where it lies, on {home}, got device={device!r}.")
+    return Problem(A, s, home, Memory.LENT if overwrite else Memory.THEIRS, Survey(0, 1, True))
+
+
+def _array(A: Any, s: Semiring, dtype: Any, request: Request, where: str) -> tuple[Any, bool]:
+    """A square matrix, or a batch of them, from an array or a graph; and whether it was made here."""
+    nested = isinstance(A, (list, tuple)) and not any(isinstance(item, tuple) for item in A)
+    if not (nested or any(hasattr(A, name) for name in ("__array__", "__cuda_array_interface__", "__dlpack__"))):
+        return matrix_of(as_graph(A), s, dtype, request, where=where)
+    array = asarray(A, where=where)
+    if array.ndim not in (2, 3) or array.shape[-1] != array.shape[-2]:
+        raise ShapeError(f"{where}: A must be square, (n, n) or (batch, n, n), got shape {array.shape}.")
+    return array, nested
+
+
+def matrix_of(graph: Graph, s: Semiring, dtype: Any, request: Request, *, where: str) -> tuple[Any, bool]:
+    """A graph's matrix, and whether it was made here; refused before that where it or its closure does not fit."""
+    if graph.dense is not None:
+        matrix = graph.matrix(s, dtype)
+        return matrix, matrix is not graph.dense
+    n = graph.n
+    target = graph.target(s) if dtype is None else dtypes.resolve(s, dtype, where=where)
+    looks = [dtypes.survey(weights, s, where=where) for _, _, weights in graph.pieces(s, target)]
+    extremes = [x for look in looks for x in (look.least, look.greatest)]
+    seen = Survey(min(extremes, default=0), max(extremes, default=0), all(look.nonnegative for look in looks))
+    # The matrix itself is not there yet: its shape and what its edges weigh are all that a plan needs.
+    shape_only = np.broadcast_to(np.zeros((), target), (n, n))
+    host = replace(request, options={k: v for k, v in request.options.items() if k == "threads"})
+    expected = Problem(shape_only, s, "cpu", Memory.OURS, seen)
+    plan = expected.plan(expected.bind(host), host)
+    hint = "Use a smaller dtype, or transitive_closure if only reachability matters."
+    require(plan.beside_bytes, where=where, hint=hint)
+    return graph.matrix(s, target), True
+
+
+def _check_overwrite(A: Any, array: Any, s: Semiring, dtype: Any) -> None:
+    target = dtypes.resolve(s, array.dtype if dtype is None else dtype, where="closure")
+    if array.dtype != target or not array.dtype.isnative:
+        raise DTypeError(
+            f"closure: overwrite=True must work in A's own memory, so A must be a native {target} array, "
+            f"got {array.dtype}. Convert it first, or leave overwrite out."
+        )
+    if array is not A and not _same_memory(A, array):
+        raise DTypeError(f"closure: overwrite=True must be given an array to write to, got {type(A).__name__}.")
+    if isinstance(array, np.ndarray) and not array.flags.writeable:
+        raise ValueError("closure: overwrite=True must be given a writeable array, got a read-only one.")
+
+
+def _same_memory(A: Any, array: Any) -> bool:
+    """Whether `array` views the memory of A (a subclass, or an object with DLPack), and is no copy made of it."""
+    return not isinstance(array, np.ndarray) or array.base is not None
