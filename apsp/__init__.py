@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .comparison import Comparison, compare, compare_sizes
+    from .formats import read
     from .generate import cycle, grid, random_graph
-    from .graph import Graph, as_graph
+    from .graph import Graph
+    from .inputs import as_graph, write
     from .plans import Plan
     from .reach import Reachability, transitive_closure
     from .result import Result, shortest_paths
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
 _HOME = {
     "comparison": ("Comparison", "compare", "compare_sizes"),
     "generate": ("cycle", "grid", "random_graph"),
-    "graph": ("Graph", "as_graph"),
+    "formats": ("read",),
+    "graph": ("Graph",),
+    "inputs": ("as_graph", "write"),
     "plans": ("Plan",),
     "reach": ("Reachability", "transitive_closure"),
     "result": ("Result", "shortest_paths"),
@@ -48,8 +52,10 @@ __all__ = [
     "grid",
     "plan",
     "random_graph",
+    "read",
     "shortest_paths",
     "transitive_closure",
+    "write",
 ]
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from semiring.errors import FormatError, MemoryNeeded
 from semiring.files import writing
@@ -42,8 +42,9 @@ class Source:
 
     Parameters
     ----------
-    path : path
+    path : path, or open file
         Gzipped if its name ends in .gz or its first bytes say so. "-" is standard input; a file of that name is "./-".
+        An open file, of bytes or text, is read from where it stands to its end, and not closed.
 
     Raises
     ------
@@ -53,7 +54,10 @@ class Source:
         If what a pipe or a packed file holds takes more than half of the free memory, before it has taken that.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str] | IO[Any]) -> None:
+        if not isinstance(path, (str, os.PathLike)):
+            self._open(path)
+            return
         standard = os.fspath(path) == "-"
         self.path = Path("standard input" if standard else path)
         #: The file's name without its suffixes.
@@ -63,6 +67,19 @@ class Source:
             self._read_once = None if again else self._drain(file)
             magic = file.read(2) if self._read_once is None else self._read_once[:2]
         self.gzipped = self.path.suffix.lower() == ".gz" or magic == _GZIP_MAGIC
+
+    def _open(self, file: IO[Any]) -> None:
+        """Of a file that the caller has opened: all that is left in it."""
+        name = getattr(file, "name", None)
+        self.path = Path(name if isinstance(name, str) and name else "open file")
+        self.name = self.path.name.removesuffix(".gz").split(".")[0]
+        with self._named_errors():
+            try:
+                self._read_once = self._drain(file)
+            except (ValueError, TypeError) as error:  # closed, or open for writing only
+                raise OSError(errno.EBADF, f"it must be open for reading ({error})", str(self.path)) from error
+        # A file of gzip's own unpacks as it is read.
+        self.gzipped = self._read_once[:2] == _GZIP_MAGIC
 
     def head(self, size: int = 1 << 16) -> bytes:
         """The first bytes, unpacked."""
@@ -116,14 +133,14 @@ class Source:
     def _raw(self) -> IO[bytes]:
         return open(self.path, "rb") if self._read_once is None else io.BytesIO(self._read_once)
 
-    def _drain(self, file: IO[bytes] | gzip.GzipFile) -> bytes:
+    def _drain(self, file: IO[Any] | gzip.GzipFile) -> bytes:
         """All that is left in a stream, which need not tell beforehand how much that is, or ever end."""
         from semiring.memory import available
 
         free = available("cpu")
         parts, size = [], 0
         while part := file.read(_PART):
-            parts.append(part)
+            parts.append(part.encode() if isinstance(part, str) else part)
             size += len(part)
             if free is not None and 2 * size > free:
                 raise MemoryNeeded(

@@ -1,11 +1,10 @@
-"""Any input → `Graph`: a dense matrix where it stays, or an edge list; all validation of input lives here.
+"""The record `Graph`: a dense matrix where it stays, or an edge list; all validation of both lives here.
 
-An array is taken as a matrix, and a list of tuples as edges; `as_graph` says the rest.
+What else describes a graph is turned into one by `apsp.inputs`.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -31,7 +30,7 @@ _ARCS = 1 << 16
 class Graph:
     """Vertices with names, and their edges: a dense matrix, or a list.
 
-    Build one with `as_graph`, `Graph.from_edges` or `Graph.from_arrays`.
+    Build one with `as_graph`, `Graph.from_edges`, `Graph.from_arrays` or `Graph.from_matrix`.
 
     Attributes
     ----------
@@ -49,6 +48,9 @@ class Graph:
         If not, each edge of the list (or entry of the matrix) also leads back.
     name : str
         For tables and messages; no more.
+    unit : bool
+        Whether each edge of `dense` weighs 1, whatever its entry. An edge is a True entry, or a finite one; a matrix
+        of numbers without infinities must hold zeros and ones, and the ones are edges.
     """
 
     n: int
@@ -59,6 +61,40 @@ class Graph:
     weights: np.ndarray | None = field(default=None, repr=False)
     directed: bool = True
     name: str = ""
+    unit: bool = field(default=False, repr=False)
+
+    @classmethod
+    def from_matrix(cls, A: Any, *, labels: Iterable[Any] | None = None, name: str = "") -> Graph:
+        """The graph of a dense matrix: entry (i, j) is the edge from i to j.
+
+        Parameters
+        ----------
+        A : array_like, shape (n, n)
+            It is not copied and stays on its device. A missing edge is the zero of the semiring it is used with.
+        labels : iterable, optional
+            n distinct names; 0 … n − 1 by default.
+
+        Raises
+        ------
+        ShapeError
+            If A is not square, or there are more or fewer labels than rows.
+        DTypeError
+            If entries are not real numbers or booleans. Each is looked at once, where it lies, by the closure.
+
+        Examples
+        --------
+        >>> Graph.from_matrix([[0, 3], [1, 0]], labels=["A", "B"]).index("B")
+        1
+        """
+        if isinstance(A, (list, tuple)) and not A:
+            A = np.empty((0, 0))
+        dense = asarray(A, where="Graph")
+        if dense.ndim != 2 or dense.shape[0] != dense.shape[1]:
+            raise ShapeError(f"Graph: a matrix must be square, (n, n), got shape {dense.shape}.{_meant(dense.shape)}")
+        names = Labels(range(len(dense)) if labels is None else labels)
+        if len(names) != len(dense):
+            raise ShapeError(f"Graph: there must be one label a vertex, got {len(names)} labels for n = {len(dense)}.")
+        return cls(len(dense), names, dense=dense, name=name)
 
     @classmethod
     def from_arrays(
@@ -106,7 +142,7 @@ class Graph:
         if len(tails) != len(heads):
             raise ShapeError(f"Graph: rows and cols must be equally long, got {len(tails)} and {len(heads)}.")
         ends = np.concatenate((tails, heads))
-        names = None if labels is None else Labels(labels)
+        names = labels if labels is None or isinstance(labels, Labels) else Labels(labels)
         if n is None:
             n = len(names) if names is not None else int(ends.max()) + 1 if len(ends) else 0
         if not 0 <= n <= _MOST:
@@ -166,6 +202,27 @@ class Graph:
             rows, cols = (np.array([names.position(pair[side]) for pair in pairs], np.int64) for side in (0, 1))
         return cls.from_arrays(rows, cols, weights, n=len(names), labels=names, directed=directed, name=name)
 
+    def having(self, *, directed: bool | None = None, weighted: bool = True, name: str = "") -> Graph:
+        """The same graph with what the caller knows of it; what is left out stays.
+
+        Raises
+        ------
+        ShapeError
+            If a dense matrix is to be undirected.
+        """
+        if self.dense is not None and directed is False:
+            raise ShapeError(
+                "Graph: directed=False must come with a list of edges, got a dense matrix. "
+                "A matrix says both directions itself: pass np.minimum(A, A.T)."
+            )
+        return replace(
+            self,
+            directed=self.directed if directed is None else directed,
+            weights=self.weights if weighted else None,
+            unit=self.unit or (not weighted and self.dense is not None),
+            name=name or self.name,
+        )
+
     def index(self, label: Any) -> int:
         """The position of a vertex in the matrix.
 
@@ -185,7 +242,8 @@ class Graph:
         """Edges as listed (an undirected one counts once); of a matrix, its entries other than ∞, or the True ones."""
         if self.rows is not None:
             return len(self.rows)
-        return sum(int(_present(self.dense[part]).sum()) for part in dtypes.chunks(self.dense.shape))
+        A = conform(finite_entries(self.dense), catalog.get("boolean"), where="Graph") if self.unit else self.dense
+        return sum(int(_present(A[part]).sum()) for part in dtypes.chunks(A.shape))
 
     def matrix(self, semiring: str | Semiring = "min_plus", dtype: Any = None) -> Any:
         """A with A[i, j] = ⊕ of the weights of all edges from i to j; the semiring's zero where there is none.
@@ -277,150 +335,60 @@ class Graph:
         return dtypes.resolve(ring, natural, where="Graph.matrix")
 
     def _from_dense(self, ring: Semiring, dtype: Any) -> Any:
-        A = self.dense
-        if _boolean(ring) and A.dtype.kind != "b":
-            parts = list(dtypes.chunks(A.shape))
-            # A matrix with infinities is read by its finite entries.
-            if not all(bool(_present(A[part]).all()) for part in parts):
-                where = "cpu" if isinstance(A, np.ndarray) else "cuda"
-                memory.require(A.size, where, where="Graph.matrix", hint="Pass a matrix of bool.")
-                there = module(A).empty(A.shape, bool)
-                for part in parts:
-                    _refuse_nan_entries(A[part], part[0].start)
-                    there[part] = _present(A[part])
-                A = there
+        if self.unit:
+            return unit_lengths(self.dense, ring, dtype, where="Graph.matrix")
+        A = finite_entries(self.dense) if _boolean(ring) else self.dense
         return conform(A, ring, dtype, where="Graph.matrix")
 
 
-def as_graph(source: Any, *, weight: str | None = "weight", directed: bool | None = None, name: str = "") -> Graph:
-    """The graph that `source` describes.
+def finite_entries(A: Any) -> Any:
+    """Which entries of a matrix, or of a batch, are edges; A itself where it holds no infinity that would say so."""
+    if A.dtype.kind == "b":
+        return A
+    parts = list(dtypes.chunks(A.shape))
+    if all(bool(_present(A[part]).all()) for part in parts):
+        return A
+    where = "cpu" if isinstance(A, np.ndarray) else "cuda"
+    memory.require(A.size, where, where="Graph.matrix", hint="Pass a matrix of bool.")
+    there = module(A).empty(A.shape, bool)
+    for part in parts:
+        _refuse_nan_entries(A[part], part)
+        there[part] = _present(A[part])
+    return there
+
+
+def unit_lengths(A: Any, ring: Semiring, dtype: Any = None, *, where: str) -> Any:
+    """The matrix, or batch, in which each edge of A weighs 1 and the rest is the semiring's zero.
 
     Parameters
     ----------
-    source
-        - an array of shape (n, n), NumPy, CuPy or anything with DLPack or `__cuda_array_interface__`, of any strides
-          and byte order, or a list of lists: the matrix. It is not copied and stays on its device. A missing edge
-          is the zero of the semiring it is used with: inf in min-plus, False in the Boolean one.
-        - a list (or tuple, set, iterator) of tuples (u, v) or (u, v, weight) with any labels: the edges. Tuples
-          make the difference: [[0, 1], [1, 0]] is a matrix, [(0, 1), (1, 0)] is two edges. An array of edges goes
-          through `Graph.from_edges`.
-        - a SciPy sparse matrix or array: its explicit entries are the edges, explicit zeros are edges of weight 0;
-          Boolean ones are unweighted edges.
-        - a NetworkX graph, multigraphs included; nodes keep their names and order.
-        - a path to a file, or "-" for standard input: see `apsp.formats.read`.
-        - a `Graph`.
-    weight : str or None
-        NetworkX: the edge attribute that holds the weight; edges without it weigh 1. CSV files: the column, where
-        it has an uncommon name. None makes any list of edges unweighted.
-    directed : bool, optional
-        Whether edges lead one way only; by default what the source says, and where it says nothing, they do.
-    name : str
-        By default the source's own.
-
-    Returns
-    -------
-    Graph
+    dtype : dtype, optional
+        By default int32 where the semiring is defined on it, else the smallest safe one that it allows.
 
     Raises
     ------
-    ShapeError, DTypeError, DomainError, VertexError, FormatError
-        If the source is not a graph: not square, not numbers, NaN, labels that repeat, a malformed file. Entries of
-        a dense matrix are looked at once, where they lie, by the closure.
-
-    Examples
-    --------
-    >>> as_graph([("A", "B", 4), ("B", "C", 7)]).n
-    3
+    DTypeError
+        If numbers without infinities are others than zeros and ones, and so do not say which of them are edges.
     """
-    graph = _convert(source, weight)
-    if graph.dense is not None and directed is False:
-        raise ShapeError(
-            "as_graph: directed=False must come with a list of edges, got a dense matrix. "
-            "A matrix says both directions itself: pass np.minimum(A, A.T)."
-        )
-    return replace(
-        graph,
-        directed=graph.directed if directed is None else directed,
-        weights=graph.weights if weight is not None else None,
-        name=name or graph.name,
-    )
+    there = conform(finite_entries(A), catalog.get("boolean"), where=f"{where}: unweighted")
+    if _boolean(ring):
+        return there
+    target = dtypes.resolve(ring, np.int32 if dtype is None else dtype, where=where)
+    device = "cpu" if isinstance(A, np.ndarray) else "cuda"
+    memory.require(there.size * target.itemsize, device, where=where, hint="Use a smaller dtype.")
+    out = module(A).full(A.shape, dtypes.zero(ring, target), dtype=target)
+    for part in dtypes.chunks(A.shape):
+        out[part][there[part]] = 1
+    return out
 
 
-def _convert(source: Any, weight: str | None) -> Graph:
-    """By kind of source, from the most telling sign to the least."""
-    if isinstance(source, Graph):
-        return source
-    if isinstance(source, (str, os.PathLike)):
-        from .formats import read
-
-        # Any other name than the default is a column's, in formats whose columns have names.
-        return read(source) if weight in (None, "weight") else read(source, weight=weight)
-    if hasattr(source, "tocoo"):
-        return _from_sparse(source)
-    if hasattr(source, "is_directed") and hasattr(source, "nodes") and hasattr(source, "edges"):
-        return _from_networkx(source, weight)
-    if isinstance(source, (list, tuple, set, frozenset)):
-        if any(isinstance(item, tuple) for item in source):
-            return Graph.from_edges(source)
-    elif isinstance(source, Iterable) and not hasattr(source, "__array__") and not hasattr(source, "__dlpack__"):
-        if isinstance(source, dict):
-            raise DTypeError("as_graph: source must be a matrix, edges, a graph or a file, got a dict. Use its edges.")
-        if not hasattr(source, "__cuda_array_interface__"):
-            return Graph.from_edges(source)
-    return _from_matrix(source)
-
-
-def _from_matrix(source: Any) -> Graph:
-    if isinstance(source, (list, tuple)) and not source:
-        source = np.empty((0, 0))
-    A = asarray(source, where="as_graph")
-    if A.ndim != 2 or A.shape[0] != A.shape[1]:
-        edges = A.ndim == 2 and A.shape[1] in (2, 3)
-        raise ShapeError(
-            f"as_graph: a matrix must be square, (n, n), got shape {A.shape}."
-            + (" Edges in an array go through Graph.from_edges." if edges else "")
-        )
-    return Graph(len(A), Labels(range(len(A))), dense=A)
-
-
-def _from_sparse(source: Any) -> Graph:
-    if source.ndim != 2 or source.shape[0] != source.shape[1]:
-        raise ShapeError(f"as_graph: a sparse matrix must be square, (n, n), got shape {source.shape}.")
-    coo = _checked(source).tocoo()
-    coo = coo.get() if hasattr(coo, "get") and not isinstance(coo.data, np.ndarray) else coo
-    # Not through CSR, which would add duplicates up.
-    return from_entries(coo.row, coo.col, coo.data, source.shape[0])
-
-
-def from_entries(rows: Any, cols: Any, values: Any, n: int) -> Graph:
-    """The graph of a sparse matrix's entries: True ones are unweighted edges, False ones none."""
-    if values.dtype.kind == "b":
-        rows, cols, values = rows[values], cols[values], None
-    return Graph.from_arrays(rows, cols, values, n=n)
-
-
-def _checked(source: Any) -> Any:
-    """A compressed SciPy matrix with all its indices looked at; its compiled loops take them on trust."""
-    if getattr(source, "format", None) not in ("csr", "csc", "bsr") or not isinstance(source.data, np.ndarray):
-        return source
-    try:
-        # A record of its own on the same arrays, as the check may put the record in order.
-        same = type(source)((source.data, source.indices, source.indptr), shape=source.shape)
-        same.check_format(full_check=True)
-    except (ValueError, ArithmeticError) as error:
-        raise ShapeError(f"as_graph: the indices of a sparse matrix must be consistent, got {error}.") from error
-    return same
-
-
-def _from_networkx(source: Any, weight: str | None) -> Graph:
-    names = Labels(source.nodes)
-    position = {node: index for index, node in enumerate(source.nodes)}
-    arcs = list(source.edges(data=weight, default=1)) if weight is not None else list(source.edges())
-    rows, cols = (np.array([position[arc[side]] for arc in arcs], dtype=np.int64) for side in (0, 1))
-    weights = [arc[2] for arc in arcs] if weight is not None else None
-    return Graph.from_arrays(
-        rows, cols, weights, labels=names, directed=source.is_directed(), name=str(getattr(source, "name", ""))
-    )
+def _meant(shape: tuple[int, ...]) -> str:
+    """What a matrix that is not square may have been meant to be."""
+    if len(shape) == 2 and shape[0] == 2:
+        return " An edge_index with its weights goes in as (edge_index, weights), or (edge_index, None) without."
+    if len(shape) == 2 and shape[1] in (2, 3):
+        return " Edges in an array go through Graph.from_edges."
+    return ""
 
 
 def _tuple_edges(edges: Iterable[Any]) -> tuple[list[tuple[Any, Any]], list[Any] | None]:
@@ -486,12 +454,12 @@ def _refuse_nan(weights: np.ndarray, rows: np.ndarray, cols: np.ndarray, labels:
         raise DomainError(f"Graph: weights must be numbers, got NaN on edge {at}, {ends}. Leave the edge out.")
 
 
-def _refuse_nan_entries(A: Any, first: int) -> None:
-    """`first` is the number of the first row."""
+def _refuse_nan_entries(A: Any, part: tuple[slice, ...]) -> None:
+    """`part` is where A stands in the whole matrix."""
     wrong = A != A
     if wrong.any():
-        i, j = (int(axis[0]) for axis in wrong.nonzero())
-        at = i + first, j
+        index = [int(axis[0]) for axis in wrong.nonzero()]
+        at = tuple(i + (part[axis].start if axis < len(part) else 0) for axis, i in enumerate(index))
         raise DomainError(f"Graph: entries must be numbers, got NaN at {at}. A missing edge is inf.")
 
 

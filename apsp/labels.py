@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from difflib import get_close_matches
 from functools import cached_property
+from itertools import chain, count
 from typing import Any, overload
 
 import numpy as np
@@ -187,14 +188,22 @@ def _in_a_row(names: tuple[Any, ...]) -> range | tuple[Any, ...]:
 def number(pairs: Iterable[tuple[Any, Any]]) -> tuple[Labels, np.ndarray, np.ndarray]:
     """Labels, rows and cols of labelled edges; vertices in sorted order where the labels compare, else as they come."""
     edges = list(pairs)
+    return number_ends([u for u, _ in edges], [v for _, v in edges])
+
+
+def number_ends(tails: Sequence[Any], heads: Sequence[Any]) -> tuple[Labels, np.ndarray, np.ndarray]:
+    """`number`, of edges whose ends stand apart: each end is looked up once, and numbered as it is met."""
+    met: defaultdict[Any, int] = defaultdict(count().__next__)
     try:
-        position = {label: 0 for edge in edges for label in edge}
+        ends = np.fromiter(map(met.__getitem__, chain(tails, heads)), np.int64, len(tails) + len(heads))
     except TypeError as error:
         raise VertexError(f"Graph: labels must be hashable (integers, strings, tuples, …), got {error}.") from None
-    names = list(position)
-    with suppress(TypeError):
+    names = list(met)
+    try:
         names.sort()
-    position = {name: index for index, name in enumerate(names)}
-    rows = np.fromiter((position[u] for u, _ in edges), dtype=np.int64, count=len(edges))
-    cols = np.fromiter((position[v] for _, v in edges), dtype=np.int64, count=len(edges))
+    except TypeError:
+        names = list(dict.fromkeys(chain.from_iterable(zip(tails, heads, strict=True))))
+    place = np.empty(len(names), dtype=np.int64)
+    place[np.fromiter(map(met.__getitem__, names), np.int64, len(names))] = np.arange(len(names))
+    rows, cols = np.split(place[ends], [len(tails)])
     return Labels(names), rows, cols

@@ -24,7 +24,8 @@ from semiring.memory import require
 from semiring.observed import Callback
 
 from . import divergence
-from .graph import Graph, as_graph
+from .graph import Graph
+from .inputs import as_graph
 from .plans import Plan, make_plan
 
 HINT = "Use a smaller dtype, overwrite=True, or the Boolean semiring if only reachability matters."

@@ -26,7 +26,8 @@ from semiring.observed import Callback
 
 from .condensation import Condensation, condense, trivial
 from .encoding import decode, encode
-from .graph import Graph, as_graph
+from .graph import Graph
+from .inputs import as_graph
 from .labels import Labels
 from .plans import Plan, make_plan
 from .problem import Memory, Problem, Request

@@ -16,7 +16,8 @@ from semiring.catalog import get
 from semiring.errors import DivergenceError, DomainError, NoPathError
 from semiring.observed import Callback
 
-from .graph import Graph, as_graph
+from .graph import Graph
+from .inputs import as_graph
 from .paths import Neighbours, best_path, require_paths
 from .plans import Plan
 from .problem import Memory, Request, matrix_of, pose_array

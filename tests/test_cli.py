@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 from processes import PATIENCE, finish, start, wait_for
 
 from apsp import cli, ending, formats, schedules, terminal
+from apsp.inputs import write
 from semiring.backend import cuda_available
 
 ROOT = Path(__file__).parents[1]
@@ -438,7 +439,7 @@ def test_what_may_not_be_written_is_refused_before_the_work(unprivileged, monkey
 
 
 def test_labels_that_the_output_would_lose_are_refused_before_the_work(tmp_path, monkeypatch):
-    formats.write([(1, "1", 5)], tmp_path / "g.npz")
+    write([(1, "1", 5)], tmp_path / "g.npz")
     monkeypatch.setattr("apsp.result.shortest_paths", lambda *_, **__: pytest.fail("worked before looking"))
     monkeypatch.setattr("apsp.reach.transitive_closure", lambda *_, **__: pytest.fail("worked before looking"))
     for command in ("solve", "reach"):

@@ -10,6 +10,7 @@ import pytest
 
 from apsp import Reachability, formats, shortest_paths, transitive_closure
 from apsp.encoding import decode, encode
+from apsp.inputs import write
 from semiring import FormatError
 
 SAVED = {
@@ -95,7 +96,7 @@ def test_everything_else_is_refused_and_named(label, tmp_path):
         with pytest.raises(FormatError, match=message):
             save(tmp_path / "x.npz")
     with pytest.raises(FormatError, match="labels must be text"):
-        formats.write(edges, tmp_path / "x.npz")
+        write(edges, tmp_path / "x.npz")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -131,7 +132,7 @@ def test_every_file_with_labels_gives_them_back(labels, tmp_path):
     r.save(path)
     assert all(map(same, formats.read(path).labels, r.labels))
     assert shortest_paths(formats.read(path)).distance(u, v) == 7
-    formats.write([(u, v, 7)], path)
+    write([(u, v, 7)], path)
     assert shortest_paths(formats.read(path)).distance(u, v) == 7
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from apsp import as_graph, compare, formats, shortest_paths, transitive_closure
+from apsp import as_graph, compare, shortest_paths, transitive_closure, write
 from semiring import BitMatrix
 from semiring.files import check_writable, writing
 
@@ -33,12 +33,12 @@ WRITERS: dict[str, tuple[Callable[[Path], None], Callable[[io.BytesIO], bool]]] 
     "distances.csv": (lambda path: shortest_paths(EDGES).save(path), lambda file: b"a,0,1,3\r\n" in file.read()),
     "reach.npz": (lambda path: transitive_closure(EDGES).save(path), lambda file: "words" in np.load(file)),
     "bits.npz": (lambda path: BitMatrix.eye(70).save(path), lambda file: np.load(file)["words"].shape == (70, 2)),
-    "graph.npz": (lambda path: formats.write(EDGES, path), lambda file: np.load(file)["weights"].tolist() == [1, 2]),
+    "graph.npz": (lambda path: write(EDGES, path), lambda file: np.load(file)["weights"].tolist() == [1, 2]),
     "graph.npy": (
-        lambda path: formats.write(np.ones((3, 3)), path),
+        lambda path: write(np.ones((3, 3)), path),
         lambda file: np.load(file).tolist() == np.ones((3, 3)).tolist(),
     ),
-    "graph.csv.gz": (lambda path: formats.write(EDGES, path), lambda file: file.read(2) == b"\x1f\x8b"),
+    "graph.csv.gz": (lambda path: write(EDGES, path), lambda file: file.read(2) == b"\x1f\x8b"),
 }
 
 

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from apsp.graph import Graph, as_graph
+from apsp.graph import Graph
+from apsp.inputs import as_graph
 from apsp.labels import Labels
 from semiring import catalog
 from semiring.errors import DomainError, DTypeError, FormatError, ShapeError, VertexError
@@ -110,7 +111,8 @@ class TestMatrices:
             (np.ma.masked_equal(np.eye(2), 0), DTypeError, "masked"),
             (None, (DTypeError, ShapeError), "as_graph"),
             (3, (DTypeError, ShapeError), "as_graph"),
-            ({"a": {"b": 1}}, DTypeError, "dict"),
+            ({"a": 1}, DTypeError, "dict"),
+            (object(), DTypeError, "a NetworkX graph; an igraph Graph"),
         ],
     )
     def test_what_is_no_graph(self, source, error, words):
@@ -445,7 +447,8 @@ def test_as_graph_of_a_graph_and_of_a_path(tmp_path: Path):
     graph = as_graph(path, weight="minutes")
     assert graph.matrix()[0, 1] == 4
     assert as_graph(graph).labels is graph.labels
-    assert as_graph(str(path)).weights is None
+    assert as_graph(str(path)).weights.tolist() == [4]
+    assert as_graph(str(path), weight=None).weights is None
     assert as_graph(path, directed=False).matrix("boolean")[1, 0]
     with pytest.raises(FileNotFoundError):
         as_graph(tmp_path / "none.csv")

@@ -3,15 +3,19 @@
 | name         | suffixes        | vertices         | weights            |
 |--------------|-----------------|------------------|--------------------|
 | named        | .named          | names            | yes                |
-| csv          | .csv .tsv       | names            | if there is a column |
+| csv          | .csv .tsv       | names            | by column          |
+| edgelist     | .edgelist .edges .ncol | names     | if there is a third column |
 | snap         | .snap .el       | integers, gaps   | if there is a third column |
 | dimacs       | .gr             | 1 … n            | yes                |
 | matrixmarket | .mtx            | 1 … n            | unless `pattern`   |
 | npy          | .npy            | 0 … n − 1        | the matrix         |
 | npz          | .npz            | stored, if any   | matrix or edges    |
 | plain        | .plain          | 0 … n − 1        | yes                |
+| graphml, gml, pajek | .graphml .gml .net | names   | an attribute       |
+| graph6       | .g6             | 0 … n − 1        | no                 |
 
-Any of them may be gzipped (`roads.gr.gz`). A name that says nothing (`.txt`) makes `read` look at the content.
+Those of the last two rows are read by NetworkX, and not written. Any may be gzipped (`roads.gr.gz`). A name that says
+nothing (`.txt`) makes `read` look at the content.
 
 A weight is an integer (exact, or refused), a float, or `inf`, which is a missing edge; `1e999` is an error.
 """
@@ -23,20 +27,24 @@ import warnings
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from semiring.errors import FormatError
 from semiring.files import check_writable
 
 from ..files import Source, open_for_writing, plain_lines
-from ..graph import Graph, as_graph
-from . import plain
+from ..graph import Graph
+from ..reading import BY_RULE, Columns, Reading, Weight, positional
+from . import csv, plain
 from .base import Format
 
 __all__ = ["NAMES", "Format", "check_output", "formats", "read", "write"]
 
 #: The modules, in the order in which their `sniff` is asked: the most telling first.
-NAMES = ("npy", "npz", "matrixmarket", "dimacs", "csv", "plain", "snap", "named")
+NAMES = (
+    *("npy", "npz", "matrixmarket", "dimacs", "graphml", "gml", "pajek", "graph6"),
+    *("csv", "plain", "snap", "named", "edgelist"),
+)
 
 
 @cache
@@ -46,21 +54,36 @@ def formats() -> dict[str, Format]:
 
 
 def read(
-    path: str | os.PathLike[str], *, format: str | None = None, directed: bool | None = None, **options: Any
+    path: str | os.PathLike[str] | IO[Any],
+    *,
+    format: str | None = None,
+    directed: bool | None = None,
+    weight: Weight = BY_RULE,
+    columns: Columns | None = None,
+    **options: Any,
 ) -> Graph:
     """The graph in a file.
 
     Parameters
     ----------
-    path : path
-        Plain or gzipped; a pipe or a device as well as a file; "-" is standard input.
+    path : path, or open file
+        Plain or gzipped; a pipe or a device as well as a file; "-" is standard input. An open file, or an `io` buffer
+        of bytes or text, is read from where it stands to its end, and left open.
     format : str, optional
         One of `NAMES`; by default the suffix decides (that before `.gz`), and then the content. A list of edges whose
         first line may as well count vertices and edges is read as edges, with a warning.
     directed : bool, optional
         Whether edges lead one way only; by default what the file says, and where it cannot, they do.
+    weight : str, int or None, optional
+        The column that holds the weight, by name, or by position from 0; of GraphML and its like, the attribute. None
+        makes every edge weigh 1. By default it is the only column beside the ends; of several, the one that is called
+        weight, length, cost, distance, dist, w, value or km. Where that does not settle it, nothing is read.
+    columns : (FROM, TO) or (FROM, TO, WEIGHT), optional
+        The columns by name; or by position from 0, and then the file has no header. By default the ends are called
+        source, from, src, start, tail, origin or u, and target, to, dst, dest, destination, end, head or v. Of
+        (FROM, TO) alone, `weight` and its rule find the third.
     **options
-        A format's own: `base=1` for plain files that count from 1, `weight="minutes"` for a CSV column.
+        A format's own: `base=1` for plain files that count from 1.
 
     Returns
     -------
@@ -70,24 +93,46 @@ def read(
     Raises
     ------
     FormatError
-        If the file is not what its format says, with file and line.
+        If the file is not what its format says, with file and line; or does not say which column holds what, with all
+        columns and the ways out.
+    ValueError
+        If the format does not have what was asked for: columns, attributes, an option.
     OSError
         If there is no such file (FileNotFoundError), or it cannot be read.
     MemoryNeeded
         If what it holds does not fit, before memory is taken.
+
+    Examples
+    --------
+    >>> import io
+    >>> read(io.StringIO("from,to,minutes\\nA,B,295\\n")).weights
+    array([295])
     """
+    positional(columns)  # refuses what is malformed
+    reading = Reading(weight, columns)
     source = Source(path)
-    chosen = _named(format) if format is not None else _by_suffix(path) or _by_content(source)
-    graph = chosen.read(source, **options)
-    return as_graph(graph, directed=directed, name=graph.name or source.name)
+    chosen = _named(format) if format is not None else _by_suffix(source.path) or _by_content(source, reading)
+    graph = chosen.read(source, **_options(source, chosen, reading, options))
+    return graph.having(directed=directed, weighted=weight is not None, name=graph.name or source.name)
 
 
-def write(graph: Any, path: str | os.PathLike[str], *, format: str | None = None) -> None:
-    """Write a graph (or whatever `as_graph` takes); the file appears whole or not at all.
+def _options(source: Source, chosen: Format, reading: Reading, options: dict[str, Any]) -> dict[str, Any]:
+    """What the format's reader takes of what the caller said; the rest is refused, and not ignored."""
+    said = {"weight": reading.named, "columns": reading.columns is not None, **dict.fromkeys(options, True)}
+    for name in said:
+        if said[name] and name not in chosen.takes:
+            takes = [f for f in NAMES if name in formats()[f].takes]
+            known = f"one of the formats {', '.join(takes)}" if takes else "no format"
+            raise ValueError(f"{source.path}: {name}= is for {known}, and this file is {chosen.name}.")
+    return {**options, "reading": reading} if {"weight", "columns"} & set(chosen.takes) else options
+
+
+def write(graph: Graph, path: str | os.PathLike[str], *, format: str | None = None) -> None:
+    """Write a graph; the file appears whole or not at all. (`apsp.write` takes anything that `as_graph` does.)
 
     Parameters
     ----------
-    graph : Graph or graph-like
+    graph : Graph
         Formats that number their vertices keep the order and not the names. A dense matrix goes to edge lists
         by its entries other than ∞, and undirected edges go both ways where the format knows none.
     path : path
@@ -99,10 +144,11 @@ def write(graph: Any, path: str | os.PathLike[str], *, format: str | None = None
     ------
     FormatError
         If the format cannot express this graph: vertices without an edge in a list of edges; names that would be read
-        back as others (blanks in `named`, anything but integers in `snap`, a mixture of integers and strings).
+        back as others (blanks in `named`, anything but integers in `snap`, a mixture of integers and strings). If
+        such files are only read.
     """
     chosen = _for_output(path, format)
-    graph = as_graph(graph)
+    assert chosen.write is not None
     with open_for_writing(path) as file:
         chosen.write(graph, file)
 
@@ -127,6 +173,8 @@ def _for_output(path: str | os.PathLike[str], format: str | None) -> Format:
         raise FormatError(
             path, None, f"write: the suffix must say which format, one of {_suffixes()}; or give format=."
         )
+    if chosen.write is None:
+        raise FormatError(path, None, f"write: {chosen.name} files are only read. Write one of {_suffixes()}.")
     return chosen
 
 
@@ -141,10 +189,12 @@ def _by_suffix(path: str | os.PathLike[str]) -> Format | None:
     return next((f for f in formats().values() if suffix and suffix in f.suffixes), None)
 
 
-def _by_content(source: Source) -> Format:
+def _by_content(source: Source, reading: Reading) -> Format:
     head = plain_lines(source.head())
     if not head.strip():
         raise source.error("must hold a graph, got an empty file.")
+    if reading.columns is not None:
+        return formats()["csv" if csv.has_separator(head) else "edgelist"]
     for name, candidate in formats().items():
         if candidate.sniff(head):
             if name == "snap" and plain.fits(source.lines):
@@ -165,4 +215,4 @@ def _warn(source: Source) -> None:
 
 
 def _suffixes() -> str:
-    return ", ".join(suffix for f in formats().values() for suffix in f.suffixes)
+    return ", ".join(suffix for f in formats().values() if f.write for suffix in f.suffixes)

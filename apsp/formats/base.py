@@ -31,8 +31,10 @@ class Format:
         `sniff(head)`: whether a file that begins with these bytes is in this format.
     read : callable
         `read(source, **options)` returns a Graph or raises FormatError.
-    write : callable
-        `write(graph, file)` to a binary file.
+    write : callable or None
+        `write(graph, file)` to a binary file; None where such files are read only.
+    takes : tuple of str
+        What `read` takes beside the source: "weight" or "columns" come as `reading`, others by their names.
     """
 
     name: str
@@ -40,7 +42,8 @@ class Format:
     description: str
     sniff: Callable[[bytes], bool]
     read: Callable[..., Graph]
-    write: Callable[[Graph, IO[bytes]], None]
+    write: Callable[[Graph, IO[bytes]], None] | None
+    takes: tuple[str, ...] = ()
 
 
 def vertices(sources: Sequence[str], targets: Sequence[str]) -> tuple[Labels, np.ndarray, np.ndarray]:
@@ -57,12 +60,12 @@ def listed(graph: Graph) -> tuple[list[int], list[int], list[Any]]:
 
 
 def _numeric(graph: Graph) -> bool:
-    return graph.dense is None or graph.dense.dtype.kind != "b"
+    return graph.dense is None or graph.unit or graph.dense.dtype.kind != "b"
 
 
 def weighted(graph: Graph) -> bool:
     """Whether edges have weights of their own."""
-    return graph.weights is not None if graph.dense is None else _numeric(graph)
+    return graph.weights is not None if graph.dense is None else _numeric(graph) and not graph.unit
 
 
 def require_edges(graph: Graph, rows: list[int], cols: list[int], format: str) -> None:

@@ -1,6 +1,6 @@
 """Edge lists with a header: `source,target,weight`, separated by commas, semicolons or tabs.
 
-The header names the columns in any case and order; others are ignored. Without a weight column edges are unweighted.
+The header names the columns in any case and order, and `apsp.reading` tells which of them are the ends and the weight.
 Blanks around a field do not belong to it, unless they stand within quotes. Names are integers where all look like
 integers and none is quoted: quotes make text of what they hold, the empty name included.
 """
@@ -10,20 +10,18 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
-from typing import IO
+from collections.abc import Callable, Sequence
+from typing import IO, Any
 
 from semiring.errors import FormatError
 
 from ..files import Source
 from ..graph import Graph
-from ..labels import number
-from .base import Format, listed, names_of, require_edges, vertices, weighted, write_lines
-from .tokens import integral, numbers, show
+from ..reading import ANYHOW, SOURCES, TARGETS, Reading, positional
+from .base import Format, listed, names_of, require_edges, weighted, write_lines
+from .tables import Table, of_rows, separated
+from .tokens import integral, show
 
-SOURCES = ("source", "from", "src", "start", "tail", "origin", "u")
-TARGETS = ("target", "to", "dst", "dest", "destination", "end", "head", "v")
-WEIGHTS = ("weight", "length", "cost", "distance", "dist", "w", "value", "km")
 _DELIMITERS = ",;\t"
 #: Stands at either end of a quoted field while it is read, as the csv module does not tell which ones were quoted; no
 #: text has zero bytes of its own.
@@ -33,50 +31,57 @@ _MARK = "\0"
 def sniff(head: bytes) -> bool:
     """A first line with a column for either end."""
     try:
-        names = _split(head.decode("utf-8", "replace").lstrip().split("\n", 1)[0])
+        names = {name.casefold() for name in _split(head.decode("utf-8", "replace").lstrip().split("\n", 1)[0])}
     except csv.Error:
         return False
-    return bool(set(names) & set(SOURCES)) and bool(set(names) & set(TARGETS))
+    return bool(names & set(SOURCES)) and bool(names & set(TARGETS))
 
 
-def read(source: Source, *, weight: str | None = None) -> Graph:
-    """Edges by the header's columns; `weight` names the one to take where it has another name."""
+def has_separator(head: bytes) -> bool:
+    """Whether a separator other than blanks stands in the first line."""
+    return any(sign.encode() in head.lstrip().split(b"\n", 1)[0] for sign in _DELIMITERS)
+
+
+def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
+    """Edges by the header's columns, or by those that the caller chooses."""
     text = source.text
     start = len(text) - len(text.lstrip("\n"))
-    header = text[start:].split("\n", 1)[0]
+    first = text[start:].split("\n", 1)[0]
     try:
-        names = _split(header)
+        names: Sequence[Any] = _split(first)
     except csv.Error as error:
         raise source.error(f"the header must be well-formed CSV, got {error}.", start + 1) from error
-    at = [_column(source, names, known, start + 1) for known in (SOURCES, TARGETS)]
-    length = _column(source, names, (weight.lower(),), start + 1) if weight else _find(names, WEIGHTS)
-    if length is not None:
-        at.append(length)
-    delimiter = _delimiter(header)
+    skipped = 1
+    if positional(reading.columns):
+        names, skipped = range(len(names)), 0
+    header, delimiter = start + 1 if skipped else None, _delimiter(first)
+    if '"' not in text and max(map(len, text.split("\n"))) < csv.field_size_limit():
+        columns = separated(text[start:], delimiter, len(names))
+        if columns is not None:
+
+            def column(index: int) -> Sequence[str]:
+                return columns[index][skipped:]
+
+            return Table(source, names, header, column, lambda row: start + 1 + skipped + row).edges(reading)
+    rows, line = _rows(source, text, delimiter)
+    for index, row in enumerate(rows):
+        if len(row) != len(names):
+            what = "the header's" if skipped else "the first row's"
+            shown = show(",".join(row))
+            raise source.error(f"a row must have {what} {len(names)} fields, got {len(row)}: {shown}.", line(index))
+    return Table(source, names, header, of_rows(rows[skipped:]), lambda row: line(row + skipped), _unmarked).edges(
+        reading
+    )
+
+
+def _rows(source: Source, text: str, delimiter: str) -> tuple[list[list[str]], Callable[[int], int]]:
+    """The rows that are not blank, and where each stands."""
     reader = csv.reader(io.StringIO(_marked(text, delimiter), newline=""), delimiter=delimiter, strict=True)
     try:
-        records = [(reader.line_num, row) for row in reader if row][1:]
+        records = [(reader.line_num, row) for row in reader if row]
     except csv.Error as error:
         raise source.error(f"must be well-formed CSV, got {error}.", reader.line_num) from error
-    for line, row in records:
-        if len(row) != len(names):
-            raise source.error(
-                f"a row must have the header's {len(names)} fields, got {len(row)}: {show(','.join(row))}.", line
-            )
-    columns = [[row[i].strip() for _, row in records] for i in at]  # which keeps blanks within the marks
-    plain = all(integral(column) for column in columns[:2])
-    for column in columns[:2]:
-        if "" in column:
-            raise source.error("a vertex must have a name, got an empty field.", records[column.index("")][0])
-    weights = None
-    columns = [_unmarked(column) for column in columns]
-    if length is not None:
-        weights, wrong = numbers(columns[2])
-        if wrong is not None:
-            got, line = columns[2][wrong.index], records[wrong.index][0]
-            raise source.error(f"a {names[length]} must be {wrong.need}, got {show(got)}.", line)
-    labels, rows, cols = vertices(*columns[:2]) if plain else number(zip(*columns[:2], strict=True))
-    return Graph.from_arrays(rows, cols, weights, labels=labels)
+    return [row for _, row in records], lambda index: records[index][0]
 
 
 def write(graph: Graph, file: IO[bytes]) -> None:
@@ -130,18 +135,15 @@ def _delimiter(header: str) -> str:
 
 def _split(header: str) -> list[str]:
     row = next(csv.reader([header], delimiter=_delimiter(header)), [])
-    return [name.strip().lower() for name in row]
+    return [name.strip() for name in row]
 
 
-def _find(names: Sequence[str], known: Sequence[str]) -> int | None:
-    return next((names.index(name) for name in known if name in names), None)
-
-
-def _column(source: Source, names: Sequence[str], known: Sequence[str], line: int) -> int:
-    found = _find(names, known)
-    if found is None:
-        raise source.error(f"the header must name a column {' or '.join(known)}, got {show(', '.join(names))}.", line)
-    return found
-
-
-FORMAT = Format("csv", (".csv", ".tsv"), "edge list with a header: source,target[,weight]", sniff, read, write)
+FORMAT = Format(
+    "csv",
+    (".csv", ".tsv"),
+    "edge list with a header: source,target[,weight]",
+    sniff,
+    read,
+    write,
+    takes=("weight", "columns"),
+)

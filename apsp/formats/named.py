@@ -13,24 +13,21 @@ from semiring.errors import FormatError
 from ..files import Source
 from ..graph import Graph
 from .base import Format, listed, names_of, require_edges, vertices, write_lines
-from .tokens import as_number, integral, numbers, show
+from .tokens import integral, numbers, show
 
-_END = re.compile(r"^[ \t]*--END--[ \t]*$", re.MULTILINE)
+#: The line that ends the edges.
+END = re.compile(r"^[ \t]*--END--[ \t]*$", re.MULTILINE)
 
 
 def sniff(head: bytes) -> bool:
-    """`--END--` on a line, or a first line of two names and a number."""
-    text = head.decode("utf-8", "replace")
-    if _END.search(text):
-        return True
-    first = text.split("\n", 1)[0].split()
-    return len(first) == 3 and as_number(first[2]) is not None and not first[0].startswith(("%", "#"))
+    """`--END--` on a line; where that comes later, `edgelist` meets it."""
+    return END.search(head.decode("utf-8", "replace")) is not None
 
 
 def read(source: Source) -> Graph:
     """Edges up to `--END--`, with vertices sorted by name."""
     text = source.text
-    end = _END.search(text)
+    end = END.search(text)
     if end is None:
         raise source.error(
             "must end with a line `--END--`, and has none. The file may be cut off.", len(text.splitlines())

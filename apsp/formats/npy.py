@@ -13,7 +13,7 @@ from semiring.errors import FormatError
 from semiring.memory import require
 
 from ..files import Source
-from ..graph import Graph, as_graph
+from ..graph import Graph
 from .base import Format
 from .tokens import show
 
@@ -88,7 +88,7 @@ def refused(source: Source, what: str, error: Exception) -> Exception:
 def matrix(source: Source, A: np.ndarray) -> Graph:
     """The graph of a matrix from a file: square, numbers, no NaN."""
     try:
-        graph = as_graph(A)
+        graph = Graph.from_matrix(A)
     except (ValueError, TypeError) as error:
         raise source.error(str(error)) from error
     rows = max(1, _CHUNK // max(len(A), 1))
@@ -107,7 +107,7 @@ def write(graph: Graph, file: IO[bytes]) -> None:
 
 def dense(graph: Graph) -> Any:
     """The matrix on the host."""
-    A = graph.matrix("min_plus") if graph.dense is None else graph.dense
+    A = graph.matrix("min_plus") if graph.dense is None or graph.unit else graph.dense
     if A.dtype.kind not in "biuf":
         raise FormatError("npy", None, f"write: entries must be numbers, got {A.dtype}.")
     return A if isinstance(A, np.ndarray) else A.get()

@@ -22,7 +22,8 @@ from semiring.errors import FormatError, ShapeError
 
 from ..encoding import decode, encode
 from ..files import Source
-from ..graph import Graph, as_graph, from_entries
+from ..from_sparse import from_entries, from_sparse
+from ..graph import Graph
 from . import npy
 from .base import Format
 from .tokens import show
@@ -111,13 +112,13 @@ def _from_scipy(arrays: Mapping[str, np.ndarray]) -> Graph:
 
     if format in ("csr", "csc", "bsr"):
         indices, indptr = (_integers(arrays[name], name, (-1,)) for name in ("indices", "indptr"))
-        # as_graph checks the indices
-        return as_graph(getattr(scipy.sparse, f"{format}_array")((arrays["data"], indices, indptr), shape=shape))
+        # from_sparse checks the indices
+        return from_sparse(getattr(scipy.sparse, f"{format}_array")((arrays["data"], indices, indptr), shape=shape))
     if format == "dia":
         offsets = _integers(arrays["offsets"], "offsets", (-1,))
         if len(offsets) and not -shape[0] < offsets.min() <= offsets.max() < shape[1]:
             raise ValueError(f"offsets of diagonals must lie within shape {shape}, got {offsets.tolist()}.")
-        return as_graph(scipy.sparse.dia_array((arrays["data"], offsets), shape=shape))
+        return from_sparse(scipy.sparse.dia_array((arrays["data"], offsets), shape=shape))
     raise ValueError(f"a sparse matrix must be csr, csc, bsr, dia or coo, got {show(str(format))}.")
 
 

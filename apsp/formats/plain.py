@@ -60,4 +60,4 @@ def write(graph: Graph, file: IO[bytes]) -> None:
     write_lines(file, (f"{u} {v} {w}" for u, v, w in zip(rows, cols, weights, strict=True)))
 
 
-FORMAT = Format("plain", (".plain",), "`n m`, then m lines `i j w`, vertices from 0", sniff, read, write)
+FORMAT = Format("plain", (".plain",), "`n m`, then m lines `i j w`, vertices from 0", sniff, read, write, ("base",))

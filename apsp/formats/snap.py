@@ -17,31 +17,45 @@ from semiring.errors import FormatError
 
 from ..files import Source
 from ..graph import Graph
+from ..reading import ANYHOW, Reading
+from . import edgelist
 from .base import Format, listed, names_of, remark, require_edges, weighted, write_lines
 from .columns import columns
 
 _COMMENT = re.compile(rb"#[^\n]*")
 _DIRECTION = re.compile(rb"^[ \t]*#[ \t]*(un)?directed graph\b", re.MULTILINE | re.IGNORECASE)
 _EDGE = re.compile(rb"[ \t]*[+-]?\d+[ \t]+[+-]?\d+([ \t]+\S+)?[ \t]*")
+_ENDS = re.compile(rb"[ \t]*[+-]?\d+[ \t]+[+-]?\d+(?![^ \t])")
 
 _MOST = np.iinfo(np.int64).max
 
 
 def sniff(head: bytes) -> bool:
-    """A comment, or a first line of two or three columns that begins with two integers."""
-    first = head.lstrip().split(b"\n", 1)[0].rstrip(b"\r")
-    return first.startswith(b"#") or (_EDGE.fullmatch(first) is not None and b"--END--" not in head)
+    """Lines that begin with two integers, with a weight or without; or comments alone."""
+    lines = _COMMENT.sub(b"", head).split(b"\n")
+    lines = lines[:-1] if len(head) >= 1 << 15 else lines  # the last one may be cut off
+    lines = [line for line in lines if line.strip()]
+    if not lines:
+        return b"#" in head
+    return _EDGE.fullmatch(lines[0]) is not None and all(map(_ENDS.match, lines)) and b"--END--" not in head
 
 
-def read(source: Source) -> Graph:
-    """Edges between ids; the labels are the ids that occur, in order."""
+def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
+    """Edges between ids; the labels are the ids that occur, in order. Columns that are chosen may hold any names."""
+    directed = _directed(source)
+    if reading.columns is not None or reading.named:
+        return edgelist.read(source, reading=reading).having(directed=directed)
     body = _COMMENT.sub(b"", source.lines) if b"#" in source.lines else source.lines
-    direction = _DIRECTION.search(source.lines) if b"#" in source.lines else None
     found = columns(source, body, shape="from to [weight]", widths=(2, 3))
     ids, ends = np.unique(np.concatenate((found.rows, found.cols)), return_inverse=True)
     rows, cols = np.split(ends.reshape(-1), 2)
-    directed = direction is None or direction.group(1) is None
     return Graph.from_arrays(rows, cols, found.weights, labels=ids, directed=directed)
+
+
+def _directed(source: Source) -> bool:
+    """Whether no comment says that edges lead both ways."""
+    direction = _DIRECTION.search(source.lines) if b"#" in source.lines else None
+    return direction is None or direction.group(1) is None
 
 
 def write(graph: Graph, file: IO[bytes]) -> None:
@@ -65,4 +79,7 @@ def write(graph: Graph, file: IO[bytes]) -> None:
         write_lines(file, (f"{ids[u]}\t{ids[v]}" for u, v in zip(rows, cols, strict=True)))
 
 
-FORMAT = Format("snap", (".snap", ".el"), "SNAP edge list: # comments, `from to [weight]`", sniff, read, write)
+FORMAT = Format(
+    *("snap", (".snap", ".el"), "SNAP edge list: # comments, `from to [weight]`", sniff, read, write),
+    takes=("weight", "columns"),
+)

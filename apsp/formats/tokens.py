@@ -59,6 +59,9 @@ class Wrong:
 
 def numbers(tokens: Sequence[str]) -> tuple[np.ndarray, Wrong | None]:
     """Integers if all are and fit int64, else floats that hold every integer exactly; or what is wrong."""
+    found = _at_once(tokens)
+    if found is not None:
+        return found, None
     values = [as_number(token) for token in tokens]
     for index, value in enumerate(values):
         if value is None:
@@ -71,6 +74,20 @@ def numbers(tokens: Sequence[str]) -> tuple[np.ndarray, Wrong | None]:
         if need is not None:
             return np.zeros(0), Wrong(index, need)
     return np.array(values, dtype=np.float64), None
+
+
+def _at_once(tokens: Sequence[str]) -> np.ndarray | None:
+    """Numbers of which none is beyond what float64 holds exactly, all together; None where each must be looked at."""
+    joined = ",".join(tokens)
+    if "_" in joined or not joined.isascii():
+        return None
+    with suppress(ValueError, OverflowError):
+        return np.array(list(map(int, tokens)), dtype=np.int64)
+    try:
+        floats = np.array(list(map(float, tokens)))
+    except ValueError:
+        return None
+    return floats if bool((np.abs(floats) < EXACT).all()) else None
 
 
 def integral(names: Iterable[str]) -> bool:

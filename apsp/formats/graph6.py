@@ -1,0 +1,27 @@
+"""graph6, one undirected graph without weights in a line of printable characters, read by NetworkX."""
+
+from __future__ import annotations
+
+from typing import IO, Any
+
+from .base import Format
+from .through_networkx import reader
+
+
+def sniff(head: bytes) -> bool:
+    """Its optional header; nothing else tells it from a word."""
+    return head.startswith(b">>graph6<<")
+
+
+def parse(networkx: Any, file: IO[bytes]) -> Any:
+    """One graph a file."""
+    lines = file.read().split()
+    if len(lines) != 1:
+        raise ValueError(f"{len(lines)} lines, where one is a graph")
+    return networkx.from_graph6_bytes(lines[0])
+
+
+read = reader(parse, "graph6 with one graph")
+FORMAT = Format(
+    "graph6", (".g6",), "graph6: one undirected, unweighted graph (read only)", sniff, read, None, ("weight",)
+)

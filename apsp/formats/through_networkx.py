@@ -1,0 +1,75 @@
+"""Formats that NetworkX reads for us: how one of its readers becomes one of ours, and which attribute is the weight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import IO, Any
+
+from semiring.errors import FormatError
+
+from ..files import Source
+from ..from_networkx import from_networkx
+from ..graph import Graph
+from ..labels import Labels
+from ..reading import ANYHOW, BY_RULE, WEIGHTS, Reading
+from .tokens import integral, show
+
+
+def reader(parse: Callable[[Any, IO[bytes]], Any], what: str) -> Callable[..., Graph]:
+    """A format's `read`: `parse(networkx, file)` returns a NetworkX graph, or raises whatever it does."""
+
+    def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
+        """The graph; its weight is an attribute of its edges, by the rule of `weight_of`."""
+        try:
+            import networkx
+        except ImportError:
+            raise source.error(
+                f"{what} is read by NetworkX, which is not there: pip install 'semiring-apsp[graph]'."
+            ) from None
+        with source.open() as file:
+            try:
+                found = parse(networkx, file)
+            except (MemoryError, OSError):
+                raise
+            except Exception as error:  # a parser meets what its author did not think of
+                raise source.error(f"must be {what}, got {show(str(error) or repr(error), 200)}.") from error
+        try:
+            weight = weight_of(source, found) if reading.weight is BY_RULE else reading.weight
+            graph = from_networkx(found, Reading(weight))
+        except FormatError:
+            raise
+        except (ValueError, TypeError, LookupError) as error:
+            raise source.error(str(error)) from error
+        return _numbered(graph)
+
+    return read
+
+
+def weight_of(source: Source, found: Any) -> str | None:
+    """The edges' attribute whose name says that it is the weight; else the only one that holds numbers; else None.
+
+    Raises
+    ------
+    FormatError
+        If several qualify.
+    """
+    held: dict[str, bool] = {}
+    for _, _, data in found.edges(data=True):
+        for name, value in data.items():
+            held[name] = held.get(name, True) and isinstance(value, (int, float)) and not isinstance(value, bool)
+    telling = [name for name in held if name.casefold() in WEIGHTS]
+    candidates = telling or [name for name, numeric in held.items() if numeric]
+    if len(candidates) > 1:
+        raise source.error(
+            f"which attribute holds the weight must be clear, got {', '.join(map(repr, candidates))}. "
+            f"Say weight={candidates[0]!r}, or weight=None for unweighted edges."
+        )
+    return candidates[0] if candidates else None
+
+
+def _numbered(graph: Graph) -> Graph:
+    """Names that are all integers as one writes them, as integers: as from every other text."""
+    if graph.n and all(isinstance(label, str) for label in graph.labels) and integral(graph.labels):
+        return replace(graph, labels=Labels(map(int, graph.labels)))
+    return graph

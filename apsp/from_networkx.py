@@ -1,0 +1,72 @@
+"""NetworkX graphs → `Graph`. Objects and the files that NetworkX reads for us both come this way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from semiring.errors import DTypeError
+
+from .graph import Graph
+from .labels import Labels
+from .reading import ANYHOW, BY_RULE, Reading
+
+
+def from_networkx(source: Any, reading: Reading = ANYHOW) -> Graph:
+    """The graph of a NetworkX graph, multigraphs included; nodes keep their names and order.
+
+    Parameters
+    ----------
+    source : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
+    reading : Reading
+        `weight` is an edge attribute ("weight" by default), and edges without it weigh 1; or a function
+        `weight(u, v, data)`, as NetworkX takes it, which returns a number, or None where there is no edge; or None.
+
+    Raises
+    ------
+    DTypeError
+        If no edge has the attribute asked for.
+    """
+    names, position = Labels(source.nodes), {node: index for index, node in enumerate(source.nodes)}
+    directed, name = source.is_directed(), str(getattr(source, "name", ""))
+    weight = "weight" if reading.weight is BY_RULE else reading.weight
+    if callable(weight):
+        rows, cols, weights, directed = _called(source, weight, position)
+        return Graph.from_arrays(rows, cols, weights, labels=names, directed=directed, name=name)
+    arcs = list(source.edges(data=True))
+    rows, cols = (_integers([position[arc[side]] for arc in arcs]) for side in (0, 1))
+    values = None if weight is None else [data.get(weight, 1) for _, _, data in arcs]
+    if reading.named and arcs and not any(weight in data for _, _, data in arcs):
+        held = sorted({str(key) for _, _, data in arcs for key in data})
+        raise missing(weight, held)
+    return Graph.from_arrays(rows, cols, values, labels=names, directed=directed, name=name)
+
+
+def missing(weight: Any, held: list[str]) -> DTypeError:
+    """The error of an attribute that no edge has."""
+    have = f"attributes {', '.join(map(repr, held[:20]))}" if held else "no attributes"
+    return DTypeError(
+        f"as_graph: some edge must have the attribute {weight!r} that weight names, got edges with {have}. "
+        "Say weight=None for unweighted edges."
+    )
+
+
+def _called(
+    source: Any, weight: Callable[[Any, Any, Any], Any], position: dict[Any, int]
+) -> tuple[np.ndarray, np.ndarray, list[Any], bool]:
+    """Arcs with the weights that a function gives; directed where an edge weighs something else on its way back."""
+    found = {}
+    for u, neighbours in source.adjacency():
+        for v, data in neighbours.items():
+            value = weight(u, v, data)
+            if value is not None:
+                found[position[u], position[v]] = value
+    directed = bool(source.is_directed()) or any(found.get((j, i)) != value for (i, j), value in found.items())
+    arcs = [(i, j, value) for (i, j), value in found.items() if directed or i <= j]
+    return _integers([i for i, _, _ in arcs]), _integers([j for _, j, _ in arcs]), [w for _, _, w in arcs], directed
+
+
+def _integers(values: list[int]) -> np.ndarray:
+    return np.array(values, dtype=np.int64)

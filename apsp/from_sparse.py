@@ -1,0 +1,47 @@
+"""Sparse matrices → `Graph`: each explicit entry is an edge. Objects and archives both hold such matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from semiring.errors import ShapeError
+
+from .graph import Graph
+
+
+def from_sparse(source: Any) -> Graph:
+    """The graph of a SciPy or CuPy sparse matrix; explicit zeros are edges of weight 0, duplicates are kept.
+
+    Raises
+    ------
+    ShapeError
+        If it is not square, or its indices contradict each other.
+    """
+    if source.ndim != 2 or source.shape[0] != source.shape[1]:
+        raise ShapeError(f"as_graph: a sparse matrix must be square, (n, n), got shape {source.shape}.")
+    coo = _checked(source).tocoo()
+    coo = coo.get() if hasattr(coo, "get") and not isinstance(coo.data, np.ndarray) else coo
+    # Not through CSR, which would add duplicates up.
+    return from_entries(coo.row, coo.col, coo.data, source.shape[0])
+
+
+def from_entries(rows: Any, cols: Any, values: Any, n: int) -> Graph:
+    """The graph of a sparse matrix's entries: True ones are unweighted edges, False ones none."""
+    if values.dtype.kind == "b":
+        rows, cols, values = rows[values], cols[values], None
+    return Graph.from_arrays(rows, cols, values, n=n)
+
+
+def _checked(source: Any) -> Any:
+    """A compressed SciPy matrix with all its indices looked at; its compiled loops take them on trust."""
+    if getattr(source, "format", None) not in ("csr", "csc", "bsr") or not isinstance(source.data, np.ndarray):
+        return source
+    try:
+        # A record of its own on the same arrays, as the check may put the record in order.
+        same = type(source)((source.data, source.indices, source.indptr), shape=source.shape)
+        same.check_format(full_check=True)
+    except (ValueError, ArithmeticError) as error:
+        raise ShapeError(f"as_graph: the indices of a sparse matrix must be consistent, got {error}.") from error
+    return same

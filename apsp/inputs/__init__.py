@@ -1,0 +1,172 @@
+"""Whatever describes a graph → `Graph`. A kind of source is one module of this package, with a record `KIND`.
+
+| module    | what                                              | told by                         |
+|-----------|---------------------------------------------------|---------------------------------|
+| graph     | a `Graph`                                         | its class                       |
+| files     | a path, "-", an open file or buffer               | str, path, `read`               |
+| frames    | a table that narwhals knows: pandas, Polars, …    | the library its class is from   |
+| sparse    | a SciPy or CuPy sparse matrix                     | `tocoo`                         |
+| networkx  | a NetworkX graph                                  | `adjacency`, `is_multigraph`    |
+| igraph    | an igraph Graph                                   | `es`, `vs`, `get_edgelist`      |
+| rustworkx | a rustworkx PyGraph or PyDiGraph                  | `weighted_edge_list`            |
+| networkit | a NetworKit Graph                                 | `iterEdgesWeights`              |
+| geometric | PyTorch Geometric's `Data`                        | `edge_index`, `num_nodes`       |
+| indices   | (edge_index, weights), of shapes (2, m) and (m,)  | their shapes                    |
+| dicts     | a dict of dicts, or of lists                      | dict                            |
+| edges     | tuples (u, v) or (u, v, weight)                   | an iterable of tuples           |
+| matrix    | an array of shape (n, n), or a list of lists      | `__array__`, `__dlpack__`, list |
+
+They are asked in this order, the most telling sign first; none of the libraries is imported but by its own objects.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from semiring.errors import DTypeError
+
+from .. import formats
+from ..graph import Graph
+from ..reading import ANYHOW, BY_RULE, Columns, Reading, Weight, positional
+from .base import Kind
+
+__all__ = ["NAMES", "Kind", "as_graph", "is_array", "kinds", "write"]
+
+#: The modules, in the order in which they are asked.
+NAMES = (
+    *("graph", "files", "frames", "sparse", "networkx", "igraph", "rustworkx", "networkit", "geometric"),
+    *("indices", "dicts", "edges", "matrix"),
+)
+
+
+@cache
+def kinds() -> dict[str, Kind]:
+    """Every kind by its module's name."""
+    return {name: import_module(f".{name}", __name__).KIND for name in NAMES}
+
+
+def as_graph(
+    source: Any,
+    *,
+    weight: Weight = BY_RULE,
+    columns: Columns | None = None,
+    directed: bool | None = None,
+    unweighted: bool = False,
+    name: str = "",
+) -> Graph:
+    """The graph that `source` describes.
+
+    Parameters
+    ----------
+    source
+        - an array of shape (n, n), NumPy, CuPy, PyTorch, JAX or anything with DLPack or `__cuda_array_interface__`,
+          of any strides and byte order, or a list of lists: the matrix. It is not copied and stays on its device. A
+          missing edge is the zero of the semiring it is used with: inf in min-plus, False in the Boolean one.
+        - a list (or tuple, set, iterator) of tuples (u, v) or (u, v, weight) with any labels: the edges. Tuples
+          make the difference: [[0, 1], [1, 0]] is a matrix, [(0, 1), (1, 0)] is two edges. An array of edges goes
+          through `Graph.from_edges`.
+        - (edge_index, weights): an integer array of shape (2, m) and its m weights, or None; also edge_index alone
+          with `weight=weights` or `weight=None`. There are as many vertices as its largest number says.
+        - a dict of dicts {u: {v: weight}} or {u: {v: {attribute: value}}}, or of lists {u: [v, …]}; keys come first.
+        - a path to a file, "-" for standard input, an open file or an `io` buffer: see `apsp.read`.
+        - a table (pandas, Polars, PyArrow, whatever narwhals knows): a long one lists edges, by the columns' names as
+          in a file; a wide one, with as many rows as columns and the same labels on both, is a matrix.
+        - a SciPy sparse matrix or array: its explicit entries are the edges, explicit zeros are edges of weight 0;
+          Boolean ones are unweighted edges.
+        - a graph of NetworkX (multigraphs included), igraph, rustworkx, NetworKit, or PyTorch Geometric; vertices
+          keep their names and order. rustworkx's are named by their payloads where all of these are distinct strings.
+        - a `Graph`.
+    weight : str, int, callable, array_like or None, optional
+        Files and tables: the column that holds the weight, by name or position. Graphs: the edge attribute ("weight"
+        by default; edges without it weigh 1), or, for NetworkX and rustworkx, a function `weight(u, v, data)` that
+        returns a number, or None where there is no edge. An edge_index: the weights. None makes every edge weigh 1.
+    columns : (FROM, TO) or (FROM, TO, WEIGHT), optional
+        Files and tables: the columns, by name; or by position from 0, which also says that there is no header. Without
+        it, see `apsp.read`.
+    directed : bool, optional
+        Whether edges lead one way only; by default what the source says, and where it says nothing, they do.
+    unweighted : bool
+        The same as `weight=None`: every edge weighs 1. The edges of a matrix are its True or its finite entries; of one
+        of numbers without infinities, which must be zeros and ones, the ones.
+    name : str
+        By default the source's own.
+
+    Returns
+    -------
+    Graph
+
+    Raises
+    ------
+    ShapeError, DTypeError, DomainError, VertexError, FormatError
+        If the source is not a graph: not square, not numbers, NaN, labels that repeat, a malformed file, columns that
+        do not say which of them holds what. Entries of a dense matrix are looked at once, where they lie, by the
+        closure.
+
+    Examples
+    --------
+    >>> as_graph([("A", "B", 4), ("B", "C", 7)]).n
+    3
+    >>> as_graph({"A": {"B": 4}, "B": {"A": 1}}).matrix("min_plus", "float64")
+    array([[inf,  4.],
+           [ 1., inf]])
+    """
+    if unweighted and weight is not BY_RULE and weight is not None:
+        raise ValueError(f"as_graph: unweighted=True must come without a weight, got weight={weight!r}.")
+    positional(columns)  # refuses what is malformed
+    reading = Reading(None if unweighted else weight, columns)
+    kind = _kind_of(source, reading)
+    _check(kind, reading)
+    graph = kind.convert(source, reading)
+    return graph.having(directed=directed, weighted=reading.weight is not None, name=name)
+
+
+def write(graph: Any, path: str | os.PathLike[str], *, format: str | None = None) -> None:
+    """Write a graph, or whatever `as_graph` takes; the file appears whole or not at all.
+
+    Parameters
+    ----------
+    graph : Graph or graph-like
+    path, format
+        As in `apsp.formats.write`.
+
+    Raises
+    ------
+    FormatError
+        If the format cannot express this graph.
+    OSError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> write([("A", "B", 4)], "/dev/null", format="csv")
+    """
+    formats.write(as_graph(graph), path, format=format)
+
+
+def is_array(source: Any) -> bool:
+    """Whether `as_graph` would take this as a matrix: an array, not a table or another library's graph."""
+    return _kind_of(source, ANYHOW) is kinds()["matrix"]
+
+
+def _kind_of(source: Any, reading: Reading) -> Kind:
+    for kind in kinds().values():
+        if kind.recognises(source, reading):
+            return kind
+    known = "; ".join(kind.description for kind in kinds().values())
+    raise DTypeError(f"as_graph: source must be one of these: {known}. Got {type(source).__qualname__}.")
+
+
+def _check(kind: Kind, reading: Reading) -> None:
+    """Refuse what this kind would not heed."""
+    if reading.columns is not None and not kind.columns:
+        raise ValueError(f"as_graph: columns must come with a file or a table, got them with {kind.description}.")
+    if reading.named and not kind.accepts(reading.weight):
+        takes = f"{kind.weights}, or None" if kind.weights else "None, if anything"
+        raise ValueError(
+            f"as_graph: weight must be {takes} for {kind.description}, got {type(reading.weight).__name__} "
+            f"{reading.weight if isinstance(reading.weight, (str, int)) else ''}".rstrip()
+            + "."
+        )

@@ -1,0 +1,72 @@
+"""Dicts: {u: {v: weight}}, {u: {v: {attribute: value}}}, and {u: [v, …]}, as NetworkX's `to_dict_of_…` give them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from semiring.errors import DTypeError
+
+from ..from_networkx import missing
+from ..graph import Graph
+from ..labels import Labels
+from ..reading import BY_RULE, Reading
+from .base import Kind
+
+
+def convert(source: Mapping[Any, Any], reading: Reading) -> Graph:
+    """Vertices are the keys in their order, then those that only edges name; every edge leads one way."""
+    weighted = all(isinstance(heads, Mapping) for heads in source.values())
+    arcs = [arc for tail, heads in source.items() for arc in _arcs(tail, heads, weighted, source)]
+    position: dict[Any, int] = {}
+    for name in (*source, *(head for _, head, _ in arcs)):
+        position.setdefault(name, len(position))
+    rows, cols = (np.array([position[arc[side]] for arc in arcs], dtype=np.int64) for side in (0, 1))
+    weights = _weights([value for _, _, value in arcs], reading) if weighted and reading.weight is not None else None
+    return Graph.from_arrays(rows, cols, weights, labels=Labels(position))
+
+
+def _arcs(tail: Any, heads: Any, weighted: bool, source: Mapping[Any, Any]) -> Iterable[tuple[Any, Any, Any]]:
+    if weighted:
+        return ((tail, head, value) for head, value in heads.items())
+    if isinstance(heads, (str, bytes, Mapping)) or not isinstance(heads, Iterable):
+        raise DTypeError(
+            "as_graph: a dict must be {u: {v: weight}} or {u: [v, …]}, "
+            f"got {type(heads).__name__} under {tail!r}."
+        )
+    heads = list(heads)
+    for head in heads:
+        if isinstance(head, tuple) and head not in source:
+            raise DTypeError(
+                f"as_graph: a list under a vertex must hold vertices, got {head!r} under {tail!r}. Weights go in as "
+                "{u: {v: weight}}; if it is a vertex, make it a key as well."
+            )
+    return ((tail, head, None) for head in heads)
+
+
+def _weights(values: list[Any], reading: Reading) -> list[Any] | None:
+    """What stands there; of attributes, the one asked for. None where no edge has any."""
+    attributes = [isinstance(value, Mapping) for value in values]
+    if not any(attributes):
+        return values
+    attribute = "weight" if reading.weight is BY_RULE else reading.weight
+    if not all(attributes):
+        raise DTypeError("as_graph: a dict of dicts must hold weights, or attributes, and not both.")
+    if any(isinstance(inner, Mapping) for value in values for inner in value.values()):
+        raise DTypeError(
+            "as_graph: a dict of dicts must hold attributes, got the keys of a multigraph. Pass the graph."
+        )
+    if reading.named and not any(attribute in value for value in values):
+        raise missing(attribute, sorted({str(key) for value in values for key in value}))
+    return [value.get(attribute, 1) for value in values]
+
+
+KIND = Kind(
+    "a dict of dicts or lists",
+    lambda source, reading: isinstance(source, Mapping),
+    convert,
+    weights="the name of an attribute",
+    accepts=lambda weight: isinstance(weight, str),
+)

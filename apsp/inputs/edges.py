@@ -1,0 +1,21 @@
+"""Edges as tuples (u, v) or (u, v, weight), in a list, a tuple, a set, or whatever can be gone through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..graph import Graph
+from ..reading import Reading
+from .base import Kind
+
+
+def recognises(source: Any, reading: Reading) -> bool:
+    """A list in which there is a tuple; an iterator, which no matrix is."""
+    if isinstance(source, (list, tuple, set, frozenset)):
+        return any(isinstance(item, tuple) for item in source) or isinstance(source, (set, frozenset))
+    arrays = ("__array__", "__dlpack__", "__cuda_array_interface__")
+    return isinstance(source, Iterable) and not any(hasattr(source, sign) for sign in arrays)
+
+
+KIND = Kind("edges as tuples", recognises, lambda source, reading: Graph.from_edges(source))

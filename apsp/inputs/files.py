@@ -1,0 +1,31 @@
+"""Paths, "-" for standard input, open files and `io` buffers, in any format of `apsp.formats`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from ..formats import read
+from ..graph import Graph
+from ..reading import Reading
+from .base import Kind
+
+
+def recognises(source: Any, reading: Reading) -> bool:
+    """A name, or what can be read from."""
+    return isinstance(source, (str, os.PathLike)) or callable(getattr(source, "read", None))
+
+
+def convert(source: Any, reading: Reading) -> Graph:
+    """As the suffix or the content says."""
+    return read(source, weight=reading.weight, columns=reading.columns)
+
+
+KIND = Kind(
+    "a path or open file",
+    recognises,
+    convert,
+    columns=True,
+    weights="the name or position of a column, or the name of an attribute",
+    accepts=lambda weight: isinstance(weight, (str, int)),
+)

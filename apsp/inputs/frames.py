@@ -1,0 +1,150 @@
+"""Tables of pandas, Polars, PyArrow and whatever else narwhals knows: long ones list edges, wide ones are a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from semiring.errors import DTypeError, FormatError, ShapeError
+
+from ..graph import Graph
+from ..labels import number_ends
+from ..reading import BY_RULE, SOURCES, TARGETS, Reading, choose
+from .base import Kind
+
+#: Libraries whose tables narwhals takes.
+_LIBRARIES = frozenset(
+    "pandas polars pyarrow modin cudf narwhals duckdb ibis pyspark sqlframe dask fireducks daft".split()
+)
+
+
+def recognises(source: Any, reading: Reading) -> bool:
+    """From a library of tables, or one that exchanges them; a single column is none."""
+    library = type(source).__module__.partition(".")[0]
+    # a relation of duckdb is its own `columns`; an array of pyarrow has none
+    return (library in _LIBRARIES and hasattr(source, "columns")) or hasattr(source, "__narwhals_dataframe__")
+
+
+def convert(source: Any, reading: Reading) -> Graph:
+    """Edges, where columns are named for their ends or chosen; else a matrix, where rows and columns agree."""
+    table = _Table(source)
+    if reading.columns is None and not reading.named and not table.names_ends:
+        matrix = table.matrix()
+        if matrix is not None:
+            return matrix
+    return table.edges(reading)
+
+
+class _Table:
+    """A table's columns as NumPy takes them."""
+
+    def __init__(self, source: Any) -> None:
+        self.kind = f"{type(source).__module__.partition('.')[0]} table"
+        try:
+            import narwhals as nw
+        except ImportError:
+            raise DTypeError(
+                f"as_graph: a {self.kind} needs narwhals, which is not there: pip install 'semiring-apsp[frames]'. "
+                "Or pass edges as tuples, or the matrix as an array."
+            ) from None
+        try:
+            frame: Any = nw.from_native(source)
+            frame = frame.collect() if hasattr(frame, "collect") else frame
+        except Exception as error:  # columns of one name, a query that fails: the library's own
+            raise FormatError(self.kind, None, f"must be a table that narwhals can read, got: {error}") from error
+        self.columns = list(frame.iter_columns())
+        self.names: list[Any] = list(frame.columns)
+        self.height = len(frame)
+        index = nw.maybe_get_index(frame)
+        self.index: list[Any] | None = None if index is None else list(index)
+        #: Whether the index was counted by the library, and says nothing.
+        self.counted = index is not None and type(index).__name__ == "RangeIndex"
+
+    @property
+    def names_ends(self) -> bool:
+        """Whether columns are named for where edges begin and end."""
+        plain = {str(name).strip().casefold() for name in self.names}
+        return bool(plain & set(SOURCES)) and bool(plain & set(TARGETS))
+
+    def matrix(self) -> Graph | None:
+        """The labelled matrix that a wide table is; None where it is none."""
+        columns, names, rows = self.columns, self.names, self.index
+        if rows is None and len(columns) == self.height + 1 and not columns[0].dtype.is_numeric():
+            columns, names, rows = columns[1:], names[1:], columns[0].to_list()  # Polars and Arrow keep row labels so
+        if len(columns) != self.height or not all(c.dtype.is_numeric() or str(c.dtype) == "Boolean" for c in columns):
+            return None
+        if rows is not None and rows != names:
+            if sorted(map(str, rows)) == sorted(map(str, names)):
+                raise FormatError(
+                    self.kind,
+                    None,
+                    f"the rows of a matrix must be in the order of its columns, got {_few(rows)} and {_few(names)}. "
+                    "Say table.loc[table.columns].",
+                )
+            return None
+        if self._may_be_edges(columns, rows):
+            raise FormatError(
+                self.kind,
+                None,
+                f"{self.height} rows of {self.height} columns without labels may be a matrix or edges. Say "
+                f"columns={tuple(range(len(columns)))} for edges, or pass the matrix as an array: table.to_numpy().",
+            )
+        return Graph.from_matrix(_together(columns, self.kind), labels=names)
+
+    def _may_be_edges(self, columns: Sequence[Any], rows: list[Any] | None) -> bool:
+        """Two or three rows of integers, whose columns have no labels that the rows confirm."""
+        confirmed = rows is not None and not self.counted
+        return len(columns) in (2, 3) and not confirmed and all(c.dtype.is_integer() for c in columns[:2])
+
+    def edges(self, reading: Reading) -> Graph:
+        """A row an edge, by the rule that files follow."""
+
+        def refuse(problem: str) -> FormatError:
+            return FormatError(self.kind, None, problem)
+
+        at = choose(self.names, reading, refuse)
+        for end in at[:2]:
+            self._require_whole(end, "a vertex must have a name")
+        labels, rows, cols = number_ends(*(self.columns[end].to_list() for end in at[:2]))
+        weights = None
+        if at.weight is not None:
+            column, name = self.columns[at.weight], self.names[at.weight]
+            if not column.dtype.is_numeric():
+                way = "weight=None for unweighted edges" if reading.weight is BY_RULE else "another column"
+                raise refuse(f"a weight must be a number, got the column {name!r} of {column.dtype}. Say {way}.")
+            self._require_whole(at.weight, "a weight must be a number")
+            weights = column.to_numpy() if column.dtype.is_integer() or column.dtype.is_float() else column.to_list()
+        return Graph.from_arrays(rows, cols, weights, labels=labels)
+
+    def _require_whole(self, at: int, requirement: str) -> None:
+        column = self.columns[at]
+        missing = column.is_null() | column.is_nan() if column.dtype.is_float() else column.is_null()
+        if missing.any():
+            row = missing.to_list().index(True)
+            raise FormatError(
+                self.kind, None, f"{requirement}, got none in row {row} of the column {self.names[at]!r}. Drop the row."
+            )
+
+
+def _together(columns: Sequence[Any], kind: str) -> np.ndarray:
+    """The columns side by side, in the dtype that holds all of them."""
+    if any(column.null_count() for column in columns):
+        raise ShapeError(f"as_graph: a {kind} that is a matrix must have all its entries. A missing edge is inf.")
+    arrays = [np.asarray(column.to_numpy()) for column in columns]
+    return np.column_stack(arrays) if arrays else np.empty((0, 0))
+
+
+def _few(names: Sequence[Any]) -> str:
+    return ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
+
+
+KIND = Kind(
+    "a table that narwhals knows",
+    recognises,
+    convert,
+    columns=True,
+    weights="the name or position of a column",
+    accepts=lambda weight: isinstance(weight, (str, int)),
+)

@@ -1,0 +1,56 @@
+"""PyTorch Geometric's `Data`: `edge_index` of shape (2, m), and `edge_weight` or `edge_attr` beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from semiring.errors import DTypeError
+
+from ..graph import Graph
+from ..reading import BY_RULE, Reading
+from .base import Kind
+from .indices import from_indices
+
+
+def convert(source: Any, reading: Reading) -> Graph:
+    """Weights are `edge_weight`, or else `edge_attr` where it has one column; `weight` names another, or its column."""
+    return from_indices(source.edge_index, _weights(source, reading.weight), n=int(source.num_nodes))
+
+
+def _weights(source: Any, weight: Any) -> Any:
+    if weight is None:
+        return None
+    if isinstance(weight, str):
+        found = getattr(source, weight, None)
+        if found is None:
+            raise DTypeError(
+                f"as_graph: weight must name what the Data holds, got {weight!r}. weight=None is unweighted."
+            )
+        return _one_column(found, weight)
+    attributes = getattr(source, "edge_attr", None)
+    if weight is not BY_RULE:
+        if attributes is None or attributes.ndim != 2 or not 0 <= weight < attributes.shape[1]:
+            raise DTypeError(f"as_graph: weight must be a column of edge_attr, got {weight}, which it does not have.")
+        return attributes[:, weight]
+    own = getattr(source, "edge_weight", None)
+    if own is not None:
+        return _one_column(own, "edge_weight")
+    return None if attributes is None else _one_column(attributes, "edge_attr")
+
+
+def _one_column(array: Any, name: str) -> Any:
+    if array.ndim != 1 and not (array.ndim == 2 and array.shape[1] == 1):
+        raise DTypeError(
+            f"as_graph: {name} must hold one weight an edge, got shape {tuple(array.shape)}. Say which column "
+            "holds it, as weight=0, or weight=None for unweighted edges."
+        )
+    return array
+
+
+KIND = Kind(
+    "PyTorch Geometric's Data",
+    lambda source, reading: hasattr(source, "edge_index") and hasattr(source, "num_nodes"),
+    convert,
+    weights="the name of an attribute, or a column of edge_attr",
+    accepts=lambda weight: isinstance(weight, (str, int)),
+)

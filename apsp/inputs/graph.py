@@ -1,0 +1,12 @@
+"""A `Graph` is one."""
+
+from __future__ import annotations
+
+from ..graph import Graph
+from .base import Kind
+
+KIND = Kind(
+    "a Graph",
+    lambda source, reading: isinstance(source, Graph),
+    lambda source, reading: source,
+)

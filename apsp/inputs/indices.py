@@ -1,0 +1,63 @@
+"""An edge_index, as PyTorch Geometric and others keep edges: an integer array of shape (2, m), its weights apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from semiring.arrays import asarray
+
+from ..graph import Graph
+from ..reading import BY_RULE, Reading
+from .base import Kind
+
+
+def recognises(source: Any, reading: Reading) -> bool:
+    """Two arrays that fit together; or one, where the weights say that it is no matrix."""
+    if isinstance(source, (tuple, list)):
+        return len(source) == 2 and _two_rows(source[0]) and (source[1] is None or len(_shape(source[1])) in (1, 2))
+    return _two_rows(source) and (reading.weight is None or len(_shape(reading.weight)) == 1)
+
+
+def convert(source: Any, reading: Reading) -> Graph:
+    """Vertices are as many as the largest number says."""
+    index, weights = source if isinstance(source, (tuple, list)) else (source, reading.weight)
+    if reading.weight is not BY_RULE and isinstance(source, (tuple, list)):
+        weights = reading.weight
+    return from_indices(index, weights)
+
+
+def from_indices(index: Any, weights: Any, *, n: int | None = None) -> Graph:
+    """The graph of an edge_index and its weights, of shape (m,) or (m, 1), wherever they lie."""
+    rows, cols = _host(index)
+    values = None if weights is None else _host(weights)
+    if values is not None and values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    return Graph.from_arrays(rows, cols, values, n=n)
+
+
+def _host(array: Any) -> np.ndarray:
+    found = asarray(array, where="as_graph")
+    return found if isinstance(found, np.ndarray) else found.get()
+
+
+def _two_rows(array: Any) -> bool:
+    shape = _shape(array)
+    return len(shape) == 2 and shape[0] == 2
+
+
+def _shape(array: Any) -> tuple[int, ...]:
+    """The shape of an array; of a list of numbers too, as weights may be one."""
+    if isinstance(array, (list, tuple)):
+        return (len(array),) if all(isinstance(x, (int, float, np.number)) for x in array) else ()
+    return tuple(getattr(array, "shape", ()))
+
+
+KIND = Kind(
+    "(edge_index, weights)",
+    recognises,
+    convert,
+    weights="an array of one weight an edge",
+    accepts=lambda weight: len(_shape(weight)) == 1,
+)

@@ -1,0 +1,54 @@
+"""rustworkx's `PyGraph` and `PyDiGraph`, whose vertices and edges carry any object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..from_networkx import missing
+from ..graph import Graph
+from ..reading import BY_RULE, Reading
+from .base import Kind
+
+
+def convert(source: Any, reading: Reading) -> Graph:
+    """Vertices by their payloads where these are distinct strings, else by rustworkx's own numbers.
+
+    An edge weighs what its payload is, or holds under the attribute asked for; nothing (None) weighs 1.
+    """
+    places = list(source.node_indices())
+    payloads = [source[place] for place in places]
+    named = all(isinstance(payload, str) for payload in payloads) and len(set(payloads)) == len(payloads)
+    position = {place: index for index, place in enumerate(places)}
+    arcs = [(position[u], position[v], data) for u, v, data in source.weighted_edge_list()]
+    weights: list[Any] | None = None
+    if callable(reading.weight):
+        arcs = [(u, v, reading.weight(places[u], places[v], data)) for u, v, data in arcs]
+        arcs = [arc for arc in arcs if arc[2] is not None]
+        weights = [value for _, _, value in arcs]
+    elif reading.weight is not None and any(data is not None for _, _, data in arcs):
+        attribute = "weight" if reading.weight is BY_RULE else reading.weight
+        weights = [_weight(data, attribute) for _, _, data in arcs]
+        attributes = [data for _, _, data in arcs if isinstance(data, Mapping)]
+        if reading.named and not any(attribute in data for data in attributes):
+            raise missing(attribute, sorted({str(key) for data in attributes for key in data}))
+    rows, cols = (np.array([arc[side] for arc in arcs], dtype=np.int64) for side in (0, 1))
+    labels = payloads if named and payloads else places
+    return Graph.from_arrays(rows, cols, weights, n=len(places), labels=labels, directed=hasattr(source, "in_degree"))
+
+
+def _weight(data: Any, attribute: Any) -> Any:
+    if isinstance(data, Mapping):
+        return data.get(attribute, 1)
+    return 1 if data is None else data
+
+
+KIND = Kind(
+    "a rustworkx graph",
+    lambda source, reading: hasattr(source, "weighted_edge_list") and hasattr(source, "node_indices"),
+    convert,
+    weights="the name of an attribute in the edges' payloads, or a function of u, v and the payload",
+    accepts=lambda weight: isinstance(weight, str) or callable(weight),
+)

@@ -1,0 +1,159 @@
+"""What a caller says on how to read a graph, and the one rule by which columns of files and tables are chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final, NamedTuple
+
+
+class _Unsaid(Enum):
+    BY_RULE = "by rule"
+
+    def __repr__(self) -> str:
+        return "BY_RULE"
+
+
+#: What stands for a `weight` that nobody named: each kind of source has a rule of its own.
+BY_RULE: Final = _Unsaid.BY_RULE
+
+#: A name or a position of a column, the name of an attribute, a function of an edge, the weights themselves, or None
+#: for edges that all weigh 1.
+Weight = Any
+#: (FROM, TO) or (FROM, TO, WEIGHT), each by name or by position from 0.
+Columns = Sequence[str | int]
+
+SOURCES = ("source", "from", "src", "start", "tail", "origin", "u")
+TARGETS = ("target", "to", "dst", "dest", "destination", "end", "head", "v")
+WEIGHTS = ("weight", "length", "cost", "distance", "dist", "w", "value", "km")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read a source: which columns or attributes say what."""
+
+    weight: Weight = BY_RULE
+    columns: Columns | None = None
+
+    @property
+    def named(self) -> bool:
+        """Whether the caller asked for weights by a name of his own."""
+        return self.weight is not None and self.weight is not BY_RULE
+
+
+#: Nothing was said.
+ANYHOW: Final = Reading()
+
+
+class Chosen(NamedTuple):
+    """Positions of the columns in which an edge's ends and its weight stand; None where edges are unweighted."""
+
+    source: int
+    target: int
+    weight: int | None
+
+
+def positional(columns: Columns | None) -> bool:
+    """Whether columns are told by position, and so there is no header.
+
+    Raises
+    ------
+    ValueError
+        If they are neither two or three names nor two or three positions.
+    """
+    if columns is None:
+        return False
+    if isinstance(columns, str) or not isinstance(columns, Sequence) or len(columns) not in (2, 3):
+        raise ValueError(f"columns must be (FROM, TO) or (FROM, TO, WEIGHT), got {columns!r}.")
+    kinds = {type(column) for column in columns}
+    if kinds not in ({str}, {int}) or any(isinstance(column, int) and column < 0 for column in columns):
+        raise ValueError(f"columns must all be names, or all positions from 0, got {columns!r}.")
+    return kinds == {int}
+
+
+def choose(
+    names: Sequence[Any], reading: Reading, refuse: Callable[[str], Exception], *, header: bool = True
+) -> Chosen:
+    """Which columns say what.
+
+    The ends are those that the caller names, or whose names say so. The weight is the one that the caller names; else
+    the only other column; of several, the one whose name says so. Nothing is guessed: two that qualify are an error.
+
+    Parameters
+    ----------
+    names : sequence
+        Of all columns; where there is no header, their positions.
+    refuse : callable
+        `refuse(problem)` makes the error to raise.
+
+    Raises
+    ------
+    FormatError
+        Or whatever `refuse` makes, listing the columns and the ways out.
+    """
+    listed = f"the columns {', '.join(map(repr, names))}" if header else f"{len(names)} columns"
+    said = reading.columns
+    if said is not None and len(said) == 3 and reading.weight is not BY_RULE:
+        raise ValueError(f"columns names a weight already, got weight={reading.weight!r} beside {tuple(said)!r}.")
+    if said is not None:
+        source, target = (_find(names, column, listed, refuse) for column in said[:2])
+    elif header:
+        source, target = (
+            _by_name(names, known, end, listed, refuse) for known, end in ((SOURCES, "from"), (TARGETS, "to"))
+        )
+    else:
+        source, target = 0, 1
+    wanted = said[2] if said is not None and len(said) == 3 else reading.weight
+    if wanted is None:
+        return Chosen(source, target, None)
+    if wanted is not BY_RULE:
+        if not isinstance(wanted, (str, int)) or isinstance(wanted, bool):
+            raise ValueError(f"weight must be the name or position of a column, or None, got {wanted!r}.")
+        return Chosen(source, target, _find(names, wanted, listed, refuse))
+    return Chosen(source, target, _weight(names, (source, target), listed, refuse))
+
+
+def _weight(names: Sequence[Any], ends: tuple[int, int], listed: str, refuse: Callable[[str], Exception]) -> int | None:
+    others = [at for at in range(len(names)) if at not in ends]
+    if len(others) <= 1:
+        return others[0] if others else None
+    telling = [at for at in others if _plain(names[at]) in WEIGHTS]
+    if len(telling) != 1:
+        found = "none of them is called so" if not telling else "more than one is called so"
+        example = names[telling[0] if telling else others[0]]
+        raise refuse(
+            f"which column holds the weight must be clear, got {listed}, and {found}. "
+            f"Say weight={example!r}, or weight=None for unweighted edges."
+        )
+    return telling[0]
+
+
+def _by_name(
+    names: Sequence[Any], known: Sequence[str], end: str, listed: str, refuse: Callable[[str], Exception]
+) -> int:
+    found = [at for at, name in enumerate(names) if _plain(name) in known]
+    if len(found) != 1:
+        what = "none is" if not found else "more than one is"
+        raise refuse(
+            f"the header must name one column {' or '.join(known)}, where an edge leads {end}, got {listed}, and "
+            f"{what}. Say columns=(FROM, TO, WEIGHT), by name; or by position from 0 where there is no header."
+        )
+    return found[0]
+
+
+def _find(names: Sequence[Any], wanted: str | int, listed: str, refuse: Callable[[str], Exception]) -> int:
+    """The column of that name, in any case where no other differs by that alone; or at that position."""
+    if isinstance(wanted, int):
+        if wanted >= len(names):
+            raise refuse(f"there must be a column at position {wanted}, counted from 0, got {listed}.")
+        return wanted
+    exact = [at for at, name in enumerate(names) if name == wanted]
+    found = exact or [at for at, name in enumerate(names) if _plain(name) == _plain(wanted)]
+    if len(found) != 1:
+        raise refuse(f"there must be one column {wanted!r}, got {listed}.")
+    return found[0]
+
+
+def _plain(name: Any) -> str:
+    return str(name).strip().casefold()
