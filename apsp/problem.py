@@ -15,7 +15,7 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
-from semiring.arrays import asarray, conform
+from semiring.arrays import Taken, take_in
 from semiring.backend import Backend, bind, device_of
 from semiring.bits import BitMatrix
 from semiring.dtypes import Survey
@@ -24,8 +24,8 @@ from semiring.memory import require
 from semiring.observed import Callback
 
 from . import divergence
-from .graph import Graph
-from .inputs import as_graph
+from .graph import Graph, unit_lengths
+from .inputs import as_graph, is_array
 from .plans import Plan, make_plan
 
 HINT = "Use a smaller dtype, overwrite=True, or the Boolean semiring if only reachability matters."
@@ -174,6 +174,18 @@ def lies(matrix: Any) -> str:
     return device_of(matrix.words if isinstance(matrix, BitMatrix) else matrix)
 
 
+@dataclass(frozen=True)
+class Posed:
+    """A problem, and what it came as."""
+
+    problem: Problem
+    taken: Taken | None = None
+
+    def in_kind(self, closed: Any) -> Any:
+        """The closure as what came: an array of the same library, on its device, or the very object that was lent."""
+        return closed if self.taken is None else self.taken.give_back(closed, where="closure")
+
+
 def pose(
     A: Any,
     s: Semiring,
@@ -182,9 +194,10 @@ def pose(
     dtype: Any = None,
     device: str | None = None,
     overwrite: bool = False,
+    unweighted: bool = False,
     move: bool = True,
     where: str = "closure",
-) -> Problem:
+) -> Posed:
     """The problem of closing A: taken in and looked at.
 
     Parameters
@@ -204,16 +217,15 @@ def pose(
         If a copy that has to be made does not fit.
     """
     if isinstance(A, BitMatrix):
-        return _pose_bits(A, s, device, overwrite)
-    array, ours = _array(A, s, dtype, request or Request(), where)
+        return Posed(_pose_bits(A, s, device, overwrite))
+    taken = _take(A, s, dtype, request or Request(), unweighted, where)
     if overwrite:
-        _check_overwrite(A, array, s, dtype)
-        memory, fitted = Memory.LENT, array
+        taken.check_writable(dtypes.resolve(s, dtype or taken.array.dtype, where=where), where=where)
+        memory = Memory.LENT
     else:
-        fitted = conform(array, s, dtype, where=where)
-        memory = Memory.OURS if ours or fitted is not array else Memory.THEIRS
-    del array  # where it was made here and converted since
-    return pose_array(fitted, s, memory, device=device, move=move, where=where)
+        taken = taken.conformed(s, dtype, where=where)
+        memory = Memory.OURS if taken.made else Memory.THEIRS
+    return Posed(pose_array(taken.array, s, memory, device=device, move=move, where=where), taken)
 
 
 def pose_array(
@@ -245,15 +257,15 @@ def _pose_bits(A: BitMatrix, s: Semiring, device: str | None, overwrite: bool) -
     return Problem(A, s, home, Memory.LENT if overwrite else Memory.THEIRS, Survey(0, 1, True))
 
 
-def _array(A: Any, s: Semiring, dtype: Any, request: Request, where: str) -> tuple[Any, bool]:
-    """A square matrix, or a batch of them, from an array or a graph; and whether it was made here."""
-    nested = isinstance(A, (list, tuple)) and not any(isinstance(item, tuple) for item in A)
-    if not (nested or any(hasattr(A, name) for name in ("__array__", "__cuda_array_interface__", "__dlpack__"))):
-        return matrix_of(as_graph(A), s, dtype, request, where=where)
-    array = asarray(A, where=where)
-    if array.ndim not in (2, 3) or array.shape[-1] != array.shape[-2]:
-        raise ShapeError(f"{where}: A must be square, (n, n) or (batch, n, n), got shape {array.shape}.")
-    return array, nested
+def _take(A: Any, s: Semiring, dtype: Any, request: Request, unweighted: bool, where: str) -> Taken:
+    """A square matrix, or a batch of them, from an array or a graph."""
+    if not isinstance(A, np.ndarray) and not is_array(A):
+        matrix, made = matrix_of(as_graph(A, unweighted=unweighted), s, dtype, request, where=where)
+        return Taken(matrix, A, made)
+    taken = take_in(A, where=where)
+    if taken.array.ndim not in (2, 3) or taken.array.shape[-1] != taken.array.shape[-2]:
+        raise ShapeError(f"{where}: A must be square, (n, n) or (batch, n, n), got shape {taken.array.shape}.")
+    return Taken(unit_lengths(taken.array, s, dtype, where=where), A, True) if unweighted else taken
 
 
 def matrix_of(graph: Graph, s: Semiring, dtype: Any, request: Request, *, where: str) -> tuple[Any, bool]:
@@ -274,21 +286,3 @@ def matrix_of(graph: Graph, s: Semiring, dtype: Any, request: Request, *, where:
     hint = "Use a smaller dtype, or transitive_closure if only reachability matters."
     require(plan.beside_bytes, where=where, hint=hint)
     return graph.matrix(s, target), True
-
-
-def _check_overwrite(A: Any, array: Any, s: Semiring, dtype: Any) -> None:
-    target = dtypes.resolve(s, array.dtype if dtype is None else dtype, where="closure")
-    if array.dtype != target or not array.dtype.isnative:
-        raise DTypeError(
-            f"closure: overwrite=True must work in A's own memory, so A must be a native {target} array, "
-            f"got {array.dtype}. Convert it first, or leave overwrite out."
-        )
-    if array is not A and not _same_memory(A, array):
-        raise DTypeError(f"closure: overwrite=True must be given an array to write to, got {type(A).__name__}.")
-    if isinstance(array, np.ndarray) and not array.flags.writeable:
-        raise ValueError("closure: overwrite=True must be given a writeable array, got a read-only one.")
-
-
-def _same_memory(A: Any, array: Any) -> bool:
-    """Whether `array` views the memory of A (a subclass, or an object with DLPack), and is no copy made of it."""
-    return not isinstance(array, np.ndarray) or array.base is not None

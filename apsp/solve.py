@@ -50,15 +50,16 @@ def closure(
     callback: Callback | None = None,
     threads: int | None = None,
     per_thread: int | None = None,
+    unweighted: bool = False,
 ) -> Any:
     """A* = I ⊕ A ⊕ A² ⊕ …: all-pairs shortest paths in min-plus, reachability in the Boolean semiring.
 
     Parameters
     ----------
     A : array_like, shape (n, n) or (batch, n, n), or a graph
-        Entry (i, j) is the edge from i to j; a missing edge is the semiring's zero (inf in min-plus). NumPy and
-        CuPy arrays, anything with DLPack or `__cuda_array_interface__`; also whatever `as_graph` takes. Over the
-        Boolean semiring, a `BitMatrix` on either device: the closure of 2²⁰ vertices fits on one GPU so.
+        Entry (i, j) is the edge from i to j; a missing edge is the semiring's zero (inf in min-plus). NumPy, CuPy,
+        PyTorch and JAX arrays, anything with DLPack or `__cuda_array_interface__`; also whatever `as_graph` takes.
+        Over the Boolean semiring, a `BitMatrix` on either device: the closure of 2²⁰ vertices fits on one GPU so.
     semiring : str or Semiring
         A name or alias from the catalog ("tropical", "boolean", "bottleneck", …), or your own.
     schedule : str
@@ -70,18 +71,23 @@ def closure(
     device : {"cpu", "cuda"}, optional
         Where to compute; by default where A lies.
     overwrite : bool
-        Compute in A's own memory and return A. A must then be writeable and already of the computing dtype.
+        Compute in A's own memory and return that very object. A must then be writeable (JAX arrays never are) and
+        already of the computing dtype.
     callback : callable, optional
         `callback(done, total)`, called as work proceeds, in pairs (n³ in total).
     threads : int, optional
         CPU threads; all available by default.
     per_thread : int, optional
         Elements a GPU thread updates in one step of the iterative schedule: 1 or 4.
+    unweighted : bool
+        Every edge weighs 1, and a matrix of bool is a graph: see `as_graph`.
 
     Returns
     -------
     array, shape of A
-        NumPy for NumPy, CuPy for CuPy. The diagonal is `one` or better: a closure is reflexive.
+        Of the library that A is from, on its device and in the order of its stream: NumPy, CuPy, PyTorch, JAX or any
+        with the array API. Numbers of 16 bits, float16 and bfloat16, are computed and returned in float32. The
+        diagonal is `one` or better: a closure is reflexive.
 
     Raises
     ------
@@ -110,8 +116,8 @@ def closure(
     """
     s = get(semiring)
     request = Request.of(schedule=schedule, block=block, callback=callback, threads=threads, per_thread=per_thread)
-    problem = pose(A, s, request, dtype=dtype, device=device, overwrite=overwrite)
-    return solve(problem, request).matrix
+    posed = pose(A, s, request, dtype=dtype, device=device, overwrite=overwrite, unweighted=unweighted)
+    return posed.in_kind(solve(posed.problem, request).matrix)
 
 
 def plan(
@@ -155,7 +161,7 @@ def plan(
             "copies": n * n if packed and not overwrite else 0,
         }
         return make_plan(n, s, ops, schedule=schedule, block=block, nonnegative=True, **held)
-    problem = pose(A, s, request, dtype=dtype, device=device, move=False, where="plan")
+    problem = pose(A, s, request, dtype=dtype, device=device, move=False, where="plan").problem
     problem = replace(problem, memory=Memory.LENT) if overwrite else problem
     return problem.plan(problem.bind(request), request)
 

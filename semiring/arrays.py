@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import sys
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from . import dtypes, memory
 from .algebra import Semiring
-from .errors import DTypeError, ShapeError
+from .errors import DTypeError, SemiringError, ShapeError
 
 #: The integer dtypes whose largest value stands for ∞.
 _WITH_INFINITY = (np.dtype("int16"), np.dtype("int32"), np.dtype("int64"))
@@ -40,18 +42,97 @@ def to_device(array: Any, device: str) -> Any:
     return cupy.asarray(array)
 
 
-def asarray(source: Any, *, where: str) -> Any:
+@dataclass(frozen=True)
+class Taken:
+    """An array taken in to compute on, and what it came as.
+
+    Attributes
+    ----------
+    array : NumPy or CuPy array
+        In the memory of what came, where that is possible.
+    source : object
+        What came.
+    made : bool
+        Whether `array` has memory of its own, made here.
+    """
+
+    array: Any
+    source: Any
+    made: bool
+
+    def conformed(self, semiring: Semiring, dtype: Any = None, *, where: str) -> Taken:
+        """In the dtype asked for, or in the one the semiring resolves; see `conform`."""
+        array = conform(self.array, semiring, dtype, where=where)
+        return Taken(array, self.source, self.made or array is not self.array)
+
+    def check_writable(self, dtype: np.dtype, *, where: str) -> None:
+        """Refuse to compute in the memory of what came, where that cannot be: `overwrite=True` means nothing else.
+
+        Raises
+        ------
+        DTypeError
+            If it has another dtype than is computed in, or no memory to write to, or is immutable.
+        ValueError
+            If it is a read-only array.
+        """
+        came = type(self.source).__name__
+        if _library(self.source) in _IMMUTABLE:
+            raise DTypeError(f"{where}: overwrite=True must be given an array to write to, got an immutable {came}.")
+        if self.array.dtype != dtype or not self.array.dtype.isnative or (self.made and _is_half(self.source)):
+            given = getattr(self.source, "dtype", self.array.dtype)
+            raise DTypeError(
+                f"{where}: overwrite=True must work in A's own memory, so A must be a native {dtype} array, "
+                f"got {given}. Convert it first, or leave overwrite out."
+            )
+        view = self.array is self.source or not isinstance(self.array, np.ndarray) or self.array.base is not None
+        if self.made or not view:
+            raise DTypeError(f"{where}: overwrite=True must be given an array to write to, got {came}.")
+        if isinstance(self.array, np.ndarray) and not self.array.flags.writeable:
+            raise ValueError(f"{where}: overwrite=True must be given a writeable array, got a read-only one.")
+
+    def give_back(self, result: Any, *, where: str) -> Any:
+        """A result in kind: of the library that the array came from, on its device, in the order of its stream.
+
+        A result in the memory of what came is the very object that came.
+
+        Raises
+        ------
+        DTypeError
+            If that library has no such dtype, as JAX has no 64 bits unless told.
+        """
+        if result is self.array and not self.made:
+            return self.source
+        xp = _namespace(self.source)
+        if xp is None:
+            return result
+        back = xp.from_dlpack(result)
+        if str(back.dtype).rpartition(".")[2] != result.dtype.name:
+            raise DTypeError(
+                f"{where}: {xp.__name__} must hold a result of {result.dtype}, got {back.dtype} from it. Say "
+                "dtype='float32' or 'int32', or allow 64 bits (in JAX: jax.config.update('jax_enable_x64', True))."
+            )
+        return back
+
+
+def take_in(source: Any, *, where: str) -> Taken:
     """The source as a NumPy array, or as a CuPy array if its data lies on a GPU; nothing is copied that need not be.
 
-    NumPy and CuPy arrays, anything with `__cuda_array_interface__` or DLPack, and nested sequences of numbers.
+    NumPy and CuPy arrays; anything with DLPack, which is asked first, as it keeps the order of streams, or with
+    `__cuda_array_interface__`; nested sequences of numbers. bfloat16, which NumPy does not have, becomes float32.
 
     Raises
     ------
     DTypeError
-        For masked arrays, sparse matrices, entries that are not real numbers, and integers in a list that neither
-        int64 nor float64 holds.
+        For masked arrays, sparse matrices, entries that are not real numbers, what its library does not export, and
+        integers in a list that neither int64 nor float64 holds.
     ShapeError
         For rows that are not equally long.
+
+    Examples
+    --------
+    >>> taken = take_in([[0, 3], [1, 0]], where="example")
+    >>> taken.array.dtype.name, taken.made
+    ('int64', True)
     """
     if isinstance(source, np.ma.MaskedArray):
         raise DTypeError(f"{where}: a plain array is required, got a masked one. Fill it: A.filled(zero).")
@@ -60,19 +141,86 @@ def asarray(source: Any, *, where: str) -> Any:
             f"{where}: a dense array is required, got {type(source).__name__}. "
             "Absent entries need a value: apsp.closure and apsp.shortest_paths take sparse matrices as graphs."
         )
-    if isinstance(source, np.ndarray):
-        array: Any = np.asarray(source)
-    elif hasattr(type(source), "__cuda_array_interface__") or hasattr(source, "__cuda_array_interface__"):
-        import cupy
-
-        array = cupy.asarray(source)
-    elif hasattr(source, "__dlpack__") and hasattr(source, "__dlpack_device__"):
-        array = _from_dlpack(source)
-    else:
-        array = from_sequence(source, where=where)
+    try:
+        array, made = _taken(source, where)
+    except SemiringError:
+        raise
+    except Exception as error:  # the other library's, whatever it is
+        raise _not_exported(source, error, where) from error
     if array.dtype.kind not in "biuf":
         raise DTypeError(f"{where}: entries must be real numbers or booleans, got dtype {array.dtype}.")
-    return array
+    return Taken(array, source, made)
+
+
+def asarray(source: Any, *, where: str) -> Any:
+    """The array of `take_in`."""
+    return take_in(source, where=where).array
+
+
+#: Libraries whose arrays never change.
+_IMMUTABLE = frozenset(("jax", "jaxlib", "tensorflow"))
+
+
+def _taken(source: Any, where: str) -> tuple[Any, bool]:
+    """NumPy's or CuPy's array, and whether it has memory of its own."""
+    if isinstance(source, np.ndarray):
+        array: Any = np.asarray(source)
+        return (array.astype(np.float32), True) if _is_half(array) else (array, False)
+    if _library(source) == "cupy":
+        return (source.astype(np.float32), True) if _is_half(source) else (source, False)
+    if hasattr(source, "__dlpack__") and hasattr(source, "__dlpack_device__"):
+        plain = source.resolve_neg() if hasattr(source, "resolve_neg") else source  # torch exports −x as x
+        half = _is_half(source)
+        if half:
+            xp = _namespace(source)
+            plain = plain.to(xp.float32) if hasattr(plain, "to") else xp.astype(plain, xp.float32)
+        array = _from_dlpack(plain)
+        frozen = isinstance(array, np.ndarray) and not array.flags.writeable
+        return array, plain is not source and not frozen  # what JAX converted for us is still immutable
+    if hasattr(source, "__cuda_array_interface__"):
+        import cupy
+
+        return cupy.asarray(source), False
+    return from_sequence(source, where=where), isinstance(source, (list, tuple))
+
+
+def _library(source: Any) -> str:
+    """The package that an object's class comes from."""
+    return type(source).__module__.partition(".")[0]
+
+
+def _is_half(source: Any) -> bool:
+    """Whether entries are bfloat16, by the name that every library gives it."""
+    return str(getattr(source, "dtype", "")).rpartition(".")[2] == "bfloat16"
+
+
+def _namespace(source: Any) -> Any:
+    """The module of another library that makes its arrays of ours; None for NumPy, CuPy, and what has none."""
+    if isinstance(source, np.ndarray) or _library(source) in ("numpy", "cupy"):
+        return None
+    if hasattr(source, "__array_namespace__"):
+        found = source.__array_namespace__()
+    else:
+        found = sys.modules.get("torch") if _library(source) == "torch" or _is_tensor(source) else None
+    return found if hasattr(found, "from_dlpack") else None
+
+
+def _is_tensor(source: Any) -> bool:
+    """Whether this is a subclass of torch's tensor, such as a parameter."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(source, getattr(torch, "Tensor", ()))
+
+
+def _not_exported(source: Any, error: Exception, where: str) -> DTypeError:
+    way = "Convert it to a NumPy or CuPy array first."
+    if getattr(source, "requires_grad", False):
+        way = "Pass A.detach(): no gradient goes through here."
+    elif "sparse" in str(getattr(source, "layout", "")):
+        way = "Pass (A.indices(), A.values()) of the coalesced tensor as a graph, or a dense one with inf for no edge."
+    elif "racer" in type(source).__name__:
+        way = "Call this outside of jit."
+    reason = str(error).partition("\n")[0].rstrip(".")
+    return DTypeError(f"{where}: an array must be exported by DLPack, got {type(source).__name__}: {reason}. {way}")
 
 
 def from_sequence(source: Any, *, where: str) -> np.ndarray:
@@ -141,7 +289,7 @@ def _from_dlpack(source: Any) -> Any:
         import cupy
 
         return cupy.from_dlpack(source)
-    raise DTypeError(f"asarray: DLPack data must lie on a CPU or an NVIDIA GPU, got device type {kind}.")
+    raise DTypeError(f"DLPack data must lie on a CPU or an NVIDIA GPU, got device type {kind}. Move it there first.")
 
 
 def conform(array: Any, semiring: Semiring, dtype: Any = None, *, where: str, first: int = 0) -> Any:

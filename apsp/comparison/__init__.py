@@ -73,7 +73,7 @@ def compare(
     {True}
     """
     s = get(semiring)
-    problem = pose(A, s, dtype=dtype, move=False, where="compare")
+    problem = pose(A, s, dtype=dtype, move=False, where="compare").problem
     if problem.may_diverge:
         solve(replace(problem, memory=Memory.THEIRS), Request())  # raises where there is nothing to compare
     array = problem.matrix

@@ -16,7 +16,7 @@ from .base import Kind
 def recognises(source: Any, reading: Reading) -> bool:
     """Two arrays that fit together; or one, where the weights say that it is no matrix."""
     if isinstance(source, (tuple, list)):
-        return len(source) == 2 and _two_rows(source[0]) and (source[1] is None or len(_shape(source[1])) in (1, 2))
+        return len(source) == 2 and _two_rows(source[0]) and (source[1] is None or _one_column(_shape(source[1])))
     return _two_rows(source) and (reading.weight is None or len(_shape(reading.weight)) == 1)
 
 
@@ -45,6 +45,10 @@ def _host(array: Any) -> np.ndarray:
 def _two_rows(array: Any) -> bool:
     shape = _shape(array)
     return len(shape) == 2 and shape[0] == 2
+
+
+def _one_column(shape: tuple[int, ...]) -> bool:
+    return len(shape) == 1 or (len(shape) == 2 and shape[1] == 1)
 
 
 def _shape(array: Any) -> tuple[int, ...]:

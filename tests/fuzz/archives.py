@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from apsp import Reachability, closure, shortest_paths, transitive_closure
-from apsp.formats import read, write
-from apsp.graph import as_graph
+from apsp import Reachability, closure, shortest_paths, transitive_closure, write
+from apsp.formats import read
+from apsp.inputs import as_graph
 from semiring import BitMatrix
 from semiring.errors import SemiringError
 

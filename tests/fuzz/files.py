@@ -21,7 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from apsp.formats import NAMES, formats, read, write
+from apsp import write
+from apsp.formats import NAMES as READ
+from apsp.formats import formats, read
 from apsp.graph import Graph
 from semiring.errors import FormatError, SemiringError
 
@@ -29,9 +31,11 @@ from . import inputs
 from .draw import Draw
 from .limits import MIB, within
 
+#: Formats that are written as well as read.
+NAMES = [name for name in READ if formats()[name].write]
 #: Formats that keep the vertices' names; the others number them.
-NAMED = ("csv", "named", "snap", "npz")
-TEXT = ("plain", "dimacs", "snap", "csv", "named", "matrixmarket")
+NAMED = ("csv", "named", "edgelist", "snap", "npz")
+TEXT = ("plain", "dimacs", "snap", "csv", "named", "edgelist", "matrixmarket")
 
 #: What a damaged file may suddenly hold.
 FRAGMENTS = tuple(
@@ -183,7 +187,7 @@ def _graph(draw: Draw) -> Graph:
 
 
 def _dense(A: np.ndarray) -> Graph:
-    from apsp.graph import as_graph
+    from apsp.inputs import as_graph
 
     return as_graph(A)
 
@@ -250,9 +254,10 @@ def _through_a_pipe(data: bytes, format: str) -> Graph:
 def _format_seen(path: Path) -> str | None:
     from apsp import formats as package
     from apsp.files import Source
+    from apsp.reading import ANYHOW
 
     with contextlib.suppress(AttributeError, TypeError):
-        found = package._by_suffix(path) or package._by_content(Source(path))
+        found = package._by_suffix(path) or package._by_content(Source(path), ANYHOW)
         return found.name
     return None
 
@@ -314,7 +319,7 @@ def _lines_of(format: str, data: bytes) -> Iterator[tuple[str, str, str]]:
         return
     if format == "named":
         text = re.split(r"^[ \t]*--END--[ \t]*$", text, maxsplit=1, flags=re.MULTILINE)[0]
-    if format == "snap":
+    if format in ("snap", "edgelist"):
         text = re.sub(r"#[^\n]*", "", text)
     if format == "matrixmarket":
         text = re.sub(r"^[ \t]*%[^\n]*", "", text, flags=re.MULTILINE)
@@ -328,16 +333,21 @@ def _lines_of(format: str, data: bytes) -> Iterator[tuple[str, str, str]]:
 
 
 def _csv_lines(text: str) -> Iterator[tuple[str, str, str]]:
-    from apsp.formats.csv import SOURCES, TARGETS, WEIGHTS
+    from apsp.reading import SOURCES, TARGETS, WEIGHTS
 
     text = text.lstrip("\n")
     header = text.split("\n", 1)[0]
     delimiter = max(",;\t", key=header.count)
     rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
     names = [name.strip().lower() for name in rows[0]]
-    at = [next((names.index(name) for name in known if name in names), None) for known in (SOURCES, TARGETS, WEIGHTS)]
+    ends = [[at for at, name in enumerate(names) if name in known] for known in (SOURCES, TARGETS)]
+    assert [len(found) for found in ends] == [1, 1], "an end was guessed"
+    u, v = ends[0][0], ends[1][0]
+    others = [at for at in range(len(names)) if at not in (u, v)]
+    others = others if len(others) == 1 else [at for at in others if names[at] in WEIGHTS]
+    assert len(others) == 1 or len(names) == 2, "a weight was guessed"
     for row in rows[1:]:
-        yield row[at[0]], row[at[1]], "1" if at[2] is None else row[at[2]]
+        yield row[u], row[v], row[others[0]] if others else "1"
 
 
 def _as_listed(graph: Graph, lines: list[tuple[str, str, str]]) -> None:

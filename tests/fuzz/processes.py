@@ -18,8 +18,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from apsp import cli
-from apsp.formats import write
+from apsp import cli, write
 from apsp.generate import random_graph
 
 from .draw import Draw
