@@ -23,6 +23,8 @@ DTYPES = ("float32", "float64", "int16", "int32", "int64", "bool")
 _FILE = click.Path(path_type=Path)
 _SOURCE = click.Path(allow_dash=True)  # text: "-" is standard input, and "./-" a file of that name
 _SHOWN = 10
+#: The options that concern reading a graph.
+_READING = ("format", "undirected", "columns", "weight", "unweighted")
 
 
 def _options(*several: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -36,10 +38,19 @@ def _options(*several: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return decorate
 
 
+_columns = (
+    click.option("--undirected", is_flag=True, help="Edges lead both ways."),
+    click.option(
+        "--columns",
+        metavar="FROM,TO[,WEIGHT]",
+        help="The columns, by name; or by position from 0, where there is no header.",
+    ),
+    click.option("--weight", metavar="COLUMN", help="The column, or the edges' attribute, that holds the weight."),
+    click.option("--unweighted", is_flag=True, help="Every edge weighs 1."),
+)
 _reading = _options(
     click.option("--format", metavar="NAME", help="The file's format; by default its suffix or content says."),
-    click.option("--undirected", is_flag=True, help="Edges lead both ways."),
-    click.option("--weight", metavar="COLUMN", help="The CSV column that holds the weight."),
+    *_columns,
 )
 _computing = _options(
     click.option(
@@ -157,7 +168,7 @@ def reach(file: str, source: str | None, target: str | None, counts: bool, outpu
 @click.option("--to-n", type=click.IntRange(min=1), help="The largest size.")
 @click.option("--density", type=float, default=50.0, show_default=True, help="Percent of the possible edges.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random graphs.")
-@_options(_semiring, _dtype, _threads)
+@_options(_reading, _semiring, _dtype, _threads)
 @click.option("--device", type=click.Choice(["cpu", "cuda", "all"]), default="all", show_default=True)
 @click.option("--schedule", "schedules", multiple=True, metavar="NAME", help="Only these; may be repeated.")
 @click.option("--block", type=click.IntRange(min=1), help="The pivot block.")
@@ -186,11 +197,12 @@ def compare(
 
         options["devices"] = [device_of(None, device)]  # says what is missing, before any work
     random = {name: options.pop(name) for name in ("density", "seed")}
+    reading = {name: options.pop(name) for name in _READING}
     with Meter("compare", quiet=_quiet()) as meter:
         if file is not None:
             if sizes is not None or from_n is not None or to_n is not None:
                 raise click.UsageError("compare: give either FILE or sizes.")
-            A = _read(file, {}).matrix(options["semiring"], dtype)
+            A = _read(file, reading).matrix(options["semiring"], dtype)
             table = comparison.compare(A, callback=meter.callback, **options)
         else:
             options |= random | {"dtype": dtype}
@@ -273,9 +285,9 @@ def generate_grid(rows: int, cols: int, weight: float, **written: Any) -> None:
 @main.command()
 @click.argument("source", metavar="IN", type=_SOURCE)
 @click.argument("target", metavar="OUT", type=_FILE)
-@click.option("--from-format", metavar="NAME", help="The format of IN.")
+@click.option("--from-format", "--format", "from_format", metavar="NAME", help="The format of IN.")
 @click.option("--to-format", metavar="NAME", help="The format of OUT.")
-@_options(click.option("--undirected", is_flag=True), click.option("--weight", metavar="COLUMN"))
+@_options(*_columns)
 def convert(source: str, target: Path, from_format: str | None, to_format: str | None, **options: Any) -> None:
     """Read the graph in the file IN and write it to the file OUT."""
     _write(lambda: _read(source, {"format": from_format, **options}), target, to_format)
@@ -283,13 +295,14 @@ def convert(source: str, target: Path, from_format: str | None, to_format: str |
 
 @main.command()
 @click.argument("what", metavar="FILE|N")
-@_options(_semiring, _computing, _dtype, _device, _threads)
+@_options(_reading, _semiring, _computing, _dtype, _device, _threads)
 def plan(what: str, **options: Any) -> None:
     """What `solve` would do with the graph in FILE, or with N vertices, and why; nothing is computed."""
     from .solve import plan as make
 
     number = what.isdecimal() and not Path(what).exists()
-    click.echo(str(make(int(what) if number else _read(what, {}), **options)))
+    reading = {name: options.pop(name) for name in _READING}
+    click.echo(str(make(int(what) if number else _read(what, reading), **options)))
 
 
 @main.command()
@@ -329,14 +342,17 @@ def _read(file: str, options: dict[str, Any]) -> Graph:
 def _read_as_asked(file: str, options: dict[str, Any]) -> Graph:
     from . import formats
 
-    format, weight = options.pop("format", None), options.pop("weight", None)
-    directed = False if options.pop("undirected", False) else None
-    if weight is None:
-        return formats.read(file, format=format, directed=directed)
-    try:
-        return formats.read(file, format=format, directed=directed, weight=weight)
-    except TypeError:
-        raise ValueError(f"{file}: --weight names a column of a CSV file, and this is none.") from None
+    format, undirected, columns, weight, unweighted = (options.pop(name, None) for name in _READING)
+    asked: dict[str, Any] = {"format": format, "directed": False if undirected else None}
+    named = [] if columns is None else [column.strip() for column in columns.split(",")]
+    by_position = all(column.isdecimal() for column in named)
+    if columns is not None:
+        asked["columns"] = [int(column) for column in named] if by_position else named
+    if unweighted and weight is not None:
+        raise ValueError("give --weight or --unweighted, and not both.")
+    if unweighted or weight is not None:
+        asked["weight"] = int(weight) if weight is not None and by_position and weight.isdecimal() else weight
+    return formats.read(file, **asked)
 
 
 def _write(make: Callable[[], Graph], output: Path, format: str | None) -> None:

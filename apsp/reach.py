@@ -327,7 +327,7 @@ def transitive_closure(
     (True, False, ['b', 'c'])
     """
     graph = as_graph(source, **reading)
-    n, start, where = graph.n, time.perf_counter(), device_of(source, device)
+    n, start, where = graph.n, time.perf_counter(), device_of(graph.dense, device)
     made = 0
     if graph.dense is not None and graph.dense.dtype.kind != "b":
         graph, made = replace(graph, dense=graph.matrix(lor_land)), n * n

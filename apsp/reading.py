@@ -92,7 +92,7 @@ def choose(
     FormatError
         Or whatever `refuse` makes, listing the columns and the ways out.
     """
-    listed = f"the columns {', '.join(map(repr, names))}" if header else f"{len(names)} columns"
+    listed = _listed(names, header)
     said = reading.columns
     if said is not None and len(said) == 3 and reading.weight is not BY_RULE:
         raise ValueError(f"columns names a weight already, got weight={reading.weight!r} beside {tuple(said)!r}.")
@@ -102,6 +102,8 @@ def choose(
         source, target = (
             _by_name(names, known, end, listed, refuse) for known, end in ((SOURCES, "from"), (TARGETS, "to"))
         )
+    elif len(names) < 2:
+        raise refuse(f"there must be a column for either end of an edge, got {listed}.")
     else:
         source, target = 0, 1
     wanted = said[2] if said is not None and len(said) == 3 else reading.weight
@@ -120,11 +122,11 @@ def _weight(names: Sequence[Any], ends: tuple[int, int], listed: str, refuse: Ca
         return others[0] if others else None
     telling = [at for at in others if _plain(names[at]) in WEIGHTS]
     if len(telling) != 1:
-        found = "none of them is called so" if not telling else "more than one is called so"
+        found = "none is called " + ", ".join(WEIGHTS) if not telling else "more than one of them could be it"
         example = names[telling[0] if telling else others[0]]
         raise refuse(
             f"which column holds the weight must be clear, got {listed}, and {found}. "
-            f"Say weight={example!r}, or weight=None for unweighted edges."
+            f"Say weight={_shown(example)}, or weight=None for unweighted edges (in a shell: --weight, --unweighted)."
         )
     return telling[0]
 
@@ -137,7 +139,8 @@ def _by_name(
         what = "none is" if not found else "more than one is"
         raise refuse(
             f"the header must name one column {' or '.join(known)}, where an edge leads {end}, got {listed}, and "
-            f"{what}. Say columns=(FROM, TO, WEIGHT), by name; or by position from 0 where there is no header."
+            f"{what}. Say columns=(FROM, TO, WEIGHT), by name; or by position from 0 where there is no header "
+            "(in a shell: --columns)."
         )
     return found[0]
 
@@ -153,6 +156,18 @@ def _find(names: Sequence[Any], wanted: str | int, listed: str, refuse: Callable
     if len(found) != 1:
         raise refuse(f"there must be one column {wanted!r}, got {listed}.")
     return found[0]
+
+
+def _listed(names: Sequence[Any], header: bool) -> str:
+    """The columns for an error, of which nobody reads hundreds."""
+    if not header:
+        return f"{len(names)} column{'' if len(names) == 1 else 's'}"
+    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+    return f"the columns {', '.join(map(_shown, names[:20]))}{more}"
+
+
+def _shown(name: Any) -> str:
+    return repr(f"{name[:59]}…" if isinstance(name, str) and len(name) > 60 else name)
 
 
 def _plain(name: Any) -> str:

@@ -349,6 +349,25 @@ def test_usage_errors_are_clicks_own(six):
         assert "Usage" in result.stderr
 
 
+def test_every_command_that_reads_takes_the_same_words(tmp_path):
+    (tmp_path / "roads.txt").write_text("A,B,100,1\nB,C,195,2\n")
+    words = ["--format", "csv", "--undirected", "--columns", "0,1,2"]
+    path = tmp_path / "roads.txt"
+    assert good("-q", "solve", path, *words, "--from", "C", "--to", "A").startswith("distance 295\n")
+    assert good("-q", "reach", path, *words, "--from", "C", "--to", "A") == "yes\n"
+    assert "3 vertices" in good("plan", path, *words)
+    assert "yes" in good("-q", "compare", path, *words, "--device", "cpu", "--threads", 1, "--schedule", "blocked")
+    good("-q", "convert", path, tmp_path / "out.gr", *words)
+    assert formats.read(tmp_path / "out.gr").edge_count == 4
+    two = ["--columns", "0, 1", "--format", "csv"]
+    ends = ["--from", "A", "--to", "C"]
+    assert good("-q", "solve", path, *two, "--weight", "3", *ends).startswith("distance 3\n")
+    assert good("-q", "solve", path, *two, "--unweighted", *ends).startswith("distance 2\n")
+    assert "--unweighted" in bad(2, "solve", path, *two)
+    assert "not both" in bad(2, "solve", path, "--weight", "3", "--unweighted")
+    assert "columns must" in bad(2, "solve", path, "--columns", "1")
+
+
 def test_bad_input_is_one_line_and_2(six, two, tmp_path):
     assert "No such file" in bad(2, "solve", tmp_path / "missing.gr")
     (tmp_path / "broken.gr").write_text("p sp 2 1\na 1 x 3\n")
@@ -363,7 +382,7 @@ def test_bad_input_is_one_line_and_2(six, two, tmp_path):
     assert "got 'magic'" in bad(2, "solve", six, "--format", "magic")
     assert "got bool" in bad(2, "solve", two, "--dtype", "bool")
     assert "minutes" in bad(2, "solve", two, "--weight", "hours")
-    assert "CSV" in bad(2, "solve", six, "--weight", "hours")
+    assert "csv" in bad(2, "solve", six, "--weight", "hours")
     assert "density" in bad(2, "generate", "random", 5, "--density", 200, "--output", tmp_path / "r.gr")
 
 

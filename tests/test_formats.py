@@ -294,6 +294,173 @@ class TestReading:
         assert read(put(tmp_path / "g.tsv", 'u\tv\n"a\t "\t"1"\n')).labels == ("1", "a\t ")
 
 
+class TestColumns:
+    """One rule says which column holds what; nothing is guessed."""
+
+    @pytest.mark.parametrize(
+        ("text", "options", "expected"),
+        [
+            ("from,to,minutes\nA,B,295\n", {}, [("A", "B", 295)]),
+            ("from,to,probability\nA,B,0.5\n", {}, [("A", "B", 0.5)]),
+            ("from,to,lanes,distance\nA,B,2,7\n", {}, [("A", "B", 7)]),
+            ("from,to,distance,cost\nA,B,2,7\n", {"weight": "cost"}, [("A", "B", 7)]),
+            ("from,to,distance,cost\nA,B,2,7\n", {"weight": 2}, [("A", "B", 2)]),
+            ("from,to,minutes\nA,B,295\n", {"weight": None}, [("A", "B", 1)]),
+            ("a,b,c\nA,B,295\n", {"columns": ("b", "a", "c")}, [("B", "A", 295)]),
+            ("a,b,c\nA,B,295\n", {"columns": ("b", "a")}, [("B", "A", 295)]),
+            ("a,b,c,d\nA,B,5,6\n", {"columns": ["A", "B"], "weight": "D"}, [("A", "B", 6)]),
+            ("A,B,5,6\nB,C,7,8\n", {"columns": (0, 1, 3)}, [("A", "B", 6), ("B", "C", 8)]),
+            ("A;B;5\n", {"columns": (1, 0)}, [("B", "A", 5)]),
+            ('"A","B",5\n', {"columns": (0, 1), "weight": None}, [("A", "B", 1)]),
+        ],
+    )
+    def test_chosen(self, tmp_path, text, options, expected):
+        blanks = text.replace(";", " ").replace(",", " ").replace('"', "")
+        for path in (put(tmp_path / "g.csv", text), put(tmp_path / "g.txt", text), put(tmp_path / "b.dat.gz", blanks)):
+            graph = read(path, **options)
+            weights = [1] * len(graph.rows) if graph.weights is None else graph.weights.tolist()
+            ends = [[graph.labels[k] for k in ends] for ends in (graph.rows, graph.cols)]
+            assert list(zip(*ends, weights, strict=True)) == expected
+
+    @pytest.mark.parametrize(
+        ("text", "options", "line", "words"),
+        [
+            ("from,to,distance,cost\nA,B,1,2\n", {}, 1, ("'distance', 'cost'", "weight='distance'", "weight=None")),
+            ("from,to,lanes,tolls\nA,B,1,2\n", {}, 1, ("'lanes', 'tolls'", "weight='lanes'", "--unweighted")),
+            ("from,to,airline\nA,B,KL\n", {}, 2, ("airline must be a number", "'KL'", "weight=None")),
+            ("from,to,start,end\nA,B,1,2\n", {}, 1, ("more than one is", "columns=")),
+            ("from,to,w,w\nA,B,1,2\n", {}, 1, ("more than one",)),
+            ("from,to,minutes\nA,B,1\n", {"weight": "hours"}, 1, ("'hours'", "'minutes'")),
+            ("from,to,minutes\nA,B,1\n", {"columns": ("from", "to", "hours")}, 1, ("'hours'",)),
+            ("A,B,1\n", {"columns": (0, 1, 3)}, None, ("position 3", "3 columns")),
+            ("A,B,1\nC,D\n", {"columns": (0, 1, 2)}, 2, ("3 fields",)),
+            ("A,B,1\n\nC,D,x\n", {"columns": (0, 1, 2)}, 3, ("'x'",)),
+        ],
+    )
+    def test_refused(self, tmp_path, text, options, line, words):
+        for path in (put(tmp_path / "g.csv", text), put(tmp_path / "b.edges", text.replace(",", " "))):
+            with pytest.raises(FormatError) as caught:
+                read(path, **options)
+            assert caught.value.line == line
+            for word in words:
+                assert word in str(caught.value)
+
+    def test_formats_without_columns_say_so(self, tmp_path):
+        path = put(tmp_path / "g.gr", "p sp 2 1\na 1 2 3\n")
+        for options in ({"weight": "minutes"}, {"columns": (0, 1)}, {"base": 1}):
+            with pytest.raises(ValueError, match=rf"{next(iter(options))}= is for one of the formats .*is dimacs"):
+                read(path, **options)
+        assert read(path, weight=None).weights is None
+        with pytest.raises(ValueError, match="no format"):
+            read(path, wait="minutes")
+
+    @pytest.mark.parametrize("suffix", ["", ".txt", ".edgelist", ".ncol", ".dat.gz"])
+    def test_lists_of_names(self, tmp_path, suffix):
+        for text, edges in (
+            ("A B 4\nB C 7\n", [("A", "B", 4), ("B", "C", 7)]),
+            ("# c\nA\tB\n\n  B   C # c\n", [("A", "B", 1), ("B", "C", 1)]),
+            ("1 2\n3 x\n", [("1", "2", 1), ("3", "x", 1)]),
+            ("from to minutes\nä ö 295\n", [("ä", "ö", 295)]),
+            ("x y .5", [("x", "y", 0.5)]),
+        ):
+            graph = read(put(tmp_path / f"g{suffix}", text))
+            weights = [1] * len(graph.rows) if graph.weights is None else graph.weights.tolist()
+            ends = [[graph.labels[k] for k in ends] for ends in (graph.rows, graph.cols)]
+            assert list(zip(*ends, weights, strict=True)) == edges
+
+    def test_many_edges_as_few(self, tmp_path):
+        """Columns are cut at once where a text is plain, and row by row where it is not: the same edges, and lines."""
+        rng = np.random.default_rng(0)
+        edges = [(f"v{u}", f"v{v}", int(w)) for u, v, w in rng.integers(0, 300, (2000, 3))]
+        plain = [f"{u},{v},{w}" for u, v, w in edges]
+        for lines in (
+            plain,
+            [*plain[:7], "", *plain[7:]],
+            [f'"{line.split(",")[0]}",{line.split(",", 1)[1]}' for line in plain],
+        ):
+            text = "\n".join(["source,target,weight", *lines])
+            texts = [("g.csv", text)]
+            if '"' not in text:
+                texts += [("s.csv", text.replace(",", " , ")), ("g.edges", text.replace(",", "  "))]
+            for name, content in texts:
+                graph = read(put(tmp_path / name, content))
+                found = zip(graph.rows.tolist(), graph.cols.tolist(), graph.weights.tolist(), strict=True)
+                assert [(graph.labels[u], graph.labels[v], w) for u, v, w in found] == edges
+                wrong = "\n".join(
+                    [*content.split("\n")[:1500], content.split("\n")[1500] + "x", *content.split("\n")[1501:]]
+                )
+                with pytest.raises(FormatError) as caught:
+                    read(put(tmp_path / name, wrong))
+                assert caught.value.line == 1501
+
+    def test_open_files_and_buffers(self, tmp_path):
+        text = "from,to,minutes\nA,B,295\n"
+        path = put(tmp_path / "roads.csv", text)
+        packed = io.BytesIO(gzip.compress(text.encode()))
+        with open(path) as as_text, open(path, "rb") as as_bytes, gzip.open(put(tmp_path / "z.csv.gz", text)) as zipped:
+            for file in (as_text, as_bytes, zipped, packed, io.StringIO(text), io.BytesIO(text.encode())):
+                graph = read(file)
+                assert graph.weights.tolist() == [295]
+                assert not file.closed
+            assert as_graph(io.StringIO(text)).labels == ("A", "B")
+        assert read(open(path)).name == "roads"  # noqa: SIM115
+        begun = io.StringIO("title\n" + text)
+        begun.readline()
+        assert read(begun).edge_count == 1
+        with pytest.raises(OSError, match=r"open for reading.*roads\.csv"):
+            read(as_text)
+        with open(tmp_path / "new", "w") as unreadable, pytest.raises(OSError, match="new"):
+            read(unreadable)
+        with pytest.raises(FormatError, match="open file:2"):
+            read(io.StringIO("from,to,minutes\nA,B,x\n"))
+
+
+class TestThroughNetworkX:
+    def test_graphs_of_others(self, tmp_path):
+        G = nx.DiGraph([("a", "b", {"weight": 4}), ("b", "c", {"weight": 7})])
+        expected = nx.to_numpy_array(G, nonedge=INF)
+        for name, writer in (("graphml", nx.write_graphml), ("gml", nx.write_gml), ("net", nx.write_pajek)):
+            path = tmp_path / f"g.{name}"
+            writer(G, path)
+            for again in (path, put(tmp_path / f"{name}.gz", path.read_bytes())):  # by suffix, by content
+                graph = read(again)
+                assert (graph.labels, graph.directed) == (("a", "b", "c"), True)
+                np.testing.assert_array_equal(small(graph), expected)
+                assert read(again, weight=None).weights is None
+        path = tmp_path / "p.g6"
+        nx.write_graph6(nx.petersen_graph(), path)
+        np.testing.assert_array_equal(read(path).matrix("boolean"), nx.to_numpy_array(nx.petersen_graph()) == 1)
+
+    def test_their_weights_are_not_guessed(self, tmp_path):
+        G = nx.DiGraph([("a", "b", {"minutes": 4, "kind": "road"})])
+        nx.write_graphml(G, tmp_path / "g.graphml")
+        assert read(tmp_path / "g.graphml").weights.tolist() == [4]
+        G["a"]["b"]["lanes"] = 2
+        nx.write_graphml(G, tmp_path / "g.graphml")
+        with pytest.raises(FormatError, match=r"'minutes', 'lanes'.*weight='minutes'"):
+            read(tmp_path / "g.graphml")
+        assert read(tmp_path / "g.graphml", weight="lanes").weights.tolist() == [2]
+        with pytest.raises(FormatError, match="'hours'"):
+            read(tmp_path / "g.graphml", weight="hours")
+
+    def test_gml_without_labels(self, tmp_path):
+        text = "graph [ directed 1 node [ id 7 ] node [ id 9 ] edge [ source 7 target 9 value 3 ] ]"
+        graph = read(put(tmp_path / "g.gml", text))
+        assert graph.labels == (7, 9)
+        assert graph.weights.tolist() == [3]
+
+    @pytest.mark.parametrize("name", ["g.graphml", "g.gml", "g.net", "g.g6"])
+    def test_damaged(self, tmp_path, name):
+        for content in (b"<graphml", b"graph [ node [", b"*Vertices x\n*Arcs\n1 2", b"\xff\x00", b"DDD DDD\n~~~"):
+            with pytest.raises(FormatError) as caught:
+                read(put(tmp_path / name, content))
+            assert str(caught.value).startswith(str(tmp_path / name))
+
+    def test_they_are_not_written(self, tmp_path):
+        with pytest.raises(FormatError, match="only read"):
+            write(cycle(3), tmp_path / "g.gml")
+
+
 HEAD = "%%MatrixMarket matrix coordinate real general\n"
 WHOLE = npy(np.random.default_rng(0).random((8, 8)))
 

@@ -84,6 +84,8 @@ def write(graph: Graph, file: IO[bytes]) -> None:
     if heading or (names and integral(names) and isinstance(graph.labels[0], str)):
         what = "be no heading" if heading else "not all be integers written as text"
         raise FormatError("edgelist", None, f"write: names must {what}, got {names[0]!r}. Write csv or npz.")
+    if not rows:
+        write_lines(file, ["# no edges"])
     if weighted(graph):
         write_lines(file, (f"{names[u]} {names[v]} {w}" for u, v, w in zip(rows, cols, weights, strict=True)))
     else:

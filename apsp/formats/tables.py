@@ -63,7 +63,11 @@ class Table:
             weights, wrong = numbers(found)
             if wrong is not None:
                 what = f"a {self.names[at.weight]}" if self.header else "a weight"
-                way = " Say weight=None for unweighted edges." if reading.weight is BY_RULE else ""
+                way = (
+                    " Say weight=None for unweighted edges (in a shell: --unweighted)."
+                    if reading.weight is BY_RULE
+                    else ""
+                )
                 shown = show(found[wrong.index])
                 raise self.source.error(f"{what} must be {wrong.need}, got {shown}.{way}", self.line(wrong.index))
         if all(map(integral, ends)):

@@ -317,13 +317,20 @@ def _lines_of(format: str, data: bytes) -> Iterator[tuple[str, str, str]]:
     if format == "csv":
         yield from _csv_lines(text)
         return
-    if format == "named":
+    if format in ("named", "edgelist"):
         text = re.split(r"^[ \t]*--END--[ \t]*$", text, maxsplit=1, flags=re.MULTILINE)[0]
     if format in ("snap", "edgelist"):
         text = re.sub(r"#[^\n]*", "", text)
     if format == "matrixmarket":
         text = re.sub(r"^[ \t]*%[^\n]*", "", text, flags=re.MULTILINE)
     lines = [line.split() for line in text.split("\n") if line.split()]
+    if format == "edgelist" and lines:
+        from apsp.reading import SOURCES, TARGETS
+
+        head = {name.lower() for name in lines[0]}
+        if head & set(SOURCES) and head & set(TARGETS):
+            yield from _by_header(lines)
+            return
     if format in ("plain", "matrixmarket"):
         lines = lines[1:]
     if format == "dimacs":
@@ -333,12 +340,15 @@ def _lines_of(format: str, data: bytes) -> Iterator[tuple[str, str, str]]:
 
 
 def _csv_lines(text: str) -> Iterator[tuple[str, str, str]]:
-    from apsp.reading import SOURCES, TARGETS, WEIGHTS
-
     text = text.lstrip("\n")
     header = text.split("\n", 1)[0]
     delimiter = max(",;\t", key=header.count)
-    rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
+    yield from _by_header([row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row])
+
+
+def _by_header(rows: list[list[str]]) -> Iterator[tuple[str, str, str]]:
+    from apsp.reading import SOURCES, TARGETS, WEIGHTS
+
     names = [name.strip().lower() for name in rows[0]]
     ends = [[at for at, name in enumerate(names) if name in known] for known in (SOURCES, TARGETS)]
     assert [len(found) for found in ends] == [1, 1], "an end was guessed"

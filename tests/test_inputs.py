@@ -1,0 +1,613 @@
+"""Whatever a person holds: one table of inputs × the matrix they must give, and what comes back in kind.
+
+The oracle of a matrix is NetworkX, SciPy or a loop over the edges that the input was made of. Libraries that are not
+installed are skipped, each with its name.
+"""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import networkx as nx
+import numpy as np
+import pytest
+from scipy.sparse.csgraph import floyd_warshall
+
+from apsp import Graph, as_graph, closure, plan, read, shortest_paths, transitive_closure, write
+from apsp.inputs import NAMES, is_array, kinds
+from semiring.arrays import take_in
+from semiring.errors import DomainError, DTypeError, FormatError, ShapeError, VertexError
+
+INF = np.inf
+#: Edges, and the vertices in the order in which they are first named.
+EDGES = [("b", "a", 4), ("a", "c", 7), ("c", "b", 1), ("a", "b", 9)]
+MATRIX = np.array([[2, INF, 3], [5, 2, INF], [INF, 1, INF]])
+
+
+def weights_of(graph: Graph) -> dict:
+    """{(u, v): weight} of every arc, by label."""
+    rows, cols, weights = graph.edges("min_plus")
+    return {
+        (graph.labels[u], graph.labels[v]): w
+        for u, v, w in zip(rows.tolist(), cols.tolist(), weights.tolist(), strict=True)
+    }
+
+
+EXPECTED = {(u, v): w for u, v, w in EDGES}
+UNIT = dict.fromkeys(EXPECTED, 1)
+
+
+def columns(*names):
+    return dict(zip(names, zip(*EDGES, strict=True), strict=True))
+
+
+def pandas_table(*names, **options):
+    return pytest.importorskip("pandas").DataFrame(columns(*names), **options)
+
+
+def polars_table(*names):
+    return pytest.importorskip("polars").DataFrame({k: list(v) for k, v in columns(*names).items()})
+
+
+def polars_lazy(*names):
+    return polars_table(*names).lazy()
+
+
+def arrow_table(*names):
+    return pytest.importorskip("pyarrow").table({k: list(v) for k, v in columns(*names).items()})
+
+
+TABLES = (pandas_table, polars_table, polars_lazy, arrow_table)
+
+
+@pytest.fixture(autouse=True)
+def narwhals_where_tables_are(request):
+    if "table" in request.node.name.lower():
+        pytest.importorskip("narwhals")
+
+
+class TestTables:
+    @pytest.mark.parametrize("make", TABLES)
+    def test_long_table(self, make):
+        assert weights_of(as_graph(make("from", "to", "minutes"))) == EXPECTED
+        assert as_graph(make("from", "to", "minutes")).labels == ("a", "b", "c")
+        assert weights_of(as_graph(make("from", "to", "minutes"), weight=None)) == UNIT
+        assert weights_of(as_graph(make("x", "y", "z"), columns=("x", "y", "z"))) == EXPECTED
+        assert weights_of(as_graph(make("x", "y", "z"), columns=(0, 1, 2))) == EXPECTED
+        assert weights_of(as_graph(make("x", "y", "z"), columns=("x", "y"), weight="z")) == EXPECTED
+        assert weights_of(as_graph(make("Target", "Source", "km"))) == {(v, u): w for u, v, w in EDGES}
+
+    @pytest.mark.parametrize("make", TABLES)
+    def test_table_that_does_not_say(self, make):
+        for names, words in (
+            (("a", "b", "minutes"), "columns 'a', 'b', 'minutes'"),
+            (("from", "src", "to"), "more than one is"),
+            (("from", "weight", "to"), "a weight must be a number"),
+        ):
+            with pytest.raises(FormatError, match=words) as caught:
+                as_graph(make(*names))
+            assert "columns=" in str(caught.value) or "weight=" in str(caught.value)
+        with pytest.raises(FormatError, match="one column 'hours', got the columns 'from', 'to', 'minutes'"):
+            as_graph(make("from", "to", "minutes"), weight="hours")
+
+    def test_several_other_columns_of_a_table(self):
+        pandas = pytest.importorskip("pandas")
+        table = pandas.DataFrame({"from": ["A"], "to": ["B"], "distance": [5], "lanes": [2]})
+        assert as_graph(table).weights.tolist() == [5]
+        table["cost"] = [7]
+        with pytest.raises(FormatError, match="more than one of them could be it"):
+            as_graph(table)
+        assert as_graph(table, weight="cost").weights.tolist() == [7]
+        assert as_graph(table, weight=3).weights.tolist() == [2]
+        assert as_graph(table, unweighted=True).weights is None
+        with pytest.raises(FormatError, match="none is called weight"):
+            as_graph(table[["from", "to", "lanes"]].assign(tolls=1))
+
+    def test_three_rows_of_a_table_are_edges(self):
+        pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+        rows = {"u": [0, 1, 2], "v": [1, 2, 0], "minutes": [5, 6, 7]}
+        for table in (pandas.DataFrame(rows), polars.DataFrame(rows)):
+            assert weights_of(as_graph(table)) == {(0, 1): 5, (1, 2): 6, (2, 0): 7}
+        for table in (
+            polars.DataFrame({"a": [0, 1], "b": [1, 2]}),
+            pandas.DataFrame([[0, 1, 5], [1, 2, 6], [2, 0, 7]]),
+        ):
+            with pytest.raises(FormatError, match="a matrix or edges"):
+                as_graph(table)
+        assert as_graph(pandas.DataFrame([[0, 1, 5], [1, 2, 6], [2, 0, 7]]), columns=(0, 1, 2)).edge_count == 3
+
+    def test_wide_table(self):
+        pandas, polars, arrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+        names = ["a", "b", "c"]
+        wide = {name: MATRIX[:, k] for k, name in enumerate(names)}
+        labelled = {"row": names, **wide}
+        for table in (
+            pandas.DataFrame(MATRIX, index=names, columns=names),
+            polars.DataFrame(wide),
+            polars.DataFrame(labelled),
+            arrow.table(wide),
+            arrow.table({k: list(v) for k, v in labelled.items()}),
+        ):
+            graph = as_graph(table)
+            assert graph.labels == ("a", "b", "c")
+            np.testing.assert_array_equal(graph.dense, MATRIX)
+        assert as_graph(pandas.DataFrame(MATRIX)).labels == range(3)
+        np.testing.assert_array_equal(closure(pandas.DataFrame(MATRIX)), floyd_warshall(MATRIX))
+        assert shortest_paths(polars.DataFrame(wide)).distance("a", "b") == 4
+        with pytest.raises(FormatError, match="order of its columns"):
+            as_graph(pandas.DataFrame(MATRIX, index=["c", "a", "b"], columns=names))
+        with pytest.raises(FormatError, match="columns 'a', 'b', 'c'"):
+            as_graph(pandas.DataFrame(MATRIX, index=["x", "y", "z"], columns=names))
+        with pytest.raises(FormatError, match="columns 'a', 'b', 'c'"):
+            as_graph(pandas.DataFrame(MATRIX, columns=names))
+        with pytest.raises(ShapeError, match="all its entries"):
+            as_graph(polars.DataFrame({"a": [1.5, None], "b": [0.0, 1.0]}))
+
+    def test_missing_cells_of_a_table(self):
+        pandas = pytest.importorskip("pandas")
+        with pytest.raises(FormatError, match="none in row 1 of the column 'to'"):
+            as_graph(pandas.DataFrame({"from": ["a", "b"], "to": ["b", None], "w": [1, 2]}))
+        with pytest.raises(FormatError, match="none in row 0 of the column 'w'"):
+            as_graph(pandas.DataFrame({"from": ["a", "b"], "to": ["b", "a"], "w": [np.nan, 2]}))
+
+    def test_an_empty_table(self):
+        polars = pytest.importorskip("polars")
+        assert (
+            as_graph(polars.DataFrame({"from": [], "to": [], "w": []}, schema={"from": str, "to": str, "w": int})).n
+            == 0
+        )
+
+    def test_one_column_of_a_table_is_none(self):
+        polars = pytest.importorskip("polars")
+        with pytest.raises((DTypeError, ShapeError)):
+            as_graph(polars.Series([1, 2, 3]))
+
+    def test_a_table_without_narwhals(self):
+        pytest.importorskip("pandas")
+        code = (
+            "import sys; sys.modules['narwhals'] = None; import pandas, apsp\n"
+            "try: apsp.as_graph(pandas.DataFrame({'from': [1], 'to': [2]}))\n"
+            "except TypeError as error: print(error)"
+        )
+        said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        assert "semiring-apsp[frames]" in said
+
+
+def in_networkx(kind=nx.DiGraph, **attributes):
+    G = kind(**attributes)
+    G.add_weighted_edges_from(EDGES)
+    return G
+
+
+def in_igraph():
+    return pytest.importorskip("igraph").Graph.TupleList(EDGES, directed=True, weights=True)
+
+
+def in_rustworkx(payload=lambda w: w):
+    G = pytest.importorskip("rustworkx").PyDiGraph()
+    at = {name: G.add_node(name) for name in "bac"}
+    G.add_edges_from([(at[u], at[v], payload(w)) for u, v, w in EDGES])
+    return G
+
+
+def in_networkit(weighted=True):
+    G = pytest.importorskip("networkit").Graph(3, weighted, True)
+    for u, v, w in EDGES:
+        G.addEdge("bac".index(u), "bac".index(v), w)
+    return G
+
+
+NUMBERED = {("bac".index(u), "bac".index(v)): w for (u, v), w in EXPECTED.items()}
+INDEX = np.array([["bac".index(u) for u, _, _ in EDGES], ["bac".index(v) for _, v, _ in EDGES]])
+WEIGHTS = np.array([w for _, _, w in EDGES])
+
+
+def as_data(**more):
+    """What PyTorch Geometric's Data looks like from outside; the class itself where it is installed."""
+    torch = pytest.importorskip("torch")
+    fields = {"edge_index": torch.from_numpy(INDEX), **{k: torch.from_numpy(v) for k, v in more.items()}}
+    try:
+        from torch_geometric.data import Data
+    except ImportError:
+        return SimpleNamespace(num_nodes=3, **fields)
+    return Data(num_nodes=3, **fields)
+
+
+#: what: how to make it, how to read it, the arcs it must give
+GRAPHS = {
+    "tuples": (lambda: EDGES, {}, EXPECTED),
+    "iterator": (lambda: iter(EDGES), {}, EXPECTED),
+    "networkx": (in_networkx, {}, EXPECTED),
+    "networkx unweighted": (in_networkx, {"weight": None}, UNIT),
+    "networkx callable": (
+        in_networkx,
+        {"weight": lambda u, v, data: None if v == "b" else 2 * data["weight"]},
+        {(u, v): 2 * w for (u, v), w in EXPECTED.items() if v != "b"},
+    ),
+    "igraph": (in_igraph, {}, EXPECTED),
+    "igraph unweighted": (in_igraph, {"unweighted": True}, UNIT),
+    "rustworkx": (in_rustworkx, {}, EXPECTED),
+    "rustworkx attribute": (lambda: in_rustworkx(lambda w: {"km": w}), {"weight": "km"}, EXPECTED),
+    "rustworkx callable": (in_rustworkx, {"weight": lambda u, v, w: w + 1}, {k: w + 1 for k, w in EXPECTED.items()}),
+    "rustworkx none": (lambda: in_rustworkx(lambda w: None), {}, UNIT),
+    "networkit": (in_networkit, {}, NUMBERED),
+    "networkit unweighted": (lambda: in_networkit(False), {}, dict.fromkeys(NUMBERED, 1)),
+    "dict of dicts": (lambda: {"b": {"a": 4}, "a": {"c": 7, "b": 9}, "c": {"b": 1}}, {}, EXPECTED),
+    "dict of attributes": (lambda: nx.to_dict_of_dicts(in_networkx()), {}, EXPECTED),
+    "dict of lists": (lambda: nx.to_dict_of_lists(in_networkx()), {}, UNIT),
+    "edge_index": (lambda: (INDEX, WEIGHTS), {}, NUMBERED),
+    "edge_index, column": (lambda: [INDEX, WEIGHTS[:, None]], {}, NUMBERED),
+    "edge_index, None": (lambda: (INDEX, None), {}, dict.fromkeys(NUMBERED, 1)),
+    "edge_index, weight=": (lambda: INDEX, {"weight": WEIGHTS}, NUMBERED),
+    "edge_index, list": (lambda: INDEX, {"weight": WEIGHTS.tolist()}, NUMBERED),
+    "edge_index, weight=None": (lambda: INDEX, {"weight": None}, dict.fromkeys(NUMBERED, 1)),
+    "geometric": (lambda: as_data(edge_attr=WEIGHTS[:, None]), {}, NUMBERED),
+    "geometric edge_weight": (lambda: as_data(edge_weight=WEIGHTS), {}, NUMBERED),
+    "geometric column": (lambda: as_data(edge_attr=np.stack([0 * WEIGHTS, WEIGHTS], 1)), {"weight": 1}, NUMBERED),
+    "geometric name": (lambda: as_data(km=WEIGHTS), {"weight": "km"}, NUMBERED),
+    "geometric unweighted": (as_data, {}, dict.fromkeys(NUMBERED, 1)),
+}
+
+
+class TestGraphs:
+    @pytest.mark.parametrize("name", GRAPHS)
+    def test_arcs(self, name):
+        make, options, expected = GRAPHS[name]
+        graph = as_graph(make(), **options)
+        assert weights_of(graph) == expected
+        assert (graph.n, graph.directed) == (3, True)
+
+    @pytest.mark.parametrize("name", GRAPHS)
+    def test_distances_against_scipy(self, name):
+        make, options, expected = GRAPHS[name]
+        r = shortest_paths(make(), **options)
+        position = {label: k for k, label in enumerate(r.labels)}
+        A = np.full((3, 3), INF)
+        for (u, v), w in expected.items():
+            A[position[u], position[v]] = w
+        D = floyd_warshall(A)
+        for u in position:
+            for v in position:
+                if np.isfinite(D[position[u], position[v]]):
+                    assert r.distance(u, v) == D[position[u], position[v]]
+
+    def test_undirected_graphs_stay_so(self):
+        graph = as_graph(in_networkx(nx.Graph))
+        assert not graph.directed
+        igraph = pytest.importorskip("igraph")
+        assert not as_graph(igraph.Graph.Ring(4)).directed
+        rustworkx = pytest.importorskip("rustworkx")
+        G = rustworkx.PyGraph()
+        G.extend_from_weighted_edge_list([(0, 1, 5)])
+        assert shortest_paths(G).distance(1, 0) == 5
+
+    def test_a_callable_of_an_undirected_graph_may_differ_by_direction(self):
+        G = nx.Graph([(0, 1), (1, 2), (2, 2)])
+        up = lambda u, v, data: 1 if u < v else 5 if u > v else None  # noqa: E731
+        r = shortest_paths(G, weight=up)
+        lengths = dict(nx.all_pairs_dijkstra_path_length(G, weight=up))
+        assert {(u, v): r.distance(u, v) for u in G for v in G} == {(u, v): lengths[u][v] for u in G for v in G}
+        assert not as_graph(G, weight=lambda u, v, data: 3).directed
+
+    def test_a_callable_meets_what_networkx_gives_it(self):
+        G = nx.MultiDiGraph()
+        G.add_edge(0, 1, w=5)
+        G.add_edge(0, 1, w=3)
+        lightest = lambda u, v, edges: min(data["w"] for data in edges.values())  # noqa: E731
+        assert nx.dijkstra_path_length(G, 0, 1, weight=lightest) == shortest_paths(G, weight=lightest).distance(0, 1)
+
+    def test_order_and_names(self):
+        assert as_graph({"b": {"z": 1}, "a": {}}).labels == ("b", "a", "z")
+        assert as_graph({(0, 0): [(0, 1)], (0, 1): []}).labels == ((0, 0), (0, 1))
+        assert as_graph(in_networkx()).labels == tuple("bac")
+        rustworkx = pytest.importorskip("rustworkx")
+        G = rustworkx.PyDiGraph()
+        G.add_nodes_from([10, 20, 30])
+        G.add_edge(0, 2, 1)
+        G.remove_node(1)
+        assert as_graph(G).labels == (0, 2)
+
+    def test_networkit_with_gaps(self):
+        G = in_networkit()
+        G.removeNode(0)
+        assert as_graph(G).labels == (1, 2)
+        assert weights_of(as_graph(G)) == {(1, 2): 7}
+
+    @pytest.mark.parametrize(
+        ("source", "options", "error", "words"),
+        [
+            (in_networkx, {"weight": "km"}, DTypeError, "attribute 'km' .* attributes 'weight'.*weight=None"),
+            (in_igraph, {"weight": "km"}, DTypeError, "attribute 'km' .* attributes 'weight'"),
+            (lambda: in_rustworkx(lambda w: {"m": w}), {"weight": "km"}, DTypeError, "'km' .* attributes 'm'"),
+            (lambda: {"a": {"b": {"m": 1}}}, {"weight": "km"}, DTypeError, "'km'"),
+            (lambda: {"a": {"b": {0: {"m": 1}}}}, {}, DTypeError, "multigraph"),
+            (lambda: {"a": {"b": {"m": 1}, "c": 5}}, {}, DTypeError, "not both"),
+            (lambda: {"a": [("b", 4)]}, {}, DTypeError, r"got \('b', 4\) under 'a'"),
+            (lambda: {"a": "b"}, {}, DTypeError, "got str under 'a'"),
+            (lambda: {"a": {"b": "far"}}, {}, DTypeError, "real numbers"),
+            (lambda: {"a": [["b"]]}, {}, (VertexError, TypeError), "hash"),
+            (lambda: (INDEX, WEIGHTS[:2]), {}, ShapeError, "one weight an edge"),
+            (lambda: INDEX, {}, ShapeError, r"\(edge_index, weights\)"),
+            (lambda: (INDEX + 0.5, WEIGHTS), {}, ShapeError, "integers"),
+            (lambda: as_data(edge_attr=np.ones((4, 2))), {}, DTypeError, "weight=0"),
+            (lambda: as_data(edge_attr=np.ones((4, 2))), {"weight": 2}, DTypeError, "column of edge_attr"),
+            (as_data, {"weight": "km"}, DTypeError, "'km'"),
+            (lambda: EDGES, {"weight": "km"}, ValueError, "weight must be None"),
+            (lambda: np.eye(2), {"weight": "km"}, ValueError, "weight must be None"),
+            (lambda: np.eye(2), {"columns": (0, 1)}, ValueError, "columns must come with a file or a table"),
+            (lambda: in_networkit(), {"weight": "km"}, ValueError, "weight must be None"),
+            (lambda: in_igraph(), {"weight": len}, ValueError, "name of an edge attribute"),
+            (lambda: EDGES, {"weight": "km", "unweighted": True}, ValueError, "without a weight"),
+            (lambda: EDGES, {"columns": "uv"}, ValueError, "columns must be"),
+            (lambda: EDGES, {"columns": (0, "v")}, ValueError, "all be names, or all positions"),
+            (lambda: EDGES, {"columns": (-1, 0)}, ValueError, "positions from 0"),
+            (object, {}, DTypeError, "a NetworkX graph; an igraph Graph; .* Got object"),
+        ],
+    )
+    def test_what_is_refused(self, source, options, error, words):
+        with pytest.raises(error, match=words):
+            as_graph(source(), **options)
+
+    def test_every_kind_is_in_the_table_of_the_docs(self):
+        import apsp.inputs
+
+        for name in NAMES:
+            assert f"| {name} " in apsp.inputs.__doc__
+            assert kinds()[name].description
+
+    def test_no_library_is_imported_for_nothing(self):
+        code = (
+            "import sys, numpy, apsp\n"
+            "for source in ([(0, 1, 2)], numpy.eye(2), {0: {1: 2}}, [[0, 1], [1, 0]]): apsp.as_graph(source)\n"
+            "heavy = {'networkx', 'narwhals', 'pandas', 'torch', 'igraph', 'scipy', 'cupy', 'numba'}\n"
+            "print(*sorted(heavy & set(sys.modules)))"
+        )
+        assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"
+
+
+class TestUnweighted:
+    A = np.array([[0, 3.5, INF], [INF, INF, 0.25], [-2, INF, INF]])
+
+    def hops(self, there):
+        return floyd_warshall(np.where(there, 1.0, INF))
+
+    @pytest.mark.parametrize(
+        "matrix", [A, A < INF, (A < INF).astype(int), np.where(A < INF, A * 4, 2**31 - 1).astype("i4")]
+    )
+    def test_every_edge_weighs_1(self, matrix):
+        expected = self.hops(self.A < INF)
+        np.testing.assert_array_equal(closure(matrix, unweighted=True, dtype="float64"), expected)
+        np.testing.assert_array_equal(closure(np.stack([matrix] * 2), unweighted=True, dtype="float64")[1], expected)
+        np.testing.assert_array_equal(shortest_paths(matrix, unweighted=True).distances, expected)
+        np.testing.assert_array_equal(shortest_paths(matrix, weight=None).distances, expected)
+        assert closure(matrix, unweighted=True).dtype == np.int32
+        assert transitive_closure(matrix, unweighted=True).reaches(0, 2)
+        assert as_graph(matrix, unweighted=True).edge_count == 4
+
+    def test_of_a_matrix_that_does_not_say_what_is_an_edge(self):
+        with pytest.raises(DTypeError, match=r"A < np\.inf or A != 0"):
+            closure(np.array([[0, 2], [3, 0]]), unweighted=True)
+        with pytest.raises(DomainError, match=r"NaN at \(0, 1\)"):
+            closure(np.array([[INF, np.nan], [3, 0]]), unweighted=True)
+
+    def test_other_semirings_and_what_is_written(self, tmp_path):
+        there = self.A < INF
+        np.testing.assert_array_equal(
+            as_graph(there, unweighted=True).matrix("max_plus", "float64"), np.where(there, 1.0, -INF)
+        )
+        np.testing.assert_array_equal(as_graph(self.A, unweighted=True).matrix("boolean"), there)
+        for suffix in ("csv", "npy", "npz", "mtx", "snap"):
+            path = tmp_path / f"g.{suffix}"
+            write(as_graph(self.A, unweighted=True), path)
+            np.testing.assert_array_equal(read(path).matrix("min_plus", "float64"), np.where(there, 1.0, INF))
+
+    def test_graphs_and_files_too(self):
+        assert closure(EDGES, unweighted=True).max() == 2
+        assert shortest_paths(io.StringIO("from,to,minutes\nA,B,295\n"), unweighted=True).distance("A", "B") == 1
+
+    def test_no_memory_to_overwrite(self):
+        with pytest.raises(DTypeError, match="overwrite"):
+            closure(self.A, unweighted=True, overwrite=True)
+
+
+def random_matrix(n=9, dtype="float32"):
+    rng = np.random.default_rng(n)
+    return np.where(rng.random((n, n)) < 0.4, rng.integers(1, 9, (n, n)), INF).astype(dtype)
+
+
+def torch_tensor(A):
+    return pytest.importorskip("torch").from_numpy(A.copy())
+
+
+def torch_transposed(A):
+    return torch_tensor(np.ascontiguousarray(np.swapaxes(A, -1, -2))).mT
+
+
+def jax_array(A):
+    return pytest.importorskip("jax.numpy").asarray(A)
+
+
+def strict_array(A):
+    return pytest.importorskip("array_api_strict").asarray(A)
+
+
+def torch_half(A):
+    return torch_tensor(A).to(pytest.importorskip("torch").float16)
+
+
+def torch_brain(A):
+    return torch_tensor(A).to(pytest.importorskip("torch").bfloat16)
+
+
+def jax_brain(A):
+    return jax_array(A).astype("bfloat16")
+
+
+def numpy_brain(A):
+    return A.astype(pytest.importorskip("ml_dtypes").bfloat16)
+
+
+def numbers(X):
+    """On the host, in a dtype that NumPy has."""
+    return np.asarray(X.float() if hasattr(X, "float") else X, dtype=np.float32)
+
+
+KINDS = (np.array, np.asfortranarray, torch_tensor, torch_transposed, jax_array, strict_array)
+HALVES = (lambda A: A.astype(np.float16), torch_half, torch_brain, jax_brain, numpy_brain)
+
+
+class TestArrays:
+    @pytest.mark.parametrize("make", [*KINDS, *HALVES])
+    def test_what_came_goes_back(self, make):
+        A = random_matrix()
+        X = make(A)
+        D = closure(X)
+        assert type(D) is type(X)
+        assert str(D.dtype).endswith("float32")
+        np.testing.assert_array_equal(np.asarray(D), floyd_warshall(A))
+        np.testing.assert_array_equal(numbers(X), A)
+
+    @pytest.mark.parametrize("make", KINDS)
+    def test_batches_booleans_and_nothing(self, make):
+        A = random_matrix()
+        both = np.asarray(closure(make(np.stack([A, A.T]))))
+        np.testing.assert_array_equal(both[1], floyd_warshall(np.ascontiguousarray(A.T)))
+        assert np.asarray(closure(make(A < INF), "boolean")).dtype == bool
+        assert tuple(closure(make(np.zeros((0, 0), np.float32))).shape) == (0, 0)
+
+    @pytest.mark.parametrize("make", [np.array, np.asfortranarray, torch_tensor, torch_transposed, strict_array])
+    def test_overwriting_returns_the_very_object(self, make):
+        A = random_matrix()
+        X = make(A)
+        assert closure(X, overwrite=True) is X
+        np.testing.assert_array_equal(np.asarray(X), floyd_warshall(A))
+
+    @pytest.mark.parametrize("make", [jax_array, *HALVES, jax_brain, np.ndarray.tolist])
+    def test_what_cannot_be_overwritten(self, make):
+        X = make(random_matrix())
+        with pytest.raises(DTypeError, match="overwrite"):
+            closure(X, overwrite=True)
+        np.testing.assert_array_equal(numbers(X), random_matrix())
+
+    def test_read_only_memory(self):
+        A = random_matrix()
+        A.flags.writeable = False
+        with pytest.raises(ValueError, match="read-only"):
+            closure(A, overwrite=True)
+
+    def test_a_class_with_an_array_of_its_own(self):
+        class Holder:
+            def __init__(self, array):
+                self.array = array
+
+            def __array__(self, dtype=None, copy=None):
+                return self.array
+
+        A = random_matrix()
+        held = Holder(A.copy())
+        np.testing.assert_array_equal(closure(held), floyd_warshall(A))
+        np.testing.assert_array_equal(held.array, A)
+
+    def test_what_torch_does_not_export(self):
+        torch = pytest.importorskip("torch")
+        for wrong, words in (
+            (torch.ones(2, 2, requires_grad=True), r"A\.detach\(\)"),
+            (torch.eye(2).to_sparse(), "coalesced"),
+            (torch.ones(2, 2, device="meta"), "NumPy or CuPy"),
+            (torch.ones(2, 2, dtype=torch.complex64).conj(), "closure"),
+            (torch.ones(2, 2, dtype=torch.complex64), "real"),
+            (torch.ones(2, 2, dtype=torch.float8_e5m2), "NumPy or CuPy"),
+        ):
+            with pytest.raises(DTypeError, match=words):
+                closure(wrong)
+            with pytest.raises(DTypeError, match=words.replace("closure", "Graph")):
+                as_graph(wrong)
+
+    def test_torch_minus_is_no_plus(self):
+        torch = pytest.importorskip("torch")
+        z = torch.tensor([[0j, 3j], [2j, 0j]]).conj().imag  # lazily negated: torch exports the bits below
+        assert z.is_neg()
+        np.testing.assert_array_equal(np.asarray(closure(-z)), [[0, 3], [2, 0]])
+        np.testing.assert_array_equal(take_in(z, where="test").array, [[0, -3], [-2, 0]])
+
+    def test_jax_says_what_it_cannot_hold(self):
+        jax = pytest.importorskip("jax")
+        with pytest.raises(DTypeError, match="jax_enable_x64"):
+            closure(jax_array(random_matrix()), dtype="float64")
+        with pytest.raises(DTypeError, match="outside of jit"):
+            jax.jit(closure)(jax_array(random_matrix()))
+
+    def test_which_sources_are_arrays(self):
+        assert is_array(np.eye(2))
+        assert is_array([[0, 1], [1, 0]])
+        assert is_array([np.eye(2), np.eye(2)])  # a batch
+        assert closure([np.eye(2), np.eye(2)]).shape == (2, 2, 2)
+        assert not is_array(EDGES)
+        assert not is_array((INDEX, WEIGHTS))
+
+    def test_reachability_and_plans_of_tensors(self):
+        A = torch_tensor(random_matrix())
+        assert transitive_closure(A).n == 9
+        assert plan(A).n == 9
+        assert shortest_paths(A).distances.dtype == np.float32
+
+
+@pytest.mark.gpu
+class TestArraysOnAGpu:
+    """DLPack hands streams over: what another one still writes is waited for, and what it reads next waits for us."""
+
+    def test_torch_with_a_side_stream_that_is_still_writing(self):
+        torch = pytest.importorskip("torch")
+        if not torch.cuda.is_available():
+            pytest.skip("this torch has no CUDA")
+        A = random_matrix(300)
+        expected = floyd_warshall(A)
+        stream = torch.cuda.Stream()
+        for _ in range(5):
+            with torch.cuda.stream(stream):
+                X = torch.zeros(300, 300, device="cuda")
+                torch.cuda._sleep(50_000_000)  # cycles
+                X.copy_(torch.from_numpy(A).pin_memory(), non_blocking=True)
+                D = closure(X)
+                assert D.device == X.device
+                again = (D + 0).cpu()
+            np.testing.assert_array_equal(again.numpy(), expected)
+            with torch.cuda.stream(stream):
+                assert closure(X, overwrite=True) is X
+                again = X.cpu()
+            np.testing.assert_array_equal(again.numpy(), expected)
+        half = torch.from_numpy(A).cuda().to(torch.bfloat16)
+        np.testing.assert_array_equal(closure(half).cpu().numpy(), expected)
+
+    def test_jax(self):
+        jax = pytest.importorskip("jax")
+        if jax.default_backend() != "gpu":
+            pytest.skip("this JAX has no GPU")
+        A = random_matrix(300)
+        X = jax.numpy.asarray(A)
+        for _ in range(5):
+            D = closure(X + 0)
+            assert D.devices() == X.devices()
+            np.testing.assert_array_equal(np.asarray(D), floyd_warshall(A))
+        with pytest.raises(DTypeError, match="immutable"):
+            closure(X, overwrite=True)
+        np.testing.assert_array_equal(np.asarray(X), A)
+
+    def test_cupy(self):
+        import cupy
+
+        A = random_matrix(300)
+        stream = cupy.cuda.Stream(non_blocking=True)
+        with stream:
+            X = cupy.asarray(A)
+            D = closure(X)
+            assert isinstance(D, cupy.ndarray)
+            np.testing.assert_array_equal(D.get(), floyd_warshall(A))
+            assert closure(X, overwrite=True) is X
+            np.testing.assert_array_equal(X.get(), floyd_warshall(A))
+        np.testing.assert_array_equal(
+            closure(cupy.asarray(A < INF), unweighted=True).get() == 1, (A < INF) & ~np.eye(300, dtype=bool)
+        )
