@@ -14,12 +14,28 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from semiring.errors import (
+        AlgebraError,
+        DeviceError,
+        DivergenceError,
+        DomainError,
+        DTypeError,
+        FormatError,
+        MemoryNeeded,
+        NegativeCycleError,
+        NoPathError,
+        SemiringError,
+        ShapeError,
+        VertexError,
+    )
+
     from .comparison import Comparison, compare, compare_sizes
     from .formats import read
     from .generate import cycle, grid, random_graph
     from .graph import Graph
     from .inputs import as_graph, write
     from .plans import Plan
+    from .projects import CriticalPath, critical_path
     from .reach import Reachability, transitive_closure
     from .result import Result, shortest_paths
     from .solve import closure, plan
@@ -31,23 +47,45 @@ _HOME = {
     "graph": ("Graph",),
     "inputs": ("as_graph", "write"),
     "plans": ("Plan",),
+    "projects": ("CriticalPath", "critical_path"),
     "reach": ("Reachability", "transitive_closure"),
     "result": ("Result", "shortest_paths"),
     "solve": ("closure", "plan"),
 }
-_MODULE = {name: module for module, names in _HOME.items() for name in names}
+#: What can go wrong, under the names that it has in `semiring` too.
+_ERRORS = (
+    *("AlgebraError", "DTypeError", "DeviceError", "DivergenceError", "DomainError", "FormatError", "MemoryNeeded"),
+    *("NegativeCycleError", "NoPathError", "SemiringError", "ShapeError", "VertexError"),
+)
+_MODULE = {name: f".{module}" for module, names in _HOME.items() for name in names} | dict.fromkeys(
+    _ERRORS, "semiring.errors"
+)
 
 __version__ = "0.1.0"
 __all__ = [
+    "AlgebraError",
     "Comparison",
+    "CriticalPath",
+    "DTypeError",
+    "DeviceError",
+    "DivergenceError",
+    "DomainError",
+    "FormatError",
     "Graph",
+    "MemoryNeeded",
+    "NegativeCycleError",
+    "NoPathError",
     "Plan",
     "Reachability",
     "Result",
+    "SemiringError",
+    "ShapeError",
+    "VertexError",
     "as_graph",
     "closure",
     "compare",
     "compare_sizes",
+    "critical_path",
     "cycle",
     "grid",
     "plan",
@@ -62,7 +100,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _MODULE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(importlib.import_module(f".{_MODULE[name]}", __name__), name)
+    found = globals()[name] = getattr(importlib.import_module(_MODULE[name], __name__), name)
     return found
 
 

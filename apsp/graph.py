@@ -16,6 +16,7 @@ from semiring.algebra import Semiring
 from semiring.arrays import asarray, conform, exact, from_sequence, module
 from semiring.errors import DomainError, DTypeError, ShapeError, VertexError
 
+from . import notebook
 from .labels import Labels, number
 
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -95,6 +96,9 @@ class Graph:
         if len(names) != len(dense):
             raise ShapeError(f"Graph: there must be one label a vertex, got {len(names)} labels for n = {len(dense)}.")
         return cls(len(dense), names, dense=dense, name=name)
+
+    def _repr_html_(self) -> str:
+        return notebook.table(repr(self), ["vertices", "edges"], [(self.n, self.edge_count)])
 
     @classmethod
     def from_arrays(

@@ -107,6 +107,12 @@ class Labels(Sequence[Any]):
             return np.array(flat, dtype=np.int64).reshape(labels.shape)
         return np.array([self.position(label) for label in labels], dtype=np.int64)
 
+    def some(self, labels: Any) -> np.ndarray:
+        """Where they stand: of a list or an array of labels, `positions`; of one label, its position, shape ()."""
+        if isinstance(labels, (list, np.ndarray)):
+            return self.positions(labels)
+        return np.array(self.position(labels))
+
     def parse(self, text: str) -> Any:
         """The label that a person wrote as `text`: "30" is the vertex 30 where labels are integers."""
         if text in self:

@@ -10,7 +10,7 @@ from semiring.backend import Backend
 from semiring.errors import AlgebraError, ShapeError
 from semiring.memory import shown
 
-from . import schedules
+from . import notebook, schedules
 
 #: Pairs a second that a closure of a few thousand vertices sustains, by device and dtype: one core of a server
 #: with AVX-512, and one H200 (docs/benchmarks.md). Only for the predicted time; a plan's choices do not use it.
@@ -24,7 +24,7 @@ _LARGEST = 1 << 33
 _GENERAL = 0.05
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """How a closure will be computed.
 
@@ -42,7 +42,7 @@ class Plan:
     seconds : float
         The predicted time, from rates measured on reference machines.
     pairs : int
-        How often one ⊕ with one ⊗ is done: n³, unless the schedule does more.
+        How often one ⊕ with one ⊗ is done: n³, unless the schedule does more (or a file that is older than this attribute says nothing).
     reason : str
         Why this schedule and this block.
     beside_bytes : int
@@ -62,9 +62,20 @@ class Plan:
     matrix_bytes: int
     workspace_bytes: int
     seconds: float
-    pairs: int
     reason: str
     beside_bytes: int = 0
+    pairs: int = -1
+
+    def __post_init__(self) -> None:
+        if self.pairs < 0:
+            object.__setattr__(self, "pairs", self.n**3)
+
+    def __repr__(self) -> str:
+        place = f"{self.semiring} in {self.dtype} on {self.device}"
+        return f"<Plan: {self.schedule} closure of {self.n} vertices, {place}, {in_units(self.seconds)}>"
+
+    def _repr_html_(self) -> str:
+        return notebook.lines(str(self))
 
     def __str__(self) -> str:
         return "\n".join(
@@ -74,7 +85,7 @@ class Plan:
                 f"  step       {self.variant}",
                 f"  memory     {shown(self.matrix_bytes)} matrix + {shown(self.workspace_bytes)} workspace; "
                 f"{shown(self.beside_bytes)} beside what came",
-                f"  predicted  {_seconds(self.seconds)} for {self.pairs:.3g} pairs",
+                f"  predicted  {in_units(self.seconds)} for {self.pairs:.3g} pairs",
             )
         )
 
@@ -167,7 +178,11 @@ def _threads(ops: Any) -> int:
     return int(getattr(ops, "threads", 1) or 1)
 
 
-def _seconds(seconds: float) -> str:
+def in_units(seconds: float) -> str:
+    """A time in the unit that suits it."""
+    if seconds >= 120:
+        minutes = seconds / 60
+        return f"{minutes:.3g} minutes" if minutes < 120 else f"{minutes / 60:.3g} hours"
     for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= scale:
             return f"{seconds / scale:.3g} {unit}"

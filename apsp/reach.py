@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,25 +23,21 @@ from semiring.files import writing
 from semiring.memory import require
 from semiring.observed import Callback
 
+from . import notebook
 from .condensation import Condensation, condense, trivial
 from .encoding import decode, encode
 from .graph import Graph
 from .inputs import as_graph
 from .labels import Labels
-from .plans import Plan, make_plan
+from .plans import Plan, in_units, make_plan
 from .problem import Memory, Problem, Request
-from .saving import check_output
+from .saving import check_output, plan_from_array, plan_to_array
 from .solve import solve
 
-#: The attributes of a plan in the files that hold no names for them.
-_FIRST_PLAN = (
-    *("n", "semiring", "dtype", "device", "schedule", "block", "variant"),
-    *("matrix_bytes", "workspace_bytes", "seconds", "reason"),
-)
 _HINT = "Only strongly connected parts shrink; split the graph, or ask for fewer vertices."
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Reachability:
     """Who reaches whom, by walks of at least one edge (A⁺), or of any length where `reflexive` (A*).
 
@@ -61,12 +56,27 @@ class Reachability:
         How long that took.
     """
 
-    labels: Labels = field(repr=False)
-    condensation: Condensation = field(repr=False)
+    labels: Labels
+    condensation: Condensation
     closed: BitMatrix
     reflexive: bool
-    plan: Plan = field(repr=False)
+    plan: Plan
     seconds: float
+
+    def __repr__(self) -> str:
+        how = f"{self.plan.schedule}, {in_units(self.seconds)}"
+        kind = "reflexive, " if self.reflexive else ""
+        return f"<Reachability: {self.n} vertices in {self.condensation.count} components, {kind}{how}>"
+
+    def _repr_html_(self) -> str:
+        counts = self.counts()[: notebook.SHOWN].tolist()
+        rows = list(zip(self.labels[: notebook.SHOWN], counts, strict=True))
+        note = f"The first {len(rows)} of {self.n} vertices." if len(rows) < self.n else ""
+        return notebook.table(repr(self), ["vertex", "reaches"], rows, note)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: not what is worked out again when it is asked for."""
+        return {name: value for name, value in vars(self).items() if name not in ("matrix", "_classes")}
 
     @property
     def n(self) -> int:
@@ -100,7 +110,10 @@ class Reachability:
         return full
 
     def reaches(self, u: Any, v: Any) -> Any:
-        """Whether a walk leads from u to v; for two lists or arrays of labels, an array of answers.
+        """Whether a walk leads from u to v, given by label.
+
+        For lists or arrays of labels, an array of the shape that they broadcast to: `reaches(us[:, None], vs)` is a
+        table. A tuple is one label.
 
         Raises
         ------
@@ -108,7 +121,7 @@ class Reachability:
             If a label is not in the graph.
         """
         if isinstance(u, (list, np.ndarray)) or isinstance(v, (list, np.ndarray)):
-            i, j = np.broadcast_arrays(*(self._positions(x) for x in (u, v)))
+            i, j = np.broadcast_arrays(*(self.labels.some(x) for x in (u, v)))
             return self._between(i, j)
         return bool(self._between(np.array([self.labels.position(u)]), np.array([self.labels.position(v)]))[0])
 
@@ -122,14 +135,27 @@ class Reachability:
         j, c = self.labels.position(v), self.condensation
         return self._names(self.closed.column(int(c.component[j]))[c.component], j)
 
-    def counts(self) -> np.ndarray:
-        """How many vertices each vertex reaches, in the order of the matrix; int64."""
+    def counts(self, axis: int = 1) -> np.ndarray:
+        """How many vertices each vertex reaches (axis 1: the sums of the rows), or is reached from (axis 0); int64.
+
+        Raises
+        ------
+        ValueError
+            If the axis is neither 0 nor 1.
+        """
+        if axis not in (0, 1):
+            raise ValueError(f"counts: axis must be 1 (how many each reaches) or 0 (how many reach it), got {axis!r}.")
         c = self.condensation
-        reached = self.closed.counts(axis=1)
+        reached = self.closed.counts(axis=axis)
         large = np.flatnonzero(c.sizes > 1)
         if large.size:
-            parts = [dense[:, large] @ (c.sizes[large] - 1) for dense in _dense_rows(self.closed)]
-            reached = reached + np.concatenate(parts)
+            others = c.sizes[large] - 1  # a component was counted as one vertex
+            if axis == 1:
+                reached = reached + np.concatenate([dense[:, large] @ others for dense in _dense_rows(self.closed)])
+            else:
+                reached = reached + sum(
+                    self.closed.rows(int(k)).astype(np.int64) * more for k, more in zip(large, others, strict=True)
+                )
         if not self.reflexive:
             reached = reached - ~c.cyclic
         counts: np.ndarray = reached[c.component]
@@ -205,7 +231,7 @@ class Reachability:
                 heads=c.heads,
                 words=self.closed.words,
                 reflexive=np.array(self.reflexive),
-                plan=np.array(json.dumps(vars(self.plan), default=np.generic.item)),
+                plan=plan_to_array(self.plan),
                 seconds=np.array(self.seconds),
                 **labels,  # type: ignore[arg-type]
             )
@@ -233,7 +259,7 @@ class Reachability:
                 c,
                 BitMatrix(parts["words"], (c.count, c.count)),
                 bool(parts["reflexive"]),
-                _plan(parts["plan"]),
+                plan_from_array(parts["plan"]),
                 float(parts["seconds"]),
             )
         except (LookupError, ValueError, TypeError) as error:
@@ -269,11 +295,6 @@ class Reachability:
         if not self.reflexive:
             answer = answer & ((i != j) | c.cyclic[c.component[i]])
         return answer
-
-    def _positions(self, labels: Any) -> np.ndarray:
-        if not isinstance(labels, (list, np.ndarray)):
-            return np.array([self.labels.position(labels)])
-        return self.labels.positions(labels)
 
     def _names(self, reached: np.ndarray, own: int) -> list[Any]:
         if not self.reflexive:
@@ -438,10 +459,3 @@ def _check_consistent(c: Condensation, n: int) -> None:
             raise ValueError(f"a component beyond the {c.count} there are")
     if len(c.component) != n or (np.bincount(c.component, minlength=c.count) != c.sizes).any():
         raise ValueError(f"components that do not hold {n} vertices")
-
-
-def _plan(saved: np.ndarray) -> Plan:
-    """A plan from its JSON, or from the list of attributes that was saved at first; what is missing is left blank."""
-    values = json.loads(saved.item()) if saved.ndim == 0 else dict(zip(_FIRST_PLAN, saved.tolist(), strict=True))
-    kinds = {f.name: {"int": int, "float": float}.get(str(f.type), str) for f in fields(Plan)}
-    return Plan(**{name: kind(values.get(name, kind())) for name, kind in kinds.items()})

@@ -1,9 +1,9 @@
-"""`shortest_paths`, and the `Result` it returns: distances with their labels, paths on demand, tables, files."""
+"""`shortest_paths`, and the `Result` it returns: distances with their labels, paths, tables, files, pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,40 +12,78 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
+from semiring.arrays import module
 from semiring.catalog import get
-from semiring.errors import DivergenceError, DomainError, NoPathError
+from semiring.errors import DivergenceError, DomainError, DTypeError, NoPathError
 from semiring.observed import Callback
 
+from . import drawing, frames, notebook, outward
 from .graph import Graph
 from .inputs import as_graph
 from .paths import Neighbours, best_path, require_paths
-from .plans import Plan
+from .plans import Plan, in_units
 from .problem import Memory, Request, matrix_of, pose_array
-from .saving import save_matrix
+from .saving import load_result, save_result
 from .solve import solve
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """All best walks of a graph.
+
+    `distances` is exact and in the dtype that was computed in; where that is an integer, `infinity` is its entry for no
+    path (2147483647 in int32), and `reachable` is the mask of the others. Everything else (`distance`, `table`,
+    `to_frame`, `np.asarray(r)`, `.csv` files, pictures) says inf for no path, and -inf in max-plus.
 
     Attributes
     ----------
     distances : array, shape (n, n)
-        D[i, j] is the best weight of a walk from vertex i to vertex j; the semiring's zero where there is none.
+        D[i, j] is the best weight of a walk from vertex i to vertex j; `infinity` where there is none.
     graph : Graph
     semiring : Semiring
     plan : Plan
         How it was computed.
     seconds : float
         How long that took.
+    frames : {"pandas", "polars"}, optional
+        What `to_frame` makes; by default the library that is installed.
     """
 
-    distances: Any = field(repr=False)
-    graph: Graph = field(repr=False)
+    distances: Any
+    graph: Graph
     semiring: Semiring
-    plan: Plan = field(repr=False)
+    plan: Plan
     seconds: float
+    frames: str | None = None
+
+    def __repr__(self) -> str:
+        what = f"{self.semiring.name} in {self.distances.dtype} on {self.plan.device}"
+        return f"<Result: {self.graph.n} vertices, {what}, {self.plan.schedule}, {in_units(self.seconds)}>"
+
+    def _repr_html_(self) -> str:
+        n = min(notebook.SHOWN, self.graph.n)
+        names = [str(label) for label in self.labels[:n]]
+        note = "" if n == self.graph.n else f"The first {n} of {self.graph.n} vertices."
+        return notebook.table(repr(self), ["", *names], self._texts(n), note)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """All distances, no path as inf. (`np.asarray(r)`; of integers, float64. Their own dtype gives `distances`.)"""
+        D = _host(self.distances)
+        wanted = None if dtype is None else np.dtype(dtype)
+        if wanted == D.dtype or not outward.infinities(self.semiring, D.dtype):
+            return np.array(D, wanted, copy=copy)
+        if wanted is not None and wanted.kind not in "fc":
+            raise DTypeError(
+                f"Result: an array of floats, or of {D.dtype}, is what distances become, got dtype {wanted}: it has no "
+                "inf for no path. Take `distances`, `infinity` and `reachable`."
+            )
+        if copy is False:
+            raise ValueError("Result: an array with inf for no path is a copy of integer distances, got copy=False.")
+        return outward.numbers(D, self.semiring).astype(wanted or np.float64, copy=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: not what was found for the first path, which the next one finds again."""
+        return {name: value for name, value in vars(self).items() if name != "_neighbours"}
 
     @property
     def labels(self) -> Sequence[Any]:
@@ -53,19 +91,39 @@ class Result:
         return self.graph.labels
 
     @property
+    def infinity(self) -> Any:
+        """The entry of `distances` that means no path: the semiring's zero, which may be an integer's largest value."""
+        return dtypes.zero(self.semiring, self.distances.dtype).item()
+
+    @property
+    def reachable(self) -> Any:
+        """bool (n, n), where `distances` lies: whether there is a path."""
+        return self.distances != self.infinity
+
+    @property
     def rate(self) -> float:
         """Pairs (one ⊕ with one ⊗) a second: n³ / seconds."""
         return self.plan.pairs / self.seconds if self.seconds else 0.0
 
     def distance(self, u: Any, v: Any) -> Any:
-        """The best weight of a walk from u to v, given by label; the semiring's zero (∞) if there is none.
+        """The best weight of a walk from u to v, given by label; no path is inf (the semiring's zero).
+
+        For lists or arrays of labels, an array of the shape that they broadcast to, so that `distance(us[:, None], vs)`
+        is a table; of integers a float64 array, so that no path is inf in it. A tuple is one label.
 
         Raises
         ------
         VertexError
             If a label is not in the graph.
+        DTypeError
+            If a float64 array would round an integer.
         """
-        return self.distances[self.graph.index(u), self.graph.index(v)].item()
+        D = self.distances
+        if not isinstance(u, (list, np.ndarray)) and not isinstance(v, (list, np.ndarray)):
+            return outward.number(D[self.graph.index(u), self.graph.index(v)], self.semiring)
+        i, j = np.broadcast_arrays(*(self.graph.labels.some(x) for x in (u, v)))
+        xp = module(D)
+        return outward.numbers(_host(D[xp.asarray(i), xp.asarray(j)]), self.semiring)
 
     def path(self, u: Any, v: Any) -> list[Any]:
         """The labels u, …, v along a best path: a walk of weight `distance(u, v)` that visits no vertex twice.
@@ -82,36 +140,109 @@ class Result:
         require_paths(self.semiring)
         i, j = self.graph.index(u), self.graph.index(v)
         D = self.distances
-        if D[i, j].item() == dtypes.zero(self.semiring, D.dtype).item() and i != j:
+        if D[i, j].item() == self.infinity and i != j:
             raise NoPathError(f"path: {v!r} must be reachable from {u!r}, got no walk between them.")
         column = D[:, j]
-        to_v = np.asarray(column if isinstance(D, np.ndarray) else column.get())
-        walk = best_path(i, j, to_v, self._neighbours, self.semiring)
+        walk = best_path(i, j, _host(column), self._neighbours, self.semiring)
         return [self.labels[k] for k in walk]
 
     def table(self, count: int = 10) -> str:
-        """The distances between the first `count` vertices as text, ∞ where there is no walk."""
+        """The distances between the first `count` vertices as text; no path is inf."""
         n = min(count, self.graph.n)
-        D = self.distances[:n, :n]
-        block = D if isinstance(D, np.ndarray) else D.get()
-        names = [str(self.labels[i]) for i in range(n)]
-        zero = dtypes.zero(self.semiring, block.dtype)
-        cells = [["-" if x == zero else _number(x) for x in row] for row in block]
-        width = max((len(text) for text in (*names, *(c for row in cells for c in row))), default=1)
-        lines = [" ".join(["".rjust(width), *(name.rjust(width) for name in names)])]
-        lines += [
-            " ".join([name.rjust(width), *(c.rjust(width) for c in row)])
-            for name, row in zip(names, cells, strict=True)
-        ]
+        lines = [["", *(str(label) for label in self.labels[:n])], *self._texts(n)]
+        width = max(len(cell) for line in lines for cell in line)
+        shown = [" ".join(cell.rjust(width) for cell in line) for line in lines]
         if n < self.graph.n:
-            lines.append(f"(the first {n} of {self.graph.n} vertices)")
-        return "\n".join(lines)
+            shown.append(f"(the first {n} of {self.graph.n} vertices)")
+        return "\n".join(shown)
+
+    def to_frame(self, rows: Any = None, cols: Any = None, *, long: bool = False) -> Any:
+        """The distances as a table of pandas or Polars, whichever the graph came in, or is installed; no path is inf.
+
+        Parameters
+        ----------
+        rows, cols : list or array of labels, optional
+            The sources and the targets; all of them by default.
+        long : bool
+            A line a pair, in columns `from`, `to` and `distance`, instead of a row a source and a column a target.
+            (Polars has no row names: in its wide table they are the column `from`, and column names are text.)
+
+        Raises
+        ------
+        VertexError
+            If a label is not in the graph.
+        DTypeError
+            If float64 would round an integer.
+        ImportError
+            If neither library is installed.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> shortest_paths([("A", "B", 4)]).to_frame(["B"], long=True)  # doctest: +SKIP
+          from to  distance
+        0    B  A       inf
+        1    B  B       0.0
+        """
+        sources, targets = (list(self.labels) if names is None else list(names) for names in (rows, cols))
+        D, xp = self.distances, module(self.distances)
+        if rows is not None or cols is not None:
+            i, j = (self.graph.labels.positions(names) for names in (sources, targets))
+            D = D[xp.asarray(i)[:, None], xp.asarray(j)]
+        make = frames.long if long else frames.wide
+        return make(outward.numbers(_host(D), self.semiring), sources, targets, self.frames)
+
+    def plot(
+        self,
+        ax: Any = None,
+        path: Sequence[Any] | None = None,
+        positions: Mapping[Any, Sequence[float]] | None = None,
+        *,
+        save: str | Path | None = None,
+    ) -> Any:
+        """Draw the distances as an image; or, with `positions`, the graph on its coordinates. Needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        path : sequence of labels, optional
+            A path to show, such as `r.path(u, v)`.
+        positions : mapping, optional
+            The coordinates (x, y) of each vertex, by label; vertices without any are not drawn.
+        save : path, optional
+            A `.png`, `.svg` or `.pdf` file to write; none is written without it.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Raises
+        ------
+        VertexError
+            If a label of the path is not in the graph.
+        ImportError
+            If matplotlib is missing: it comes with the extra `plot`.
+        """
+        steps = [] if path is None else self.graph.labels.positions(list(path)).tolist()
+        title = f"{self.semiring.name}, {self.graph.n} vertices"
+        with drawing.canvas(ax, save) as axes:
+            if positions is None:
+                drawing.image(axes, np.asarray(self), self.labels, steps, title)
+            else:
+                at = np.array([positions.get(label, (np.nan, np.nan)) for label in self.labels], dtype=np.float64)
+                tails, heads, _ = self.graph.edges(self.semiring)
+                named = dict(enumerate(self.labels)) if self.graph.n <= notebook.SHOWN else {}
+                named |= {k: self.labels[k] for k in (steps[:1] + steps[-1:])}
+                drawing.network(axes, at.reshape(-1, 2), (tails, heads), named, steps, title)
+        return axes
 
     def save(self, path: str | Path) -> None:
-        """Write the distances: `.npy`, `.npz` (`distances`, `labels`) or `.csv` (labels in the first row and column).
+        """Write the distances: `.npy`, `.npz` or `.csv`. The file appears whole or not at all.
 
-        The file appears whole or not at all; see `semiring.files.writing`. Labels come back from an `.npz` as they
-        are, by `apsp.formats.read`; see `apsp.encoding`.
+        An `.npz` keeps everything, exactly: `distances`, `labels` (see `apsp.encoding`), the graph, semiring and plan.
+        `Result.load` reads it, and `apsp.formats.read` takes its distances for a graph. An `.npy` has the matrix alone.
+        A `.csv` has the labels in its first row and column, and inf for no path.
 
         Raises
         ------
@@ -122,7 +253,36 @@ class Result:
         OSError
             If the file cannot be written.
         """
-        save_matrix(self.distances, self.labels, path)
+        save_result(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path, semiring: str | Semiring | None = None) -> Result:
+        """Read the `.npz` that `save` wrote.
+
+        Parameters
+        ----------
+        path : path
+        semiring : str or Semiring, optional
+            One of your own, where it was computed over one; those of the catalog are found by the name in the file.
+
+        Raises
+        ------
+        FormatError
+            If the file is damaged, or something else.
+        AlgebraError
+            If its semiring is not in the catalog.
+        OSError
+            If it cannot be read.
+        """
+        return cls(**load_result(path, semiring))
+
+    def _texts(self, n: int) -> list[list[str]]:
+        """The first n rows and columns as text, the labels first."""
+        block = _host(self.distances[:n, :n])
+        return [
+            [str(label), *(outward.text(x, self.semiring) for x in entries)]
+            for label, entries in zip(self.labels[:n], block, strict=True)
+        ]
 
     @cached_property
     def _neighbours(self) -> Neighbours:
@@ -132,7 +292,7 @@ class Result:
             dense, zero = self.graph.matrix(self.semiring, dtype), dtypes.zero(self.semiring, dtype)
 
             def row(x: int) -> tuple[np.ndarray, np.ndarray]:
-                weights = np.asarray(dense[x] if isinstance(dense, np.ndarray) else dense[x].get())
+                weights = _host(dense[x])
                 heads = np.flatnonzero(weights != zero)
                 return heads, weights[heads]
 
@@ -210,7 +370,7 @@ def shortest_paths(
         raise _by_label(error, graph) from None
     if risky:
         _refuse_saturated(solved.matrix, graph, s)
-    return Result(solved.matrix, graph, s, solved.plan, solved.seconds)
+    return Result(solved.matrix, graph, s, solved.plan, solved.seconds, frames.library_of(source))
 
 
 def _may_saturate(matrix: Any, s: Semiring) -> bool:
@@ -238,7 +398,7 @@ def _refuse_saturated(D: Any, graph: Graph, s: Semiring) -> None:
     t = transitive_closure(Graph.from_arrays(tails[there], heads[there], n=graph.n), reflexive=True)
     component = t.condensation.component
     for i in range(graph.n):
-        row = D[i] if isinstance(D, np.ndarray) else D[i].get()
+        row = _host(D[i])
         wrong = ((row == info.min) | (row == info.max)) & t.closed.rows(int(component[i]))[component]
         if wrong.any():
             u, v = graph.labels[i], graph.labels[int(wrong.argmax())]
@@ -258,5 +418,6 @@ def _by_label(error: DivergenceError, graph: Graph) -> DivergenceError:
     return type(error)(f"{error} By label: {where}.", vertex, names)
 
 
-def _number(x: Any) -> str:
-    return str(x.item()) if x.dtype.kind in "ib" else f"{x.item():g}"
+def _host(D: Any) -> np.ndarray:
+    host: np.ndarray = D if isinstance(D, np.ndarray) else D.get()
+    return host

@@ -4,6 +4,8 @@
 >>> semiring.matmul([[0, 5], [2, 0]], [[0, 1], [1, 0]], "min_plus")
 array([[0, 1],
        [1, 0]])
+>>> semiring.min_plus
+<Semiring min_plus: min, plus, zero inf, one 0>
 
 Everything is loaded on first use, so that `import semiring` costs nothing.
 """
@@ -16,7 +18,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .algebra import Op, Semiring, Star, Variant, check_axioms
     from .bits import BitMatrix
-    from .catalog import CATALOG, get
+    from .catalog import (
+        CATALOG,
+        get,
+        load,
+        log_plus,
+        lor_land,
+        max_min,
+        max_plus,
+        max_times,
+        min_max,
+        min_plus,
+        min_times,
+        plus_times,
+    )
     from .elimination import lu
     from .errors import (
         AlgebraError,
@@ -38,7 +53,10 @@ if TYPE_CHECKING:
 _HOME = {
     "algebra": ("Op", "Semiring", "Star", "Variant", "check_axioms"),
     "bits": ("BitMatrix",),
-    "catalog": ("CATALOG", "get"),
+    "catalog": (
+        *("CATALOG", "get", "load"),
+        *("min_plus", "lor_land", "max_plus", "max_min", "min_max", "max_times", "min_times", "plus_times", "log_plus"),
+    ),
     "errors": (
         "AlgebraError",
         "DTypeError",
@@ -59,6 +77,7 @@ _HOME = {
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
+__version__ = "0.1.0"
 __all__ = [
     "CATALOG",
     "AlgebraError",
@@ -81,9 +100,19 @@ __all__ = [
     "check_axioms",
     "eye",
     "get",
+    "load",
+    "log_plus",
+    "lor_land",
     "lu",
     "matmul",
     "matvec",
+    "max_min",
+    "max_plus",
+    "max_times",
+    "min_max",
+    "min_plus",
+    "min_times",
+    "plus_times",
     "power",
     "random_matrix",
 ]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import importlib.util
 import math
+import sys
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 
@@ -206,5 +210,60 @@ def get(semiring: str | Semiring) -> Semiring:
         known = ", ".join(f"{s.name} ({', '.join(s.aliases)})" if s.aliases else s.name for s in CATALOG)
         raise AlgebraError(
             f"get: semiring must be a Semiring or one of {known}; got {semiring!r}. "
-            "Your own is one declaration: see examples/own_semiring.py."
+            "Your own is one declaration: see examples/own_semiring.py; semiring.load finds it in a file."
         ) from None
+
+
+def load(place: str) -> Semiring:
+    """The semiring that a Python file declares; the file is run.
+
+    Parameters
+    ----------
+    place : str
+        "path/to/file.py:name", or the path alone where the file has one semiring of its own.
+
+    Raises
+    ------
+    AlgebraError
+        If the file cannot be run, or has no semiring of that name.
+    OSError
+        If there is no such file.
+
+    Examples
+    --------
+    `semiring.load("examples/own_semiring.py:colours")` is what `apsp solve --semiring` takes too.
+    """
+    path, name = _split(place)
+    if not path.is_file():
+        raise FileNotFoundError(errno.ENOENT, f"a Python file with a semiring is needed, for {place!r}", str(path))
+    found = _semirings_of(path)
+    if name in found or (not name and len(found) == 1):
+        return found[name] if name else next(iter(found.values()))
+    known = ", ".join(found) or "none"
+    raise AlgebraError(
+        f"load: a semiring of the file is required, as {path}:NAME, got {name or 'no name'!r}. It declares {known}."
+    )
+
+
+def _split(place: str) -> tuple[Path, str]:
+    """The file, and the name after its last colon; a drive's colon, as in C:\\, comes before the suffix."""
+    path, colon, name = place.rpartition(":")
+    return (Path(path), name) if colon and path.endswith(".py") else (Path(place), "")
+
+
+def _semirings_of(path: Path) -> dict[str, Semiring]:
+    """By global name, those of a file that the catalog does not have."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise AlgebraError(f"load: a Python file is required, one whose name ends in .py, got {path}.")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.parent))  # it may import what lies beside it
+    try:
+        spec.loader.exec_module(module)
+    except AlgebraError:
+        raise
+    except Exception as error:
+        raise AlgebraError(f"load: {path} must run without an error, got {error!r}.") from error
+    finally:
+        sys.path.remove(str(path.parent))
+    return {name: value for name, value in vars(module).items() if isinstance(value, Semiring) and value not in CATALOG}

@@ -1,0 +1,97 @@
+"""Pictures of distances and paths, by matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from semiring.files import writing
+
+from .saving import check_output
+
+#: What pictures are written as.
+PICTURES = (".png", ".svg", ".pdf")
+#: At most so many vertices are named on an axis, or on a map.
+_NAMED = 30
+#: At most so many edges are drawn.
+_EDGES = 100_000
+
+
+@contextmanager
+def canvas(ax: Any, save: str | Path | None) -> Iterator[Any]:
+    """The axes to draw on, new ones where none are given; written to the file `save` at the end, if there is one.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is missing.
+    ValueError, OSError
+        If the file could not be written; before anything is drawn.
+    """
+    if save is not None:
+        check_output(save, PICTURES)
+    try:
+        import matplotlib.pyplot
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError('plot: matplotlib is required. Install with `pip install ".[plot]"`.') from None
+    if ax is None:
+        size: Any = {"figsize": (6.5, 5.5), "layout": "constrained"}
+        # A picture for a file alone is none that pyplot should keep, and show.
+        ax = Figure(**size).add_subplot() if save is not None else matplotlib.pyplot.figure(**size).add_subplot()
+    yield ax
+    if save is not None:
+        with writing(save) as file:
+            ax.figure.savefig(file, dpi=150, format=Path(save).suffix.removeprefix(".").lower())
+
+
+def image(ax: Any, values: np.ndarray, labels: Sequence[Any], steps: Sequence[int], title: str) -> None:
+    """A matrix; no path stays blank. `steps` are vertices, whose entry (i, j) is marked for each i → j."""
+    shown = np.where(np.isfinite(values), values, np.nan)
+    drawn = ax.imshow(shown, interpolation="nearest" if len(labels) <= 1000 else "antialiased")
+    ax.figure.colorbar(drawn, ax=ax, label="distance")
+    if len(labels) <= _NAMED:
+        names = [str(label) for label in labels]
+        ax.set_xticks(range(len(names)), names, rotation=90)
+        ax.set_yticks(range(len(names)), names)
+    if len(steps) > 1:
+        tails, heads = zip(*pairwise(steps), strict=True)
+        ax.scatter(heads, tails, marker="o", facecolors="none", edgecolors="C3", label="path")
+    ax.set_xlabel("to")
+    ax.set_ylabel("from")
+    ax.set_title(title)
+
+
+def network(
+    ax: Any,
+    at: np.ndarray,
+    edges: tuple[np.ndarray, np.ndarray],
+    labels: Mapping[int, Any],
+    steps: Sequence[int],
+    title: str,
+) -> None:
+    """Vertices at their coordinates, shape (n, 2), NaN where there are none; the edges; and the path over them."""
+    from matplotlib.collections import LineCollection
+
+    tails, heads = edges
+    there = np.isfinite(at).all(axis=1)
+    drawn = there[tails] & there[heads]
+    tails, heads = tails[drawn][:_EDGES], heads[drawn][:_EDGES]
+    ax.add_collection(
+        LineCollection(list(np.stack([at[tails], at[heads]], axis=1)), colors="0.8", linewidths=0.8, zorder=1)
+    )
+    if len(at) <= 1000:
+        ax.scatter(at[:, 0], at[:, 1], s=12, color="0.5", zorder=2)
+    if len(steps):
+        ax.plot(*at[list(steps)].T, color="C3", marker="o", markersize=4, zorder=3, label="path")
+    for vertex, name in list(labels.items())[:_NAMED]:
+        if there[vertex]:
+            ax.annotate(str(name), at[vertex], xytext=(3, 3), textcoords="offset points")
+    ax.autoscale()
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.set_title(title)

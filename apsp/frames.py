@@ -1,0 +1,48 @@
+"""Answers as a table of pandas or Polars, whichever is there."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+#: In the order in which they are looked for, where nobody says which.
+LIBRARIES = ("pandas", "polars")
+
+
+def library_of(source: Any) -> str | None:
+    """The library of tables that an object comes from; None if it is no such table."""
+    name = type(source).__module__.split(".")[0]
+    return name if name in LIBRARIES else None
+
+
+def wide(values: np.ndarray, rows: Sequence[Any], cols: Sequence[Any], library: str | None) -> Any:
+    """A row a source and a column a target. Polars knows no row names: they are its first column, "from"."""
+    frames = _load(library)
+    if frames.__name__ == "pandas":
+        index, columns = (_index(frames, names, title) for names, title in ((rows, "from"), (cols, "to")))
+        return frames.DataFrame(values, index=index, columns=columns)
+    names = [str(name) for name in cols]
+    return frames.DataFrame({"from": list(rows), **dict(zip(names, values.T, strict=True))})
+
+
+def long(values: np.ndarray, rows: Sequence[Any], cols: Sequence[Any], library: str | None) -> Any:
+    """A line a pair: from, to, distance."""
+    frames = _load(library)
+    tails = [name for name in rows for _ in cols]
+    return frames.DataFrame({"from": tails, "to": list(cols) * len(rows), "distance": values.ravel()})
+
+
+def _index(pandas: Any, names: Sequence[Any], title: str) -> Any:
+    """Names as they are: a tuple is one name, not several levels."""
+    return pandas.Index(list(names), name=title, tupleize_cols=False)
+
+
+def _load(library: str | None) -> Any:
+    for name in (library,) if library else LIBRARIES:
+        if importlib.util.find_spec(name) is not None:
+            return importlib.import_module(name)
+    raise ImportError("to_frame: pandas or Polars is required. Install one: `pip install pandas`, or take `distances`.")

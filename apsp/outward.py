@@ -1,0 +1,73 @@
+"""Numbers as people read them: where no path is an integer's end in a matrix of distances, it leaves as inf or −inf."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from semiring import dtypes
+from semiring.algebra import Semiring
+from semiring.errors import DTypeError
+
+
+def infinities(semiring: Semiring, dtype: np.dtype) -> dict[int, float]:
+    """The integers of this dtype that stand for an infinity, and which; none in other dtypes.
+
+    Examples
+    --------
+    >>> import semiring
+    >>> infinities(semiring.max_plus, np.dtype("int16"))
+    {-32768: -inf}
+    """
+    if dtype.kind != "i":
+        return {}
+    infinite = (x for x in (semiring.zero, semiring.one) if isinstance(x, float) and math.isinf(x))
+    return {int(dtypes.encode(x, dtype)): x for x in infinite}
+
+
+def number(x: Any, semiring: Semiring) -> Any:
+    """An entry, a NumPy scalar, as Python's number."""
+    value = x.item()
+    return infinities(semiring, x.dtype).get(value, value)
+
+
+def text(x: Any, semiring: Semiring) -> str:
+    """An entry as text, all its digits."""
+    return str(infinities(semiring, x.dtype).get(x.item(), x))
+
+
+def row(entries: np.ndarray, semiring: Semiring) -> list[Any]:
+    """A row of entries as Python's numbers; integers stay integers beside the infinities."""
+    ends, values = infinities(semiring, entries.dtype), entries.tolist()
+    return [ends.get(value, value) for value in values] if ends else values
+
+
+def numbers(entries: np.ndarray, semiring: Semiring) -> np.ndarray:
+    """Entries as an array in which no path is an infinity: of integers, a float64 array; of others, the same array.
+
+    Raises
+    ------
+    DTypeError
+        If float64 would round an integer.
+
+    Examples
+    --------
+    >>> import semiring
+    >>> numbers(np.array([7, 32767], np.int16), semiring.min_plus)
+    array([ 7., inf])
+    """
+    ends = infinities(semiring, entries.dtype)
+    if not ends:
+        return entries
+    out = entries.astype(np.float64)
+    for end, infinity in ends.items():
+        out[entries == end] = infinity
+    large = np.isfinite(out) & (np.abs(out) >= 2.0**53)
+    if large.any() and any(int(out[at]) != int(entries[at]) for at in zip(*large.nonzero(), strict=True)):
+        raise DTypeError(
+            "Result: float64 must hold every distance exactly where an array or a table shows no path as inf, got an "
+            "integer beyond 2⁵³. Ask for single pairs, or take `distances`, whose `infinity` is no path."
+        )
+    return out

@@ -1,0 +1,33 @@
+"""What is said before a computation: its plan, to the logger `apsp`; and a warning where it will take long."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+
+from .plans import Plan, in_units
+from .progress import Callback
+
+logger = logging.getLogger("apsp")
+#: Who is to wait longer than this, in seconds, is warned, unless a callback shows how far it is.
+PATIENCE = 60.0
+
+
+def tell(plan: Plan, callback: Callback | None = None, *, stacklevel: int = 3) -> None:
+    """Log a plan (level INFO), and warn where its predicted time is more than a minute and nothing shows progress.
+
+    Parameters
+    ----------
+    plan : Plan
+    callback : callable or None
+        The caller's.
+    stacklevel : int
+        Of the warning, as `warnings.warn` counts from here: 3 is the caller of whoever calls this.
+    """
+    logger.info("%s", plan)
+    if plan.seconds > PATIENCE and callback is None:
+        warnings.warn(
+            f"{plan!r} is predicted to take {in_units(plan.seconds)}. Pass callback=print to see how far it is; a GPU "
+            "(device='cuda'), a smaller dtype, or transitive_closure where only reachability matters take less.",
+            stacklevel=stacklevel,
+        )

@@ -1,0 +1,355 @@
+"""Answers as they leave the library: numbers, arrays, tables, files, pictures, notebooks, pickles."""
+
+from __future__ import annotations
+
+import copy
+import math
+import os
+import pickle
+import subprocess
+import sys
+import textwrap
+
+import cases
+import networkx as nx
+import numpy as np
+import pytest
+from damage import check_damaged
+from processes import ROOT
+
+import semiring
+from apsp import Graph, Reachability, Result, plan, shortest_paths, transitive_closure
+from semiring import AlgebraError, DTypeError, FormatError, VertexError
+
+INF = math.inf
+ROAD = [("a", "b", 3), ("b", "c", 4)]
+
+
+@pytest.fixture(params=["int32", "int16", "int64", "float32", "float64"])
+def roads(request):
+    return shortest_paths(ROAD, dtype=request.param)
+
+
+def test_no_path_is_inf_whatever_the_dtype(roads):
+    assert roads.distance("c", "a") == INF
+    assert roads.distance("a", "c") == 7
+    assert type(roads.distance("a", "c")) is (int if roads.distances.dtype.kind == "i" else float)
+    assert np.asarray(roads).tolist() == [[0, 3, 7], [INF, 0, 4], [INF, INF, 0]]
+    assert roads.table().splitlines()[3].split() == ["c", "inf", "inf", "0" if roads.infinity != INF else "0.0"]
+
+
+def test_distances_stay_exact_beside_their_sentinel(roads):
+    D = roads.distances
+    assert roads.infinity == (np.iinfo(D.dtype).max if D.dtype.kind == "i" else INF)
+    np.testing.assert_array_equal(roads.reachable, [[1, 1, 1], [0, 1, 1], [0, 0, 1]])
+    np.testing.assert_array_equal(roads.reachable, D != roads.infinity)
+
+
+def test_no_path_is_minus_inf_in_max_plus():
+    r = shortest_paths(ROAD, "max_plus")
+    assert r.distances.dtype == np.int32
+    assert r.distance("c", "a") == -INF
+    assert r.infinity == np.iinfo(np.int32).min
+    assert np.asarray(r).tolist() == [[0, 3, 7], [-INF, 0, 4], [-INF, -INF, 0]]
+
+
+def test_both_infinities_of_bottlenecks():
+    r = shortest_paths(ROAD, "max_min")
+    assert np.asarray(r).tolist() == [[INF, 3, 3], [-INF, INF, 4], [-INF, -INF, INF]]
+    assert shortest_paths(ROAD, "boolean").distance("c", "a") is False
+    assert shortest_paths([("a", "b", 0.5)], "reliability").distance("b", "a") == 0.0
+
+
+def test_distances_of_several_pairs_broadcast_as_reaches_does(roads):
+    us, vs = np.array(["a", "c"]), np.array(["c", "b", "a"])
+    assert roads.distance(us[:, None], vs).tolist() == [[7, 3, 0], [0, INF, INF]]
+    assert roads.distance("a", ["b", "c"]).tolist() == [3, 7]
+    assert roads.distance(["a", "b"], "c").tolist() == [7, 4]
+    assert roads.distance([], []).shape == (0,)
+    with pytest.raises(VertexError, match="'z'"):
+        roads.distance(["a", "z"], "c")
+    t = transitive_closure(ROAD, reflexive=True)
+    np.testing.assert_array_equal(t.reaches(us[:, None], vs), np.isfinite(roads.distance(us[:, None], vs)))
+
+
+def test_a_tuple_is_one_label():
+    r = shortest_paths([((0, 0), (0, 1), 5)])
+    assert r.distance((0, 0), (0, 1)) == 5
+    assert r.distance([(0, 0), (0, 1)], (0, 1)).tolist() == [5, 0]
+    t = transitive_closure([((0, 0), (0, 1))])
+    assert t.reaches((0, 0), (0, 1)) is True
+
+
+def test_an_integer_that_a_float_would_round_is_refused():
+    r = shortest_paths([("a", "b", 2**53 + 1), ("a", "c", 2**60)])
+    assert r.distance("a", "b") == 2**53 + 1
+    assert r.distance(["a"], ["c"]).tolist() == [2.0**60]
+    for ask in (lambda: r.distance(["a"], ["b"]), lambda: np.asarray(r), lambda: r.to_frame()):
+        with pytest.raises(DTypeError, match="distances"):
+            ask()
+    assert "9007199254740993" in r.table()
+
+
+def test_as_an_array():
+    r, f = shortest_paths(ROAD), shortest_paths(ROAD, dtype="float64")
+    assert np.asarray(f) is f.distances
+    assert np.array(f) is not f.distances
+    np.testing.assert_array_equal(np.asarray(r, np.int32), r.distances)
+    assert np.asarray(r, np.float32).dtype == np.float32
+    assert np.mean(shortest_paths([("a", "b", 1), ("b", "a", 1)])) == 0.5
+    with pytest.raises(DTypeError, match="int64"):
+        np.asarray(r, np.int64)
+    if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
+        with pytest.raises(ValueError, match="copy=False"):
+            np.asarray(r, copy=False)
+
+
+def test_a_csv_says_inf(tmp_path):
+    r = shortest_paths([("a", "b", 2**53 + 1)])
+    r.save(tmp_path / "d.csv")
+    assert (tmp_path / "d.csv").read_text().split() == [",a,b", "a,0,9007199254740993", "b,inf,0"]
+    shortest_paths(ROAD, "max_plus").save(tmp_path / "d.csv")
+    assert (tmp_path / "d.csv").read_text().split()[2] == "b,-inf,0,4"
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_tables_of_the_library_that_came_in(library):
+    frames = pytest.importorskip(library)
+    r = shortest_paths(frames.DataFrame({"a": [0.0, INF], "b": [3.0, 0.0]}).to_numpy())
+    r = Result(r.distances, r.graph, r.semiring, r.plan, r.seconds, library)
+    assert isinstance(r.to_frame(), frames.DataFrame)
+    long = r.to_frame([1], long=True)
+    assert isinstance(long, frames.DataFrame)
+    assert list(long.columns) == ["from", "to", "distance"]
+    assert long.to_numpy().tolist() == [[1, 0, INF], [1, 1, 0]]
+
+
+def test_a_pandas_table_has_the_labels():
+    pandas = pytest.importorskip("pandas")
+    wide = shortest_paths([(("x", 1), "b", 3)]).to_frame()
+    assert wide.loc["b"].tolist() == [INF, 0]
+    six = shortest_paths([*cases.SIX_EDGES]).to_frame(rows=["C", "A"], cols=np.array(["B", "F"]))
+    assert (list(six.index), list(six.columns)) == (["C", "A"], ["B", "F"])
+    assert six.loc["C", "B"] == 11
+    assert (six.index.name, six.columns.name) == ("from", "to")
+    assert isinstance(six, pandas.DataFrame)
+
+
+def test_a_polars_table_has_the_labels():
+    polars = pytest.importorskip("polars")
+    r = shortest_paths([*cases.SIX_EDGES])
+    wide = Result(r.distances, r.graph, r.semiring, r.plan, r.seconds, "polars").to_frame(["C"])
+    assert wide.equals(
+        polars.DataFrame({"from": ["C"], "A": [7.0], "B": [11.0], "C": 0.0, "D": 6.0, "E": 5.0, "F": 4.0})
+    )
+
+
+def test_without_a_library_of_tables_the_error_names_one(monkeypatch):
+    from apsp import frames
+
+    monkeypatch.setattr(frames.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ImportError, match="pip install pandas"):
+        shortest_paths(ROAD).to_frame()
+
+
+GRAPHS = {
+    "edges": ([*cases.SIX_EDGES], {}),
+    "undirected": ([("a", "b", 2.5), ("b", "c", 1.0)], {"directed": False}),
+    "unweighted": ([(0, 1), (1, 2)], {}),
+    "matrix": (np.array([[0, 3, INF], [INF, 0, 4], [1, INF, 0]]), {}),
+    "max_plus": (ROAD, {"semiring": "max_plus"}),
+    "empty": ([], {}),
+}
+
+
+@pytest.mark.parametrize("kind", GRAPHS)
+def test_saved_and_loaded_it_answers_the_same(tmp_path, kind):
+    source, options = GRAPHS[kind]
+    r = shortest_paths(source, **options)
+    r.save(tmp_path / "r.npz")
+    again = Result.load(tmp_path / "r.npz")
+    assert again.distances.dtype == r.distances.dtype
+    np.testing.assert_array_equal(again.distances, r.distances)
+    assert again.labels == r.labels
+    assert (again.plan, again.seconds, again.semiring) == (r.plan, r.seconds, r.semiring)
+    for u, v in zip(*np.nonzero(r.reachable), strict=True):
+        assert again.path(r.labels[u], r.labels[v]) == r.path(r.labels[u], r.labels[v])
+
+
+def test_over_a_semiring_of_ones_own_it_is_given_again(tmp_path):
+    mine = semiring.Semiring(
+        "mine", add=semiring.min_plus.add, mul=semiring.min_plus.mul, zero=INF, one=0, samples=(1, 2)
+    )
+    shortest_paths([("a", "b", 0.5)], mine).save(tmp_path / "r.npz")
+    with pytest.raises(AlgebraError, match=r"'mine'.*semiring="):
+        Result.load(tmp_path / "r.npz")
+    assert Result.load(tmp_path / "r.npz", mine).path("a", "b") == ["a", "b"]
+
+
+def test_a_damaged_result_is_a_format_error_that_names_it(tmp_path):
+    r, path = shortest_paths([*cases.SIX_EDGES]), tmp_path / "r.npz"
+    r.save(path)
+
+    def reads_the_same() -> bool:
+        again = Result.load(path)
+        same = again.labels == r.labels and again.plan == r.plan and (again.distances == r.distances).all()
+        return same and again.path("C", "B") == r.path("C", "B")
+
+    check_damaged(path, reads_the_same)
+    np.savez(path, distances=np.zeros((2, 2)))
+    with pytest.raises(FormatError, match="Result"):
+        Result.load(path)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_counts_by_either_end_are_networkx_s(seed):
+    graph = nx.gnp_random_graph(70, 1.3 / 70, seed=seed, directed=True)
+    for reflexive in (False, True):
+        for schedule in ("auto", "recursive"):
+            t = transitive_closure(graph, reflexive=reflexive, schedule=schedule)
+            expected = t.to_bool()
+            np.testing.assert_array_equal(t.counts(axis=0), expected.sum(axis=0))
+            np.testing.assert_array_equal(t.counts(axis=1), expected.sum(axis=1))
+    plain = transitive_closure(graph, reflexive=True)
+    assert plain.counts(axis=0).tolist() == [len(nx.ancestors(graph, v)) + 1 for v in graph]
+    with pytest.raises(ValueError, match="axis"):
+        plain.counts(axis=2)
+
+
+def test_what_is_shown_is_one_line_or_html():
+    many = shortest_paths(np.ones((12, 12)))
+    shown = [shortest_paths([("<b>", "c", 1)]), many, transitive_closure(ROAD), plan(5), many.graph]
+    for answer in shown:
+        assert "\n" not in repr(answer)
+        html = answer._repr_html_()
+        assert html.count("<table>") == html.count("</table>")
+        assert "<b>" not in html
+    assert "&lt;b&gt;" in shown[0]._repr_html_()
+    assert "inf" in shown[0]._repr_html_()
+    assert "first 10 of 12" in many._repr_html_()
+    assert "2 vertices" in repr(shown[0])
+    assert "min_plus" in repr(shown[0])
+
+
+def test_equality_is_identity():
+    r, t = shortest_paths(ROAD), transitive_closure(ROAD)
+    assert r == r
+    assert r != shortest_paths(ROAD)
+    assert t != transitive_closure(ROAD)
+    assert len({r, t, r}) == 2
+
+
+@pytest.mark.parametrize("name", sorted(semiring.catalog.names()))
+def test_a_semiring_of_the_catalog_is_pickled_by_name(name):
+    s = semiring.get(name)
+    assert pickle.loads(pickle.dumps(s)) is s
+    assert copy.deepcopy(s) is s
+    assert pickle.loads(pickle.dumps(s.add)) in (s.add,)
+    assert getattr(semiring, s.name) is s
+
+
+def test_a_semiring_of_ones_own_is_pickled_from_where_it_stands(tmp_path, monkeypatch):
+    (tmp_path / "my_semirings.py").write_text(
+        "from semiring import Op, Semiring, min_plus\n"
+        "least = Semiring('least', add=min_plus.add, mul=Op('plus', python=lambda a, b: a + b, cuda='a + b'), "
+        "zero=float('inf'), one=0, samples=(1, 2))\n"
+        "def plus(a, b):\n    return a + b\n"
+        "def make():\n    return Semiring('made', add=min_plus.add, mul=Op('plus', python=plus, cuda='a + b'), "
+        "zero=float('inf'), one=0, samples=(1, 2))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    import my_semirings
+
+    assert pickle.loads(pickle.dumps(my_semirings.least)) is my_semirings.least
+    made = my_semirings.make()
+    assert pickle.loads(pickle.dumps(made)) == made
+    lost = semiring.Op("lost", python=lambda a, b: a + b, cuda="a + b")
+    with pytest.raises(pickle.PicklingError, match=r"lost.*<lambda>.*`def`"):
+        pickle.dumps(lost)
+
+
+def test_answers_are_pickled_after_questions_too():
+    r, t = shortest_paths([*cases.SIX_EDGES]), transitive_closure([*cases.SIX_EDGES])
+    expected = r.path("C", "B"), t.matrix, t.components(), t.reduction().n
+    r2, t2 = pickle.loads(pickle.dumps((r, t)))
+    assert isinstance(r2, Result)
+    assert isinstance(t2, Reachability)
+    assert (r2.path("C", "B"), t2.matrix, t2.components(), t2.reduction().n) == expected
+    assert r2.semiring is r.semiring
+
+
+def test_another_process_computes_over_a_pickled_semiring(tmp_path):
+    code = """
+        import multiprocessing
+        from apsp import shortest_paths
+        from semiring import min_plus
+
+        def ask(job):
+            edges, s = job
+            return shortest_paths(edges, s)
+
+        if __name__ == "__main__":
+            with multiprocessing.get_context("spawn").Pool(1) as pool:
+                (r,) = pool.map(ask, [([("a", "b", 4), ("b", "c", 7)], min_plus)])
+            print(r.distance("a", "c"), r.path("a", "c"), r.semiring is min_plus)
+    """
+    # A file: another process imports the main program from where it stands.
+    program = tmp_path / "program.py"
+    program.write_text(textwrap.dedent(code))
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, program], env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout == "11 ['a', 'b', 'c'] True\n", done.stderr
+
+
+def test_pictures_are_axes(tmp_path):
+    pytest.importorskip("matplotlib").use("Agg")
+    from matplotlib.figure import Figure
+
+    r = shortest_paths(ROAD)
+    axes = r.plot()
+    drawn = axes.images[0].get_array()
+    assert drawn.max() == 7  # and not 2147483647
+    assert np.ma.count_masked(np.ma.masked_invalid(drawn)) == 3
+    ax = Figure().add_subplot()
+    assert r.plot(ax, path=r.path("a", "c")) is ax
+    assert ax.collections[0].get_offsets().tolist() == [[1, 0], [2, 1]]
+    on_map = r.plot(path=["a", "b", "c"], positions={"a": (0, 0), "b": (1, 0), "c": (1, 2)})
+    assert on_map.lines[0].get_xydata().tolist() == [[0, 0], [1, 0], [1, 2]]
+    assert list(tmp_path.iterdir()) == []
+    r.plot(save=tmp_path / "d.svg", positions={"a": (0, 0)})
+    assert (tmp_path / "d.svg").read_text().startswith("<?xml")
+    with pytest.raises(ValueError, match=r"\.png"):
+        r.plot(save=tmp_path / "d.txt")
+
+
+def test_a_type_checker_finds_what_a_user_gets(tmp_path):
+    pytest.importorskip("mypy")
+    (tmp_path / "program.py").write_text(
+        "import numpy as np\n"
+        "import semiring\n"
+        "from apsp import critical_path, plan, shortest_paths, transitive_closure\n"
+        "\n"
+        "r = shortest_paths([('a', 'b', 4)], semiring.min_plus)\n"
+        "t = transitive_closure([('a', 'b')])\n"
+        "reveal_type(r)\n"
+        "reveal_type(t)\n"
+        "reveal_type(plan(5))\n"
+        "reveal_type(critical_path({'a': 1}).path)\n"
+        "print(np.asarray(r), t.reaches('a', 'b'), semiring.__version__)\n"
+    )
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "--config-file=", "program.py"]
+    env = {**os.environ, "MYPYPATH": str(ROOT)}
+    done = subprocess.run([*command, "--follow-imports=silent"], cwd=tmp_path, env=env, capture_output=True, text=True)
+    revealed = [line.split('"')[1] for line in done.stdout.splitlines() if "Revealed type" in line]
+    assert revealed == ["apsp.result.Result", "apsp.reach.Reachability", "apsp.plans.Plan", "list[Any]"], done.stdout
+    assert (ROOT / "apsp" / "py.typed").exists()
+    assert (ROOT / "semiring" / "py.typed").exists()
+
+
+def test_errors_and_operations_have_their_names_in_both_packages():
+    import apsp
+
+    assert apsp.NegativeCycleError is semiring.NegativeCycleError
+    assert apsp.FormatError is semiring.FormatError
+    assert semiring.__version__ == apsp.__version__
+    assert Graph is apsp.Graph

@@ -1,0 +1,96 @@
+"""Critical paths against NetworkX's longest paths, and by hand."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from apsp import critical_path
+from semiring import DivergenceError, DomainError, DTypeError, VertexError
+
+HOUSE = {"plans": 3, "walls": 5, "roof": 2, "garden": 4, "move in": 1}
+AFTER = {"walls": ["plans"], "roof": ["walls"], "garden": ["plans"], "move in": ["roof", "garden"]}
+
+
+def test_a_house():
+    c = critical_path(HOUSE, AFTER)
+    assert c.length == 11
+    assert c.path == ["plans", "walls", "roof", "move in"]
+    assert c.earliest == {"plans": 0, "walls": 3, "roof": 8, "garden": 3, "move in": 10}
+    assert c.latest == {"plans": 0, "walls": 3, "roof": 8, "garden": 6, "move in": 10}
+    assert c.slack == {"plans": 0, "walls": 0, "roof": 0, "garden": 3, "move in": 0}
+    assert type(c.length) is int
+    pairs = [(before, task) for task, befores in AFTER.items() for before in befores]
+    assert critical_path(HOUSE, pairs) == c
+    assert "garden" in str(c)
+    assert "11 in all: plans → walls → roof → move in" in str(c)
+    assert "<table>" in c._repr_html_()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_against_longest_paths(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 30))
+    order = rng.permutation(n).tolist()
+    durations = {v: int(rng.integers(0, 9)) for v in range(n)}
+    pairs = [(order[i], order[j]) for j in range(n) for i in range(j) if rng.random() < 0.15]
+    graph = nx.DiGraph(pairs)
+    graph.add_nodes_from(durations)
+    earliest: dict[int, int] = {}
+    for v in nx.topological_sort(graph):
+        earliest[v] = max((earliest[u] + durations[u] for u in graph.predecessors(v)), default=0)
+    length = max(earliest[v] + durations[v] for v in graph)
+    latest: dict[int, int] = {}
+    for v in reversed(list(nx.topological_sort(graph))):
+        latest[v] = min((latest[w] for w in graph.successors(v)), default=length) - durations[v]
+    c = critical_path(durations, pairs)
+    assert c.length == length
+    assert c.earliest == earliest
+    assert c.latest == latest
+    assert c.slack == {v: latest[v] - earliest[v] for v in durations}
+    assert sum(durations[v] for v in c.path) == length
+    assert all(c.slack[v] == 0 for v in c.path)
+    assert all(graph.has_edge(u, v) for u, v in zip(c.path, c.path[1:], strict=False))
+
+
+def test_the_last_task_s_duration_counts():
+    assert critical_path({"only": 7}).length == 7
+    assert critical_path({"only": 7}).path == ["only"]
+    assert critical_path({"a": 2.5, "b": 0.25}, [("a", "b")]).length == 2.75
+
+
+def test_no_tasks_take_no_time():
+    c = critical_path({})
+    assert (c.length, c.path, c.earliest) == (0, [], {})
+
+
+@pytest.mark.parametrize(
+    ("durations", "dependencies", "ring"),
+    [
+        ({"a": 1, "b": 2, "c": 3}, [("a", "b"), ("b", "c"), ("c", "a")], {"a", "b", "c"}),
+        ({"a": 0, "b": 0, "c": 3}, [("a", "b"), ("b", "a"), ("b", "c")], {"a", "b"}),
+        ({"a": 1}, [("a", "a")], {"a"}),
+        ({"a": 0, "b": 1}, [("a", "a")], {"a"}),
+    ],
+)
+def test_a_cycle_is_named_by_its_tasks(durations, dependencies, ring):
+    with pytest.raises(DivergenceError, match="→") as caught:
+        critical_path(durations, dependencies)
+    assert set(caught.value.cycle) == ring
+    assert len(caught.value.cycle) == len(ring)
+
+
+def test_wrong_tasks_are_refused_in_words():
+    with pytest.raises(VertexError, match=r"'roof'.*without"):
+        critical_path({"walls": 1}, [("walls", "roof")])
+    with pytest.raises(DomainError, match="-1 for 'b'"):
+        critical_path({"a": 1, "b": -1})
+    with pytest.raises(DomainError, match="'a'"):
+        critical_path({"a": float("inf")})
+    with pytest.raises(DomainError):
+        critical_path({"a": float("nan")})
+    with pytest.raises(DTypeError, match="'two'"):
+        critical_path({"a": "two"})
+    with pytest.raises(VertexError, match=r"\['plans'\]"):
+        critical_path({"walls": 1, "plans": 2}, {"walls": "plans"})
