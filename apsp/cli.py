@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import __version__
+from .choices import FORMAT, SCHEDULE, SCHEDULE_OR_AUTO, SEMIRING
 from .ending import EPILOG, NO, Commands
 from .terminal import Meter, show_table
 
@@ -49,16 +50,30 @@ _columns = (
     click.option("--unweighted", is_flag=True, help="Every edge weighs 1."),
 )
 _reading = _options(
-    click.option("--format", metavar="NAME", help="The file's format; by default its suffix or content says."),
+    click.option(
+        "--format", type=FORMAT, metavar="NAME", help="The file's format; by default its suffix or content says."
+    ),
     *_columns,
 )
 _computing = _options(
     click.option(
-        "--schedule", default="auto", show_default=True, metavar="NAME", help="Order of work; see `apsp info`."
+        "--schedule",
+        type=SCHEDULE_OR_AUTO,
+        default="auto",
+        show_default=True,
+        metavar="NAME",
+        help="Order of work; see `apsp info`.",
     ),
     click.option("--block", type=click.IntRange(min=1), help="The pivot block."),
 )
-_semiring = click.option("--semiring", default="min_plus", show_default=True, metavar="NAME", help="See `apsp info`.")
+_semiring = click.option(
+    "--semiring",
+    type=SEMIRING,
+    default="min_plus",
+    show_default=True,
+    metavar="NAME",
+    help="One of `apsp info`, or one of your own: FILE.py:NAME.",
+)
 _dtype = click.option("--dtype", type=click.Choice(DTYPES), help="What to compute in.")
 _device = click.option("--device", type=click.Choice(["cpu", "cuda"]), help="Where to compute.")
 _threads = click.option("--threads", type=click.IntRange(min=1), help="CPU threads; all by default.")
@@ -170,7 +185,9 @@ def reach(file: str, source: str | None, target: str | None, counts: bool, outpu
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random graphs.")
 @_options(_reading, _semiring, _dtype, _threads)
 @click.option("--device", type=click.Choice(["cpu", "cuda", "all"]), default="all", show_default=True)
-@click.option("--schedule", "schedules", multiple=True, metavar="NAME", help="Only these; may be repeated.")
+@click.option(
+    "--schedule", "schedules", type=SCHEDULE, multiple=True, metavar="NAME", help="Only these; may be repeated."
+)
 @click.option("--block", type=click.IntRange(min=1), help="The pivot block.")
 @click.option("--limit", type=float, default=30.0, show_default=True, help="Skip what would take more seconds a run.")
 @click.option("--json", "json_file", type=_FILE, help="Write everything as JSON.")
@@ -230,7 +247,7 @@ def generate() -> None:
 
 _written = _options(
     click.option("--output", type=_FILE, required=True, help="The file; its suffix says the format."),
-    click.option("--format", metavar="NAME", help="The format, where the suffix does not say."),
+    click.option("--format", type=FORMAT, metavar="NAME", help="The format, where the suffix does not say."),
 )
 
 
@@ -285,8 +302,8 @@ def generate_grid(rows: int, cols: int, weight: float, **written: Any) -> None:
 @main.command()
 @click.argument("source", metavar="IN", type=_SOURCE)
 @click.argument("target", metavar="OUT", type=_FILE)
-@click.option("--from-format", "--format", "from_format", metavar="NAME", help="The format of IN.")
-@click.option("--to-format", metavar="NAME", help="The format of OUT.")
+@click.option("--from-format", "--format", "from_format", type=FORMAT, metavar="NAME", help="The format of IN.")
+@click.option("--to-format", type=FORMAT, metavar="NAME", help="The format of OUT.")
 @_options(*_columns)
 def convert(source: str, target: Path, from_format: str | None, to_format: str | None, **options: Any) -> None:
     """Read the graph in the file IN and write it to the file OUT."""
@@ -395,15 +412,18 @@ def _print_path(r: Result, u: Any, v: Any) -> bool:
     """Distance and path; False where there is no path."""
     from semiring.errors import AlgebraError, NoPathError
 
+    from .outward import text
+
+    # As its dtype writes it, 0.1 and not 0.10000000149.
+    distance = f"distance {text(r.distances[r.graph.index(u), r.graph.index(v)], r.semiring)}"
     try:
         path = " -> ".join(map(str, r.path(u, v)))
     except NoPathError:
-        click.echo("distance -\npath none")
+        click.echo(f"{distance}\npath none")
         return False
     except AlgebraError:
         path = "none: a sum over all paths has no single one"
-    distance = r.distances[r.graph.index(u), r.graph.index(v)]  # as its dtype writes it, 0.1 and not 0.10000000149
-    click.echo(f"distance {distance!s}\npath {path}")
+    click.echo(f"{distance}\npath {path}")
     return True
 
 
@@ -411,23 +431,18 @@ def _distances(r: Result, only_row: bool, only_column: bool, u: Any, v: Any) -> 
     """Headings and cells: the first ten vertices, or everything from u, or everything to v."""
     import numpy as np
 
-    from semiring import dtypes
+    from .outward import text
 
-    D, labels, zero = r.distances, r.labels, dtypes.zero(r.semiring, r.distances.dtype)
+    D, labels, s = r.distances, r.labels, r.semiring
     few = range(min(_SHOWN, r.graph.n))
     if only_row or only_column:
         line = D[r.graph.index(u)] if only_row else D[:, r.graph.index(v)]
         names = ["to" if only_row else "from", "distance"]
         values = np.asarray(line if isinstance(line, np.ndarray) else line.get())
-        return names, [[str(labels[k]), _number(x, zero)] for k, x in enumerate(values)]
+        return names, [[str(labels[k]), text(x, s)] for k, x in enumerate(values)]
     block = D[: len(few), : len(few)]
     host = np.asarray(block if isinstance(block, np.ndarray) else block.get())
-    return ["", *(str(labels[k]) for k in few)], [[str(labels[k]), *(_number(x, zero) for x in host[k])] for k in few]
-
-
-def _number(x: Any, zero: Any) -> str:
-    """An entry as text, all its digits; and a dash for no walk."""
-    return "-" if x == zero else str(x)
+    return ["", *(str(labels[k]) for k in few)], [[str(labels[k]), *(text(x, s) for x in host[k])] for k in few]
 
 
 def _save_reach(t: Reachability, output: Path) -> None:

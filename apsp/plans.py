@@ -42,7 +42,7 @@ class Plan:
     seconds : float
         The predicted time, from rates measured on reference machines.
     pairs : int
-        How often one ⊕ with one ⊗ is done: n³, unless the schedule does more (or a file that is older than this attribute says nothing).
+        How often one ⊕ with one ⊗ is done: n³, unless the schedule does more.
     reason : str
         Why this schedule and this block.
     beside_bytes : int

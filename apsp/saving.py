@@ -173,7 +173,7 @@ def plan_from_array(saved: np.ndarray) -> Plan:
     """A plan from its JSON, or from the list of attributes that was saved at first; what is missing is left blank."""
     values = json.loads(saved.item()) if saved.ndim == 0 else dict(zip(_FIRST_PLAN, saved.tolist(), strict=True))
     kinds = {f.name: {"int": int, "float": float}.get(str(f.type), str) for f in fields(Plan)}
-    return Plan(**{name: kind(values.get(name, kind())) for name, kind in kinds.items()})
+    return Plan(**{name: kind(values[name]) for name, kind in kinds.items() if name in values})
 
 
 def _host(array: Any) -> np.ndarray:

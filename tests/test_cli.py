@@ -12,6 +12,7 @@ from pathlib import Path
 import cases
 import numpy as np
 import pytest
+from click.shell_completion import ShellComplete
 from click.testing import CliRunner, Result
 from processes import PATIENCE, finish, start, wait_for
 
@@ -119,7 +120,7 @@ def test_solve_from_or_to_alone_prints_all_distances(six):
 
 def test_no_path_is_the_answer_no(two):
     result = apsp("-q", "solve", two, "--from", "10", "--to", "40")
-    assert (result.exit_code, result.stdout, result.stderr) == (1, "distance -\npath none\n", "")
+    assert (result.exit_code, result.stdout, result.stderr) == (1, "distance inf\npath none\n", "")
 
 
 def test_labels_are_text_and_floats_print_short(two):
@@ -129,6 +130,61 @@ def test_labels_are_text_and_floats_print_short(two):
 def test_undirected_and_weight_column(two):
     assert good("-q", "solve", two, "--from", "20", "--to", "10", "--undirected").startswith("distance 0.1\n")
     assert good("-q", "solve", two, "--from", "10", "--to", "20", "--weight", "minutes").startswith("distance 7\n")
+
+
+OWN = """
+from semiring import Op, Semiring
+fuzzy = Semiring(
+    "fuzzy",
+    add=Op("top", python=lambda a, b: a if a > b else b, cuda="max(a, b)", simd="max"),
+    mul=Op("bottom", python=lambda a, b: a if a < b else b, cuda="min(a, b)", simd="min"),
+    zero=0, one=1, domain=(0, 1), samples=(0, 0.25, 0.5, 1),
+)
+crisp = Semiring("crisp", add=fuzzy.add, mul=fuzzy.mul, zero=0, one=1, domain=(0, 1), samples=(0, 1))
+"""
+
+
+def test_a_semiring_of_ones_own_from_a_file(tmp_path):
+    (tmp_path / "mine.py").write_text(OWN)
+    (tmp_path / "g.csv").write_text("from,to,weight\na,b,0.5\nb,c,0.25\n")
+    mine, graph = f"{tmp_path}/mine.py:fuzzy", tmp_path / "g.csv"
+    text = good("-q", "solve", graph, "--semiring", mine, "--from", "a", "--to", "c")
+    assert text == "distance 0.25\npath a -> b -> c\n"
+    assert "over fuzzy" in good("plan", 100, "--semiring", mine)
+    assert "over fuzzy" in good("compare", "--sizes", 8, "--semiring", mine, "--device", "cpu")
+
+
+def test_a_file_without_the_semiring_says_what_it_has(tmp_path):
+    own = tmp_path / "mine.py"
+    own.write_text(OWN)
+    for name in ("", ":nothing"):
+        assert "It declares fuzzy, crisp" in bad(2, "plan", 9, "--semiring", f"{own}{name}")
+    assert "none.py: a Python file" in bad(2, "plan", 9, "--semiring", f"{tmp_path}/none.py:x")
+    own.write_text("1 / 0")
+    assert "ZeroDivisionError" in bad(2, "plan", 9, "--semiring", f"{own}:x")
+    own.write_text(OWN.replace('cuda="max(a, b)"', 'cuda="max(a, b"'))
+    assert "C++ expression" in bad(2, "plan", 9, "--semiring", f"{own}:fuzzy")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "incomplete", "offered"),
+    [
+        (["solve", "--semiring"], "bot", ["bottleneck"]),
+        (["solve", "--schedule"], "", ["auto", "blocked", "iterative", "recursive"]),
+        (["compare", "--schedule"], "r", ["recursive"]),
+        (["reach", "--format"], "di", ["dimacs"]),
+        (["convert", "--to-format"], "np", ["npy", "npz"]),
+        (["solve", "--dtype"], "float", ["float32", "float64"]),
+    ],
+)
+def test_a_shell_completes_names(arguments, incomplete, offered):
+    completer = ShellComplete(cli.main, {}, "apsp", "_APSP_COMPLETE")
+    assert [item.value for item in completer.get_completions(arguments, incomplete)] == offered
+
+
+def test_a_shell_completes_files_of_semirings():
+    (item,) = ShellComplete(cli.main, {}, "apsp", "_APSP_COMPLETE").get_completions(["plan", "--semiring"], "./mi")
+    assert item.type == "file"
 
 
 @pytest.mark.parametrize("schedule", ["recursive", "blocked", "iterative"])

@@ -1,0 +1,67 @@
+"""What an option of the command may be: one of several names, which a shell completes; or a semiring of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from semiring.algebra import Semiring
+
+
+class OneOf(click.ParamType):
+    """One of several names, asked for when they are needed: `apsp --help` need not import what knows them."""
+
+    def __init__(self, name: str, names: Callable[[], Iterable[str]]) -> None:
+        self.name, self._names = name, names
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The name as it is."""
+        known = list(self._names())
+        if value not in known:
+            raise ValueError(f"{self.name} must be one of {', '.join(known)}, got {value!r}.")  # ends in one line
+        return value
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The names that begin so."""
+        return [CompletionItem(name) for name in self._names() if name.startswith(incomplete)]
+
+
+class SemiringType(click.ParamType):
+    """A semiring of the catalog by name or alias, or FILE.py:NAME."""
+
+    name = "semiring"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Semiring:
+        """The semiring; a file is run to find it."""
+        from semiring import catalog
+
+        return catalog.load(value) if ".py" in value else catalog.get(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Names that begin so; or, where none does, files."""
+        from semiring import catalog
+
+        found = [CompletionItem(name) for name in catalog.names() if name.startswith(incomplete)]
+        return found or [CompletionItem(incomplete, type="file")]
+
+
+def _schedules() -> list[str]:
+    from . import schedules
+
+    return schedules.names()
+
+
+def _formats() -> Iterable[str]:
+    from . import formats
+
+    return formats.NAMES
+
+
+SEMIRING = SemiringType()
+SCHEDULE = OneOf("schedule", _schedules)
+SCHEDULE_OR_AUTO = OneOf("schedule", lambda: ["auto", *_schedules()])
+FORMAT = OneOf("format", _formats)
