@@ -3,5 +3,11 @@
 set -eu
 cd "$(dirname "$0")/.."
 venv=${VENV:-.venv}
+if [ ! -x "$venv/bin/python" ]; then
+    echo "1 of 2: making $venv and installing the package with what its tests need: a minute or two, once."
+else
+    echo "1 of 2: $venv stands; looking whether it has all that the tests need."
+fi
 sh .ci/venv "$venv" test
+echo "2 of 2: the tests, about 5 minutes on two cores; kernels that they compile are kept, so the next time is shorter."
 exec "$venv/bin/python" -m pytest "$@"

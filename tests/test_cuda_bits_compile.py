@@ -35,6 +35,7 @@ def check(resources):
         assert used.spill_stores == used.spill_loads == used.stack == 0, (entry, used)
 
 
+@pytest.mark.compile
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_helpers_compile_without_spilling(arch):
     found = compile.compile(compile.source("bits.cu"), arch, name="bits.cu").resources
@@ -42,6 +43,7 @@ def test_helpers_compile_without_spilling(arch):
     check(found)
 
 
+@pytest.mark.compile
 @pytest.mark.parametrize(("name", "arch"), PRODUCTS)
 def test_products_compile_without_spilling(name, arch):
     check(binary(name, arch).resources)

@@ -47,6 +47,7 @@ def shipped(name, largest):
     return "gemm" not in name or name.endswith("aligned") or name.removeprefix("gemm ") in largest
 
 
+@pytest.mark.compile
 def test_every_kernel_compiles_for_sm_90_without_spilling():
     # Reads of unaligned rows are compiled for the largest tile of each table; the next test has them for all.
     largest = {
@@ -59,6 +60,7 @@ def test_every_kernel_compiles_for_sm_90_without_spilling():
             assert used.spill_stores == used.spill_loads == used.stack == 0, (name, entry, used)
 
 
+@pytest.mark.compile
 @pytest.mark.parametrize("arch", ["sm_80", "sm_100"])
 def test_every_algebra_compiles_for_other_architectures(arch):
     for name, binary in compiled(arch, lambda name: name.startswith(("pivot", "gemm 64×32"))):
@@ -66,6 +68,7 @@ def test_every_algebra_compiles_for_other_architectures(arch):
             assert used.spill_stores == 0, (name, entry, used)
 
 
+@pytest.mark.compile
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a", "sm_100"])
 def test_every_tile_compiles_for_other_architectures(arch):
     s, dtype = get("min_plus"), np.dtype("float32")
@@ -74,6 +77,7 @@ def test_every_tile_compiles_for_other_architectures(arch):
             assert used.spill_stores == 0, (name, entry, used)
 
 
+@pytest.mark.compile
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
 @pytest.mark.parametrize("dtype", ["int16", "int32", "int64", "float32", "float64"])
 def test_looks_at_entries_compile_without_spilling(arch, dtype):

@@ -1,0 +1,105 @@
+"""Every block of code in README and docs runs as it is printed, in a copy of what they name.
+
+A block that installs or measures, and so takes minutes, says so above itself in a comment that readers of the page do
+not see; `.ci/run` runs those.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from unittest import SkipTest
+
+import numpy as np
+import pytest
+from processes import ROOT
+
+sybil = pytest.importorskip("sybil", reason="sybil is not installed; it comes with the extra `test`")
+from sybil import Document, Example, Region  # noqa: E402
+from sybil.parsers.markdown import CodeBlockParser, SkipParser  # noqa: E402
+
+#: Where the blocks of each page run: in the repository's root, or among the examples.
+PAGES = {"README.md": ".", "docs/cli.md": "examples", "docs/gpu.md": ".", "docs/benchmarks.md": "."}
+#: A block of commands, each after a dollar sign, and what they print.
+_SESSION = re.compile(r"^```\n(\$ .*?)^```", re.MULTILINE | re.DOTALL)
+#: Figures that differ from run to run.
+_MEASURED = re.compile(r"(seconds|rate)=\S+")
+
+
+def python(example: Example) -> None:
+    """Run it. Where a comment beside an expression is a value, the expression must have it."""
+    tree = ast.parse(str(example.parsed))
+    lines = str(example.parsed).splitlines()
+    for statement in tree.body:
+        code = ast.Module([statement], [])
+        if not isinstance(statement, ast.Expr):
+            exec(compile(code, example.path, "exec"), example.namespace)
+            continue
+        came = eval(compile(ast.Expression(statement.value), example.path, "eval"), example.namespace)
+        _, _, comment = lines[(statement.end_lineno or 1) - 1].partition("# ")
+        try:
+            printed = eval(comment, {"array": np.array, **vars(np)})
+        except (SyntaxError, NameError):
+            continue  # a remark
+        np.testing.assert_equal(came, printed, err_msg=f"{example.path}:{example.line}: {comment}")
+
+
+def shell(example: Example) -> None:
+    run(str(example.parsed))
+
+
+def session(example: Example) -> None:
+    for part in re.split(r"^\$ ", str(example.parsed), flags=re.MULTILINE)[1:]:
+        command, _, printed = part.partition("\n")
+        came = run(command)
+        if printed.strip():
+            assert _MEASURED.sub(r"\1=", came) == _MEASURED.sub(r"\1=", printed), f"{example.path}: {command}"
+
+
+def run(commands: str) -> str:
+    environment = {**os.environ, "PATH": f"{Path('.venv/bin').absolute()}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(["sh", "-eu", "-c", commands], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{commands}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def sessions(document: Document):
+    for match in _SESSION.finditer(document.text):
+        yield Region(match.start(), match.end(), match[1], session)
+
+
+@pytest.fixture
+def clone(tmp_path, monkeypatch):
+    """What the pages name, and a virtual environment's folder whose programs are those at work here."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    programs = tmp_path / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    for name, arguments in (("python", ""), ("apsp", "-m apsp")):
+        program = programs / name
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n')
+        program.chmod(0o755)
+    (tmp_path / "examples" / ".venv").symlink_to(tmp_path / ".venv")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_blocks_run_as_printed(page, clone, monkeypatch):
+    monkeypatch.chdir(clone / PAGES[page])
+    parsers = [SkipParser(), CodeBlockParser("python", python), CodeBlockParser("sh", shell), sessions]
+    document = Document.parse(str(ROOT / page), *parsers, encoding="utf-8")
+    for example in document.examples():
+        try:
+            example.evaluate()
+        except SkipTest:
+            continue
+
+
+def test_a_page_is_tried_as_soon_as_it_has_code():
+    pages = {str(p.relative_to(ROOT)) for p in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"))}
+    assert {page for page in pages if "```" in (ROOT / page).read_text(encoding="utf-8")} <= set(PAGES)
