@@ -10,6 +10,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from semiring.bits import BitMatrix
+
+#: So many bits of a strip's transpose are held at a time.
+_STRIP = 1 << 28
+#: So many rows are copied at a time.
+_ROWS = 128
+
 
 @dataclass(frozen=True)
 class Condensation:
@@ -64,6 +71,37 @@ def condense(n: int, tails: np.ndarray, heads: np.ndarray) -> Condensation:
         arcs = np.sort(order[sources] * np.int64(count) + order[targets])
         sources, targets = arcs // count, arcs % count
     return Condensation(component, sizes, cyclic, sources, targets)
+
+
+def expanded(closed: BitMatrix, component: np.ndarray) -> BitMatrix:
+    """The matrix of all vertices, out of that of their components: M[i, j] = closed[component[i], component[j]].
+
+    A bit is slow to fetch, a row of words is not: columns are gathered as rows of the transpose, strip by strip.
+    """
+    n, count = len(component), len(closed)
+    words = np.empty((n, -(-n // 64)), np.uint64)
+    order = np.argsort(component, kind="stable")
+    starts = np.searchsorted(component[order], np.arange(count + 1))
+    height = _height(n)
+    for first in range(0, count, height):
+        last = min(first + height, count)
+        across = BitMatrix(closed.words[first:last], (last - first, count)).T
+        strip = BitMatrix(across.words[component], (n, last - first)).T
+        rows = order[starts[first] : starts[last]]
+        for part in range(0, len(rows), _ROWS):  # so few that their copy stays in cache
+            here = rows[part : part + _ROWS]
+            words[here] = strip.words[component[here] - first]
+    return BitMatrix(words, (n, n))
+
+
+def expansion_bytes(n: int, count: int) -> int:
+    """What `expanded` holds beside its result: a strip's columns, as rows and as columns, and the vertices in order."""
+    return 2 * n * min(_height(n), count) // 8 + 24 * n
+
+
+def _height(n: int) -> int:
+    """How many components a strip has, in whole words."""
+    return max(64, _STRIP // max(n, 1) // 64 * 64)
 
 
 def components(n: int, tails: np.ndarray, heads: np.ndarray) -> tuple[int, np.ndarray]:

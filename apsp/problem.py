@@ -53,6 +53,8 @@ class Request:
         Whether each verb is waited for and timed.
     options : dict
         The backend's own: `threads` on the CPU, `per_thread` on a GPU.
+    told : bool
+        Whether the caller has been told of the plan already, as of a part of a batch.
     """
 
     schedule: str = "auto"
@@ -60,6 +62,7 @@ class Request:
     callback: Callback | None = None
     timed: bool = False
     options: dict[str, Any] = field(default_factory=dict)
+    told: bool = False
 
     @classmethod
     def of(cls, *, threads: int | None = None, per_thread: int | None = None, **asked: Any) -> Request:

@@ -24,7 +24,7 @@ from semiring.memory import require
 from semiring.observed import Callback
 
 from . import notebook
-from .condensation import Condensation, condense, trivial
+from .condensation import Condensation, condense, expanded, expansion_bytes, trivial
 from .encoding import decode, encode
 from .graph import Graph
 from .inputs import as_graph
@@ -94,17 +94,12 @@ class Reachability:
         """
         c, words = self.condensation, -(-self.n // 64)
         whole = c.count == self.n and (c.component == np.arange(self.n)).all()
-        needed = 8 * words * (self.n + (0 if whole else c.count))
+        needed = 8 * words * self.n + (0 if whole else expansion_bytes(self.n, c.count))
         require(needed, where="Reachability.matrix", hint="Ask reaches, or counts, instead.")
         if whole:
             full = self.closed.copy()
         else:
-            # Columns first, a component a row; then each vertex has its component's row.
-            wide, at = np.empty((c.count, words), np.uint64), 0
-            for dense in _dense_rows(self.closed):
-                wide[at : at + len(dense)] = BitMatrix.from_bool(dense[:, c.component]).words
-                at += len(dense)
-            full = BitMatrix(wide[c.component], (self.n, self.n))
+            full = expanded(self.closed, c.component)
         if not self.reflexive:
             full.set_diagonal(c.cyclic[c.component])
         return full

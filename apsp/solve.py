@@ -26,6 +26,7 @@ from semiring.observed import Callback, Clock, Observed, Observer, Progress
 from . import schedules, settle
 from .plans import Plan, make_plan
 from .problem import HINT, Memory, Problem, Request, lies, pose
+from .telling import tell
 
 
 @dataclass(frozen=True)
@@ -182,6 +183,8 @@ def _solve_one(problem: Problem, request: Request) -> Solved:
     """plan → schedule → settle, where the problem lies."""
     s, A = problem.semiring, problem.matrix
     ops, plan = _prepare(problem, request)  # what does not fit is refused before entries are searched
+    if not request.told:
+        tell(plan, request.callback, stacklevel=5)
     if not problem.may_diverge:
         return _follow(problem, ops, plan, request)
     lent = problem.memory is Memory.LENT
@@ -286,6 +289,7 @@ def _solve_batch(problem: Problem, request: Request) -> Solved:
     plan = problem.plan(ops, request)
     asked = request.schedule != "auto" or request.block is not None
     require(plan.beside_bytes if problem.memory is Memory.THEIRS else 0, problem.device, where="closure", hint=HINT)
+    tell(replace(plan, seconds=plan.seconds * len(problem.matrix)), request.callback, stacklevel=4)
     if problem.may_diverge or asked or ops.grain > 1 or problem.n > ops.pivot or not problem.matrix.size:
         D = _one_by_one(problem, request)
     else:
@@ -316,7 +320,7 @@ def _one_by_one(problem: Problem, request: Request) -> Any:
         report = _reporting(request.callback, index * problem.n**3, total)
         part = replace(problem.part(index), origin=None)
         try:
-            closed = solve(part, replace(request, callback=report)).matrix
+            closed = solve(part, replace(request, callback=report, told=True)).matrix
         except DivergenceError as error:
             before = ", those before it are closed" if lent and index else ""
             told = f"{error} It is matrix {index} of the batch{before}."

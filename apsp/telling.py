@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import warnings
 
+from semiring.observed import Callback
+
 from .plans import Plan, in_units
-from .progress import Callback
 
 logger = logging.getLogger("apsp")
 #: Who is to wait longer than this, in seconds, is warned, unless a callback shows how far it is.

@@ -16,7 +16,17 @@ from .catalog import get
 from .errors import DTypeError, ShapeError
 
 
-def matmul(A: Any, B: Any, semiring: str | Semiring = "min_plus", *, out: Any = None, accumulate: bool = False) -> Any:
+def matmul(
+    A: Any,
+    B: Any,
+    semiring: str | Semiring = "min_plus",
+    *,
+    out: Any = None,
+    accumulate: bool = False,
+    dtype: Any = None,
+    device: str | None = None,
+    threads: int | None = None,
+) -> Any:
     """C ← A ⊗ B, or C ← C ⊕ A ⊗ B: the matrix product over a semiring, by `numpy.matmul`'s shape rules.
 
     Parameters
@@ -29,21 +39,29 @@ def matmul(A: Any, B: Any, semiring: str | Semiring = "min_plus", *, out: Any = 
         Receives the product. Its dtype must be the product's. It may be one of the operands.
     accumulate : bool
         Keep what `out` holds: out ← out ⊕ A ⊗ B.
+    dtype : dtype, optional
+        The dtype to compute in; by default the operands' common one, if the semiring allows it, else the smallest
+        allowed one that holds it safely.
+    device : {"cpu", "cuda"}, optional
+        Where to compute; by default where the operands lie.
+    threads : int, optional
+        CPU threads; all available by default.
 
     Returns
     -------
     array, shape (…, m, n)
-        `out` where it was given. The dtype is the operands' common one, if the semiring allows it, else the
-        smallest allowed one that holds it safely. Where k = 0 every entry is the semiring's zero.
+        `out` where it was given; where the operands lie. Where k = 0 every entry is the semiring's zero.
 
     Raises
     ------
     ShapeError
         If the inner sizes differ, leading axes do not broadcast, an operand is a scalar, or `out` does not fit.
     DTypeError
-        If the semiring is not defined on the operands' dtype.
+        If the semiring is not defined on the operands' dtype, or `dtype` does not hold their entries.
     DomainError
         If an entry is NaN or outside the semiring.
+    DeviceError
+        If there is no such device, or it takes no threads.
 
     Examples
     --------
@@ -55,14 +73,20 @@ def matmul(A: Any, B: Any, semiring: str | Semiring = "min_plus", *, out: Any = 
     s = get(semiring)
     A, B = (asarray(X, where="matmul") for X in (A, B))
     shape = _product_shape(A, B)
-    A, B = _common(A, B, s, where="matmul")
+    A, B = _common(A, B, s, dtype, where="matmul")
     if accumulate and out is None:
         raise ShapeError("matmul: accumulate=True must have an array to add to, got out=None. Pass out=C.")
     if out is not None:
         _check_out(out, A, shape, where="matmul")
+    where = device_of(A, device)
+    if where != device_of(A):
+        into = _sent(out, where) if accumulate else None
+        product = matmul(_sent(A, where), _sent(B, where), s, out=into, accumulate=accumulate, threads=threads)
+        return _returned(product, device_of(A), out)
     operands = (A, B, out) if accumulate else (A, B)
     seen = dtypes.surveys(operands, s, where="matmul")
-    ops = bind(s, A.dtype, device=device_of(A), nonnegative=all(dtypes.fast(x, s, A.dtype, 2) for x in seen))
+    asked = {} if threads is None else {"threads": threads}
+    ops = bind(s, A.dtype, device=where, nonnegative=all(dtypes.fast(x, s, A.dtype, 2) for x in seen), **asked)
     # Vectors become matrices, and leading axes one batch axis.
     left, right = (A[None, :] if A.ndim == 1 else A), (B[:, None] if B.ndim == 1 else B)
     m, n = left.shape[-2], right.shape[-1]
@@ -101,23 +125,35 @@ def _multiply(ops: Backend, C: Any, A: Any, B: Any, accumulate: bool) -> None:
         ops.download(matrix, out=C)
 
 
-def matvec(A: Any, x: Any, semiring: str | Semiring = "min_plus", *, out: Any = None) -> Any:
+def matvec(
+    A: Any,
+    x: Any,
+    semiring: str | Semiring = "min_plus",
+    *,
+    out: Any = None,
+    dtype: Any = None,
+    device: str | None = None,
+    threads: int | None = None,
+) -> Any:
     """y ← A ⊗ x.
 
     Parameters
     ----------
-    A : array_like, shape (m, n)
-    x : array_like, shape (n,)
+    A : array_like, shape (…, m, n)
+    x : array_like, shape (…, n)
+        Leading axes broadcast: (batch, n) are as many vectors, each multiplied by its matrix, or all by one.
     semiring : str or Semiring
-    out : array, shape (m,), optional
+    out : array, shape (…, m), optional
+    dtype, device, threads
+        As in `matmul`.
 
     Returns
     -------
-    array, shape (m,)
+    array, shape (…, m)
 
     Raises
     ------
-    ShapeError, DTypeError, DomainError
+    ShapeError, DTypeError, DomainError, DeviceError
         As `matmul`.
 
     Examples
@@ -129,12 +165,26 @@ def matvec(A: Any, x: Any, semiring: str | Semiring = "min_plus", *, out: Any = 
     array([3, 0])
     """
     A, x = asarray(A, where="matvec"), asarray(x, where="matvec")
-    if A.ndim != 2 or x.ndim != 1 or A.shape[1] != len(x):
-        raise ShapeError(f"matvec: a matrix (m, n) and a vector (n,) are required, got A {A.shape} and x {x.shape}.")
-    return matmul(A, x, semiring, out=out)
+    if A.ndim < 2 or x.ndim < 1 or A.shape[-1] != x.shape[-1]:
+        raise ShapeError(
+            f"matvec: matrices (…, m, n) and vectors (…, n) are required, got A {A.shape} and x {x.shape}."
+        )
+    options: dict[str, Any] = {"dtype": dtype, "device": device, "threads": threads}
+    if x.ndim == 1:
+        return matmul(A, x, semiring, out=out, **options)
+    product = matmul(A, x[..., None], semiring, out=None if out is None else out[..., None], **options)
+    return product[..., 0] if out is None else out
 
 
-def power(A: Any, k: int, semiring: str | Semiring = "min_plus") -> Any:
+def power(
+    A: Any,
+    k: int,
+    semiring: str | Semiring = "min_plus",
+    *,
+    dtype: Any = None,
+    device: str | None = None,
+    threads: int | None = None,
+) -> Any:
     """Aᵏ = A ⊗ A ⊗ … ⊗ A by repeated squaring; A⁰ is `eye`.
 
     In min-plus, entry (i, j) is the length of the shortest walk from i to j of exactly k edges.
@@ -144,6 +194,8 @@ def power(A: Any, k: int, semiring: str | Semiring = "min_plus") -> Any:
     A : array_like, shape (n, n)
     k : int, at least 0
     semiring : str or Semiring
+    dtype, device, threads
+        As in `matmul`.
 
     Returns
     -------
@@ -164,19 +216,22 @@ def power(A: Any, k: int, semiring: str | Semiring = "min_plus") -> Any:
            [0., 1.]])
     """
     s = get(semiring)
-    A = conform(asarray(A, where="power"), s, where="power")
+    A = conform(asarray(A, where="power"), s, dtype, where="power")
     if A.ndim != 2 or A.shape[0] != A.shape[1]:
         raise ShapeError(f"power: A must be square, got shape {A.shape}.")
     if not isinstance(k, (int, np.integer)) or k < 0:
         raise ValueError(f"power: k must be an integer of at least 0 (a semiring has no inverses), got {k!r}.")
     dtypes.survey(A, s, where="power")
+    home, where = device_of(A), device_of(A, device)
+    if where != home:
+        return _returned(power(_sent(A, where), k, s, threads=threads), home)
     result = None
     while k:
         if k & 1:
-            result = A.copy() if result is None else matmul(result, A, s)
+            result = A.copy() if result is None else matmul(result, A, s, threads=threads)
         k >>= 1
         if k:
-            A = matmul(A, A, s)
+            A = matmul(A, A, s, threads=threads)
     return eye(len(A), s, dtype=A.dtype, like=A) if result is None else result
 
 
@@ -243,13 +298,31 @@ def _product_shape(A: Any, B: Any) -> tuple[int, ...]:
     return (*batch, *A.shape[-2:-1], *(B.shape[-1:] if B.ndim > 1 else ()))
 
 
-def _common(A: Any, B: Any, s: Semiring, *, where: str) -> tuple[Any, Any]:
+def _sent(array: Any, device: str) -> Any:
+    """The array on a device."""
+    if device == "cpu":
+        return array.get()
+    import cupy
+
+    return cupy.asarray(array)
+
+
+def _returned(product: Any, home: str, out: Any = None) -> Any:
+    """A product that was computed elsewhere, where its operands lie; in `out`, where that is given."""
+    product = _sent(product, home)
+    if out is None:
+        return product
+    out[...] = product
+    return out
+
+
+def _common(A: Any, B: Any, s: Semiring, dtype: Any, *, where: str) -> tuple[Any, Any]:
     """Both operands in one dtype of the semiring, on one device."""
     if isinstance(A, np.ndarray) != isinstance(B, np.ndarray):
         raise DTypeError(f"{where}: both operands must be NumPy or both CuPy arrays, got one of each.")
     if s.dtypes == ("bool",):
-        return conform(A, s, where=where), conform(B, s, where=where)
-    dtype = dtypes.resolve(s, np.result_type(A.dtype, B.dtype), where=where)
+        return conform(A, s, dtype, where=where), conform(B, s, dtype, where=where)
+    dtype = dtypes.resolve(s, np.result_type(A.dtype, B.dtype) if dtype is None else dtype, where=where)
     return conform(A, s, dtype, where=where), conform(B, s, dtype, where=where)
 
 

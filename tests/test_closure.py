@@ -249,6 +249,28 @@ def test_a_row_of_infinities_and_zero_weights():
     assert D[2].tolist() == [np.inf, np.inf, 0, np.inf, np.inf]
 
 
+@pytest.mark.parametrize("n", [0, 1, 31, 65])
+@pytest.mark.parametrize("order", ["C", "transposed", "every second", "one matrix many times"])
+def test_batches_of_small_matrices_are_scipy_s(n, order):
+    rng = np.random.default_rng(n)
+    A = np.where(rng.random((40, n, n)) < 0.2, rng.integers(1, 99, (40, n, n)), np.inf)
+    A[:, range(n), range(n)] = 0
+    given = {
+        "C": A,
+        "transposed": A.transpose(0, 2, 1),
+        "every second": A[::2, ::-1, ::-1],
+        "one matrix many times": np.broadcast_to(A[0], (30, n, n)),
+    }[order]
+    before, seen = given.copy(), []
+    expected = [csgraph.floyd_warshall(np.ascontiguousarray(matrix)) if n else matrix for matrix in given]
+    np.testing.assert_array_equal(closure(given, callback=lambda done, total: seen.append((done, total))), expected)
+    np.testing.assert_array_equal(given, before)
+    assert not given.size or seen[-1] == (given.size * n, given.size * n)
+    if order != "one matrix many times":
+        assert closure(given, overwrite=True) is given
+        np.testing.assert_array_equal(given, expected)
+
+
 def test_a_batch_is_its_matrices():
     A = np.where(np.random.default_rng(0).random((3, 20, 20)) < 0.2, 1.0, np.inf)
     D = closure(A)

@@ -8,7 +8,8 @@ import cases
 import numpy as np
 import pytest
 
-from semiring import DomainError, DTypeError, ShapeError, eye, get, matmul, matvec, power
+from semiring import DeviceError, DomainError, DTypeError, ShapeError, eye, get, matmul, matvec, power
+from semiring.backend import cuda_available
 
 ALL = [*cases.CASES, *cases.USER_CASES]
 MIN_PLUS = next(c for c in cases.CASES if str(c) == "min_plus-int64")
@@ -147,3 +148,82 @@ def test_eye_of_a_bad_size_or_dtype():
     with pytest.raises(DTypeError, match="int16"):
         eye(2, "plus_times", dtype="int16")
     assert eye(0).shape == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("a", "x"),
+    [
+        ((5, 4), (4,)),
+        ((3, 5, 4), (4,)),
+        ((5, 4), (3, 4)),
+        ((3, 5, 4), (3, 4)),
+        ((2, 1, 5, 4), (3, 4)),
+        ((0, 5, 4), (4,)),
+    ],
+)
+def test_many_vectors_each_meet_their_matrix(a, x):
+    A, X = cases.random_matrix(MIN_PLUS, a, 1), cases.random_matrix(MIN_PLUS, x, 2)
+    batch = np.broadcast_shapes(a[:-2], x[:-1])
+    expected = np.empty((*batch, a[-2]), np.int64)
+    As, Xs = np.broadcast_to(A, (*batch, *a[-2:])), np.broadcast_to(X, (*batch, x[-1]))
+    for index in np.ndindex(*batch):
+        expected[index] = cases.product(MIN_PLUS, As[index], Xs[index][:, None])[:, 0]
+    np.testing.assert_array_equal(matvec(A, X), expected)
+    out = np.empty_like(expected)
+    assert matvec(A, X, out=out) is out
+    np.testing.assert_array_equal(out, expected)
+    with pytest.raises(ShapeError, match="matvec"):
+        matvec(A, X[..., :-1])
+
+
+def test_the_dtype_to_compute_in():
+    A, B = np.array([[0, 3], [32767, 0]], np.int16), np.array([[1, 2], [3, 4]], np.int16)
+    C = matmul(A, B, dtype="float64")
+    assert C.dtype == np.float64
+    np.testing.assert_array_equal(C, [[1, 2], [3, 4]])
+    assert matvec(A, B[0], dtype="int32").dtype == np.int32
+    assert matvec(A, B, dtype="int32").dtype == np.int32
+    np.testing.assert_array_equal(power(A, 3, dtype="float32"), [[0, 3], [np.inf, 0]])
+    assert power(A, 0, dtype="float32").dtype == np.float32
+    assert matmul(A < 9, B < 3, "boolean", dtype=bool).dtype == bool
+    with pytest.raises(DTypeError, match="int16 must hold"):
+        matmul([[0.5]], [[1.0]], dtype="int16")
+    with pytest.raises(DTypeError, match="number"):
+        matmul(A, B, dtype="number")
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_threads_and_the_device_by_name(threads):
+    A, B = cases.random_matrix(MIN_PLUS, (70, 80), 1), cases.random_matrix(MIN_PLUS, (80, 90), 2)
+    expected = cases.product(MIN_PLUS, A, B)
+    np.testing.assert_array_equal(matmul(A, B, threads=threads, device="cpu"), expected)
+    np.testing.assert_array_equal(matvec(A, B[:, 0], threads=threads, device="cpu"), expected[:, 0])
+    S = A[:, :70]
+    np.testing.assert_array_equal(power(S, 2, threads=threads, device="cpu"), cases.product(MIN_PLUS, S, S))
+    with pytest.raises(DeviceError, match="threads"):
+        matmul(A, B, threads=0)
+    with pytest.raises(DeviceError, match="abacus"):
+        matmul(A, B, device="abacus")
+    if not cuda_available():
+        for ask in (lambda: matmul(A, B, device="cuda"), lambda: power(S, 2, device="cuda")):
+            with pytest.raises(DeviceError, match="GPU"):
+                ask()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("home", ["numpy", "cupy"])
+def test_products_elsewhere_come_back(home):
+    xp = pytest.importorskip(home)
+    A, B = cases.random_matrix(MIN_PLUS, (40, 40), 1), cases.random_matrix(MIN_PLUS, (40, 40), 2)
+    expected, a, b = cases.product(MIN_PLUS, A, B), xp.asarray(A), xp.asarray(B)
+    elsewhere = "cuda" if home == "numpy" else "cpu"
+    out = xp.full((40, 40), 7, np.int64)
+    assert matmul(a, b, device=elsewhere, out=out, accumulate=True) is out
+    for came, wanted in (
+        (matmul(a, b, device=elsewhere), expected),
+        (matvec(a, b[0], device=elsewhere), cases.product(MIN_PLUS, A, B[0][:, None])[:, 0]),
+        (power(a, 2, device=elsewhere), cases.product(MIN_PLUS, A, A)),
+        (out, np.minimum(expected, 7)),
+    ):
+        assert type(came) is type(a)
+        np.testing.assert_array_equal(came if home == "numpy" else came.get(), wanted)

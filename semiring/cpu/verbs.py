@@ -288,6 +288,28 @@ class CpuBackend(Backend):
             code, kind = self._code, self.kind
             code.closure.call(kind, code.pack.address, code.block.address, STEP, n, d.address, d.row, d.col, work)
 
+    def closure_batch(self, A: np.ndarray, blocked: Any = None, out: np.ndarray | None = None) -> None:
+        """A[i] ← A[i]*, or out[i] ← A[i]*, for (batch, n, n) with n at most `pivot`: each thread takes some of them."""
+        D = A if out is None else out
+        if out is not None:
+            out[...] = A
+        if not D.size:
+            return
+        batch, n, apart = len(D), D.shape[-1], D.strides[0]
+        d = self._upright(_layout(D[0]))
+        own = self.room("closure", n, n, n)
+        own += -own % _ALIGNMENT
+        threads = self._crew(batch * n**3)
+        work = _scratch.reserve(threads * own)
+        code, kind = self._code, self.kind
+        pack, block, close = code.pack.address, code.block.address, code.closure.call
+
+        def some(worker: int, first: int, count: int) -> None:
+            for i in range(first, first + count):
+                close(kind, pack, block, STEP, n, d.address + i * apart, d.row, d.col, work + worker * own)
+
+        run(some, _parts(batch, 1, max(1, self._gain * CALL // n**3), threads), threads)
+
     def step(self, A: np.ndarray, k: int) -> None:
         """A ← A ⊕ A[:,k] ⊗ a* ⊗ A[k,:] with a = A[k,k]: one Floyd–Warshall step on the whole matrix."""
         a = self._upright(_layout(A))
