@@ -52,7 +52,7 @@ class SemiringType(click.ParamType):
 def _schedules() -> list[str]:
     from . import schedules
 
-    return schedules.names()
+    return list(schedules.names())
 
 
 def _formats() -> Iterable[str]:

@@ -16,8 +16,8 @@ import numpy as np
 from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.cycles import Lengths, search
-from semiring.dtypes import Survey
 from semiring.errors import DivergenceError, NegativeCycleError
+from semiring.survey import Survey
 
 
 def may_diverge(semiring: Semiring, survey: Survey, n: int) -> bool:

@@ -18,10 +18,10 @@ from semiring.algebra import Semiring
 from semiring.arrays import Taken, take_in
 from semiring.backend import Backend, bind, device_of
 from semiring.bits import BitMatrix
-from semiring.dtypes import Survey
 from semiring.errors import DTypeError, ShapeError
 from semiring.memory import require
 from semiring.observed import Callback
+from semiring.survey import Survey, fast, survey
 
 from . import divergence
 from .graph import Graph, unit_lengths
@@ -118,7 +118,7 @@ class Problem:
     @cached_property
     def nonnegative(self) -> bool:
         """Whether the entries permit the steps for non-negative weights."""
-        return dtypes.fast(self.seen, self.semiring, self.dtype, self.n)
+        return fast(self.seen, self.semiring, self.dtype, self.n)
 
     @cached_property
     def may_diverge(self) -> bool:
@@ -169,7 +169,7 @@ class Problem:
         """One matrix of a batch, as a problem of its own; entries are looked at again."""
         matrix = self.matrix[index]
         memory = Memory.LENT if self.memory is Memory.LENT else Memory.OURS
-        return replace(self, matrix=matrix, memory=memory, seen=dtypes.survey(matrix, self.semiring, where="closure"))
+        return replace(self, matrix=matrix, memory=memory, seen=survey(matrix, self.semiring, where="closure"))
 
 
 def lies(matrix: Any) -> str:
@@ -238,12 +238,10 @@ def pose_array(
     target = device_of(array, device)
     packed_there = target == "cuda" and array.dtype.kind == "b"  # on the way, piece by piece
     if not move or device_of(array) == target or packed_there or not array.size:
-        return Problem(array, s, target, memory, dtypes.survey(array, s, where=where))
+        return Problem(array, s, target, memory, survey(array, s, where=where))
     require(array.nbytes, target, where=where, hint="Use a smaller dtype, or compute where A lies.")
     there = bind(s, array.dtype, device="cuda").upload(array) if target == "cuda" else array.get()
-    return Problem(
-        there, s, target, Memory.OURS, dtypes.survey(there, s, where=where), array, memory is not Memory.THEIRS
-    )
+    return Problem(there, s, target, Memory.OURS, survey(there, s, where=where), array, memory is not Memory.THEIRS)
 
 
 def _pose_bits(A: BitMatrix, s: Semiring, device: str | None, overwrite: bool) -> Problem:
@@ -278,7 +276,7 @@ def matrix_of(graph: Graph, s: Semiring, dtype: Any, request: Request, *, where:
         return matrix, matrix is not graph.dense
     n = graph.n
     target = graph.target(s) if dtype is None else dtypes.resolve(s, dtype, where=where)
-    looks = [dtypes.survey(weights, s, where=where) for _, _, weights in graph.pieces(s, target)]
+    looks = [survey(weights, s, where=where) for _, _, weights in graph.pieces(s, target)]
     extremes = [x for look in looks for x in (look.least, look.greatest)]
     seen = Survey(min(extremes, default=0), max(extremes, default=0), all(look.nonnegative for look in looks))
     # The matrix itself is not there yet: its shape and what its edges weigh are all that a plan needs.

@@ -17,11 +17,11 @@ from semiring.arrays import to_device
 from semiring.backend import Backend, bind, device_of
 from semiring.bits import BitMatrix
 from semiring.catalog import lor_land
-from semiring.dtypes import Survey
 from semiring.errors import FormatError
 from semiring.files import writing
 from semiring.memory import require
 from semiring.observed import Callback
+from semiring.survey import Survey
 
 from . import notebook
 from .condensation import Condensation, condense, expanded, expansion_bytes, trivial

@@ -27,9 +27,9 @@ from semiring.arrays import module
 from semiring.backend import bind, device_of
 from semiring.bits import BitMatrix
 from semiring.catalog import lor_land
-from semiring.dtypes import Survey
 from semiring.errors import DivergenceError
 from semiring.memory import require
+from semiring.survey import Survey
 
 from . import schedules
 

@@ -9,9 +9,9 @@ import numpy as np
 from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.cycles import Lengths
-from semiring.dtypes import Survey
 from semiring.errors import DivergenceError
 from semiring.memory import require
+from semiring.survey import Survey
 
 from . import divergence, series
 

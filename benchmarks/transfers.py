@@ -19,6 +19,8 @@ from typing import Any
 import cupy
 import numpy as np
 
+from semiring.survey import survey
+
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from gpu import milliseconds
@@ -26,7 +28,6 @@ from gpu import milliseconds
 from apsp import closure, schedules
 from semiring.backend import bind
 from semiring.catalog import min_plus
-from semiring.dtypes import survey
 
 
 def wall(run: Callable[[], Any], before: Callable[[], Any] = lambda: None, repeat: int = 3) -> float:

@@ -134,7 +134,7 @@ class Variant:
     cuda : str
         The name of the step struct in `semiring/cuda/kernels/algebra.cuh` that implements it.
     nonnegative : bool
-        The precondition: no entry below 0 (other than the semiring's own zero); see `dtypes.fast`.
+        The precondition: no entry below 0 (other than the semiring's own zero); see `semiring.survey.fast`.
     """
 
     name: str

@@ -14,6 +14,7 @@ from .arrays import asarray, conform, diagonal, module
 from .backend import Backend, bind, device_of
 from .catalog import get
 from .errors import DTypeError, ShapeError
+from .survey import fast, survey, surveys
 
 
 def matmul(
@@ -84,9 +85,9 @@ def matmul(
         product = matmul(_sent(A, where), _sent(B, where), s, out=into, accumulate=accumulate, threads=threads)
         return _returned(product, device_of(A), out)
     operands = (A, B, out) if accumulate else (A, B)
-    seen = dtypes.surveys(operands, s, where="matmul")
+    seen = surveys(operands, s, where="matmul")
     asked = {} if threads is None else {"threads": threads}
-    ops = bind(s, A.dtype, device=where, nonnegative=all(dtypes.fast(x, s, A.dtype, 2) for x in seen), **asked)
+    ops = bind(s, A.dtype, device=where, nonnegative=all(fast(x, s, A.dtype, 2) for x in seen), **asked)
     # Vectors become matrices, and leading axes one batch axis.
     left, right = (A[None, :] if A.ndim == 1 else A), (B[:, None] if B.ndim == 1 else B)
     m, n = left.shape[-2], right.shape[-1]
@@ -221,7 +222,7 @@ def power(
         raise ShapeError(f"power: A must be square, got shape {A.shape}.")
     if not isinstance(k, (int, np.integer)) or k < 0:
         raise ValueError(f"power: k must be an integer of at least 0 (a semiring has no inverses), got {k!r}.")
-    dtypes.survey(A, s, where="power")
+    survey(A, s, where="power")
     home, where = device_of(A), device_of(A, device)
     if where != home:
         return _returned(power(_sent(A, where), k, s, threads=threads), home)

@@ -10,6 +10,7 @@ import pytest
 
 import semiring
 from semiring import AlgebraError, DomainError, DTypeError, Op, Semiring, check_axioms, dtypes, get
+from semiring.survey import Survey, fast, survey
 
 
 @pytest.mark.parametrize("s", [*semiring.CATALOG, cases.COLOURS], ids=str)
@@ -124,7 +125,7 @@ def test_survey_names_the_entry_outside_the_domain(name, value):
     A = np.ones((4, 5))
     A[2, 3] = value
     with pytest.raises(DomainError, match=r"\(2, 3\)"):
-        dtypes.survey(A, get(name), where="closure")
+        survey(A, get(name), where="closure")
 
 
 @pytest.mark.parametrize(
@@ -138,7 +139,7 @@ def test_survey_names_the_entry_outside_the_domain(name, value):
     ],
 )
 def test_survey_tells_whether_weights_are_nonnegative(name, entries, nonnegative):
-    assert dtypes.survey(np.array([entries]), get(name), where="test").nonnegative is nonnegative
+    assert survey(np.array([entries]), get(name), where="test").nonnegative is nonnegative
 
 
 def test_fast_steps_want_room_where_minus_infinity_is_an_integer():
@@ -152,7 +153,7 @@ def test_fast_steps_want_room_where_minus_infinity_is_an_integer():
         ("max_plus", "int16", (-32768, 164, True), 100, False),
         ("max_plus", "int32", (-(2**31), -(2**31), True), 1 << 40, True),
     ):
-        assert dtypes.fast(dtypes.Survey(*seen), get(name), np.dtype(dtype), edges) is expected, (name, dtype, seen)
+        assert fast(Survey(*seen), get(name), np.dtype(dtype), edges) is expected, (name, dtype, seen)
 
 
 def test_largest_finite_looks_past_infinities():

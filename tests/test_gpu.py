@@ -341,7 +341,7 @@ def test_integers_saturate_and_zero_absorbs(cp, case, nonnegative):
     edge = [0, 1, 5, info.max - 1, info.max]
     if not nonnegative:
         edge += [-1, -5, info.min + 1, info.min]
-    elif case.zero < 0:  # dtypes.fast: no sum beyond half of the range
+    elif case.zero < 0:  # semiring.survey.fast: no sum beyond half of the range
         edge = [case.zero, 0, 1, 5, info.max // 4 - 1, info.max // 4]
     ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative)
     for seed in range(3):

@@ -11,7 +11,7 @@ import pytest
 import apsp
 from semiring import DomainError, NegativeCycleError, get
 from semiring.backend import cuda_available
-from semiring.dtypes import survey, surveys
+from semiring.survey import survey, surveys
 
 pytestmark = pytest.mark.gpu
 

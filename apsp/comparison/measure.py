@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.backend import Backend, bind, cuda_available
 from semiring.catalog import get
 from semiring.observed import Clock, Observed, Traffic
+from semiring.survey import fast, survey
 from semiring.verbs import VERBS
 
 from .. import schedules as _schedules
@@ -141,8 +141,9 @@ def traffic(contender: Contender, n: int, semiring: str | Semiring, dtype: Any) 
 
 def _bind(s: Semiring, array: Any, contender: Contender) -> tuple[Backend, bool]:
     """The contender's verbs, with the variants that the data permits; and whether it is non-negative."""
-    fast = dtypes.fast(dtypes.survey(array, s, where="compare"), s, array.dtype, len(array))
-    return bind(s, array.dtype, device=contender.device, nonnegative=fast, **dict(contender.options)), fast
+    nonnegative = fast(survey(array, s, where="compare"), s, array.dtype, len(array))
+    ops = bind(s, array.dtype, device=contender.device, nonnegative=nonnegative, **dict(contender.options))
+    return ops, nonnegative
 
 
 def _held_against(rows: list[Row], first: Contender) -> list[Row]:
