@@ -355,23 +355,19 @@ def _require_compilable(function: Callable[..., Any], operands: int, dtypes: tup
     """
     if function.__module__ == "semiring.catalog":
         return
-    from .cpu.pool import aside
+    import numba
 
-    def compile_all() -> None:
-        import numba
-
-        for dtype in () if numba.config.DISABLE_JIT else dtypes:
-            scalar = numba.from_dtype(np.dtype(dtype))
-            try:
-                numba.njit(error_model="numpy")(function).compile((scalar,) * operands)
-            except numba.core.errors.NumbaError as error:
-                reason = next((line for line in str(error).splitlines()[1:] if line.strip()), str(error)).strip()
-                raise AlgebraError(
-                    f"{what} must be a function that numba compiles for {dtype}, got: {reason}. "
-                    "Write it with plain arithmetic and math functions, or declare fewer dtypes."
-                ) from error
-
-    aside(compile_all)
+    # On this very thread: the caller may be a module that is being imported, for which another thread would wait.
+    for dtype in () if numba.config.DISABLE_JIT else dtypes:
+        scalar = numba.from_dtype(np.dtype(dtype))
+        try:
+            numba.njit(error_model="numpy")(function).compile((scalar,) * operands)
+        except numba.core.errors.NumbaError as error:
+            reason = next((line for line in str(error).splitlines()[1:] if line.strip()), str(error)).strip()
+            raise AlgebraError(
+                f"{what} must be a function that numba compiles for {dtype}, got: {reason}. "
+                "Write it with plain arithmetic and math functions, or declare fewer dtypes."
+            ) from error
 
 
 def _require_expression(text: Any, what: str) -> None:

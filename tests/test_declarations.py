@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 from itertools import pairwise
+from pathlib import Path
 
 import cases
 import numpy as np
@@ -12,6 +16,8 @@ import pytest
 import semiring
 from apsp import compare_sizes, shortest_paths
 from semiring import AlgebraError, Op, Semiring, get
+
+ROOT = Path(__file__).parents[1]
 
 
 def _kept(a, b):
@@ -146,3 +152,22 @@ def test_a_semiring_is_checked_when_it_is_declared(fields, message):
             **{"name": "mine", "add": tropical.add, "mul": tropical.mul, "zero": math.inf, "one": 0, "samples": (1.0,)}
             | fields
         )
+
+
+def test_a_module_that_declares_a_semiring_can_be_imported(tmp_path):
+    """numba looks a function's module up, which is still being imported: another thread would wait for ever."""
+    (tmp_path / "declared.py").write_text(
+        "from semiring import Op, Semiring\n"
+        "either = Op('either', python=lambda a, b: a | b, cuda='a | b')\n"
+        "both = Op('both', python=lambda a, b: a & b, cuda='a & b')\n"
+        "mine = Semiring('mine', either, both, zero=0, one=7, dtypes=('int32',), samples=(0, 1, 7))\n"
+    )
+    code = "import declared; print(declared.mine.name)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert (done.returncode, done.stdout) == (0, "mine\n"), done.stderr
