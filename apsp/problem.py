@@ -260,7 +260,7 @@ def _pose_bits(A: BitMatrix, s: Semiring, device: str | None, overwrite: bool) -
 
 def _take(A: Any, s: Semiring, dtype: Any, request: Request, unweighted: bool, where: str) -> Taken:
     """A square matrix, or a batch of them, from an array or a graph."""
-    if not isinstance(A, np.ndarray) and not is_array(A):
+    if not isinstance(A, np.ndarray) and device_of(A) == "cpu" and not is_array(A):
         matrix, made = matrix_of(as_graph(A, unweighted=unweighted), s, dtype, request, where=where)
         return Taken(matrix, A, made)
     taken = take_in(A, where=where)
