@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from . import pickling
 from .errors import AlgebraError
 
 FLOATS = ("float32", "float64")
@@ -98,9 +97,6 @@ class Op:
         if self.selects not in (None, "least", "greatest"):
             raise AlgebraError(f'{where}: selects must be "least" or "greatest", got {self.selects!r}.')
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return pickling.reduce(self, (self.python,), own=(self.python,))
-
 
 @dataclass(frozen=True)
 class Star:
@@ -117,9 +113,6 @@ class Star:
         _require_function(self.python, 1, "Star: python")
         _require_expression(self.cuda, "Star: cuda")
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return pickling.reduce(self, (self.python,), own=(self.python,))
-
 
 @dataclass(frozen=True)
 class Variant:
@@ -134,7 +127,7 @@ class Variant:
     cuda : str
         The name of the step struct in `semiring/cuda/kernels/algebra.cuh` that implements it.
     nonnegative : bool
-        The precondition: no entry below 0 (other than the semiring's own zero); see `semiring.survey.fast`.
+        The precondition: no entry below 0 (other than the semiring's own zero); see `dtypes.fast`.
     """
 
     name: str
@@ -242,10 +235,6 @@ class Semiring:
 
     def __str__(self) -> str:
         return self.name
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        where = (self.add.python, self.mul.python, self.star and self.star.python, self.draw)
-        return pickling.reduce(self, where, own=(self.draw,))
 
     def __repr__(self) -> str:
         return f"<Semiring {self.name}: {self.add.name}, {self.mul.name}, zero {self.zero}, one {self.one}>"
@@ -355,19 +344,23 @@ def _require_compilable(function: Callable[..., Any], operands: int, dtypes: tup
     """
     if function.__module__ == "semiring.catalog":
         return
-    import numba
+    from .cpu.signals import undisturbed
 
-    # On this very thread: the caller may be a module that is being imported, for which another thread would wait.
-    for dtype in () if numba.config.DISABLE_JIT else dtypes:
-        scalar = numba.from_dtype(np.dtype(dtype))
-        try:
-            numba.njit(error_model="numpy")(function).compile((scalar,) * operands)
-        except numba.core.errors.NumbaError as error:
-            reason = next((line for line in str(error).splitlines()[1:] if line.strip()), str(error)).strip()
-            raise AlgebraError(
-                f"{what} must be a function that numba compiles for {dtype}, got: {reason}. "
-                "Write it with plain arithmetic and math functions, or declare fewer dtypes."
-            ) from error
+    def compile_all() -> None:
+        import numba
+
+        for dtype in () if numba.config.DISABLE_JIT else dtypes:
+            scalar = numba.from_dtype(np.dtype(dtype))
+            try:
+                numba.njit(error_model="numpy")(function).compile((scalar,) * operands)
+            except numba.core.errors.NumbaError as error:
+                reason = next((line for line in str(error).splitlines()[1:] if line.strip()), str(error)).strip()
+                raise AlgebraError(
+                    f"{what} must be a function that numba compiles for {dtype}, got: {reason}. "
+                    "Write it with plain arithmetic and math functions, or declare fewer dtypes."
+                ) from error
+
+    undisturbed(compile_all)
 
 
 def _require_expression(text: Any, what: str) -> None:

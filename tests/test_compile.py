@@ -312,6 +312,20 @@ def test_ctrl_c_while_the_compiler_is_imported_is_heard_when_it_is_there(module)
     assert python(STRUCK_WHILE_IMPORTING, module).splitlines() == ["struck", "right"]
 
 
+def test_a_module_may_compute_while_it_is_imported(tmp_path):
+    """numba imports the module of a function that it compiles: no other thread may wait for it then."""
+    (tmp_path / "mine.py").write_text("""
+import numpy as np
+from apsp import closure
+from semiring import Op, Semiring
+least = Op("least", python=lambda a, b: a if a < b else b, cuda="min(a, b)")
+sums = Op("sums", python=lambda a, b: a + b, cuda="a + b")
+mine = Semiring("mine", add=least, mul=sums, zero=np.inf, one=0.0, samples=(0.0, 1.0, 2.0))
+print(closure(np.array([[0.0, 1.0, 9.0], [9.0, 0.0, 1.0], [9.0, 9.0, 0.0]]), mine)[0, 2])
+""")
+    assert python("import sys; sys.path.insert(0, sys.argv[1]); import mine", tmp_path) == "2.0\n"
+
+
 COMMAND = """
 import sys
 from numba.core import event

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import queue
-import signal
 import threading
 from collections import deque
 
@@ -111,52 +109,6 @@ def test_no_more_threads_than_the_system_lets_be(monkeypatch):
     monkeypatch.setattr(pool, "_shares", queue.SimpleQueue())
     monkeypatch.setattr(threading.Thread, "start", refuse)
     assert works()
-    assert pool.aside(lambda: 5) == 5
-
-
-def test_aside_returns_and_raises_what_its_work_does():
-    assert pool.aside(threading.current_thread) is not threading.current_thread()
-    with pytest.raises(ZeroDivisionError):
-        pool.aside(lambda: 1 / 0)
-    found = []
-    thread = threading.Thread(target=lambda: found.append(pool.aside(threading.current_thread)))
-    thread.start()
-    thread.join()
-    assert found == [thread]  # no signal reaches it there
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-def test_ctrl_c_waits_for_what_runs_aside(monkeypatch):
-    """However often it strikes; and so does whatever else a signal's handler raises."""
-    steps, waiting, struck = [], threading.Event(), threading.Event()
-
-    class Watched(queue.SimpleQueue):
-        def get(self, *args, **kwargs):
-            waiting.set()
-            return super().get(*args, **kwargs)
-
-    monkeypatch.setattr(pool, "SimpleQueue", Watched)
-
-    def work():
-        for step in range(5):
-            waiting.clear()
-            assert waiting.wait(PATIENCE)
-            struck.clear()
-            signal.raise_signal(signal.SIGINT)
-            assert struck.wait(PATIENCE)
-            steps.append(step)
-
-    def strike(*_):
-        struck.set()
-        raise SystemExit if steps else KeyboardInterrupt
-
-    before = signal.signal(signal.SIGINT, strike)
-    try:
-        with pytest.raises((KeyboardInterrupt, SystemExit)):
-            pool.aside(work)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert steps == [0, 1, 2, 3, 4]
 
 
 def works() -> bool:

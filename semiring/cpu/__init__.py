@@ -11,8 +11,8 @@ import numpy as np
 from ..algebra import Semiring
 from ..backend import Backend
 from ..errors import DeviceError, DTypeError
-from .pool import aside
 from .processors import default_threads
+from .signals import undisturbed
 
 __all__ = ["bind", "load"]
 
@@ -64,11 +64,11 @@ def _bind(semiring: Semiring, dtype: np.dtype, nonnegative: bool, threads: int) 
 
 @cache
 def load(name: str) -> Any:
-    """A module of this package. Ctrl-C does not strike while it is imported, and numba with it.
+    """A module of this package. Ctrl-C waits while it is imported, and numba with it.
 
     Raises
     ------
     DeviceError
         If it has kernels, and numba must not compile (NUMBA_DISABLE_JIT).
     """
-    return aside(partial(importlib.import_module, f"{__name__}.{name}"))
+    return undisturbed(partial(importlib.import_module, f"{__name__}.{name}"))

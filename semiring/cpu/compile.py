@@ -1,4 +1,4 @@
-"""Compiling kernels: where Ctrl-C cannot stop it half way, and once a machine where the code can be kept on disk.
+"""Compiling kernels: Ctrl-C never stops it half way, and it is done once a machine where the code can be kept on disk.
 
 Machine code is kept in $NUMBA_CACHE_DIR, else in $SEMIRING_CACHE_DIR, else beside the sources, else in the user's cache
 folder. Wherever none of that can be written, each process compiles for itself, and says so once (logger "semiring").
@@ -22,13 +22,12 @@ import numba
 from numba.core import config
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
-from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
 from ..errors import DeviceError
-from .pool import aside
+from .signals import undisturbed
 
 if config.DISABLE_JIT:
     raise DeviceError(
@@ -39,13 +38,11 @@ _log = logging.getLogger("semiring")
 
 
 class Kernel(CPUDispatcher):  # type: ignore[misc]
-    """A function that numba compiles when it is first called, on a thread that Ctrl-C does not reach."""
+    """A function that numba compiles when it is first called; Ctrl-C waits until it is done."""
 
     def compile(self, sig: Any) -> Any:
         """The machine code for argument types, as a Python callable."""
-        work = partial(super().compile, sig)
-        # Whoever compiles already, and comes here for a function that is called there, holds numba's lock.
-        return work() if global_compiler_lock.is_locked() else aside(work)
+        return undisturbed(partial(super().compile, sig))
 
 
 def kernel(function: Callable[..., Any], *, on_disk: bool = True) -> Kernel:

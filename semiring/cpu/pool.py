@@ -8,9 +8,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
-
-T = TypeVar("T")
+from typing import Any
 
 
 class _Share:
@@ -23,7 +21,7 @@ class _Share:
     def __init__(self, work: Callable[[], None]) -> None:
         self.failure: BaseException | None = None
         self._work, self._lock = work, threading.Lock()
-        self._closed, self._busy, self._left = False, 0, 0
+        self._closed, self._busy = False, 0
         self._ended: SimpleQueue[None] = SimpleQueue()
 
     def join(self) -> None:
@@ -38,24 +36,16 @@ class _Share:
             self.failure = failure
         finally:
             with self._lock:
-                self._busy, self._left = self._busy - 1, self._left + 1
+                self._busy -= 1
             self._ended.put(None)
-
-    def wait(self) -> None:
-        """Until somebody has joined and left again."""
-        while not self._left:
-            self._rest()
 
     def close(self) -> None:
         """Let nobody join any more, and wait for those who did."""
         with self._lock:
             self._closed = True
         while self._busy:
-            self._rest()
-
-    def _rest(self) -> None:
-        with suppress(Empty):
-            self._ended.get(timeout=0.05)
+            with suppress(Empty):
+                self._ended.get(timeout=0.05)
 
 
 _shares: SimpleQueue[_Share] = SimpleQueue()
@@ -91,50 +81,18 @@ def run(job: Callable[..., None], calls: Sequence[tuple[Any, ...]], threads: int
 
     share = _Share(lambda: pull(workers.popleft()))
 
-    def with_helpers() -> None:
+    failure: BaseException | None = None
+    try:
         _hire(threads - 1)
         for _ in range(threads - 1):
             _shares.put(share)
         pull(0)
-
-    _see_through(share, with_helpers, queue.clear)
-
-
-def aside(work: Callable[[], T]) -> T:
-    """work(), on a thread that Ctrl-C does not reach: when that is raised here, work is done or has not begun.
-
-    For what must never stop half way, as the import of a compiler, or compilation.
-    """
-    if threading.current_thread() is not threading.main_thread():  # signals strike the main thread only
-        return work()
-    results: list[T] = []
-    share = _Share(lambda: results.append(work()))
-
-    def elsewhere() -> None:
-        try:
-            threading.Thread(target=share.join, name="semiring-aside", daemon=True).start()
-        except RuntimeError:  # no thread is to be had, as when the interpreter ends
-            share.join()
-        share.wait()
-
-    _see_through(share, elsewhere, lambda: None)
-    return results[0]
-
-
-def _see_through(share: _Share, own: Callable[[], None], drop: Callable[[], None]) -> None:
-    """own(), the caller's part of a share; then nobody may join it, who did is waited for, and a failure is raised.
-
-    `drop` takes away what has not begun; a failure here calls it, whether Ctrl-C or what a signal's handler raises.
-    """
-    failure: BaseException | None = None
-    try:
-        own()
-    except BaseException as caught:
+    except BaseException as caught:  # Ctrl-C, or what another signal's handler raises, among them
         failure = caught
     while True:
         try:
             if failure is not None:
-                drop()
+                queue.clear()
             share.close()
             break
         except BaseException as caught:

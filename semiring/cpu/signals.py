@@ -1,0 +1,44 @@
+"""Work that no signal stops half way."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def undisturbed(work: Callable[[], T]) -> T:
+    """work(), after which the signals are heard that came meanwhile: Ctrl-C is raised when the work is done.
+
+    For what would be of no use any more if it were left half way, as the import of a compiler, or compilation. The work
+    stays on the caller's thread: another one would wait for ever for a module that the caller is just importing.
+    Handlers written in Python, which may raise, run on the main thread only; elsewhere nothing needs to be held back.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    handlers: dict[int, Any] = {number: signal.getsignal(number) for number in signal.valid_signals()}
+    handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
+    heard: dict[int, FrameType | None] = {}
+    working = True
+
+    def hold(number: int, frame: FrameType | None) -> None:
+        if working:
+            heard.setdefault(number, frame)
+        else:  # a signal that strikes while handlers are put back finds all of them working
+            handlers[number](number, frame)
+
+    try:
+        for number in handlers:
+            signal.signal(number, hold)
+        return work()
+    finally:
+        working = False
+        for number, handler in handlers.items():
+            if signal.getsignal(number) is hold:
+                signal.signal(number, handler)
+        for number, frame in heard.items():
+            handlers[number](number, frame)
