@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from . import pickling
 from .errors import AlgebraError
 
 FLOATS = ("float32", "float64")
@@ -97,6 +98,9 @@ class Op:
         if self.selects not in (None, "least", "greatest"):
             raise AlgebraError(f'{where}: selects must be "least" or "greatest", got {self.selects!r}.')
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return pickling.reduce(self, (self.python,), own=(self.python,))
+
 
 @dataclass(frozen=True)
 class Star:
@@ -113,6 +117,9 @@ class Star:
         _require_function(self.python, 1, "Star: python")
         _require_expression(self.cuda, "Star: cuda")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return pickling.reduce(self, (self.python,), own=(self.python,))
+
 
 @dataclass(frozen=True)
 class Variant:
@@ -127,7 +134,7 @@ class Variant:
     cuda : str
         The name of the step struct in `semiring/cuda/kernels/algebra.cuh` that implements it.
     nonnegative : bool
-        The precondition: no entry below 0 (other than the semiring's own zero); see `dtypes.fast`.
+        The precondition: no entry below 0 (other than the semiring's own zero); see `semiring.survey.fast`.
     """
 
     name: str
@@ -235,6 +242,10 @@ class Semiring:
 
     def __str__(self) -> str:
         return self.name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        where = (self.add.python, self.mul.python, self.star and self.star.python, self.draw)
+        return pickling.reduce(self, where, own=(self.draw,))
 
     def __repr__(self) -> str:
         return f"<Semiring {self.name}: {self.add.name}, {self.mul.name}, zero {self.zero}, one {self.one}>"

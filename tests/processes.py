@@ -12,8 +12,13 @@ ROOT = Path(__file__).parents[1]
 PATIENCE = 900
 
 
-#: A shell starts what runs in the background with SIGINT ignored, and whatever that starts inherits it.
-_HEEDING = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+#: A shell starts what runs in the background with SIGINT ignored, nohup SIGHUP, and all that these start inherits it.
+_HEEDING = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+"""
 
 
 def start(code: str, *arguments: object, env: dict[str, str] | None = None) -> subprocess.Popen[str]:

@@ -658,20 +658,13 @@ def test_signals_leave_no_half_written_file(six, tmp_path, signals, code, messag
     (tmp_path / "out.npy").write_text("precious")
     before = sorted(p.name for p in tmp_path.iterdir())
     nohup = signals[0] == "SIG_IGN"
-    child = subprocess.Popen(
-        [sys.executable, "-c", _HALF, str(six), "--output", str(tmp_path / "out.npy")],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=(lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) if nohup else None,
-    )
-    assert child.stdout.readline() == "half\n"
+    ignoring = "signal.signal(signal.SIGHUP, signal.SIG_IGN)" if nohup else ""
+    child = start(ignoring + _HALF, six, "--output", tmp_path / "out.npy")
+    wait_for(child, "half")
     assert len(list(tmp_path.iterdir())) == len(before) + 1
     for name in signals[nohup:]:
         child.send_signal(getattr(signal, name))
-    assert child.communicate(timeout=60) == ("", message)
-    assert child.returncode == code
+    assert finish(child) == (code, "", message)
     assert sorted(p.name for p in tmp_path.iterdir()) == before
     assert (tmp_path / "out.npy").read_text() == "precious"
 

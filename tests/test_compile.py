@@ -312,6 +312,21 @@ def test_ctrl_c_while_the_compiler_is_imported_is_heard_when_it_is_there(module)
     assert python(STRUCK_WHILE_IMPORTING, module).splitlines() == ["struck", "right"]
 
 
+@posix
+def test_ctrl_c_while_a_declaration_is_tried_is_heard_when_it_is_done():
+    """It imports the compiler, too, which must be of use afterwards."""
+    code = STRUCK_WHILE_IMPORTING.replace("def right():", DECLARED)
+    assert python(code, "numba.core.types.scalars").splitlines() == ["struck", "right"]
+
+
+DECLARED = """
+from semiring import Op, Semiring
+def right():
+    least = Op("least", python=lambda a, b: a if a < b else b, cuda="min(a, b)")
+    Semiring("mine", add=least, mul=get("min_plus").mul, zero=np.inf, one=0.0, samples=(0.0, 1.0, 2.0))
+"""
+
+
 def test_a_module_may_compute_while_it_is_imported(tmp_path):
     """numba imports the module of a function that it compiles: no other thread may wait for it then."""
     (tmp_path / "mine.py").write_text("""
