@@ -113,7 +113,10 @@ def _lengths(draw: Draw, n: int, top: int) -> np.ndarray:
 
 
 def _integers(draw: Draw, case: cases.Case) -> Problem:
-    """Lengths that are exact in the dtype; for products, powers of two. At times one huge one stands for no edge."""
+    """Lengths that are exact in the dtype; for products, powers of two. At times a huge one stands for no edge.
+
+    Not for a ring that does not say that it has lengths: what rounding is depends on its largest entry then.
+    """
     ring, dtype = case.semiring, case.dtype
     times = ring in TIMES
     n = draw.pick(SIZES[:12] if times else SIZES)
@@ -126,7 +129,7 @@ def _integers(draw: Draw, case: cases.Case) -> Problem:
     )
     W = _lengths(draw, n, max(2, exact // (2 * n + 2)) if not times else 2)
     rtol = 0.0
-    if not times and draw.chance(15):
+    if not times and ring is not rings.PLAIN and draw.chance(15):
         # Somebody's "no edge", or another component's scale: 1e18 in floats, a quarter of the range in integers.
         huge = 10**18 if dtype.kind == "f" else int(np.iinfo(dtype).max // 4) // max(n, 1)
         where = draw.rng().random((n, n)) < draw.pick((1.0, 0.3))
@@ -302,6 +305,19 @@ def _signed(draw: Draw, case: cases.Case) -> Problem:
     draw.note(radius=target)
     if target > 1:
         return Problem(case.semiring, A, None if case.semiring is rings.SUMS else False)
+    if _largest_pivot(A) > 0.99:  # a limit that docs/promises.md names
+        return Problem(case.semiring, A, None)
     powers = np.linalg.matrix_power(np.abs(A.astype(float)), 8).max(initial=1.0)
     known = _inverse(case, A, 1 - target)
     return Problem(known.ring, A, True, known.value, known.rtol * max(powers, 1), known.atol * max(powers, 1))
+
+
+def _largest_pivot(A: np.ndarray) -> float:
+    """The largest pivot that Kleene's elimination meets: that of a leading submatrix, which may have no closure."""
+    D, largest = A.astype(float), 0.0
+    for k in range(len(D)):
+        largest = max(largest, D[k, k])
+        if D[k, k] == 1:
+            break
+        D[k + 1 :, k + 1 :] += np.outer(D[k + 1 :, k], D[k, k + 1 :]) / (1 - D[k, k])
+    return largest
