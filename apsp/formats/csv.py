@@ -55,8 +55,8 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
     if positional(reading.columns):
         names, skipped = range(len(names)), 0
     header, delimiter = start + 1 if skipped else None, _delimiter(first)
-    if '"' not in text and max(map(len, text.split("\n"))) < csv.field_size_limit():
-        columns = separated(text[start:], delimiter, len(names))
+    if '"' not in text:
+        columns = separated(text[start:], delimiter, len(names), csv.field_size_limit())
         if columns is not None:
 
             def column(index: int) -> Sequence[str]:

@@ -87,18 +87,21 @@ def of_rows(rows: Sequence[Sequence[str]]) -> Callable[[int], Sequence[str]]:
     return column
 
 
-def separated(text: str, separator: str, width: int) -> list[Sequence[str]] | None:
+def separated(text: str, separator: str, width: int, longest: int) -> list[Sequence[str]] | None:
     """All columns of a text, cut at once: no row is a list of its own, which would take most of the time.
 
-    None where a line does not have just so many fields. There are no quotes.
+    None where a line does not have just so many fields, or is `longest` or longer. There are no quotes.
     """
     data = np.frombuffer((text if text.endswith("\n") else text + "\n").encode(), np.uint8)
-    ends = data[(data == ord(separator)) | (data == ord("\n"))]
+    new = data == ord("\n")
+    between = new | (data == ord(separator))
+    ends = data[between]
     if len(ends) % width or (ends.reshape(-1, width) != [*[ord(separator)] * (width - 1), ord("\n")]).any():
         return None
+    if len(data) >= longest and np.diff(np.flatnonzero(new), prepend=-1).max() >= longest:
+        return None
     cells = text.removesuffix("\n").replace("\n", separator).split(separator)
-    blank = _BLANK[data] & (data != ord(separator)) & (data != ord("\n"))
-    if not text.isascii() or bool(blank.any()):
+    if not text.isascii() or bool((_BLANK[data] & ~between).any()):
         cells = list(map(str.strip, cells))
     return [cells[index::width] for index in range(width)]
 
