@@ -71,7 +71,7 @@ class Result:
         D = _host(self.distances)
         wanted = None if dtype is None else np.dtype(dtype)
         if wanted == D.dtype or not outward.infinities(self.semiring, D.dtype):
-            return np.array(D, wanted, copy=copy)
+            return np.asarray(D, wanted) if copy is None else np.array(D, wanted, copy=copy)
         if wanted is not None and wanted.kind not in "fc":
             raise DTypeError(
                 f"Result: an array of floats, or of {D.dtype}, is what distances become, got dtype {wanted}: it has no "
