@@ -170,7 +170,7 @@ def test_a_file_without_the_semiring_says_what_it_has(tmp_path):
     ("arguments", "incomplete", "offered"),
     [
         (["solve", "--semiring"], "bot", ["bottleneck"]),
-        (["solve", "--schedule"], "", ["auto", "blocked", "iterative", "recursive"]),
+        (["solve", "--schedule"], "", ["auto", *schedules.names()]),
         (["compare", "--schedule"], "r", ["recursive"]),
         (["reach", "--format"], "di", ["dimacs"]),
         (["convert", "--to-format"], "np", ["npy", "npz"]),
