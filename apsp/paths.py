@@ -10,7 +10,7 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Op, Semiring
-from semiring.errors import AlgebraError
+from semiring.errors import AlgebraError, NoPathError
 
 _INT64 = np.iinfo(np.int64)
 #: `neighbours(x)` → the heads of x's edges, and their weights.
@@ -39,7 +39,7 @@ def best_path(u: int, v: int, to_v: np.ndarray, neighbours: Neighbours, semiring
     ------
     AlgebraError
         If ⊕ does not select (in plus_times a sum over paths is no path).
-    LookupError
+    NoPathError
         If there is no path.
     """
     require_paths(semiring)
@@ -64,7 +64,9 @@ def best_path(u: int, v: int, to_v: np.ndarray, neighbours: Neighbours, semiring
         for y, loss in _losses(heads, weights, x, to_v, mul, zero):
             if y not in settled:
                 heapq.heappush(queue, (lost + loss, edges + 1, y, x))
-    raise LookupError(f"no path leads from {u} to {v}")
+    raise NoPathError(
+        f"path: distances must be those of the graph, got one for the vertices {u} and {v}, which its edges do not connect."
+    )
 
 
 def require_paths(semiring: Semiring) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise, permutations
 
 import cases
@@ -147,6 +148,13 @@ def test_large_weights_that_fit_are_answered():
     assert r.path("d", "c") == ["d", "a", "b", "c"]
     with pytest.raises(NoPathError):
         r.path("c", "a")
+
+
+def test_distances_of_another_graph_have_no_path():
+    r = shortest_paths([("a", "b", 1), ("c", "a", 2)])
+    other = replace(r, graph=shortest_paths([("b", "a", 1), ("c", "a", 2)]).graph)
+    with pytest.raises(NoPathError, match="must be those of the graph"):
+        other.path("a", "b")
 
 
 def test_a_sum_over_paths_is_no_path():

@@ -10,17 +10,18 @@ import io
 import tempfile
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from apsp import Reachability, closure, shortest_paths, transitive_closure, write
+from apsp import Reachability, Result, closure, shortest_paths, transitive_closure, write
 from apsp.formats import read
 from apsp.inputs import as_graph
 from semiring import BitMatrix
-from semiring.errors import SemiringError
+from semiring.errors import NoPathError, SemiringError
 
 from . import inputs
 from .draw import Draw
@@ -110,6 +111,18 @@ def _use_graph(path: Path) -> None:
         transitive_closure(graph).counts()
 
 
+def _use_result(path: Path) -> None:
+    """A graph's distances, as a graph and as a Result that answers."""
+    _use_graph(path)
+    r = Result.load(path)
+    names = list(r.labels)[:3]
+    r.table()
+    for u in names:
+        r.distance(u, names[-1])
+        with suppress(NoPathError):
+            r.path(u, names[-1])
+
+
 def _use_reachability(path: Path) -> None:
     """Every question that a Reachability answers."""
     t = Reachability.load(path)
@@ -136,7 +149,11 @@ MADE: dict[str, Callable[[Draw, Path], None]] = {
     "reachability": _reachability,
     "bits": _bits,
 }
-USED: dict[str, Callable[[Path], None]] = {"reachability": _use_reachability, "bits": _use_bits}
+USED: dict[str, Callable[[Path], None]] = {
+    "result": _use_result,
+    "reachability": _use_reachability,
+    "bits": _use_bits,
+}
 
 
 def _flip(draw: Draw, data: bytes) -> bytes:

@@ -81,7 +81,11 @@ def _source(draw: Draw, given: inputs.Listed, absent: Any = math.inf) -> tuple[A
         position = {name: k for k, name in enumerate(given.names)}
         arcs = [(position[u], position[v], w) for u, v, w in G.edges(data=attribute, default=1)]
         rows, cols, w = (list(column) for column in zip(*arcs, strict=True)) if arcs else ([], [], [])
-        return G, {"weight": attribute}, inputs.Listed(given.names, rows, cols, w, given.directed)
+        return (
+            G,
+            {"weight": None if weights is None or not ends else attribute},
+            inputs.Listed(given.names, rows, cols, w, given.directed),
+        )
     if kind == "sparse" and given.names and given.directed:
         n = len(given.names)
         w = np.array([1] * len(ends) if weights is None else weights)
@@ -94,7 +98,7 @@ def _without_lone(given: inputs.Listed) -> inputs.Listed:
     """A list of edges alone: vertices without one are not in it; names in order where they compare."""
     used = list(dict.fromkeys(given.names[k] for pair in zip(given.rows, given.cols, strict=True) for k in pair))
     with suppress(TypeError):
-        used.sort()
+        used = sorted(used)
     at = {name: k for k, name in enumerate(used)}
     rows, cols = ([at[given.names[k]] for k in side] for side in (given.rows, given.cols))
     return inputs.Listed(used, rows, cols, given.weights, given.directed)
@@ -146,6 +150,8 @@ def _paths(draw: Draw) -> None:
     for u, v in itertools.product(range(len(seen.names)), repeat=2):
         _one_path(r, seen, u, v, best[u][v], ring)
     _unknown_vertex(draw, lambda name: r.distance(name, name), seen)
+    names = seen.names
+    assert list(r.distance(names, names[::-1])) == [r.distance(u, v) for u, v in zip(names, names[::-1], strict=True)]
     if draw.chance(30):
         _saved(draw, r)
 
@@ -266,15 +272,24 @@ def _saved(draw: Draw, r: Result) -> None:
         if path.suffix == ".npy":
             np.testing.assert_array_equal(np.load(path), r.distances)
         elif path.suffix == ".npz":
-            again = read(path)
-            np.testing.assert_array_equal(again.dense, r.distances)
-            assert list(map(repr, again.labels)) == list(map(repr, r.labels)), "labels changed on saving"
+            again, loaded = read(path), Result.load(path)
+            for distances, labels in ((again.dense, again.labels), (loaded.distances, loaded.labels)):
+                np.testing.assert_array_equal(distances, r.distances)
+                assert list(map(repr, labels)) == list(map(repr, r.labels)), "labels changed on saving"
+            for u, v in itertools.product(list(r.labels)[:3], repeat=2):
+                assert _path_or_none(loaded, u, v) == _path_or_none(r, u, v)
         else:
             with open(path, newline="", encoding="utf-8") as file:
                 rows = list(csv.reader(file))
             assert rows[0][1:] == list(map(str, r.labels))
-            values = [[float(x) for x in row[1:]] for row in rows[1:]]
-            np.testing.assert_array_equal(np.array(values).reshape(r.distances.shape), r.distances)
+            names = list(r.labels)
+            assert rows[1:] == [[str(u), *(str(r.distance(u, v)) for v in names)] for u in names]
+
+
+def _path_or_none(r: Result, u: Any, v: Any) -> list[Any] | None:
+    with suppress(NoPathError):
+        return r.path(u, v)
+    return None
 
 
 def _reachability(draw: Draw) -> None:
@@ -312,6 +327,7 @@ def _answers(t: Reachability, G: Any, expected: np.ndarray, names: list[Any]) ->
     n = len(names)
     np.testing.assert_array_equal(t.to_bool(), expected)
     np.testing.assert_array_equal(t.counts(), expected.sum(axis=1))
+    np.testing.assert_array_equal(t.counts(axis=0), expected.sum(axis=0))
     assert t.to_edges() == [(names[u], names[v]) for u, v in np.argwhere(expected).tolist()]
     np.testing.assert_array_equal(t.to_sparse().toarray(), expected)
     for u in range(n):
