@@ -24,7 +24,7 @@ def recognises(source: Any, reading: Reading) -> bool:
     """From a library of tables, or one that exchanges them; a single column is none."""
     library = type(source).__module__.partition(".")[0]
     # a relation of duckdb is its own `columns`; an array of pyarrow has none
-    return (library in _LIBRARIES and hasattr(source, "columns")) or hasattr(source, "__narwhals_dataframe__")
+    return (library in _LIBRARIES and hasattr(type(source), "columns")) or hasattr(source, "__narwhals_dataframe__")
 
 
 def convert(source: Any, reading: Reading) -> Graph:
