@@ -65,7 +65,8 @@ def best_path(u: int, v: int, to_v: np.ndarray, neighbours: Neighbours, semiring
             if y not in settled:
                 heapq.heappush(queue, (lost + loss, edges + 1, y, x))
     raise NoPathError(
-        f"path: distances must be those of the graph, got one for the vertices {u} and {v}, which its edges do not connect."
+        f"path: distances must be those of the graph, got one for the vertices {u} and {v}, "
+        "which its edges do not connect."
     )
 
 

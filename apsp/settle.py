@@ -65,6 +65,9 @@ def settle(D: Any, A: Any, semiring: Semiring, survey: Survey) -> np.ndarray | N
         return None
     if A is not None and Lengths.of(semiring):
         return _potentials(A, vertex, diagonal, semiring)
+    loop = None if A is None else divergence.beaten(_best_of_one(_host(A.diagonal()), semiring), semiring)
+    if loop is not None:  # a loop is a cycle without any rounding
+        raise divergence.vertex_error(loop, A[loop, loop].item(), semiring, where="closure")
     if divergence.beyond_rounding(D, D if A is None else A, vertex, semiring):
         raise divergence.vertex_error(vertex, diagonal[vertex], semiring, where="closure")
     reflexive(D, semiring)
@@ -80,6 +83,12 @@ def lost(error: DivergenceError) -> DivergenceError:
 def reflexive(D: Any, semiring: Semiring) -> None:
     """D[v, v] ← one."""
     D[range(len(D)), range(len(D))] = dtypes.one(semiring, D.dtype)
+
+
+def _best_of_one(diagonal: np.ndarray, semiring: Semiring) -> np.ndarray:
+    """1 ⊕ a for every entry of a diagonal."""
+    one = dtypes.one(semiring, diagonal.dtype).item()
+    return np.array([semiring.add.python(one, a) for a in diagonal.tolist()], diagonal.dtype)
 
 
 def _potentials(A: Any, vertex: int, diagonal: np.ndarray, semiring: Semiring) -> np.ndarray:

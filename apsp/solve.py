@@ -231,8 +231,8 @@ def _follow(
         restore(M, s, potential)
         settle.reflexive(M, s)
     seconds = time.perf_counter() - start
-    if not isinstance(problem.matrix, BitMatrix) and (ops.grain > 1 or not problem.there):  # bools go back as such
-        room = problem.matrix if problem.in_place else module(problem.matrix).empty((problem.n,) * 2, bool)
+    if not isinstance(problem.matrix, BitMatrix) and (ops.grain > 1 or not problem.there):  # goes back as it came
+        room = problem.matrix if problem.in_place else module(problem.matrix).empty((problem.n,) * 2, problem.dtype)
         M = ops.download(M, out=room)
     return Solved(M, plan, seconds, phases)
 

@@ -854,3 +854,14 @@ class TestRealFiles:
         assert (A != np.iinfo(np.int32).max).sum() == len(shortest)
         for (u, v), w in shortest.items():
             assert A[graph.index(u), graph.index(v)] == w
+
+
+@pytest.mark.parametrize(
+    ("data", "line"),
+    [(b"p sp 1 2\na 1 1 0\na 1\xa01 17\n", 3), (b"p sp 1 1\na 1 1 1\na \n", 3), (b"p sp 1 1\na\na 1 1 1\n", 2)],
+)
+def test_an_arc_that_is_none_is_refused(tmp_path, data, line):
+    (tmp_path / "g.gr").write_bytes(data)
+    with pytest.raises(FormatError) as caught:
+        read(tmp_path / "g.gr")
+    assert caught.value.line == line

@@ -631,3 +631,12 @@ def test_uploads_and_downloads(cp):
     there_too = cp.empty_like(there)
     ops.download(there, there_too)
     np.testing.assert_array_equal(there_too.get(), A)
+
+
+@pytest.mark.parametrize("name", ["min_plus", "plus_times", "max_min"])
+def test_matrices_of_nothing_keep_their_dtype_on_the_way(name):
+    for dtype in get(name).dtypes:
+        for shape in ((0, 0), (0, 3, 3), (2, 0, 0)):
+            D = closure(np.zeros(shape, dtype), name, device="cuda")
+            assert isinstance(D, np.ndarray)
+            assert (D.dtype, D.shape) == (np.dtype(dtype), shape)

@@ -18,6 +18,10 @@ from .tokens import EXACT, fits, numbers, show, unmet
 _SIGNED = re.compile(rb"[+-]?[0-9]+")
 
 
+#: Bytes that no number has; NumPy takes some of them, such as a no-break space, for blanks.
+_FOREIGN = re.compile(rb"[^\t\n\r\x20-\x7e]")
+
+
 @dataclass(frozen=True)
 class Columns:
     """Edges read from a text: two columns of vertices, and weights where there is a third."""
@@ -41,6 +45,10 @@ def columns(source: Source, body: bytes, *, shape: str, widths: Sequence[int] = 
     widths : sequence of int
         The numbers of columns allowed; all lines have as many as the first.
     """
+    foreign = _FOREIGN.search(body)
+    if foreign:
+        at = body.count(b"\n", 0, foreign.start()) + 1
+        raise source.error(f"numbers must be written in ASCII, got the byte 0x{foreign.group()[0]:02x}.", at)
     first = body.split(maxsplit=1)
     if not first:
         none = np.zeros(0, dtype=np.int64)

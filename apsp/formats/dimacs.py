@@ -17,6 +17,7 @@ from .tokens import count, show
 _REMARK = re.compile(rb"^[ \t]*[cp](?![^ \t\n])[^\n]*", re.MULTILINE)
 _PROBLEM = re.compile(rb"^[ \t]*p(?![^ \t\n])([^\n]*)", re.MULTILINE)
 _ARC = re.compile(rb"^[ \t]*a(?=[ \t])", re.MULTILINE)
+_EMPTY_ARC = re.compile(rb"^[ \t]*a[ \t]*$", re.MULTILINE)
 _ANY_LINE = re.compile(rb"^[ \t]*(?![acp\s](?:\s|\Z))[^\s][^\n]*", re.MULTILINE)
 
 
@@ -42,6 +43,9 @@ def read(source: Source) -> Graph:
     stray = _ANY_LINE.search(text)
     if stray:
         raise source.error(f"a line must begin with c, p or a, got {show(stray.group())}.", _line(text, stray.start()))
+    empty = _EMPTY_ARC.search(text)
+    if empty:
+        raise source.error("a line must be `a tail head length`, got 'a'.", _line(text, empty.start()))
     body = _ARC.sub(b" ", _REMARK.sub(b"", text))
     found = columns(source, body, shape="a tail head length")
     check_range(source, body, found, 1, n)

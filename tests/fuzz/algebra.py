@@ -69,7 +69,7 @@ def _closure(draw: Draw) -> None:
     batch = draw.chance(10) and problem.exists is not None
     view = _laid(draw, np.stack([A] * draw.between(1, 4)) if batch else A)
     options: dict[str, Any] = {
-        "schedule": draw.pick(("auto", *schedules.names())),
+        "schedule": draw.pick(("auto", *cases.schedules_of(ring))),
         "block": draw.pick((None, None, 1, 2, 3, 7, 10, 64)),
         "device": None if _device == "cpu" else _device,
     }

@@ -317,9 +317,11 @@ def _lines_of(format: str, data: bytes) -> Iterator[tuple[str, str, str]]:
     if format == "csv":
         yield from _csv_lines(text)
         return
+    whole = text
     if format in ("named", "edgelist"):
         text = re.split(r"^[ \t]*--END--[ \t]*$", text, maxsplit=1, flags=re.MULTILINE)[0]
-    if format in ("snap", "edgelist"):
+    ended = format == "edgelist" and re.search(r"^[ \t]*--END--[ \t]*$", whole, flags=re.MULTILINE)
+    if format in ("snap", "edgelist") and not ended:  # in a file with an end, names may begin with #
         text = re.sub(r"#[^\n]*", "", text)
     if format == "matrixmarket":
         text = re.sub(r"^[ \t]*%[^\n]*", "", text, flags=re.MULTILINE)
