@@ -1,7 +1,7 @@
 """Every block of code in README and docs runs as it is printed, in a copy of what they name.
 
 A block that installs or measures, and so takes minutes, says so above itself in a comment that readers of the page do
-not see; `.ci/run` runs those.
+not see; `.ci/run` and `.ci/release` run those.
 """
 
 from __future__ import annotations
