@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import suppress
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -300,14 +299,26 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
+#: The command, which tells through a pipe when it begins to read its options: what Python does before is not ours.
+_TELLING = """
+import os
+from apsp.cli import main
+parse = main.parse_args
+def parse_args(*arguments):
+    os.write({mouth}, b"x")
+    os.close({mouth})
+    return parse(*arguments)
+main.parse_args = parse_args
+main(prog_name="apsp")
+"""
+
+
 def _start(words: list[str], folder: Path, **streams: int) -> subprocess.Popen[bytes]:
-    """The command, once it has come as far as its own code: what Python does before is not ours."""
+    """The command, once it has come that far."""
     ready, mouth = os.pipe()
-    code = f"import os; from apsp.cli import main; os.write({mouth}, b'x'); os.close({mouth}); main(prog_name='apsp')"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, *words], cwd=folder, env=_environment(), pass_fds=[mouth], **streams
-    )
+    code = [sys.executable, "-c", _TELLING.format(mouth=mouth)]
+    process = subprocess.Popen([*code, *words], cwd=folder, env=_environment(), pass_fds=[mouth], **streams)
     os.close(mouth)
-    with suppress(OSError), open(ready, "rb") as ear:
+    with open(ready, "rb") as ear:
         ear.read(1)
     return process
