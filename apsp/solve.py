@@ -282,7 +282,8 @@ def give_back(problem: Problem, D: Any, landing: Any = None) -> Any:
 def _solve_batch(problem: Problem, request: Request) -> Solved:
     """The closures of (batch, n, n): together where the backend's verb is enough, else one after the other.
 
-    One after the other: what may diverge (each is then examined), and schedules and blocks that were asked for.
+    One after the other: what may diverge (each is then examined), schedules and blocks that were asked for, and truth
+    values, which go to the device one matrix at a time.
     """
     start = time.perf_counter()
     ops = problem.bind(request)
@@ -290,7 +291,8 @@ def _solve_batch(problem: Problem, request: Request) -> Solved:
     asked = request.schedule != "auto" or request.block is not None
     require(plan.beside_bytes if problem.memory is Memory.THEIRS else 0, problem.device, where="closure", hint=HINT)
     tell(replace(plan, seconds=plan.seconds * len(problem.matrix)), request.callback, stacklevel=4)
-    if problem.may_diverge or asked or ops.grain > 1 or problem.n > ops.pivot or not problem.matrix.size:
+    apart = problem.may_diverge or asked or ops.grain > 1 or problem.n > ops.pivot
+    if apart or not problem.there or not problem.matrix.size:
         D = _one_by_one(problem, request)
     else:
         D = _together(problem, ops, request)
