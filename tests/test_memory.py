@@ -99,7 +99,7 @@ def test_what_is_promised_is_what_is_held(name):
         del case["threads"]
     # What is given back goes back to the system at once.
     environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536", "PYTHONPATH": str(Path(apsp.__file__).parents[1])}
-    # A peak is what is needed, and what chance adds (which thread came when, what the allocator kept): the least of three.
+    # A peak is what is needed and what chance adds, as which thread came when: the least of three.
     peaks = []
     while len(peaks) < 3:
         ran = subprocess.run(
