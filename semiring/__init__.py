@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     )
     from .linalg import eye, matmul, matvec, power
     from .random import random_matrix
+    from .sparse.elimination import Elimination, eliminate
 
 _HOME = {
     "algebra": ("Op", "Semiring", "Star", "Variant", "check_axioms"),
@@ -74,6 +75,7 @@ _HOME = {
     "linalg": ("eye", "matmul", "matvec", "power"),
     "elimination": ("lu",),
     "random": ("random_matrix",),
+    "sparse.elimination": ("Elimination", "eliminate"),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
@@ -86,6 +88,7 @@ __all__ = [
     "DeviceError",
     "DivergenceError",
     "DomainError",
+    "Elimination",
     "FormatError",
     "MemoryNeeded",
     "NegativeCycleError",
@@ -98,6 +101,7 @@ __all__ = [
     "Variant",
     "VertexError",
     "check_axioms",
+    "eliminate",
     "eye",
     "get",
     "load",
@@ -119,6 +123,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "sparse":
+        return importlib.import_module(".sparse", __name__)
     if name not in _MODULE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = globals()[name] = getattr(importlib.import_module(f".{_MODULE[name]}", __name__), name)

@@ -84,14 +84,17 @@ def eliminate(kind: Any, n: int, pitch: int, d: int, d_row: int, d_col: int, wor
 
 
 @kernel
-def closure(kind: Any, pack: int, block: int, step: int, n: int, d: int, row: int, col: int, work: int) -> None:
+def closure(
+    kind: Any, pack: int, block: int, step: int, pivots: int, n: int, d: int, row: int, col: int, work: int
+) -> None:
     """D ← D* by pivot blocks P of `step`: R ← P* R, then trailing ← trailing ⊕ C R, then C ← C P*.
 
+    Where only the first `pivots` vertices are eliminated, D = [[A, B], [C, E]] becomes [[A*, A* B], [C A*, E ⊕ C A* B]].
     `pack` and `block` are the addresses of `gemm`'s kernels of that name.
     """
     rows, columns, size = tile_rows(kind), tile_columns(kind), itemsize(kind)
-    for k in range(0, n, step):
-        b = min(step, n - k)
+    for k in range(0, pivots, step):
+        b = min(step, pivots - k)
         eliminate(kind, b, step, d + k * (row + col), row, col, work)
         for phase in range(3):
             for sides in range(4):  # rows before or after the pivot block, columns before or after it

@@ -87,18 +87,22 @@ class _Code:
 
     @cached_property
     def closure(self) -> _Entry:
-        return _compile(pivot.closure, self.kind, "iiiiiiii")
+        return _compile(pivot.closure, self.kind, "iiiiiiiii")
 
 
 _code = cache(_Code)
 
 
+#: Arguments of kernels: sizes, strides and addresses; truth values; arrays of short and of long integers.
+_TYPES = {"i": types.intp, "b": types.boolean, "s": types.int32[::1], "l": types.int64[::1]}
+
+
 @cache
 def _compile(part: Any, kind: Kind, arguments: str) -> _Entry:
-    """A part's machine code for a kind; `arguments` has a letter for each other argument: i for intp, b for bool."""
+    """A part's machine code for a kind; `arguments` has a letter for each other argument, see `_TYPES`."""
     # What a user's function calls may change: its machine code never goes to disk.
     entry = kernel(part.py_func, on_disk=not kind.label or shipped(semiring_of(kind)))
-    signature = (kind, *({"i": types.intp, "b": types.boolean}[a] for a in arguments))
+    signature = (kind, *(_TYPES[a] for a in arguments))
     call = entry.compile(signature)
     code = entry.overloads[signature]
     return _Entry(call, code.library.get_pointer_to_function(code.fndesc.llvm_func_name), entry)
@@ -286,7 +290,7 @@ class CpuBackend(Backend):
             d = self._upright(_layout(D))
             work = _scratch.reserve(self.room("closure", n, n, n))
             code, kind = self._code, self.kind
-            code.closure.call(kind, code.pack.address, code.block.address, STEP, n, d.address, d.row, d.col, work)
+            code.closure.call(kind, code.pack.address, code.block.address, STEP, n, n, d.address, d.row, d.col, work)
 
     def closure_batch(self, A: np.ndarray, blocked: Any = None, out: np.ndarray | None = None) -> None:
         """A[i] ← A[i]*, or out[i] ← A[i]*, for (batch, n, n) with n at most `pivot`: each thread takes some of them."""

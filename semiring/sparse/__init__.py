@@ -1,0 +1,28 @@
+"""A* of a sparse matrix without its n² entries: eliminate once, then one sweep a batch of rows.
+
+Vertices are eliminated by supernodes C, with rows R above them, into closed panels D = A_CC*, U = D A_CR, L = A_RC D; the
+update A_RR ← A_RR ⊕ A_RC D A_CR goes on to the parent. Any row y = x A* is then a climb, z_R ← z_R ⊕ z_C U, and a sweep,
+y_C = z_C D ⊕ y_R L. Each walk is counted once, so this holds in every closed semiring, idempotent or not.
+
+`order` → `structure` → `fronts` → `sweep`; `elimination` has what users call.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .elimination import Analysis, Elimination, analyse, eliminate
+    from .structure import Cost
+
+_HOME = {"Analysis": "elimination", "Elimination": "elimination", "analyse": "elimination", "eliminate": "elimination"}
+_HOME["Cost"] = "structure"
+
+__all__ = ["Analysis", "Cost", "Elimination", "analyse", "eliminate"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)

@@ -1,0 +1,595 @@
+"""`eliminate` and what it returns: rows, columns, entries and products of A* for a sparse A."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..algebra import Semiring
+from ..arrays import asarray, conform
+from ..catalog import get
+from ..cpu.kinds import choose
+from ..cpu.pool import default_threads, run
+from ..cpu.verbs import CpuBackend
+from ..errors import DeviceError, DivergenceError, DTypeError, NegativeCycleError, ShapeError, VertexError
+from . import fronts, structure
+from .buffers import Buffers, aligned
+from .order import order_of
+from .pattern import neighbours
+from .structure import Arcs, Cost, Structure
+from .sweep import LANES, Sweeper
+
+
+class Analysis:
+    """What follows from the pattern alone: an elimination order, its tree, and what everything will cost.
+
+    Attributes
+    ----------
+    n : int
+        Vertices.
+    tails, heads : int32 arrays (arcs,)
+    cost : Cost
+        Pairs, fill and bytes, counted before any number is touched.
+    order : str
+        How the order was found.
+
+    Notes
+    -----
+    Made by `analyse`. `eliminate` takes one in place of a matrix, so that several sets of weights share it.
+    """
+
+    def __init__(self, tails: np.ndarray, heads: np.ndarray, n: int, order: Any = "auto") -> None:
+        self.n, self.tails, self.heads = n, tails, heads
+        self._start, self._beside = neighbours(tails, heads, n)
+        self.order, found = order_of(self._start, self._beside, order)
+        self._tree = structure.supernodes(self._start, self._beside, found)
+        self.cost: Cost = structure.cost(self._tree)
+
+    def __repr__(self) -> str:
+        return f"<Analysis of {self.n:,} vertices, {len(self.tails):,} arcs, order {self.order}: {self.cost}>"
+
+    @cached_property
+    def structure(self) -> Structure:
+        """Supernodes, and the rows of their panels."""
+        return structure.build(self._start, self._beside, self._tree)
+
+    @cached_property
+    def arcs(self) -> Arcs:
+        """Where the weight of each arc goes."""
+        return structure.arcs(self.structure, self.tails, self.heads)
+
+
+def analyse(A: Any, n: int | None = None, *, order: Any = "auto") -> Analysis:
+    """The order, the tree and the cost of eliminating a sparse matrix; no value is looked at.
+
+    Parameters
+    ----------
+    A : sparse matrix or array, shape (n, n), or pair of integer arrays (rows, columns)
+        Every stored entry is an arc, whatever its value; a pair of arrays needs `n`.
+    n : int, optional
+    order : str, array_like or Order
+        As in `eliminate`.
+
+    Returns
+    -------
+    Analysis
+
+    Raises
+    ------
+    ShapeError
+        If A is not square, or rows and columns differ in length.
+    VertexError
+        If an index lies outside 0 … n − 1.
+
+    Examples
+    --------
+    >>> import semiring
+    >>> semiring.sparse.analyse(([0, 1], [1, 2]), 3).cost.height
+    3
+    """
+    if isinstance(A, Analysis):
+        return A
+    rows, cols, _, n = _arcs(A, n, where="analyse")
+    return Analysis(rows, cols, n, order)
+
+
+def eliminate(
+    A: Any,
+    semiring: str | Semiring = "min_plus",
+    *,
+    weights: Any = None,
+    order: Any = "auto",
+    dtype: Any = None,
+    threads: int | None = None,
+    check: bool = True,
+) -> Elimination:
+    """The closure A* of a sparse matrix, as panels from which rows, columns and entries are computed when asked for.
+
+    Parameters
+    ----------
+    A : sparse matrix or array, shape (n, n); or Analysis
+        A SciPy sparse matrix or array of any format. Every stored entry is an arc, a stored 0 too; entries of the same
+        place meet by ⊕. What is not stored is the semiring's zero.
+    semiring : str or Semiring
+    weights : array_like, shape (arcs,), optional
+        Weights to take in place of A's own, in the order of `A.tocoo()`; with an Analysis they are needed.
+    order : str, array_like or Order
+        Which vertex is eliminated when. "auto" tries what may be best and takes what counts least; "degree" is
+        approximate minimum degree; "levels" dissection by levels of a breadth-first search, for lattices; "metis" nested
+        dissection by METIS, where pymetis is installed; "natural" the order of the labels; an array a permutation of
+        the vertices. It changes no result beyond rounding, only time and memory.
+    dtype : dtype, optional
+        In which to compute, one of the semiring's; by default that of the weights, or the smallest that holds them.
+    threads : int, optional
+        As many as there are processors, or SEMIRING_NUM_THREADS.
+    check : bool
+        Raise where A* does not exist. False leaves that to the caller: see `Elimination.divergence`.
+
+    Returns
+    -------
+    Elimination
+
+    Raises
+    ------
+    ShapeError
+        If A is not square, or there is not one weight an arc.
+    DTypeError, DomainError
+        If the semiring does not allow the weights.
+    DivergenceError
+        If A* does not exist: a closed walk beats the semiring's one (NegativeCycleError in min-plus), or a sum has no
+        limit. `vertex` lies on such a walk.
+    DeviceError
+        If `order="metis"` and pymetis is not installed.
+
+    Notes
+    -----
+    Time and memory depend on the fill: `analyse(A).cost` counts them first. Road networks and meshes have little;
+    random graphs of average degree above about ten are as good as dense, and here become one dense supernode.
+    Float (+, ×) has no pivoting: it is accurate where all terms have one sign.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse, semiring
+    >>> A = scipy.sparse.coo_array(([1.0, 2.0], ([0, 1], [1, 2])), shape=(3, 3))
+    >>> E = semiring.eliminate(A, "min_plus")
+    >>> E.row(0), float(E.entry(0, 2))
+    (array([0., 1., 3.]), 3.0)
+    """
+    where = "eliminate"
+    if isinstance(A, Analysis):
+        analysis = A
+    else:
+        rows, cols, own, n = _arcs(A, None, where=where)
+        weights = own if weights is None else weights
+        analysis = Analysis(rows, cols, n, order)
+    if weights is None:
+        raise ShapeError(f"{where}: an Analysis has no weights, got weights=None. Pass one weight an arc.")
+    return Elimination(analysis, weights, get(semiring), dtype=dtype, threads=threads, check=check)
+
+
+class Elimination:
+    """A* of a sparse matrix over a semiring, in factored form. Made by `eliminate`, `from_arrays` or `update`.
+
+    Attributes
+    ----------
+    n : int
+    semiring : Semiring
+    dtype : dtype
+    analysis : Analysis
+        The structure, shared by all updates.
+    """
+
+    def __init__(
+        self,
+        analysis: Analysis,
+        weights: Any,
+        semiring: Semiring,
+        *,
+        dtype: Any = None,
+        threads: int | None = None,
+        check: bool = True,
+    ) -> None:
+        where = "eliminate"
+        threads = default_threads() if threads is None else threads
+        if not isinstance(threads, (int, np.integer)) or threads < 1:
+            raise DeviceError(f"{where}: threads must be a positive integer, got {threads!r}.")
+        given = asarray(weights, where=where)
+        if given.shape != (len(analysis.tails),):
+            raise ShapeError(
+                f"{where}: one weight an arc is required, ({len(analysis.tails)},), got shape {given.shape}. "
+                "Their order is that of the arcs given first."
+            )
+        values = conform(given, semiring, dtype, where=where)
+        seen = dtypes.survey(values, semiring, where=where)
+        nonnegative = dtypes.fast(seen, semiring, values.dtype, analysis.n)
+        if values.dtype.kind == "f":
+            values = values + 0.0  # −0 sorts below 0 where bit patterns are compared
+        self.n, self.semiring, self.dtype, self.analysis = analysis.n, semiring, values.dtype, analysis
+        self._threads, self._check, self._largest = int(threads), check, dtypes.largest_finite(values)
+        self._kind = choose(semiring, values.dtype, nonnegative)
+        ops = CpuBackend(self._kind, self._threads)
+        weights = np.ascontiguousarray(values)
+        self._panels = fronts.numbers(analysis.structure, analysis.arcs, weights, ops)
+        self._free: list[Sweeper] = []
+        if check:
+            self._refuse_divergence()
+
+    @classmethod
+    def from_arrays(
+        cls, rows: Any, cols: Any, weights: Any, n: int, semiring: str | Semiring = "min_plus", *,
+        order: Any = "auto", dtype: Any = None, threads: int | None = None, check: bool = True,
+    ) -> Elimination:  # fmt: skip
+        """The elimination of the n × n matrix with weights[k] at (rows[k], cols[k]); those of one place meet by ⊕.
+
+        Parameters
+        ----------
+        rows, cols : integer array_like, shape (arcs,)
+        weights : array_like, shape (arcs,)
+        n : int
+        semiring, order, dtype, threads, check
+            As in `eliminate`, with its errors.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
+        >>> E.column(2)
+        array([12,  7,  0])
+        """
+        tails, heads, _, n = _arcs((rows, cols), n, where="from_arrays")
+        analysis = Analysis(tails, heads, n, order)
+        return cls(analysis, weights, get(semiring), dtype=dtype, threads=threads, check=check)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Elimination of {self.n:,} vertices, {len(self.analysis.tails):,} arcs over {self.semiring}, {self.dtype}, "
+            f"{self.nbytes / 2**20:.1f} MiB: {self.cost}>"
+        )
+
+    @property
+    def cost(self) -> Cost:
+        """What elimination and queries take, in pairs and entries."""
+        return self.analysis.cost
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the panels and of the structure."""
+        return self._panels.lower.nbytes + self._panels.upper.nbytes + self.cost.index_bytes
+
+    @property
+    def order(self) -> np.ndarray:
+        """The vertices in the order in which they were eliminated, shape (n,). Batches along it take least time."""
+        return self.analysis.structure.permutation
+
+    def update(self, weights: Any) -> Elimination:
+        """The elimination of the same arcs with other weights; the structure is shared, only numbers are computed.
+
+        Parameters
+        ----------
+        weights : array_like, shape (arcs,)
+            In the order of the arcs given first: that of `A.tocoo()` for a sparse matrix.
+
+        Returns
+        -------
+        Elimination
+            A new one; this one stays as it is.
+
+        Raises
+        ------
+        ShapeError, DTypeError, DomainError, DivergenceError
+            As `eliminate`.
+        """
+        return Elimination(
+            self.analysis, weights, self.semiring, dtype=self.dtype, threads=self._threads, check=self._check
+        )
+
+    # Rows, columns, entries
+
+    def row(self, i: int) -> np.ndarray:
+        """A*[i, :], shape (n,)."""
+        return self._single(self._vertex(i, "row"), mirrored=False)
+
+    def column(self, j: int) -> np.ndarray:
+        """A*[:, j], shape (n,)."""
+        return self._single(self._vertex(j, "column"), mirrored=True)
+
+    def entry(self, i: int, j: int) -> Any:
+        """A*[i, j], a scalar of the dtype: two climbs that meet, without a row."""
+        out = np.empty(1, self.dtype)
+        at = np.array([self._vertex(i, "entry"), self._vertex(j, "entry")])
+        with self._sweepers(1) as (sweeper,):
+            sweeper.pairs(at[:1], at[1:], out)
+        return out[0]
+
+    def entries(self, i: Any, j: Any) -> np.ndarray:
+        """A*[i[q], j[q]] for all q; i and j are broadcast against each other.
+
+        Raises
+        ------
+        VertexError
+            If an index lies outside 0 … n − 1.
+        """
+        i, j = np.broadcast_arrays(*(self._vertices(x, "entries") for x in (i, j)))
+        out = np.empty(i.size, self.dtype)
+        sources, targets = i.ravel(), j.ravel()
+        threads = self._threads if 2 * i.size * self.cost.climb > fronts.ALONE else 1
+        parts = np.linspace(0, i.size, 4 * threads + 1 if threads > 1 else 2).astype(int).tolist()
+        with self._sweepers(threads) as workers:
+
+            def work(worker: int, start: int, stop: int) -> None:
+                workers[worker].pairs(sources[start:stop], targets[start:stop], out[start:stop])
+
+            run(work, list(zip(parts[:-1], parts[1:], strict=True)), threads)
+        return out.reshape(i.shape)
+
+    def rows(self, sources: Any = None, *, block: int = LANES) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Blocks of complete rows: (indices (k,), entries (k, n)) with k at most `block`.
+
+        Parameters
+        ----------
+        sources : array_like, optional
+            The rows wanted, in the order wanted; by default all, in order. Consecutive vertices of `order` are fastest.
+        block : int
+
+        Yields
+        ------
+        indices, entries : arrays (k,), (k, n)
+            Memory is used again for later blocks once nobody holds an earlier one.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
+        >>> sum(int((D < 100).sum()) for _, D in E.rows())
+        6
+        """
+        wanted = np.arange(self.n) if sources is None else self._vertices(sources, "rows").ravel()
+        if not isinstance(block, (int, np.integer)) or block < 1:
+            raise ShapeError(f"rows: block must be a positive integer, got {block!r}.")
+        return self._rows(wanted, int(block))
+
+    def panels(self, *, columns: bool = False) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """All of A*, streamed for reductions: (indices (k,), panel (n, k)), in whatever order is fastest.
+
+        panel[:, q] is row indices[q] of A*, or with `columns` its column.
+
+        Yields
+        ------
+        indices, panel : arrays (k,), (n, k)
+            Memory is used again for later panels once nobody holds an earlier one.
+        """
+        batch, order = self._lanes, self.order
+        group = batch * self._threads
+        with self._sweepers(self._threads) as workers:
+            buffers = [Buffers() for _ in workers]
+            for start in range(0, self.n, group):
+                parts = [order[k : k + batch] for k in range(start, min(start + group, self.n), batch)]
+                panels = [
+                    own.get((self.n, w.lanes(max(2, len(part)))), self.dtype)
+                    for own, w, part in zip(buffers, workers, parts, strict=False)
+                ]
+
+                def work(worker: int, part: np.ndarray, panel: np.ndarray) -> None:
+                    workers[worker].batch(part, panel, mirrored=columns)
+
+                run(work, list(zip(parts, panels, strict=True)), self._threads)
+                while parts:
+                    part = parts.pop(0)
+                    yield part, panels.pop(0)[:, : len(part)]
+
+    def to_dense(self, out: np.ndarray | None = None) -> np.ndarray:
+        """A*, shape (n, n), into `out` where it is given.
+
+        Raises
+        ------
+        ShapeError, DTypeError
+            If `out` does not fit.
+        """
+        if out is None:
+            out = np.empty((self.n, self.n), self.dtype)
+        if out.shape != (self.n, self.n):
+            raise ShapeError(f"to_dense: out must have shape {(self.n, self.n)}, got {out.shape}.")
+        if out.dtype != self.dtype:
+            raise DTypeError(f"to_dense: out must be {self.dtype}, got {out.dtype}.")
+        if out.flags.c_contiguous and out.dtype.isnative:
+            self._fill(np.arange(self.n), out)
+        else:
+            for index, block in self.rows():
+                out[index] = block
+        return out
+
+    def matvec(self, x: Any) -> np.ndarray:
+        """A* ⊗ x, for x of shape (n,) or (n, k)."""
+        return self._product(x, "matvec", mirrored=True)
+
+    def rmatvec(self, x: Any) -> np.ndarray:
+        """xᵀ ⊗ A*, transposed: for x of shape (n,) or (n, k), column by column."""
+        return self._product(x, "rmatvec", mirrored=False)
+
+    # Does it exist?
+
+    @cached_property
+    def divergence(self) -> tuple[int, float] | None:
+        """The vertex at which A* fails to exist most, and how far its entry is from `one`; None where nothing is wrong.
+
+        Where ⊕ is idempotent, a closed walk that beats `one` shows on the diagonal of the pivot block of its last
+        vertex; elsewhere an infinite star does.
+        """
+        diagonal = self._panels.lower[self.analysis.structure.diagonal]
+        one = dtypes.one(self.semiring, self.dtype)
+        if not self.semiring.idempotent:
+            bad = np.flatnonzero(~np.isfinite(diagonal)) if self.dtype.kind == "f" else np.empty(0, int)
+            return (int(self.order[bad[0]]), np.inf) if len(bad) else None
+        if (diagonal == one).all():
+            return None
+        with np.errstate(invalid="ignore", over="ignore"):
+            gap = np.where(diagonal == one, 0.0, np.abs(diagonal.astype(np.float64) - float(one)))
+        gap = np.where(np.isnan(gap), np.inf, gap)
+        worst = int(gap.argmax())
+        return int(self.order[worst]), float(gap[worst])
+
+    @property
+    def slack(self) -> float:
+        """How far rounding alone may push a closed walk past `one`: height · eps · the largest weight; 0 for integers."""
+        if self.dtype.kind != "f":
+            return 0.0
+        return self.cost.height * float(np.finfo(self.dtype).eps) * self._largest
+
+    def _refuse_divergence(self) -> None:
+        found = self.divergence
+        if found is None or found[1] <= self.slack:
+            return
+        vertex, gap = found
+        s = self.semiring
+        kind = NegativeCycleError if s.lengths and s.add.selects == "least" else DivergenceError
+        raise kind(
+            f"eliminate: the closure over {s.name} does not exist: a closed walk at vertex {vertex} is {gap:g} away from "
+            f"one = {s.one}, which it beats. Remove the cycle, or check the sign and scale of the weights."
+            if s.idempotent
+            else f"eliminate: the closure over {s.name} does not exist: the sum over all closed walks at vertex {vertex} "
+            "has no limit. Scale the weights down.",
+            vertex,
+        )
+
+    # Machinery
+
+    @property
+    def _lanes(self) -> int:
+        """Sources of a batch."""
+        from ..cpu.sweep import wide
+
+        return max(LANES, wide(self._kind) * self._kind.lanes) if self._kind.vector else LANES
+
+    def _sweepers(self, count: int) -> _Lease:
+        return _Lease(self, count)
+
+    def _single(self, vertex: int, *, mirrored: bool) -> np.ndarray:
+        out = np.empty((self.n, 1), self.dtype)
+        with self._sweepers(1) as (sweeper,):
+            sweeper.batch(np.array([vertex]), out, mirrored=mirrored)
+        return out[:, 0]
+
+    def _rows(self, wanted: np.ndarray, block: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        # As many rows at a time as keep all threads busy.
+        batch = min(self._lanes, block)
+        window = max(block, -(-batch * self._threads // block) * block)
+        buffers = Buffers()
+        for start in range(0, len(wanted), window):
+            part = wanted[start : start + window]
+            rows = buffers.get((len(part), self.n), self.dtype)
+            self._fill(part, rows)
+            blocks = [(part[k : k + block], rows[k : k + block]) for k in range(0, len(part), block)]
+            del rows
+            while blocks:
+                yield blocks.pop(0)
+
+    def _fill(self, wanted: np.ndarray, out: np.ndarray) -> None:
+        """out[k] ← A*[wanted[k]], rows contiguous."""
+        batch = self._lanes
+        threads = self._threads
+        with self._sweepers(threads) as workers:
+            memory = [aligned((self.n, w.lanes(min(batch, max(2, len(wanted))))), self.dtype) for w in workers]
+
+            def work(worker: int, start: int, stop: int) -> None:
+                sweeper, panel = workers[worker], memory[worker]
+                sweeper.batch(wanted[start:stop], panel)
+                sweeper.transpose(panel, out[start:stop])
+
+            calls = [(k, min(k + batch, len(wanted))) for k in range(0, len(wanted), batch)]
+            run(work, calls, threads)
+
+    def _product(self, x: Any, where: str, *, mirrored: bool) -> np.ndarray:
+        x = asarray(x, where=where)
+        if x.ndim not in (1, 2) or len(x) != self.n:
+            raise ShapeError(f"{where}: x must have shape ({self.n},) or ({self.n}, k), got {x.shape}.")
+        values = conform(x, self.semiring, self.dtype, where=where)
+        seen = dtypes.survey(values, self.semiring, where=where)
+        kind = choose(self.semiring, self.dtype, False)
+        if self._kind is not kind and dtypes.fast(seen, self.semiring, self.dtype, self.n):
+            kind = self._kind
+        columns = values[:, None] if values.ndim == 1 else values
+        out = np.empty(columns.shape, self.dtype)
+        sweeper = Sweeper(self.analysis.structure, self._panels, kind)
+        for start in range(0, columns.shape[1], self._lanes):
+            part = columns[:, start : start + self._lanes]
+            lanes = sweeper.lanes(part.shape[1])
+            padded = np.full((self.n, lanes), dtypes.zero(self.semiring, self.dtype), self.dtype)
+            padded[:, : part.shape[1]] = part + 0.0 if self.dtype.kind == "f" else part
+            panel = aligned((self.n, lanes), self.dtype)
+            sweeper.product(padded, panel, mirrored=mirrored)
+            out[:, start : start + self._lanes] = panel[:, : part.shape[1]]
+        return out[:, 0] if values.ndim == 1 else out
+
+    def _vertex(self, i: Any, where: str) -> int:
+        try:
+            at = i.__index__()
+        except AttributeError:
+            raise VertexError(f"{where}: a vertex must be an integer below {self.n}, got {i!r}.") from None
+        if not 0 <= at < self.n:
+            raise VertexError(f"{where}: a vertex must lie in 0 … {self.n - 1}, got {at}.")
+        return int(at)
+
+    def _vertices(self, x: Any, where: str) -> np.ndarray:
+        return _indices(x, self.n, where=where)
+
+
+class _Lease:
+    """`count` workspaces for the time of a query; kept for the next one."""
+
+    def __init__(self, owner: Elimination, count: int) -> None:
+        self.owner, self.count = owner, count
+
+    def __enter__(self) -> list[Sweeper]:
+        E = self.owner
+        self.held: list[Sweeper] = []
+        while len(self.held) < self.count:
+            try:
+                self.held.append(E._free.pop())
+            except IndexError:
+                self.held.append(Sweeper(E.analysis.structure, E._panels, E._kind))
+        return self.held
+
+    def __exit__(self, *_: object) -> None:
+        self.owner._free += self.held
+
+
+def _indices(x: Any, n: int, *, where: str) -> np.ndarray:
+    array = np.asarray(x)
+    if array.size == 0:
+        return array.astype(np.int64)
+    if array.dtype.kind not in "iu":
+        raise VertexError(f"{where}: vertices must be integers, got dtype {array.dtype}.")
+    least, greatest = int(array.min()), int(array.max())
+    if least < 0 or greatest >= n:
+        raise VertexError(f"{where}: vertices must lie in 0 … {n - 1}, got {least if least < 0 else greatest}.")
+    return array.astype(np.int64, copy=False)
+
+
+def _arcs(A: Any, n: int | None, *, where: str) -> tuple[np.ndarray, np.ndarray, Any, int]:
+    """(rows, columns, values, n) of a sparse matrix, or of a pair of arrays; stored entries only, none left out."""
+    if isinstance(A, tuple) and len(A) == 2:
+        rows, cols = (np.asarray(x) for x in A)
+        values = None
+        if n is None:
+            raise ShapeError(f"{where}: rows and columns need the number of vertices, got n=None. Pass n.")
+    elif hasattr(A, "tocoo"):
+        if A.ndim != 2 or A.shape[0] != A.shape[1]:
+            raise ShapeError(f"{where}: a sparse matrix must be square, (n, n), got shape {A.shape}.")
+        coo = A.tocoo(copy=False)
+        rows, cols, values, n = coo.row, coo.col, coo.data, A.shape[0]
+    else:
+        raise DTypeError(
+            f"{where}: a SciPy sparse matrix or array is required, got {type(A).__name__}. "
+            "Pass scipy.sparse.coo_array(A), or Elimination.from_arrays for arcs."
+        )
+    if rows.ndim != 1 or rows.shape != cols.shape:
+        raise ShapeError(f"{where}: rows and columns must be vectors of one length, got {rows.shape} and {cols.shape}.")
+    n = int(n)
+    if not 0 <= n < 2**31 - 1:
+        raise ShapeError(f"{where}: the number of vertices must lie in 0 … 2³¹ − 2, got {n}.")
+    rows, cols = (_indices(x, n, where=where).astype(np.int32, copy=False) for x in (rows, cols))
+    return rows, cols, values, n

@@ -1,0 +1,195 @@
+"""The numeric part: every front assembled, eliminated and put into panels, subtrees beside one another.
+
+Many fronts are small: runs of them are one call into compiled code. The large ones are eliminated by the verbs of the
+dense backend, on all threads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+
+from ..backend import eliminate
+from ..cpu import fronts
+from ..cpu.kinds import Kind
+from ..cpu.pool import run
+from ..cpu.verbs import CpuBackend, _code, _compile, _Entry, _gain
+from ..cpu.words import DEPTH
+from .structure import Arcs, Structure
+
+#: Fronts of more pairs than this go to the dense backend (of pairs that vector code computes).
+LARGE = 1 << 24
+#: A call into compiled code does at most about so many pairs (of those slow to compute), so that Ctrl-C is heard.
+CALL = 1 << 24
+#: What a supernode costs beside its pairs, in pairs.
+OVERHEAD = 1 << 10
+#: Below this many pairs a second thread costs more than it brings.
+ALONE = 1 << 21
+#: Bytes that vectors are aligned to.
+ALIGNED = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Panels:
+    """What elimination leaves: of each supernode [D; L] in `lower` and [D U]ᵀ in `upper`, strip by strip."""
+
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+class _Code:
+    """The machine code for fronts of one kind."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind, self.dense = kind, _code(kind)
+
+    @cached_property
+    def eliminate(self) -> _Entry:
+        return _compile(fronts.eliminate, self.kind, "iiiii" + "slsssl" + "l" + "lsssi" + "iiii")
+
+    @cached_property
+    def gather(self) -> _Entry:
+        return _compile(fronts.gather, self.kind, "i" + "slsssl" + "lsssi" + "i")
+
+    @cached_property
+    def scatter(self) -> _Entry:
+        return _compile(fronts.scatter, self.kind, "iiiiii")
+
+
+_code_of = cache(_Code)
+
+
+def numbers(structure: Structure, arcs: Arcs, weights: np.ndarray, ops: CpuBackend) -> Panels:
+    """The panels of all supernodes.
+
+    Parameters
+    ----------
+    structure : Structure
+    arcs : Arcs
+        Where each weight goes; those that meet are added by ⊕.
+    weights : array (arcs,)
+        In the dtype of `ops`.
+    ops : CpuBackend
+    """
+    return _Elimination(structure, arcs, weights, ops).run()
+
+
+class _Elimination:
+    """One numeric elimination at work."""
+
+    def __init__(self, structure: Structure, arcs: Arcs, weights: np.ndarray, ops: CpuBackend) -> None:
+        S = self.S = structure
+        self.ops, self.kind, self.code, self.size = ops, ops.kind, _code_of(ops.kind), ops.kind.itemsize
+        self.weights = weights  # is read by address
+        self.lower, self.upper = (np.empty(S.panel[-1], ops.dtype) for _ in range(2))
+        self.where = np.zeros(len(S), np.int64)  # the address of each update
+        self.rows = np.diff(S.begin)
+        self.order = np.diff(S.first) + self.rows  # of each front
+        self.ends = S.update + self.rows**2
+        pairs = np.diff(S.work)
+        self.large = np.flatnonzero(pairs > LARGE * _gain(self.kind) // 64)
+        self.cost = np.concatenate(([0], np.cumsum(pairs + OVERHEAD)))
+        self.kept: list[np.ndarray] = []  # memory that updates lie in
+        self.tables = (S.first, S.begin, S.local, S.child, S.sibling, self.where)
+        self.arcs = (arcs.begin, arcs.arc, arcs.row, arcs.col, weights.ctypes.data)
+
+    def run(self) -> Panels:
+        """Every supernode, children first: subtrees on all threads, then what is above them."""
+        total = int(self.cost[-1])
+        threads = self.ops.threads if total >= ALONE * _gain(self.kind) // 64 else 1
+        subtrees = self._subtrees(total // (4 * threads)) if threads > 1 else []
+        run(lambda _, start, stop: self._subtree(start, stop), subtrees, threads)
+        ends = [0, *(edge for subtree in subtrees for edge in subtree), len(self.S)]
+        above = [(start, stop) for start, stop in zip(ends[::2], ends[1::2], strict=True) if start < stop]
+        if above:
+            address = self._arena(max(int(self.ends[a:b].max()) for a, b in above))
+            for start, stop in above:
+                self.where[start:stop] = address + self.S.update[start:stop] * self.size
+                self._stretch(start, stop)
+        return Panels(self.lower, self.upper)
+
+    def _subtrees(self, most: int) -> list[tuple[int, int]]:
+        """Ranges of supernodes that are whole subtrees, each of at most so many pairs."""
+        found: list[tuple[int, int]] = []
+        s = len(self.S) - 1
+        while s >= 0:
+            leaf = int(self.S.leaf[s])
+            if self.cost[s + 1] - self.cost[leaf] <= most:
+                if found and found[-1][0] == s + 1 and self.cost[found[-1][1]] - self.cost[leaf] <= most:
+                    found[-1] = leaf, found[-1][1]  # siblings go together
+                else:
+                    found.append((leaf, s + 1))
+                s = leaf
+            s -= 1
+        return found[::-1]
+
+    def _subtree(self, start: int, stop: int) -> None:
+        base = self.S.update[start]
+        address = self._arena(int(self.ends[start:stop].max() - base))
+        self.where[start:stop] = address + (self.S.update[start:stop] - base) * self.size
+        self._stretch(start, stop)
+
+    def _arena(self, entries: int) -> int:
+        memory = np.empty(entries, self.ops.dtype)
+        self.kept.append(memory)
+        return memory.ctypes.data
+
+    def _stretch(self, start: int, stop: int) -> None:
+        """Supernodes start … stop, large ones one by one."""
+        for s in self.large[np.searchsorted(self.large, start) : np.searchsorted(self.large, stop)].tolist():
+            self._small(start, s)
+            self._one(s)
+            start = s + 1
+        self._small(start, stop)
+
+    def _small(self, start: int, stop: int) -> None:
+        """A run of supernodes in calls that are short enough."""
+        if start == stop:
+            return
+        code, S, size = self.code, self.S, self.size
+        m, (rows, columns) = int(self.order[start:stop].max()), (self.kind.tile.rows, self.kind.columns)
+        # A front; and beside it a row, or two packed operands and what a product needs besides (`CpuBackend.closure`).
+        room = -(-m * (m + self.kind.lanes) // ALIGNED) * ALIGNED
+        beside = 2 * (m + max(rows, columns)) * DEPTH + columns * (1 + rows)
+        memory = np.empty(room + beside + ALIGNED, self.ops.dtype)
+        front = memory.ctypes.data + -memory.ctypes.data % ALIGNED
+        dense = code.dense
+        steps = [dense.closure.address, dense.pack.address, dense.block.address]
+        while start < stop:
+            most = self.cost[start] + CALL * _gain(self.kind)
+            end = min(max(int(np.searchsorted(self.cost, most, "right")) - 1, start + 1), stop)
+            code.eliminate.call(
+                self.kind, *steps, start, end, *self.tables, S.panel, *self.arcs,
+                self.lower.ctypes.data, self.upper.ctypes.data, front, front + room * size,
+            )  # fmt: skip
+            start = end
+
+    def _one(self, s: int) -> None:
+        """A large front, by the verbs of the dense backend."""
+        S, ops, code, size = self.S, self.ops, self.code, self.size
+        m, w = int(self.order[s]), int(S.first[s + 1] - S.first[s])
+        lanes = self.kind.lanes if self.kind.vector else 1
+        F = np.empty((m, -(-m // lanes) * lanes), ops.dtype)
+        code.gather.call(self.kind, s, *self.tables, *self.arcs, F.ctypes.data)
+        D = F[:w, :w]
+        closure(ops, D)
+        eliminate(ops, D, F[:w, w:m], F[w:, :w], F[w:, w:m])
+        lower, upper = (X.ctypes.data + int(S.panel[s]) * size for X in (self.lower, self.upper))
+        code.scatter.call(self.kind, w, m, F.ctypes.data, lower, upper, int(self.where[s]))
+
+
+def closure(ops: Any, A: np.ndarray) -> None:
+    """A ← A*, R-Kleene: each quadrant on the diagonal closed in turn, and eliminated from the others."""
+    n = len(A)
+    if n <= ops.pivot:
+        ops.closure(A)
+        return
+    h = -(-n // 2 // ops.pivot) * ops.pivot
+    A11, A12, A21, A22 = A[:h, :h], A[:h, h:], A[h:, :h], A[h:, h:]
+    closure(ops, A11)
+    eliminate(ops, A11, A12, A21, A22)
+    closure(ops, A22)
+    eliminate(ops, A22, A21, A12, A11)

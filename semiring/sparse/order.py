@@ -1,0 +1,105 @@
+"""Elimination orders of an undirected pattern: which vertex goes first decides the fill.
+
+Approximate minimum degree: Amestoy, Davis and Duff 1996, "An approximate minimum degree ordering algorithm", on their
+quotient graph. A variable that is eliminated becomes an *element*, the clique of its neighbours, held as one list
+instead of its edges; a variable's neighbours are those in the lists of its elements and those it still has by edges.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import AlgebraError, DeviceError, ShapeError
+
+#: Vertices of more than max(16, FACTOR √n) neighbours are ordered last: their lists would be read again at each step.
+FACTOR = 10
+
+
+class Order(NamedTuple):
+    """An elimination order.
+
+    Attributes
+    ----------
+    permutation : int32 array, shape (n,)
+        The vertices in the order in which they are eliminated.
+    dense : int
+        The last so many are to be one supernode: what remains there is as good as complete.
+    """
+
+    permutation: np.ndarray
+    dense: int = 0
+
+
+def minimum_degree(start: np.ndarray, heads: np.ndarray) -> Order:
+    """The order by approximate minimum degree, until half of what remains are neighbours of everything that remains.
+
+    Parameters
+    ----------
+    start, heads : int64 array (n + 1,), int32 array
+        Neighbours of v: heads[start[v] : start[v + 1]], symmetric, without loops and duplicates.
+    """
+    from ..cpu.degree import minimum_degree as run
+
+    permutation, dense = run(start, heads, FACTOR)
+    return Order(permutation, int(dense))
+
+
+def metis(start: np.ndarray, heads: np.ndarray) -> Order:
+    """Nested dissection by METIS (Karypis and Kumar 1998).
+
+    Raises
+    ------
+    DeviceError
+        If pymetis is not installed.
+    """
+    try:
+        import pymetis
+    except ImportError:
+        raise DeviceError(
+            "order='metis' needs pymetis, got an installation without. `pip install pymetis`, or leave the order out."
+        ) from None
+    if len(start) <= 2:
+        return natural(start, heads)
+    permutation, _ = pymetis.nested_dissection(xadj=start, adjncy=heads)
+    return Order(np.asarray(permutation, np.int32))
+
+
+def natural(start: np.ndarray, heads: np.ndarray) -> Order:
+    """The vertices as they are numbered."""
+    return Order(np.arange(len(start) - 1, dtype=np.int32))
+
+
+#: Name → the function that finds an order.
+ORDERS = {"degree": minimum_degree, "metis": metis, "natural": natural}
+
+
+def order_of(start: np.ndarray, heads: np.ndarray, wanted: Any) -> tuple[str, Order]:
+    """The name of an order and the order that the caller wants: a name, a permutation, or "auto".
+
+    Raises
+    ------
+    AlgebraError
+        If there is no such order.
+    ShapeError
+        If an array is not a permutation of the vertices.
+    """
+    n = len(start) - 1
+    if isinstance(wanted, Order):
+        return "given", wanted
+    if isinstance(wanted, str):
+        name = "degree" if wanted == "auto" else wanted
+        if name not in ORDERS:
+            raise AlgebraError(
+                f"order must be one of auto, {', '.join(ORDERS)} or a permutation of the vertices, got {wanted!r}."
+            )
+        return name, ORDERS[name](start, heads)
+    permutation = np.asarray(wanted)
+    fits = permutation.shape == (n,) and (n == 0 or permutation.dtype.kind in "iu")
+    if not fits or not np.array_equal(np.sort(permutation), np.arange(n)):
+        raise ShapeError(
+            f"order must be a permutation of the vertices 0 … {n - 1}, got an array of shape {permutation.shape} and "
+            f"dtype {permutation.dtype} that is none."
+        )
+    return "given", Order(permutation.astype(np.int32))

@@ -1,0 +1,243 @@
+"""The elimination tree, its supernodes and their panels, from the pattern alone: no weight is looked at.
+
+Supernode s has columns C, side by side in the elimination order, and rows R, the vertices above C that its columns
+meet; w = |C| and r = |R|. Sources: Liu 1990, "The role of elimination trees in sparse factorization"; Gilbert, Ng and
+Peyton 1994, "An efficient algorithm to compute row and column counts"; Ashcraft and Grimes 1989 on relaxed supernodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+import numpy as np
+
+from ..cpu import symbolic
+from ..cpu.fronts import STRIP
+from .order import Order
+
+#: Supernodes of at most so many columns may hold any number of zeros; wider ones this fraction.
+NARROW, ZEROS = 8, 0.2
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What elimination and queries take, counted before any number is touched.
+
+    Attributes
+    ----------
+    elimination : int
+        Pairs, each one ⊕ with one ⊗, of the numeric part: Σ w (w + r)².
+    sweep : int
+        Pairs of one row of A*, its climb left out: Σ w r.
+    climb : int
+        Pairs of the climb and of the pivot blocks on the path that is longest: at most so many more for a row.
+    fill : int
+        Entries of A* restricted to the panels: Σ w (w + 2 r).
+    height : int
+        Vertices on the longest path from a leaf to a root.
+    front : int
+        The order of the largest front.
+    entries : int
+        Numbers held at once while eliminating: panels, updates that wait, the largest front.
+    index_bytes : int
+        Bytes of the structure itself.
+    """
+
+    elimination: int
+    sweep: int
+    climb: int
+    fill: int
+    height: int
+    front: int
+    entries: int
+    index_bytes: int
+
+    def bytes(self, itemsize: int) -> int:
+        """Bytes held while numbers of that size are eliminated."""
+        return self.entries * itemsize + self.index_bytes
+
+    def __str__(self) -> str:
+        return (
+            f"elimination {self.elimination:.3g} pairs, a row {self.sweep:.3g} + at most {self.climb:.3g} pairs, "
+            f"fill {self.fill:,}, height {self.height:,}, largest front {self.front:,}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """Supernodes in postorder, each a contiguous range of the elimination order.
+
+    Attributes
+    ----------
+    n : int
+    permutation, position : int32 arrays (n,)
+        The vertex eliminated as k-th, and the inverse.
+    first : int32 array (supernodes + 1,)
+        First column of each supernode.
+    owner : int32 array (n,)
+        The supernode of each column.
+    parent : int32 array (supernodes,)
+        −1 for a root.
+    child, sibling : int32 arrays (supernodes,)
+        The first child, and the next one of the same parent; −1 for none.
+    begin : int64 array (supernodes + 1,)
+        Rows R of supernode s are the items begin[s] … begin[s + 1] of the next three.
+    rows, slot, local : int32 arrays
+        Each row as a column number, as its place on the path from the root, and its place in the parent's front.
+    base : int32 array (supernodes,)
+        The place of the first column on the path from the root: 0 for a root.
+    panel : int64 array (supernodes + 1,)
+        Where each (w + r) × w panel begins, in entries.
+    update : int64 array (supernodes,)
+        Where the r × r update is kept until the parent takes it, in entries.
+    leaf : int32 array (supernodes,)
+        The subtree of supernode s is leaf[s] … s.
+    work : int64 array (supernodes + 1,)
+        Pairs of eliminating all supernodes before.
+    cost : Cost
+    """
+
+    n: int
+    permutation: np.ndarray
+    position: np.ndarray
+    first: np.ndarray
+    owner: np.ndarray
+    parent: np.ndarray
+    child: np.ndarray
+    sibling: np.ndarray
+    begin: np.ndarray
+    rows: np.ndarray
+    slot: np.ndarray
+    local: np.ndarray
+    base: np.ndarray
+    panel: np.ndarray
+    update: np.ndarray
+    leaf: np.ndarray
+    work: np.ndarray
+    cost: Cost
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    @cached_property
+    def diagonal(self) -> np.ndarray:
+        """Where the diagonal of each D lies in a panel, by column."""
+        within = np.arange(self.n) - self.first[self.owner]
+        w, r = (np.diff(x).astype(np.int64)[self.owner] for x in (self.first, self.begin))
+        strip = within // STRIP * STRIP
+        return self.panel[self.owner] + strip * (w + r) + within * np.minimum(STRIP, w - strip) + within - strip
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Supernodes in postorder, and what they cost; no row of any panel is listed yet.
+
+    Attributes
+    ----------
+    permutation : int32 array (n,)
+        The vertex eliminated as k-th.
+    first, parent : int32 arrays (supernodes + 1,), (supernodes,)
+        First column and parent of each supernode; −1 for the parent of a root.
+    height : int64 array (supernodes,)
+        r, the number of rows.
+    """
+
+    permutation: np.ndarray
+    first: np.ndarray
+    parent: np.ndarray
+    height: np.ndarray
+
+    @property
+    def width(self) -> np.ndarray:
+        """w, the number of columns."""
+        return np.diff(self.first).astype(np.int64)
+
+
+def supernodes(start: np.ndarray, beside: np.ndarray, order: Order) -> Tree:
+    """The supernodes of the graph whose neighbours of v are beside[start[v] : start[v + 1]], in that order."""
+    given = order.permutation
+    parent, counts = symbolic.columns(start, beside, given, _inverse(given), order.dense)
+    permutation, first, above, height = symbolic.supernodes(parent, counts, given, NARROW, ZEROS)
+    return Tree(permutation, first, above, height)
+
+
+def cost(tree: Tree) -> Cost:
+    """What elimination and queries take."""
+    w, r = tree.width, tree.height
+    on_path, columns, waiting = symbolic.paths(tree.parent, w, r)
+    fronts = int((w + r).max(initial=0))
+    panels = 2 * int((w * (w + r)).sum())
+    return Cost(
+        elimination=int((w * (w + r) ** 2).sum()),
+        sweep=int((w * r).sum()),
+        climb=int(on_path),
+        fill=int((w * (w + 2 * r)).sum()),
+        height=int(columns),
+        front=fronts,
+        entries=panels + int(waiting) + fronts**2,
+        index_bytes=12 * int(r.sum()) + 12 * len(tree.permutation) + 60 * len(w),
+    )
+
+
+def build(start: np.ndarray, beside: np.ndarray, tree: Tree) -> Structure:
+    """The rows of all panels, and where each number will lie."""
+    w, r = tree.width, tree.height
+    position = _inverse(tree.permutation)
+    begin, panel, work = (
+        np.concatenate(([0], np.cumsum(x, dtype=np.int64))) for x in (r, w * (w + r), w * (w + r) ** 2)
+    )
+    owner = np.repeat(np.arange(len(w), dtype=np.int32), w)
+    base = symbolic.bases(tree.parent, tree.first)
+    rows = symbolic.rows(start, beside, tree.permutation, position, owner, tree.parent, begin)
+    slot = base[owner[rows]] + rows - tree.first[owner[rows]]
+    local, child, sibling = symbolic.places(tree.first, tree.parent, begin, rows)
+    update, leaf = symbolic.updates(child, r)
+    return Structure(
+        len(position),
+        tree.permutation,
+        position,
+        tree.first,
+        owner,
+        tree.parent,
+        child,
+        sibling,
+        begin,
+        rows,
+        slot,
+        local,
+        base,
+        panel,
+        update,
+        leaf,
+        work,
+        cost(tree),
+    )
+
+
+def _inverse(permutation: np.ndarray) -> np.ndarray:
+    position = np.empty(len(permutation), np.int32)
+    position[permutation] = np.arange(len(permutation), dtype=np.int32)
+    return position
+
+
+@dataclass(frozen=True, eq=False)
+class Arcs:
+    """Where the weights of arcs go: arcs begin[s] … begin[s + 1] of `arc` lie in the front of supernode s.
+
+    Attributes
+    ----------
+    begin : int64 array (supernodes + 1,)
+    arc, row, col : int32 arrays
+        Which arc, and its row and column in the front.
+    """
+
+    begin: np.ndarray
+    arc: np.ndarray
+    row: np.ndarray
+    col: np.ndarray
+
+
+def arcs(structure: Structure, tails: np.ndarray, heads: np.ndarray) -> Arcs:
+    """The places of arcs of the graph that the structure was made for."""
+    S = structure
+    return Arcs(*symbolic.arcs(tails, heads, S.position, S.owner, S.first, S.begin, S.rows))

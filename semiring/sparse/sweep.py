@@ -1,0 +1,158 @@
+"""Queries: rows and columns of A* by batches of sources, single entries, products with vectors."""
+
+from __future__ import annotations
+
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+
+from ..cpu import sweep
+from ..cpu.kinds import Kind
+from ..cpu.verbs import _compile, _Entry, _gain
+from .buffers import aligned
+from .fronts import CALL, Panels
+from .structure import Structure
+
+#: Lanes of a batch, at least.
+LANES = 64
+_ALIGNED = 64
+
+
+class _Code:
+    """The machine code for queries of one kind."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+
+    @cached_property
+    def climb(self) -> _Entry:
+        return _compile(sweep.climb, self.kind, "bii" + "sssls" + "sls" + "iii")
+
+    @cached_property
+    def sweep(self) -> _Entry:
+        return _compile(sweep.sweep, self.kind, "bii" + "sslssl" + "s" + "iiiiii")
+
+    @cached_property
+    def pairs(self) -> _Entry:
+        return _compile(sweep.pairs, self.kind, "ii" + "ss" + "ssslssl" + "iiiiii")
+
+    @cached_property
+    def transpose(self) -> _Entry:
+        return _compile(sweep.transpose, self.kind, "iiiiii")
+
+    @cached_property
+    def fill(self) -> _Entry:
+        return _compile(sweep.fill, self.kind, "ii")
+
+
+_code_of = cache(_Code)
+
+
+class Sweeper:
+    """Queries on panels; one a thread, as it keeps its workspace.
+
+    Parameters
+    ----------
+    structure : Structure
+    panels : Panels
+    kind : Kind
+    """
+
+    def __init__(self, structure: Structure, panels: Panels, kind: Kind) -> None:
+        self.S, self.kind, self.code, self.size = structure, kind, _code_of(kind), kind.itemsize
+        self.dtype = np.dtype(kind.dtype)
+        self.lower, self.upper = panels.lower.ctypes.data, panels.upper.ctypes.data
+        self.panels = panels  # read by address
+        self.at = np.full(len(structure), -1, np.int32)
+        self.path = np.empty(len(structure), np.int32)
+        self.index = np.empty(structure.cost.front, np.int32)
+        self.unit = np.array([kind.one], self.dtype)
+        self.stack = self.z = np.empty(0, self.dtype)
+
+    def lanes(self, sources: int) -> int:
+        """The lanes that so many sources take: 1, or whole vectors."""
+        unit = self.kind.lanes if self.kind.vector and sources > 1 else 1
+        return -(-sources // unit) * unit
+
+    def batch(self, sources: np.ndarray, out: np.ndarray, *, mirrored: bool = False) -> None:
+        """out[v, k] ← A*[sources[k], v], or A*[v, sources[k]] where mirrored; `out` has `lanes` columns, aligned."""
+        places = self.S.position[sources]
+        found, columns = sweep.prepare(places, self.S.owner, self.S.parent, self.S.first, self.at, self.path)
+        path = self.path[:found]
+        try:
+            z = self._cleared(columns, out.shape[1])
+            z[self.at[self.S.owner[places]] + places - self.S.first[self.S.owner[places]], np.arange(len(places))] = (
+                self.kind.one
+            )
+            self._both(found, path, self.at, z, out, mirrored)
+        finally:
+            self.at[path] = -1
+
+    def product(self, x: np.ndarray, out: np.ndarray, *, mirrored: bool = False) -> None:
+        """out ← (xᵀ A*)ᵀ, or A* x where mirrored; x and `out` have `lanes` columns."""
+        z = self._cleared(self.S.n, out.shape[1])
+        z[:] = x[self.S.permutation]
+        self._both(len(self.S), np.arange(len(self.S), dtype=np.int32), self.S.first, z, out, mirrored)
+
+    def pairs(self, sources: np.ndarray, targets: np.ndarray, out: np.ndarray) -> None:
+        """out[q] ← A*[sources[q], targets[q]]."""
+        S, longest = self.S, self.S.cost.height + _ALIGNED
+        if len(self.z) < 2 * longest:
+            self.z = aligned((2 * longest,), self.dtype)
+        z = self.z.ctypes.data
+        step = max(1, CALL * _gain(self.kind) // 64 // max(1, 4 * S.cost.climb))
+        s, t = S.position[sources], S.position[targets]
+        for start in range(0, len(s), step):
+            self.code.pairs.call(
+                self.kind, start, min(start + step, len(s)), s, t, S.parent, S.owner, S.first, S.begin, S.slot,
+                S.base, S.panel, self.lower, self.upper, z, z + longest // _ALIGNED * _ALIGNED * self.size,
+                self.unit.ctypes.data, out.ctypes.data,
+            )  # fmt: skip
+
+    def transpose(self, panel: np.ndarray, rows: np.ndarray) -> None:
+        """rows[k] ← panel[:, k] for as many as there are rows, each contiguous."""
+        count, n = rows.shape
+        self.code.transpose.call(
+            self.kind, n, count, panel.ctypes.data, panel.strides[0], rows.ctypes.data, rows.strides[0]
+        )
+
+    def _cleared(self, rows: int, lanes: int) -> np.ndarray:
+        entries = rows * lanes
+        if len(self.z) < entries:
+            self.z = aligned((entries + entries // 4 + _ALIGNED,), self.dtype)
+        self.code.fill.call(self.kind, entries, self.z.ctypes.data)
+        return self.z[:entries].reshape(rows, lanes)
+
+    def _both(
+        self, count: int, path: np.ndarray, at: np.ndarray, z: np.ndarray, out: np.ndarray, mirrored: bool
+    ) -> None:
+        """The climb along the path, and the sweep; each in calls that are short enough."""
+        S, lanes = self.S, out.shape[1]
+        up, down = (self.lower, self.upper) if mirrored else (self.upper, self.lower)
+        high = S.cost.height * lanes
+        if len(self.stack) < high:
+            self.stack = aligned((high,), self.dtype)
+        common = S.first, S.begin
+        most = max(1, CALL * _gain(self.kind) // max(1, lanes))
+        for start, stop in self._pieces(count, path, most):
+            self.code.climb.call(
+                self.kind, mirrored, start, stop, path, at, *common, S.rows, S.owner, S.panel, self.index, up,
+                z.ctypes.data, lanes,
+            )  # fmt: skip
+        for start, stop in reversed(self._pieces(len(S), None, most)):
+            self.code.sweep.call(
+                self.kind, mirrored, start, stop, at, *common, S.slot, S.base, S.panel, S.permutation, down,
+                z.ctypes.data, self.stack.ctypes.data, out.ctypes.data, out.strides[0], lanes,
+            )  # fmt: skip
+
+    def _pieces(self, count: int, path: np.ndarray | None, most: int) -> list[tuple[int, int]]:
+        """Ranges of supernodes, or of the path, whose panels have about so many entries at most."""
+        panel = self.S.panel
+        if panel[-1] <= most:
+            return [(0, count)]
+        entries = np.diff(panel) if path is None else np.diff(panel)[path]
+        total = np.concatenate(([0], np.cumsum(entries)))
+        cuts = np.unique(np.searchsorted(total, np.arange(0, total[-1], most)))
+        edges = [*cuts.tolist(), count]
+        return [(a, b) for a, b in zip([0, *edges], edges, strict=False) if a < b]

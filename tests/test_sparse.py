@@ -1,0 +1,682 @@
+"""The sparse engine against uncompiled loops, SciPy and NetworkX: every semiring, dtype, order, shape of graph and query."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import cases
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases import CASES, USER_CASES, Case, same
+from scipy.sparse.csgraph import bellman_ford, dijkstra
+
+import semiring
+from semiring import Elimination, Op, Semiring, eliminate, get
+from semiring.errors import (
+    AlgebraError,
+    DeviceError,
+    DivergenceError,
+    DomainError,
+    DTypeError,
+    NegativeCycleError,
+    ShapeError,
+    VertexError,
+)
+from semiring.sparse import analyse, fronts, order, structure
+
+ALL = [*CASES, *USER_CASES]
+DATA = (
+    Path("/work/shared/data") if Path("/work/shared/data").is_dir() else Path(__file__).parents[2] / "shared" / "data"
+)
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def shapes():
+    """Name → (n, tails, heads) of graphs that are awkward in different ways."""
+    r = rng(7)
+    i = np.arange(40)
+    star = np.zeros(30, int)
+    leaves = np.arange(1, 31)
+    two = np.concatenate((r.integers(0, 12, (2, 30)), 12 + r.integers(0, 9, (2, 20))), axis=1)
+    dag = np.sort(r.integers(0, 35, (2, 90)), axis=0)
+    dag = dag[:, dag[0] < dag[1]]
+    grid = np.arange(36).reshape(6, 6)
+    east = np.stack((grid[:, :-1].ravel(), grid[:, 1:].ravel()))
+    south = np.stack((grid[:-1].ravel(), grid[1:].ravel()))
+    lattice = np.concatenate((east, east[::-1], south, south[::-1]), axis=1)
+    forest = np.array([[v, (v - 1) // 2] for v in range(1, 31)]).T + np.array([[0], [0]])
+    sparse = r.integers(0, 70, (2, 110))
+    dense = r.integers(0, 25, (2, 300))
+    none = np.empty((2, 0), int)
+    chains = np.concatenate([np.stack((i[:-1] + 40 * c, i[1:] + 40 * c)) for c in range(3)], axis=1)
+    return {
+        "nothing": (0, none),
+        "one vertex": (1, none),
+        "one loop": (1, np.zeros((2, 2), int)),
+        "isolated": (9, none),
+        "path": (40, np.stack((i[:-1], i[1:]))),
+        "path both ways": (40, np.concatenate((np.stack((i[:-1], i[1:])), np.stack((i[1:], i[:-1]))), axis=1)),
+        "three paths": (120, chains),
+        "ring": (40, np.stack((i, (i + 1) % 40))),
+        "out-star": (31, np.stack((star, leaves))),
+        "in-star": (31, np.stack((leaves, star))),
+        "tree": (31, np.concatenate((forest, forest[::-1]), axis=1)),
+        "two components": (21, two),
+        "acyclic": (35, dag),
+        "lattice": (36, lattice),
+        "random, reducible": (70, sparse),
+        "dense": (25, dense),
+    }
+
+
+SHAPES = shapes()
+
+
+def values(case: Case, count: int, n: int, seed: int) -> np.ndarray:
+    """Weights such that the closure exists, some of them the semiring's zero and one where those are harmless."""
+    s, r = case.semiring, rng(seed)
+    if s.idempotent:
+        out = (
+            semiring.random_matrix(s, (1, count), case.dtype, seed=seed, density=1.0)[0]
+            if count
+            else np.empty(0, case.dtype)
+        )
+        out[r.random(count) < 0.1] = case.one
+        out[r.random(count) < 0.1] = case.zero
+        return out
+    rates = (1 - r.random(count)) / (2 * max(count, 1))
+    return (np.log(rates) if s.zero == -math.inf else rates).astype(case.dtype)
+
+
+def matrix_of(case: Case, n: int, arcs: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    A = np.full((n, n), case.zero)
+    for u, v, w in zip(*arcs.tolist(), weights.tolist(), strict=True):
+        A[u, v] = case.semiring.add.python(A[u, v].item(), w)
+    return A
+
+
+def made(case: Case, name: str, seed: int = 0, **options):
+    n, arcs = SHAPES[name]
+    weights = values(case, arcs.shape[1], n, seed)
+    E = Elimination.from_arrays(*arcs, weights, n, case.semiring, dtype=case.dtype, **options)
+    return E, matrix_of(case, n, arcs, weights)
+
+
+@pytest.mark.parametrize("case", ALL, ids=str)
+def test_every_semiring_on_every_shape(case):
+    for seed, name in enumerate(SHAPES):
+        E, A = made(case, name, seed)
+        expected = cases.closure(case, A)
+        same(case, E.to_dense(), expected)
+        n = len(A)
+        for i in range(0, n, 7):
+            same(case, E.row(i), expected[i])
+            same(case, E.column(i), expected[:, i])
+        i, j = np.divmod(np.arange(0, n * n, 3), max(n, 1))
+        same(case, E.entries(i, j), expected[i, j])
+
+
+@pytest.mark.parametrize("case", ALL, ids=str)
+@pytest.mark.parametrize("near", [0, 1 << 17])
+def test_fronts_of_every_size_by_every_way(case, near, monkeypatch):
+    """One dense front of 90 vertices by pivots, by blocks, and by the verbs of the dense backend; parts by two threads."""
+    from semiring.cpu import fronts as kernels
+
+    if case.dtype.kind == "b":
+        n = 45
+    else:
+        n = 45 if not case.semiring.add.simd else 90
+    arcs = rng(3).integers(0, n, (2, 5 * n))
+    weights = values(case, arcs.shape[1], n, 3)
+    expected = cases.closure(case, matrix_of(case, n, arcs, weights))
+    monkeypatch.setattr(fronts, "LARGE", near)
+    monkeypatch.setattr(fronts, "ALONE", near)
+    for threads in (1, 2):
+        E = Elimination.from_arrays(*arcs, weights, n, case.semiring, dtype=case.dtype, threads=threads)
+        same(case, E.to_dense(), expected)
+    assert kernels.NEAR  # the medium way is met in test_large_fronts
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "int16"])
+@pytest.mark.parametrize("n", [200, 331])
+def test_large_fronts(dtype, n):
+    """Fronts beyond the nearest cache are eliminated in blocks, w of m vertices."""
+    r = rng(n)
+    arcs = np.concatenate(
+        (r.integers(0, n, (2, 12 * n)), np.stack((np.arange(n, n + 60), r.integers(0, n, 60)))), axis=1
+    )
+    weights = r.integers(0, 50, arcs.shape[1])
+    A = sp.coo_array((weights + 1, arcs), shape=(n + 60, n + 60))
+    M = np.full((n + 60, n + 60), np.inf)
+    np.minimum.at(M, (A.row, A.col), A.data)
+    expected = dijkstra(sp.csr_array(np.where(np.isinf(M), 0, M)))
+    D = eliminate(A, "min_plus", dtype=dtype).to_dense()
+    ours = np.where(D == get_infinity(dtype), np.inf, D.astype(float))
+    np.testing.assert_array_equal(ours, expected)
+
+
+def get_infinity(dtype):
+    return np.inf if np.dtype(dtype).kind == "f" else np.iinfo(dtype).max
+
+
+ORDERS = ["degree", "natural", "reversed", "random"]
+
+
+def an_order(name, n):
+    return {"reversed": np.arange(n)[::-1], "random": rng(n).permutation(n)}.get(name, name)
+
+
+@pytest.mark.parametrize("relaxed", [(8, 0.2), (0, 0.0), (1000, 1.0)], ids=str)
+@pytest.mark.parametrize("name", ORDERS)
+def test_no_order_and_no_relaxation_changes_a_bit(name, relaxed, monkeypatch):
+    monkeypatch.setattr(structure, "NARROW", relaxed[0])
+    monkeypatch.setattr(structure, "ZEROS", relaxed[1])
+    for case in (
+        Case(get("min_plus"), np.dtype("int32")),
+        Case(get("max_min"), np.dtype("float32")),
+        Case(get("log_plus"), np.dtype("float64")),
+    ):
+        for seed, shape in enumerate(SHAPES):
+            n = SHAPES[shape][0]
+            E, A = made(case, shape, seed, order=an_order(name, n))
+            same(case, E.to_dense(), cases.closure(case, A))
+
+
+def test_the_degree_order_is_a_permutation_and_stops_early_in_what_is_dense():
+    for seed in range(20):
+        r = rng(seed)
+        n = int(r.integers(1, 200))
+        arcs = r.integers(0, n, (2, int(r.integers(0, 6 * n)))).astype(np.int32)
+        from semiring.sparse.pattern import neighbours
+
+        found = order.minimum_degree(*neighbours(arcs[0], arcs[1], n))
+        np.testing.assert_array_equal(np.sort(found.permutation), np.arange(n))
+        assert 0 <= found.dense <= n
+    complete = np.stack(np.divmod(np.arange(900), 30)).astype(np.int32)
+    assert order.minimum_degree(*neighbours(complete[0], complete[1], 30)).dense == 30
+
+
+def test_the_degree_order_of_a_tree_has_no_fill():
+    r = rng(5)
+    tails = np.arange(1, 3000)
+    heads = (tails * r.random(2999)).astype(int)
+    monkey = structure.NARROW, structure.ZEROS
+    try:
+        structure.NARROW, structure.ZEROS = 0, 0.0
+        assert analyse((tails, heads), 3000).cost.fill <= 3000 + 2 * 2999 + 2 * 8**2
+    finally:
+        structure.NARROW, structure.ZEROS = monkey
+
+
+def test_counts_are_those_of_the_filled_graph():
+    """Column counts by eliminating vertex by vertex, on sets."""
+    for seed in range(12):
+        r = rng(seed)
+        n = int(r.integers(2, 40))
+        arcs = r.integers(0, n, (2, 2 * n)).astype(np.int32)
+        a = analyse((arcs[0], arcs[1]), n, order=r.permutation(n))
+        S = a.structure
+        beside = [set() for _ in range(n)]
+        for u, v in arcs.T.tolist():
+            if u != v:
+                u, v = int(S.position[u]), int(S.position[v])
+                beside[u].add(v)
+                beside[v].add(u)
+        above = []
+        for k in range(n):
+            higher = {v for v in beside[k] if v > k}
+            for v in higher:
+                beside[v] |= higher - {v}
+            above.append(higher)
+        for s in range(len(S)):
+            first, last = S.first[s], S.first[s + 1]
+            rows = set(S.rows[S.begin[s] : S.begin[s + 1]].tolist())
+            needed = set().union(*(above[k] for k in range(first, last)))
+            assert needed - set(range(first, last)) == rows
+
+
+# Values at the edges
+
+
+def test_a_stored_zero_is_an_arc_and_duplicates_meet():
+    A = sp.coo_array(([0.0, 5.0, 3.0, 0.0], ([0, 1, 1, 2], [1, 2, 2, 0])), shape=(4, 4))
+    expected = [[0, 0, 3, math.inf], [3, 0, 3, math.inf], [0, 0, 0, math.inf], [math.inf] * 3 + [0]]
+    for form in (A, A.tocsr(copy=True) if False else A, sp.csr_array(A) if False else A):
+        np.testing.assert_array_equal(eliminate(form).to_dense(), expected)
+    B = sp.csr_array((np.array([0.0, 2.0]), np.array([1, 1]), np.array([0, 2, 2])), shape=(2, 2))
+    assert eliminate(B).entry(0, 1) == 0.0
+    assert eliminate(B, "max_plus").entry(0, 1) == 2.0
+
+
+def test_infinite_arcs_are_none():
+    A = sp.coo_array(([math.inf, 1.0], ([0, 1], [1, 2])), shape=(3, 3))
+    np.testing.assert_array_equal(eliminate(A).row(0), [0, math.inf, math.inf])
+    top = np.iinfo(np.int32).max
+    B = sp.coo_array((np.array([top, 1], np.int32), ([0, 1], [1, 2])), shape=(3, 3))
+    np.testing.assert_array_equal(eliminate(B).row(0), [0, top, top])
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32", "int64"])
+def test_integers_saturate_and_never_wrap(dtype):
+    case = Case(get("min_plus"), np.dtype(dtype))
+    top = np.iinfo(dtype).max
+    n = 9
+    arcs = np.stack((np.arange(n - 1), np.arange(1, n)))
+    for w in (top // 2, top - 1, top // 3):
+        weights = np.full(n - 1, w, dtype)
+        E = Elimination.from_arrays(*arcs, weights, n, "min_plus")
+        same(case, E.to_dense(), cases.closure(case, matrix_of(case, n, arcs, weights)))
+        weights[::2] = -5
+        E = Elimination.from_arrays(*arcs, weights, n, "min_plus")
+        same(case, E.to_dense(), cases.closure(case, matrix_of(case, n, arcs, weights)))
+
+
+def test_negative_arcs():
+    r = rng(1)
+    for seed in range(10):
+        n = 60
+        arcs = np.stack(np.nonzero(rng(seed).random((n, n)) < 0.05))
+        h = r.integers(0, 100, n)
+        weights = r.integers(0, 20, arcs.shape[1]) + h[arcs[0]] - h[arcs[1]] + (arcs[0] == arcs[1]) * 0
+        A = sp.csr_array((weights + 0.0, arcs), shape=(n, n))
+        shifted = weights.copy()
+        expected = np.full((n, n), math.inf)
+        M = np.full((n, n), math.inf)
+        np.minimum.at(M, tuple(arcs), shifted)
+        np.fill_diagonal(M, np.minimum(M.diagonal(), 0))
+        expected = M
+        for k in range(n):
+            expected = np.minimum(expected, expected[:, k : k + 1] + expected[k : k + 1])
+        for dtype in ("int32", "float64"):
+            E = Elimination.from_arrays(*arcs, weights, n, "min_plus", dtype=dtype)
+            D = E.to_dense()
+            np.testing.assert_array_equal(np.where(D == get_infinity(dtype), math.inf, D), expected)
+        assert A.nnz
+
+
+# Not idempotent: each walk once
+
+
+def test_fractions_exactly():
+    """(I − A) A* = I in fractions; the floats are those of a nilpotent matrix of powers of two, so nothing rounds."""
+    r = rng(4)
+    n = 40
+    arcs = np.sort(r.integers(0, n, (2, 100)), axis=0)
+    arcs = arcs[:, arcs[0] < arcs[1]]
+    relabel = r.permutation(n)
+    weights = 2.0 ** r.integers(-2, 3, arcs.shape[1])
+    arcs = relabel[arcs]
+    E = Elimination.from_arrays(*arcs, weights, n, "plus_times")
+    D = [[Fraction(x) for x in row] for row in E.to_dense().tolist()]
+    A = [[Fraction(0)] * n for _ in range(n)]
+    for u, v, w in zip(*arcs.tolist(), weights.tolist(), strict=True):
+        A[u][v] += Fraction(w)
+    for i in range(n):
+        for j in range(n):
+            assert D[i][j] - sum(A[i][k] * D[k][j] for k in range(n)) == (i == j)
+
+
+def test_paths_of_an_acyclic_graph_are_counted():
+    import networkx as nx
+
+    r = rng(6)
+    arcs = np.sort(r.integers(0, 14, (2, 40)), axis=0)
+    arcs = np.unique(arcs[:, arcs[0] < arcs[1]], axis=1)
+    E = Elimination.from_arrays(*arcs, np.ones(arcs.shape[1]), 14, "plus_times")
+    G = nx.DiGraph(arcs.T.tolist())
+    for i in range(14):
+        for j in range(14):
+            expected = 1 if i == j else len(list(nx.all_simple_paths(G, i, j))) if {i, j} <= set(G) else 0
+            assert E.entry(i, j) == expected
+
+
+def test_a_multiplication_that_does_not_commute_keeps_its_order():
+    """⊕ = the greater, ⊗ = the left operand's hundreds with the right one's units: left and right projections at once."""
+    both = Semiring(
+        "band",
+        add=Op("top", python=lambda a, b: a if a > b else b, cuda="max(a, b)"),
+        mul=Op(
+            "ends",
+            python=lambda a, b: 0 if a == 0 or b == 0 else a if b == 1 else b if a == 1 else (a // 100) * 100 + b % 100,
+            cuda="a == 0 || b == 0 ? 0 : a == 1 ? b : b == 1 ? a : a / 100 * 100 + b % 100",
+        ),
+        zero=0,
+        one=1,
+        dtypes=("int32",),
+        samples=(0, 1),
+        star=None,
+    )
+    case = Case(both, np.dtype("int32"))
+    # On an acyclic graph with one walk between any two vertices no distribution is needed.
+    n = 13
+    arcs = np.stack((np.arange(n - 1), np.arange(1, n)))
+    relabel = rng(2).permutation(n)
+    weights = (np.arange(1, n) * 100 + np.arange(n - 1, 0, -1) + 1).astype(np.int32)
+    expected = np.full((n, n), 0, np.int32)
+    for i in range(n):
+        product = 1
+        for j in range(i, n):
+            expected[relabel[i], relabel[j]] = product
+            if j < n - 1:
+                product = both.mul.python(product, int(weights[j]))
+    E = Elimination.from_arrays(*relabel[arcs], weights, n, both)
+    same(case, E.to_dense(), expected)
+    for v in range(n):
+        same(case, E.column(v), expected[:, v])
+        same(case, E.row(v), expected[v])
+    i, j = np.divmod(np.arange(n * n), n)
+    same(case, E.entries(i, j), expected[i, j])
+
+
+# Divergence
+
+
+@pytest.mark.parametrize("length", [1, 2, 7, 300])
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
+def test_a_negative_cycle_is_found_inside_and_across_supernodes(length, dtype):
+    n = 400
+    ring = np.arange(50, 50 + length)
+    tails = np.concatenate((np.arange(n - 1), ring))
+    heads = np.concatenate((np.arange(1, n), np.roll(ring, -1)))
+    weights = np.concatenate((np.full(n - 1, 5), np.zeros(length)))
+    if length == 1:
+        weights[-1] = -1
+    else:  # the way back from the last of the ring to its first
+        weights[-1] = -5 * (length - 1) - 1
+        weights[n - 1 : -1] = 5
+    with pytest.raises(NegativeCycleError) as caught:
+        Elimination.from_arrays(tails, heads, weights, n, "min_plus", dtype=dtype)
+    assert caught.value.vertex in ring
+    E = Elimination.from_arrays(tails, heads, weights, n, "min_plus", dtype=dtype, check=False)
+    assert E.divergence is not None
+    assert E.divergence[0] in ring
+    weights[-1] += 1
+    E = Elimination.from_arrays(tails, heads, weights, n, "min_plus", dtype=dtype)
+    assert E.divergence is None
+    assert E.entry(0, 399) == 399 * 5
+
+
+def test_other_divergences():
+    with pytest.raises(DivergenceError, match="max_plus") as caught:
+        Elimination.from_arrays([0, 1], [1, 0], [2, -1], 3, "max_plus")
+    assert not isinstance(caught.value, NegativeCycleError)
+    with pytest.raises(DivergenceError, match="no limit") as caught:
+        Elimination.from_arrays([0, 1, 2], [1, 0, 2], [0.5, 2.0, 0.1], 3, "plus_times")
+    assert caught.value.vertex in (0, 1)
+    with pytest.raises(DivergenceError, match="no limit"):
+        Elimination.from_arrays([0, 1], [1, 0], [0.0, 0.1], 3, "log_plus")
+    with pytest.raises(DivergenceError):
+        Elimination.from_arrays([0, 1], [1, 0], [2.0, 1.0], 3, "max_times")
+    Elimination.from_arrays([0, 1], [1, 0], [0.5, 1.0], 3, "max_times")
+
+
+# Queries
+
+
+@pytest.fixture(scope="module")
+def medium():
+    """A graph of 600 vertices with directed weights, and its distances by SciPy."""
+    r = rng(11)
+    n = 600
+    points = r.random((n, 2))
+    from scipy.spatial import Delaunay
+
+    t = Delaunay(points).simplices
+    pairs = np.concatenate((t[:, :2], t[:, 1:], t[:, ::2]))
+    arcs = np.concatenate((pairs, pairs[:, ::-1])).T
+    arcs = arcs[:, r.random(arcs.shape[1]) < 0.6]
+    weights = r.integers(1, 1000, arcs.shape[1])
+    M = np.full((n, n), math.inf)
+    np.minimum.at(M, tuple(arcs), weights)
+    expected = dijkstra(sp.csr_array(np.where(np.isinf(M), 0, M)))
+    return n, arcs, weights, expected
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int16", "int64"])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_all_queries_agree_with_dijkstra(medium, dtype, threads):
+    n, arcs, weights, expected = medium
+    weights = weights % 100 + 1 if dtype == "int16" else weights
+    if dtype == "int16":
+        M = np.full((n, n), math.inf)
+        np.minimum.at(M, tuple(arcs), weights)
+        expected = dijkstra(sp.csr_array(np.where(np.isinf(M), 0, M)))
+    E = Elimination.from_arrays(*arcs, weights, n, dtype=dtype, threads=threads)
+    infinity = get_infinity(dtype)
+    expected = np.where(np.isinf(expected), infinity, expected).astype(dtype)
+    np.testing.assert_array_equal(E.to_dense(), expected)
+    np.testing.assert_array_equal(E.to_dense(np.empty((n, n), dtype, order="F")), expected)
+    seen = np.zeros((n, n), dtype)
+    for labels, block in E.rows(block=50):
+        assert block.shape == (len(labels), n)
+        seen[labels] = block
+    np.testing.assert_array_equal(seen, expected)
+    kept = list(E.rows(block=7))
+    np.testing.assert_array_equal(np.concatenate([block for _, block in kept]), expected)
+    np.testing.assert_array_equal(np.concatenate([labels for labels, _ in kept]), np.arange(n))
+    wanted = rng(1).integers(0, n, 130)
+    np.testing.assert_array_equal(np.concatenate([b for _, b in E.rows(wanted)]), expected[wanted])
+    kept = list(E.panels())
+    labels = np.concatenate([labels for labels, _ in kept])
+    np.testing.assert_array_equal(np.sort(labels), np.arange(n))
+    np.testing.assert_array_equal(np.concatenate([p for _, p in kept], axis=1).T, expected[labels])
+    for labels, panel in E.panels(columns=True):
+        np.testing.assert_array_equal(panel, expected[:, labels])
+    i, j = rng(2).integers(0, n, (2, 3, 40))
+    np.testing.assert_array_equal(E.entries(i, j), expected[i, j])
+    np.testing.assert_array_equal(E.entries(5, j), expected[5, j])
+    for q in range(20):
+        assert E.entry(i[0, q], j[0, q]) == expected[i[0, q], j[0, q]]
+    np.testing.assert_array_equal(E.row(17), expected[17])
+    np.testing.assert_array_equal(E.column(17), expected[:, 17])
+
+
+@pytest.mark.parametrize("case", ALL, ids=str)
+def test_products_with_vectors(case):
+    E, A = made(case, "random, reducible", 3)
+    expected = cases.closure(case, A)
+    n = len(A)
+    for shape in ((n,), (n, 1), (n, 5), (n, 130)):
+        x = semiring.random_matrix(case.semiring, (n, int(np.prod(shape[1:]))), case.dtype, seed=1, density=0.3)
+        if not case.semiring.idempotent and case.semiring.zero == 0:
+            x = x * 0.01
+        left = cases.product(case, expected, x).reshape(shape)
+        right = cases.product(case, x.T.copy(), expected).T.reshape(shape)
+        same(case, E.matvec(x.reshape(shape)), left)
+        same(case, E.rmatvec(x.reshape(shape)), right)
+
+
+def test_a_negative_vector_on_non_negative_arcs(medium):
+    n, arcs, weights, expected = medium
+    E = Elimination.from_arrays(*arcs, weights, n, dtype="float32")
+    x = rng(3).integers(-5000, 5000, n).astype(np.float32)
+    np.testing.assert_array_equal(E.matvec(x), (expected + x).min(axis=1).astype(np.float32))
+    np.testing.assert_array_equal(E.rmatvec(x), (x[:, None] + expected).min(axis=0).astype(np.float32))
+
+
+def test_new_weights_are_a_fresh_elimination(medium):
+    n, arcs, weights, expected = medium
+    E = Elimination.from_arrays(*arcs, weights, n, dtype="int32")
+    other = rng(8).permutation(weights)
+    fresh = Elimination.from_arrays(*arcs, other, n, dtype="int32").to_dense()
+    updated = E.update(other)
+    np.testing.assert_array_equal(updated.to_dense(), fresh)
+    assert updated.analysis is E.analysis
+    np.testing.assert_array_equal(E.to_dense(), np.where(np.isinf(expected), get_infinity("int32"), expected))
+    h = rng(9).integers(0, 50, n)
+    negative = other + h[arcs[0]] - h[arcs[1]]
+    assert (negative < 0).any()
+    shifted = fresh.astype(np.int64) + h[:, None] - h
+    np.testing.assert_array_equal(
+        E.update(negative).to_dense(), np.where(fresh == get_infinity("int32"), fresh, shifted)
+    )
+
+
+def test_one_structure_serves_several_semirings(medium):
+    n, arcs, weights, _ = medium
+    a = analyse(tuple(arcs), n)
+    E = eliminate(a, "max_min", weights=weights)
+    F = Elimination.from_arrays(*arcs, weights, n, "max_min")
+    np.testing.assert_array_equal(E.to_dense(), F.to_dense())
+
+
+def test_memory_is_used_again_only_when_nobody_holds_it(medium):
+    n, arcs, weights, _ = medium
+    E = Elimination.from_arrays(*arcs, weights, n, threads=2)
+    addresses = {block.__array_interface__["data"][0] for _, block in E.rows(block=64)}
+    assert len(addresses) <= 6  # two windows of two blocks, and not one a block
+    first = next(iter(E.rows()))[1][0]
+    before = first.copy()
+    for _ in E.rows():
+        pass
+    np.testing.assert_array_equal(first, before)
+
+
+# Large and thin
+
+
+def test_a_path_of_a_million_vertices():
+    n = 10**6
+    i = np.arange(n - 1)
+    E = Elimination.from_arrays(i, i + 1, np.ones(n - 1, np.int32), n, order="natural")
+    row = E.row(n // 2)
+    np.testing.assert_array_equal(row[n // 2 :], np.arange(n - n // 2))
+    assert (row[: n // 2] == np.iinfo(np.int32).max).all()
+    assert E.entry(3, n - 1) == n - 4
+    E = Elimination.from_arrays(i, i + 1, np.ones(n - 1, np.int32), n)
+    np.testing.assert_array_equal(E.row(n // 2), row)
+    assert E.entry(3, n - 1) == n - 4
+
+
+def test_a_star_of_a_hundred_thousand_leaves():
+    n = 10**5 + 1
+    leaves = np.arange(1, n)
+    tails, heads = np.concatenate((leaves, 0 * leaves)), np.concatenate((0 * leaves, leaves))
+    E = Elimination.from_arrays(tails, heads, np.concatenate((leaves, leaves)), n, dtype="int64")
+    assert E.cost.fill < 40 * n
+    expected = 77 + np.arange(n)
+    expected[77] = 0
+    np.testing.assert_array_equal(E.row(77), expected)
+    assert E.entry(5, 9) == 14
+
+
+def test_random_graphs_of_degree_four_and_eight():
+    for degree in (4, 8):
+        n = 800
+        arcs = rng(degree).integers(0, n, (2, degree * n // 2))
+        weights = rng(degree).integers(1, 99, arcs.shape[1])
+        E = Elimination.from_arrays(*arcs, weights, n, dtype="float32")
+        M = np.full((n, n), math.inf)
+        np.minimum.at(M, tuple(arcs), weights)
+        np.testing.assert_array_equal(E.to_dense(), dijkstra(sp.csr_array(np.where(np.isinf(M), 0, M))))
+
+
+@pytest.mark.skipif(not (DATA / "dimacs" / "rome99.gr").is_file(), reason="rome99.gr is not here")
+def test_rome():
+    from apsp import as_graph  # noqa: F401  (the reader is the other package's)
+    from apsp.formats import read
+
+    G = read(DATA / "dimacs" / "rome99.gr")
+    tails, heads, weights = G.tails, G.heads, G.weights
+    E = Elimination.from_arrays(tails, heads, weights, G.n, dtype="float32")
+    M = sp.csr_array((weights + 0.0, (tails, heads)), shape=(G.n, G.n))
+    some = np.arange(0, G.n, 97)
+    np.testing.assert_array_equal(np.concatenate([b for _, b in E.rows(some)]), bellman_ford(M, indices=some))
+
+
+# Errors
+
+
+def test_errors_name_what_is_wrong():
+    A = sp.coo_array(([1.0], ([0], [1])), shape=(2, 2))
+    with pytest.raises(ShapeError, match="square"):
+        eliminate(sp.coo_array((2, 3)))
+    with pytest.raises(DTypeError, match="SciPy sparse"):
+        eliminate(np.eye(3))
+    with pytest.raises(ShapeError, match="one weight an arc"):
+        eliminate(A, weights=[1, 2])
+    with pytest.raises(ShapeError, match="no weights"):
+        eliminate(analyse(A))
+    with pytest.raises(ShapeError, match="Pass n"):
+        analyse(([0], [1]))
+    with pytest.raises(ShapeError, match="one length"):
+        analyse(([0, 1], [1]), 2)
+    with pytest.raises(VertexError, match=r"0 … 1, got 2"):
+        analyse(([0], [2]), 2)
+    with pytest.raises(VertexError, match="got -1"):
+        analyse(([0], [-1]), 2)
+    with pytest.raises(VertexError, match="integers"):
+        analyse(([0.5], [1]), 2)
+    with pytest.raises(AlgebraError, match="order must be one of"):
+        eliminate(A, order="best")
+    with pytest.raises(ShapeError, match="permutation"):
+        eliminate(A, order=[0, 0])
+    with pytest.raises(ShapeError, match="permutation"):
+        eliminate(A, order=[0.0, 1.0])
+    with pytest.raises(DeviceError, match="threads"):
+        eliminate(A, threads=0)
+    with pytest.raises(DomainError, match="nan"):
+        eliminate(sp.coo_array(([math.nan], ([0], [1])), shape=(2, 2)))
+    with pytest.raises(DTypeError):
+        eliminate(A, dtype="int8")
+    with pytest.raises(DTypeError):
+        eliminate(sp.coo_array(([1.5], ([0], [1])), shape=(2, 2)), dtype="int32")
+    E = eliminate(A)
+    with pytest.raises(VertexError, match="row: a vertex must lie in 0 … 1, got 2"):
+        E.row(2)
+    with pytest.raises(VertexError, match="got -1"):
+        E.entry(0, -1)
+    with pytest.raises(VertexError, match="integer"):
+        E.column("a")
+    with pytest.raises(VertexError, match="got 5"):
+        E.entries([0], [5])
+    with pytest.raises(VertexError, match="got 9"):
+        list(E.rows([9]))
+    with pytest.raises(ShapeError, match="block"):
+        E.rows(block=0)
+    with pytest.raises(ShapeError, match="x must have shape"):
+        E.matvec([1.0])
+    with pytest.raises(ShapeError, match="out must have shape"):
+        E.to_dense(np.empty((1, 2)))
+    with pytest.raises(DTypeError, match="out must be float64"):
+        E.to_dense(np.empty((2, 2), np.float32))
+
+
+def test_metis_is_asked_for_by_name():
+    A = sp.coo_array(([1.0], ([0], [1])), shape=(2, 2))
+    try:
+        import pymetis  # noqa: F401
+    except ImportError:
+        with pytest.raises(DeviceError, match="pip install pymetis"):
+            eliminate(A, order="metis")
+    else:
+        np.testing.assert_array_equal(eliminate(A, order="metis").row(0), [0, 1])
+
+
+def test_costs_are_counted_before_numbers_and_bound_what_is_held(medium):
+    n, arcs, weights, _ = medium
+    a = analyse(tuple(arcs), n)
+    assert a.cost.bytes(4) > 0
+    E = eliminate(a, weights=weights, dtype="float32")
+    S = a.structure
+    assert E.nbytes <= a.cost.bytes(4)
+    held = sum(getattr(S, name).nbytes for name in ("permutation", "position", "first", "owner", "parent", "child",
+               "sibling", "begin", "rows", "slot", "local", "base", "panel", "update", "leaf", "work"))  # fmt: skip
+    assert held <= a.cost.index_bytes <= 2 * held + 1000
+    w, r = np.diff(S.first).astype(int), np.diff(S.begin)
+    assert a.cost.sweep == (w * r).sum()
+    assert a.cost.elimination == (w * (w + r) ** 2).sum()
+
+
+def test_nothing_heavy_is_loaded_by_the_package():
+    code = "import sys, semiring, semiring.sparse; print('numba' in sys.modules, 'scipy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]
