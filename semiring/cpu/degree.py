@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from .compile import kernel
 
-@njit(cache=True, nogil=True)
+
+@kernel
 def minimum_degree(start: Any, heads: Any, factor: int) -> Any:
     n = len(start) - 1
     size = len(heads)
@@ -215,7 +217,7 @@ def minimum_degree(start: Any, heads: Any, factor: int) -> Any:
     return _sequence(into, step, steps), (n - done + hubs if done < n else 0)
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _unlink(v: Any, d: Any, first: Any, after: Any, before: Any) -> None:
     """Take v out of the variables of degree d."""
     if after[v] >= 0:
@@ -227,7 +229,7 @@ def _unlink(v: Any, d: Any, first: Any, after: Any, before: Any) -> None:
     before[v] = -1
 
 
-@njit(cache=True)
+@kernel
 def _compact(lists: Any, free: Any, at: Any, length: Any, into: Any) -> Any:
     """Move the lists that are still in use to the front; where they end then."""
     for v in range(len(at)):
@@ -250,7 +252,7 @@ def _compact(lists: Any, free: Any, at: Any, length: Any, into: Any) -> Any:
     return put
 
 
-@njit(cache=True)
+@kernel
 def _sequence(into: Any, step: Any, steps: int) -> Any:
     """Pivots by step, each with what it absorbed; then what was no pivot's; then the hubs."""
     n = len(into)

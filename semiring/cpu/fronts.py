@@ -5,8 +5,8 @@ A front of supernode s is a dense matrix on its columns C and rows R. Eliminatin
     [[D, U], [L, A_RR ⊕ L A_CR]]   with   D = A_CC*,  U = D ⊗ A_CR,  L = A_RC ⊗ D
 
 (Duff and Reid 1983, "The multifrontal solution of indefinite sparse symmetric linear equations"). The panels hold
-[D; L] and [D U]ᵀ; what is left at R is the update for the parent. A panel of (w + r) × w entries lies in strips of STRIP
-columns, row by row, the last strip as narrow as it is.
+[D; L] and [D U]ᵀ; what is left at R is the update for the parent. A panel of (w + r) × w entries lies in strips of
+STRIP columns, row by row, the last strip as narrow as it is.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ def closure(
 ) -> None:
     """D ← D* by pivot blocks P of `step`: R ← P* R, then trailing ← trailing ⊕ C R, then C ← C P*.
 
-    Where only the first `pivots` vertices are eliminated, D = [[A, B], [C, E]] becomes [[A*, A* B], [C A*, E ⊕ C A* B]].
+    Where only the first `pivots` are eliminated, D = [[A, B], [C, E]] becomes [[A*, A* B], [C A*, E ⊕ C A* B]].
     `pack` and `block` are the addresses of `gemm`'s kernels of that name.
     """
     rows, columns, size = tile_rows(kind), tile_columns(kind), itemsize(kind)

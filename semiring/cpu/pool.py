@@ -11,6 +11,10 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 
+def _nothing() -> None:
+    pass
+
+
 class _Share:
     """Somebody's work, which helpers may join until it is closed; and how many of them are at it.
 
@@ -46,6 +50,7 @@ class _Share:
         while self._busy:
             with suppress(Empty):
                 self._ended.get(timeout=0.05)
+        self._work = _nothing  # who comes late finds nothing to do, and keeps nothing alive
 
 
 _shares: SimpleQueue[_Share] = SimpleQueue()

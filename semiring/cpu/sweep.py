@@ -16,10 +16,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from llvmlite import ir
-from numba import njit
 from numba.core import types
 from numba.extending import intrinsic
 
+from .compile import kernel as own
 from .fronts import STRIP, clear, lanes
 from .kinds import Kind, vector_bytes
 from .vectors import I32, I64, Vectors, emit, loop
@@ -38,8 +38,8 @@ def sweep_tile(
 ) -> Any:  # fmt: skip
     """y[c] = ⊕ z[k] D[k, c] over w rows ⊕ stack[slots[k]] L[k, c] over r; each also to row labels[c] of `out`.
 
-    `slots` and `labels` are addresses of 32-bit integers; rows of z, y and the stack are `lanes` entries, those of `out`
-    `pitch` bytes.
+    `slots` and `labels` are addresses of 32-bit integers; rows of z, y and the stack are `lanes` entries, those of
+    `out` `pitch` bytes. Where y is 0 it is not needed.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -94,7 +94,7 @@ def _dispatch(builder: Any, kind: Any, name: str, emit: Callable[..., None], col
 
 
 def _each_group(builder: Any, kind: Any, body: Callable[..., None]) -> None:
-    """All lanes: groups of `wide` vectors, then single vectors, then single lanes. The first argument is their number."""
+    """All lanes, their number the first argument: groups of `wide` vectors, then single vectors, then single lanes."""
     lanes, many = builder.function.args[0], wide(kind)
     vectors = builder.sdiv(lanes, I64(kind.lanes))
     groups = builder.sdiv(vectors, I64(many))
@@ -137,7 +137,8 @@ def _index(builder: Any, table: Any, k: Any) -> Any:
 
 def _emit_sweep(
     builder: Any, v: Vectors, vectors: int, columns: int, offset: Any,
-    lanes: Any, w: Any, z: Any, d: Any, r: Any, slots: Any, stack: Any, l: Any, y: Any, out: Any, labels: Any, pitch: Any,
+    lanes: Any, w: Any, z: Any, d: Any, r: Any, slots: Any, stack: Any, l: Any,
+    y: Any, out: Any, labels: Any, pitch: Any,
 ) -> None:  # fmt: skip
     size = v.kind.itemsize
     width = v.type.count * size
@@ -153,19 +154,25 @@ def _emit_sweep(
                 factor = v.splat(v.load(strip, c * size, type=v.type.element))
                 after += [v.step(before[c * vectors + i], X[i], factor) for i in range(vectors)]
         held = after
-    streamed = builder.module.add_metadata([I32(1)])
+    with builder.if_then(builder.icmp_signed("!=", y, I64(0))):
+        for c in range(columns):
+            here = builder.add(builder.add(y, offset), builder.mul(I64(c), row))
+            for i in range(vectors):
+                v.store(held[c * vectors + i], here, i * width)
     for c in range(columns):
-        here = builder.add(builder.add(y, offset), builder.mul(I64(c), row))
         there = builder.add(builder.add(out, offset), builder.mul(_index(builder, labels, I64(c)), pitch))
         for i in range(vectors):
-            value = held[c * vectors + i]
-            v.store(value, here, i * width)
-            pointer = builder.inttoptr(builder.add(there, I64(i * width)), value.type.as_pointer())
-            written = builder.store(value, pointer)
-            written.align = size
-            if width == vector_bytes():
-                written.align = width
-                written.set_metadata("nontemporal", streamed)
+            _stream(v, held[c * vectors + i], builder.add(there, I64(i * width)))
+
+
+def _stream(v: Vectors, value: Any, address: Any) -> None:
+    """Store past the caches, where a whole vector is stored: then the address is aligned."""
+    builder, width = v.builder, v.type.count * v.kind.itemsize
+    written = builder.store(value, builder.inttoptr(address, value.type.as_pointer()))
+    written.align = v.kind.itemsize
+    if width == v.kind.tile.width:
+        written.align = width
+        written.set_metadata("nontemporal", builder.module.add_metadata([I32(1)]))
 
 
 def _emit_climb(
@@ -212,7 +219,8 @@ def _sweep_generic(
             for k in range(r):
                 x = stack + _short(slots, k) * row + lane * size
                 value = plus(kind, value, _times(kind, mirrored, x, l + (k * columns + c) * size))
-            store(kind, y + c * row + lane * size, value)
+            if y:
+                store(kind, y + c * row + lane * size, value)
             store(kind, out + _short(labels, c) * pitch + lane * size, value)
 
 
@@ -238,11 +246,11 @@ def _times(kind: Any, mirrored: bool, x: int, panel: int) -> Any:
     return times(kind, load(kind, panel), load(kind, x)) if mirrored else times(kind, load(kind, x), load(kind, panel))
 
 
-@njit(cache=True, nogil=True)
+@own
 def prepare(sources: Any, owner: Any, parent: Any, first: Any, at: Any, path: Any) -> Any:
     """The supernodes on the sources' root paths, ascending, and for each where its columns begin among theirs.
 
-    `at` has −1 for every supernode, and gets those places; how many supernodes and columns are on the paths is returned.
+    `at` has −1 for every supernode, and gets those places. Returns how many supernodes and columns are on the paths.
     """
     found = 0
     for p in sources:
@@ -284,8 +292,9 @@ def climb(
 
 @kernel
 def sweep(
-    kind: Any, mirrored: bool, start: int, stop: int, at: Any, first: Any, begin: Any, slot: Any, base: Any, panel: Any,
-    label: Any, down: int, z: int, stack: int, out: int, pitch: int, lanes: int,
+    kind: Any, mirrored: bool, start: int, stop: int, at: Any,
+    first: Any, child: Any, begin: Any, slot: Any, base: Any, panel: Any, label: Any,
+    down: int, z: int, stack: int, out: int, pitch: int, lanes: int,
 ) -> None:  # fmt: skip
     """y_C = z_C D ⊕ y_R L for supernodes stop − 1 … start; row v of `out` is that of vertex v."""
     size = itemsize(kind)
@@ -297,10 +306,11 @@ def sweep(
         for j in range(0, w, STRIP):
             columns = min(STRIP, w - j)
             strip = down + (panel[s] + j * (w + r)) * size
+            y = stack + (base[s] + j) * row if child[s] >= 0 else 0  # nobody asks a leaf
             sweep_tile(
                 kind, mirrored, columns, lanes, on_path, z + at[s] * row, strip,
                 r, slot.ctypes.data + 4 * low, stack, strip + w * columns * size,
-                stack + (base[s] + j) * row, out, label.ctypes.data + 4 * (first[s] + j), pitch,
+                y, out, label.ctypes.data + 4 * (first[s] + j), pitch,
             )  # fmt: skip
 
 
@@ -444,12 +454,14 @@ def pairs(
 
 
 @intrinsic
-def transpose_tile(typing: Any, kind: Any, source: Any, source_row: Any, target: Any, target_row: Any) -> Any:
-    """A square of as many rows as a vector has lanes, transposed; distances between rows are in bytes."""
+def transpose_tile(
+    typing: Any, kind: Any, source: Any, source_row: Any, target: Any, target_row: Any, streamed: Any
+) -> Any:
+    """A square of as many rows as a vector has lanes, transposed; past the caches where `streamed`."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        _, source, source_row, target, target_row = args
-        count, size = (kind.lanes if kind.vector else 1), kind.itemsize
+        _, source, source_row, target, target_row, streamed = args
+        count = kind.lanes if kind.vector else 1
         v = Vectors(builder, kind, lanes=count)
         rows = [v.load(builder.add(source, builder.mul(I64(i), source_row))) for i in range(count)]
         distance = 1
@@ -462,18 +474,21 @@ def transpose_tile(typing: Any, kind: Any, source: Any, source_row: Any, target:
                     for at, mask in ((i, low), (i + distance, high)):
                         rows[at] = builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(I32, count), mask))
             distance *= 2
-        for i in range(count):
-            pointer = builder.add(target, builder.mul(I64(i), target_row))
-            v.store(rows[i], pointer)
+        with builder.if_else(streamed) as (past, near):
+            for branch, put in ((past, lambda *to: _stream(v, *to)), (near, v.store)):
+                with branch:
+                    for i in range(count):
+                        put(rows[i], builder.add(target, builder.mul(I64(i), target_row)))
         return context.get_dummy_value()
 
-    return types.none(kind, *(types.intp,) * 4), codegen
+    return types.none(kind, *(types.intp,) * 4, types.boolean), codegen
 
 
 @kernel
 def transpose(kind: Any, m: int, n: int, source: int, source_row: int, target: int, target_row: int) -> None:
-    """Bᵀ of m × n entries, in pieces that stay near."""
+    """Bᵀ of m × n entries, in pieces that stay near; past the caches where whole vectors are aligned in B."""
     size, side = itemsize(kind), lanes(kind)
+    streamed = target % (side * size) == 0 and target_row % (side * size) == 0
     for top in range(0, m, 16 * side):
         bottom = min(top + 16 * side, m)
         for j in range(0, n, side):
@@ -481,7 +496,8 @@ def transpose(kind: Any, m: int, n: int, source: int, source_row: int, target: i
             if j + side <= n:
                 while i + side <= bottom:
                     transpose_tile(
-                        kind, source + i * source_row + j * size, source_row, target + j * target_row + i * size, target_row
+                        kind, source + i * source_row + j * size, source_row,
+                        target + j * target_row + i * size, target_row, streamed,
                     )  # fmt: skip
                     i += side
             for a in range(i, bottom):

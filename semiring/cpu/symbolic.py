@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from .compile import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def neighbours(tails: Any, heads: Any, n: int) -> Any:
     place = np.zeros(n + 2, np.int64)
     for e in range(len(tails)):
@@ -40,7 +41,7 @@ def neighbours(tails: Any, heads: Any, n: int) -> Any:
     return start, beside[:put].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def columns(start: Any, beside: Any, permutation: Any, position: Any, dense: int) -> Any:
     """The elimination tree and the number of entries on and below the diagonal of each column."""
     n = len(permutation)
@@ -104,7 +105,7 @@ def columns(start: Any, beside: Any, permutation: Any, position: Any, dense: int
     return parent, delta
 
 
-@njit(cache=True)
+@kernel
 def _postorder(parent: Any) -> Any:
     """Children before parents, a subtree in one piece, without recursion."""
     n = len(parent)
@@ -135,7 +136,7 @@ def _postorder(parent: Any) -> Any:
     return post
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def supernodes(parent: Any, counts: Any, given: Any, narrow: int, zeros: float) -> Any:
     """Columns become supernodes: chains of the same structure, and what is close enough to it.
 
@@ -217,7 +218,7 @@ def supernodes(parent: Any, counts: Any, given: Any, narrow: int, zeros: float) 
     return permutation, first, upper, height
 
 
-@njit(cache=True)
+@kernel
 def paths(parent: Any, w: Any, r: Any) -> Any:
     """Pairs and columns of the heaviest path to a root, and how many entries of updates wait at most."""
     s_count = len(parent)
@@ -241,7 +242,7 @@ def paths(parent: Any, w: Any, r: Any) -> Any:
     return heaviest, longest, most
 
 
-@njit(cache=True)
+@kernel
 def bases(parent: Any, first: Any) -> Any:
     base = np.zeros(len(parent), np.int32)
     for s in range(len(parent) - 1, -1, -1):
@@ -251,7 +252,7 @@ def bases(parent: Any, first: Any) -> Any:
     return base
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rows(start: Any, beside: Any, permutation: Any, position: Any, owner: Any, parent: Any, begin: Any) -> Any:
     """R of every supernode, ascending: row i belongs to all supernodes from its neighbours below up to its own."""
     put = begin[:-1].copy()
@@ -273,7 +274,7 @@ def rows(start: Any, beside: Any, permutation: Any, position: Any, owner: Any, p
     return rows
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def places(first: Any, parent: Any, begin: Any, rows: Any) -> Any:
     """Where each row of a supernode lies in its parent's front, columns first; and the children of each."""
     s_count = len(parent)
@@ -298,7 +299,7 @@ def places(first: Any, parent: Any, begin: Any, rows: Any) -> Any:
     return local, child, sibling
 
 
-@njit(cache=True)
+@kernel
 def updates(child: Any, r: Any) -> Any:
     """The place of each update on a stack kept in postorder, and where its subtree begins."""
     s_count = len(child)
@@ -313,7 +314,7 @@ def updates(child: Any, r: Any) -> Any:
     return place, leaf
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def arcs(tails: Any, heads: Any, position: Any, owner: Any, first: Any, begin: Any, rows: Any) -> Any:
     """The arcs of each supernode, and where each lies in its front: those of which it owns the lower end."""
     s_count = len(first) - 1

@@ -1,8 +1,8 @@
 """A* of a sparse matrix without its n² entries: eliminate once, then one sweep a batch of rows.
 
-Vertices are eliminated by supernodes C, with rows R above them, into closed panels D = A_CC*, U = D A_CR, L = A_RC D; the
-update A_RR ← A_RR ⊕ A_RC D A_CR goes on to the parent. Any row y = x A* is then a climb, z_R ← z_R ⊕ z_C U, and a sweep,
-y_C = z_C D ⊕ y_R L. Each walk is counted once, so this holds in every closed semiring, idempotent or not.
+Vertices are eliminated by supernodes C, with rows R above them, into closed panels D = A_CC*, U = D A_CR, L = A_RC D;
+the update A_RR ← A_RR ⊕ A_RC D A_CR goes on to the parent. Any row y = x A* is then a climb, z_R ← z_R ⊕ z_C U, and a
+sweep, y_C = z_C D ⊕ y_R L. Each walk is counted once, so this holds in every closed semiring, idempotent or not.
 
 `order` → `structure` → `fronts` → `sweep`; `elimination` has what users call.
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -119,9 +120,8 @@ def eliminate(
         Weights to take in place of A's own, in the order of `A.tocoo()`; with an Analysis they are needed.
     order : str, array_like or Order
         Which vertex is eliminated when. "auto" tries what may be best and takes what counts least; "degree" is
-        approximate minimum degree; "levels" dissection by levels of a breadth-first search, for lattices; "metis" nested
-        dissection by METIS, where pymetis is installed; "natural" the order of the labels; an array a permutation of
-        the vertices. It changes no result beyond rounding, only time and memory.
+        approximate minimum degree; "metis" nested dissection by METIS, where pymetis is installed; "natural" the order
+        of the labels; an array a permutation of the vertices. It changes no result beyond rounding, only time and memory.
     dtype : dtype, optional
         In which to compute, one of the semiring's; by default that of the weights, or the smallest that holds them.
     threads : int, optional
@@ -246,8 +246,8 @@ class Elimination:
 
     def __repr__(self) -> str:
         return (
-            f"<Elimination of {self.n:,} vertices, {len(self.analysis.tails):,} arcs over {self.semiring}, {self.dtype}, "
-            f"{self.nbytes / 2**20:.1f} MiB: {self.cost}>"
+            f"<Elimination of {self.n:,} vertices, {len(self.analysis.tails):,} arcs over {self.semiring}, "
+            f"{self.dtype}, {self.nbytes / 2**20:.1f} MiB: {self.cost}>"
         )
 
     @property
@@ -323,7 +323,7 @@ class Elimination:
             def work(worker: int, start: int, stop: int) -> None:
                 workers[worker].pairs(sources[start:stop], targets[start:stop], out[start:stop])
 
-            run(work, list(zip(parts[:-1], parts[1:], strict=True)), threads)
+            run(work, list(pairwise(parts)), threads)
         return out.reshape(i.shape)
 
     def rows(self, sources: Any = None, *, block: int = LANES) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -434,7 +434,7 @@ class Elimination:
 
     @property
     def slack(self) -> float:
-        """How far rounding alone may push a closed walk past `one`: height · eps · the largest weight; 0 for integers."""
+        """How far rounding may push a closed walk past `one`: height · eps · the largest weight; 0 for integers."""
         if self.dtype.kind != "f":
             return 0.0
         return self.cost.height * float(np.finfo(self.dtype).eps) * self._largest
@@ -447,11 +447,11 @@ class Elimination:
         s = self.semiring
         kind = NegativeCycleError if s.lengths and s.add.selects == "least" else DivergenceError
         raise kind(
-            f"eliminate: the closure over {s.name} does not exist: a closed walk at vertex {vertex} is {gap:g} away from "
-            f"one = {s.one}, which it beats. Remove the cycle, or check the sign and scale of the weights."
+            f"eliminate: the closure over {s.name} does not exist: a closed walk at vertex {vertex} beats "
+            f"one = {s.one} by {gap:g}. Remove the cycle, or check the sign and scale of the weights."
             if s.idempotent
-            else f"eliminate: the closure over {s.name} does not exist: the sum over all closed walks at vertex {vertex} "
-            "has no limit. Scale the weights down.",
+            else f"eliminate: the closure over {s.name} does not exist: the sum over all closed walks at vertex "
+            f"{vertex} has no limit. Scale the weights down.",
             vertex,
         )
 

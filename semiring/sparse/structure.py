@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+
 import numpy as np
 
 from ..cpu import symbolic
@@ -16,7 +17,7 @@ from ..cpu.fronts import STRIP
 from .order import Order
 
 #: Supernodes of at most so many columns may hold any number of zeros; wider ones this fraction.
-NARROW, ZEROS = 8, 0.2
+NARROW, ZEROS = 4, 0.2
 
 
 @dataclass(frozen=True)

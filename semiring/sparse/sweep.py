@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache, cached_property
-from typing import Any
 
 import numpy as np
 
@@ -31,7 +30,7 @@ class _Code:
 
     @cached_property
     def sweep(self) -> _Entry:
-        return _compile(sweep.sweep, self.kind, "bii" + "sslssl" + "s" + "iiiiii")
+        return _compile(sweep.sweep, self.kind, "bii" + "ssslssl" + "s" + "iiiiii")
 
     @cached_property
     def pairs(self) -> _Entry:
@@ -133,16 +132,16 @@ class Sweeper:
         high = S.cost.height * lanes
         if len(self.stack) < high:
             self.stack = aligned((high,), self.dtype)
-        common = S.first, S.begin
         most = max(1, CALL * _gain(self.kind) // max(1, lanes))
         for start, stop in self._pieces(count, path, most):
             self.code.climb.call(
-                self.kind, mirrored, start, stop, path, at, *common, S.rows, S.owner, S.panel, self.index, up,
+                self.kind, mirrored, start, stop, path, at, S.first, S.begin, S.rows, S.owner, S.panel, self.index, up,
                 z.ctypes.data, lanes,
             )  # fmt: skip
         for start, stop in reversed(self._pieces(len(S), None, most)):
             self.code.sweep.call(
-                self.kind, mirrored, start, stop, at, *common, S.slot, S.base, S.panel, S.permutation, down,
+                self.kind, mirrored, start, stop, at,
+                S.first, S.child, S.begin, S.slot, S.base, S.panel, S.permutation, down,
                 z.ctypes.data, self.stack.ctypes.data, out.ctypes.data, out.strides[0], lanes,
             )  # fmt: skip
 
