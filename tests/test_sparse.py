@@ -393,6 +393,31 @@ def test_a_negative_cycle_is_found_inside_and_across_supernodes(length, dtype):
     assert E.entry(0, 399) == 399 * 5
 
 
+def test_a_sum_without_limit_is_told_from_one_within_rounding():
+    """Rows that sum to 1 have no limit, and rows that sum to a little less do; signs that cancel may."""
+    r = rng(12)
+    for n in (2, 5, 40, 200):
+        arcs = np.stack(np.nonzero(r.random((n, n)) < min(1.0, 6 / n)))
+        arcs = np.concatenate((arcs, np.stack((np.arange(n), np.roll(np.arange(n), -1)))), axis=1)
+        weights = r.random(arcs.shape[1])
+        sums = np.zeros(n)
+        np.add.at(sums, arcs[0], weights)
+        weights /= sums[arcs[0]]
+        with pytest.raises(DivergenceError):
+            Elimination.from_arrays(*arcs, weights, n, "plus_times")
+        E = Elimination.from_arrays(*arcs, 0.9 * weights, n, "plus_times")
+        np.testing.assert_allclose(E.matvec(np.ones(n)), 10, rtol=1e-9)
+
+
+def test_signs_that_cancel():
+    E = Elimination.from_arrays([0, 1, 0], [1, 0, 2], [2.0, -0.2, 1.0], 3, "plus_times")  # eigenvalues ±i √0.4
+    np.testing.assert_allclose(E.to_dense(), np.linalg.inv(np.eye(3) - [[0, 2, 1], [-0.2, 0, 0], [0, 0, 0]]))
+    with pytest.raises(DivergenceError, match="spectral radius"):
+        Elimination.from_arrays([0, 1], [1, 0], [2.0, -2.0], 2, "plus_times")
+    acyclic = Elimination.from_arrays([0, 1], [1, 2], [1e9, -1e9], 3, "plus_times")
+    assert acyclic.entry(0, 2) == -1e18
+
+
 def test_other_divergences():
     with pytest.raises(DivergenceError, match="max_plus") as caught:
         Elimination.from_arrays([0, 1], [1, 0], [2, -1], 3, "max_plus")
@@ -659,6 +684,7 @@ def test_costs_are_counted_before_numbers_and_bound_what_is_held(medium):
     assert E.nbytes <= a.cost.bytes(4)
     held = sum(getattr(S, name).nbytes for name in ("permutation", "position", "first", "owner", "parent", "child",
                "sibling", "begin", "rows", "slot", "local", "base", "panel", "update", "leaf", "work"))  # fmt: skip
+    held += sum(x.nbytes for x in (a.tails, a.heads, a.arcs.begin, a.arcs.arc, a.arcs.row, a.arcs.col))
     assert held <= a.cost.index_bytes <= 2 * held + 1000
     w, r = np.diff(S.first).astype(int), np.diff(S.begin)
     assert a.cost.sweep == (w * r).sum()

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 
 #: Arrays begin at a cache line.
-_LINE = 64
+LINE = 64
 
 
 def aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -38,18 +38,18 @@ def _bytes(shape: tuple[int, ...], dtype: np.dtype) -> int:
 
 
 def _owner(size: int) -> np.ndarray:
-    return np.empty(size + _LINE, np.uint8)
+    return np.empty(size + LINE, np.uint8)
 
 
 def _view(owner: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    start = -owner.ctypes.data % _LINE
+    start = -owner.ctypes.data % LINE
     return owner[start : start + _bytes(shape, dtype)].view(dtype).reshape(shape)
 
 
 def _unused(owners: list[np.ndarray], size: int) -> np.ndarray | None:
     """One that is large enough and that only the list refers to: every view of it refers to it too."""
     for owner in owners:
-        if sys.getrefcount(owner) <= _ALONE and len(owner) >= size + _LINE:
+        if sys.getrefcount(owner) <= _ALONE and len(owner) >= size + LINE:
             return owner
     return None
 

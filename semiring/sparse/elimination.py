@@ -14,11 +14,13 @@ from ..algebra import Semiring
 from ..arrays import asarray, conform
 from ..catalog import get
 from ..cpu.kinds import choose
-from ..cpu.pool import default_threads, run
+from ..cpu.pool import run
+from ..cpu.processors import default_threads
 from ..cpu.verbs import CpuBackend
-from ..errors import DeviceError, DivergenceError, DTypeError, NegativeCycleError, ShapeError, VertexError
-from . import fronts, structure
-from .buffers import Buffers, aligned
+from ..errors import DeviceError, DTypeError, ShapeError, VertexError
+from ..memory import require
+from . import fronts, limits, structure
+from .buffers import LINE, Buffers, aligned
 from .order import order_of
 from .pattern import neighbours
 from .structure import Arcs, Cost, Structure
@@ -48,7 +50,7 @@ class Analysis:
         self._start, self._beside = neighbours(tails, heads, n)
         self.order, found = order_of(self._start, self._beside, order)
         self._tree = structure.supernodes(self._start, self._beside, found)
-        self.cost: Cost = structure.cost(self._tree)
+        self.cost: Cost = structure.cost(self._tree, len(tails))
 
     def __repr__(self) -> str:
         return f"<Analysis of {self.n:,} vertices, {len(self.tails):,} arcs, order {self.order}: {self.cost}>"
@@ -121,7 +123,7 @@ def eliminate(
     order : str, array_like or Order
         Which vertex is eliminated when. "auto" tries what may be best and takes what counts least; "degree" is
         approximate minimum degree; "metis" nested dissection by METIS, where pymetis is installed; "natural" the order
-        of the labels; an array a permutation of the vertices. It changes no result beyond rounding, only time and memory.
+        of the labels; an array a permutation of the vertices. It changes no result beyond rounding, only the cost.
     dtype : dtype, optional
         In which to compute, one of the semiring's; by default that of the weights, or the smallest that holds them.
     threads : int, optional
@@ -213,10 +215,17 @@ class Elimination:
         self._kind = choose(semiring, values.dtype, nonnegative)
         ops = CpuBackend(self._kind, self._threads)
         weights = np.ascontiguousarray(values)
+        require(
+            self.cost.bytes(values.dtype.itemsize),
+            where=where,
+            hint=f"{self.cost}. Such a graph is as good as dense; Dijkstra from the sources wanted takes less memory.",
+        )
+        if check and semiring.series == "real" and not seen.nonnegative:
+            limits.require_spectrum(analysis.tails, analysis.heads, values, analysis.n)
         self._panels = fronts.numbers(analysis.structure, analysis.arcs, weights, ops)
         self._free: list[Sweeper] = []
-        if check:
-            self._refuse_divergence()
+        if check and self.divergence is not None and self.divergence[1] > self.slack:
+            raise limits.error(semiring, *self.divergence)
 
     @classmethod
     def from_arrays(
@@ -338,7 +347,8 @@ class Elimination:
         Yields
         ------
         indices, entries : arrays (k,), (k, n)
-            Memory is used again for later blocks once nobody holds an earlier one.
+            Each row is contiguous; from one to the next is a little more than n. Memory is used again for later blocks
+            once nobody holds an earlier one.
 
         Examples
         --------
@@ -390,6 +400,8 @@ class Elimination:
             If `out` does not fit.
         """
         if out is None:
+            hint = "rows() streams blocks of rows, entries() answers pairs."
+            require(self.n**2 * self.dtype.itemsize, where="to_dense", hint=hint)
             out = np.empty((self.n, self.n), self.dtype)
         if out.shape != (self.n, self.n):
             raise ShapeError(f"to_dense: out must have shape {(self.n, self.n)}, got {out.shape}.")
@@ -417,43 +429,18 @@ class Elimination:
         """The vertex at which A* fails to exist most, and how far its entry is from `one`; None where nothing is wrong.
 
         Where ⊕ is idempotent, a closed walk that beats `one` shows on the diagonal of the pivot block of its last
-        vertex; elsewhere an infinite star does.
+        vertex; elsewhere a star without limit does.
         """
         diagonal = self._panels.lower[self.analysis.structure.diagonal]
-        one = dtypes.one(self.semiring, self.dtype)
-        if not self.semiring.idempotent:
-            bad = np.flatnonzero(~np.isfinite(diagonal)) if self.dtype.kind == "f" else np.empty(0, int)
-            return (int(self.order[bad[0]]), np.inf) if len(bad) else None
-        if (diagonal == one).all():
-            return None
-        with np.errstate(invalid="ignore", over="ignore"):
-            gap = np.where(diagonal == one, 0.0, np.abs(diagonal.astype(np.float64) - float(one)))
-        gap = np.where(np.isnan(gap), np.inf, gap)
-        worst = int(gap.argmax())
-        return int(self.order[worst]), float(gap[worst])
+        found = limits.worst_pivot(diagonal, self.semiring, self.cost.height)
+        return None if found is None else (int(self.order[found[0]]), found[1])
 
     @property
     def slack(self) -> float:
         """How far rounding may push a closed walk past `one`: height · eps · the largest weight; 0 for integers."""
-        if self.dtype.kind != "f":
+        if self.dtype.kind != "f" or not self.semiring.idempotent:
             return 0.0
         return self.cost.height * float(np.finfo(self.dtype).eps) * self._largest
-
-    def _refuse_divergence(self) -> None:
-        found = self.divergence
-        if found is None or found[1] <= self.slack:
-            return
-        vertex, gap = found
-        s = self.semiring
-        kind = NegativeCycleError if s.lengths and s.add.selects == "least" else DivergenceError
-        raise kind(
-            f"eliminate: the closure over {s.name} does not exist: a closed walk at vertex {vertex} beats "
-            f"one = {s.one} by {gap:g}. Remove the cycle, or check the sign and scale of the weights."
-            if s.idempotent
-            else f"eliminate: the closure over {s.name} does not exist: the sum over all closed walks at vertex "
-            f"{vertex} has no limit. Scale the weights down.",
-            vertex,
-        )
 
     # Machinery
 
@@ -477,10 +464,12 @@ class Elimination:
         # As many rows at a time as keep all threads busy.
         batch = min(self._lanes, block)
         window = max(block, -(-batch * self._threads // block) * block)
+        line = LINE // self.dtype.itemsize
+        pitch = -(-self.n // line) * line  # rows begin at cache lines, which can then be written past the caches
         buffers = Buffers()
         for start in range(0, len(wanted), window):
             part = wanted[start : start + window]
-            rows = buffers.get((len(part), self.n), self.dtype)
+            rows = buffers.get((len(part), pitch), self.dtype)[:, : self.n]
             self._fill(part, rows)
             blocks = [(part[k : k + block], rows[k : k + block]) for k in range(0, len(part), block)]
             del rows

@@ -41,7 +41,7 @@ class Cost:
     entries : int
         Numbers held at once while eliminating: panels, updates that wait, the largest front.
     index_bytes : int
-        Bytes of the structure itself.
+        Bytes of the structure itself, its graph and its arcs.
     """
 
     elimination: int
@@ -95,7 +95,6 @@ class Structure:
         The subtree of supernode s is leaf[s] … s.
     work : int64 array (supernodes + 1,)
         Pairs of eliminating all supernodes before.
-    cost : Cost
     """
 
     n: int
@@ -115,10 +114,25 @@ class Structure:
     update: np.ndarray
     leaf: np.ndarray
     work: np.ndarray
-    cost: Cost
 
     def __len__(self) -> int:
         return len(self.parent)
+
+    @cached_property
+    def height(self) -> int:
+        """Columns of the longest path from the root."""
+        return int((self.base + np.diff(self.first)).max(initial=0))
+
+    @cached_property
+    def front(self) -> int:
+        """The order of the largest front."""
+        return int((np.diff(self.first) + np.diff(self.begin)).max(initial=0))
+
+    @cached_property
+    def climb(self) -> int:
+        """Pairs of the heaviest path to a root."""
+        w, r = (np.diff(x).astype(np.int64) for x in (self.first, self.begin))
+        return int(symbolic.paths(self.parent, w, r)[0])
 
     @cached_property
     def diagonal(self) -> np.ndarray:
@@ -162,8 +176,8 @@ def supernodes(start: np.ndarray, beside: np.ndarray, order: Order) -> Tree:
     return Tree(permutation, first, above, height)
 
 
-def cost(tree: Tree) -> Cost:
-    """What elimination and queries take."""
+def cost(tree: Tree, arcs: int) -> Cost:
+    """What elimination and queries of a graph of so many arcs take."""
     w, r = tree.width, tree.height
     on_path, columns, waiting = symbolic.paths(tree.parent, w, r)
     fronts = int((w + r).max(initial=0))
@@ -176,7 +190,7 @@ def cost(tree: Tree) -> Cost:
         height=int(columns),
         front=fronts,
         entries=panels + int(waiting) + fronts**2,
-        index_bytes=12 * int(r.sum()) + 12 * len(tree.permutation) + 60 * len(w),
+        index_bytes=12 * int(r.sum()) + 28 * len(tree.permutation) + 80 * len(w) + 28 * arcs,
     )
 
 
@@ -211,7 +225,6 @@ def build(start: np.ndarray, beside: np.ndarray, tree: Tree) -> Structure:
         update,
         leaf,
         work,
-        cost(tree),
     )
 
 

@@ -65,7 +65,7 @@ class Sweeper:
         self.panels = panels  # read by address
         self.at = np.full(len(structure), -1, np.int32)
         self.path = np.empty(len(structure), np.int32)
-        self.index = np.empty(structure.cost.front, np.int32)
+        self.index = np.empty(structure.front, np.int32)
         self.unit = np.array([kind.one], self.dtype)
         self.stack = self.z = np.empty(0, self.dtype)
 
@@ -96,11 +96,11 @@ class Sweeper:
 
     def pairs(self, sources: np.ndarray, targets: np.ndarray, out: np.ndarray) -> None:
         """out[q] ← A*[sources[q], targets[q]]."""
-        S, longest = self.S, self.S.cost.height + _ALIGNED
+        S, longest = self.S, self.S.height + _ALIGNED
         if len(self.z) < 2 * longest:
             self.z = aligned((2 * longest,), self.dtype)
         z = self.z.ctypes.data
-        step = max(1, CALL * _gain(self.kind) // 64 // max(1, 4 * S.cost.climb))
+        step = max(1, CALL * _gain(self.kind) // 64 // max(1, 2 * S.climb))
         s, t = S.position[sources], S.position[targets]
         for start in range(0, len(s), step):
             self.code.pairs.call(
@@ -129,7 +129,7 @@ class Sweeper:
         """The climb along the path, and the sweep; each in calls that are short enough."""
         S, lanes = self.S, out.shape[1]
         up, down = (self.lower, self.upper) if mirrored else (self.upper, self.lower)
-        high = S.cost.height * lanes
+        high = S.height * lanes
         if len(self.stack) < high:
             self.stack = aligned((high,), self.dtype)
         most = max(1, CALL * _gain(self.kind) // max(1, lanes))

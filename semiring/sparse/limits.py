@@ -1,0 +1,118 @@
+"""Does A* exist? Read off the pivots; where entries cancel, off the spectral radius of strongly connected components."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..algebra import Semiring
+from ..errors import DivergenceError, NegativeCycleError
+
+#: Components of more vertices than this are not looked at densely.
+LARGEST = 2000
+
+
+def worst_pivot(diagonal: np.ndarray, semiring: Semiring, vertices: int) -> tuple[int, float] | None:
+    """The column whose entry on the diagonal of its D shows best that A* does not exist, and how far it is off.
+
+    Where ⊕ is idempotent, D's diagonal is `one` unless a closed walk beats it; the walk's last vertex shows it.
+    Elsewhere it is the star of a pivot, which is without limit from `one` on, within the rounding of a sum of so many
+    `vertices`.
+
+    Returns
+    -------
+    (int, float) or None
+    """
+    one = float(dtypes.one(semiring, diagonal.dtype))
+    if semiring.idempotent:
+        if (diagonal == one).all():
+            return None
+        with np.errstate(invalid="ignore", over="ignore"):
+            gap = np.where(diagonal == one, 0.0, np.abs(diagonal.astype(np.float64) - one))
+    elif diagonal.dtype.kind != "f":
+        return None
+    else:
+        with np.errstate(invalid="ignore"):
+            gap = np.where(
+                np.isfinite(diagonal), np.where(diagonal < _most(semiring, diagonal, vertices), 0.0, 1), math.inf
+            )
+    gap = np.where(np.isnan(gap), math.inf, gap)
+    worst = int(gap.argmax()) if len(gap) else 0
+    return (worst, float(gap[worst])) if len(gap) and gap[worst] else None
+
+
+def _most(semiring: Semiring, diagonal: np.ndarray, vertices: int) -> float:
+    """The star of the last number below `one` that rounding can tell from it; ∞ where the semiring says nothing."""
+    if semiring.series is None:
+        return math.inf
+    eps = float(np.finfo(diagonal.dtype).eps)
+    size = abs(math.log(eps)) if semiring.mul.ufunc is np.add else 1.0  # logarithms near eps are rounded as large ones
+    return float(semiring.closure_of(float(semiring.one) - vertices * eps * size))
+
+
+def error(semiring: Semiring, vertex: int, gap: float) -> DivergenceError:
+    """The error for `worst_pivot`."""
+    where = f"eliminate: the closure over {semiring.name} does not exist: "
+    if not semiring.idempotent:
+        return DivergenceError(
+            f"{where}the sum over all closed walks at vertex {vertex} has no limit. Scale the weights down.", vertex
+        )
+    kind = NegativeCycleError if semiring.lengths and semiring.add.selects == "least" else DivergenceError
+    return kind(
+        f"{where}a closed walk at vertex {vertex} beats one = {semiring.one} by {gap:g}. "
+        "Remove the cycle, or check the sign and scale of the weights.",
+        vertex,
+    )
+
+
+def require_spectrum(tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, n: int) -> None:
+    """Refuse a real matrix with entries of both signs unless the spectral radius is below 1.
+
+    Each strongly connected component by itself, as an acyclic matrix is nilpotent: ρ(A) ≤ ‖A‖ < 1, or by Gelfand's
+    formula, ρ(A) = lim ‖Aᵏ‖^(1/k), on a dense copy.
+
+    Raises
+    ------
+    DivergenceError
+    """
+    from scipy.sparse import coo_array, csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    A = csr_array(coo_array((weights.astype(np.float64), (tails, heads)), shape=(n, n)))  # duplicates are added up
+    _, label = connected_components(A, connection="strong")
+    inside = label[tails] == label[heads]
+    A = csr_array(coo_array((weights[inside].astype(np.float64), (tails[inside], heads[inside])), shape=(n, n)))
+    sums = [np.asarray(abs(A).sum(axis=axis)).ravel() for axis in (0, 1)]
+    rounding = float(np.finfo(weights.dtype).eps)
+    for component in np.unique(label[tails[inside]]).tolist():
+        members = np.flatnonzero(label == component)
+        if min(float(s[members].max()) for s in sums) < 1 - len(members) * rounding:
+            continue
+        if len(members) > LARGEST:
+            raise DivergenceError(
+                f"eliminate: the spectral radius must be below 1, got entries of both signs in a strongly connected "
+                f"component of {len(members)} vertices, where it is not looked for. Scale the weights down until all "
+                "rows sum to less than 1, or pass check=False if you know it.",
+                int(members[0]),
+            )
+        if not _below_one(A[members][:, members].toarray(), len(members) * rounding):
+            raise DivergenceError(
+                "eliminate: the spectral radius must be below 1 for I + A + A² + … to have a limit, got one of at least "
+                f"1 in the strongly connected component of vertex {members[0]}. Scale the weights down.",
+                int(members[0]),
+            )
+
+
+def _below_one(power: Any, rounding: float) -> bool:
+    """Whether Aᵏ falls below ½ for some k that tells ρ from 1 within rounding."""
+    for _ in range(1 + math.ceil(-math.log2(rounding))):
+        norm = float(abs(power).sum(axis=1).max())
+        if norm < 0.5:
+            return True
+        if not norm < 1e150 or abs(float(np.trace(power))) > len(power):
+            return False
+        power = power @ power
+    return False
