@@ -28,6 +28,7 @@ from semiring.errors import (
     VertexError,
 )
 from semiring.sparse import analyse, fronts, order, structure
+from semiring.sparse.pattern import neighbours
 
 ALL = [*CASES, *USER_CASES]
 DATA = (
@@ -161,7 +162,7 @@ def get_infinity(dtype):
     return np.inf if np.dtype(dtype).kind == "f" else np.iinfo(dtype).max
 
 
-ORDERS = ["degree", "natural", "reversed", "random"]
+ORDERS = ["degree", "levels", "natural", "reversed", "random"]
 
 
 def an_order(name, n):
@@ -189,13 +190,25 @@ def test_the_degree_order_is_a_permutation_and_stops_early_in_what_is_dense():
         r = rng(seed)
         n = int(r.integers(1, 200))
         arcs = r.integers(0, n, (2, int(r.integers(0, 6 * n)))).astype(np.int32)
-        from semiring.sparse.pattern import neighbours
-
         found = order.minimum_degree(*neighbours(arcs[0], arcs[1], n))
         np.testing.assert_array_equal(np.sort(found.permutation), np.arange(n))
         assert 0 <= found.dense <= n
     complete = np.stack(np.divmod(np.arange(900), 30)).astype(np.int32)
     assert order.minimum_degree(*neighbours(complete[0], complete[1], 30)).dense == 30
+
+
+def test_levels_are_taken_for_a_lattice_and_degrees_for_a_tree():
+    at = np.arange(40 * 40).reshape(40, 40)
+    arcs = [np.concatenate((at[:, :-1].ravel(), at[:-1].ravel())), np.concatenate((at[:, 1:].ravel(), at[1:].ravel()))]
+    costs = {name: analyse(tuple(arcs), 1600, order=name).cost.sweep for name in ("degree", "levels")}
+    chosen = analyse(tuple(arcs), 1600)
+    assert chosen.cost.sweep == costs[chosen.order]
+    assert not order.even(np.arange(1601))
+    for n in (0, 1, 2, 9, 200):
+        r = rng(n)
+        tails, heads = r.integers(0, max(n, 1), (2, 3 * n)).astype(np.int32)
+        found = order.levels(*neighbours(tails, heads, n)).permutation
+        np.testing.assert_array_equal(np.sort(found), np.arange(n))
 
 
 def test_the_degree_order_of_a_tree_has_no_fill():

@@ -21,7 +21,7 @@ from ..errors import DeviceError, DTypeError, ShapeError, VertexError
 from ..memory import require
 from . import fronts, limits, structure
 from .buffers import LINE, Buffers, aligned
-from .order import order_of
+from .order import candidates
 from .pattern import neighbours
 from .structure import Arcs, Cost, Structure
 from .sweep import LANES, Sweeper
@@ -48,9 +48,15 @@ class Analysis:
     def __init__(self, tails: np.ndarray, heads: np.ndarray, n: int, order: Any = "auto") -> None:
         self.n, self.tails, self.heads = n, tails, heads
         self._start, self._beside = neighbours(tails, heads, n)
-        self.order, found = order_of(self._start, self._beside, order)
-        self._tree = structure.supernodes(self._start, self._beside, found)
-        self.cost: Cost = structure.cost(self._tree, len(tails))
+        trees = {
+            name: structure.supernodes(self._start, self._beside, found)
+            for name, found in candidates(self._start, self._beside, order).items()
+        }
+        costs = {name: structure.cost(tree, len(tails)) for name, tree in trees.items()}
+        # All pairs: every row is swept once, numbers are eliminated once.
+        self.order = min(costs, key=lambda name: costs[name].sweep * n + costs[name].elimination)
+        self.cost: Cost = costs[self.order]
+        self._tree = trees[self.order]
 
     def __repr__(self) -> str:
         return f"<Analysis of {self.n:,} vertices, {len(self.tails):,} arcs, order {self.order}: {self.cost}>"
@@ -122,8 +128,9 @@ def eliminate(
         Weights to take in place of A's own, in the order of `A.tocoo()`; with an Analysis they are needed.
     order : str, array_like or Order
         Which vertex is eliminated when. "auto" tries what may be best and takes what counts least; "degree" is
-        approximate minimum degree; "metis" nested dissection by METIS, where pymetis is installed; "natural" the order
-        of the labels; an array a permutation of the vertices. It changes no result beyond rounding, only the cost.
+        approximate minimum degree; "levels" dissection by levels of breadth-first searches, for lattices; "metis"
+        nested dissection by METIS, where pymetis is installed; "natural" the order of the labels; an array a
+        permutation of the vertices. It changes no result beyond rounding, only the cost.
     dtype : dtype, optional
         In which to compute, one of the semiring's; by default that of the weights, or the smallest that holds them.
     threads : int, optional
@@ -580,5 +587,5 @@ def _arcs(A: Any, n: int | None, *, where: str) -> tuple[np.ndarray, np.ndarray,
     n = int(n)
     if not 0 <= n < 2**31 - 1:
         raise ShapeError(f"{where}: the number of vertices must lie in 0 … 2³¹ − 2, got {n}.")
-    rows, cols = (_indices(x, n, where=where).astype(np.int32, copy=False) for x in (rows, cols))
+    rows, cols = (_indices(x, n, where=where).astype(np.int32) for x in (rows, cols))  # the caller's may change
     return rows, cols, values, n

@@ -1,4 +1,4 @@
-"""Does A* exist? Read off the pivots; where entries cancel, off the spectral radius of strongly connected components."""
+"""Does A* exist? Read off the pivots; where entries cancel, off the spectral radius of each component."""
 
 from __future__ import annotations
 
@@ -100,8 +100,8 @@ def require_spectrum(tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, 
             )
         if not _below_one(A[members][:, members].toarray(), len(members) * rounding):
             raise DivergenceError(
-                "eliminate: the spectral radius must be below 1 for I + A + A² + … to have a limit, got one of at least "
-                f"1 in the strongly connected component of vertex {members[0]}. Scale the weights down.",
+                "eliminate: the spectral radius must be below 1 for I + A + A² + … to have a limit, got one of at "
+                f"least 1 in the strongly connected component of vertex {members[0]}. Scale the weights down.",
                 int(members[0]),
             )
 

@@ -13,6 +13,8 @@ import numpy as np
 
 from ..errors import AlgebraError, DeviceError, ShapeError
 
+#: Parts of so many vertices are not dissected.
+SMALLEST = 6
 #: Vertices of more than max(16, FACTOR √n) neighbours are ordered last: their lists would be read again at each step.
 FACTOR = 10
 
@@ -46,6 +48,19 @@ def minimum_degree(start: np.ndarray, heads: np.ndarray) -> Order:
     return Order(permutation, int(dense))
 
 
+def levels(start: np.ndarray, heads: np.ndarray) -> Order:
+    """Nested dissection by levels of breadth-first searches: for lattices."""
+    from ..cpu.levels import levels as run
+
+    return Order(run(start, heads, SMALLEST))
+
+
+def even(start: np.ndarray) -> bool:
+    """Whether nearly all vertices have the same few neighbours, as in a lattice."""
+    degrees = np.diff(start)
+    return len(degrees) >= 1000 and 3 <= degrees.max() <= 6 and bool(degrees.mean() >= degrees.max() - 0.5)
+
+
 def metis(start: np.ndarray, heads: np.ndarray) -> Order:
     """Nested dissection by METIS (Karypis and Kumar 1998).
 
@@ -72,11 +87,11 @@ def natural(start: np.ndarray, heads: np.ndarray) -> Order:
 
 
 #: Name → the function that finds an order.
-ORDERS = {"degree": minimum_degree, "metis": metis, "natural": natural}
+ORDERS = {"degree": minimum_degree, "levels": levels, "metis": metis, "natural": natural}
 
 
-def order_of(start: np.ndarray, heads: np.ndarray, wanted: Any) -> tuple[str, Order]:
-    """The name of an order and the order that the caller wants: a name, a permutation, or "auto".
+def candidates(start: np.ndarray, heads: np.ndarray, wanted: Any) -> dict[str, Order]:
+    """What the caller wants, by name: one order, or for "auto" those of which the one that counts least is to be taken.
 
     Raises
     ------
@@ -85,16 +100,18 @@ def order_of(start: np.ndarray, heads: np.ndarray, wanted: Any) -> tuple[str, Or
     ShapeError
         If an array is not a permutation of the vertices.
     """
+    if isinstance(wanted, str) and wanted == "auto":
+        names = ["degree", "levels"] if even(start) else ["degree"]
+        return {name: ORDERS[name](start, heads) for name in names}
     n = len(start) - 1
     if isinstance(wanted, Order):
-        return "given", wanted
+        return {"given": wanted}
     if isinstance(wanted, str):
-        name = "degree" if wanted == "auto" else wanted
-        if name not in ORDERS:
+        if wanted not in ORDERS:
             raise AlgebraError(
                 f"order must be one of auto, {', '.join(ORDERS)} or a permutation of the vertices, got {wanted!r}."
             )
-        return name, ORDERS[name](start, heads)
+        return {wanted: ORDERS[wanted](start, heads)}
     permutation = np.asarray(wanted)
     fits = permutation.shape == (n,) and (n == 0 or permutation.dtype.kind in "iu")
     if not fits or not np.array_equal(np.sort(permutation), np.arange(n)):
@@ -102,4 +119,4 @@ def order_of(start: np.ndarray, heads: np.ndarray, wanted: Any) -> tuple[str, Or
             f"order must be a permutation of the vertices 0 … {n - 1}, got an array of shape {permutation.shape} and "
             f"dtype {permutation.dtype} that is none."
         )
-    return "given", Order(permutation.astype(np.int32))
+    return {"given": Order(permutation.astype(np.int32))}
