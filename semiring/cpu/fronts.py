@@ -13,14 +13,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from .vectors import I64, Vectors, loop
+from .vectors import I32, I64, Vectors, loop
 from .words import call, itemsize, kernel, load, part, plus, row, star, store, times, zero
 
 #: Columns of a panel that lie together: what one tile of a sweep computes.
 STRIP = 4
+#: Fewer entries side by side are added one by one.
+SHORT = 8
 #: Fronts of more bytes than this are eliminated in blocks, smaller ones pivot by pivot.
 NEAR = 1 << 17
 #: The pivot block of larger fronts.
@@ -32,6 +35,16 @@ def lanes(typing: Any, kind: Any) -> Any:
     """Entries of a vector, a constant; 1 where there is no vector code."""
     count = kind.lanes if kind.vector else 1
     return types.intp(kind), lambda context, builder, signature, args: I64(count)
+
+
+@intrinsic
+def one(typing: Any, kind: Any) -> Any:
+    """The semiring's 1."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return context.get_constant(kind.scalar, kind.one)
+
+    return kind.scalar(kind), codegen
 
 
 @intrinsic
@@ -85,14 +98,73 @@ def pitch_of(kind: Any, m: int) -> int:
     return -(-m // lanes(kind)) * lanes(kind)
 
 
-@kernel
-def meet(kind: Any, m: int, n: int, source: int, source_row: int, target: int, target_row: int) -> None:
-    """B ← B ⊕ A on m × n entries that lie side by side."""
+@intrinsic
+def strip_down(typing: Any, kind: Any, m: Any, source: Any, row: Any, target: Any) -> Any:
+    """STRIP entries of each of m rows, one after the other."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        _, m, source, row, target = args
+        v = Vectors(builder, kind, lanes=STRIP)
+        with loop(builder, I64(0), m) as i:
+            x = v.load(builder.add(source, builder.mul(i, row)))
+            v.store(x, builder.add(target, builder.mul(i, I64(STRIP * kind.itemsize))))
+        return context.get_dummy_value()
+
+    return types.none(kind, *(types.intp,) * 4), codegen
+
+
+@intrinsic
+def strip_across(typing: Any, kind: Any, m: Any, source: Any, row: Any, target: Any) -> Any:
+    """STRIP rows of m entries, transposed; m is a multiple of STRIP."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        _, m, source, row, target = args
+        v, size = Vectors(builder, kind, lanes=STRIP), kind.itemsize
+        with loop(builder, I64(0), builder.sdiv(m, I64(STRIP))) as i:
+            here = builder.add(source, builder.mul(i, I64(STRIP * size)))
+            there = builder.add(target, builder.mul(i, I64(STRIP * STRIP * size)))
+            rows = [v.load(builder.add(here, builder.mul(row, I64(k)))) for k in range(STRIP)]
+            for k, column in enumerate(transposed(builder, rows)):
+                v.store(column, there, k * STRIP * size)
+        return context.get_dummy_value()
+
+    return types.none(kind, *(types.intp,) * 4), codegen
+
+
+def transposed(builder: Any, rows: list[Any]) -> list[Any]:
+    """A square of vectors, transposed: squares off the diagonal change places, the larger the later."""
+    rows, count, distance = list(rows), len(rows), 1
+    while distance < count:
+        for i in range(count):
+            if not i & distance:
+                a, b = rows[i], rows[i + distance]
+                low = [j if not j & distance else count + j - distance for j in range(count)]
+                high = [j + distance if not j & distance else count + j for j in range(count)]
+                for at, mask in ((i, low), (i + distance, high)):
+                    rows[at] = builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(I32, count), mask))
+        distance *= 2
+    return rows
+
+
+@part
+def extend(kind: Any, r: int, low: int, local: Any, update: int, front: int, wide: int, unit: Any) -> None:
+    """F[local, local] ← F[local, local] ⊕ the update of a child, its r rows at local[low] …"""
     size = itemsize(kind)
-    for i in range(m):
-        for j in range(n):
-            to = target + i * target_row + j * size
-            store(kind, to, plus(kind, load(kind, to), load(kind, source + i * source_row + j * size)))
+    j = 0
+    while j < r:  # columns that stay side by side are met together
+        k = j + 1
+        while k < r and local[low + k] == local[low + k - 1] + 1:
+            k += 1
+        to, source = front + local[low + j] * size, update + j * size
+        if k - j >= SHORT:
+            for i in range(r):
+                row(kind, k - j, to + local[low + i] * wide, unit, source + i * r * size)
+        else:
+            for i in range(r):
+                for q in range(k - j):
+                    at = to + local[low + i] * wide + q * size
+                    store(kind, at, plus(kind, load(kind, at), load(kind, source + (i * r + q) * size)))
+        j = k
 
 
 @part
@@ -104,22 +176,14 @@ def assemble(
     size = itemsize(kind)
     m = first[s + 1] - first[s] + begin[s + 1] - begin[s]
     wide = pitch_of(kind, m) * size
+    unit = one(kind)
     clear(kind, m * pitch_of(kind, m), front)
     for a in range(arcs[s], arcs[s + 1]):
         to = front + arc_row[a] * wide + arc_col[a] * size
         store(kind, to, plus(kind, load(kind, to), load(kind, weights + arc[a] * size)))
     c = child[s]
     while c >= 0:
-        low, r = begin[c], begin[c + 1] - begin[c]
-        j = 0
-        while j < r:  # columns that stay side by side are met at once
-            k = j + 1
-            while k < r and local[low + k] == local[low + k - 1] + 1:
-                k += 1
-            to, source = front + local[low + j] * size, where[c] + j * size
-            for i in range(r):
-                meet(kind, 1, k - j, source + i * r * size, 0, to + local[low + i] * wide, 0)
-            j = k
+        extend(kind, begin[c + 1] - begin[c], begin[c], local, where[c], front, wide, unit)
         c = sibling[c]
 
 
@@ -149,15 +213,18 @@ def take_apart(kind: Any, w: int, m: int, front: int, lower: int, upper: int, up
     size, wide, r = itemsize(kind), pitch_of(kind, m) * itemsize(kind), m - w
     for j in range(0, w, STRIP):
         columns = min(STRIP, w - j)
-        for i in range(m):
-            for k in range(columns):
-                to = (j * m + i * columns + k) * size
-                store(kind, lower + to, load(kind, front + i * wide + (j + k) * size))
-                store(kind, upper + to, load(kind, front + (j + k) * wide + i * size))
-    for i in range(r):
-        source = front + (w + i) * wide + w * size
-        for j in range(r):
-            store(kind, update + (i * r + j) * size, load(kind, source + j * size))
+        done_lower = done_upper = 0
+        if columns == STRIP and lanes(kind) >= STRIP:
+            done_lower, done_upper = m, m // STRIP * STRIP
+            strip_down(kind, m, front + j * size, wide, lower + j * m * size)
+            strip_across(kind, done_upper, front + j * wide, wide, upper + j * m * size)
+        for k in range(columns):
+            for i in range(done_lower, m):
+                store(kind, lower + (j * m + i * columns + k) * size, load(kind, front + i * wide + (j + k) * size))
+            for i in range(done_upper, m):
+                store(kind, upper + (j * m + i * columns + k) * size, load(kind, front + (j + k) * wide + i * size))
+    for i in range(r):  # in whole vectors: what is too much of a row, the next one overwrites
+        copy(kind, r, front + (w + i) * wide + w * size, update + i * r * size)
 
 
 @kernel

@@ -20,7 +20,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from .compile import kernel as own
-from .fronts import STRIP, clear, lanes
+from .fronts import STRIP, clear, lanes, one, transposed
 from .kinds import Kind, vector_bytes
 from .vectors import I32, I64, Vectors, emit, loop
 from .words import itemsize, kernel, load, part, plus, store, times, zero
@@ -421,14 +421,14 @@ def _climb_alone(
 @kernel
 def pairs(
     kind: Any, start: int, stop: int, sources: Any, targets: Any, parent: Any, owner: Any, first: Any, begin: Any,
-    slot: Any, base: Any, panel: Any, lower: int, upper: int, z: int, y: int, unit: int, out: int,
+    slot: Any, base: Any, panel: Any, lower: int, upper: int, z: int, y: int, out: int,
 ) -> None:  # fmt: skip
     """out[q] = A*[sources[q], targets[q]]: two climbs, z from the source and y from the target, that meet in z_C D y_C.
 
-    z and y have room for a path from the root, in whole vectors; the semiring's 1 is at the address `unit`.
+    z and y have room for a path from the root, in whole vectors.
     """
     size = itemsize(kind)
-    one = load(kind, unit)
+    unit = one(kind)
     for q in range(start, stop):
         i, j = sources[q], targets[q]
         s, t = owner[i], owner[j]
@@ -439,8 +439,8 @@ def pairs(
                 t = parent[t]
         value = zero(kind)
         if s >= 0 and t >= 0:
-            _climb_alone(kind, False, i, one, parent, owner, first, begin, slot, base, panel, upper, z)
-            _climb_alone(kind, True, j, one, parent, owner, first, begin, slot, base, panel, lower, y)
+            _climb_alone(kind, False, i, unit, parent, owner, first, begin, slot, base, panel, upper, z)
+            _climb_alone(kind, True, j, unit, parent, owner, first, begin, slot, base, panel, lower, y)
             while s >= 0:
                 w = first[s + 1] - first[s]
                 m = w + begin[s + 1] - begin[s]
@@ -464,16 +464,7 @@ def transpose_tile(
         count = kind.lanes if kind.vector else 1
         v = Vectors(builder, kind, lanes=count)
         rows = [v.load(builder.add(source, builder.mul(I64(i), source_row))) for i in range(count)]
-        distance = 1
-        while distance < count:  # exchange squares of that size off the diagonal
-            for i in range(count):
-                if not i & distance:
-                    a, b = rows[i], rows[i + distance]
-                    low = [j if not j & distance else count + j - distance for j in range(count)]
-                    high = [j + distance if not j & distance else count + j for j in range(count)]
-                    for at, mask in ((i, low), (i + distance, high)):
-                        rows[at] = builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(I32, count), mask))
-            distance *= 2
+        rows = transposed(builder, rows)
         with builder.if_else(streamed) as (past, near):
             for branch, put in ((past, lambda *to: _stream(v, *to)), (near, v.store)):
                 with branch:

@@ -133,7 +133,7 @@ class _Elimination:
         self._stretch(start, stop)
 
     def _arena(self, entries: int) -> int:
-        memory = np.empty(entries, self.ops.dtype)
+        memory = np.empty(entries + self.kind.lanes, self.ops.dtype)  # updates are written in whole vectors
         self.kept.append(memory)
         return memory.ctypes.data
 

@@ -34,7 +34,7 @@ class _Code:
 
     @cached_property
     def pairs(self) -> _Entry:
-        return _compile(sweep.pairs, self.kind, "ii" + "ss" + "ssslssl" + "iiiiii")
+        return _compile(sweep.pairs, self.kind, "ii" + "ss" + "ssslssl" + "iiiii")
 
     @cached_property
     def transpose(self) -> _Entry:
@@ -66,7 +66,6 @@ class Sweeper:
         self.at = np.full(len(structure), -1, np.int32)
         self.path = np.empty(len(structure), np.int32)
         self.index = np.empty(structure.front, np.int32)
-        self.unit = np.array([kind.one], self.dtype)
         self.stack = self.z = np.empty(0, self.dtype)
 
     def lanes(self, sources: int) -> int:
@@ -106,7 +105,7 @@ class Sweeper:
             self.code.pairs.call(
                 self.kind, start, min(start + step, len(s)), s, t, S.parent, S.owner, S.first, S.begin, S.slot,
                 S.base, S.panel, self.lower, self.upper, z, z + longest // _ALIGNED * _ALIGNED * self.size,
-                self.unit.ctypes.data, out.ctypes.data,
+                out.ctypes.data,
             )  # fmt: skip
 
     def transpose(self, panel: np.ndarray, rows: np.ndarray) -> None:
