@@ -19,6 +19,7 @@ from ..cpu.processors import default_threads
 from ..cpu.verbs import CpuBackend
 from ..errors import DeviceError, DTypeError, ShapeError, VertexError
 from ..memory import require
+from ..survey import fast, survey
 from . import fronts, limits, structure
 from .buffers import LINE, Buffers, aligned
 from .order import candidates
@@ -213,8 +214,8 @@ class Elimination:
                 "Their order is that of the arcs given first."
             )
         values = conform(given, semiring, dtype, where=where)
-        seen = dtypes.survey(values, semiring, where=where)
-        nonnegative = dtypes.fast(seen, semiring, values.dtype, analysis.n)
+        seen = survey(values, semiring, where=where)
+        nonnegative = fast(seen, semiring, values.dtype, analysis.n)
         if values.dtype.kind == "f":
             values = values + 0.0  # −0 sorts below 0 where bit patterns are compared
         self.n, self.semiring, self.dtype, self.analysis = analysis.n, semiring, values.dtype, analysis
@@ -503,9 +504,9 @@ class Elimination:
         if x.ndim not in (1, 2) or len(x) != self.n:
             raise ShapeError(f"{where}: x must have shape ({self.n},) or ({self.n}, k), got {x.shape}.")
         values = conform(x, self.semiring, self.dtype, where=where)
-        seen = dtypes.survey(values, self.semiring, where=where)
+        seen = survey(values, self.semiring, where=where)
         kind = choose(self.semiring, self.dtype, False)
-        if self._kind is not kind and dtypes.fast(seen, self.semiring, self.dtype, self.n):
+        if self._kind is not kind and fast(seen, self.semiring, self.dtype, self.n):
             kind = self._kind
         columns = values[:, None] if values.ndim == 1 else values
         out = np.empty(columns.shape, self.dtype)

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any
 
 import numpy as np
 
-from ..backend import eliminate
+from ..backend import Backend
 from ..cpu import fronts
 from ..cpu.kinds import Kind
 from ..cpu.pool import run
@@ -176,12 +175,12 @@ class _Elimination:
         code.gather.call(self.kind, s, *self.tables, *self.arcs, F.ctypes.data)
         D = F[:w, :w]
         closure(ops, D)
-        eliminate(ops, D, F[:w, w:m], F[w:, :w], F[w:, w:m])
+        ops.eliminate(D, F[:w, w:m], F[w:, :w], F[w:, w:m])
         lower, upper = (X.ctypes.data + int(S.panel[s]) * size for X in (self.lower, self.upper))
         code.scatter.call(self.kind, w, m, F.ctypes.data, lower, upper, int(self.where[s]))
 
 
-def closure(ops: Any, A: np.ndarray) -> None:
+def closure(ops: Backend, A: np.ndarray) -> None:
     """A ← A*, R-Kleene: each quadrant on the diagonal closed in turn, and eliminated from the others."""
     n = len(A)
     if n <= ops.pivot:
@@ -190,6 +189,6 @@ def closure(ops: Any, A: np.ndarray) -> None:
     h = -(-n // 2 // ops.pivot) * ops.pivot
     A11, A12, A21, A22 = A[:h, :h], A[:h, h:], A[h:, :h], A[h:, h:]
     closure(ops, A11)
-    eliminate(ops, A11, A12, A21, A22)
+    ops.eliminate(A11, A12, A21, A22)
     closure(ops, A22)
-    eliminate(ops, A22, A21, A12, A11)
+    ops.eliminate(A22, A21, A12, A11)
