@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from apsp.generate import _pairs, cycle, grid, random_graph
+from apsp.generate import _pairs, cycle, grid, random_graph, road_like
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 32])
@@ -102,3 +102,29 @@ def test_grid_against_networkx(rows, cols):
 def test_bad_arguments(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 17, 3000])
+def test_roads_are_planar_connected_and_few(n):
+    roads = road_like(n, seed=5)
+    G = nx.Graph(zip(roads.rows.tolist(), roads.cols.tolist(), strict=True))
+    G.add_nodes_from(range(n))
+    assert roads.n == n
+    assert G.number_of_edges() == roads.edge_count
+    assert n == 0 or nx.is_connected(G)
+    assert nx.check_planarity(G)[0]
+    assert n < 3000 or 1.2 < roads.edge_count / n < 1.4
+    assert n < 2 or (roads.weights >= 1).all()
+    again = road_like(n, seed=5)
+    np.testing.assert_array_equal(roads.rows, again.rows)
+    np.testing.assert_array_equal(roads.weights, again.weights)
+
+
+def test_roads_lie_near_one_another_in_their_order():
+    roads = road_like(3000, seed=1)
+    assert np.median(np.abs(roads.rows - roads.cols)) < 30
+
+
+def test_a_negative_number_of_crossings_is_refused():
+    with pytest.raises(ValueError, match="0 or more, got -1"):
+        road_like(-1, seed=0)

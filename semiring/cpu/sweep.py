@@ -21,12 +21,12 @@ from numba.extending import intrinsic
 
 from .compile import kernel as own
 from .fronts import STRIP, clear, lanes, one, transposed
-from .kinds import Kind, vector_bytes
+from .kinds import vector_bytes
 from .vectors import I32, I64, Vectors, emit, loop
 from .words import itemsize, kernel, load, part, plus, store, times, zero
 
 
-def wide(kind: Kind) -> int:
+def wide() -> int:
     """Vectors of lanes that a tile holds for each of its columns: all of them accumulate in registers."""
     return 4 if vector_bytes() == 64 else 2
 
@@ -95,7 +95,7 @@ def _dispatch(builder: Any, kind: Any, name: str, emit: Callable[..., None], col
 
 def _each_group(builder: Any, kind: Any, body: Callable[..., None]) -> None:
     """All lanes, their number the first argument: groups of `wide` vectors, then single vectors, then single lanes."""
-    lanes, many = builder.function.args[0], wide(kind)
+    lanes, many = builder.function.args[0], wide()
     vectors = builder.sdiv(lanes, I64(kind.lanes))
     groups = builder.sdiv(vectors, I64(many))
     grouped = builder.mul(groups, I64(many))

@@ -16,9 +16,16 @@ def aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
 
 class Buffers:
-    """Hands out arrays, and hands the same memory out again when no array of it is left."""
+    """Hands out arrays, and hands the same memory out again when no array of it is left.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    most : int
+        How many are remembered: whoever keeps more than that has them for themselves.
+    """
+
+    def __init__(self, most: int = 2) -> None:
+        self._most = most
         self._owners: list[np.ndarray] = []
 
     def get(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -26,10 +33,8 @@ class Buffers:
         size = _bytes(shape, dtype)
         owner = _unused(self._owners, size)
         if owner is None:
-            # Whoever keeps what they got has it for themselves; two are enough for whoever does not.
-            self._owners = self._owners[-1:]
             owner = _owner(size)
-            self._owners.append(owner)
+            self._owners = [*self._owners[1 - self._most :], owner] if self._most > 1 else [owner]
         return _view(owner, shape, dtype)
 
 

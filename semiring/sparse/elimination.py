@@ -16,6 +16,7 @@ from ..catalog import get
 from ..cpu.kinds import choose
 from ..cpu.pool import run
 from ..cpu.processors import default_threads
+from ..cpu.sweep import wide
 from ..cpu.verbs import CpuBackend
 from ..errors import DeviceError, DTypeError, ShapeError, VertexError
 from ..memory import require
@@ -26,6 +27,9 @@ from .order import candidates
 from .pattern import neighbours
 from .structure import Arcs, Cost, Structure
 from .sweep import LANES, Sweeper
+
+#: Bytes of a panel at most, as long as a vector is full.
+PANEL = 1 << 27
 
 
 class Analysis:
@@ -343,14 +347,15 @@ class Elimination:
             run(work, list(pairwise(parts)), threads)
         return out.reshape(i.shape)
 
-    def rows(self, sources: Any = None, *, block: int = LANES) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def rows(self, sources: Any = None, *, block: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Blocks of complete rows: (indices (k,), entries (k, n)) with k at most `block`.
 
         Parameters
         ----------
         sources : array_like, optional
             The rows wanted, in the order wanted; by default all, in order. Consecutive vertices of `order` are fastest.
-        block : int
+        block : int, optional
+            By default 64, fewer where rows are so long that these would take more than 128 MiB.
 
         Yields
         ------
@@ -366,6 +371,7 @@ class Elimination:
         6
         """
         wanted = np.arange(self.n) if sources is None else self._vertices(sources, "rows").ravel()
+        block = min(LANES, self._lanes) if block is None else block
         if not isinstance(block, (int, np.integer)) or block < 1:
             raise ShapeError(f"rows: block must be a positive integer, got {block!r}.")
         return self._rows(wanted, int(block))
@@ -383,13 +389,10 @@ class Elimination:
         batch, order = self._lanes, self.order
         group = batch * self._threads
         with self._sweepers(self._threads) as workers:
-            buffers = [Buffers() for _ in workers]
+            buffers = Buffers(2 * self._threads)
             for start in range(0, self.n, group):
                 parts = [order[k : k + batch] for k in range(start, min(start + group, self.n), batch)]
-                panels = [
-                    own.get((self.n, w.lanes(max(2, len(part)))), self.dtype)
-                    for own, w, part in zip(buffers, workers, parts, strict=False)
-                ]
+                panels = [buffers.get((self.n, workers[0].lanes(max(2, len(part)))), self.dtype) for part in parts]
 
                 def work(worker: int, part: np.ndarray, panel: np.ndarray) -> None:
                     workers[worker].batch(part, panel, mirrored=columns)
@@ -416,7 +419,7 @@ class Elimination:
         if out.dtype != self.dtype:
             raise DTypeError(f"to_dense: out must be {self.dtype}, got {out.dtype}.")
         if out.flags.c_contiguous and out.dtype.isnative:
-            self._fill(np.arange(self.n), out)
+            self._fill([(np.arange(self.n), out)], self._workspace(self._lanes))
         else:
             for index, block in self.rows():
                 out[index] = block
@@ -452,12 +455,14 @@ class Elimination:
 
     # Machinery
 
-    @property
+    @cached_property
     def _lanes(self) -> int:
-        """Sources of a batch."""
-        from ..cpu.sweep import wide
-
-        return max(LANES, wide(self._kind) * self._kind.lanes) if self._kind.vector else LANES
+        """Sources of a batch: as many as the registers of a tile hold, fewer where their panel would be too large."""
+        least = self._kind.lanes if self._kind.vector else 1
+        lanes = max(LANES, wide() * least)
+        while lanes > least and self.n * lanes * self.dtype.itemsize > PANEL:
+            lanes //= 2
+        return lanes
 
     def _sweepers(self, count: int) -> _Lease:
         return _Lease(self, count)
@@ -469,35 +474,40 @@ class Elimination:
         return out[:, 0]
 
     def _rows(self, wanted: np.ndarray, block: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        # As many rows at a time as keep all threads busy.
-        batch = min(self._lanes, block)
-        window = max(block, -(-batch * self._threads // block) * block)
         line = LINE // self.dtype.itemsize
-        pitch = -(-self.n // line) * line  # rows begin at cache lines, which can then be written past the caches
-        buffers = Buffers()
+        pitch = -(-self.n // line) * line  # rows begin at cache lines, and can be written past the caches
+        # As many blocks at a time as keep all threads busy.
+        window = max(block, -(-self._batch(block) * self._threads // block) * block)
+        buffers = Buffers(1 + 2 * window // block)
+        panels = self._workspace(min(len(wanted), self._batch(block)))
         for start in range(0, len(wanted), window):
-            part = wanted[start : start + window]
-            rows = buffers.get((len(part), pitch), self.dtype)[:, : self.n]
-            self._fill(part, rows)
-            blocks = [(part[k : k + block], rows[k : k + block]) for k in range(0, len(part), block)]
-            del rows
+            parts = [wanted[k : k + block] for k in range(start, min(start + window, len(wanted)), block)]
+            blocks = [(part, buffers.get((len(part), pitch), self.dtype)[:, : self.n]) for part in parts]
+            self._fill(blocks, panels)
+            del parts
             while blocks:
                 yield blocks.pop(0)
 
-    def _fill(self, wanted: np.ndarray, out: np.ndarray) -> None:
-        """out[k] ← A*[wanted[k]], rows contiguous."""
-        batch = self._lanes
-        threads = self._threads
-        with self._sweepers(threads) as workers:
-            memory = [aligned((self.n, w.lanes(min(batch, max(2, len(wanted))))), self.dtype) for w in workers]
+    def _batch(self, block: int) -> int:
+        return min(self._lanes, block)
 
-            def work(worker: int, start: int, stop: int) -> None:
-                sweeper, panel = workers[worker], memory[worker]
-                sweeper.batch(wanted[start:stop], panel)
-                sweeper.transpose(panel, out[start:stop])
+    def _workspace(self, sources: int) -> list[np.ndarray]:
+        """A panel for each thread, for batches of so many sources."""
+        unit = self._kind.lanes if self._kind.vector else 1
+        lanes = -(-max(sources, 1) // unit) * unit
+        return [aligned((self.n, lanes), self.dtype) for _ in range(self._threads)]
 
-            calls = [(k, min(k + batch, len(wanted))) for k in range(0, len(wanted), batch)]
-            run(work, calls, threads)
+    def _fill(self, blocks: list[tuple[np.ndarray, np.ndarray]], panels: list[np.ndarray]) -> None:
+        """rows[k] ← A*[wanted[k]] for each (wanted, rows), whose rows are contiguous."""
+        batch = panels[0].shape[1]
+        calls = [(w[k : k + batch], rows[k : k + batch]) for w, rows in blocks for k in range(0, len(w), batch)]
+        with self._sweepers(self._threads) as workers:
+
+            def work(worker: int, wanted: np.ndarray, rows: np.ndarray) -> None:
+                workers[worker].batch(wanted, panels[worker])
+                workers[worker].transpose(panels[worker], rows)
+
+            run(work, calls, self._threads)
 
     def _product(self, x: Any, where: str, *, mirrored: bool) -> np.ndarray:
         x = asarray(x, where=where)
