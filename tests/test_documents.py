@@ -24,7 +24,13 @@ from sybil import Document, Example, Region  # noqa: E402
 from sybil.parsers.markdown import CodeBlockParser, SkipParser  # noqa: E402
 
 #: Where the blocks of each page run: in the repository's root, or among the examples.
-PAGES = {"README.md": ".", "docs/cli.md": "examples", "docs/gpu.md": ".", "docs/benchmarks.md": "."}
+PAGES = {
+    "README.md": ".",
+    "docs/cli.md": "examples",
+    "docs/gpu.md": ".",
+    "docs/benchmarks.md": ".",
+    "docs/sparse.md": ".",
+}
 #: A block of commands, each after a dollar sign, and what they print.
 _SESSION = re.compile(r"^```\n(\$ .*?)^```", re.MULTILINE | re.DOTALL)
 #: Figures that differ from run to run.
