@@ -31,9 +31,7 @@ from semiring.sparse import analyse, fronts, order, structure
 from semiring.sparse.pattern import neighbours
 
 ALL = [*CASES, *USER_CASES]
-DATA = (
-    Path("/work/shared/data") if Path("/work/shared/data").is_dir() else Path(__file__).parents[2] / "shared" / "data"
-)
+DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
 def rng(seed=0):
