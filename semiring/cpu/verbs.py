@@ -310,7 +310,7 @@ class CpuBackend(Backend):
 
         def some(worker: int, first: int, count: int) -> None:
             for i in range(first, first + count):
-                close(kind, pack, block, STEP, n, d.address + i * apart, d.row, d.col, work + worker * own)
+                close(kind, pack, block, STEP, n, n, d.address + i * apart, d.row, d.col, work + worker * own)
 
         run(some, _parts(batch, 1, max(1, self._gain * CALL // n**3), threads), threads)
 
