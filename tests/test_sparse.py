@@ -221,6 +221,19 @@ def test_the_degree_order_of_a_tree_has_no_fill():
         structure.NARROW, structure.ZEROS = monkey
 
 
+def test_what_is_dense_at_the_end_is_one_supernode_whatever_joins_it(monkeypatch):
+    """A child that adds zeros to the first column of a clique must not keep the next one out."""
+    monkeypatch.setattr(structure, "ZEROS", 0.1)
+    for seed in range(60):
+        r = rng(seed)
+        n = int(r.integers(10, 60))
+        tails, heads = np.sort(r.integers(0, n, (2, 3 * n)), axis=0).astype(np.int32)
+        found = order.minimum_degree(*neighbours(tails, heads, n))
+        S = analyse((tails, heads), n, order=found).structure
+        assert len(set(S.owner[S.position[found.permutation[n - found.dense :]]].tolist())) <= 1
+        assert len(S.rows) == 0 or (S.rows.min() >= 0 and S.rows.max() < n)
+
+
 def test_counts_are_those_of_the_filled_graph():
     """Column counts by eliminating vertex by vertex, on sets."""
     for seed in range(12):

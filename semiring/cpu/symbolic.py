@@ -137,11 +137,11 @@ def _postorder(parent: Any) -> Any:
 
 
 @kernel
-def supernodes(parent: Any, counts: Any, given: Any, narrow: int, zeros: float) -> Any:
+def supernodes(parent: Any, counts: Any, given: Any, dense: int, narrow: int, zeros: float) -> Any:
     """Columns become supernodes: chains of the same structure, and what is close enough to it.
 
     A supernode is known by its last column, whose rows are its rows. It may be joined by any of its children, whose
-    columns then go before its own.
+    columns then go before its own. The last `dense` columns are one supernode, whatever joins them.
     """
     n = len(parent)
     post = _postorder(parent)
@@ -169,7 +169,7 @@ def supernodes(parent: Any, counts: Any, given: Any, narrow: int, zeros: float) 
             w = width[c] + width[p]
             size = w * (w + 1) // 2 + w * (counts[p] - 1)
             added = size - entries[c] - entries[p]
-            if added == 0 or w <= narrow or added <= zeros * size:
+            if c >= n - dense or added == 0 or w <= narrow or added <= zeros * size:
                 width[p], into[c] = w, p
                 entries[p] += entries[c]
                 after[c], head[p] = head[p], head[c]

@@ -172,7 +172,7 @@ def supernodes(start: np.ndarray, beside: np.ndarray, order: Order) -> Tree:
     """The supernodes of the graph whose neighbours of v are beside[start[v] : start[v + 1]], in that order."""
     given = order.permutation
     parent, counts = symbolic.columns(start, beside, given, _inverse(given), order.dense)
-    permutation, first, above, height = symbolic.supernodes(parent, counts, given, NARROW, ZEROS)
+    permutation, first, above, height = symbolic.supernodes(parent, counts, given, order.dense, NARROW, ZEROS)
     return Tree(permutation, first, above, height)
 
 
