@@ -83,7 +83,7 @@ class _Elimination:
         S = self.S = structure
         self.ops, self.kind, self.code, self.size = ops, ops.kind, _code_of(ops.kind), ops.kind.itemsize
         self.weights = weights  # is read by address
-        self.lower, self.upper = (np.empty(S.panel[-1], ops.dtype) for _ in range(2))
+        self.lower, self.upper = (np.empty(S.sizes.sum(), ops.dtype) for _ in range(2))
         self.where = np.zeros(len(S), np.int64)  # the address of each update
         self.rows = np.diff(S.begin)
         self.order = np.diff(S.first) + self.rows  # of each front

@@ -87,8 +87,8 @@ class Structure:
         Each row as a column number, as its place on the path from the root, and its place in the parent's front.
     base : int32 array (supernodes,)
         The place of the first column on the path from the root: 0 for a root.
-    panel : int64 array (supernodes + 1,)
-        Where each (w + r) × w panel begins, in entries.
+    panel : int64 array (supernodes,)
+        Where each (w + r) × w panel begins, in entries: the last supernode's first, as a sweep meets them.
     update : int64 array (supernodes,)
         Where the r × r update is kept until the parent takes it, in entries.
     leaf : int32 array (supernodes,)
@@ -117,6 +117,12 @@ class Structure:
 
     def __len__(self) -> int:
         return len(self.parent)
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """Entries of each panel."""
+        w = np.diff(self.first).astype(np.int64)
+        return w * (w + np.diff(self.begin))
 
     @cached_property
     def height(self) -> int:
@@ -198,9 +204,9 @@ def build(start: np.ndarray, beside: np.ndarray, tree: Tree) -> Structure:
     """The rows of all panels, and where each number will lie."""
     w, r = tree.width, tree.height
     position = _inverse(tree.permutation)
-    begin, panel, work = (
-        np.concatenate(([0], np.cumsum(x, dtype=np.int64))) for x in (r, w * (w + r), w * (w + r) ** 2)
-    )
+    begin, work = (np.concatenate(([0], np.cumsum(x, dtype=np.int64))) for x in (r, w * (w + r) ** 2))
+    entries = w * (w + r)
+    panel = np.cumsum(entries[::-1])[::-1] - entries
     owner = np.repeat(np.arange(len(w), dtype=np.int32), w)
     base = symbolic.bases(tree.parent, tree.first)
     rows = symbolic.rows(start, beside, tree.permutation, position, owner, tree.parent, begin)

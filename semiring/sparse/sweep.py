@@ -146,10 +146,9 @@ class Sweeper:
 
     def _pieces(self, count: int, path: np.ndarray | None, most: int) -> list[tuple[int, int]]:
         """Ranges of supernodes, or of the path, whose panels have about so many entries at most."""
-        panel = self.S.panel
-        if panel[-1] <= most:
+        if self.panels.lower.size <= most:
             return [(0, count)]
-        entries = np.diff(panel) if path is None else np.diff(panel)[path]
+        entries = self.S.sizes if path is None else self.S.sizes[path]
         total = np.concatenate(([0], np.cumsum(entries)))
         cuts = np.unique(np.searchsorted(total, np.arange(0, total[-1], most)))
         edges = [*cuts.tolist(), count]
