@@ -175,8 +175,9 @@ def solve(problem: Problem, request: Request) -> Solved:
     landing = None if problem.origin is None or problem.lent else _landing(problem)
     solved = _solve_one(problem, request)
     home = give_back(problem, solved.matrix, landing)
-    seconds = solved.seconds if problem.origin is None else time.perf_counter() - start
-    return replace(solved, matrix=home, seconds=seconds)
+    if problem.origin is None:
+        return solved if home is solved.matrix else replace(solved, matrix=home)
+    return replace(solved, matrix=home, seconds=time.perf_counter() - start)
 
 
 def _solve_one(problem: Problem, request: Request) -> Solved:

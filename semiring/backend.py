@@ -233,9 +233,10 @@ def device_of(array: Any, device: str | None = None) -> str:
         If the device is unknown, or is "cuda" and there is none.
     """
     if device is None:
+        if isinstance(array, np.ndarray):
+            return "cpu"
         # Asked of the type first: CuPy's property takes its time to describe the array.
-        there = hasattr(type(array), _INTERFACE) or hasattr(array, _INTERFACE)
-        return "cuda" if there and not isinstance(array, np.ndarray) else "cpu"
+        return "cuda" if hasattr(type(array), _INTERFACE) or hasattr(array, _INTERFACE) else "cpu"
     if device not in BACKENDS:
         raise DeviceError(f"device must be one of {', '.join(BACKENDS)}, got {device!r}.")
     if device == "cuda" and not cuda_available():

@@ -323,7 +323,9 @@ def _common(A: Any, B: Any, s: Semiring, dtype: Any, *, where: str) -> tuple[Any
         raise DTypeError(f"{where}: both operands must be NumPy or both CuPy arrays, got one of each.")
     if s.dtypes == ("bool",):
         return conform(A, s, dtype, where=where), conform(B, s, dtype, where=where)
-    dtype = dtypes.resolve(s, np.result_type(A.dtype, B.dtype) if dtype is None else dtype, where=where)
+    if dtype is None:
+        dtype = A.dtype if A.dtype == B.dtype else np.result_type(A.dtype, B.dtype)
+    dtype = dtypes.resolve(s, dtype, where=where)
     return conform(A, s, dtype, where=where), conform(B, s, dtype, where=where)
 
 

@@ -28,8 +28,8 @@ def default_threads() -> int:
     DeviceError
         If SEMIRING_NUM_THREADS is not a positive integer.
     """
-    given = os.environ.get(VARIABLE, "").strip()
-    if given:
+    given = os.environ.get(VARIABLE)
+    if given and (given := given.strip()):
         if not given.isdecimal() or int(given) == 0:
             raise DeviceError(
                 f"threads: {VARIABLE} must be a positive integer, got {given!r}. Unset it, or correct it."
