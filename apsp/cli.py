@@ -130,7 +130,7 @@ def solve(
 
         click.echo(f"fletcher16 0x{fletcher16(r.distances):04x}\ncrc32 0x{crc32(r.distances):08x}")
     if not _quiet():
-        dtype, schedule = r.distances.dtype.name, f"{r.plan.schedule} device={r.plan.device}"
+        dtype, schedule = r.dtype.name, f"{r.plan.schedule} device={r.plan.device}"
         _summary(graph, f"semiring={r.semiring.name} dtype={dtype} schedule={schedule}", r.seconds, r.rate)
     if no:
         click.get_current_context().exit(NO)
@@ -415,7 +415,7 @@ def _print_path(r: Result, u: Any, v: Any) -> bool:
     from .outward import text
 
     # As its dtype writes it, 0.1 and not 0.10000000149.
-    distance = f"distance {text(r.distances[r.graph.index(u), r.graph.index(v)], r.semiring)}"
+    distance = f"distance {text(r.engine.entry(r.sources.position(u), r.targets.position(v)), r.semiring)}"
     try:
         path = " -> ".join(map(str, r.path(u, v)))
     except NoPathError:
@@ -433,16 +433,18 @@ def _distances(r: Result, only_row: bool, only_column: bool, u: Any, v: Any) -> 
 
     from .outward import text
 
-    D, labels, s = r.distances, r.labels, r.semiring
-    few = range(min(_SHOWN, r.graph.n))
+    s, engine = r.semiring, r.engine
     if only_row or only_column:
-        line = D[r.graph.index(u)] if only_row else D[:, r.graph.index(v)]
-        names = ["to" if only_row else "from", "distance"]
-        values = np.asarray(line if isinstance(line, np.ndarray) else line.get())
-        return names, [[str(labels[k]), text(x, s)] for k, x in enumerate(values)]
-    block = D[: len(few), : len(few)]
-    host = np.asarray(block if isinstance(block, np.ndarray) else block.get())
-    return ["", *(str(labels[k]) for k in few)], [[str(labels[k]), *(text(x, s) for x in host[k])] for k in few]
+        line = engine.row(r.sources.position(u)) if only_row else engine.column(r.targets.position(v))
+        names = r.targets if only_row else r.sources
+        return ["to" if only_row else "from", "distance"], [
+            [str(name), text(x, s)] for name, x in zip(names, line, strict=True)
+        ]
+    k, m = (min(_SHOWN, size) for size in engine.shape)
+    block = engine.block(np.arange(k), np.arange(m))
+    return ["", *map(str, r.targets[:m])], [
+        [str(name), *(text(x, s) for x in row)] for name, row in zip(r.sources[:k], block, strict=True)
+    ]
 
 
 def _save_reach(t: Reachability, output: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,24 +12,29 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
-from semiring.arrays import module
 from semiring.catalog import get
-from semiring.errors import DivergenceError, DomainError, DTypeError, NoPathError
+from semiring.errors import DTypeError, NoPathError
 from semiring.observed import Callback
 
 from . import drawing, frames, notebook, outward
+from .answering import Asked, answer
+from .engines import Dense, Engine
+from .engines.base import host
 from .graph import Graph
 from .inputs import as_graph
+from .labels import Labels
 from .paths import Neighbours, best_path, require_paths
 from .plans import Plan, in_units
-from .problem import Memory, Request, matrix_of, pose_array
+from .problem import Request
 from .saving import load_result, save_result
-from .solve import solve
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
-    """All best walks of a graph.
+    """Best walks of a graph: between all its vertices, or from some sources to some targets.
+
+    It asks an engine: a matrix that is there, a sparse graph eliminated, from which rows and single distances are
+    computed when they are asked for, or SciPy's searches. Every question below is answered by each of them.
 
     `distances` is exact and in the dtype that was computed in; where that is an integer, `infinity` is its entry for no
     path (2147483647 in int32), and `reachable` is the mask of the others. Everything else (`distance`, `table`,
@@ -37,8 +42,11 @@ class Result:
 
     Attributes
     ----------
-    distances : array, shape (n, n)
-        D[i, j] is the best weight of a walk from vertex i to vertex j; `infinity` where there is none.
+    engine : Engine, or array of shape (n, n)
+        What is asked; an array is a table that is there.
+    distances : array, shape (sources, targets)
+        D[i, j] is the best weight of a walk from source i to target j; `infinity` where there is none. All vertices
+        are both by default. Where the engine holds no table, it is made on first use, and kept.
     graph : Graph
     semiring : Semiring
     plan : Plan
@@ -47,28 +55,40 @@ class Result:
         How long that took.
     frames : {"pandas", "polars"}, optional
         What `to_frame` makes; by default the library that is installed.
+    sources, targets : Labels
+        The labels of the rows and of the columns; those of all vertices by default.
     """
 
-    distances: Any
+    engine: Engine
     graph: Graph
     semiring: Semiring
     plan: Plan
     seconds: float
     frames: str | None = None
+    sources: Labels = None  # type: ignore[assignment]
+    targets: Labels = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.engine, Engine):
+            object.__setattr__(self, "engine", Dense(self.engine))
+        for name in ("sources", "targets"):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, self.graph.labels)
 
     def __repr__(self) -> str:
-        what = f"{self.semiring.name} in {self.distances.dtype} on {self.plan.device}"
-        return f"<Result: {self.graph.n} vertices, {what}, {self.plan.schedule}, {in_units(self.seconds)}>"
+        what = f"{self.semiring.name} in {self.dtype} on {self.plan.device}"
+        k, m = self.engine.shape
+        part = "" if (k, m) == (self.graph.n,) * 2 else f"{k} × {m} of "
+        return f"<Result: {part}{self.graph.n} vertices, {what}, {self.plan.schedule}, {in_units(self.seconds)}>"
 
     def _repr_html_(self) -> str:
-        n = min(notebook.SHOWN, self.graph.n)
-        names = [str(label) for label in self.labels[:n]]
-        note = "" if n == self.graph.n else f"The first {n} of {self.graph.n} vertices."
-        return notebook.table(repr(self), ["", *names], self._texts(n), note)
+        k, m = (min(notebook.SHOWN, size) for size in self.engine.shape)
+        names = [str(label) for label in self.targets[:m]]
+        return notebook.table(repr(self), ["", *names], self._texts(notebook.SHOWN), self._left_out(k, m))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """All distances, no path as inf. (`np.asarray(r)`; of integers, float64. Their own dtype gives `distances`.)"""
-        D = _host(self.distances)
+        D = host(self.distances)
         wanted = None if dtype is None else np.dtype(dtype)
         if wanted == D.dtype or not outward.infinities(self.semiring, D.dtype):
             return np.asarray(D, wanted) if copy is None else np.array(D, wanted, copy=copy)
@@ -82,27 +102,44 @@ class Result:
         return outward.numbers(D, self.semiring).astype(wanted or np.float64, copy=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: not what was found for the first path, which the next one finds again."""
-        return {name: value for name, value in vars(self).items() if name != "_neighbours"}
+        """What is pickled: not what was found on first use, which is found again."""
+        kept = {f.name for f in fields(self)}
+        return {name: value for name, value in vars(self).items() if name in kept}
+
+    @cached_property
+    def distances(self) -> Any:
+        """The table of all distances, in the dtype computed in.
+
+        Raises
+        ------
+        MemoryNeeded
+            If an engine that holds none has no room for it; `rows` streams it.
+        """
+        return self.engine.table()
 
     @property
     def labels(self) -> Sequence[Any]:
-        """The vertices' names, in the order of the matrix."""
+        """The vertices' names, in the order of the graph."""
         return self.graph.labels
+
+    @property
+    def dtype(self) -> np.dtype:
+        """What distances are computed in."""
+        return self.engine.dtype
 
     @property
     def infinity(self) -> Any:
         """The entry of `distances` that means no path: the semiring's zero, which may be an integer's largest value."""
-        return dtypes.zero(self.semiring, self.distances.dtype).item()
+        return dtypes.zero(self.semiring, self.dtype).item()
 
     @property
     def reachable(self) -> Any:
-        """bool (n, n), where `distances` lies: whether there is a path."""
+        """bool, the shape of `distances`, where that lies: whether there is a path."""
         return self.distances != self.infinity
 
     @property
     def rate(self) -> float:
-        """Pairs (one ⊕ with one ⊗) a second: n³ / seconds."""
+        """Pairs (one ⊕ with one ⊗) a second: n³ / seconds for a dense closure."""
         return self.plan.pairs / self.seconds if self.seconds else 0.0
 
     def distance(self, u: Any, v: Any) -> Any:
@@ -118,12 +155,10 @@ class Result:
         DTypeError
             If a float64 array would round an integer.
         """
-        D = self.distances
         if not isinstance(u, (list, np.ndarray)) and not isinstance(v, (list, np.ndarray)):
-            return outward.number(D[self.graph.index(u), self.graph.index(v)], self.semiring)
-        i, j = np.broadcast_arrays(*(self.graph.labels.some(x) for x in (u, v)))
-        xp = module(D)
-        return outward.numbers(_host(D[xp.asarray(i), xp.asarray(j)]), self.semiring)
+            return outward.number(self.engine.entry(self.sources.position(u), self.targets.position(v)), self.semiring)
+        i, j = np.broadcast_arrays(self.sources.some(u), self.targets.some(v))
+        return outward.numbers(self.engine.entries(i, j), self.semiring)
 
     def path(self, u: Any, v: Any) -> list[Any]:
         """The labels u, …, v along a best path: a walk of weight `distance(u, v)` that visits no vertex twice.
@@ -138,23 +173,20 @@ class Result:
             If the semiring's ⊕ does not select one of two walks.
         """
         require_paths(self.semiring)
-        i, j = self.graph.index(u), self.graph.index(v)
-        D = self.distances
-        if D[i, j].item() == self.infinity and i != j:
+        i, j, start, end = self.sources.position(u), self.targets.position(v), self.graph.index(u), self.graph.index(v)
+        if self.engine.entry(i, j).item() == self.infinity and start != end:
             raise NoPathError(f"path: {v!r} must be reachable from {u!r}, got no walk between them.")
-        column = D[:, j]
-        walk = best_path(i, j, _host(column), self._neighbours, self.semiring)
+        walk = best_path(start, end, self.engine.whole.column(end), self._neighbours, self.semiring)
         return [self.labels[k] for k in walk]
 
     def table(self, count: int = 10) -> str:
         """The distances between the first `count` vertices as text; no path is inf."""
-        n = min(count, self.graph.n)
-        lines = [["", *(str(label) for label in self.labels[:n])], *self._texts(n)]
+        k, m = (min(count, size) for size in self.engine.shape)
+        lines = [["", *(str(label) for label in self.targets[:m])], *self._texts(count)]
         width = max(len(cell) for line in lines for cell in line)
         shown = [" ".join(cell.rjust(width) for cell in line) for line in lines]
-        if n < self.graph.n:
-            shown.append(f"(the first {n} of {self.graph.n} vertices)")
-        return "\n".join(shown)
+        left = self._left_out(k, m)
+        return "\n".join([*shown, f"({left[0].lower()}{left[1:-1]})"] if left else shown)
 
     def to_frame(self, rows: Any = None, cols: Any = None, *, long: bool = False) -> Any:
         """The distances as a table of pandas or Polars, whichever the graph came in, or is installed; no path is inf.
@@ -184,13 +216,14 @@ class Result:
         0    B  A       inf
         1    B  B       0.0
         """
-        sources, targets = (list(self.labels) if names is None else list(names) for names in (rows, cols))
-        D, xp = self.distances, module(self.distances)
-        if rows is not None or cols is not None:
-            i, j = (self.graph.labels.positions(names) for names in (sources, targets))
-            D = D[xp.asarray(i)[:, None], xp.asarray(j)]
+        sources = list(self.sources if rows is None else rows)
+        targets = list(self.targets if cols is None else cols)
+        if rows is None and cols is None:
+            D = host(self.distances)
+        else:
+            D = self.engine.block(self.sources.positions(sources), self.targets.positions(targets))
         make = frames.long if long else frames.wide
-        return make(outward.numbers(_host(D), self.semiring), sources, targets, self.frames)
+        return make(outward.numbers(D, self.semiring), sources, targets, self.frames)
 
     def plot(
         self,
@@ -276,23 +309,32 @@ class Result:
         """
         return cls(**load_result(path, semiring))
 
-    def _texts(self, n: int) -> list[list[str]]:
-        """The first n rows and columns as text, the labels first."""
-        block = _host(self.distances[:n, :n])
+    def _texts(self, count: int) -> list[list[str]]:
+        """The first rows and columns as text, the labels first."""
+        k, m = (min(count, size) for size in self.engine.shape)
+        block = self.engine.block(np.arange(k), np.arange(m))
         return [
             [str(label), *(outward.text(x, self.semiring) for x in entries)]
-            for label, entries in zip(self.labels[:n], block, strict=True)
+            for label, entries in zip(self.sources[:k], block, strict=True)
         ]
+
+    def _left_out(self, k: int, m: int) -> str:
+        """What to say below the first k rows and m columns."""
+        if (k, m) == self.engine.shape:
+            return ""
+        if self.engine.shape == (self.graph.n,) * 2:
+            return f"The first {k} of {self.graph.n} vertices."
+        return f"The first {k} of {self.engine.shape[0]} sources and {m} of {self.engine.shape[1]} targets."
 
     @cached_property
     def _neighbours(self) -> Neighbours:
         """Out-edges by vertex, in the dtype of the distances."""
-        dtype = self.distances.dtype
+        dtype = self.dtype
         if self.graph.dense is not None:
             dense, zero = self.graph.matrix(self.semiring, dtype), dtypes.zero(self.semiring, dtype)
 
             def row(x: int) -> tuple[np.ndarray, np.ndarray]:
-                weights = _host(dense[x])
+                weights = host(dense[x])
                 heads = np.flatnonzero(weights != zero)
                 return heads, weights[heads]
 
@@ -309,7 +351,7 @@ class Result:
 
 
 def shortest_paths(
-    source: Any,
+    graph: Any,
     semiring: str | Semiring = "min_plus",
     *,
     dtype: Any = None,
@@ -318,13 +360,15 @@ def shortest_paths(
     device: str | None = None,
     callback: Callback | None = None,
     threads: int | None = None,
+    engine: str = "auto",
+    order: Any = "auto",
     **reading: Any,
 ) -> Result:
     """All-pairs best walks of a graph, whatever it comes as.
 
     Parameters
     ----------
-    source : graph
+    graph : graph
         A path to a file (see `apsp.formats`), a NumPy or CuPy matrix, a SciPy sparse matrix, a NetworkX graph, an
         edge list, or a `Graph`.
     semiring : str or Semiring
@@ -332,7 +376,12 @@ def shortest_paths(
     dtype : dtype, optional
         By default integer weights stay integers (wide enough for every sum), others are float64.
     schedule, block, device, callback, threads
-        As in `closure`.
+        As in `closure`. A schedule or a block is one of the dense closure's.
+    engine : {"auto", "dense", "elimination"}
+        What answers: a matrix of all distances, or the elimination of a sparse graph, from which rows and single
+        distances are computed when asked for (docs/sparse.md).
+    order : str or array_like
+        Of elimination: "auto", "degree", "levels", "metis" or a permutation of the vertices; see `semiring.eliminate`.
     **reading
         Passed to `as_graph`, for instance `weight="length"` for NetworkX or `directed=False`.
 
@@ -359,65 +408,7 @@ def shortest_paths(
     (11, ['A', 'B', 'C'])
     """
     s = get(semiring)
-    graph = as_graph(source, **reading)
+    posed = as_graph(graph, **reading)
     request = Request.of(schedule=schedule, block=block, callback=callback, threads=threads)
-    matrix, ours = matrix_of(graph, s, dtype, request, where="shortest_paths")
-    risky = _may_saturate(matrix, s)
-    try:
-        problem = pose_array(matrix, s, Memory.OURS if ours else Memory.THEIRS, device=device)
-        solved = solve(problem, request)
-    except DivergenceError as error:
-        raise _by_label(error, graph) from None
-    if risky:
-        _refuse_saturated(solved.matrix, graph, s)
-    return Result(solved.matrix, graph, s, solved.plan, solved.seconds, frames.library_of(source))
-
-
-def _may_saturate(matrix: Any, s: Semiring) -> bool:
-    """Whether a walk of n − 1 edges can weigh more than the matrix's integers hold; it would seem to be no walk."""
-    if matrix.dtype.kind != "i" or not s.mul.saturating:
-        return False
-    return len(matrix) * dtypes.largest_finite(matrix) >= np.iinfo(matrix.dtype).max
-
-
-def _refuse_saturated(D: Any, graph: Graph, s: Semiring) -> None:
-    """Refuse distances in which a best walk has saturated: the zero where there is a walk, or the other end.
-
-    None is missed. Parts of a best walk are best walks, so that where no best walk saturates, none of its parts does.
-
-    Raises
-    ------
-    DomainError
-        Naming two vertices.
-    """
-    from .reach import transitive_closure
-
-    tails, heads, weights = graph.edges(s, D.dtype)
-    info, zero = np.iinfo(D.dtype), dtypes.zero(s, D.dtype)
-    there = weights != zero
-    t = transitive_closure(Graph.from_arrays(tails[there], heads[there], n=graph.n), reflexive=True)
-    component = t.condensation.component
-    for i in range(graph.n):
-        row = _host(D[i])
-        wrong = ((row == info.min) | (row == info.max)) & t.closed.rows(int(component[i]))[component]
-        if wrong.any():
-            u, v = graph.labels[i], graph.labels[int(wrong.argmax())]
-            raise DomainError(
-                f"shortest_paths: every distance must fit {D.dtype}, got a walk from {u!r} to {v!r} beyond "
-                f"{info.max}. Say dtype='float64', which rounds, or a wider integer."
-            )
-
-
-def _by_label(error: DivergenceError, graph: Graph) -> DivergenceError:
-    """The same error in the graph's own names."""
-    if error.vertex is None or graph.labels == range(graph.n):
-        return error
-    names = [graph.labels[v] for v in error.cycle]
-    vertex = graph.labels[error.vertex]
-    where = f"the cycle {' → '.join(str(v) for v in [*names, names[0]])}" if names else f"vertex {vertex!r}"
-    return type(error)(f"{error} By label: {where}.", vertex, names)
-
-
-def _host(D: Any) -> np.ndarray:
-    host: np.ndarray = D if isinstance(D, np.ndarray) else D.get()
-    return host
+    found = answer(posed, s, request, Asked(dtype=dtype, device=device, engine=engine, order=order))
+    return Result(found.engine, posed, s, found.plan, found.seconds, frames.library_of(graph))

@@ -22,6 +22,7 @@ from semiring.files import check_writable, writing
 
 from . import outward
 from .encoding import decode, encode
+from .engines import Dense
 from .graph import Graph
 from .labels import Labels
 from .plans import Plan
@@ -131,7 +132,7 @@ def load_result(path: str | os.PathLike[str], semiring: str | Semiring | None = 
         if distances.shape != (len(labels), len(labels)) or distances.dtype.name not in s.dtypes:
             raise ValueError(f"{distances.dtype} distances of shape {distances.shape} for {len(labels)} labels")
         return {
-            "distances": distances,
+            "engine": Dense(distances),
             "graph": _graph_of(parts, labels),
             "semiring": s,
             "plan": plan_from_array(parts["plan"]),

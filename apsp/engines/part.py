@@ -1,0 +1,142 @@
+"""Some rows and columns of another table, and nothing beyond a limit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from semiring import dtypes
+from semiring.algebra import Semiring
+from semiring.arrays import module
+from semiring.errors import AlgebraError, DomainError
+from semiring.memory import require
+
+from .base import Engine, host
+
+
+class Part(Engine):
+    """The rows `i` and the columns `j` of the table of another engine; distances worse than a limit are no path.
+
+    Parameters
+    ----------
+    engine : Engine
+        The whole table.
+    i, j : int64 arrays
+    limit : Limit, optional
+    known : array, shape (len(i), len(j)), optional
+        The entries, where they are known already.
+    """
+
+    def __init__(
+        self, engine: Engine, i: np.ndarray, j: np.ndarray, limit: Limit | None = None, known: Any = None
+    ) -> None:
+        self.engine, self.i, self.j, self.limit, self.known = engine, i, j, limit, known
+        self.shape, self.dtype, self.held = (len(i), len(j)), engine.dtype, known is not None
+        self._every = len(j) == engine.shape[1] and bool((j == np.arange(len(j))).all())
+
+    @property
+    def whole(self) -> Engine:
+        """The other."""
+        return self.engine.whole
+
+    def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, Any]]:
+        """The other's rows, cut."""
+        at = 0
+        source = self.engine.rows(self.i[wanted], block)
+        if self.known is not None:
+            yield from ((part, self.known[part]) for part in _cut(wanted, block))
+            return
+        for positions, D in source:
+            here = wanted[at : at + len(positions)]
+            at += len(positions)
+            yield here, self._within(D if self._every else D[:, module(D).asarray(self.j)])
+
+    def column(self, j: int) -> np.ndarray:
+        """The other's column, cut."""
+        if self.known is not None:
+            return host(self.known[:, j])
+        return self._within(self.engine.column(int(self.j[j]))[self.i])
+
+    def entry(self, i: int, j: int) -> Any:
+        """The other's entry."""
+        if self.known is not None:
+            return self.known[i, j]
+        return self._within(self.engine.entry(int(self.i[i]), int(self.j[j])))
+
+    def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """The other's entries."""
+        if self.known is not None:
+            return host(self.known)[i, j]
+        return self._within(self.engine.entries(self.i[i], self.j[j]))
+
+    def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """The other's block."""
+        if self.known is not None:
+            return host(self.known)[i[:, None], j]
+        return self._within(self.engine.block(self.i[i], self.j[j]))
+
+    def table(self) -> Any:
+        """All entries of the part."""
+        if self.known is not None:
+            return self.known
+        require(
+            self.shape[0] * self.shape[1] * self.dtype.itemsize,
+            where="distances",
+            hint="rows() streams them in blocks; ask for fewer sources or targets.",
+        )
+        return super().table()
+
+    def _within(self, D: Any) -> Any:
+        return D if self.limit is None else self.limit(D)
+
+
+def _cut(wanted: np.ndarray, block: int | None) -> Iterator[np.ndarray]:
+    step = block or max(len(wanted), 1)
+    return (wanted[k : k + step] for k in range(0, len(wanted), step))
+
+
+class Limit:
+    """Replaces distances worse than a limit by the semiring's zero.
+
+    Parameters
+    ----------
+    limit : float
+        In min-plus, distances greater than it are no path; where ⊕ keeps the greatest, those less.
+    semiring : Semiring
+    dtype : dtype
+
+    Raises
+    ------
+    AlgebraError
+        If ⊕ does not select one of two walks, so that none is better.
+    DomainError
+        If it is NaN.
+    """
+
+    def __init__(self, limit: Any, semiring: Semiring, dtype: np.dtype) -> None:
+        if semiring.add.selects is None:
+            raise AlgebraError(
+                f"limit: ⊕ must select the better of two walks, got {semiring.add.name} of {semiring.name}. "
+                "Leave the limit out."
+            )
+        self.value, self.least = float(limit), semiring.add.selects == "least"
+        if math.isnan(self.value):
+            raise DomainError("limit: it must be a number, got NaN. Leave the limit out.")
+        self.zero = dtypes.zero(semiring, dtype)
+        self._bound: Any = self.value
+        if dtype.kind == "i" and math.isfinite(self.value):  # compared exactly
+            self._bound = math.floor(limit) if self.least else math.ceil(limit)
+
+    def __call__(self, D: Any) -> Any:
+        """D where within the limit, else zero; a new array where something is beyond."""
+        if not D.ndim:
+            return self(D.reshape(1))[0]
+        beyond = (D > self._bound if self.least else D < self._bound) & (D != self.zero)
+        if not bool(beyond.any()):
+            return D
+        D = D.copy()
+        D[beyond] = self.zero
+        return D
