@@ -25,6 +25,10 @@ class OneOf(click.ParamType):
             raise ValueError(f"{self.name} must be one of {', '.join(known)}, got {value!r}.")  # ends in one line
         return value
 
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """All names, for `--help`, where the option does not say NAME."""
+        return f"[{'|'.join(sorted(self._names()))}]"
+
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """The names that begin so."""
         return [CompletionItem(name) for name in self._names() if name.startswith(incomplete)]
@@ -58,10 +62,18 @@ def _schedules() -> list[str]:
 def _formats() -> Iterable[str]:
     from . import formats
 
-    return formats.NAMES
+    return formats.names()
+
+
+def _written() -> Iterable[str]:
+    from . import formats
+
+    return formats.written()
 
 
 SEMIRING = SemiringType()
 SCHEDULE = OneOf("schedule", _schedules)
 SCHEDULE_OR_AUTO = OneOf("schedule", lambda: ["auto", *_schedules()])
 FORMAT = OneOf("format", _formats)
+#: The formats that files can be written in.
+OUTPUT_FORMAT = OneOf("format", _written)

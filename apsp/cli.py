@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import __version__
-from .choices import FORMAT, SCHEDULE, SCHEDULE_OR_AUTO, SEMIRING
+from .choices import FORMAT, OUTPUT_FORMAT, SCHEDULE, SCHEDULE_OR_AUTO, SEMIRING
 from .ending import EPILOG, NO, Commands
 from .terminal import Meter, show_table
 
@@ -247,7 +247,7 @@ def generate() -> None:
 
 _written = _options(
     click.option("--output", type=_FILE, required=True, help="The file; its suffix says the format."),
-    click.option("--format", type=FORMAT, metavar="NAME", help="The format, where the suffix does not say."),
+    click.option("--format", type=OUTPUT_FORMAT, help="The format, where the suffix does not say."),
 )
 
 
@@ -303,7 +303,7 @@ def generate_grid(rows: int, cols: int, weight: float, **written: Any) -> None:
 @click.argument("source", metavar="IN", type=_SOURCE)
 @click.argument("target", metavar="OUT", type=_FILE)
 @click.option("--from-format", "--format", "from_format", type=FORMAT, metavar="NAME", help="The format of IN.")
-@click.option("--to-format", type=FORMAT, metavar="NAME", help="The format of OUT.")
+@click.option("--to-format", type=OUTPUT_FORMAT, help="The format of OUT, where its suffix does not say.")
 @_options(*_columns)
 def convert(source: str, target: Path, from_format: str | None, to_format: str | None, **options: Any) -> None:
     """Read the graph in the file IN and write it to the file OUT."""

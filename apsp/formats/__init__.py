@@ -1,4 +1,4 @@
-"""Graphs from files and to files. A format is one module of this package, with a record `FORMAT`, and its name below.
+"""Graphs from files and to files. A format is one module of this package with a record `FORMAT`; being here is enough.
 
 | name         | suffixes        | vertices         | weights            |
 |--------------|-----------------|------------------|--------------------|
@@ -11,11 +11,12 @@
 | npy          | .npy            | 0 … n − 1        | the matrix         |
 | npz          | .npz            | stored, if any   | matrix or edges    |
 | plain        | .plain          | 0 … n − 1        | yes                |
+| metis        | .graph          | 1 … n            | positive integers, if any |
 | graphml, gml, pajek | .graphml .gml .net | names   | an attribute       |
 | graph6       | .g6             | 0 … n − 1        | no                 |
 
 Those of the last two rows are read by NetworkX, and not written. Any may be gzipped (`roads.gr.gz`). A name that says
-nothing (`.txt`) makes `read` look at the content.
+nothing (`.txt`) makes `read` look at the content, which cannot tell metis. Metis and graph6 know no directions.
 
 A weight is an integer (exact, or refused), a float, or `inf`, which is a missing edge; `1e999` is an error.
 """
@@ -27,6 +28,7 @@ import warnings
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import IO, Any
 
 from semiring.errors import FormatError
@@ -36,21 +38,27 @@ from ..files import Source, open_for_writing, plain_lines
 from ..graph import Graph
 from ..reading import BY_RULE, Columns, Reading, Weight, positional
 from . import csv, plain
-from .base import Format
+from .base import Format, fitted
 
-__all__ = ["NAMES", "Format", "check_output", "formats", "read", "write"]
-
-#: The modules, in the order in which their `sniff` is asked: the most telling first.
-NAMES = (
-    *("npy", "npz", "matrixmarket", "dimacs", "graphml", "gml", "pajek", "graph6"),
-    *("csv", "plain", "snap", "named", "edgelist"),
-)
+__all__ = ["Format", "check_output", "formats", "names", "read", "write", "written"]
 
 
 @cache
 def formats() -> dict[str, Format]:
-    """Every format by its name."""
-    return {name: import_module(f".{name}", __name__).FORMAT for name in NAMES}
+    """Every format by its name, in the order in which `sniff` is asked."""
+    modules = (import_module(f".{module.name}", __name__) for module in iter_modules(__path__))
+    found = [module.FORMAT for module in modules if hasattr(module, "FORMAT")]
+    return {f.name: f for f in sorted(found, key=lambda f: (f.rank, f.name))}
+
+
+def names() -> tuple[str, ...]:
+    """The names of all formats."""
+    return tuple(formats())
+
+
+def written() -> tuple[str, ...]:
+    """The names of those that are written as well as read."""
+    return tuple(f.name for f in formats().values() if f.write is not None)
 
 
 def read(
@@ -70,7 +78,7 @@ def read(
         Plain or gzipped; a pipe or a device as well as a file; "-" is standard input. An open file, or an `io` buffer
         of bytes or text, is read from where it stands to its end, and left open.
     format : str, optional
-        One of `NAMES`; by default the suffix decides (that before `.gz`), and then the content. A list of edges whose
+        One of `names()`; by default the suffix decides (that before `.gz`), and then the content. A list of edges whose
         first line may as well count vertices and edges is read as edges, with a warning.
     directed : bool, optional
         Whether edges lead one way only; by default what the file says, and where it cannot, they do.
@@ -96,7 +104,7 @@ def read(
         If the file is not what its format says, with file and line; or does not say which column holds what, with all
         columns and the ways out.
     ValueError
-        If the format does not have what was asked for: columns, attributes, an option.
+        If the format does not have what was asked for: columns, attributes, an option, edges that lead one way.
     OSError
         If there is no such file (FileNotFoundError), or it cannot be read.
     MemoryNeeded
@@ -112,6 +120,11 @@ def read(
     reading = Reading(weight, columns)
     source = Source(path)
     chosen = _named(format) if format is not None else _by_suffix(source.path) or _by_content(source, reading)
+    if directed and not chosen.directions:
+        raise ValueError(
+            f"{source.path}: directed=True is for formats that know directions, and this file is {chosen.name}, where "
+            "each edge leads both ways. Leave it out."
+        )
     graph = chosen.read(source, **_options(source, chosen, reading, options))
     return graph.having(directed=directed, weighted=weight is not None, name=graph.name or source.name)
 
@@ -121,7 +134,7 @@ def _options(source: Source, chosen: Format, reading: Reading, options: dict[str
     said = {"weight": reading.named, "columns": reading.columns is not None, **dict.fromkeys(options, True)}
     for name in said:
         if said[name] and name not in chosen.takes:
-            takes = [f for f in NAMES if name in formats()[f].takes]
+            takes = [f for f, known in formats().items() if name in known.takes]
             known = f"one of the formats {', '.join(takes)}" if takes else "no format"
             raise ValueError(f"{source.path}: {name}= is for {known}, and this file is {chosen.name}.")
     return {**options, "reading": reading} if {"weight", "columns"} & set(chosen.takes) else options
@@ -138,17 +151,19 @@ def write(graph: Graph, path: str | os.PathLike[str], *, format: str | None = No
     path : path
         Gzipped if it ends in .gz.
     format : str, optional
-        One of `NAMES`; by default the suffix decides.
+        One of `written()`; by default the suffix decides.
 
     Raises
     ------
     FormatError
         If the format cannot express this graph: vertices without an edge in a list of edges; names that would be read
         back as others (blanks in `named`, anything but integers in `snap`, a mixture of integers and strings). If
-        such files are only read.
+        such files are only read. Where the format knows no directions, if an edge does not lead back with the same
+        weight; where it knows no fractions, if a weight is not an integer.
     """
     chosen = _for_output(path, format)
     assert chosen.write is not None
+    graph = fitted(graph, chosen)
     with open_for_writing(path) as file:
         chosen.write(graph, file)
 
@@ -179,8 +194,8 @@ def _for_output(path: str | os.PathLike[str], format: str | None) -> Format:
 
 
 def _named(name: str) -> Format:
-    if name not in NAMES:
-        raise ValueError(f"format must be one of {', '.join(NAMES)}, got {name!r}.")
+    if name not in names():
+        raise ValueError(f"format must be one of {', '.join(names())}, got {name!r}.")
     return formats()[name]
 
 
@@ -196,12 +211,12 @@ def _by_content(source: Source, reading: Reading) -> Format:
     if reading.columns is not None:
         return formats()["csv" if csv.has_separator(head) else "edgelist"]
     for name, candidate in formats().items():
-        if candidate.sniff(head):
+        if candidate.sniff is not None and candidate.sniff(head):
             if name == "snap" and plain.fits(source.lines):
                 _warn(source)
             return candidate
     raise source.error(
-        f"must be in one of the formats {', '.join(NAMES)}, and looks like none. Say which with format=."
+        f"must be in one of the formats {', '.join(names())}, and looks like none. Say which with format=."
     )
 
 

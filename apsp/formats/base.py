@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, Any
 
 import numpy as np
@@ -27,23 +27,34 @@ class Format:
         In small letters, with the dot, without `.gz`.
     description : str
         One line for people.
-    sniff : callable
-        `sniff(head)`: whether a file that begins with these bytes is in this format.
+    sniff : callable or None
+        `sniff(head)`: whether a file that begins with these bytes is in this format. None where content cannot tell:
+        such files are known by their suffix, or by what the caller says.
     read : callable
         `read(source, **options)` returns a Graph or raises FormatError.
     write : callable or None
         `write(graph, file)` to a binary file; None where such files are read only.
     takes : tuple of str
         What `read` takes beside the source: "weight" or "columns" come as `reading`, others by their names.
+    rank : int
+        In which order `sniff` is asked, the smallest first: 0 for the first bytes of a file, 1 for a line that no other
+        format has, more for what lines look like.
+    directions : bool
+        Whether an edge can lead one way only. If not, `write` gets each edge once, in an undirected list.
+    fractions : bool
+        Whether a weight can be anything but an integer. If not, `write` gets integers.
     """
 
     name: str
     suffixes: tuple[str, ...]
     description: str
-    sniff: Callable[[bytes], bool]
+    sniff: Callable[[bytes], bool] | None
     read: Callable[..., Graph]
     write: Callable[[Graph, IO[bytes]], None] | None
     takes: tuple[str, ...] = ()
+    rank: int = 1
+    directions: bool = True
+    fractions: bool = True
 
 
 def vertices(sources: Sequence[str], targets: Sequence[str]) -> tuple[Labels, np.ndarray, np.ndarray]:
@@ -55,8 +66,92 @@ def vertices(sources: Sequence[str], targets: Sequence[str]) -> tuple[Labels, np
 
 def listed(graph: Graph) -> tuple[list[int], list[int], list[Any]]:
     """The arcs as Python numbers; an unweighted edge weighs 1."""
-    rows, cols, weights = graph.edges("min_plus") if _numeric(graph) else graph.edges("lor_land")
+    rows, cols, weights = _arcs(graph)
     return rows.tolist(), cols.tolist(), [int(w) if w is True else w for w in weights.tolist()]
+
+
+def fitted(graph: Graph, format: Format) -> Graph:
+    """The same graph, undirected where the format knows no directions, of integers where it knows no fractions.
+
+    Raises
+    ------
+    FormatError
+        If that would be another graph, with the first edge in the way.
+    """
+    if not format.directions:
+        graph = _undirected(graph, format.name)
+    return graph if format.fractions else _whole(graph, format.name)
+
+
+def unreturned(rows: np.ndarray, cols: np.ndarray, weights: np.ndarray) -> int | None:
+    """The index of an arc (u, v, w) that is not matched by an arc (v, u, w) of its own; None where all are."""
+    there, back = np.lexsort((weights, cols, rows)), np.lexsort((weights, rows, cols))
+    differ = (
+        (rows[there] != cols[back]) | (cols[there] != rows[back]) | (weights[there] != weights[back])
+    )  # two sorted lists of the same triples are the same list
+    if not differ.any():
+        return None
+    at = int(np.argmax(differ))
+    i, j = int(there[at]), int(back[at])
+    # The lesser of the first two that differ is in one of the lists alone.
+    return i if (rows[i], cols[i], weights[i]) < (cols[j], rows[j], weights[j]) else j
+
+
+_OTHERS = "Write dimacs, plain, matrixmarket or npz"
+
+
+def _undirected(graph: Graph, format: str) -> Graph:
+    if graph.rows is not None and not graph.directed:
+        return graph
+    rows, cols, weights = _arcs(graph)
+    wrong = unreturned(rows, cols, weights)
+    if wrong is not None:
+        u, v = (told(graph.labels[int(ends[wrong])]) for ends in (rows, cols))
+        raise FormatError(
+            format,
+            None,
+            f"write: every edge must lead back with the same weight, as {format} files know no directions, got "
+            f"{u} → {v} of weight {weights[wrong]:g}, which does not. Read it with "
+            f"directed=False if edges lead both ways (in a shell: --undirected). {_OTHERS}, which know directions.",
+        )
+    once = rows <= cols
+    return _list_of(graph, rows[once], cols[once], weights[once], directed=False)
+
+
+def _whole(graph: Graph, format: str) -> Graph:
+    if not weighted(graph):
+        return graph
+    if graph.rows is None:
+        graph = _list_of(graph, *_arcs(graph), directed=True)
+    assert graph.rows is not None
+    assert graph.cols is not None
+    assert graph.weights is not None
+    w = graph.weights
+    if w.dtype.kind == "i":
+        return graph
+    wrong = ~((np.rint(w) == w) & (np.abs(w) < 2.0**63))
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        u, v = (told(graph.labels[int(ends[at])]) for ends in (graph.rows, graph.cols))
+        raise FormatError(
+            format,
+            None,
+            f"write: weights must be integers of 64 bits, as {format} files know no others, got {w[at].item()!r} on "
+            f"{u} → {v}. Scale and round them, leave missing edges out, or "
+            f"{_OTHERS.lower()}, which hold any number.",
+        )
+    return replace(graph, weights=w.astype(np.int64))
+
+
+def _arcs(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return graph.edges("min_plus") if _numeric(graph) else graph.edges("lor_land")
+
+
+def _list_of(graph: Graph, rows: np.ndarray, cols: np.ndarray, weights: np.ndarray, *, directed: bool) -> Graph:
+    given = weights if weighted(graph) else None
+    return Graph.from_arrays(
+        rows, cols, given, n=graph.n, labels=graph.labels, directed=directed, name=graph.name
+    )  # fmt: skip
 
 
 def _numeric(graph: Graph) -> bool:
@@ -101,11 +196,19 @@ def names_of(graph: Graph, format: str, *, forbidden: str = "\0") -> list[str]:
         )
     wrong = next((label for label, kind in zip(labels, kinds, strict=True) if not _written(label, kind, forbidden)), "")
     if wrong != "":
-        shown = show(ascii(wrong)) if isinstance(wrong, str) else "an integer of more than 640 digits"
+        shown = show(ascii(wrong)) if isinstance(wrong, str) else told(wrong)
         raise FormatError(
             format, None, f"write: names must be such as {format} files can hold, got {shown}. Rename it."
         )
     return [str(label) for label in labels]
+
+
+def told(label: Any) -> str:
+    """A label for a message; nobody reads thousands of its digits."""
+    if isinstance(label, str):
+        return show(label)
+    huge = isinstance(label, int) and abs(label) >= 10**640
+    return "an integer of more than 640 digits" if huge else show(ascii(label))[1:-1]
 
 
 def _kind(label: Any) -> type | None:

@@ -146,4 +146,5 @@ FORMAT = Format(
     read,
     write,
     takes=("weight", "columns"),
+    rank=2,
 )

@@ -106,4 +106,5 @@ FORMAT = Format(
     *("edgelist", (".edgelist", ".edges", ".ncol"), "edges between names: lines `A B [weight]`, # comments"),
     *(sniff, read, write),
     takes=("weight", "columns"),
+    rank=6,
 )

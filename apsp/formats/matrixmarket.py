@@ -129,5 +129,5 @@ def _require_triangle(source: Source, body: bytes, found: Columns) -> None:
 
 
 FORMAT = Format(
-    "matrixmarket", (".mtx",), "MatrixMarket: coordinate or array, general or symmetric", sniff, read, write
+    "matrixmarket", (".mtx",), "MatrixMarket: coordinate or array, general or symmetric", sniff, read, write, rank=0
 )

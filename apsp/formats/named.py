@@ -61,4 +61,4 @@ def write(graph: Graph, file: IO[bytes]) -> None:
     write_lines(file, ["--END--"])
 
 
-FORMAT = Format("named", (".named",), "lines `V W length`, ended by --END--", sniff, read, write)
+FORMAT = Format("named", (".named",), "lines `V W length`, ended by --END--", sniff, read, write, rank=5)

@@ -113,4 +113,4 @@ def dense(graph: Graph) -> Any:
     return A if isinstance(A, np.ndarray) else A.get()
 
 
-FORMAT = Format("npy", (".npy",), "NumPy: a square matrix, inf where there is no edge", sniff, read, write)
+FORMAT = Format("npy", (".npy",), "NumPy: a square matrix, inf where there is no edge", sniff, read, write, rank=0)

@@ -148,4 +148,6 @@ def write(graph: Graph, file: IO[bytes]) -> None:
     file.write(archive.getbuffer())
 
 
-FORMAT = Format("npz", (".npz",), "NumPy archive: a matrix or edges, with labels; or SciPy sparse", sniff, read, write)
+FORMAT = Format(
+    "npz", (".npz",), "NumPy archive: a matrix or edges, with labels; or SciPy sparse", sniff, read, write, rank=0
+)

@@ -60,4 +60,6 @@ def write(graph: Graph, file: IO[bytes]) -> None:
     write_lines(file, (f"{u} {v} {w}" for u, v, w in zip(rows, cols, weights, strict=True)))
 
 
-FORMAT = Format("plain", (".plain",), "`n m`, then m lines `i j w`, vertices from 0", sniff, read, write, ("base",))
+FORMAT = Format(
+    "plain", (".plain",), "`n m`, then m lines `i j w`, vertices from 0", sniff, read, write, ("base",), rank=3
+)

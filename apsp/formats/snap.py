@@ -82,4 +82,5 @@ def write(graph: Graph, file: IO[bytes]) -> None:
 FORMAT = Format(
     *("snap", (".snap", ".el"), "SNAP edge list: # comments, `from to [weight]`", sniff, read, write),
     takes=("weight", "columns"),
+    rank=4,
 )
