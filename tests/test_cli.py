@@ -174,12 +174,31 @@ def test_a_file_without_the_semiring_says_what_it_has(tmp_path):
         (["compare", "--schedule"], "r", ["recursive"]),
         (["reach", "--format"], "di", ["dimacs"]),
         (["convert", "--to-format"], "np", ["npy", "npz"]),
+        (["convert", "--from-format"], "g", ["graph6", "gml", "graphml"]),
+        (["convert", "--to-format"], "g", []),
+        (["generate", "cycle", "--format"], "p", ["plain"]),
         (["solve", "--dtype"], "float", ["float32", "float64"]),
     ],
 )
 def test_a_shell_completes_names(arguments, incomplete, offered):
     completer = ShellComplete(cli.main, {}, "apsp", "_APSP_COMPLETE")
     assert [item.value for item in completer.get_completions(arguments, incomplete)] == offered
+
+
+def test_formats_that_are_only_read_are_not_offered_for_output():
+    for command in (["convert"], ["generate", "grid"]):
+        text = good(*command, "--help").split("--to-format" if command == ["convert"] else "--format")[1]
+        assert "|metis|" in text
+        assert "graphml" not in text
+    assert "graph6" not in bad(2, "convert", "in.csv", "out.gml", "--to-format", "gml")
+
+
+def test_a_format_without_directions_says_how_to_write_it(tmp_path):
+    (tmp_path / "g.csv").write_text("from,to,minutes\na,b,3\nb,c,4\n")
+    assert "--undirected" in bad(2, "convert", tmp_path / "g.csv", tmp_path / "g.graph")
+    good("convert", "--undirected", tmp_path / "g.csv", tmp_path / "g.graph")
+    assert (tmp_path / "g.graph").read_text() == "% g\n3 2 001\n2 3\n1 3 3 4\n2 4\n"
+    assert good("-q", "solve", tmp_path / "g.graph", "--from", 3, "--to", 1) == "distance 7\npath 3 -> 2 -> 1\n"
 
 
 def test_a_shell_completes_files_of_semirings():

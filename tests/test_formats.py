@@ -17,7 +17,7 @@ import pytest
 import scipy.io
 import scipy.sparse as sp
 
-from apsp.formats import NAMES, formats, read, write
+from apsp.formats import formats, names, read, write, written
 from apsp.generate import cycle, grid, random_graph
 from apsp.graph import Graph
 from apsp.inputs import as_graph
@@ -26,8 +26,8 @@ from semiring.errors import FormatError
 INF = np.inf
 DATA = Path(__file__).parents[1].parent / "shared" / "data"
 #: The formats that are written as well as read.
-WRITTEN = [name for name in NAMES if formats()[name].write]
-SUFFIX = {name: formats()[name].suffixes[0] for name in NAMES}
+WRITTEN = written()
+SUFFIX = {name: formats()[name].suffixes[0] for name in names()}
 
 #: The six-vertex graph of the CUDA teaching module.
 TEACHING = """\
@@ -204,10 +204,12 @@ class TestReading:
             "npy": npy(np.eye(2)),
             "npz": npz(matrix=np.eye(2)),
         }
-        assert set(samples) == set(NAMES)
+        assert set(samples) == {name for name in names() if formats()[name].sniff}
         for name, content in samples.items():
             expected = [
-                f for f in NAMES if formats()[f].sniff(content.encode() if isinstance(content, str) else content)
+                f
+                for f in names()
+                if f in samples and formats()[f].sniff(content.encode() if isinstance(content, str) else content)
             ]
             assert expected[0] == name
             for suffix in ("", ".txt", ".dat.gz"):
@@ -571,6 +573,32 @@ MALFORMED = [
     ("a.mtx", HEAD.replace("coordinate", "array") + "2 2\n1\n2\n1e999\n4\n", 5, "1.8e308"),
     ("a.mtx", HEAD.replace("coordinate", "array") + "2 2\n1 2\n1e999\n4\n", 4, "1.8e308"),
     ("a.mtx", HEAD.replace("coordinate", "array") + f"2 2\n1\n2\n0.5\n{2**53 + 1}\n", 6, "exactly"),
+    ("a.graph", "% c\n", None, "n m [fmt [ncon]]"),
+    ("a.graph", "\n3 2\n", 1, "n m [fmt [ncon]]"),
+    ("a.graph", "% c\n3\n", 2, "n m [fmt [ncon]]"),
+    ("a.graph", "1 0 0 0 0\n\n", 1, "n m [fmt [ncon]]"),
+    ("a.graph", "1 0 2\n\n", 1, "fmt"),
+    ("a.graph", "1 0 1000\n\n", 1, "fmt"),
+    ("a.graph", "1 0 1 2\n\n", 1, "ncon"),
+    ("a.graph", "3 2\n2\n% c\n1 x\n2\n", 4, "'x'"),
+    ("a.graph", "3 2\n2\n1 -3\n2\n", 3, "'-3'"),
+    ("a.graph", "3 2\n2\n1 3.0\n2\n", 3, "'3.0'"),
+    ("a.graph", "3 2\n2\n1 3 % c\n2\n", 3, "'%'"),
+    ("a.graph", "3 2\n2\n1 3\xa0\n2\n", 3, "integers"),
+    ("a.graph", f"3 2\n2\n1 {'9' * 19}\n2\n", 3, "18 digits"),
+    ("a.graph", f"{'9' * 18} 2\n2\n1\n", None, "a line for each"),
+    ("a.graph", "3 2\n2\n1 3\n", None, "cut off"),
+    ("a.graph", "3 2\n2\n1 3\n2\n\n1\n", 6, "behind the 3 vertices"),
+    ("a.graph", "3 2\n2\n1 4\n2\n", 3, "1 … 3"),
+    ("a.graph", "3 2\n2\n1 0\n2\n", 3, "1 … 3"),
+    ("a.graph", "3 2\n2\n2 3\n2\n", 3, "its own neighbour"),
+    ("a.graph", "3 2\n2\n3\n2\n", 2, "line 3, that of vertex 2"),
+    ("a.graph", "3 1\n2\n1 3\n2\n", 1, "counts once"),
+    ("a.graph", "3 4\n2\n1 3\n2\n", 1, "counts once"),
+    ("a.graph", "3 2 1\n2 5\n1 5 3\n2 7\n", 3, "pairs"),
+    ("a.graph", "3 2 1\n2 5\n1 5 3 8\n2 7\n", 4, "of weight 7"),
+    ("a.graph", "2 1 1\n2 0\n1 0\n", 2, "positive"),
+    ("a.graph", "2 0 10\n1\n\n", 3, "1 of the vertex"),
     ("a.txt", b"\x89PNG\r\n\x1a\n" + bytes(20), None, "none"),
     ("a.txt", "", None, "empty"),
 ]
@@ -591,7 +619,7 @@ def test_malformed(tmp_path, name, content, line, word, suffix):
 @pytest.mark.parametrize("name", WRITTEN)
 def test_damaged_files_are_a_graph_or_a_format_error(tmp_path, name):
     path = tmp_path / f"g{SUFFIX[name]}"
-    write(random_graph(7, 60, seed=1, integer=name != "csv"), path)
+    write(random_graph(7, 60, seed=1, integer=name != "csv", directed=formats()[name].directions), path)
     whole = path.read_bytes()
     rng = np.random.default_rng(0)
     for round in range(80):
@@ -651,8 +679,8 @@ WEIGHTS_TO_TRY = (0, 1, -1, 7, 2**53, 2**53 + 1, 2**62, -(2**62))
 FLOATS_TO_TRY = (0.0, -0.0, 1.0, 0.1, 1 / 3, 1e300, -1e-300, 5e-324, 1e22, 2.0**60, 1e16, 123456789.123)
 
 
-def awkward_graph(rng: np.random.Generator, *, labels: bool) -> Graph:
-    """A few edges between vertices of awkward names, with awkward weights."""
+def awkward_graph(rng: np.random.Generator, *, labels: bool, simple: bool = False) -> Graph:
+    """A few edges between vertices of awkward names, with awkward weights; simple: one way, no loops, none twice."""
     pool: list = [NAMES_TO_TRY, NAMES_TO_TRY[:3], INTEGERS_TO_TRY, INTEGERS_TO_TRY[:8], range(9)][rng.integers(5)]
     if rng.random() < 0.1:
         pool = [*OTHERS_TO_TRY, *pool]
@@ -667,7 +695,13 @@ def awkward_graph(rng: np.random.Generator, *, labels: bool) -> Graph:
     if rng.random() < 0.8:
         values = (WEIGHTS_TO_TRY, FLOATS_TO_TRY)[rng.integers(2)]
         weights = [values[k] for k in rng.integers(len(values), size=len(rows))]
-    return Graph.from_arrays(rows, cols, weights, labels=names, directed=bool(rng.random() < 0.6))
+    graph = Graph.from_arrays(rows, cols, weights, labels=names, directed=bool(rng.random() < 0.6))
+    if not simple:
+        return graph
+    ends = list(zip(rows.tolist(), cols.tolist(), strict=True))
+    once = [k for k, (u, v) in enumerate(ends) if u < v and (u, v) not in ends[:k]]
+    weights = None if weights is None else np.abs(graph.weights[once])
+    return replace(graph, rows=rows[once], cols=cols[once], weights=weights, directed=False)
 
 
 def told(graph: Graph, labels) -> list[str]:
@@ -679,6 +713,13 @@ def told(graph: Graph, labels) -> list[str]:
         arcs += [(v, u, w) for u, v, w in arcs if u != v]
     show = [hex(label) if type(label) is int else ascii(label) for label in labels]  # of any number of digits
     return sorted(f"{show[u]} {show[v]} {w!r}" for u, v, w in arcs)
+
+
+def admits(format: str, graph: Graph) -> bool:
+    """Whether the graph has neither directions nor fractions that the format does not know."""
+    A = graph.matrix("min_plus", "float64") if graph.dense is None else np.asarray(graph.dense)
+    symmetric, whole = (A == A.T).all(), (np.isinf(A) | (A == np.rint(A))).all()
+    return bool((formats()[format].directions or symmetric) and (formats()[format].fractions or whole))
 
 
 class TestWriting:
@@ -701,6 +742,11 @@ class TestWriting:
     )
     def test_round_trip(self, tmp_path, graph, format, gz):
         path = tmp_path / f"g{SUFFIX[format]}{gz}"
+        if not admits(format, graph):
+            with pytest.raises(FormatError):
+                write(graph, path)
+            assert os.listdir(tmp_path) == []
+            return
         write(graph, path)
         back = read(path)
         assert os.listdir(tmp_path) == [path.name]
@@ -742,18 +788,20 @@ class TestWriting:
         rng = np.random.default_rng(5)
         written = 0
         for _ in range(150):
-            graph = awkward_graph(rng, labels=format != "npz")
+            graph = awkward_graph(rng, labels=format != "npz", simple=not formats()[format].directions)
             with contextlib.suppress(FormatError):
                 write(graph, tmp_path / "g", format=format)
                 written += 1
                 back = read(tmp_path / "g", format=format)
+                if not formats()[format].fractions and graph.weights is not None:
+                    graph = replace(graph, weights=graph.weights.astype(np.int64))
                 if format in ("named", "csv", "edgelist", "snap", "npz"):
                     assert told(back, back.labels) == told(graph, graph.labels)
                 elif format == "npy":
                     np.testing.assert_array_equal(back.dense, graph.matrix("min_plus"), strict=True)
                 else:
                     assert told(back, range(back.n)) == told(graph, range(graph.n))
-                if format in ("snap", "matrixmarket", "npz"):
+                if format in ("snap", "matrixmarket", "npz", "metis"):
                     assert back.directed == graph.directed
         assert written > 20
         assert set(os.listdir(tmp_path)) == {"g"}
@@ -765,8 +813,8 @@ class TestWriting:
 
     def test_isolated_vertices(self, tmp_path):
         graph = Graph.from_arrays([0], [1], [2], n=4)
-        for format in ("dimacs", "plain", "matrixmarket", "npy", "npz"):
-            write(graph, tmp_path / "g", format=format)
+        for format in ("dimacs", "plain", "matrixmarket", "npy", "npz", "metis"):
+            write(replace(graph, directed=format != "metis"), tmp_path / "g", format=format)
             assert read(tmp_path / "g", format=format).n == 4
         for format in ("named", "csv", "edgelist", "snap"):
             with pytest.raises(FormatError, match="every vertex must have an edge"):
@@ -792,6 +840,172 @@ class TestWriting:
         write(graph, tmp_path / "g.snap")
         G = nx.read_weighted_edgelist(tmp_path / "g.snap", nodetype=int, create_using=nx.DiGraph)
         np.testing.assert_array_equal(nx.to_numpy_array(G, nodelist=range(9), nonedge=INF), small(graph))
+
+
+def metis_by_hand(text: str) -> tuple[int, list[tuple[int, int, int]]] | None:
+    """n and all arcs of a METIS file, by a plain loop over its lines; None where a rule of the manual is broken."""
+    lines = [line for line in text.split("\n") if not line.lstrip(" \t").startswith("%")]
+    if text.endswith("\n"):
+        lines.pop()
+    if not lines or not all(set(line) <= set("0123456789 \t") for line in lines):
+        return None
+    if not 2 <= len(lines[0].split()) <= 4 or any(len(token) > 18 for line in lines for token in line.split()):
+        return None
+    n, m, fmt, ncon = [*map(int, lines[0].split()), 0, 0][:4]
+    if fmt not in (0, 1, 10, 11, 100, 101, 110, 111) or (ncon and fmt % 100 < 10):
+        return None
+    sized, heavy, weighted = (digit == "1" for digit in f"{fmt:03d}")
+    if len(lines) <= n or any(line.split() for line in lines[n + 1 :]):
+        return None
+    own = sized + (ncon or 1) * heavy
+    arcs = []
+    for u, line in enumerate(lines[1 : n + 1], 1):
+        numbers = list(map(int, line.split()))
+        if len(numbers) < own:
+            return None
+        numbers = numbers[own:]
+        if weighted and len(numbers) % 2:
+            return None
+        pairs = zip(numbers[::2], numbers[1::2], strict=True) if weighted else ((v, 1) for v in numbers)
+        arcs += [(u - 1, v - 1, w) for v, w in pairs]
+    wrong = any(not 0 <= v < n or u == v or w < 1 for u, v, w in arcs)
+    if wrong or sorted(arcs) != sorted((v, u, w) for u, v, w in arcs) or len(arcs) != 2 * m:
+        return None
+    return n, sorted(arcs)
+
+
+class TestMetis:
+    """A format that knows no directions and no fractions, and that content does not show."""
+
+    @pytest.mark.parametrize("weighted", [False, True])
+    @pytest.mark.parametrize(
+        "G",
+        [nx.petersen_graph(), nx.star_graph(6), nx.empty_graph(4), nx.empty_graph(0), nx.gnp_random_graph(40, 0.1, 1)],
+    )
+    def test_graphs_of_networkx(self, tmp_path, G, weighted):
+        rng = np.random.default_rng(2)
+        G = G.copy()
+        for u, v in G.edges():
+            G[u][v]["weight"] = int(rng.integers(1, 99))
+        lines = [f"% {G}", f"{len(G)} {G.size()}{' 1' if weighted else ''}", "% more"]
+        for u in G:
+            own = (f"{v + 1} {G[u][v]['weight']}" if weighted else f"{v + 1}" for v in G[u])
+            lines += ["  ".join(own), *(["  % a remark"] if u == 2 else [])]
+        path = put(tmp_path / "g.graph", "\n".join(lines) + "\n")
+        graph = read(path)
+        assert (graph.n, graph.edge_count, graph.directed) == (len(G), G.size(), False)
+        assert graph.labels == tuple(range(1, len(G) + 1))
+        assert (graph.weights is None) == (not weighted)
+        expected = (
+            nx.to_numpy_array(G, weight="weight" if weighted else None, nonedge=INF) if len(G) else np.zeros((0, 0))
+        )
+        np.testing.assert_array_equal(small(graph), expected)
+        write(as_graph(G, weight="weight" if weighted else None), tmp_path / "h.graph.gz")
+        np.testing.assert_array_equal(small(read(tmp_path / "h.graph.gz")), expected)
+
+    def test_what_is_written(self, tmp_path):
+        graph = Graph.from_arrays([0, 2, 0], [1, 1, 4], [5, 7.0, 9], n=5, directed=False, name="five\nvertices")
+        write(graph, tmp_path / "g.graph")
+        assert (tmp_path / "g.graph").read_text() == "% five vertices\n5 3 001\n2 5 5 9\n1 5 3 7\n2 7\n\n1 9\n"
+        write(replace(graph, weights=None, name=""), tmp_path / "h.graph")
+        assert (tmp_path / "h.graph").read_text() == "5 3\n2 5\n1 3\n2\n\n1\n"
+
+    @pytest.mark.parametrize(
+        ("fmt", "lead"),
+        [("", ""), ("0", ""), ("000", ""), ("100", "9 "), ("10", "4 "), ("10 2", "4 0 "), ("110 3", "9 1 2 3 ")],
+    )
+    def test_sizes_and_weights_of_vertices_are_no_edges(self, tmp_path, fmt, lead):
+        plain = f"3 2 {fmt}\n{lead}2\n{lead}1 3\n{lead}2\n"
+        assert small(read(put(tmp_path / "g.graph", plain))).tolist() == [[INF, 1, INF], [1, INF, 1], [INF, 1, INF]]
+        fmt = f"{int((fmt.split() or ['0'])[0]) + 1:03d} {''.join(fmt.split()[1:])}"
+        heavy = f"3 2 {fmt}\n{lead}2 8\n{lead}1 8 3 5\n{lead}2 5"
+        assert small(read(put(tmp_path / "g.graph", heavy))).tolist() == [[INF, 8, INF], [8, INF, 5], [INF, 5, INF]]
+
+    def test_edges_that_lead_back_are_written_from_any_source(self, tmp_path):
+        A = np.array([[INF, 3, INF], [3, INF, 4.0], [INF, 4, INF]])
+        for source in (A, [(0, 1, 3), (1, 0, 3), (2, 1, 4), (1, 2, 4)]):
+            write(as_graph(source), tmp_path / "g.graph")
+            np.testing.assert_array_equal(small(read(tmp_path / "g.graph")), A)
+
+    @pytest.mark.parametrize(
+        ("graph", "words"),
+        [
+            (as_graph([("A", "B", 4)]), ("'A' → 'B' of weight 4", "directed=False", "--undirected", "dimacs")),
+            (as_graph([("A", "B", 4), ("B", "A", 5)]), ("same weight", "'A' → 'B'")),
+            (as_graph(np.array([[INF, 2], [3, INF]])), ("0 → 1",)),
+            (as_graph([(0, 1, 0.5)], directed=False), ("integers", "0.5 on 0 → 1", "round")),
+            (as_graph([(0, 1, INF)], directed=False), ("integers", "inf")),
+            (as_graph([(0, 1, 2), (1, 2, 0)], directed=False), ("positive", "1 – 2")),
+            (as_graph([(0, 1, 10**18)], directed=False), ("18 digits",)),
+            (as_graph([(0, 1, 2), (1, 1, 3)], directed=False), ("loops", "1 – 1")),
+            (as_graph([(0, 1, 2), (1, 0, 3)], directed=False), ("at most one edge", "0 – 1", "matrix()")),
+        ],
+    )
+    def test_what_it_cannot_say(self, tmp_path, graph, words):
+        with pytest.raises(FormatError) as caught:
+            write(graph, tmp_path / "g.graph")
+        for word in words:
+            assert word in str(caught.value)
+        assert os.listdir(tmp_path) == []
+
+    def test_edges_lead_both_ways(self, tmp_path):
+        path = put(tmp_path / "g.graph", "2 1\n2\n1\n")
+        assert not read(path, directed=False).directed
+        with pytest.raises(ValueError, match=r"g\.graph: directed=True .* metis"):
+            read(path, directed=True)
+        nx.write_graph6(nx.path_graph(3), tmp_path / "g.g6")
+        with pytest.raises(ValueError, match="graph6"):
+            read(tmp_path / "g.g6", directed=True)
+
+    def test_content_does_not_show_it(self, tmp_path):
+        path = put(tmp_path / "g.txt", "3 2\n2\n1 3\n2\n")
+        with pytest.raises(FormatError, match=r"metis.*looks like none"):
+            read(path)
+        assert read(path, format="metis").edge_count == 2
+
+    def test_damaged_files_are_read_as_a_plain_loop_reads_them(self, tmp_path):
+        """Or refused, where the manual's rules are broken."""
+        rng = np.random.default_rng(4)
+        pieces = [
+            b"%",
+            b"\n",
+            b" ",
+            b"1",
+            b"2",
+            b"0",
+            b"11",
+            b"-1",
+            b"x",
+            b"1_0",
+            b"9" * 20,
+            b"% c\n",
+            b"\n\n",
+            b"\t",
+            b"+",
+            b"\xa0",
+        ]
+        seen = {True: 0, False: 0}
+        for round in range(400):
+            n = int(rng.integers(1, 7))
+            G = nx.gnp_random_graph(n, 0.5, int(rng.integers(1000)))
+            nx.set_edge_attributes(G, {e: int(rng.integers(1, 12)) for e in G.edges()}, "weight")
+            write(as_graph(G, weight="weight" if round % 2 else None), tmp_path / "g.graph")
+            data = (tmp_path / "g.graph").read_bytes()
+            for _ in range(round % 3):
+                at = rng.integers(len(data) + 1)
+                data = data[:at] + pieces[rng.integers(len(pieces))] + data[at + rng.integers(3) :]
+            expected = metis_by_hand(data.decode("latin-1"))
+            path = put(tmp_path / "h.graph", data)
+            seen[expected is None] += 1
+            if expected is None:
+                with pytest.raises(FormatError):
+                    read(path)
+                continue
+            graph = read(path)
+            weights = [1] * graph.edge_count if graph.weights is None else graph.weights.tolist()
+            arcs = list(zip(graph.rows.tolist(), graph.cols.tolist(), weights, strict=True))
+            assert (graph.n, sorted(arcs + [(v, u, w) for u, v, w in arcs])) == expected
+        assert min(seen.values()) > 80
 
 
 class TestAtomicity:
