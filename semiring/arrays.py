@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,8 +42,43 @@ def to_device(array: Any, device: str) -> Any:
     return cupy.asarray(array)
 
 
-@dataclass(frozen=True)
-class Taken:
+_HERE: AbstractContextManager[Any] = nullcontext()
+
+
+def there(array: Any) -> AbstractContextManager[Any]:
+    """The GPU on which an array lies as the current one, on which CuPy launches, while this lasts. None for the CPU.
+
+    Parameters
+    ----------
+    array : array of any library, BitMatrix, or None
+    """
+    if array is None or type(array) is np.ndarray:
+        return _HERE
+    number = _gpu(getattr(array, "words", array))
+    if number is None:
+        return _HERE
+    import cupy
+
+    found: AbstractContextManager[Any] = cupy.cuda.Device(number)
+    return found
+
+
+def _gpu(array: Any) -> int | None:
+    """The number of the GPU on which an array lies; None where it lies elsewhere, or does not tell."""
+    try:
+        if hasattr(array, "__dlpack_device__"):
+            kind, number = array.__dlpack_device__()
+            return int(number) if kind == _CUDA else None
+        if hasattr(array, "__cuda_array_interface__"):
+            from cupy.cuda import runtime
+
+            return int(runtime.pointerGetAttributes(array.__cuda_array_interface__["data"][0]).device)
+    except Exception:  # the other library's, which says the same when it is to export the array
+        return None
+    return None
+
+
+class Taken(NamedTuple):
     """An array taken in to compute on, and what it came as.
 
     Attributes
@@ -75,20 +110,25 @@ class Taken:
         ValueError
             If it is a read-only array.
         """
-        came = type(self.source).__name__
-        if _library(self.source) in _IMMUTABLE:
-            raise DTypeError(f"{where}: overwrite=True must be given an array to write to, got an immutable {came}.")
-        if self.array.dtype != dtype or not self.array.dtype.isnative or (self.made and _is_half(self.source)):
+        if self.unwritable:
+            raise DTypeError(f"{where}: overwrite=True must be given an array to write to, got {self.unwritable}.")
+        if self.array.dtype != dtype or not self.array.dtype.isnative or self.made:
             given = getattr(self.source, "dtype", self.array.dtype)
             raise DTypeError(
                 f"{where}: overwrite=True must work in A's own memory, so A must be a native {dtype} array, "
                 f"got {given}. Convert it first, or leave overwrite out."
             )
-        view = self.array is self.source or not isinstance(self.array, np.ndarray) or self.array.base is not None
-        if self.made or not view:
-            raise DTypeError(f"{where}: overwrite=True must be given an array to write to, got {came}.")
         if isinstance(self.array, np.ndarray) and not self.array.flags.writeable:
             raise ValueError(f"{where}: overwrite=True must be given a writeable array, got a read-only one.")
+
+    @property
+    def unwritable(self) -> str:
+        """What came, in words, where it is no array or never changes; else nothing."""
+        came = type(self.source).__name__
+        if _library(self.source) in _IMMUTABLE:
+            return f"an immutable {came}"
+        view = self.array is self.source or not isinstance(self.array, np.ndarray) or self.array.base is not None
+        return came if (self.made or not view) and not _is_half(self.source) else ""
 
     def give_back(self, result: Any, *, where: str) -> Any:
         """A result in kind: of the library that the array came from, on its device, in the order of its stream.
@@ -100,9 +140,13 @@ class Taken:
         DTypeError
             If that library has no such dtype, as JAX has no 64 bits unless told.
         """
-        if result is self.array and not self.made:
-            return self.source
+        if type(self.source) is np.ndarray:
+            return result
         xp = _namespace(self.source)
+        if result is self.array and not self.made:
+            if xp is not None and not isinstance(result, np.ndarray):
+                _wait()  # its library knows nothing of our stream
+            return self.source
         if xp is None:
             return result
         back = xp.from_dlpack(result)
@@ -154,6 +198,41 @@ def take_in(source: Any, *, where: str) -> Taken:
     return Taken(array, source, made)
 
 
+def in_kind_of(*taken: Taken, where: str) -> Taken:
+    """The operand as which a result goes back: any of them, as long as all are of one library; lists go with any.
+
+    Raises
+    ------
+    DTypeError
+        If they are of several libraries.
+    """
+    first, *others = taken
+    for other in others:
+        if type(other.source) is type(first.source):
+            continue
+        if _is_list(first.source):
+            first = other
+        elif not _is_list(other.source) and _kind(other.source) != _kind(first.source):
+            raise DTypeError(
+                f"{where}: operands must be arrays of one library, got {_kind(first.source)} and "
+                f"{_kind(other.source)}. Convert one of them."
+            )
+    return first
+
+
+def _is_list(source: Any) -> bool:
+    """Whether these are numbers of Python's, which are of no library."""
+    return isinstance(source, (list, tuple, int, float))
+
+
+def _kind(source: Any) -> str:
+    """The library whose arrays go back for this one."""
+    if _library(source) == "cupy":
+        return "cupy"
+    found = _namespace(source)
+    return "numpy" if found is None else str(found.__name__)
+
+
 def asarray(source: Any, *, where: str) -> Any:
     """The array of `take_in`."""
     return take_in(source, where=where).array
@@ -169,7 +248,10 @@ def _taken(source: Any, where: str) -> tuple[Any, bool]:
         array: Any = np.asarray(source)
         return (array.astype(np.float32), True) if _is_half(array) else (array, False)
     if _library(source) == "cupy":
-        return (source.astype(np.float32), True) if _is_half(source) else (source, False)
+        if not _is_half(source):
+            return source, False
+        with there(source):
+            return source.astype(np.float32), True
     if hasattr(source, "__dlpack__") and hasattr(source, "__dlpack_device__"):
         plain = source.resolve_neg() if hasattr(source, "resolve_neg") else source  # torch exports −x as x
         half = _is_half(source)
@@ -282,12 +364,22 @@ def _digits(integer: int) -> str:
     return str(integer) if integer.bit_length() <= 128 else f"an integer of {integer.bit_length()} bits"
 
 
+#: What DLPack calls the places where we compute.
+_CPU, _CUDA, _PINNED = 1, 2, 3
+
+
+def _wait() -> None:
+    """Until the current stream of CuPy's is done."""
+    import cupy
+
+    cupy.cuda.get_current_stream().synchronize()
+
+
 def _from_dlpack(source: Any) -> Any:
-    cpu, cuda, pinned = 1, 2, 3
     kind = int(source.__dlpack_device__()[0])
-    if kind in (cpu, pinned):
+    if kind in (_CPU, _PINNED):
         return np.from_dlpack(source)
-    if kind == cuda:
+    if kind == _CUDA:
         import cupy
 
         return cupy.from_dlpack(source)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import asarray, diagonal, module
+from .arrays import diagonal, module, take_in, there
 from .errors import AlgebraError, DTypeError, ShapeError
 
 #: Blocks of this many rows are eliminated row by row.
@@ -24,13 +24,14 @@ def lu(A: Any) -> tuple[Any, Any]:
     Parameters
     ----------
     A : array_like, shape (n, n)
-        float32, float64, or integers (which become float64). NumPy or CuPy. Without pivoting the factors are accurate
-        only where no pivot is small against its column, as in diagonally dominant or positive definite matrices.
+        float32, float64, or integers (which become float64); of NumPy, CuPy, PyTorch, JAX or whatever exports DLPack.
+        Without pivoting the factors are accurate only where no pivot is small against its column, as in diagonally
+        dominant or positive definite matrices.
 
     Returns
     -------
     L, U : arrays, shape (n, n)
-        NumPy for NumPy, CuPy for CuPy.
+        Of the library that A is from, and on its device.
 
     Raises
     ------
@@ -52,18 +53,20 @@ def lu(A: Any) -> tuple[Any, Any]:
     >>> L.tolist(), U.tolist()
     ([[1.0, 0.0], [0.5, 1.0]], [[4.0, 2.0], [0.0, 2.0]])
     """
-    array = asarray(A, where="lu")
+    taken = take_in(A, where="lu")
+    array = taken.array
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
         raise ShapeError(f"lu: A must be square, (n, n), got shape {array.shape}.")
     if array.dtype.kind == "b":
         raise DTypeError("lu: A must hold real numbers, got bool.")
     dtype = np.float32 if array.dtype in (np.float16, np.float32) else np.float64
     xp = module(array)
-    F = xp.array(array, dtype=dtype, order="C")
-    _factor(F, 0)
-    L = xp.tril(F, -1)
-    diagonal(L)[...] = 1
-    return L, xp.triu(F)
+    with there(array):
+        F = xp.array(array, dtype=dtype, order="C")
+        _factor(F, 0)
+        L = xp.tril(F, -1)
+        diagonal(L)[...] = 1
+        return taken.give_back(L, where="lu"), taken.give_back(xp.triu(F), where="lu")
 
 
 def _factor(A: Any, row: int) -> None:

@@ -1,4 +1,4 @@
-"""User functions on arrays: check, then verbs, then the result. NumPy in, NumPy out; CuPy in, CuPy out."""
+"""User functions on arrays: take in, check, then verbs, then the result in kind, where its operands lie."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from . import dtypes, memory
 from .algebra import Semiring
-from .arrays import asarray, conform, diagonal, module
+from .arrays import Taken, conform, diagonal, in_kind_of, module, take_in, there
 from .backend import Backend, bind, device_of
 from .catalog import get
 from .errors import DTypeError, ShapeError
@@ -34,10 +34,11 @@ def matmul(
     ----------
     A : array_like, shape (…, m, k) or (k,)
     B : array_like, shape (…, k, n) or (k,)
-        A vector is promoted to a matrix, and the extra axis removed again; leading axes broadcast.
+        A vector is promoted to a matrix, and the extra axis removed again; leading axes broadcast. NumPy, CuPy, PyTorch
+        and JAX arrays, anything with DLPack or `__cuda_array_interface__`, both of one library; lists go with any.
     semiring : str or Semiring
     out : array, shape (…, m, n), optional
-        Receives the product. Its dtype must be the product's. It may be one of the operands.
+        Receives the product: of the operands' library, its dtype the product's. It may be one of the operands.
     accumulate : bool
         Keep what `out` holds: out ← out ⊕ A ⊗ B.
     dtype : dtype, optional
@@ -51,14 +52,16 @@ def matmul(
     Returns
     -------
     array, shape (…, m, n)
-        `out` where it was given; where the operands lie. Where k = 0 every entry is the semiring's zero.
+        `out` where it was given; else of the operands' library, on their device and in the order of its stream. float16
+        and bfloat16 are computed and returned in float32. Where k = 0 every entry is the semiring's zero.
 
     Raises
     ------
     ShapeError
         If the inner sizes differ, leading axes do not broadcast, an operand is a scalar, or `out` does not fit.
     DTypeError
-        If the semiring is not defined on the operands' dtype, or `dtype` does not hold their entries.
+        If the semiring is not defined on the operands' dtype, or `dtype` does not hold their entries; if operands and
+        `out` are not of one library, cannot be exported, or `out` is immutable.
     DomainError
         If an entry is NaN or outside the semiring.
     DeviceError
@@ -72,18 +75,41 @@ def matmul(
            [1, 0]])
     """
     s = get(semiring)
-    A, B = (asarray(X, where="matmul") for X in (A, B))
+    a, b = take_in(A, where="matmul"), take_in(B, where="matmul")
+    kind = in_kind_of(a, b, where="matmul")
+    room = kind if out is None else _room(out, kind, where="matmul")
+    with there(a.array):
+        into = None if out is None else room.array
+        product = _product(
+            a.array, b.array, s, into, accumulate=accumulate, dtype=dtype, device=device, threads=threads
+        )
+        return room.give_back(product, where="matmul")
+
+
+def _product(
+    A: Any,
+    B: Any,
+    s: Semiring,
+    out: Any = None,
+    *,
+    accumulate: bool = False,
+    dtype: Any = None,
+    device: str | None = None,
+    threads: int | None = None,
+) -> Any:
+    """`matmul` of NumPy's or CuPy's arrays."""
     shape = _product_shape(A, B)
     A, B = _common(A, B, s, dtype, where="matmul")
     if accumulate and out is None:
         raise ShapeError("matmul: accumulate=True must have an array to add to, got out=None. Pass out=C.")
     if out is not None:
         _check_out(out, A, shape, where="matmul")
-    where = device_of(A, device)
-    if where != device_of(A):
+    home, where = device_of(A), device_of(A, device)
+    if where != home:
         into = _sent(out, where) if accumulate else None
-        product = matmul(_sent(A, where), _sent(B, where), s, out=into, accumulate=accumulate, threads=threads)
-        return _returned(product, device_of(A), out)
+        A, B = _sent(A, where), _sent(B, where)
+        product = _product(A, B, s, into, accumulate=accumulate, device=where, threads=threads)
+        return _returned(product, home, out)
     operands = (A, B, out) if accumulate else (A, B)
     seen = surveys(operands, s, where="matmul")
     asked = {} if threads is None else {"threads": threads}
@@ -104,6 +130,17 @@ def matmul(
         return product
     out[...] = product
     return out
+
+
+def _room(out: Any, kind: Taken, *, where: str) -> Taken:
+    """Memory to write a product to, of the library that its operands are from."""
+    room = take_in(out, where=where)
+    if room.unwritable:
+        raise DTypeError(f"{where}: out must be an array to write to, got {room.unwritable}.")
+    if room.made:
+        raise DTypeError(f"{where}: out must have the product's dtype {room.array.dtype}, got {out.dtype}.")
+    in_kind_of(kind, room, where=where)
+    return room
 
 
 def _each(product: Any, left: Any, right: Any) -> Iterator[tuple[Any, Any, Any]]:
@@ -142,7 +179,8 @@ def matvec(
     ----------
     A : array_like, shape (…, m, n)
     x : array_like, shape (…, n)
-        Leading axes broadcast: (batch, n) are as many vectors, each multiplied by its matrix, or all by one.
+        Leading axes broadcast: (batch, n) are as many vectors, each multiplied by its matrix, or all by one. Arrays of
+        any library, as in `matmul`.
     semiring : str or Semiring
     out : array, shape (…, m), optional
     dtype, device, threads
@@ -165,16 +203,21 @@ def matvec(
     >>> semiring.matvec([[0, 3], [1, 0]], [9, 0])
     array([3, 0])
     """
-    A, x = asarray(A, where="matvec"), asarray(x, where="matvec")
-    if A.ndim < 2 or x.ndim < 1 or A.shape[-1] != x.shape[-1]:
+    s = get(semiring)
+    a, b = take_in(A, where="matvec"), take_in(x, where="matvec")
+    if a.array.ndim < 2 or b.array.ndim < 1 or a.array.shape[-1] != b.array.shape[-1]:
         raise ShapeError(
-            f"matvec: matrices (…, m, n) and vectors (…, n) are required, got A {A.shape} and x {x.shape}."
+            f"matvec: matrices (…, m, n) and vectors (…, n) are required, got A {a.array.shape} and x {b.array.shape}."
         )
-    options: dict[str, Any] = {"dtype": dtype, "device": device, "threads": threads}
-    if x.ndim == 1:
-        return matmul(A, x, semiring, out=out, **options)
-    product = matmul(A, x[..., None], semiring, out=None if out is None else out[..., None], **options)
-    return product[..., 0] if out is None else out
+    kind = in_kind_of(a, b, where="matvec")
+    room = kind if out is None else _room(out, kind, where="matvec")
+    many = b.array.ndim > 1  # as many columns, each of its own product
+    with there(a.array):
+        columns = b.array[..., None] if many else b.array
+        into = None if out is None else room.array[..., None] if many else room.array
+        product = _product(a.array, columns, s, into, dtype=dtype, device=device, threads=threads)
+        y = room.array if out is not None else product[..., 0] if many else product
+        return room.give_back(y, where="matvec")
 
 
 def power(
@@ -217,23 +260,29 @@ def power(
            [0., 1.]])
     """
     s = get(semiring)
-    A = conform(asarray(A, where="power"), s, dtype, where="power")
-    if A.ndim != 2 or A.shape[0] != A.shape[1]:
-        raise ShapeError(f"power: A must be square, got shape {A.shape}.")
+    taken = take_in(A, where="power")
+    if taken.array.ndim != 2 or taken.array.shape[0] != taken.array.shape[1]:
+        raise ShapeError(f"power: A must be square, got shape {taken.array.shape}.")
     if not isinstance(k, (int, np.integer)) or k < 0:
         raise ValueError(f"power: k must be an integer of at least 0 (a semiring has no inverses), got {k!r}.")
-    survey(A, s, where="power")
-    home, where = device_of(A), device_of(A, device)
-    if where != home:
-        return _returned(power(_sent(A, where), k, s, threads=threads), home)
+    with there(taken.array):
+        array = conform(taken.array, s, dtype, where="power")
+        survey(array, s, where="power")
+        home, where = device_of(array), device_of(array, device)
+        result = _power(array if where == home else _sent(array, where), int(k), s, where, threads)
+        return taken.give_back(result if where == home else _sent(result, home), where="power")
+
+
+def _power(A: Any, k: int, s: Semiring, device: str, threads: int | None) -> Any:
+    """`power` of NumPy's or CuPy's array, in new memory."""
     result = None
     while k:
         if k & 1:
-            result = A.copy() if result is None else matmul(result, A, s, threads=threads)
+            result = A.copy() if result is None else _product(result, A, s, device=device, threads=threads)
         k >>= 1
         if k:
-            A = matmul(A, A, s, threads=threads)
-    return eye(len(A), s, dtype=A.dtype, like=A) if result is None else result
+            A = _product(A, A, s, device=device, threads=threads)
+    return _eye(len(A), s, A.dtype, module(A)) if result is None else result
 
 
 def eye(n: int, semiring: str | Semiring = "min_plus", *, dtype: Any = None, like: Any = None) -> Any:
@@ -246,7 +295,7 @@ def eye(n: int, semiring: str | Semiring = "min_plus", *, dtype: Any = None, lik
     dtype : dtype, optional
         One that the semiring allows; float64 where it does, else its first.
     like : array, optional
-        A CuPy array makes the result a CuPy array.
+        Another array, of whose library and on whose device the result is; NumPy's by default.
 
     Returns
     -------
@@ -257,7 +306,7 @@ def eye(n: int, semiring: str | Semiring = "min_plus", *, dtype: Any = None, lik
     ValueError
         If n is negative.
     DTypeError
-        If the semiring does not allow the dtype.
+        If the semiring does not allow the dtype, or `like` is no array.
 
     Examples
     --------
@@ -274,7 +323,14 @@ def eye(n: int, semiring: str | Semiring = "min_plus", *, dtype: Any = None, lik
     dtype = np.dtype(dtype)
     if dtype.name not in s.dtypes:
         raise DTypeError(f"eye: {s.name} is defined on {', '.join(s.dtypes)}, got {dtype}.")
-    xp = np if like is None else module(like)
+    if like is None:
+        return _eye(n, s, dtype, np)
+    taken = take_in(like, where="eye")
+    with there(taken.array):
+        return taken.give_back(_eye(n, s, dtype, module(taken.array)), where="eye")
+
+
+def _eye(n: int, s: Semiring, dtype: np.dtype, xp: Any) -> Any:
     memory.require(n * n * dtype.itemsize, "cpu" if xp is np else "cuda", where="eye", hint="Use fewer rows.")
     identity = xp.full((n, n), dtypes.zero(s, dtype), dtype=dtype)
     diagonal(identity)[...] = dtypes.one(s, dtype)
@@ -330,8 +386,8 @@ def _common(A: Any, B: Any, s: Semiring, dtype: Any, *, where: str) -> tuple[Any
 
 
 def _check_out(out: Any, A: Any, shape: tuple[int, ...], *, where: str) -> None:
-    if type(out) is not type(A):
-        raise DTypeError(f"{where}: out must be a {type(A).__name__} as the operands are, got {type(out).__name__}.")
+    if isinstance(out, np.ndarray) != isinstance(A, np.ndarray):
+        raise DTypeError(f"{where}: out must lie where the operands do, got one on the CPU and others on a GPU.")
     if out.shape != shape:
         raise ShapeError(f"{where}: out must have the product's shape {shape}, got {out.shape}.")
     if out.dtype != A.dtype:

@@ -18,6 +18,7 @@ from scipy.sparse.csgraph import floyd_warshall
 
 from apsp import Graph, as_graph, closure, plan, read, shortest_paths, transitive_closure, write
 from apsp.inputs import NAMES, is_array, kinds
+from semiring import eye, lu, matmul, matvec, power
 from semiring.arrays import take_in
 from semiring.errors import DomainError, DTypeError, FormatError, ShapeError, VertexError
 
@@ -553,6 +554,97 @@ class TestArrays:
         assert transitive_closure(A).n == 9
         assert plan(A).n == 9
         assert shortest_paths(A).distances.dtype == np.float32
+
+
+class TestProducts:
+    """`matmul`, `matvec`, `power`, `eye` and `lu` of whatever came, in kind."""
+
+    A, B = random_matrix(), random_matrix().T.copy()
+
+    @staticmethod
+    def product(A, B):
+        return (A[..., :, :, None] + B[..., None, :, :]).min(axis=-2)
+
+    @pytest.mark.parametrize("make", [*KINDS, *HALVES])
+    def test_what_came_goes_back(self, make):
+        A, B = make(self.A), make(self.B)
+        for came, wanted in (
+            (matmul(A, B), self.product(self.A, self.B)),
+            (matvec(A, B[0, :]), self.product(self.A, self.B[0][:, None])[:, 0]),
+            (matvec(A, B), self.product(self.A, self.B.T).T),
+            (power(A, 1), self.A),
+            (power(A, 2), self.product(self.A, self.A)),
+            (power(A, 0), np.where(np.eye(9), 0, INF)),
+            (eye(9, dtype="float32", like=A), np.where(np.eye(9), 0, INF)),
+            (matmul(self.A.tolist(), B, dtype="float32"), self.product(self.A, self.B)),
+        ):
+            assert type(came) is type(A)
+            assert str(came.dtype).endswith("float32")
+            np.testing.assert_array_equal(np.asarray(came), wanted)
+        np.testing.assert_array_equal(numbers(A), self.A)
+
+    @pytest.mark.parametrize("make", KINDS)
+    def test_batches_and_factors(self, make):
+        A = make(np.stack([self.A, self.B]))
+        both = matmul(A, make(self.B))
+        assert type(both) is type(A)
+        np.testing.assert_array_equal(np.asarray(both), self.product(np.stack([self.A, self.B]), self.B))
+        X = make((np.where(np.isinf(self.A), 0, self.A) + 99 * np.eye(9)).astype("float32"))
+        L, U = lu(X)
+        assert type(L) is type(U) is type(X)
+        np.testing.assert_allclose(np.asarray(L) @ np.asarray(U), np.asarray(X), rtol=1e-4, atol=1e-4)
+
+    @pytest.mark.parametrize("make", [np.array, np.asfortranarray, torch_tensor, torch_transposed, strict_array])
+    def test_out_is_the_very_object(self, make):
+        A, B, C = (make(X.copy()) for X in (self.A, self.B, np.ones((9, 9), np.float32)))
+        assert matmul(A, B, out=C, accumulate=True) is C
+        np.testing.assert_array_equal(np.asarray(C), np.minimum(self.product(self.A, self.B), 1))
+        assert matmul(A, B, out=A) is A
+        np.testing.assert_array_equal(np.asarray(A), self.product(self.A, self.B))
+        assert matvec(B, B, out=C) is C
+        np.testing.assert_array_equal(np.asarray(C), self.product(self.B, self.B.T).T)
+        row = C[0, :]
+        assert matvec(B, B[0, :], out=row) is row
+        np.testing.assert_array_equal(np.asarray(C)[0], self.product(self.B, self.B[0][:, None])[:, 0])
+
+    @pytest.mark.parametrize("make", [jax_array, *HALVES, np.ndarray.tolist])
+    def test_what_is_no_out(self, make):
+        out = make(self.A)
+        like = out if make is jax_array else torch_tensor(self.A) if make in (torch_half, torch_brain) else self.A
+        with pytest.raises(DTypeError, match="out must"):
+            matmul(like, like, out=out)
+        np.testing.assert_array_equal(numbers(out), self.A)
+
+    def test_of_one_library(self):
+        torch = torch_tensor(self.A)
+        for call in (
+            lambda: matmul(self.A, torch),
+            lambda: matmul(torch, self.A),
+            lambda: matvec(torch, self.A[0]),
+            lambda: matmul(torch, torch, out=self.A.copy()),
+            lambda: matmul(self.A, self.A, out=torch),
+        ):
+            with pytest.raises(DTypeError, match=r"of one library, got (numpy and torch|torch and numpy)"):
+                call()
+        parameter = pytest.importorskip("torch").nn.Parameter(torch, requires_grad=False)
+        assert matmul(torch, parameter).shape == (9, 9)
+
+    @pytest.mark.parametrize("name", ["matmul", "matvec", "power", "lu", "eye"])
+    def test_what_is_not_exported_is_our_error(self, name):
+        X = pytest.importorskip("torch").ones(2, 2, requires_grad=True)
+        call = {
+            "matmul": lambda: matmul(X, X),
+            "matvec": lambda: matvec(X, X[0]),
+            "power": lambda: power(X, 2),
+            "lu": lambda: lu(X),
+            "eye": lambda: eye(2, like=X),
+        }[name]
+        with pytest.raises(DTypeError, match=rf"{name}: .*A\.detach\(\)"):
+            call()
+
+    def test_jax_says_what_it_cannot_hold(self):
+        with pytest.raises(DTypeError, match=r"matmul: .*jax_enable_x64"):
+            matmul(jax_array(self.A), jax_array(self.A), dtype="float64")
 
 
 @pytest.mark.gpu
