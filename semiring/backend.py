@@ -224,6 +224,12 @@ def cuda_available() -> bool:
         return False
 
 
+def describe(device: str) -> str:
+    """The processor or the GPU at hand, for people: model, memory, clock; or why there is none."""
+    found: str = _module(device).describe()
+    return found
+
+
 def device_of(array: Any, device: str | None = None) -> str:
     """The device to compute on: the one asked for, else the one on which the array lies.
 

@@ -11,10 +11,10 @@ import numpy as np
 from ..algebra import Semiring
 from ..backend import Backend
 from ..errors import DeviceError, DTypeError
-from .processors import default_threads
+from .processors import default_threads, describe
 from .signals import undisturbed
 
-__all__ = ["bind", "load"]
+__all__ = ["bind", "describe", "load"]
 
 
 def bind(semiring: Semiring, dtype: Any, *, nonnegative: bool = False, threads: int | None = None) -> Backend:

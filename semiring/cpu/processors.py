@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import platform
+import re
 from collections.abc import Iterator
 from functools import cache
 from math import ceil, inf
@@ -94,3 +96,15 @@ def _groups(root: Path) -> Iterator[Path]:
                 inside = PurePosixPath(group)
                 below = inside.relative_to(top) if inside.is_relative_to(top) else PurePosixPath()
                 yield from (here / step for step in (below, *below.parents))
+
+
+def describe() -> str:
+    """Model and clock of the processor, as far as the system tells."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return platform.processor() or platform.machine()
+    model = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    clock = re.search(r"^cpu MHz\s*:\s*([0-9.]+)", text, re.MULTILINE)
+    name = model.group(1).strip() if model else platform.machine()
+    return name + (f", {float(clock.group(1)):.0f} MHz" if clock else "")

@@ -13,6 +13,9 @@ import numpy as np
 from ..algebra import Semiring
 from ..backend import Backend
 from ..errors import DTypeError
+from .gpu import describe
+
+__all__ = ["bind", "describe", "packed"]
 
 
 def bind(

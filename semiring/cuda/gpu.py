@@ -28,6 +28,27 @@ def _runtime() -> Any:
     return runtime
 
 
+def describe() -> str:
+    """The GPU's name, memory, clock and driver; or why there is none."""
+    try:
+        import cupy
+    except ImportError:
+        return 'none: CuPy is not installed (pip install ".[cuda13]" or ".[cuda12]")'
+    try:
+        runtime = cupy.cuda.runtime
+        count = runtime.getDeviceCount()
+        found = runtime.getDeviceProperties(0)
+        driver = runtime.driverGetVersion()
+    except Exception as error:  # a missing or broken driver raises whatever it likes
+        return f"none: {' '.join(str(error).split())}"
+    name = found["name"].decode()
+    clock = f", {found['clockRate'] / 1000:.0f} MHz" if found.get("clockRate") else ""
+    more = f"{count} × " if count > 1 else ""
+    size = f"{found['totalGlobalMem'] / 2**30:.1f} GiB"
+    version = f"CUDA driver {driver // 1000}.{driver % 1000 // 10}"
+    return f"{more}{name}, {size}, sm_{found['major']}{found['minor']}{clock}, {version}"
+
+
 @cache
 def capability(device: int) -> tuple[int, int]:
     """The device's compute capability."""
