@@ -71,7 +71,7 @@ def _and_or() -> Any:
 
 def probe(threads: int) -> float:
     """And-or pairs a second of `threads` threads, in registers only; the best of three. (NaN without AVX-512.)"""
-    from semiring.cpu.bitkernels import LANES
+    from semiring.cpu.bitvectors import LANES
     from semiring.cpu.pool import run
 
     if LANES < 64:

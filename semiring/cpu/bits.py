@@ -1,6 +1,7 @@
 """Packed Boolean matrices on the CPU: the verbs of `lor_land`, and what `BitMatrix` asks of its device.
 
-Reading order: `multiply`, then the two in-place products, then `BitBackend`. The kernels are in `bitkernels`.
+Reading order: `multiply`, then the two in-place products, then `BitBackend`. The kernels are in `bitgemm`,
+`bitclosure` and `bitrows`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from ..backend import Backend
 from ..bits import BitMatrix
 from ..catalog import lor_land
-from . import bitkernels as kernels
+from . import bitclosure, bitgemm, bitplanes, bitrows
 from .pool import run
 from .processors import default_threads
 
@@ -83,7 +84,7 @@ def _grid(m: int, n: int, threads: int) -> tuple[int, int]:
     A block packs its operands for itself: in cycles for 88 of look-up about 30,000 / rows (B) and 200 / words (A).
     """
     high, wide = -(-m // ROWS), -(-n // WORDS)
-    while high * wide < threads and (high * kernels.STRIP < m or wide < n):
+    while high * wide < threads and (high * bitplanes.STRIP < m or wide < n):
         if 30000 * high * n < 200 * wide * m:
             high *= 2
         else:
@@ -112,8 +113,8 @@ def _cut(m: int, k: int, n: int, threads: int | None) -> _Cut:
     """C ← C ∨ A ∧ B of m rows × n words: blocks."""
     threads = _enough(m * k * n * 64, threads)
     high, wide = _grid(m, n, threads)
-    rows, words = _part(m, kernels.STRIP, ROWS, high), _part(n, 8, WORDS, wide)
-    return _Cut(rows, words, threads, 0, kernels.block_bytes(min(m, rows), min(n, words)))
+    rows, words = _part(m, bitplanes.STRIP, ROWS, high), _part(n, 8, WORDS, wide)
+    return _Cut(rows, words, threads, 0, bitgemm.block_bytes(min(m, rows), min(n, words)))
 
 
 def _cut_left(m: int, n: int, threads: int | None) -> _Cut:
@@ -122,8 +123,8 @@ def _cut_left(m: int, n: int, threads: int | None) -> _Cut:
     words = _part(n, 8, NARROW if m > ROWS else WORDS, threads)
     wide = min(n, words)
     copied = _lines(8 * wide * m) if m > ROWS else 0
-    rows = _part(m, kernels.STRIP, ROWS)
-    return _Cut(rows, words, threads, copied, kernels.block_bytes(min(m, ROWS), wide) + copied)
+    rows = _part(m, bitplanes.STRIP, ROWS)
+    return _Cut(rows, words, threads, copied, bitgemm.block_bytes(min(m, ROWS), wide) + copied)
 
 
 def _cut_right(m: int, k: int, n: int, threads: int | None) -> _Cut:
@@ -131,10 +132,10 @@ def _cut_right(m: int, k: int, n: int, threads: int | None) -> _Cut:
     threads = _enough(m * k * n * 64, threads)
     # The copies of all threads together stay below a quarter of C, or half of it where blocks would be too low.
     tallest = min(ROWS, max(ROWS // 2, m // (4 * threads)))
-    rows = _part(m, kernels.STRIP, tallest, threads)
+    rows = _part(m, bitplanes.STRIP, tallest, threads)
     high = min(m, rows)
     copied = _lines(8 * n * high)
-    return _Cut(rows, _part(n, 8, WORDS), threads, copied, kernels.block_bytes(high, min(n, WORDS)) + copied)
+    return _Cut(rows, _part(n, 8, WORDS), threads, copied, bitgemm.block_bytes(high, min(n, WORDS)) + copied)
 
 
 def multiply(C: BitMatrix, A: BitMatrix, B: BitMatrix, *, fresh: bool = False, threads: int | None = None) -> None:
@@ -147,7 +148,7 @@ def multiply(C: BitMatrix, A: BitMatrix, B: BitMatrix, *, fresh: bool = False, t
 
     def block(worker: int, i: int, rows: int, j: int, words: int) -> None:
         work = _scratch(cut.held)
-        kernels.multiply_block(c + i * ldc + 8 * j, ldc, a + i * lda, lda, b + 8 * j, ldb, rows, k, words, fresh, work)
+        bitgemm.multiply_block(c + i * ldc + 8 * j, ldc, a + i * lda, lda, b + 8 * j, ldb, rows, k, words, fresh, work)
 
     run(block, [(*i, *j) for i in _spans(m, cut.rows) for j in _spans(n, cut.words)], cut.threads)
 
@@ -164,10 +165,10 @@ def left_multiply(D: BitMatrix, R: BitMatrix, *, threads: int | None = None) -> 
         work = _scratch(cut.held)
         old, ldo, space = r + 8 * j, ldr, work + cut.copied
         if cut.copied:
-            kernels.copy_words(old, ldo, work, 8 * words, m, words)
+            bitplanes.copy_words(old, ldo, work, 8 * words, m, words)
             old, ldo = work, 8 * words
         for i, rows in _spans(m, cut.rows):
-            kernels.multiply_block(r + i * ldr + 8 * j, ldr, d + i * ldd, ldd, old, ldo, rows, m, words, True, space)
+            bitgemm.multiply_block(r + i * ldr + 8 * j, ldr, d + i * ldd, ldd, old, ldo, rows, m, words, True, space)
 
     run(strip, _spans(n, cut.words), cut.threads)
 
@@ -183,9 +184,9 @@ def right_multiply(C: BitMatrix, D: BitMatrix, *, threads: int | None = None) ->
     def rows_of(worker: int, i: int, rows: int) -> None:
         work = _scratch(cut.held)
         space = work + cut.copied
-        kernels.copy_words(c + i * ldc, ldc, work, 8 * n, rows, n)
+        bitplanes.copy_words(c + i * ldc, ldc, work, 8 * n, rows, n)
         for j, words in _spans(n, cut.words):
-            kernels.multiply_block(c + i * ldc + 8 * j, ldc, work, 8 * n, d + 8 * j, ldd, rows, k, words, True, space)
+            bitgemm.multiply_block(c + i * ldc + 8 * j, ldc, work, 8 * n, d + 8 * j, ldd, rows, k, words, True, space)
 
     run(rows_of, _spans(m, cut.rows), cut.threads)
 
@@ -214,7 +215,7 @@ def pack(array: np.ndarray, matrix: BitMatrix, *, threads: int | None = None) ->
             if part.strides[1] != 1:
                 part = np.ascontiguousarray(part)
             x = part.__array_interface__["data"][0]
-            kernels.pack_rows(x, part.strides[0], y + start * ldy, ldy, len(part), n)
+            bitrows.pack_rows(x, part.strides[0], y + start * ldy, ldy, len(part), n)
 
     _each_rows(rows, m, n, threads)
 
@@ -230,7 +231,7 @@ def unpack(matrix: BitMatrix, out: np.ndarray, *, threads: int | None = None) ->
             part = out[start : min(start + 512, i + size)]
             target = part if part.strides[1] == 1 else np.empty(part.shape, bool)
             y = target.__array_interface__["data"][0]
-            kernels.unpack_rows(x + start * ldx, ldx, y, target.strides[0], len(part), n)
+            bitrows.unpack_rows(x + start * ldx, ldx, y, target.strides[0], len(part), n)
             if target is not part:
                 part[...] = target
 
@@ -243,8 +244,8 @@ def transpose(A: BitMatrix, B: BitMatrix, *, threads: int | None = None) -> None
     if m and n:
 
         def rows(i: int, size: int) -> None:
-            work = _scratch(kernels.TRANSPOSE_BYTES)
-            kernels.transpose_rows(a + i * lda, lda, size, n, b + i // 8, ldb, work)
+            work = _scratch(bitrows.TRANSPOSE_BYTES)
+            bitrows.transpose_rows(a + i * lda, lda, size, n, b + i // 8, ldb, work)
 
         _each_rows(rows, m, 8 * A.words.shape[1], threads)
 
@@ -256,9 +257,9 @@ def count(A: BitMatrix, axis: int) -> np.ndarray:
     if m and n:
         target = counts.__array_interface__["data"][0]
         if axis:
-            kernels.count_rows(a, lda, m, A.words.shape[1], target)
+            bitrows.count_rows(a, lda, m, A.words.shape[1], target)
         else:
-            kernels.count_columns(a, lda, m, n, target, _scratch(kernels.TRANSPOSE_BYTES))
+            bitrows.count_columns(a, lda, m, n, target, _scratch(bitrows.TRANSPOSE_BYTES))
     return counts
 
 
@@ -266,7 +267,7 @@ def columns(A: BitMatrix, total: int) -> np.ndarray:
     """The columns of all `total` set bits, row after row."""
     found, (a, lda) = np.empty(total, np.int64), _at(A)
     if total:
-        kernels.list_columns(a, lda, len(A), A.words.shape[1], found.__array_interface__["data"][0])
+        bitrows.list_columns(a, lda, len(A), A.words.shape[1], found.__array_interface__["data"][0])
     return found
 
 
@@ -274,7 +275,7 @@ def set_bits(A: BitMatrix, rows: np.ndarray, columns: np.ndarray) -> None:
     """Set bit (rows[e], columns[e]) for every e; int64 indices within bounds, contiguous."""
     a, lda = _target(A)
     r, c = (x.__array_interface__["data"][0] for x in (rows, columns))
-    kernels.set_bits(a, lda, r, c, len(rows))
+    bitrows.set_bits(a, lda, r, c, len(rows))
 
 
 class BitBackend(Backend):
@@ -327,7 +328,7 @@ class BitBackend(Backend):
         """D ← D*, reflexive: Warshall's algorithm, 64 pivots at a time, on a packed copy."""
         n = len(D)
         if n:
-            kernels.close_block(*_target(D), n, _scratch(kernels.closure_bytes(n)))
+            bitclosure.close_block(*_target(D), n, _scratch(bitclosure.closure_bytes(n)))
 
     def step(self, A: BitMatrix, k: int) -> None:
         """A ← A ∨ A[:,k] ∧ A[k,:]; with it the diagonal's own 1, so that n steps give A*."""
@@ -335,7 +336,7 @@ class BitBackend(Backend):
         A.words[k, k >> 6] |= np.uint64(1 << (k & 63))
 
         def rows(i: int, size: int) -> None:
-            kernels.or_pivot_row(a + i * lda, lda, size, words, k, a + k * lda)
+            bitclosure.or_pivot_row(a + i * lda, lda, size, words, k, a + k * lda)
 
         _each_rows(rows, m, 8 * words, self.threads)
 
@@ -381,7 +382,7 @@ class BitBackend(Backend):
         if verb == "step" or not m:
             return 0
         if verb == "closure":
-            return kernels.closure_bytes(m)
+            return bitclosure.closure_bytes(m)
         if not (n and k):
             return 0
         words = -(-n // 64)

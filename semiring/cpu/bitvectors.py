@@ -1,0 +1,191 @@
+"""Vector code for packed bits: the machine's byte look-up, and the steps over llvmlite's builder that kernels share.
+
+Take g rows of B, and of each one byte (8 columns). Their 2^g possible disjunctions are a table of 2^g bytes; g bits of
+a row of A choose from it what these g rows add to 8 columns of C. With g = 6 the table is one AVX-512 register and
+`vpermb` looks up 64 rows at once: 6 × 8 × 64 = 3072 and-or pairs an instruction, against 512 for `vpternlog`. With
+g = 4 it is 16 bytes, the register of `pshufb` (SSSE3, AVX2) and `tbl` (NEON).
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import config, types
+from numba.core import cgutils
+from numba.core.codegen import get_host_cpu_features
+from numba.extending import intrinsic
+
+I1, I8, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(64)
+BYTES, WORDS = ir.VectorType(I8, 64), ir.VectorType(I64, 8)  # one row of either: 64 bytes, 8 words
+
+
+def look_up_instruction() -> tuple[str | None, int, int]:
+    """The machine's byte look-up as (LLVM intrinsic, bytes a register, bits an index).
+
+    `NUMBA_CPU_FEATURES` (say, `+avx2,+ssse3`) forces another than the host's; with none there is a plain loop.
+    """
+    features = (config.CPU_FEATURES if config.CPU_FEATURES is not None else get_host_cpu_features()).split(",")
+    if "+avx512vbmi" in features:
+        return "llvm.x86.avx512.permvar.qi.512", 64, 6
+    if "+avx2" in features:
+        return "llvm.x86.avx2.pshuf.b", 32, 4
+    if "+ssse3" in features:
+        return "llvm.x86.ssse3.pshuf.b.128", 16, 4
+    if platform.machine().lower() in ("aarch64", "arm64"):
+        return "llvm.aarch64.neon.tbl1.v16i8", 16, 4
+    return None, 16, 4
+
+
+INSTRUCTION, LANES, INDEX = look_up_instruction()
+TABLE = 1 << INDEX  # bytes a table
+# The bits of a word that each index takes. Six of every byte stand where `vpermb` reads them (it ignores the top
+# two), and the pairs left over, of three bytes each, make three indices more; four bits take either half of a byte.
+if INDEX == 6:
+    BITS = [[8 * p + i for i in range(6)] for p in range(8)]
+    BITS += [[8 * p + i for p in range(t, min(t + 3, 8)) for i in (6, 7)] for t in (0, 3, 6)]
+else:
+    BITS = [[8 * p + 4 * h + i for i in range(4)] for h in (0, 1) for p in range(8)]
+GROUPS = len(BITS)
+
+
+def pointer(b: Any, address: Any, vector: Any, offset: int = 0) -> Any:
+    return b.inttoptr(b.add(address, I64(offset)) if offset else address, vector.as_pointer())
+
+
+def load(b: Any, address: Any, vector: Any, offset: int = 0) -> Any:
+    return b.load(pointer(b, address, vector, offset), align=1)
+
+
+def store(b: Any, value: Any, address: Any, offset: int = 0) -> None:
+    b.store(value, pointer(b, address, value.type, offset), align=1)
+
+
+def shuffle(b: Any, x: Any, y: Any, lanes: list[int]) -> Any:
+    return b.shuffle_vector(x, y, ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes))
+
+
+def splat(b: Any, scalar: Any, lanes: int) -> Any:
+    vector = ir.VectorType(scalar.type, lanes)
+    return shuffle(
+        b,
+        b.insert_element(ir.Constant(vector, ir.Undefined), scalar, I64(0)),
+        ir.Constant(vector, ir.Undefined),
+        [0] * lanes,
+    )
+
+
+def shift_right(b: Any, x: Any, bits: int, keep: int) -> Any:
+    shifted = b.lshr(x, ir.Constant(BYTES, [bits] * 64)) if bits else x
+    return b.and_(shifted, ir.Constant(BYTES, [keep] * 64))
+
+
+def transpose_words(b: Any, rows: list[Any]) -> list[Any]:
+    """8 × 8 words transposed: three rounds of exchanging halves."""
+    for d in (1, 2, 4):
+        low = [k if not k & d else k - d + 8 for k in range(8)]
+        high = [k + d if not k & d else k + 8 for k in range(8)]
+        paired = list(rows)
+        for k in range(8):
+            if not k & d:
+                paired[k] = shuffle(b, rows[k], rows[k + d], low)
+                paired[k + d] = shuffle(b, rows[k], rows[k + d], high)
+        rows = paired
+    return rows
+
+
+def transpose_bytes(b: Any, word_rows: Any) -> Any:
+    """The 8 × 8 bytes of one register transposed."""
+    x = b.bitcast(word_rows, BYTES)
+    return b.bitcast(shuffle(b, x, x, [8 * (k % 8) + k // 8 for k in range(64)]), WORDS)
+
+
+def union(b: Any, vectors: list[Any]) -> Any:
+    """The disjunction of all."""
+    total = vectors[0]
+    for vector in vectors[1:]:
+        total = b.or_(total, vector)
+    return total
+
+
+def any_bit(b: Any, x: Any) -> Any:
+    """1 if a bit of eight words is set, else 0."""
+    nonzero = b.bitcast(b.icmp_unsigned("!=", x, ir.Constant(WORDS, [0] * 8)), I8)
+    return b.zext(b.icmp_unsigned("!=", nonzero, I8(0)), I64)
+
+
+def look_up(b: Any, table: Any, index: Any) -> Any:
+    """table[index] for every lane."""
+    vector = ir.VectorType(I8, LANES)
+    if INSTRUCTION is not None:
+        function = b.module.globals.get(INSTRUCTION) or ir.Function(
+            b.module, ir.FunctionType(vector, [vector, vector]), INSTRUCTION
+        )
+        return b.call(function, [table, index])
+    found = ir.Constant(vector, ir.Undefined)
+    for lane in range(LANES):
+        entry = b.extract_element(table, b.extract_element(index, I64(lane)))
+        found = b.insert_element(found, entry, I64(lane))
+    return found
+
+
+def code(emit: Callable[..., Any], arguments: int, returns: Any = types.void) -> Any:
+    """`emit(builder, *integers)` as what numba's `intrinsic` returns."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        result = emit(builder, *values)
+        return context.get_dummy_value() if result is None else result
+
+    return returns(*[types.int64] * arguments), generate
+
+
+@intrinsic
+def words_at(context: Any, address: Any) -> Any:
+    """The memory at an address as an array of words without bounds."""
+
+    def generate(context: Any, b: Any, signature: Any, values: Any) -> Any:
+        return b.inttoptr(values[0], I64.as_pointer())
+
+    return types.CPointer(types.int64)(types.int64), generate
+
+
+@intrinsic
+def byte_at(context: Any, address: Any) -> Any:
+    """The memory at an address as an array of bytes without bounds."""
+
+    def generate(context: Any, b: Any, signature: Any, values: Any) -> Any:
+        return b.inttoptr(values[0], I8.as_pointer())
+
+    return types.CPointer(types.uint8)(types.int64), generate
+
+
+@intrinsic
+def copy(context: Any, source: Any, target: Any, size: Any) -> Any:
+    """`size` bytes."""
+
+    def emit(b: Any, source: Any, target: Any, size: Any) -> None:
+        cgutils.raw_memcpy(b, pointer(b, target, I8), pointer(b, source, I8), size, 1)
+
+    return code(emit, 3)
+
+
+@intrinsic
+def clear(context: Any, target: Any, size: Any) -> Any:
+    """`size` bytes of zero."""
+
+    def emit(b: Any, target: Any, size: Any) -> None:
+        cgutils.memset(b, pointer(b, target, I8), size, 0)
+
+    return code(emit, 2)
+
+
+@intrinsic
+def any_word(context: Any, address: Any) -> Any:
+    """Whether one of 64 words in a row is not zero."""
+
+    def emit(b: Any, address: Any) -> Any:
+        return any_bit(b, union(b, [load(b, address, WORDS, 64 * k) for k in range(8)]))
+
+    return code(emit, 1, types.int64)
