@@ -10,6 +10,7 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
+from semiring.arrays import there
 from semiring.errors import DivergenceError, DomainError
 
 from .engines import Dense, Engine
@@ -54,7 +55,8 @@ def answer(graph: Graph, s: Semiring, request: Request, asked: Asked) -> Answer:
     try:
         if asked.engine == "elimination":
             return _eliminated(graph, s, request, asked)
-        return _dense(graph, s, request, asked)
+        with there(graph.dense):
+            return _dense(graph, s, request, asked)
     except DivergenceError as error:
         raise _by_label(error, graph) from None
 
@@ -109,8 +111,8 @@ def _refuse_saturated(D: Any, graph: Graph, s: Semiring) -> None:
 
     tails, heads, weights = graph.edges(s, D.dtype)
     info, zero = np.iinfo(D.dtype), dtypes.zero(s, D.dtype)
-    there = weights != zero
-    t = transitive_closure(Graph.from_arrays(tails[there], heads[there], n=graph.n), reflexive=True)
+    walked = weights != zero
+    t = transitive_closure(Graph.from_arrays(tails[walked], heads[walked], n=graph.n), reflexive=True)
     component = t.condensation.component
     for i in range(graph.n):
         row = host(D[i])

@@ -6,6 +6,7 @@ device that will close it and in the dtype to compute in, and looked at.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
@@ -15,7 +16,7 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
-from semiring.arrays import Taken, take_in
+from semiring.arrays import Taken, take_in, there
 from semiring.backend import Backend, bind, device_of
 from semiring.bits import BitMatrix
 from semiring.errors import DTypeError, ShapeError
@@ -175,6 +176,11 @@ class Problem:
 def lies(matrix: Any) -> str:
     """The device on which a matrix lies."""
     return device_of(matrix.words if isinstance(matrix, BitMatrix) else matrix)
+
+
+def at(source: Any) -> AbstractContextManager[Any]:
+    """The GPU on which a source's matrix lies as the current one, while this lasts."""
+    return there(source.dense if isinstance(source, Graph) else source)
 
 
 @dataclass(frozen=True)

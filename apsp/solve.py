@@ -25,7 +25,7 @@ from semiring.observed import Callback, Clock, Observed, Observer, Progress
 
 from . import schedules, settle
 from .plans import Plan, make_plan
-from .problem import HINT, Memory, Problem, Request, lies, pose
+from .problem import HINT, Memory, Problem, Request, at, lies, pose
 from .telling import tell
 
 
@@ -117,8 +117,9 @@ def closure(
     """
     s = get(semiring)
     request = Request.of(schedule=schedule, block=block, callback=callback, threads=threads, per_thread=per_thread)
-    posed = pose(A, s, request, dtype=dtype, device=device, overwrite=overwrite, unweighted=unweighted)
-    return posed.in_kind(solve(posed.problem, request).matrix)
+    with at(A):
+        posed = pose(A, s, request, dtype=dtype, device=device, overwrite=overwrite, unweighted=unweighted)
+        return posed.in_kind(solve(posed.problem, request).matrix)
 
 
 def plan(
@@ -162,9 +163,10 @@ def plan(
             "copies": n * n if packed and not overwrite else 0,
         }
         return make_plan(n, s, ops, schedule=schedule, block=block, nonnegative=True, **held)
-    problem = pose(A, s, request, dtype=dtype, device=device, move=False, where="plan").problem
-    problem = replace(problem, memory=Memory.LENT) if overwrite else problem
-    return problem.plan(problem.bind(request), request)
+    with at(A):
+        problem = pose(A, s, request, dtype=dtype, device=device, move=False, where="plan").problem
+        problem = replace(problem, memory=Memory.LENT) if overwrite else problem
+        return problem.plan(problem.bind(request), request)
 
 
 def solve(problem: Problem, request: Request) -> Solved:

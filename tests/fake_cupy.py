@@ -17,6 +17,8 @@ import numpy as np
 asked: Counter[str] = Counter()
 #: An H200.
 ATTRIBUTES = {16: 132}
+#: The number of the current device, and of the one on which memory lies, by its address.
+current, homes = [0], {}
 
 
 class Memory:
@@ -36,7 +38,16 @@ class Memory:
 def alloc(size):
     asked["allocate"] += 1
     held = np.empty(max(size, 1) + 512, np.uint8)
-    return Memory(held, -(-held.ctypes.data // 512) * 512)
+    address = -(-held.ctypes.data // 512) * 512
+    homes[address] = current[0]
+    return Memory(held, address)
+
+
+def near(*given):
+    """Refuse addresses that lie on another device than the current one."""
+    for address in given:
+        if isinstance(address, int) and homes.get(address, current[0]) != current[0]:
+            raise ValueError(f"memory of device {homes[address]} was met on device {current[0]}")
 
 
 class ndarray:
@@ -44,11 +55,12 @@ class ndarray:
 
     __module__ = "cupy"  # by which its arrays are told
 
-    __slots__ = ("_host", "data")
+    __slots__ = ("_host", "data", "number")
 
     def __init__(self, host):
         self._host = host
         self.data = Memory(host, host.ctypes.data)
+        self.number = homes[self.data.ptr] = current[0]
 
     def __getattr__(self, name):
         return getattr(self._host, name)
@@ -56,10 +68,19 @@ class ndarray:
     def __len__(self):
         return len(self._host)
 
+    def __dlpack_device__(self):
+        return 2, self.number
+
     def __getitem__(self, index):
-        return ndarray(self._host[index])
+        index = index if isinstance(index, tuple) else (index,)
+        if any(isinstance(part, ndarray) for part in index):  # gathered by a kernel
+            near(self.data.ptr, *(part.data.ptr for part in index if isinstance(part, ndarray)))
+            index = tuple(getattr(part, "_host", part) for part in index)
+        with Device(self.number):
+            return ndarray(self._host[index])
 
     def __setitem__(self, index, value):
+        near(self.data.ptr, value.data.ptr if isinstance(value, ndarray) else None)
         asked["kernel of CuPy's"] += 1
         self._host[index] = value._host if isinstance(value, ndarray) else value
 
@@ -68,7 +89,12 @@ class ndarray:
         return {**self._host.__array_interface__, "version": 3}
 
     def reshape(self, *shape):
-        return ndarray(self._host.reshape(*shape))
+        with Device(self.number):
+            return ndarray(self._host.reshape(*shape))
+
+    def copy(self):
+        near(self.data.ptr)
+        return ndarray(self._host.copy())
 
     def get(self):
         asked["read"] += 1
@@ -77,7 +103,7 @@ class ndarray:
 
 def empty(shape, dtype=float):
     asked["allocate"] += 1
-    return ndarray(np.empty(shape, dtype))
+    return ndarray(np.zeros(shape, dtype))  # what no kernel fills is no NaN
 
 
 def asarray(source, dtype=None):
@@ -90,13 +116,15 @@ class Device:
     compute_capability = "90"
 
     def __init__(self, number=0):
-        pass
+        self.number, self.before = number, []
 
     def __enter__(self):
+        self.before.append(current[0])
+        current[0] = self.number
         return self
 
     def __exit__(self, *problem):
-        pass
+        current[0] = self.before.pop()
 
 
 class Event:
@@ -149,6 +177,7 @@ class Function:
 
     def __call__(self, grid, block, args, shared_mem=0, **options):
         asked[self.name] += 1
+        near(*args)
         if self.name == "survey":
             address, count, result, _, _ = args
             entries = np.frombuffer((ctypes.c_float * count).from_address(address), np.float32)
@@ -167,6 +196,7 @@ class Module:
 
 def memcpy(to, source, size, kind, stream=0):
     asked["read" if kind == 2 else "copy"] += 1
+    near(to, source)
     ctypes.memmove(to, source, size)
 
 
@@ -178,7 +208,7 @@ def modules():
     """Name → module, of CuPy and of what stands below it."""
     stream = Stream()
     runtime = types.SimpleNamespace(
-        getDevice=lambda: 0,
+        getDevice=lambda: current[0],
         deviceGetAttribute=lambda attribute, device: ATTRIBUTES[attribute],
         cudaDevAttrMultiProcessorCount=16,
         memcpyAsync=memcpy,
@@ -239,6 +269,8 @@ def installed():
     sys.modules.update(modules())
     backend._module.cache_clear()
     asked.clear()
+    homes.clear()
+    current[0] = 0
     try:
         from semiring.cuda import cache, compile
 

@@ -123,3 +123,49 @@ def test_a_changed_source_is_another_kernel(cp, monkeypatch, tmp_path):
     assert compile.source("pivot.cu") == before
     compile._parts.cache_clear()
     assert compile.source("pivot.cu") != before
+
+
+class TestAnotherDevice:
+    """Arrays that lie on another device than the current one: all that is launched, copied and made is there."""
+
+    @pytest.fixture
+    def A(self, cp):
+        with cp.cuda.Device(1):
+            return weights(cp, 64, 64)
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            lambda A: apsp.closure(A),
+            lambda A: apsp.closure(A, overwrite=True),
+            lambda A: apsp.closure(A.reshape(4, 32, 32)),
+            lambda A: apsp.shortest_paths(A).distances,
+            lambda A: semiring.matmul(A, A),
+            lambda A: semiring.matmul(A, A, out=A),
+            lambda A: semiring.matvec(A, A[0]),
+            lambda A: semiring.power(A, 3),
+        ],
+    )
+    def test_results_lie_there(self, cp, A, call):
+        D = call(A)
+        assert fake_cupy.current == [0]
+        assert isinstance(D, np.ndarray) or D.number == 1
+
+    def test_queries_and_plans(self, A):
+        r = apsp.shortest_paths(A)
+        assert r.distance([0, 1], [2, 3]).shape == (2,)
+        assert r.to_frame([0, 1], [2]).shape == (2, 1)
+        assert apsp.plan(A).device == "cuda"
+        assert fake_cupy.current == [0]
+
+    def test_the_current_device_is_what_it_was_after_an_error(self, A):
+        with pytest.raises(ValueError, match="abacus"):
+            apsp.closure(A, schedule="abacus")
+        assert fake_cupy.current == [0]
+
+    def test_a_device_that_does_not_match_is_seen(self, cp, A):
+        """This CuPy refuses what CUDA would."""
+        from semiring.backend import bind
+
+        with pytest.raises(ValueError, match="device 1 was met on device 0"):
+            bind(semiring.min_plus, np.float32, device="cuda").closure(A)

@@ -20,7 +20,7 @@ from semiring.catalog import get
 from semiring.random import random_matrix
 
 from ..generate import random_graph
-from ..problem import Memory, Request, pose
+from ..problem import Memory, Request, at, pose
 from ..solve import solve
 from . import measure
 from .measure import traffic
@@ -73,14 +73,14 @@ def compare(
     {True}
     """
     s = get(semiring)
-    problem = pose(A, s, dtype=dtype, move=False, where="compare").problem
-    if problem.may_diverge:
-        solve(replace(problem, memory=Memory.THEIRS), Request())  # raises where there is nothing to compare
-    array = problem.matrix
     found = measure.contenders(schedules, devices, threads, block)
     report = (lambda done: callback(done, len(found))) if callback else None
-    rows = measure.rows(array, s, found, known={}, limit=limit, callback=report)
-    return Comparison(s.name, array.dtype.name, tuple(rows))
+    with at(A):
+        problem = pose(A, s, dtype=dtype, move=False, where="compare").problem
+        if problem.may_diverge:
+            solve(replace(problem, memory=Memory.THEIRS), Request())  # raises where there is nothing to compare
+        rows = measure.rows(problem.matrix, s, found, known={}, limit=limit, callback=report)
+    return Comparison(s.name, problem.dtype.name, tuple(rows))
 
 
 def compare_sizes(

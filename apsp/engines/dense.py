@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from semiring.arrays import module
+from semiring.arrays import module, there
 
 from .base import BLOCK, Engine, host
 
@@ -32,7 +32,7 @@ class Dense(Engine):
             part = wanted[start : start + (block or BLOCK)]
             first, last = int(part[0]), int(part[-1])
             together = last - first + 1 == len(part) and bool((np.diff(part) == 1).all())
-            yield part, self.matrix[first : last + 1] if together else self.matrix[module(self.matrix).asarray(part)]
+            yield part, self.matrix[first : last + 1] if together else self._gathered(part)
 
     def column(self, j: int) -> np.ndarray:
         """One column."""
@@ -48,13 +48,16 @@ class Dense(Engine):
 
     def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """Gathered where the matrix lies."""
-        xp = module(self.matrix)
-        return host(self.matrix[xp.asarray(i), xp.asarray(j)])
+        return host(self._gathered(i, j))
 
     def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """Gathered where the matrix lies."""
+        return host(self._gathered(i[:, None], j))
+
+    def _gathered(self, *index: np.ndarray) -> Any:
         xp = module(self.matrix)
-        return host(self.matrix[xp.asarray(i)[:, None], xp.asarray(j)])
+        with there(self.matrix):  # the index lies beside it
+            return self.matrix[tuple(xp.asarray(i) for i in index)]
 
     def panels(self, *, columns: bool = False) -> Iterator[tuple[np.ndarray, Any]]:
         """Views of the matrix."""
