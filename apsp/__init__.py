@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         VertexError,
     )
 
+    from . import csgraph
     from .comparison import Comparison, compare, compare_sizes
     from .formats import read
     from .generate import cycle, grid, random_graph
@@ -61,6 +62,9 @@ _MODULE = {name: f".{module}" for module, names in _HOME.items() for name in nam
     _ERRORS, "semiring.errors"
 )
 
+#: Modules that are used as such.
+_MODULES = ("csgraph",)
+
 __version__ = "0.1.0"
 __all__ = [
     "AlgebraError",
@@ -86,6 +90,7 @@ __all__ = [
     "compare",
     "compare_sizes",
     "critical_path",
+    "csgraph",
     "cycle",
     "grid",
     "plan",
@@ -98,6 +103,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f".{name}", __name__)
     if name not in _MODULE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = globals()[name] = getattr(importlib.import_module(_MODULE[name], __name__), name)

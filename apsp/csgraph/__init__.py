@@ -1,0 +1,264 @@
+"""`scipy.sparse.csgraph` with our engines behind it: `from apsp import csgraph` is all that changes.
+
+>>> from apsp import csgraph
+>>> csgraph.shortest_path([[0, 3, 0], [0, 0, 4], [1, 0, 0]])
+array([[0., 3., 7.],
+       [5., 0., 4.],
+       [1., 4., 0.]])
+
+The functions here have SciPy's signatures, conventions and results; what is ours comes after, by keyword: `device`,
+`dtype`, `threads` and `callback`. Every other name is SciPy's own. docs/scipy-networkx.md says what differs.
+
+Where there are several ways to an answer, the one with the least predicted time is taken (`choice`), whatever `method`
+says: the dense closure, elimination of a sparse graph, or SciPy's Dijkstra.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse.csgraph as _scipys
+from scipy.sparse.csgraph import NegativeCycleError
+
+from .graphs import csgraph_from_dense, csgraph_from_masked, csgraph_to_dense
+from .routes import construct_dist_matrix, reconstruct_path
+from .shortest import answer
+
+_OURS = (
+    *("shortest_path", "floyd_warshall", "dijkstra", "bellman_ford", "johnson", "NegativeCycleError"),
+    *("reconstruct_path", "construct_dist_matrix", "csgraph_from_dense", "csgraph_to_dense", "csgraph_from_masked"),
+)
+__all__ = [
+    "NegativeCycleError",
+    "bellman_ford",
+    "construct_dist_matrix",
+    "csgraph_from_dense",
+    "csgraph_from_masked",
+    "csgraph_to_dense",
+    "dijkstra",
+    "floyd_warshall",
+    "johnson",
+    "reconstruct_path",
+    "shortest_path",
+]
+__all__ += [name for name in _scipys.__all__ if name not in _OURS]
+
+_METHODS = ("auto", "FW", "D", "BF", "J")
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        return getattr(_scipys, name)
+    except AttributeError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}, nor has scipy.sparse.csgraph.") from None
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *dir(_scipys)})
+
+
+def shortest_path(
+    csgraph: Any,
+    method: str = "auto",
+    directed: bool = True,
+    return_predecessors: bool = False,
+    unweighted: bool = False,
+    overwrite: bool = False,
+    indices: Any = None,
+    *,
+    device: str | None = None,
+    dtype: Any = None,
+    threads: int | None = None,
+    callback: Any = None,
+) -> Any:
+    """Lengths of shortest paths between all pairs, or from some vertices: `scipy.sparse.csgraph.shortest_path`.
+
+    Parameters
+    ----------
+    csgraph : array_like, masked array, or sparse array or matrix, shape (n, n)
+        Weights of any sign. Dense 0, NaN, ±inf and masked entries are no edge; stored entries of a sparse matrix are,
+        a stored 0 too, but not NaN, ±inf and False. Of entries of one place the least counts.
+    method : {"auto", "FW", "D", "BF", "J"}
+        As in SciPy, where it names an algorithm. Here all give the same distances, by the engine of least predicted
+        time; "FW" knows no `indices`.
+    directed : bool
+        If False, an edge leads both ways, and the lesser of its two weights counts.
+    return_predecessors : bool
+    unweighted : bool
+        Every edge weighs 1.
+    overwrite : bool
+        A writeable NumPy array of the dtype of the result, of any strides, is overwritten by the distances and
+        returned.
+        What cannot be written to is left alone, as in SciPy.
+    indices : array_like of int or int, optional
+        Rows that are wanted; negative ones count from the end. A scalar drops the axis.
+    device : {"cpu", "cuda"}, optional
+        Where to compute; the CPU by default. The result is a NumPy array in any case.
+    dtype : dtype, optional
+        In which to compute; float64 by default. Of integers the largest value is no path.
+    threads : int, optional
+        CPU threads; all available by default.
+    callback : callable, optional
+        `callback(done, total)`, called as work proceeds.
+
+    Returns
+    -------
+    dist_matrix : array, shape (n, n), or indices.shape + (n,)
+        inf where there is no path.
+    predecessors : int32 array of the same shape
+        With `return_predecessors`: the vertex before j on a shortest path from i, −9999 where there is none.
+
+    Raises
+    ------
+    NegativeCycleError
+        If there is a cycle of negative weight, a negative loop too. Cycles that only rounding makes negative are none.
+        SciPy's error; what is raised is `apsp.NegativeCycleError` as well, and names the cycle.
+    ShapeError, DTypeError
+        If csgraph is not square, or does not hold real numbers.
+    ValueError
+        If the method is unknown, or an index out of range.
+    MemoryNeeded
+        If it does not fit, before any work.
+
+    Examples
+    --------
+    >>> from apsp import csgraph
+    >>> csgraph.shortest_path([[0, 2, 0], [0, 0, 2], [0, 0, 0]], indices=0, return_predecessors=True)
+    (array([0., 2., 4.]), array([-9999,     0,     1], dtype=int32))
+    """
+    if method not in _METHODS:
+        raise ValueError(f"shortest_path: method must be one of {', '.join(_METHODS)}, got {method!r}.")
+    if method == "FW" and indices is not None:
+        raise ValueError("shortest_path: method 'FW' gives all rows, got indices. Leave them out, or the method.")
+    return answer(
+        csgraph, "shortest_path", directed, indices, return_predecessors, unweighted,
+        overwrite=overwrite, device=device, dtype=dtype, threads=threads, callback=callback,
+    )  # fmt: skip
+
+
+def floyd_warshall(
+    csgraph: Any,
+    directed: bool = True,
+    return_predecessors: bool = False,
+    unweighted: bool = False,
+    overwrite: bool = False,
+    *,
+    device: str | None = None,
+    dtype: Any = None,
+    threads: int | None = None,
+    callback: Any = None,
+) -> Any:
+    """Lengths of shortest paths between all pairs: `scipy.sparse.csgraph.floyd_warshall`.
+
+    Parameters, results and errors as in `shortest_path`.
+
+    Examples
+    --------
+    >>> from apsp import csgraph
+    >>> csgraph.floyd_warshall([[0, 3, 0], [0, 0, -1], [0, 0, 0]])
+    array([[ 0.,  3.,  2.],
+           [inf,  0., -1.],
+           [inf, inf,  0.]])
+    """
+    return answer(
+        csgraph, "floyd_warshall", directed, None, return_predecessors, unweighted,
+        overwrite=overwrite, device=device, dtype=dtype, threads=threads, callback=callback,
+    )  # fmt: skip
+
+
+def dijkstra(
+    csgraph: Any,
+    directed: bool = True,
+    indices: Any = None,
+    return_predecessors: bool = False,
+    unweighted: bool = False,
+    limit: float = np.inf,
+    min_only: bool = False,
+    *,
+    device: str | None = None,
+    dtype: Any = None,
+    threads: int | None = None,
+    callback: Any = None,
+) -> Any:
+    """Lengths of shortest paths from some vertices, within a limit: `scipy.sparse.csgraph.dijkstra`.
+
+    Parameters
+    ----------
+    limit : float
+        Distances greater than it are inf; at least 0.
+    min_only : bool
+        The distance from the nearest of the sources, shape (n,), instead of a row each; with `return_predecessors`
+        also which source that is, −9999 where there is none.
+    csgraph, directed, indices, return_predecessors, unweighted, device, dtype, threads, callback
+        As in `shortest_path`, as are results and errors. Negative weights are right here too.
+
+    Examples
+    --------
+    >>> from apsp import csgraph
+    >>> csgraph.dijkstra([[0, 1, 0], [0, 0, 2], [0, 0, 0]], indices=[0, -1], limit=2)
+    array([[ 0.,  1., inf],
+           [inf, inf,  0.]])
+    """
+    if not limit >= 0:
+        raise ValueError(f"dijkstra: limit must be >= 0, got {limit}.")
+    return answer(
+        csgraph, "dijkstra", directed, indices, return_predecessors, unweighted, limit=limit, min_only=min_only,
+        device=device, dtype=dtype, threads=threads, callback=callback,
+    )  # fmt: skip
+
+
+def bellman_ford(
+    csgraph: Any,
+    directed: bool = True,
+    indices: Any = None,
+    return_predecessors: bool = False,
+    unweighted: bool = False,
+    *,
+    device: str | None = None,
+    dtype: Any = None,
+    threads: int | None = None,
+    callback: Any = None,
+) -> Any:
+    """Lengths of shortest paths over weights of any sign: `scipy.sparse.csgraph.bellman_ford`.
+
+    Parameters, results and errors as in `shortest_path`.
+
+    Examples
+    --------
+    >>> from apsp import csgraph
+    >>> csgraph.bellman_ford([[0, 3, 0], [0, 0, -1], [0, 0, 0]], indices=0)
+    array([0., 3., 2.])
+    """
+    return answer(
+        csgraph, "bellman_ford", directed, indices, return_predecessors, unweighted,
+        device=device, dtype=dtype, threads=threads, callback=callback,
+    )  # fmt: skip
+
+
+def johnson(
+    csgraph: Any,
+    directed: bool = True,
+    indices: Any = None,
+    return_predecessors: bool = False,
+    unweighted: bool = False,
+    *,
+    device: str | None = None,
+    dtype: Any = None,
+    threads: int | None = None,
+    callback: Any = None,
+) -> Any:
+    """Lengths of shortest paths over weights of any sign: `scipy.sparse.csgraph.johnson`.
+
+    Parameters, results and errors as in `shortest_path`.
+
+    Examples
+    --------
+    >>> from apsp import csgraph
+    >>> csgraph.johnson([[0, 3, 0], [0, 0, -1], [0, 0, 0]], indices=[1])
+    array([[inf,  0., -1.]])
+    """
+    return answer(
+        csgraph, "johnson", directed, indices, return_predecessors, unweighted,
+        device=device, dtype=dtype, threads=threads, callback=callback,
+    )  # fmt: skip

@@ -1,0 +1,133 @@
+"""SciPy's conversions between dense, masked and sparse graphs, with every weight an edge that is not the null value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from semiring.errors import DTypeError
+
+from .conversion import FLOAT, _numbers, _require_square, network
+
+
+def csgraph_from_dense(
+    graph: Any, null_value: float | None = 0, nan_null: bool = True, infinity_null: bool = True
+) -> Any:
+    """A sparse graph of a dense one: `scipy.sparse.csgraph.csgraph_from_dense`.
+
+    Parameters
+    ----------
+    graph : array_like, shape (n, n)
+    null_value : float or None
+        What is no edge, exactly: 1e-9 is not 0.
+    nan_null, infinity_null : bool
+        Whether NaN, and ±inf, are no edges.
+
+    Returns
+    -------
+    scipy.sparse.csr_array, float64
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        If it is not square, or does not hold real numbers.
+
+    Examples
+    --------
+    >>> from apsp import csgraph
+    >>> csgraph.csgraph_from_dense([[0, 1e-9], [2, 0]]).nnz
+    2
+    """
+    where = "csgraph_from_dense"
+    given = np.asarray(graph)
+    _require_square(given.shape, where)
+    values = _numbers(given, where).astype(FLOAT, copy=False)
+    if null_value is not None and np.isnan(null_value):
+        null_value, nan_null = None, True
+    elif null_value is not None and np.isinf(null_value):
+        null_value, infinity_null = None, True
+    absent = np.zeros(values.shape, bool) if null_value is None else values == null_value
+    if infinity_null:
+        absent |= np.isinf(values)
+    if nan_null:
+        absent |= np.isnan(values)
+    return _compressed(values, ~absent)
+
+
+def csgraph_from_masked(graph: Any) -> Any:
+    """A sparse graph of a masked array; what is not masked is an edge: `scipy.sparse.csgraph.csgraph_from_masked`.
+
+    Parameters
+    ----------
+    graph : numpy.ma.MaskedArray, shape (n, n)
+
+    Returns
+    -------
+    scipy.sparse.csr_array, float64
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        If it is not square, or does not hold real numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from apsp import csgraph
+    >>> csgraph.csgraph_from_masked(np.ma.masked_equal([[0, 1], [2, 0]], 0)).nnz
+    2
+    """
+    where = "csgraph_from_masked"
+    given = np.ma.asarray(graph)
+    _require_square(given.shape, where)
+    values = _numbers(given.data, where).astype(FLOAT, copy=False)
+    return _compressed(values, ~np.ma.getmaskarray(given))
+
+
+def csgraph_to_dense(csgraph: Any, null_value: float = 0) -> Any:
+    """A dense graph of a sparse one: `scipy.sparse.csgraph.csgraph_to_dense`.
+
+    Parameters
+    ----------
+    csgraph : sparse array or matrix, shape (n, n)
+        Of entries of one place the least counts.
+    null_value : float
+        What stands for no edge.
+
+    Returns
+    -------
+    float64 array, shape (n, n)
+
+    Raises
+    ------
+    DTypeError
+        If it is not a sparse matrix.
+    ShapeError
+        If it is not square.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse
+    >>> from apsp import csgraph
+    >>> csgraph.csgraph_to_dense(scipy.sparse.coo_array(([0.0, 5.0], ([0, 1], [1, 0]))), np.inf)
+    array([[inf,  0.],
+           [ 5., inf]])
+    """
+    if not hasattr(csgraph, "tocoo"):
+        raise DTypeError(f"csgraph_to_dense: a sparse matrix is required, got {type(csgraph).__name__}.")
+    own = network(csgraph, where="csgraph_to_dense")
+    M = own.matrix()
+    if null_value != np.inf:
+        there = np.zeros(M.shape, bool)
+        there[own.tails, own.heads] = True
+        M[~there] = null_value
+    return M
+
+
+def _compressed(values: np.ndarray, there: np.ndarray) -> Any:
+    heads = np.nonzero(there)[1]
+    starts = np.zeros(len(values) + 1, np.int32)
+    np.cumsum(there.sum(axis=1), out=starts[1:])
+    return scipy.sparse.csr_array((values[there], heads.astype(np.int32), starts), shape=values.shape)

@@ -1,0 +1,167 @@
+"""Predecessors in SciPy's convention: P[i, j] is the vertex before j on a shortest path from i, −9999 for none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+import scipy.sparse.csgraph as scipys
+
+from semiring.errors import DTypeError, ShapeError
+
+from .choice import search_seconds
+from .conversion import FLOAT, Network, network
+from .engines import Options, in_stretches
+from .potentials import on_potentials, restored
+
+#: No predecessor.
+NONE = -9999
+
+
+def with_predecessors(graph: Network, sources: np.ndarray | None, options: Options) -> tuple[np.ndarray, np.ndarray]:
+    """Distances and predecessors, of some rows or all."""
+    if graph.least < 0:
+        reduced, h = on_potentials(graph.arcs())
+        D, P = with_predecessors(reduced, sources, options)
+        return restored(D, h, sources), P
+    G, n = graph.csr(), graph.n
+    if sources is None and 4 * G.nnz > n * n:
+        D, P = scipys.floyd_warshall(G, return_predecessors=True)
+        return D.astype(graph.dtype, copy=False), P
+    wanted = np.arange(n) if sources is None else sources
+    D, P = np.empty((len(wanted), n), graph.dtype), np.empty((len(wanted), n), np.int32)
+
+    def some(start: int, stop: int) -> None:
+        D[start:stop], P[start:stop] = scipys.dijkstra(G, indices=wanted[start:stop], return_predecessors=True)
+
+    in_stretches(len(wanted), search_seconds(n, G.nnz, len(wanted)), some, n, options.callback)
+    return D, P
+
+
+def reconstruct_path(csgraph: Any, predecessors: Any, directed: bool = True) -> Any:
+    """The tree of shortest paths from one vertex, with the weights of the graph: `scipy.sparse.csgraph`'s.
+
+    Parameters
+    ----------
+    csgraph : array_like, masked array, or sparse array or matrix, shape (n, n)
+        As in `shortest_path`.
+    predecessors : array_like of int, shape (n,)
+        One row of a matrix of predecessors; negative where there is none.
+    directed : bool
+        If False, the lesser weight of both directions counts.
+
+    Returns
+    -------
+    scipy.sparse.csr_array, shape (n, n)
+
+    Raises
+    ------
+    ShapeError, DTypeError, ValueError
+        If predecessors do not fit the graph, or it has no such edge.
+
+    Examples
+    --------
+    >>> from apsp import csgraph
+    >>> csgraph.reconstruct_path([[0, 1, 2], [0, 0, 0], [0, 0, 0]], [-9999, 0, 0]).toarray()
+    array([[0., 1., 2.],
+           [0., 0., 0.],
+           [0., 0., 0.]])
+    """
+    where = "reconstruct_path"
+    graph = network(csgraph, directed=directed, where=where)
+    before = np.asarray(predecessors)
+    if before.shape != (graph.n,):
+        raise ShapeError(f"{where}: predecessors must have shape ({graph.n},), got {before.shape}.")
+    _check(before, graph.n, where)
+    heads = np.flatnonzero(before >= 0)
+    tails = before[heads].astype(np.int64)
+    weights = _weights(graph, tails, heads, where)
+    order = np.argsort(tails, kind="stable")
+    starts = np.searchsorted(tails[order], np.arange(graph.n + 1)).astype(np.int32)
+    return scipy.sparse.csr_array((weights[order], heads[order].astype(np.int32), starts), shape=(graph.n, graph.n))
+
+
+def construct_dist_matrix(graph: Any, predecessors: Any, directed: bool = True, null_value: float = np.inf) -> Any:
+    """The lengths of the paths that a matrix of predecessors describes: `scipy.sparse.csgraph`'s.
+
+    Parameters
+    ----------
+    graph : array_like, masked array, or sparse array or matrix, shape (n, n)
+        As in `shortest_path`.
+    predecessors : int32 array, shape (n, n)
+    directed : bool
+        If False, the lesser weight of both directions counts.
+    null_value : float
+        Where there is no path.
+
+    Returns
+    -------
+    float64 array, shape (n, n)
+
+    Raises
+    ------
+    TypeError
+        If predecessors are not int32, as in SciPy.
+    ShapeError, ValueError
+        If they do not fit the graph, it has no such edge, or they lead in a circle.
+
+    Notes
+    -----
+    All vertices look twice as far ahead in each of log₂ n rounds, so that no path is walked vertex by vertex.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from apsp import csgraph
+    >>> A = [[0, 5, 0], [0, 0, 4], [0, 0, 0]]
+    >>> csgraph.construct_dist_matrix(A, csgraph.shortest_path(A, return_predecessors=True)[1])
+    array([[ 0.,  5.,  9.],
+           [inf,  0.,  4.],
+           [inf, inf,  0.]])
+    """
+    where = "construct_dist_matrix"
+    own, before = network(graph, directed=directed, where=where), np.asarray(predecessors)
+    n = own.n
+    if before.dtype != np.int32:
+        raise DTypeError(f"{where}: predecessors must be int32, got {before.dtype}.")
+    if before.shape != (n, n):
+        raise ShapeError(f"{where}: predecessors must have shape {(n, n)}, got {before.shape}.")
+    _check(before, n, where)
+    M, D, far = own.matrix(), np.zeros((n, n)), np.empty((n, n), np.int64)
+    for i, row in enumerate(before):
+        here = row >= 0
+        here[i] = False
+        ahead = np.where(here, row, np.arange(n))
+        length = np.where(here, M[ahead, np.arange(n)], 0.0)
+        for _ in range(max(n - 1, 1).bit_length()):
+            length, ahead = length + length[ahead], ahead[ahead]
+        D[i], far[i] = length, ahead
+        if here[ahead].any():
+            raise ValueError(f"{where}: predecessors must lead back to the source, got a circle in row {i}.")
+        if np.isinf(length).any():
+            raise ValueError(f"{where}: predecessors must follow edges of the graph, got others in row {i}.")
+    lost = (before < 0) & ~np.eye(n, dtype=bool)
+    D[lost] = null_value
+    return D
+
+
+def _check(before: np.ndarray, n: int, where: str) -> None:
+    if before.dtype.kind not in "iu":
+        raise DTypeError(f"{where}: predecessors must be integers, got dtype {before.dtype}.")
+    if before.size and before.max() >= n:
+        raise ValueError(f"{where}: predecessors must be vertices below {n}, got {before.max()}.")
+
+
+def _weights(graph: Network, tails: np.ndarray, heads: np.ndarray, where: str) -> np.ndarray:
+    """The weights of these edges, in float64."""
+    own = graph.arcs()._in_order()
+    places = own.tails.astype(np.int64) * graph.n + own.heads
+    wanted = tails * graph.n + heads
+    at = np.searchsorted(places, wanted)
+    there = at < len(places)
+    there[there] = places[at[there]] == wanted[there]
+    if not there.all():
+        k = int(np.argmin(there))
+        raise ValueError(f"{where}: predecessors must follow edges of the graph, got {tails[k]} before {heads[k]}.")
+    return own.weights[at].astype(FLOAT)

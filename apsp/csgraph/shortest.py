@@ -1,0 +1,115 @@
+"""The road behind every shortest-path function here: take in → distances, or paths → limit → SciPy's shapes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse.csgraph as scipys
+
+from semiring import errors
+from semiring.errors import DTypeError
+
+from .conversion import Network, lendable, network
+from .engines import Options, distances
+from .routes import NONE, with_predecessors
+
+
+class NegativeCycleError(errors.NegativeCycleError, scipys.NegativeCycleError):
+    """A cycle of negative weight: this library's error and SciPy's; `cycle` has its vertices, `vertex` lies on it.
+
+    Under `csgraph.NegativeCycleError` stands SciPy's own class, which its other functions raise too.
+    """
+
+
+def answer(
+    csgraph: Any,
+    where: str,
+    directed: bool,
+    indices: Any,
+    return_predecessors: bool,
+    unweighted: bool,
+    *,
+    limit: float = np.inf,
+    min_only: bool = False,
+    overwrite: bool = False,
+    device: str | None = None,
+    dtype: Any = None,
+    threads: int | None = None,
+    callback: Any = None,
+) -> Any:
+    """What `shortest_path` and its sisters return; `where` is the name of the one that was called."""
+    if device not in (None, "cpu", "cuda"):
+        raise errors.DeviceError(f"{where}: device must be 'cpu' or 'cuda', got {device!r}.")
+    graph = network(csgraph, directed=directed, unweighted=unweighted, dtype=dtype, lent=overwrite, where=where)
+    lent = overwrite and lendable(csgraph, graph.dtype)
+    options = Options(device, threads, callback, graph.dense is csgraph)
+    sources = None if indices is None else indices_in(indices, graph.n, where)
+    wanted = None if sources is None else sources.ravel()
+    try:
+        if min_only:
+            found = nearest(graph, wanted, return_predecessors, limit, options)
+            return found if return_predecessors else found[0]
+        if return_predecessors:
+            D, P = with_predecessors(graph, wanted, options)
+        else:
+            D, P = distances(graph, wanted, options), None
+    except errors.NegativeCycleError as error:
+        told = f"{error} With overwrite=True the entries of csgraph are lost by now." if lent else str(error)
+        raise NegativeCycleError(told, error.vertex, error.cycle) from None
+    if limit < np.inf:
+        beyond = limit < D
+        D[beyond] = graph.zero
+        if P is not None:
+            P[beyond] = NONE
+    if sources is not None:
+        shape = (*sources.shape, graph.n)
+        D, P = D.reshape(shape), None if P is None else P.reshape(shape)
+    elif lent and D is not csgraph:
+        csgraph[...] = D
+        D = csgraph
+    return D if P is None else (D, P)
+
+
+def nearest(
+    graph: Network, sources: np.ndarray | None, paths: bool, limit: float, options: Options
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """For every vertex the distance from the nearest source, the vertex before it, and that source."""
+    sources = np.arange(graph.n) if sources is None else sources
+    if graph.least >= 0 and graph.dtype.kind == "f":
+        D, P, nearest_one = scipys.dijkstra(
+            graph.csr(), indices=sources, min_only=True, limit=limit, return_predecessors=True
+        )
+        return D.astype(graph.dtype, copy=False), P, nearest_one
+    if not len(sources):
+        nothing = np.full(graph.n, NONE, np.int32)
+        return np.full(graph.n, graph.zero, graph.dtype), nothing, nothing.copy()
+    D, P = with_predecessors(graph, sources, options)
+    best, at = D.argmin(axis=0), np.arange(graph.n)
+    D = D[best, at]
+    beyond = (graph.zero == D) | (limit < D)
+    D[beyond] = graph.zero
+    return D, np.where(beyond, NONE, P[best, at]), np.where(beyond, NONE, sources[best]).astype(np.int32)
+
+
+def indices_in(indices: Any, n: int, where: str) -> np.ndarray:
+    """The rows that `indices` means, in its shape.
+
+    Raises
+    ------
+    ValueError
+        If one is out of range.
+    DTypeError
+        If they are no integers.
+    """
+    given = np.asarray(indices)
+    if given.size == 0:
+        return given.astype(np.int64)
+    if given.dtype.kind not in "iu" and not (given.dtype.kind == "f" and (given == np.floor(given)).all()):
+        raise DTypeError(f"{where}: indices must be integers, got dtype {given.dtype}.")
+    low, high = int(given.min()), int(given.max())
+    if low < -n or high >= n:
+        raise ValueError(f"{where}: indices out of range: they must lie in {-n} … {n - 1}, got {low} … {high}.")
+    at = given.astype(np.int64)
+    at[at < 0] += n
+    return at

@@ -1,0 +1,512 @@
+"""`apsp.csgraph` against SciPy, case by case, and against a plain loop where SciPy is wrong."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sparse
+import scipy.sparse.csgraph as scipys
+
+import apsp
+from apsp import csgraph
+from apsp.csgraph import choice, engines
+from apsp.csgraph.conversion import network
+from apsp.csgraph.potentials import potentials
+
+inf, nan = np.inf, np.nan
+RNG = np.random.default_rng(7)
+
+
+def some(n: int, degree: float, seed: int = 0, low: float = 0.5) -> sparse.csr_array:
+    """A random digraph of whole-number weights, so that sums are exact in any order."""
+    rng = np.random.default_rng(seed)
+    A = sparse.random_array((n, n), density=min(1.0, degree / n), rng=rng, format="csr")
+    A.data = np.floor(A.data * 50) + low
+    return A
+
+
+def slow(edges: dict[tuple[int, int], float], n: int) -> np.ndarray:
+    """Floyd–Warshall, one number at a time."""
+    D = [[0.0 if i == j else edges.get((i, j), inf) for j in range(n)] for i in range(n)]
+    for k in range(n):
+        for i in range(n):
+            for j in range(n):
+                D[i][j] = min(D[i][j], D[i][k] + D[k][j])
+    return np.array(D).reshape(n, n)
+
+
+def walked(D: np.ndarray, P: np.ndarray, A: np.ndarray, sources: np.ndarray) -> None:
+    """Each row of predecessors is a tree whose paths have the lengths D; A has inf for no edge."""
+    for row, (i, before) in enumerate(zip(sources, P, strict=True)):
+        assert before[i] == -9999
+        for j in range(len(A)):
+            length, at, steps = 0.0, j, 0
+            while before[at] != -9999:
+                length, at, steps = length + A[before[at], at], before[at], steps + 1
+                assert steps < len(A)
+            if at == i:
+                assert length == pytest.approx(D[row, j], rel=1e-12, abs=1e-9)
+            else:
+                assert at == j
+                assert D[row, j] == inf
+
+
+# Signatures and names
+
+
+@pytest.mark.parametrize("name", ["shortest_path", "floyd_warshall", "dijkstra", "bellman_ford", "johnson"])
+def test_scipys_parameters_come_first(name):
+    ours, theirs = (list(inspect.signature(getattr(m, name)).parameters.values()) for m in (csgraph, scipys))
+    assert [(p.name, p.kind) for p in ours[: len(theirs)]] == [(p.name, p.kind) for p in theirs]
+    assert [p.default for p in ours[: len(theirs)]] == [p.default for p in theirs]
+    assert [(p.name, p.kind.name) for p in ours[len(theirs) :]] == [
+        (name, "KEYWORD_ONLY") for name in ("device", "dtype", "threads", "callback")
+    ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["reconstruct_path", "construct_dist_matrix", "csgraph_from_dense", "csgraph_to_dense", "csgraph_from_masked"],
+)
+def test_the_other_signatures_are_scipys(name):
+    ours, theirs = (inspect.signature(getattr(m, name)).parameters.values() for m in (csgraph, scipys))
+    assert [(p.name, p.default) for p in ours] == [(p.name, p.default) for p in theirs]
+
+
+def test_every_name_of_scipys_is_there():
+    assert set(csgraph.__all__) == set(scipys.__all__)
+    assert set(dir(csgraph)) >= set(dir(scipys))
+    assert csgraph.connected_components is scipys.connected_components
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = csgraph.nonsense
+    assert apsp.csgraph is csgraph
+
+
+# What is an edge
+
+DENSE = np.array([[0, 3.0, nan, 0], [inf, 0, 1, 2], [0, -inf, 5, 0], [7, 0, 0, 0]])
+COO = sparse.coo_array(
+    ([4.0, 2.0, 0.0, 9.0, 9.0], ([0, 0, 1, 2, 2], [1, 1, 2, 3, 3])), shape=(4, 4)
+)  # two of one place, and a stored 0
+INPUTS = {
+    "dense": (DENSE, {(0, 1): 3, (1, 2): 1, (1, 3): 2, (3, 0): 7}),
+    "list": (DENSE.tolist(), {(0, 1): 3, (1, 2): 1, (1, 3): 2, (3, 0): 7}),
+    "fortran": (np.asfortranarray(DENSE), {(0, 1): 3, (1, 2): 1, (1, 3): 2, (3, 0): 7}),
+    "window": (np.pad(DENSE, 1)[1:-1, 1:-1], {(0, 1): 3, (1, 2): 1, (1, 3): 2, (3, 0): 7}),
+    "swapped": (DENSE.astype(">f8"), {(0, 1): 3, (1, 2): 1, (1, 3): 2, (3, 0): 7}),
+    "integers": (np.array([[0, 3], [0, 0]]), {(0, 1): 3}),
+    "bool": (np.array([[False, True], [False, False]]), {(0, 1): 1}),
+    "masked": (np.ma.array([[9.0, 0.0], [4.0, 9.0]], mask=[[1, 1], [0, 1]]), {(1, 0): 4}),
+    "masked list of rows": (np.ma.masked_equal([[0, 3], [5, 0]], 3), {(1, 0): 5}),
+    "tiny": (np.array([[0, 1e-9], [1e-300, 0]]), {(0, 1): 1e-9, (1, 0): 1e-300}),
+    "objects": (np.array([[0, 3], [None, 0]], dtype=object), {(0, 1): 3}),
+    "matrix": (np.matrix([[0, 3], [0, 0]]), {(0, 1): 3}),
+    "coo": (COO, {(0, 1): 2, (1, 2): 0, (2, 3): 9}),
+    "dok": (sparse.dok_array(np.array([[0, 3.0], [0, 0]])), {(0, 1): 3}),
+    "lil": (sparse.lil_array(np.array([[0, 3.0], [0, 0]])), {(0, 1): 3}),
+    "csc": (sparse.csc_array(np.array([[0, 3.0], [0, 0]])), {(0, 1): 3}),
+    "old matrix": (sparse.csr_matrix(np.array([[0, 3.0], [0, 0]])), {(0, 1): 3}),
+    "sparse bool": (sparse.csr_array(np.array([[0, 1], [0, 0]], bool)), {(0, 1): 1}),
+    "stored inf": (sparse.csr_array(([inf, nan, -inf, 2.0], [1, 2, 0, 0], [0, 2, 3, 4]), shape=(3, 3)), {(2, 0): 2}),
+    "float32": (np.array([[0, 0.1], [0, 0]], np.float32), {(0, 1): float(np.float32(0.1))}),
+    "one": (np.array([[5.0]]), {}),
+    "none": (np.zeros((0, 0)), {}),
+    "no entries": (sparse.csr_array((3, 3)), {}),
+}
+
+
+@pytest.mark.parametrize("method", ["auto", "FW", "D", "BF", "J"])
+@pytest.mark.parametrize("name", INPUTS)
+def test_what_is_an_edge(name, method):
+    given, edges = INPUTS[name]
+    n = np.shape(given)[0] if not sparse.issparse(given) else given.shape[0]
+    D = csgraph.shortest_path(given, method)
+    assert type(D) is np.ndarray
+    assert D.dtype == np.float64
+    np.testing.assert_array_equal(D, slow(edges, n))
+    both = edges | {(j, i): min(w, edges.get((j, i), inf)) for (i, j), w in edges.items()}
+    np.testing.assert_array_equal(csgraph.shortest_path(given, method, directed=False), slow(both, n))
+    ones = dict.fromkeys(edges, 1.0)
+    np.testing.assert_array_equal(csgraph.shortest_path(given, method, unweighted=True), slow(ones, n))
+
+
+def test_inputs_stay_as_they_are():
+    for given, _ in INPUTS.values():
+        before = given.copy() if hasattr(given, "copy") else given
+        csgraph.shortest_path(given)
+        if sparse.issparse(given):
+            assert (given != before).nnz == 0 or np.isnan(given.data).any()
+        else:
+            np.testing.assert_array_equal(np.ma.getdata(given), np.ma.getdata(before))
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+def test_index_arrays_of_both_widths(kind):
+    A = some(40, 3)
+    wide = sparse.csr_array((A.data, A.indices.astype(kind), A.indptr.astype(kind)), shape=A.shape)
+    expected = scipys.shortest_path(A)
+    np.testing.assert_array_equal(csgraph.shortest_path(wide), expected)
+    np.testing.assert_array_equal(csgraph.dijkstra(wide, indices=[3, 4], return_predecessors=True)[0], expected[3:5])
+    np.testing.assert_array_equal(csgraph.shortest_path(wide.tocoo()), expected)
+
+
+# Engines: each must answer what the others do
+
+
+@pytest.fixture(params=["dense", "elimination", "search"])
+def engine(request, monkeypatch):
+    """Every question is answered by one engine."""
+
+    def forced(graph, sources, threads):
+        thin = graph.arcs()
+        analysis = None
+        if request.param == "elimination":
+            from semiring.sparse import analyse
+
+            analysis = analyse((thin.tails, thin.heads), graph.n)
+        return choice.Choice(request.param, {"search": 1.0}, analysis)
+
+    monkeypatch.setattr(engines, "choose", forced)
+    return request.param
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 60, 300])
+def test_engines_agree_with_scipy(engine, n):
+    A = some(n, 4, seed=n) if n else sparse.csr_array((0, 0))
+    expected = scipys.dijkstra(A)
+    np.testing.assert_array_equal(csgraph.dijkstra(A), expected)
+    if n > 2:
+        at = np.array([[5, 0], [n - 1, 5]])
+        np.testing.assert_array_equal(csgraph.dijkstra(A, indices=at), expected[at])
+        dense = np.where(A.toarray() == 0, inf, A.toarray())
+        np.testing.assert_array_equal(csgraph.shortest_path(np.asfortranarray(dense)), expected)
+        np.testing.assert_array_equal(csgraph.johnson(A, directed=False), scipys.floyd_warshall(A, directed=False))
+
+
+@pytest.mark.parametrize("weights", ["negative", "rounding"])
+def test_engines_take_negative_weights(engine, weights):
+    n, rng = 300, np.random.default_rng(3)
+    A = some(n, 4, seed=5)
+    h = rng.integers(0, 40, n).astype(float) if weights == "negative" else rng.random(n)
+    C = A.tocoo()
+    base = C.data if weights == "negative" else np.where(rng.random(C.nnz) < 0.7, 0.0, 0.3)
+    w = base + h[C.row] - h[C.col]
+    assert (w < 0).any()
+    B = sparse.coo_array((w, (C.row, C.col)), shape=(n, n))
+    truth = scipys.dijkstra(sparse.coo_array((base, (C.row, C.col)), shape=(n, n)).tocsr()) + h[:, None] - h
+    rows = [7, 250]
+    for found, expected in (
+        (csgraph.shortest_path(B), truth), (csgraph.bellman_ford(B, indices=rows), truth[rows])
+    ):  # fmt: skip
+        np.testing.assert_allclose(found, expected, rtol=0, atol=0 if weights == "negative" else 1e-12)
+
+
+def test_engines_name_a_negative_cycle(engine):
+    n = 400
+    A = some(n, 3, seed=9).tolil()
+    cycle = [11, 300, 42]
+    for u, v in zip(cycle, [*cycle[1:], cycle[0]], strict=True):
+        A[u, v] = -0.125
+    for found in (lambda: csgraph.shortest_path(A), lambda: csgraph.johnson(A, indices=11)):
+        with pytest.raises(csgraph.NegativeCycleError) as caught:
+            found()
+        assert caught.value.cycle
+        assert isinstance(caught.value, apsp.NegativeCycleError)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_engines_compute_in_other_dtypes(engine, dtype):
+    if engine == "search" and dtype == "int32":
+        pytest.skip("SciPy's Dijkstra computes in float64, and is never chosen for integers")
+    A = some(300, 4, low=1)
+    D = csgraph.shortest_path(A, dtype=dtype)
+    expected = scipys.dijkstra(A)
+    assert D.dtype == dtype
+    largest = np.iinfo(dtype).max if dtype == "int32" else inf
+    np.testing.assert_array_equal(D, np.where(np.isinf(expected), largest, expected))
+    assert (D == largest).any()
+
+
+def test_a_callback_sees_the_work(engine):
+    seen = []
+    csgraph.shortest_path(some(300, 4), callback=lambda done, total: seen.append((done, total)))
+    assert seen[-1][0] == seen[-1][1] > 0
+    assert seen == sorted(seen)
+
+
+# Potentials, against a loop
+
+
+def test_potentials_make_every_length_nonnegative():
+    n = 200
+    C = some(n, 3, seed=2).tocoo()
+    h = np.random.default_rng(1).integers(0, 90, n)
+    own = network(sparse.coo_array((C.data + h[C.row] - h[C.col], (C.row, C.col)), shape=(n, n)), where="test")
+    found = potentials(own)
+    assert (own.weights + found[own.tails] - found[own.heads] >= 0).all()
+    assert (found <= 0).all()
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 50])
+def test_potentials_name_the_cycle(length):
+    tails = np.arange(length)
+    weights = np.full(length, 1.0)
+    weights[0] = -length
+    ring = sparse.coo_array((weights, (tails, np.roll(tails, -1))), shape=(length + 3, length + 3))
+    with pytest.raises(apsp.NegativeCycleError) as caught:
+        potentials(network(ring, where="test"))
+    assert sorted(caught.value.cycle) == list(range(length))
+    first = caught.value.cycle
+    assert all((b - a) % length == 1 % length for a, b in itertools.pairwise(first))
+
+
+# What SciPy gets wrong
+
+
+def test_fortran_order_gives_distances_not_those_of_the_transpose():
+    A = some(50, 5).toarray()
+    np.testing.assert_array_equal(csgraph.floyd_warshall(np.asfortranarray(A)), csgraph.floyd_warshall(A.copy()))
+    np.testing.assert_array_equal(csgraph.floyd_warshall(A.T), csgraph.floyd_warshall(A).T * 0 + csgraph.floyd_warshall(
+        np.ascontiguousarray(A.T)))  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["auto", "FW", "D", "BF", "J"])
+def test_a_cycle_that_rounding_makes_negative_is_none(method):
+    A = np.array([[0, 0.1, 0], [0, 0, 0.7], [-0.8, 0, 0]])
+    D = csgraph.shortest_path(A, method)
+    np.testing.assert_allclose(D, [[0, 0.1, 0.8], [-0.1, 0, 0.7], [-0.8, -0.7, 0]], atol=1e-15)
+
+
+@pytest.mark.parametrize("method", ["auto", "FW", "D", "BF", "J"])
+@pytest.mark.parametrize("make", [np.array, sparse.coo_array, sparse.csr_array, np.asfortranarray])
+def test_a_negative_loop_is_a_negative_cycle(method, make):
+    with pytest.raises(csgraph.NegativeCycleError) as caught:
+        csgraph.shortest_path(make(np.array([[-1.0, 2], [0, 0]])), method)
+    assert caught.value.vertex == 0
+    with pytest.raises(scipys.NegativeCycleError):
+        csgraph.shortest_path(make(np.array([[0, -1.0], [0, 0]])), method, directed=False)
+    assert pickle.loads(pickle.dumps(caught.value)).cycle == [0]
+
+
+def test_dijkstra_is_right_for_negative_weights():
+    A = np.array([[0, 4, 2, 0], [0, 0, 0, 1], [0, -3, 0, 0], [0, 0, 0, 0.0]])
+    np.testing.assert_array_equal(csgraph.dijkstra(A, indices=0), [0, -1, 2, 0])
+    D, P = csgraph.dijkstra(A, return_predecessors=True)
+    walked(D, P, np.where(A == 0, inf, A), np.arange(4))
+
+
+# Rows
+
+
+@pytest.mark.parametrize("function", ["dijkstra", "bellman_ford", "johnson", "shortest_path"])
+@pytest.mark.parametrize("indices", [0, -1, np.int64(3), [], [2], [-1, 0, 0], [[1, 2], [3, -4]], 2.0])
+def test_indices(function, indices):
+    A = some(9, 3, seed=4)
+    ours, theirs = getattr(csgraph, function), getattr(scipys, function)
+    expected = theirs(A, indices=indices)
+    found, P = ours(A, indices=indices, return_predecessors=True)
+    assert found.shape == P.shape == expected.shape
+    np.testing.assert_array_equal(found, expected)
+    assert P.dtype == np.int32
+
+
+@pytest.mark.parametrize("indices", [9, -10, [0, 9]])
+def test_indices_out_of_range(indices):
+    with pytest.raises(ValueError, match="out of range"):
+        csgraph.dijkstra(some(9, 3), indices=indices)
+
+
+def test_indices_are_integers():
+    for wrong in ([True, False], [0.5], ["a"]):
+        with pytest.raises(TypeError, match="integers"):
+            csgraph.dijkstra(some(9, 3), indices=wrong)
+
+
+@pytest.mark.parametrize("limit", [0, 20, 20.5, inf])
+@pytest.mark.parametrize("min_only", [False, True])
+@pytest.mark.parametrize("directed", [False, True])
+def test_limit_and_min_only(limit, min_only, directed):
+    A = some(60, 2, seed=6, low=1)
+    S = A.minimum(A.T) + 0 * A if directed else A.maximum(A.T).tocsr()
+    for graph in (A if directed else S, (A if directed else S).toarray()):
+        options = {"indices": [3, 50, 7], "limit": limit, "min_only": min_only, "return_predecessors": True}
+        found, theirs = csgraph.dijkstra(graph, directed, **options), scipys.dijkstra(graph, directed, **options)
+        assert len(found) == len(theirs) == 2 + min_only
+        np.testing.assert_array_equal(found[0], theirs[0])
+        np.testing.assert_array_equal(found[1] == -9999, theirs[1] == -9999)
+        if min_only:
+            np.testing.assert_array_equal(found[2], theirs[2])
+
+
+def test_min_only_of_all_of_none_and_of_negative_weights():
+    A = some(20, 2)
+    np.testing.assert_array_equal(csgraph.dijkstra(A, min_only=True), np.zeros(20))
+    for found, theirs in zip(
+        csgraph.dijkstra(A, indices=[], min_only=True, return_predecessors=True),
+        scipys.dijkstra(A, indices=[], min_only=True, return_predecessors=True),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(found, theirs)
+    M = np.array([[0, 4, 2.0, 0], [0, 0, 0, 0], [0, -3, 0, 0], [5, 0, 0, 0]])
+    D, P, S = csgraph.dijkstra(M, indices=[0, 3], min_only=True, return_predecessors=True)
+    assert (D.tolist(), P.tolist(), S.tolist()) == ([0, -1, 2, 0], [-9999, 2, 0, -9999], [0, 0, 0, 3])
+
+
+def test_what_is_refused():
+    for wrong in (-1, nan):
+        with pytest.raises(ValueError, match="limit"):
+            csgraph.dijkstra([[0, 1], [1, 0]], limit=wrong)
+    with pytest.raises(ValueError, match="FW"):
+        csgraph.shortest_path([[0, 1], [1, 0]], "FW", indices=[0])
+    with pytest.raises(ValueError, match="method"):
+        csgraph.shortest_path([[0, 1], [1, 0]], "X")
+    for wrong in ([[0, 1]], [0, 1], [[[0]]], sparse.csr_array((2, 3))):
+        with pytest.raises(ValueError, match="square"):
+            csgraph.shortest_path(wrong)
+    for wrong in ([["a"]], [[1j]], np.array([[object()]])):
+        with pytest.raises(TypeError, match="real numbers"):
+            csgraph.shortest_path(wrong)
+    with pytest.raises(apsp.DeviceError, match="device"):
+        csgraph.shortest_path([[0]], device="tpu")
+    broken = sparse.csr_array(np.array([[0, 1.0], [1.0, 0]]))
+    broken.indices[0] = 7
+    with pytest.raises(ValueError, match="indices"):
+        csgraph.shortest_path(broken)
+
+
+# overwrite
+
+
+@pytest.mark.parametrize("layout", ["C", "F", "window", "reversed"])
+@pytest.mark.parametrize("n", [5, 300])
+def test_overwrite_of_any_strides(layout, n):
+    A = some(n, n / 3).toarray()
+    expected = csgraph.shortest_path(A)
+    room = np.full((n + 2, 2 * n), -7.0)
+    place = {
+        "C": np.empty((n, n)), "F": np.empty((n, n), order="F"), "window": room[1:-1, 1::2], "reversed":
+        np.empty((n, n))[::-1, ::-1],
+    }[layout]  # fmt: skip
+    place[...] = A
+    assert csgraph.shortest_path(place, overwrite=True) is place
+    np.testing.assert_array_equal(place, expected)
+    assert (room[0] == -7).all()
+    assert (room[:, ::2] == -7).all()
+
+
+def test_overwrite_where_it_cannot_be():
+    A = some(5, 2).toarray()
+    A.flags.writeable = False
+    for given in (A, A.tolist(), A.astype(int), sparse.csr_array(A), np.ma.masked_equal(A, 0)):
+        kept = np.array(given.toarray() if sparse.issparse(given) else given)
+        D = csgraph.shortest_path(given, overwrite=True)
+        assert D is not given
+        np.testing.assert_array_equal(given.toarray() if sparse.issparse(given) else given, kept)
+    with pytest.raises(csgraph.NegativeCycleError, match="overwrite"):
+        csgraph.floyd_warshall(np.array([[0, -2.0], [1, 0]]), overwrite=True)
+
+
+# Predecessors, and what is made of them
+
+
+@pytest.mark.parametrize("n", [12, 40])
+@pytest.mark.parametrize("sign", [0, 1])
+@pytest.mark.parametrize("directed", [True, False])
+def test_predecessors(n, sign, directed):
+    A = some(n, 3, seed=n).toarray()
+    h = sign * directed * np.random.default_rng(n).integers(0, 30, n)
+    A = np.where(A == 0, inf, A + h[:, None] - h)
+    own = A if directed else np.minimum(A, A.T)
+    D, P = csgraph.shortest_path(A, directed=directed, return_predecessors=True)
+    C = csgraph.shortest_path(A, directed=directed)
+    np.testing.assert_array_equal(D, C)
+    walked(D, P, own, np.arange(n))
+    np.testing.assert_allclose(csgraph.construct_dist_matrix(A, P, directed), D, atol=1e-9)
+    tree = csgraph.reconstruct_path(A, P[3], directed)
+    np.testing.assert_array_equal(np.sort(tree.indices), np.flatnonzero(P[3] >= 0))
+    assert all(own[i, j] == tree[i, j] for i, j in zip(*tree.nonzero(), strict=True))
+
+
+def test_construct_dist_matrix_refuses():
+    A = np.array([[0, 5, 0], [0, 0, 4], [1, 0, 0.0]])
+    P = csgraph.shortest_path(A, return_predecessors=True)[1]
+    np.testing.assert_array_equal(csgraph.construct_dist_matrix(A, P), scipys.construct_dist_matrix(A, P))
+    P[0, 2] = -9999
+    assert csgraph.construct_dist_matrix(A, P, null_value=-1)[0, 2] == -1
+    circle = np.array([[-9999, 2, 1], [-9999, -9999, 1], [2, 0, -9999]], np.int32)
+    full = np.ones((3, 3)) - np.eye(3)
+    with pytest.raises(ValueError, match="circle"):
+        csgraph.construct_dist_matrix(full, circle)
+    with pytest.raises(ValueError, match="edges of the graph"):
+        csgraph.construct_dist_matrix(A, np.array([[-9999, 0, 0], [2, -9999, 1], [2, 0, -9999]], np.int32))
+    with pytest.raises(TypeError, match="int32"):
+        csgraph.construct_dist_matrix(A, P.astype(np.int64))
+    with pytest.raises(ValueError, match="shape"):
+        csgraph.construct_dist_matrix(A, P[:2])
+
+
+def test_reconstruct_path_is_scipys():
+    A = some(15, 4, seed=3)
+    for directed in (True, False):
+        graph = A if directed else A.maximum(A.T)
+        P = scipys.dijkstra(graph, indices=2, return_predecessors=True)[1]
+        ours, theirs = (m.reconstruct_path(graph, P, directed) for m in (csgraph, scipys))
+        np.testing.assert_array_equal(ours.toarray(), theirs.toarray())
+    zero = sparse.coo_array(([0.0], ([0], [1])), shape=(2, 2))
+    assert csgraph.reconstruct_path(zero, np.array([-9999, 0])).nnz == 1
+    with pytest.raises(ValueError, match="edges of the graph"):
+        csgraph.reconstruct_path(zero, np.array([1, -9999]))
+
+
+@pytest.mark.parametrize("null", [0, None, nan, inf, 3])
+def test_csgraph_from_dense_is_scipys(null):
+    A = np.array([[0, 3, nan], [inf, 0, -inf], [2, 5, 3.0]])
+    for options in ({}, {"nan_null": False}, {"infinity_null": False}):
+        ours, theirs = (m.csgraph_from_dense(A, null, **options) for m in (csgraph, scipys))
+        np.testing.assert_array_equal(ours.toarray(), theirs.toarray())
+        np.testing.assert_array_equal(ours.indptr, theirs.indptr)
+
+
+def test_conversions():
+    M = np.ma.array([[1.0, 0], [0, 2]], mask=[[0, 0], [1, 1]])
+    ours, theirs = (m.csgraph_from_masked(M) for m in (csgraph, scipys))
+    np.testing.assert_array_equal(ours.indices, theirs.indices)
+    assert csgraph.csgraph_from_dense([[1e-9]]).nnz == 1
+    expected = np.full((4, 4), nan)
+    expected[0, 1], expected[1, 2], expected[2, 3] = 2, 0, 9
+    np.testing.assert_array_equal(csgraph.csgraph_to_dense(COO, nan), expected)
+    with pytest.raises(TypeError, match="sparse"):
+        csgraph.csgraph_to_dense([[0]])
+
+
+# The choice
+
+
+def test_a_pattern_is_looked_at_once_it_has_cost_as_much_as_looking(monkeypatch):
+    structures = choice.Structures()
+    own = network(some(2000, 2), where="test")
+    look = choice.look_seconds(own.n, len(own.tails))
+    assert structures.find(own, look / 2) == (None, False)
+    assert structures.find(own, look / 2) == (None, False)
+    made, fresh = structures.find(own, look / 2)
+    assert made is not None
+    assert fresh
+    assert structures.find(own, look / 2) == (made, False)
+    other = network(some(2000, 2, seed=1), where="test")
+    assert structures.find(other, 100 * look)[1]
+    assert structures.find(own, 0.0) == (made, False)
+
+
+def test_choices():
+    dense, thin = network(np.ones((300, 300)), where="test"), network(some(300, 4), where="test")
+    assert choice.choose(dense, 300, 2).engine == "dense"
+    assert choice.choose(dense, 1, 2).engine == "search"
+    n = 20000
+    ring = network(sparse.coo_array((np.ones(n), (np.arange(n), np.roll(np.arange(n), 1)))), where="test")
+    assert choice.choose(ring, n, 2).engine == "elimination"
+    assert set(choice.choose(ring, n, 2).seconds) == {"dense", "search", "elimination"}
+    assert choice.choose(thin, 1, 2).engine == "search"
