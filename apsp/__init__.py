@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .projects import CriticalPath, critical_path
     from .reach import Reachability, transitive_closure
     from .result import Result, shortest_paths
+    from .routes import predecessors
     from .solve import closure, plan
 
 _HOME = {
@@ -51,6 +52,7 @@ _HOME = {
     "projects": ("CriticalPath", "critical_path"),
     "reach": ("Reachability", "transitive_closure"),
     "result": ("Result", "shortest_paths"),
+    "routes": ("predecessors",),
     "solve": ("closure", "plan"),
 }
 #: What can go wrong, under the names that it has in `semiring` too.
@@ -94,6 +96,7 @@ __all__ = [
     "cycle",
     "grid",
     "plan",
+    "predecessors",
     "random_graph",
     "read",
     "shortest_paths",

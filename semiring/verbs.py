@@ -75,5 +75,7 @@ VERBS = {
         Verb("copy", "copies", lambda B, A: 0, lambda B, A: 2 * _area(A)),
         # A ← I ⊕ A
         Verb("add_one", "copies", lambda A: 0, lambda A: 2 * len(A)),
+        # P[i,j] ← the vertex before j on a best path from i, D = A*
+        Verb("predecessors", "routes", lambda P, A, D: 0, lambda P, A, D: 3 * _area(D)),
     )
 }

@@ -55,7 +55,9 @@ def limit(typing: Any, kind: Any, d: Any, scale: Any, slack: Any) -> Any:
             return d
         none = ir.Constant(d.type, 0.0)
         size = builder.select(builder.fcmp_ordered("<", scale, none), builder.fsub(none, scale), scale)
-        away = builder.fadd(builder.fmul(slack, size), ir.Constant(d.type, float(np.finfo(kind.dtype).smallest_subnormal)))
+        away = builder.fadd(
+            builder.fmul(slack, size), ir.Constant(d.type, float(np.finfo(kind.dtype).smallest_subnormal))
+        )
         return (builder.fadd if least else builder.fsub)(d, away)
 
     return kind.scalar(kind, kind.scalar, kind.scalar, kind.scalar), codegen

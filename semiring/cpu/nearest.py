@@ -1,4 +1,4 @@
-"""Predecessors that lie nearer: the first two lines of the rule (see routes.py), target by target, on vectors of sources.
+"""Predecessors that lie nearer: the first two lines of the rule (see routes.py), target by target, sources in vectors.
 
 With T = Dᵀ, entries D[i,k] of many sources i lie side by side, and so do the answers P[i,j] of one target j.
 """
@@ -50,7 +50,9 @@ def best(kind: Any, T: Any, top: Any, first: int, last: int) -> None:
 
 
 @kernel
-def nearest(kind: Any, A: Any, T: Any, top: Any, P: Any, strict: bool, mirrored: bool, slack: Any, first: int, last: int) -> int:
+def nearest(
+    kind: Any, A: Any, T: Any, top: Any, P: Any, strict: bool, mirrored: bool, slack: Any, first: int, last: int
+) -> int:
     """P[i,j] for targets first … last by the first two lines of the rule; how many pairs are still open. T = Dᵀ."""
     n = len(A)
     rows, before = np.empty((GROUP, n), A.dtype), np.empty((GROUP, n), np.int32)
@@ -111,7 +113,9 @@ def step(
                 before = builder.load(place, align=4)
                 total = emit(builder, kind.mul, near, weight)
                 if rounds(kind):
-                    again = builder.and_(emit_better(builder, kind, total, least_yet), emit_better(builder, kind, wanted, least_yet))
+                    again = builder.and_(
+                        emit_better(builder, kind, total, least_yet), emit_better(builder, kind, wanted, least_yet)
+                    )
                 else:
                     equal = builder.fcmp_ordered if kind.dtype.startswith("float") else builder.icmp_signed
                     unserved = builder.icmp_signed("==", before, ir.Constant(before.type, [OPEN] * wide))
@@ -122,7 +126,9 @@ def step(
                 builder.store(builder.select(taken, number, before), place, align=4)
         return context.get_dummy_value()
 
-    return types.none(kind, types.intp, T, types.intp, types.intp, kind.scalar, goal, least, came, types.boolean), codegen
+    return types.none(
+        kind, types.intp, T, types.intp, types.intp, kind.scalar, goal, least, came, types.boolean
+    ), codegen
 
 
 def _generic_step(

@@ -1,6 +1,6 @@
-"""Predecessors source by source, on lists of edges: all three lines of the rule (see routes.py), or the third alone.
+"""Predecessors source by source, on lists of edges: all lines of the rule (see routes.py), or the third alone.
 
-Edges lie in two lists, by tail (`starts`, `heads`, `leaving`) and by head (`ends`, `tails`, `entering`), both ascending.
+Edges lie in two lists, by tail (`starts`, `heads`, `leaving`) and by head (`ends`, `tails`, `entering`), ascending.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ def count_tight(kind: Any, A: Any, D: Any, slack: Any, starts: Any, first: int, 
 
 
 @kernel
-def list_tight(kind: Any, A: Any, D: Any, slack: Any, starts: Any, heads: Any, leaving: Any, first: int, last: int) -> None:
+def list_tight(
+    kind: Any, A: Any, D: Any, slack: Any, starts: Any, heads: Any, leaving: Any, first: int, last: int
+) -> None:
     """The heads and weights of those edges."""
     n = len(A)
     for k in range(first, last):

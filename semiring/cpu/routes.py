@@ -40,8 +40,8 @@ ALONE = 192
 #: What a sum may be off by, in eps.
 ALLOWED = 4.0
 
-#: Arguments of kernels: sizes, truth values, numbers of the kind, and arrays with contiguous rows, of the kind's entries,
-#: of integers of 32 and of 64 bits, of truth values; capital letters are matrices.
+#: Arguments of kernels: sizes, truth values, numbers of the kind, and arrays with contiguous rows: of the kind's
+#: entries, of integers of 32 and of 64 bits, of truth values. Capital letters are matrices.
 _LETTERS: dict[str, Callable[[Any], Any]] = {
     "i": lambda kind: types.intp,
     "t": lambda kind: types.boolean,

@@ -1,0 +1,175 @@
+"""Predecessors of a closure, and the paths that they tell: compiled code of the host behind functions of arrays."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+from .algebra import Semiring
+from .errors import AlgebraError, DomainError
+
+#: What stands for no predecessor, as in SciPy.
+NONE = -9999
+
+
+def of_matrix(
+    semiring: Semiring,
+    A: np.ndarray,
+    D: np.ndarray,
+    P: np.ndarray,
+    *,
+    threads: int | None = None,
+    mirrored: bool = False,
+) -> None:
+    """P[i,j] ← the vertex before j on a best path from i, and `NONE` where there is none.
+
+    Parameters
+    ----------
+    semiring : Semiring
+        One whose ⊕ selects.
+    A, D : arrays of one dtype, shape (n, n)
+        A matrix and its closure.
+    P : int32 array, shape (n, n)
+    threads : int, optional
+    mirrored : bool
+        Whether the matrices are the transposes of those meant, so that ⊗ takes its operands in the other order.
+
+    Raises
+    ------
+    AlgebraError
+        If ⊕ does not select.
+    DomainError
+        If D is not the closure of A.
+    """
+    require_selection(semiring, where="predecessors")
+    _refuse(_kernels().of_matrix(semiring, A, D, P, threads=_threads(threads), mirrored=mirrored), semiring)
+
+
+def of_rows(
+    semiring: Semiring,
+    edges: tuple[np.ndarray, np.ndarray, np.ndarray],
+    D: np.ndarray,
+    sources: np.ndarray,
+    *,
+    threads: int | None = None,
+) -> np.ndarray:
+    """The predecessors of some rows of a closure, from the graph's edges alone.
+
+    Parameters
+    ----------
+    semiring : Semiring
+    edges : (starts, heads, weights)
+        Those that leave k are at starts[k] … starts[k + 1], with ascending heads; weights in the dtype of D.
+    D : array, shape (m, n)
+    sources : int array, shape (m,)
+        Whose rows they are.
+    threads : int, optional
+
+    Returns
+    -------
+    int32 array, shape (m, n)
+
+    Raises
+    ------
+    AlgebraError, DomainError
+        As of `of_matrix`.
+    """
+    require_selection(semiring, where="predecessors")
+    P = np.empty(D.shape, np.int32)
+    _refuse(_kernels().of_rows(semiring, edges, D, sources, P, threads=_threads(threads)), semiring)
+    return P
+
+
+def hops(P: np.ndarray, sources: np.ndarray | None = None, *, threads: int | None = None) -> np.ndarray:
+    """The edges on each path: 0 from a vertex to itself, `NONE` where there is no path.
+
+    Parameters
+    ----------
+    P : int32 array, shape (m, n)
+    sources : int array, shape (m,), optional
+        Whose rows they are; by default row r is r's.
+
+    Raises
+    ------
+    DomainError
+        If predecessors do not lead back to their source.
+
+    Examples
+    --------
+    >>> hops(np.array([[-9999, 0, 1], [-9999, -9999, 1], [-9999, -9999, -9999]], np.int32))
+    array([[    0,     1,     2],
+           [-9999,     0,     1],
+           [-9999, -9999,     0]], dtype=int32)
+    """
+    return _walks().hops(_trees(P), _indices(range(len(P)) if sources is None else sources), _threads(threads))
+
+
+def walks(
+    P: np.ndarray, rows: Any, sources: Any, targets: Any, *, threads: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Path x, from sources[x] to targets[x] in the tree P[rows[x]], is vertices[starts[x] : starts[x + 1]].
+
+    Returns
+    -------
+    vertices : int32 array
+    starts : int64 array
+        A path that does not exist has no vertices.
+
+    Raises
+    ------
+    DomainError
+        If predecessors do not lead back to their source.
+
+    Examples
+    --------
+    >>> walks(np.array([[-9999, 0, 1], [-9999, -9999, 1], [-9999, -9999, -9999]], np.int32), [0, 1], [0, 1], [2, 0])
+    (array([0, 1, 2], dtype=int32), array([0, 3, 3]))
+    """
+    where = (_indices(x) for x in (rows, sources, targets))
+    return _walks().walks(_trees(P), *where, _threads(threads))
+
+
+def require_selection(semiring: Semiring, *, where: str) -> None:
+    """Refuse a semiring whose sums belong to no single path.
+
+    Raises
+    ------
+    AlgebraError
+    """
+    if semiring.add.selects is None:
+        raise AlgebraError(
+            f"{where}: ⊕ must select one of its operands, as min and max do, got {semiring.add.name} of "
+            f"{semiring.name}, whose sums run over many paths. An Op of your own that does select says so: "
+            'selects="least" or "greatest".'
+        )
+
+
+def _refuse(pair: tuple[int, int] | None, semiring: Semiring) -> None:
+    if pair is not None:
+        i, j = pair
+        raise DomainError(
+            f"predecessors: D must be the closure of A over {semiring.name}, got an entry at ({i}, {j}) that no edge "
+            "attains. Compute it from this very matrix, as apsp.closure does."
+        )
+
+
+def _kernels() -> Any:
+    return importlib.import_module("semiring.cpu").load("routes")
+
+
+def _walks() -> Any:
+    return importlib.import_module("semiring.cpu").load("walks")
+
+
+def _threads(threads: int | None) -> int:
+    return threads or importlib.import_module("semiring.cpu").default_threads()
+
+
+def _trees(P: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(P, np.int32)
+
+
+def _indices(values: Any) -> np.ndarray:
+    return np.ascontiguousarray(values, np.int64)
