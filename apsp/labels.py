@@ -73,11 +73,6 @@ class Labels(Sequence[Any]):
         shown = self._names if len(self) <= 8 or isinstance(self._names, range) else (*self._names[:7], ...)
         return f"Labels({shown!r})"
 
-    @property
-    def numbered(self) -> bool:
-        """Whether the labels are integers in a row, and so say no more than a number would."""
-        return isinstance(self._names, range)
-
     def position(self, label: Any) -> int:
         """Where the vertex of that name stands.
 

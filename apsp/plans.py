@@ -36,7 +36,7 @@ class Plan:
     block : int
         The pivot block of the blocked and recursive schedules.
     variant : str
-        The faster step that the data permits, such as "nonnegative", or "general".
+        The step that the backend takes, such as "nonnegative", which the data must permit; or "general".
     matrix_bytes, workspace_bytes : int
         The matrix on the device, as the verbs see it, and what the verbs hold beside it.
     seconds : float
@@ -97,7 +97,6 @@ def make_plan(
     *,
     schedule: str = "auto",
     block: int | None = None,
-    nonnegative: bool = False,
     in_place: bool = False,
     copies: int = 0,
 ) -> Plan:
@@ -135,10 +134,6 @@ def make_plan(
     if block and chosen != block:
         reason += f"; block rounded up from {block} to whole words of {ops.grain} bits"
     dtype = ops.dtype.name
-    variant = next(
-        (v.name for v in semiring.variants if dtype in v.dtypes and (nonnegative or not v.nonnegative)),
-        "general",
-    )
     matrix = ops.matrix_bytes(n, n)
     workspace = order.workspace(n, ops, block=chosen)
     return Plan(
@@ -148,7 +143,7 @@ def make_plan(
         device=ops.device,
         schedule=name,
         block=chosen,
-        variant=variant,
+        variant=ops.variant,
         matrix_bytes=matrix,
         workspace_bytes=workspace,
         seconds=order.pairs(n) / _rate(semiring, ops, dtype),

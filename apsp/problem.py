@@ -161,7 +161,6 @@ class Problem:
             ops,
             schedule=request.schedule,
             block=request.block,
-            nonnegative=self.nonnegative,
             in_place=self.in_place and self.there and not packed,
             copies=self.made + unpacked,
         )

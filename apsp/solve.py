@@ -162,7 +162,7 @@ def plan(
             "in_place": overwrite and not packed,
             "copies": n * n if packed and not overwrite else 0,
         }
-        return make_plan(n, s, ops, schedule=schedule, block=block, nonnegative=True, **held)
+        return make_plan(n, s, ops, schedule=schedule, block=block, **held)
     with at(A):
         problem = pose(A, s, request, dtype=dtype, device=device, move=False, where="plan").problem
         problem = replace(problem, memory=Memory.LENT) if overwrite else problem

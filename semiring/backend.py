@@ -55,6 +55,8 @@ class Backend(ABC):
         Matrices may be sliced at multiples of this only: 1, or the word size where columns are packed bits.
     threads : int
         CPU threads that verbs use.
+    variant : str
+        The step c ⊕ a ⊗ b that verbs compute with: "general", or the name of a faster one that the data must permit.
     knows_room : bool
         Whether `room` tells what each verb holds; where not, `workspace` is one figure for closures.
     """
@@ -66,6 +68,7 @@ class Backend(ABC):
     cutover: int
     grain: int = 1
     threads: int = 1
+    variant: str = "general"
     knows_room: bool = False
 
     # Verbs that every backend has of its own.

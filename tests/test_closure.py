@@ -15,7 +15,6 @@ from apsp import closure, plan, schedules
 from semiring import DeviceError, DivergenceError, DomainError, DTypeError, NegativeCycleError, ShapeError
 
 ALL = [*cases.CASES, *cases.USER_CASES]
-FLOAT = next(c for c in cases.CASES if str(c) == "min_plus-float64")
 
 
 @pytest.mark.parametrize(
@@ -341,8 +340,23 @@ def test_a_plan_says_what_it_would_do_and_why():
         assert word in text
     A = np.where(np.random.default_rng(0).random((30, 30)) < 0.3, -1.0, np.inf)
     assert plan(A).variant == "general"
-    assert plan(abs(A).astype(np.float32)).variant == "nonnegative"
     assert plan(np.ones((70, 70), bool), "boolean", block=10).block == 64
+
+
+def test_a_plan_says_the_step_that_its_backend_takes():
+    """Not the one that another backend would: each is named only where it is other machine code."""
+    from semiring.cpu import kinds
+
+    for case in cases.CASES:
+        if case.semiring.boolean:
+            continue
+        A = np.full((4, 4), case.one, case.dtype)
+        both = [kinds.choose(case.semiring, case.dtype, nonnegative) for nonnegative in (False, True)]
+        expected = "nonnegative" if both[0] != both[1] else "general"
+        assert plan(A, case.semiring).variant == expected, case
+    assert plan(np.ones((4, 4), np.int32)).variant == "nonnegative"
+    assert plan(np.ones((4, 4), np.int32), "max_plus").variant == "general"
+    assert plan(np.ones((4, 4), np.float32), "max_times").variant == "general"
 
 
 def test_graphs_of_every_kind_have_a_closure(tmp_path):

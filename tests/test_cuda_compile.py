@@ -103,6 +103,14 @@ def test_an_architecture_without_tables_takes_the_nearest():
     assert tiles.table("sm_75", "plain", dtype) == tiles.table("sm_80", "plain", dtype)
 
 
+def test_a_backend_names_the_step_that_it_takes():
+    for case, nonnegative in DISTINCT:
+        found = algebra.variant_of(case.semiring, case.dtype, nonnegative=nonnegative)
+        ops = launch.CudaBackend(case.semiring, case.dtype, nonnegative)
+        assert ops.variant == (found.name if found else "general")
+    assert launch.CudaBackend(get("min_plus"), np.dtype("float32"), True).variant == "nonnegative"
+
+
 def test_tiles_suit_the_shape():
     table = tiles.table("sm_90", "plain", np.dtype("float32"))
     assert tiles.choose(table, 8192, 8192, 8192, 132) == table[0]

@@ -383,11 +383,10 @@ class TestNetworkX:
 
 class TestLabels:
     def test_rows_of_integers_stay_ranges(self):
-        assert Labels([0, 1, 2]).numbered
-        assert Labels(np.array([5, 6, 7])) == range(5, 8)
-        assert not Labels([0, 2]).numbered
-        assert not Labels([1, 0]).numbered
-        assert not Labels([True, 2]).numbered
+        assert repr(Labels([0, 1, 2])) == "Labels(range(0, 3))"
+        assert repr(Labels(np.array([5, 6, 7]))) == "Labels(range(5, 8))"
+        for others in ((0, 2), (1, 0), (True, 2)):
+            assert repr(Labels(others)) == f"Labels({others})"
 
     @pytest.mark.parametrize("names", [range(7), range(3, 9), (4, 9, 1, 7), ("x", "y", "z"), ((0, 1), "a", 3)])
     def test_positions(self, names):

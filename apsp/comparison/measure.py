@@ -85,8 +85,8 @@ def rows(
 
 def run(array: Any, s: Semiring, contender: Contender) -> tuple[Row, np.ndarray]:
     """One contender's row without comparisons, and its result on the host. Kernels are compiled outside the clock."""
-    ops, fast = _bind(s, array, contender)
-    plan = make_plan(len(array), s, ops, schedule=contender.schedule, block=contender.block, nonnegative=fast)
+    ops = _bind(s, array, contender)
+    plan = make_plan(len(array), s, ops, schedule=contender.schedule, block=contender.block)
     schedule = _schedules.get(plan.schedule)
     ops.synchronize()
     way = ops.stopwatch()
@@ -139,11 +139,10 @@ def traffic(contender: Contender, n: int, semiring: str | Semiring, dtype: Any) 
     return counted.entries * bits / 8
 
 
-def _bind(s: Semiring, array: Any, contender: Contender) -> tuple[Backend, bool]:
-    """The contender's verbs, with the variants that the data permits; and whether it is non-negative."""
+def _bind(s: Semiring, array: Any, contender: Contender) -> Backend:
+    """The contender's verbs, with the variants that the data permits."""
     nonnegative = fast(survey(array, s, where="compare"), s, array.dtype, len(array))
-    ops = bind(s, array.dtype, device=contender.device, nonnegative=nonnegative, **dict(contender.options))
-    return ops, nonnegative
+    return bind(s, array.dtype, device=contender.device, nonnegative=nonnegative, **dict(contender.options))
 
 
 def _held_against(rows: list[Row], first: Contender) -> list[Row]:

@@ -94,6 +94,11 @@ class Kind(types.Type):
         return bool(self.add)
 
     @property
+    def variant(self) -> str:
+        """ "nonnegative" where entries below 0 would come out wrong, else "general"."""
+        return "nonnegative" if self.tile_add in ("umin", "bmin", "bmax") else "general"
+
+    @property
     def lanes(self) -> int:
         return self.tile.width // self.itemsize
 

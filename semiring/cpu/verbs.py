@@ -241,7 +241,7 @@ class CpuBackend(Backend):
     def __init__(self, kind: Kind, threads: int) -> None:
         self.kind, self.threads = kind, threads
         self.semiring: Semiring = semiring_of(kind)
-        self.dtype = np.dtype(kind.dtype)
+        self.dtype, self.variant = np.dtype(kind.dtype), kind.variant
         self._size, self._rows, self._columns = kind.itemsize, kind.tile.rows, kind.columns
         self._mover = kind.mover
         self._code = _code(kind)

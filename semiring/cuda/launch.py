@@ -13,7 +13,7 @@ from .. import dtypes
 from ..algebra import Semiring
 from ..backend import Backend, Stopwatch
 from ..errors import DTypeError, ShapeError
-from . import gpu, matrix, panels, registry, team, tiles, transfer
+from . import algebra, gpu, matrix, panels, registry, team, tiles, transfer
 from .batch import Batch
 from .matrix import Matrix
 from .registry import Kernels
@@ -53,6 +53,10 @@ class CudaBackend(Backend):
     _begun: int = field(default=0, init=False, repr=False)
     _ahead: deque[Any] = field(default_factory=deque, init=False, repr=False)
     _kernels: dict[int, Kernels] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        found = algebra.variant_of(self.semiring, self.dtype, nonnegative=self.nonnegative)
+        self.variant = found.name if found else "general"
 
     # Verbs
 
