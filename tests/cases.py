@@ -6,7 +6,7 @@ Tests and benchmarks both read it, so they cannot drift apart.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,6 +60,23 @@ COLOURS = _colours()
 
 CASES = tuple(Case(s, np.dtype(name)) for s in CATALOG for name in s.dtypes)
 USER_CASES = tuple(Case(COLOURS, np.dtype(name)) for name in COLOURS.dtypes)
+
+#: Each semiring, each dtype, each kind of ⊕ and ⊗ (by instructions, saturating, general), each star: half of all cases.
+FEW = frozenset(
+    (
+        *("min_plus-int16", "min_plus-int64", "min_plus-float32", "min_plus-float64", "max_plus-int32"),
+        *("max_plus-float64", "max_min-int16", "max_min-float32", "min_max-int64", "max_times-float32"),
+        *("min_times-float64", "lor_land-bool", "plus_times-float64", "log_plus-float32", "colours-int64"),
+    )
+)
+
+
+def few(all_cases: Iterable[Case]) -> Iterator[Any]:
+    """Cases as parameters, where each costs seconds of compilation: all but `FEW` wait for a release (`-m release`)."""
+    import pytest
+
+    for case in all_cases:
+        yield pytest.param(case, id=str(case), marks=[] if str(case) in FEW else pytest.mark.release)
 
 
 def schedules_of(semiring: Semiring) -> list[str]:

@@ -1,4 +1,4 @@
-"""What tests share: whether there is a GPU, and a directory whose permissions count."""
+"""What tests share: whether there is a GPU, how many processes run them, and a directory whose permissions count."""
 
 from __future__ import annotations
 
@@ -11,6 +11,13 @@ from pathlib import Path
 import pytest
 
 from semiring.backend import cuda_available
+from semiring.cpu.processors import default_threads
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """`-n auto`, as in tests/run.sh: a process a processor, but all in this one where they would share a GPU."""
+    return 0 if cuda_available() else min(default_threads(), 8)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Install what the tests need into a virtual environment of their own, and run them. Arguments go to pytest.
+# Install what the tests need into a virtual environment of their own, and run them, a process a core. Arguments go to
+# pytest; -n0 runs them in one process, as --pdb needs.
 set -eu
 cd "$(dirname "$0")/.."
 venv=${VENV:-.venv}
@@ -9,5 +10,5 @@ else
     echo "1 of 2: $venv stands; looking whether it has all that the tests need."
 fi
 sh .ci/venv "$venv" test
-echo "2 of 2: the tests, about 5 minutes on two cores; kernels that they compile are kept, so the next time is shorter."
-exec "$venv/bin/python" -m pytest "$@"
+echo "2 of 2: the tests, about 4 minutes on two cores; kernels that they compile are kept, so the next time is shorter."
+exec "$venv/bin/python" -m pytest -n auto --dist worksteal "$@"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-from concurrent.futures import ThreadPoolExecutor
 
 import cases
 import numpy as np
@@ -27,54 +26,75 @@ DISTINCT = [
 ]
 
 
-def compiled(arch, wanted):
-    """(name, binary) of every translation unit that `wanted` lets through, two at a time."""
+def tiles_of(case, nonnegative):
+    """What decides which tiles a semiring computes with."""
+    variant = algebra.variant_of(case.semiring, case.dtype, nonnegative=nonnegative)
+    return tiles.kind(case.semiring, case.dtype, variant), case.dtype.itemsize
+
+
+#: One of each way to compute: all kernels in all tiles are compiled for these, and for the others where a release asks.
+CHOSEN = [*{tiles_of(*one): one for one in reversed(DISTINCT)}.values()]
+
+
+def every(arch, wanted):
+    """`DISTINCT` on an architecture as parameters: those of `wanted` are for .ci/run, the others for a release."""
+    for case, nonnegative in DISTINCT:
+        name = f"{case}{'-nonnegative' if nonnegative else ''}-{arch}"
+        mark = pytest.mark.compile if (case, nonnegative) in wanted else pytest.mark.release
+        yield pytest.param(case, nonnegative, arch, id=name, marks=mark)
+
+
+def compiled(case, nonnegative, arch, wanted=lambda name: True):
+    """(name, entry, resources) of every entry function of the translation units that `wanted` lets through."""
     units = [
-        (f"{case} {'nonnegative ' if nonnegative else ''}{name}", text)
-        for case, nonnegative in DISTINCT
+        (name, text)
         for name, text in texts.texts(case.semiring, case.dtype, arch, nonnegative=nonnegative)
         if wanted(name)
     ]
     assert units
-    with ThreadPoolExecutor(2) as pool:
-        return list(zip((n for n, _ in units), pool.map(lambda u: compile.compile(u[1], arch), units), strict=True))
+    for name, text in units:
+        binary = compile.compile(text, arch)
+        assert binary.cubin.startswith(b"\x7fELF"), name
+        assert binary.resources, name
+        for entry, used in binary.resources.items():
+            assert used.registers > 0, (name, entry)
+            yield name, entry, used
 
 
 KINDS = ("plain", "nonnegative", "other")
 
 
-def shipped(name, largest):
-    return "gemm" not in name or name.endswith("aligned") or name.removeprefix("gemm ") in largest
-
-
-@pytest.mark.compile
-def test_every_kernel_compiles_for_sm_90_without_spilling():
-    # Reads of unaligned rows are compiled for the largest tile of each table; the next test has them for all.
+def shipped(name):
+    """Reads of unaligned rows are compiled for the largest tile of each table; another test has them for all."""
     largest = {
         str(tiles.table("sm_90", kind, np.dtype(d))[0]) for kind in KINDS for d in ("int16", "float32", "float64")
     }
-    for name, binary in compiled("sm_90", lambda name: shipped(name, largest)):
-        assert binary.cubin.startswith(b"\x7fELF"), name
-        for entry, used in binary.resources.items():
-            assert used.registers > 0, (name, entry)
-            assert used.spill_stores == used.spill_loads == used.stack == 0, (name, entry, used)
+    return "gemm" not in name or name.endswith("aligned") or name.removeprefix("gemm ") in largest
 
 
-@pytest.mark.compile
-@pytest.mark.parametrize("arch", ["sm_80", "sm_100"])
-def test_every_algebra_compiles_for_other_architectures(arch):
-    for name, binary in compiled(arch, lambda name: name.startswith(("pivot", "gemm 64×32"))):
-        for entry, used in binary.resources.items():
-            assert used.spill_stores == 0, (name, entry, used)
+@pytest.mark.parametrize(("case", "nonnegative", "arch"), every("sm_90", CHOSEN))
+def test_every_kernel_compiles_without_spilling(case, nonnegative, arch):
+    for name, entry, used in compiled(case, nonnegative, arch, shipped):
+        assert used.spill_stores == used.spill_loads == used.stack == 0, (name, entry, used)
+
+
+@pytest.mark.parametrize(
+    ("case", "nonnegative", "arch"),
+    [*every("sm_90", DISTINCT), *every("sm_80", CHOSEN), *every("sm_100", CHOSEN)],
+)
+def test_every_algebra_compiles(case, nonnegative, arch):
+    for name, entry, used in compiled(
+        case, nonnegative, arch, lambda name: name.startswith(("pivot", "step", "gemm 64×32"))
+    ):
+        assert used.spill_stores == 0, (name, entry, used)
 
 
 @pytest.mark.compile
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a", "sm_100"])
 def test_every_tile_compiles_for_other_architectures(arch):
-    s, dtype = get("min_plus"), np.dtype("float32")
-    for name, text in texts.texts(s, dtype, arch, nonnegative=True):
-        for entry, used in compile.compile(text, arch).resources.items():
-            assert used.spill_stores == 0, (name, entry, used)
+    case = cases.Case(get("min_plus"), np.dtype("float32"))
+    for name, entry, used in compiled(case, True, arch):
+        assert used.spill_stores == 0, (name, entry, used)
 
 
 @pytest.mark.compile

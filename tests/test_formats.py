@@ -633,7 +633,11 @@ def test_damaged_files_are_a_graph_or_a_format_error(tmp_path, name):
             read(path)
 
 
-@pytest.mark.parametrize("data", [b"A B 4\n--END--\n", gzip.compress(TEACHING.encode())[:-12], b"\x1f\x8b", b""])
+@pytest.mark.parametrize(
+    "data",
+    [b"A B 4\n--END--\n", gzip.compress(TEACHING.encode())[:-12], b"\x1f\x8b", b""],
+    ids=["a text", "cut off", "no more than the mark", "empty"],
+)
 def test_wrong_gzip(tmp_path, data):
     path = tmp_path / "a.named.gz"
     path.write_bytes(data)
