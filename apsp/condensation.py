@@ -10,12 +10,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from semiring.acyclic import expand_acyclic
 from semiring.bits import BitMatrix
 
 #: So many bits of a strip's transpose are held at a time.
 _STRIP = 1 << 28
 #: So many rows are copied at a time.
 _ROWS = 128
+#: Where there are at most so many arcs a component, rows are united along them.
+_FEW = 8
 
 
 @dataclass(frozen=True)
@@ -73,8 +76,15 @@ def condense(n: int, tails: np.ndarray, heads: np.ndarray) -> Condensation:
     return Condensation(component, sizes, cyclic, sources, targets)
 
 
-def expanded(closed: BitMatrix, component: np.ndarray) -> BitMatrix:
-    """The matrix of all vertices, out of that of their components: M[i, j] = closed[component[i], component[j]].
+def expanded(closed: BitMatrix, c: Condensation) -> BitMatrix:
+    """The matrix of all vertices, out of that of their components: M[i, j] = closed[component[i], component[j]]."""
+    if len(c.tails) <= _FEW * c.count:
+        return expand_acyclic(closed, c.component, c.tails, c.heads)
+    return _gathered(closed, c.component)
+
+
+def _gathered(closed: BitMatrix, component: np.ndarray) -> BitMatrix:
+    """M[i, j] = closed[component[i], component[j]], whatever the arcs.
 
     A bit is slow to fetch, a row of words is not: columns are gathered as rows of the transpose, strip by strip.
     """
@@ -95,8 +105,8 @@ def expanded(closed: BitMatrix, component: np.ndarray) -> BitMatrix:
 
 
 def expansion_bytes(n: int, count: int) -> int:
-    """What `expanded` holds beside its result: a strip's columns, as rows and as columns, and the vertices in order."""
-    return 2 * n * min(_height(n), count) // 8 + 24 * n
+    """What `expanded` holds at most beside its result: a strip's columns, as rows and as columns; vertices and arcs."""
+    return 2 * n * min(_height(n), count) // 8 + 24 * n + 40 * _FEW * count
 
 
 def _height(n: int) -> int:

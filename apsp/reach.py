@@ -99,7 +99,7 @@ class Reachability:
         if whole:
             full = self.closed.copy()
         else:
-            full = expanded(self.closed, c.component)
+            full = expanded(self.closed, c)
         if not self.reflexive:
             full.set_diagonal(c.cyclic[c.component])
         return full

@@ -1,8 +1,9 @@
-"""The closure of an acyclic graph by uniting rows, where arcs are too few for products to pay."""
+"""Acyclic graphs closed by uniting rows, where arcs are too few for products to pay; and what they condense."""
 
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 import numpy as np
 
@@ -41,8 +42,53 @@ def close_acyclic(count: int, tails: np.ndarray, heads: np.ndarray) -> BitMatrix
         at = int((tails <= heads).argmax())
         raise ShapeError(f"close_acyclic: arcs must lead to lower numbers, got {tails[at]} → {heads[at]}.")
     closed = BitMatrix.eye(count)
-    # Higher heads first: they reach the lower ones, which then are passed over.
-    order = np.lexsort((-heads, tails))
-    start = np.searchsorted(tails[order], np.arange(count + 1)).astype(np.int64)
-    importlib.import_module("semiring.cpu").load("dag").unite_rows(closed, start, heads[order].astype(np.int64))
+    _dag().unite_rows(closed, *_by_tail(count, tails, heads))
     return closed
+
+
+def expand_acyclic(closed: BitMatrix, component: np.ndarray, tails: np.ndarray, heads: np.ndarray) -> BitMatrix:
+    """The closure of a graph out of that of its condensation: M[i, j] = closed[component[i], component[j]].
+
+    A component's row is its members united with the rows of its heads; those that an earlier head reaches are passed
+    over. All its members have that row. So bits are set once a vertex, and all else is words united and copied.
+
+    Parameters
+    ----------
+    closed : BitMatrix, shape (count, count)
+        The reflexive closure of the condensation.
+    component : int array, shape (n,)
+        The component of each vertex; none is empty.
+    tails, heads : int arrays, shape (m,)
+        The condensation's arcs, from higher numbers to lower ones.
+
+    Returns
+    -------
+    BitMatrix, shape (n, n)
+
+    Examples
+    --------
+    >>> tails, heads = np.array([1]), np.array([0])
+    >>> M = expand_acyclic(close_acyclic(2, tails, heads), np.array([1, 0, 1]), tails, heads)
+    >>> M[0, 2], M[2, 1], M[1, 0]
+    (True, True, False)
+    """
+    n, count = len(component), len(closed)
+    start, heads = _by_tail(count, tails, heads)
+    members = np.argsort(component, kind="stable")
+    bounds = np.searchsorted(component[members], np.arange(count + 1))
+    expanded = BitMatrix.zeros((n, n))
+    _dag().expand(expanded, closed, members, bounds, component, start, heads)
+    return expanded
+
+
+def _by_tail(count: int, tails: np.ndarray, heads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(start, heads): the heads of v are heads[start[v] : start[v + 1]].
+
+    Higher ones come first: they reach the lower ones, which then are passed over.
+    """
+    order = np.lexsort((-heads, tails))
+    return np.searchsorted(tails[order], np.arange(count + 1)).astype(np.int64), heads[order].astype(np.int64)
+
+
+def _dag() -> Any:
+    return importlib.import_module("semiring.cpu").load("dag")

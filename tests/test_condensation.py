@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from apsp import condensation
+from semiring.acyclic import close_acyclic, expand_acyclic
 
 
 def edges(graph: nx.DiGraph) -> tuple[np.ndarray, np.ndarray]:
@@ -42,3 +43,30 @@ def test_numbers_are_topological_even_where_components_come_in_any_order():
     order = condensation._reverse_topological(5, tails, heads)
     assert sorted(order.tolist()) == list(range(5))
     assert (order[tails] > order[heads]).all()
+
+
+@pytest.mark.parametrize("threads", ["1", "3"])
+@pytest.mark.parametrize(
+    ("n", "degree"), [(0, 1), (1, 1), (2, 3), (63, 1), (64, 1.4), (65, 2), (300, 1.1), (9000, 0.9)]
+)
+def test_the_matrix_of_all_vertices_out_of_their_components(n, degree, threads, monkeypatch):
+    monkeypatch.setenv("SEMIRING_NUM_THREADS", threads)
+    rng = np.random.default_rng(n)
+    tails, heads = rng.integers(0, max(n, 1), (2, int(n * degree)))
+    c = condensation.condense(n, tails, heads)
+    closed = close_acyclic(c.count, c.tails, c.heads)
+    expected = closed.to_bool()[c.component][:, c.component]
+    np.testing.assert_array_equal(condensation.expanded(closed, c).to_bool(), expected)
+    np.testing.assert_array_equal(condensation._gathered(closed, c.component).to_bool(), expected)
+
+
+def test_many_arcs_between_components_are_no_reason_to_wait():
+    """A complete acyclic graph with a ring of two at its end: n² / 2 arcs, of which one a vertex is needed."""
+    n = 200
+    tails, heads = np.nonzero(np.tri(n, k=-1, dtype=bool))
+    tails, heads = np.append(tails, [0, n]), np.append(heads, [n, 0])
+    c = condensation.condense(n + 1, tails, heads)
+    closed = close_acyclic(c.count, c.tails, c.heads)
+    expected = closed.to_bool()[c.component][:, c.component]
+    np.testing.assert_array_equal(condensation.expanded(closed, c).to_bool(), expected)
+    np.testing.assert_array_equal(expand_acyclic(closed, c.component, c.tails, c.heads).to_bool(), expected)
