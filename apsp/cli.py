@@ -230,7 +230,7 @@ def compare(
         with writing(json_file) as output:
             output.write(f"{table.to_json()}\n".encode())
     if plot is not None:
-        table.plot(plot)
+        table.plot(save=plot)
     headings, cells = table.table()
     show_table(headings, cells, right=(3, 4, 5, 6))
     if not _quiet():

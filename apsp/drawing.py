@@ -23,7 +23,9 @@ _EDGES = 100_000
 
 
 @contextmanager
-def canvas(ax: Any, save: str | Path | None) -> Iterator[Any]:
+def canvas(
+    ax: Any, save: str | Path | None, *, size: tuple[float, float] = (6.5, 5.5), dpi: int = 150
+) -> Iterator[Any]:
     """The axes to draw on, new ones where none are given; written to the file `save` at the end, if there is one.
 
     Raises
@@ -41,13 +43,13 @@ def canvas(ax: Any, save: str | Path | None) -> Iterator[Any]:
     except ImportError:
         raise ImportError('plot: matplotlib is required. Install with `pip install ".[plot]"`.') from None
     if ax is None:
-        size: Any = {"figsize": (6.5, 5.5), "layout": "constrained"}
+        shape: Any = {"figsize": size, "layout": "constrained"}
         # A picture for a file alone is none that pyplot should keep, and show.
-        ax = Figure(**size).add_subplot() if save is not None else matplotlib.pyplot.figure(**size).add_subplot()
+        ax = Figure(**shape).add_subplot() if save is not None else matplotlib.pyplot.figure(**shape).add_subplot()
     yield ax
     if save is not None:
         with writing(save) as file:
-            ax.figure.savefig(file, dpi=150, format=Path(save).suffix.removeprefix(".").lower())
+            ax.figure.savefig(file, dpi=dpi, format=Path(save).suffix.removeprefix(".").lower())
 
 
 def image(ax: Any, values: np.ndarray, labels: Sequence[Any], steps: Sequence[int], title: str) -> None:

@@ -112,9 +112,9 @@ def main() -> None:
         options.output.with_suffix(".txt").write_text(text + "\n", encoding="utf-8")
         found = {"about": about, **json.loads(table.to_json())}
         options.output.with_suffix(".json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-        table.plot(options.output.with_name(options.output.name + "-time.png"), dpi=90)
+        table.plot(save=options.output.with_name(options.output.name + "-time.png"), dpi=90)
         quantity = "pairs_per_joule" if any(row.joules for row in rows) else "rate"
-        table.plot(options.output.with_name(options.output.name + f"-{quantity}.png"), quantity, dpi=90)
+        table.plot(None, quantity, save=options.output.with_name(options.output.name + f"-{quantity}.png"), dpi=90)
     if any(row.same is False for row in rows):
         sys.exit("the schedules disagree")
 

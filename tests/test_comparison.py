@@ -49,9 +49,34 @@ def test_json_holds_every_row(table):
 
 
 def test_a_picture(table, tmp_path):
-    table.plot(tmp_path / "times.png")
+    pytest.importorskip("matplotlib").use("Agg")
+    from matplotlib import pyplot
+    from matplotlib.axes import Axes
+
+    axes = table.plot()
+    assert isinstance(axes, Axes)
+    assert len(axes.lines) == 2 * len(schedules.names())
+    assert axes.lines[0].get_xdata().tolist() == [40, 70, 130]
+    assert not list(tmp_path.iterdir())
+    pyplot.close("all")
+    assert table.plot(axes, "rate") is axes
+    assert table.plot(save=tmp_path / "times.png").get_ylabel() == "seconds"
+    assert not pyplot.get_fignums()
     assert (tmp_path / "times.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert len(list(tmp_path.iterdir())) == 1
+    with pytest.raises(ValueError, match="quantity must be one of seconds, rate, pairs_per_joule"):
+        table.plot(None, "minutes")
+    with pytest.raises(ValueError, match="txt"):
+        table.plot(save=tmp_path / "times.txt")
+
+
+def test_in_a_notebook(table):
+    contenders = 2 * len(schedules.names())
+    assert repr(table) == f"<Comparison: {contenders} contenders, n = 40, 70, 130, min_plus in float32>"
+    html = table._repr_html_()
+    assert html.count("<tr>") == 1 + 3 * contenders
+    assert "Fastest: " in html
+    assert repr(Comparison("min_plus", "float32", ())).count("\n") == 0
 
 
 def rows(times: dict[str, dict[int, float]], transfer: float = 0.0) -> tuple[Row, ...]:

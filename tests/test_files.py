@@ -231,7 +231,7 @@ def test_a_name_as_long_as_a_name_may_be(tmp_path):
 def test_a_plot_is_written_as_its_suffix_says_through_a_link_too(tmp_path, suffix):
     pytest.importorskip("matplotlib")
     (tmp_path / f"plot{suffix}").symlink_to("target.bin")
-    compare(as_graph(EDGES).matrix(), devices=["cpu"], threads=1).plot(tmp_path / f"plot{suffix}")
+    compare(as_graph(EDGES).matrix(), devices=["cpu"], threads=1).plot(save=tmp_path / f"plot{suffix}")
     start = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}[suffix]
     assert (tmp_path / "target.bin").read_bytes().startswith(start)
     assert names(tmp_path) == sorted([f"plot{suffix}", "target.bin"])

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from semiring.files import writing
-
+from ..drawing import canvas
 from ..terminal import aligned
 
 if TYPE_CHECKING:
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
 
 #: Columns of numbers: n, seconds, rate and speed-up; then all but the phases.
 _NUMBERS = (3, 4, 5, 6)
+#: What can be drawn, and what it is called on its axis.
+QUANTITIES = {"seconds": "seconds", "rate": "pairs a second", "pairs_per_joule": "pairs per joule"}
 
 
 def table(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
@@ -37,30 +38,28 @@ def text(comparison: Comparison) -> str:
     return "\n".join([title, *lines, *comparison.notes()])
 
 
-def plot(comparison: Comparison, path: str | Path, quantity: str = "seconds", *, dpi: int = 150) -> None:
-    """Draw a row's quantity over n into a file; see `Comparison.plot`."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError('plot: matplotlib is required. Install with `pip install ".[plot]"`.') from None
-    figure = Figure(figsize=(8, 5.5), layout="constrained")
-    axes = figure.add_subplot()
-    for contender in dict.fromkeys(row.contender for row in comparison.rows):
-        points = [
-            (r.n, getattr(r, quantity)) for r in comparison.rows if r.contender == contender and getattr(r, quantity)
-        ]
-        if points:
-            style = "-" if contender.device == "cuda" else "--"
-            color = f"C{sum(line.get_linestyle() == style for line in axes.lines)}"
-            axes.loglog(*zip(*points, strict=True), style, color=color, marker="o", label=contender.name)
-    axes.set_xlabel("vertices n")
-    axes.set_ylabel(quantity.replace("rate", "pairs a second").replace("_", " "))
-    axes.set_title(f"closure over {comparison.semiring} in {comparison.dtype}")
-    axes.grid(True, which="both", alpha=0.3)
-    if axes.lines:
-        axes.legend(fontsize="small")
-    with writing(path) as file:
-        figure.savefig(file, dpi=dpi, format=Path(path).suffix.removeprefix(".").lower() or None)
+def plot(comparison: Comparison, ax: Any, quantity: str, *, save: str | Path | None, dpi: int) -> Any:
+    """Draw a row's quantity over n; see `Comparison.plot`."""
+    if quantity not in QUANTITIES:
+        raise ValueError(f"plot: quantity must be one of {', '.join(QUANTITIES)}, got {quantity!r}.")
+    with canvas(ax, save, size=(8, 5.5), dpi=dpi) as axes:
+        for contender in dict.fromkeys(row.contender for row in comparison.rows):
+            points = [
+                (r.n, getattr(r, quantity))
+                for r in comparison.rows
+                if r.contender == contender and getattr(r, quantity)
+            ]
+            if points:
+                style = "-" if contender.device == "cuda" else "--"
+                color = f"C{sum(line.get_linestyle() == style for line in axes.lines)}"
+                axes.loglog(*zip(*points, strict=True), style, color=color, marker="o", label=contender.name)
+        axes.set_xlabel("vertices n")
+        axes.set_ylabel(QUANTITIES[quantity])
+        axes.set_title(f"closure over {comparison.semiring} in {comparison.dtype}")
+        axes.grid(True, which="both", alpha=0.3)
+        if axes.lines:
+            axes.legend(fontsize="small")
+    return axes
 
 
 #: Columns that appear where at least one row has something to say.

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import notebook
 from . import draw
 
 
@@ -111,7 +112,7 @@ class Fit:
     constant: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """The rows of a comparison; it prints as a table, whose last lines say which schedule to use when."""
 
@@ -173,8 +174,17 @@ class Comparison:
         lines = [f"{f.contender.name}: t = {f.constant:.3g} · n^{f.exponent:.2f} s" for f in self.fits()]
         return [*lines, self.crossover(), self.advice()]
 
+    def __repr__(self) -> str:
+        contenders, sizes = len({row.contender for row in self.rows}), sorted({row.n for row in self.rows})
+        shown = ", ".join(map(str, sizes if len(sizes) < 6 else [*sizes[:2], "…", sizes[-1]]))
+        what = f"{contenders} contender{'' if contenders == 1 else 's'}, n = {shown or 'none'}"
+        return f"<Comparison: {what}, {self.semiring} in {self.dtype}>"
+
     def __str__(self) -> str:
         return draw.text(self)
+
+    def _repr_html_(self) -> str:
+        return notebook.table(repr(self), *self.table()) + notebook.lines("\n".join(self.notes()))
 
     def to_json(self) -> str:
         """Everything, as JSON."""
@@ -184,14 +194,32 @@ class Comparison:
         found = {"semiring": self.semiring, "dtype": self.dtype, "rows": rows, "fits": fits}
         return json.dumps({**found, "crossover": self.crossover(), "advice": self.advice()}, indent=1)
 
-    def plot(self, path: str | Path, quantity: str = "seconds", *, dpi: int = 150) -> None:
-        """Draw a row's "seconds", "rate" or "pairs_per_joule" over n into a `.png`, `.svg` or `.pdf` file.
+    def plot(self, ax: Any = None, quantity: str = "seconds", *, save: str | Path | None = None, dpi: int = 150) -> Any:
+        """Draw a quantity of the rows over n, on logarithmic axes. Needs matplotlib.
 
-        Both axes are logarithmic; there is one line a contender, dashed where it runs on the CPU.
+        There is one line a contender, dashed where it runs on the CPU.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        quantity : {"seconds", "rate", "pairs_per_joule"}
+        save : path, optional
+            A `.png`, `.svg` or `.pdf` file to write; none is written without it.
+        dpi : int
+            Of a `.png` file.
+
+        Returns
+        -------
+        matplotlib Axes
 
         Raises
         ------
+        ValueError
+            If there is no such quantity, or the file's suffix is none of these.
         ImportError
             If matplotlib is missing: it comes with the extra `plot`.
+        OSError
+            If the file cannot be written.
         """
-        draw.plot(self, path, quantity, dpi=dpi)
+        return draw.plot(self, ax, quantity, save=save, dpi=dpi)
