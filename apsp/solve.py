@@ -192,7 +192,11 @@ def _solve_one(problem: Problem, request: Request) -> Solved:
         return _follow(problem, ops, plan, request)
     lent = problem.memory is Memory.LENT
     potential = settle.precaution(A, s, problem.seen, overwrite=lent)
-    solved = _follow(problem, ops, plan, request, potential)
+    try:
+        solved = _follow(problem, ops, plan, request, potential)
+    except DivergenceError as error:  # a star of integers that has no value
+        written = problem.in_place and problem.there and ops.grain == 1
+        raise settle.lost(error) if lent and written else error from None
     try:
         potential = settle.settle(solved.matrix, A if problem.kept else None, s, problem.seen)
     except DivergenceError as error:

@@ -15,9 +15,11 @@ from fractions import Fraction
 import networkx as nx
 import numpy as np
 import pytest
+import scipy.sparse
 
-from apsp import closure
-from semiring import DivergenceError, NegativeCycleError, Op, Semiring, Star, get
+from apsp import closure, schedules
+from semiring import DivergenceError, NegativeCycleError, Op, Semiring, Star, eliminate, get
+from semiring.backend import bind
 from semiring.cycles import search
 
 FLOATS = ["float32", "float64"]
@@ -522,3 +524,54 @@ def test_a_loop_that_beats_one_is_no_rounding_whatever_else_weighs():
     A[2, 0] = A[2, 2] = -1
     with pytest.raises(DivergenceError, match="vertex 2 weighs -1"):
         closure(A, ring)
+
+
+@functools.cache
+def counting(star) -> Semiring:
+    """Walks counted in integers; round a cycle there is no end of them."""
+    return Semiring(
+        "counting",
+        add=Op("plus", python=lambda a, b: a + b, cuda="a + b", ufunc=np.add),
+        mul=Op("times", python=lambda a, b: a * b, cuda="a * b"),
+        zero=0,
+        one=1,
+        dtypes=("int32",),
+        idempotent=False,
+        star=Star(python=star, cuda="T(1)"),
+        samples=(0, 1, 2),
+    )
+
+
+@pytest.mark.parametrize(
+    "star",
+    [
+        lambda a: 1 if a == 0 else math.inf,
+        lambda a: 1 if a == 0 else math.nan,
+        lambda a: 1 if a == 0 else 2.0**31,
+        lambda a: 1 if a == 0 else 0.5,
+    ],
+    ids=["inf", "nan", "beyond", "fraction"],
+)
+def test_a_star_of_integers_can_have_no_value(star):
+    s = counting(star)
+    # Powers of 2 wrap to 0, so that partial sums settle: elimination alone meets what has no value.
+    for A in ([[2]], [[0, 2], [2, 0]]):
+        error = refused(np.array(A, np.int32), s)
+        assert "star over counting is no number of int32" in str(error)
+    assert closure(np.triu(np.full((5, 5), 2, np.int32), 1), s)[0].tolist() == [1, 2, 6, 18, 54]
+
+
+def test_a_star_of_integers_has_no_value_whatever_the_schedule():
+    s = counting(lambda a: 1 if a == 0 else math.inf)
+    A = np.zeros((150, 150), np.int32)
+    A[149, 140] = A[140, 149] = 1 << 15  # powers of their cycle are 0 modulo 2³²
+    for schedule in schedules.names():
+        if not schedules.get(schedule).refuses(s):
+            refused(A, s, schedule=schedule, block=64)
+    with pytest.raises(DivergenceError, match="are lost by now"):
+        closure(A.copy(), s, overwrite=True)
+    assert "matrix 1 of the batch" in str(refused(np.stack([np.zeros_like(A), A]), s))
+    with pytest.raises(DivergenceError, match="no number of int32"):
+        eliminate(scipy.sparse.csr_array(A), s)
+    with pytest.raises(DivergenceError, match="no number of int32"):
+        bind(s, "int32").closure_batch(np.stack([A] * 9))

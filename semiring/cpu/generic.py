@@ -5,6 +5,7 @@ Each function takes the kind first, as the words that it implements do.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from numba import njit
 from numba.core import types
 
 from ..algebra import Op
+from ..errors import DivergenceError
 from .kinds import Kind, semiring_of
 
 
@@ -43,7 +45,22 @@ def star(kind: Kind) -> Callable[..., Any]:
         f, unit = _operation(kind, semiring_of(kind).add), kind.one
         return lambda kind, a: f(unit, a)
     g = _compiled(declared.python)
-    return lambda kind, a: g(a)
+    if not isinstance(kind.scalar, types.Integer):
+        return lambda kind, a: g(a)
+    low, high = int(np.iinfo(kind.dtype).min), int(np.iinfo(kind.dtype).max)
+    told = (
+        f"closure: I ⊕ A ⊕ A² ⊕ … must have a limit, got a pivot whose star over {semiring_of(kind).name} is no number "
+        f"of {kind.dtype}. Remove the cycle, scale the matrix down, or compute in a wider dtype or in floats."
+    )
+
+    def held(kind: Any, a: Any) -> Any:
+        value = g(a)
+        # No integer is infinite or NaN: what stands for "no limit" in floats stops the elimination here.
+        if not (value - value == 0 and low <= value <= high and value == math.floor(value)):
+            raise DivergenceError(told)
+        return value
+
+    return held
 
 
 def _compiled(function: Callable[..., Any]) -> Any:

@@ -227,7 +227,9 @@ def _by_address(kind: Any, address: Any, arguments: Any) -> Any:
         ]
         callee = builder.inttoptr(args[1], context.call_conv.get_function_type(types.none, [kind, *given]).as_pointer())
         values = [context.get_dummy_value(), *values]
-        context.call_conv.call_function(builder, callee, types.none, [kind, *given], values)
+        status, _ = context.call_conv.call_function(builder, callee, types.none, [kind, *given], values)
+        with cgutils.if_unlikely(builder, status.is_error):  # a star without a value
+            context.call_conv.return_status_propagate(builder, status)
         return context.get_dummy_value()
 
     return codegen
