@@ -28,15 +28,15 @@ def test_every_schedule_semiring_and_dtype_agrees_with_the_oracle(case, schedule
         np.testing.assert_array_equal(A, before)
 
 
-@pytest.mark.parametrize("schedule", schedules.names())
 @pytest.mark.parametrize("name", ["min_plus-float32", "min_plus-int16", "lor_land-bool", "max_min-float64"])
-def test_awkward_sizes_around_the_pivot_block(name, schedule):
+def test_awkward_sizes_around_the_pivot_block(name):
     case = next(c for c in cases.CASES if str(c) == name)
     for n in cases.SIZES:
         A = cases.random_matrix(case, (n, n), seed=n, density=0.1)
         expected = cases.closure(case, A)
-        cases.same(case, closure(A, case.semiring, schedule=schedule), expected)
-        cases.same(case, closure(A, case.semiring, schedule=schedule, block=10), expected)
+        for schedule in schedules.names():
+            cases.same(case, closure(A, case.semiring, schedule=schedule), expected)
+            cases.same(case, closure(A, case.semiring, schedule=schedule, block=10), expected)
 
 
 @pytest.mark.parametrize("case", ALL, ids=str)
