@@ -61,7 +61,7 @@ COLOURS = _colours()
 CASES = tuple(Case(s, np.dtype(name)) for s in CATALOG for name in s.dtypes)
 USER_CASES = tuple(Case(COLOURS, np.dtype(name)) for name in COLOURS.dtypes)
 
-#: Each semiring, each dtype, each kind of ⊕ and ⊗ (by instructions, saturating, general), each star: a third of them all.
+#: Each semiring, dtype, kind of ⊕ and ⊗ (by instructions, saturating, general) and star, in a third of all cases.
 FEW = frozenset(
     (
         *("min_plus-int16", "min_plus-float32", "max_plus-int32", "max_min-float64", "min_max-int64"),
