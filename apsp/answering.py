@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,25 +14,18 @@ from semiring.algebra import Semiring
 from semiring.arrays import there
 from semiring.errors import DivergenceError, DomainError
 
+from .choosing import Asked, Question
+from .eliminating import eliminated, named
 from .engines import Dense, Engine
 from .engines.base import host
+from .engines.part import Limit, Part
+from .engines.searches import Searches
+from .estimates import Estimate
 from .graph import Graph
 from .plans import Plan
 from .problem import Memory, Request, matrix_of, pose_array
 from .solve import solve
-
-#: What `engine=` may be.
-ENGINES = ("auto", "dense", "elimination")
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What a caller asked for beside a `Request`: see `shortest_paths`."""
-
-    dtype: Any = None
-    device: str | None = None
-    engine: str = "auto"
-    order: Any = "auto"
+from .telling import tell
 
 
 @dataclass(frozen=True)
@@ -50,18 +44,31 @@ def answer(graph: Graph, s: Semiring, request: Request, asked: Asked) -> Answer:
     ------
     As `shortest_paths`.
     """
-    if asked.engine not in ENGINES:
-        raise ValueError(f"shortest_paths: engine must be one of {', '.join(ENGINES)}, got {asked.engine!r}.")
+    start = time.perf_counter()
+    if asked.like is not None:
+        asked = replace(asked, engine=asked.like.name)
     try:
-        if asked.engine == "elimination":
-            return _eliminated(graph, s, request, asked)
         with there(graph.dense):
-            return _dense(graph, s, request, asked)
+            found = _answer(Question(graph, s, request, asked))
     except DivergenceError as error:
         raise _by_label(error, graph) from None
+    if not asked.partial and asked.limit is None:
+        return found
+    return replace(found, engine=_part(graph, s, asked, found.engine), seconds=time.perf_counter() - start)
 
 
-def _dense(graph: Graph, s: Semiring, request: Request, asked: Asked) -> Answer:
+def _answer(question: Question) -> Answer:
+    """The engine of the whole table."""
+    graph, s, request, asked = question.graph, question.semiring, question.request, question.asked
+    plan = None if question.matrix_alone else question.plan
+    if plan is None or plan.engine == "dense":
+        del question  # and the arcs and the structure that it has counted
+        return _dense(graph, s, request, asked, () if plan is None else plan.considered)
+    tell(plan, request.callback, stacklevel=5)
+    return _eliminated(question) if plan.engine == "elimination" else _searched(question)
+
+
+def _dense(graph: Graph, s: Semiring, request: Request, asked: Asked, considered: tuple[Estimate, ...]) -> Answer:
     """The closure of the graph's matrix."""
     matrix, ours = matrix_of(graph, s, asked.dtype, request, where="shortest_paths")
     risky = _may_saturate(matrix, s)
@@ -69,25 +76,36 @@ def _dense(graph: Graph, s: Semiring, request: Request, asked: Asked) -> Answer:
     solved = solve(problem, request)
     if risky:
         _refuse_saturated(solved.matrix, graph, s)
-    return Answer(Dense(solved.matrix), solved.plan, solved.seconds)
+    return Answer(Dense(solved.matrix), replace(solved.plan, considered=considered), solved.seconds)
 
 
-def _eliminated(graph: Graph, s: Semiring, request: Request, asked: Asked) -> Answer:
+def _eliminated(question: Question) -> Answer:
     """The graph's arcs, eliminated."""
-    from semiring.sparse import Analysis
-
-    from .engines.elimination import Eliminated
-
     start = time.perf_counter()
-    tails, heads, weights = graph.edges(s, asked.dtype)
-    analysis = Analysis(tails.astype(np.int32), heads.astype(np.int32), graph.n, asked.order)
-    engine = Eliminated(analysis, weights, s, request.options.get("threads"), asked.order)
-    cost = analysis.cost
-    plan = Plan(
-        graph.n, s.name, engine.dtype.name, "cpu", "elimination", 0, "general", engine.nbytes, 0, 0.0, "as asked",
-        engine.nbytes, cost.elimination,
-    )  # fmt: skip
-    return Answer(engine, plan, time.perf_counter() - start)
+    engine = eliminated(question)
+    return Answer(engine, question.plan, time.perf_counter() - start)
+
+
+def _searched(question: Question) -> Answer:
+    """SciPy's searches; of all rows where none were asked for, each when it is wanted."""
+    start = time.perf_counter()
+    limit = math.inf if question.asked.limit is None or question.search != "dijkstra" else float(question.asked.limit)
+    engine = Searches(question.arcs, question.graph.n, question.semiring, str(question.search), limit)
+    if question.search == "johnson" and question.graph.n:  # whose first step looks for negative cycles
+        try:
+            engine.row(0)
+        except DivergenceError as error:
+            raise named(question, error) from None
+    return Answer(engine, question.plan, time.perf_counter() - start)
+
+
+def _part(graph: Graph, s: Semiring, asked: Asked, engine: Engine) -> Engine:
+    """The rows and columns asked for; found now where they would be searched for again."""
+    every = np.arange(graph.n)
+    i, j = (every if x is None else x for x in (asked.sources, asked.targets))
+    limit = None if asked.limit is None else Limit(asked.limit, s, engine.dtype)
+    part = Part(engine, i, j, limit)
+    return Part(engine, i, j, limit, part.table()) if isinstance(engine, Searches) and asked.partial else part
 
 
 def _may_saturate(matrix: Any, s: Semiring) -> bool:

@@ -71,7 +71,21 @@ def _written() -> Iterable[str]:
     return formats.written()
 
 
+def _engines() -> Iterable[str]:
+    from .choosing import ENGINES
+
+    return ENGINES
+
+
+def _reductions() -> Iterable[str]:
+    from .sweeps import REDUCTIONS
+
+    return REDUCTIONS
+
+
 SEMIRING = SemiringType()
+ENGINE = OneOf("engine", _engines)
+REDUCTION = OneOf("reduction", _reductions)
 SCHEDULE = OneOf("schedule", _schedules)
 SCHEDULE_OR_AUTO = OneOf("schedule", lambda: ["auto", *_schedules()])
 FORMAT = OneOf("format", _formats)

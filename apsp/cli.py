@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import __version__
-from .choices import FORMAT, OUTPUT_FORMAT, SCHEDULE, SCHEDULE_OR_AUTO, SEMIRING
+from .choices import ENGINE, FORMAT, OUTPUT_FORMAT, REDUCTION, SCHEDULE, SCHEDULE_OR_AUTO, SEMIRING
 from .ending import EPILOG, NO, Commands
 from .terminal import Meter, show_table
 
@@ -83,6 +83,20 @@ _ends = _options(
 )
 
 
+_engine = click.option(
+    "--engine",
+    type=ENGINE,
+    default="auto",
+    show_default=True,
+    metavar="NAME",
+    help="dense, elimination or scipy; see `apsp plan`.",
+)
+_parts = _options(
+    click.option("--sources", type=_FILE, metavar="FILE", help="Only from the vertices in FILE, one label a line."),
+    click.option("--targets", type=_FILE, metavar="FILE", help="Only to the vertices in FILE."),
+)
+
+
 @click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="apsp")
 @click.option("-q", "--quiet", is_flag=True, help="Answers alone: no summary, no progress.")
@@ -97,34 +111,70 @@ def main(ctx: click.Context, quiet: bool) -> None:
 @main.command()
 @click.argument("file", type=_SOURCE)
 @_ends
-@_options(_reading, _semiring, _computing, _dtype, _device, _threads)
-@click.option("--output", type=_FILE, help="Write the distances: .npy, .npz or .csv.")
+@_options(_reading, _semiring, _engine, _computing, _dtype, _device, _threads, _parts)
+@click.option("--table", type=_FILE, metavar="FILE", help="Only between the vertices in FILE, one label a line.")
+@click.option("--limit", type=float, help="Distances beyond it are no path.")
+@click.option("--reduce", "reduction", type=REDUCTION, metavar="NAME", help="A number a vertex: eccentricity, …")
+@click.option("--nearest", type=_FILE, metavar="FILE", help="For every vertex the nearest of those in FILE.")
+@click.option("--output", type=_FILE, help="Write the distances: .npy, .npz, .csv or .zarr.")
+@click.option("--plot", type=_FILE, help="Draw the network and the path: .png, .svg or .pdf; with --positions.")
+@click.option("--positions", type=_FILE, metavar="FILE", help="Coordinates to draw at: .co, .geojson or .csv.")
 @click.option("--checksum", is_flag=True, help="Print Fletcher-16 and CRC-32 of the distances.")
 def solve(
-    file: str, source: str | None, target: str | None, output: Path | None, checksum: bool, **options: Any
+    file: str,
+    source: str | None,
+    target: str | None,
+    output: Path | None,
+    checksum: bool,
+    table: Path | None,
+    reduction: str | None,
+    nearest: Path | None,
+    plot: Path | None,
+    positions: Path | None,
+    **options: Any,
 ) -> None:
-    """Best walks between all vertices of the graph in FILE.
+    """Best walks between all vertices of the graph in FILE, or between some.
 
     With --from and --to, the distance and a path; else a table of the first ten vertices (with one of them, of all
-    distances from or to it).
+    distances from or to it; with --table, --sources or --targets, of those vertices).
     """
     from .result import shortest_paths
+    from .saving import RESULTS
 
-    _check(output)
+    _check(output, RESULTS)
+    _check(plot, (".png", ".svg", ".pdf"))
     graph = _read(file, options)
     _check_names(graph, output)
     ends = _parse(graph, source), _parse(graph, target)
+    wanted = None if nearest is None else _labels(nearest, graph)
+    everything = output is not None or checksum or reduction is not None or wanted is not None
+    listed = _asked(graph, table, options, () if everything else ends)
     with Meter("closure", quiet=_quiet()) as meter:
         r = shortest_paths(graph, callback=meter.callback, **options)
     if output is not None:
-        r.save(output)
+        with Meter("save", quiet=_quiet()) as meter:
+            r.save(output, callback=meter.callback)
     no = False
-    if source is not None and target is not None:
+    if wanted is not None:
+        show_table(*_nearest(r, wanted), right=[2])
+    elif reduction is not None:
+        with Meter(reduction, quiet=_quiet()) as meter:
+            found = r.reduce(reduction, callback=meter.callback)
+        columns = len(found) == r.engine.shape[1] and reduction in ("closeness", "harmonic")
+        names = r.targets if columns else r.sources
+        show_table(
+            ["vertex", reduction], [[str(v), f"{x:g}"] for v, x in zip(names, found.tolist(), strict=True)], right=[1]
+        )
+    elif source is not None and target is not None:
         no = not _print_path(r, *ends)
+    elif listed:
+        show_table(*_block(r, *r.engine.shape), right=range(1, r.engine.shape[1] + 1))
     else:
         show_table(*_distances(r, source is not None, target is not None, *ends), right=range(1, _SHOWN + 1))
         if r.graph.n > _SHOWN and source is None and target is None and not _quiet():
             click.echo(f"(the first {_SHOWN} of {r.graph.n} vertices)")
+    if plot is not None:
+        _plot(r, ends, no, plot, positions)
     if checksum:
         from .checksum import crc32, fletcher16
 
@@ -312,14 +362,18 @@ def convert(source: str, target: Path, from_format: str | None, to_format: str |
 
 @main.command()
 @click.argument("what", metavar="FILE|N")
-@_options(_reading, _semiring, _computing, _dtype, _device, _threads)
+@_options(_reading, _semiring, _engine, _computing, _dtype, _device, _threads, _parts)
 def plan(what: str, **options: Any) -> None:
     """What `solve` would do with the graph in FILE, or with N vertices, and why; nothing is computed."""
     from .solve import plan as make
 
-    number = what.isdecimal() and not Path(what).exists()
     reading = {name: options.pop(name) for name in _READING}
-    click.echo(str(make(int(what) if number else _read(what, reading), **options)))
+    if what.isdecimal() and not Path(what).exists():
+        click.echo(str(make(int(what), **options)))
+        return
+    graph = _read(what, reading)
+    _asked(graph, None, options)
+    click.echo(str(make(graph, **options)))
 
 
 @main.command()
@@ -387,6 +441,49 @@ def _parse(graph: Graph, text: str | None) -> Any:
     return None if text is None else graph.labels.parse(text)
 
 
+def _labels(path: Path, graph: Graph) -> list[Any]:
+    from .positions import read_labels
+
+    return read_labels(path, graph.labels)
+
+
+def _asked(graph: Graph, table: Path | None, options: dict[str, Any], ends: tuple[Any, ...] = ()) -> bool:
+    """Puts the labels of sources and targets in place of their files; whether there are any.
+
+    Where a single pair or line of a large graph is wanted, no more is asked for.
+    """
+    from .choosing import FEW
+
+    if table is not None:
+        if options["sources"] is not None or options["targets"] is not None:
+            raise click.UsageError("solve: give either --table or --sources and --targets.")
+        options["sources"] = options["targets"] = table
+    listed = False
+    for side in ("sources", "targets"):
+        path = options.pop(side)
+        if path is not None:
+            options[side], listed = _labels(path, graph), True
+    if not listed and graph.dense is None and graph.n > FEW and options["schedule"] == "auto" and ends:
+        for side, end in zip(("sources", "targets"), ends, strict=True):
+            if end is not None:
+                options[side] = [end]
+    return listed
+
+
+def _nearest(r: Result, wanted: list[Any]) -> tuple[list[str], list[list[str]]]:
+    found = r.nearest(wanted)
+    return ["vertex", "nearest", "distance"], [
+        [str(v), "none" if u is None else str(u), f"{x:.10g}" if isinstance(x, float) else str(x)]
+        for v, u, x in zip(r.targets, found.source, found.distance.tolist(), strict=True)
+    ]
+
+
+def _plot(r: Result, ends: tuple[Any, Any], no: bool, plot: Path, positions: Path | None) -> None:
+    if positions is None:
+        raise click.UsageError("solve: --plot needs the coordinates of vertices, --positions FILE.")
+    r.plot(path=None if no or None in ends else r.path(*ends), positions=positions, save=plot)
+
+
 def _check(path: Path | None, suffixes: tuple[str, ...] | None = None) -> None:
     """Refuse before the work what could not be written after it."""
     if path is not None:
@@ -429,8 +526,6 @@ def _print_path(r: Result, u: Any, v: Any) -> bool:
 
 def _distances(r: Result, only_row: bool, only_column: bool, u: Any, v: Any) -> tuple[list[str], list[list[str]]]:
     """Headings and cells: the first ten vertices, or everything from u, or everything to v."""
-    import numpy as np
-
     from .outward import text
 
     s, engine = r.semiring, r.engine
@@ -441,9 +536,18 @@ def _distances(r: Result, only_row: bool, only_column: bool, u: Any, v: Any) -> 
             [str(name), text(x, s)] for name, x in zip(names, line, strict=True)
         ]
     k, m = (min(_SHOWN, size) for size in engine.shape)
-    block = engine.block(np.arange(k), np.arange(m))
+    return _block(r, k, m)
+
+
+def _block(r: Result, k: int, m: int) -> tuple[list[str], list[list[str]]]:
+    """Headings and cells of the first k rows and m columns."""
+    import numpy as np
+
+    from .outward import text
+
+    block = r.engine.block(np.arange(k), np.arange(m))
     return ["", *map(str, r.targets[:m])], [
-        [str(name), *(text(x, s) for x in row)] for name, row in zip(r.sources[:k], block, strict=True)
+        [str(name), *(text(x, r.semiring) for x in row)] for name, row in zip(r.sources[:k], block, strict=True)
     ]
 
 

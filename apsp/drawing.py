@@ -19,7 +19,7 @@ PICTURES = (".png", ".svg", ".pdf")
 #: At most so many vertices are named on an axis, or on a map.
 _NAMED = 30
 #: At most so many edges are drawn.
-_EDGES = 100_000
+_EDGES = 1_000_000
 
 
 @contextmanager

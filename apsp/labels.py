@@ -108,6 +108,22 @@ class Labels(Sequence[Any]):
             return self.positions(labels)
         return np.array(self.position(labels))
 
+    def several(self, labels: Any, *, where: str) -> np.ndarray:
+        """`positions` of a list, an array or another iterable of labels.
+
+        Raises
+        ------
+        TypeError
+            If it is one label.
+        VertexError
+            If a vertex is missing.
+        """
+        if isinstance(labels, (str, bytes)) or not isinstance(labels, Iterable):
+            raise TypeError(
+                f"{where}: vertices must be a list or an array of labels, got {labels!r}. Pass [{labels!r}]."
+            )
+        return self.positions(labels if isinstance(labels, np.ndarray) else list(labels))
+
     def parse(self, text: str) -> Any:
         """The label that a person wrote as `text`: "30" is the vertex 30 where labels are integers."""
         if text in self:

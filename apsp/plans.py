@@ -11,6 +11,7 @@ from semiring.errors import AlgebraError, ShapeError
 from semiring.memory import shown
 
 from . import notebook, schedules
+from .estimates import Estimate, in_units
 
 #: Pairs a second that a closure of a few thousand vertices sustains, by device and dtype: one core of a server
 #: with AVX-512, and one H200 (docs/benchmarks.md). Only for the predicted time; a plan's choices do not use it.
@@ -44,12 +45,17 @@ class Plan:
     pairs : int
         How often one ⊕ with one ⊗ is done: n³, unless the schedule does more.
     reason : str
-        Why this schedule and this block.
+        Why this engine, or this schedule and this block.
     beside_bytes : int
         The most that is held at a time on the device beside what the caller passed: the matrix unless it is computed in
         the caller's own memory, the workspace, and copies (of an A in another dtype; of an A that may diverge, to
         explain by which cycle; of a result out of packed bits). Powers or partial sums of a matrix over a semiring that
         is not idempotent, where only they tell whether the closure exists, are asked for by themselves.
+    engine : {"dense", "elimination", "scipy"}
+        What answers. `schedule` then is that of the dense closure, "elimination", or the search that SciPy does;
+        `seconds` are those until the first distance, and `pairs` those done by then.
+    considered : tuple of Estimate
+        What each engine that was asked would take for all distances wanted.
     """
 
     n: int
@@ -65,6 +71,8 @@ class Plan:
     reason: str
     beside_bytes: int = 0
     pairs: int = -1
+    engine: str = "dense"
+    considered: tuple[Estimate, ...] = ()
 
     def __post_init__(self) -> None:
         if self.pairs < 0:
@@ -72,12 +80,24 @@ class Plan:
 
     def __repr__(self) -> str:
         place = f"{self.semiring} in {self.dtype} on {self.device}"
-        return f"<Plan: {self.schedule} closure of {self.n} vertices, {place}, {in_units(self.seconds)}>"
+        what = f"{self.schedule} closure" if self.engine == "dense" else self.schedule
+        return f"<Plan: {what} of {self.n} vertices, {place}, {in_units(self.seconds)}>"
 
     def _repr_html_(self) -> str:
         return notebook.lines(str(self))
 
     def __str__(self) -> str:
+        if self.engine != "dense":
+            first = " to the first distance" if self.engine == "elimination" else ""
+            return "\n".join(
+                (
+                    f"{self.schedule} of {self.n} vertices over {self.semiring} in {self.dtype} on {self.device}",
+                    f"  engine     {self.engine} ({self.reason})",
+                    f"  memory     {shown(self.beside_bytes)}",
+                    f"  predicted  {in_units(self.seconds)}{first}, {self.pairs:.3g} pairs",
+                    *self._others(),
+                )
+            )
         return "\n".join(
             (
                 f"closure of {self.n} vertices over {self.semiring} in {self.dtype} on {self.device}",
@@ -86,8 +106,14 @@ class Plan:
                 f"  memory     {shown(self.matrix_bytes)} matrix + {shown(self.workspace_bytes)} workspace; "
                 f"{shown(self.beside_bytes)} beside what came",
                 f"  predicted  {in_units(self.seconds)} for {self.pairs:.3g} pairs",
+                *self._others(),
             )
         )
+
+    def _others(self) -> list[str]:
+        """What each engine would take, a line each."""
+        heading = "all wanted"
+        return [f"  {heading if not k else '':10} {estimate}" for k, estimate in enumerate(self.considered)]
 
 
 def make_plan(
@@ -165,20 +191,14 @@ def _choose(n: int, block: int, ops: Backend) -> tuple[str, str]:
 
 def _rate(semiring: Semiring, ops: Backend, dtype: str) -> float:
     rate = _RATES.get(ops.device, _RATES["cpu"]).get(dtype, 1e9)
+    return rate * vector_rate(semiring) * _threads(ops)
+
+
+def vector_rate(semiring: Semiring) -> float:
+    """The rate of a semiring's steps, relative to those that have vector instructions of their own."""
     plain = all(op.simd for op in (semiring.add, semiring.mul)) or semiring.dtypes == ("bool",)
-    return rate * (1 if plain else _GENERAL) * _threads(ops)
+    return 1.0 if plain else _GENERAL
 
 
 def _threads(ops: Any) -> int:
     return int(getattr(ops, "threads", 1) or 1)
-
-
-def in_units(seconds: float) -> str:
-    """A time in the unit that suits it."""
-    if seconds >= 120:
-        minutes = seconds / 60
-        return f"{minutes:.3g} minutes" if minutes < 120 else f"{minutes / 60:.3g} hours"
-    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= scale:
-            return f"{seconds / scale:.3g} {unit}"
-    return f"{seconds / 1e-9:.3g} ns"

@@ -26,10 +26,11 @@ from semiring.survey import Survey
 from . import notebook
 from .condensation import Condensation, condense, expanded, expansion_bytes, trivial
 from .encoding import decode, encode
+from .estimates import in_units
 from .graph import Graph
 from .inputs import as_graph
 from .labels import Labels
-from .plans import Plan, in_units, make_plan
+from .plans import Plan, make_plan
 from .problem import Memory, Problem, Request
 from .saving import check_output, plan_from_array, plan_to_array
 from .solve import solve

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,20 +13,27 @@ import numpy as np
 from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.catalog import get
-from semiring.errors import DTypeError, NoPathError
+from semiring.errors import DTypeError, NoPathError, ShapeError
+from semiring.memory import require
 from semiring.observed import Callback
 
-from . import drawing, frames, notebook, outward
-from .answering import Asked, answer
+from . import drawing, frames, notebook, outward, sweeps
+from .answering import answer
+from .choosing import Asked
 from .engines import Dense, Engine
 from .engines.base import host
+from .engines.part import Limit, Part
+from .estimates import in_units
 from .graph import Graph
 from .inputs import as_graph
 from .labels import Labels
 from .paths import Neighbours, best_path, require_paths
-from .plans import Plan, in_units
+from .plans import Plan
+from .positions import read_positions
 from .problem import Request
+from .reweighting import reweighted
 from .saving import load_result, save_result
+from .sweeps import Nearest
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,7 +62,7 @@ class Result:
         How long that took.
     frames : {"pandas", "polars"}, optional
         What `to_frame` makes; by default the library that is installed.
-    sources, targets : Labels
+    sources, targets : Labels, optional
         The labels of the rows and of the columns; those of all vertices by default.
     """
 
@@ -65,8 +72,8 @@ class Result:
     plan: Plan
     seconds: float
     frames: str | None = None
-    sources: Labels = None  # type: ignore[assignment]
-    targets: Labels = None  # type: ignore[assignment]
+    sources: Any = None
+    targets: Any = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.engine, Engine):
@@ -176,10 +183,10 @@ class Result:
         i, j, start, end = self.sources.position(u), self.targets.position(v), self.graph.index(u), self.graph.index(v)
         if self.engine.entry(i, j).item() == self.infinity and start != end:
             raise NoPathError(f"path: {v!r} must be reachable from {u!r}, got no walk between them.")
-        walk = best_path(start, end, self.engine.whole.column(end), self._neighbours, self.semiring)
+        walk = best_path(start, end, self._column(end), self._neighbours, self.semiring)
         return [self.labels[k] for k in walk]
 
-    def table(self, count: int = 10) -> str:
+    def text(self, count: int = 10) -> str:
         """The distances between the first `count` vertices as text; no path is inf."""
         k, m = (min(count, size) for size in self.engine.shape)
         lines = [["", *(str(label) for label in self.targets[:m])], *self._texts(count)]
@@ -187,6 +194,207 @@ class Result:
         shown = [" ".join(cell.rjust(width) for cell in line) for line in lines]
         left = self._left_out(k, m)
         return "\n".join([*shown, f"({left[0].lower()}{left[1:-1]})"] if left else shown)
+
+    def table(self, sources: Any = None, targets: Any = None) -> np.ndarray:
+        """The distances from some vertices to some, shape (sources, targets), as `np.asarray(r)` has them: inf is none.
+
+        Parameters
+        ----------
+        sources, targets : list or array of labels, optional
+            All by default.
+
+        Raises
+        ------
+        VertexError
+            If a label is not in the graph.
+        DTypeError
+            If a float64 array would round an integer.
+        MemoryNeeded
+            If the table does not fit.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> shortest_paths([("A", "B", 4), ("B", "C", 7)]).table(["A", "C"], ["B", "C"])
+        array([[ 4., 11.],
+               [inf,  0.]])
+        """
+        i, j = self._at("table", sources, self.sources), self._at("table", targets, self.targets)
+        size = (self.engine.shape[0] if i is None else len(i)) * (self.engine.shape[1] if j is None else len(j))
+        require(size * (8 + self.dtype.itemsize), where="table", hint="Ask for fewer, or stream them by rows().")
+        if i is None and j is None:
+            return outward.numbers(host(self.distances), self.semiring)
+        every = tuple(map(np.arange, self.engine.shape))
+        D = self.engine.block(every[0] if i is None else i, every[1] if j is None else j)
+        return outward.numbers(D, self.semiring)
+
+    def rows(
+        self, sources: Any = None, targets: Any = None, *, limit: Any = None, block: int | None = None
+    ) -> Iterator[tuple[list[Any], Any]]:
+        """Blocks of complete rows, computed as they are taken: no table of all distances is made.
+
+        Parameters
+        ----------
+        sources : list or array of labels, optional
+            The rows, in that order; all by default.
+        targets : list or array of labels, optional
+            The columns; all by default.
+        limit : float, optional
+            Distances beyond it become `infinity`, as in SciPy's `dijkstra`; where ⊕ keeps the greatest, those below.
+        block : int, optional
+            Rows at a time; by default 64, fewer where rows are very long.
+
+        Yields
+        ------
+        labels : list
+            The sources of these rows.
+        D : array, shape (len(labels), targets)
+            In the dtype of `distances`, with `infinity` for no path; CuPy where the distances lie on a device. It may
+            be a view of what others see, or memory that is used again once you let go of it: copy what you change.
+
+        Raises
+        ------
+        VertexError
+            If a label is not in the graph.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> r = shortest_paths([("A", "B", 4), ("B", "C", 7)])
+        >>> for labels, D in r.rows(targets=["C"]):
+        ...     print(labels, D.ravel())
+        ['A', 'B', 'C'] [11  7  0]
+        """
+        i, j = self._at("rows", sources, self.sources), self._at("rows", targets, self.targets)
+        if block is not None and (not isinstance(block, (int, np.integer)) or block < 1):
+            raise ShapeError(f"rows: block must be a positive integer, got {block!r}.")
+        every = tuple(map(np.arange, self.engine.shape))
+        bound = None if limit is None else Limit(limit, self.semiring, self.dtype)
+        names = self.sources
+        wanted, engine = every[0] if i is None else i, self.engine
+        if j is not None or bound is not None:
+            engine = Part(engine, every[0], every[1] if j is None else j, bound)
+        return (([names[k] for k in at.tolist()], D) for at, D in engine.rows(wanted, block))
+
+    def reduce(self, what: str | np.ufunc, *, axis: int | None = None, callback: Callback | None = None) -> np.ndarray:
+        """One number a vertex, of all its distances; every pair is looked at, and none is kept.
+
+        Parameters
+        ----------
+        what : str or numpy.ufunc
+            "eccentricity": the worst distance from the vertex, inf where it does not reach all. "closeness": as
+            NetworkX has it, of the distances to the vertex. "harmonic": Σ 1 / distance over all that reach it.
+            "total": the sum of the distances from it to all that it reaches. "reached": how many it reaches, itself
+            counted. Or a ufunc of two arguments: `r.reduce(np.maximum)` is
+            `np.maximum.reduce(np.asarray(r), axis=1)`.
+        axis : {0, 1}, optional
+            1 reduces rows, distances from a vertex; 0 columns, distances to it. By default what the name says; rows for
+            a ufunc.
+        callback : callable, optional
+            `callback(done, total)` in entries.
+
+        Returns
+        -------
+        array, one number a source, or a target for columns, in the order of the labels
+
+        Raises
+        ------
+        AlgebraError
+            If the name is made of lengths, and the semiring has none.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> shortest_paths([("A", "B", 4), ("B", "A", 1)]).reduce("eccentricity")
+        array([4., 1.])
+        """
+        return sweeps.reduce(self.engine, self.semiring, what, axis=axis, callback=callback)
+
+    def nearest(self, sources: Any, *, towards: bool = False) -> Nearest:
+        """For every vertex the best of several sources, and which one it is.
+
+        Parameters
+        ----------
+        sources : list or array of labels
+            Hospitals, say. Among equally near ones, the first in this order.
+        towards : bool
+            Whether walks lead from the vertex to one of them, and not from them to the vertex.
+
+        Returns
+        -------
+        Nearest
+            `source`, a list with a label or None for every vertex, and `distance`, an array with inf for none; in the
+            order of the targets (with `towards`, of the sources) of this result.
+
+        Raises
+        ------
+        VertexError
+            If a label is not in the graph.
+        AlgebraError
+            If the semiring's ⊕ does not select one of two walks.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> r = shortest_paths([("A", "B", 4), ("B", "C", 7), ("C", "D", 1)], directed=False)
+        >>> r.nearest(["A", "D"]).source
+        ['A', 'A', 'D', 'D']
+        """
+        names = self.targets if towards else self.sources
+        wanted = names.several(sources, where="nearest")
+        which, best = sweeps.nearest(self.engine, self.semiring, wanted, towards=towards)
+        found = [names[k] for k in wanted.tolist()]
+        return Nearest([None if k < 0 else found[k] for k in which.tolist()], outward.numbers(best, self.semiring))
+
+    def update(self, weights: Any, *, callback: Callback | None = None) -> Result:
+        """The result for other weights of the same edges; an elimination keeps its structure, and takes milliseconds.
+
+        Parameters
+        ----------
+        weights : array_like, shape (edges,), or mapping
+            One weight an edge, in the order of the graph's list of edges (`graph.rows`, `graph.cols`); or of some
+            edges, {(u, v): weight} by label. All edges from u to v weigh so, of an undirected graph both ways. An edge
+            of weight inf is closed; so is one of weight -inf where ⊕ keeps the greatest.
+
+        Returns
+        -------
+        Result
+            A new one; this one stays as it is.
+
+        Raises
+        ------
+        ShapeError
+            If there is not one weight an edge, or the graph came as a matrix.
+        VertexError
+            If no edge leads from u to v.
+        DTypeError, DomainError, DivergenceError
+            As `shortest_paths`.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> r = shortest_paths([("A", "B", 4), ("B", "C", 7), ("A", "C", 12)])
+        >>> r.update({("B", "C"): 9}).distance("A", "C")
+        12
+        """
+        graph = reweighted(self.graph, weights)
+        names = self.graph.labels
+        i, j = (None if part is names else names.positions(list(part)) for part in (self.sources, self.targets))
+        asked = Asked(
+            dtype=None if self.dtype == self.graph.target(self.semiring) else self.dtype,
+            device=self.plan.device,
+            sources=i,
+            targets=j,
+            limit=self.engine.limit,
+            like=self.engine.whole,
+        )
+        found = answer(graph, self.semiring, Request.of(callback=callback), asked)
+        return replace(self, engine=found.engine, graph=graph, plan=found.plan, seconds=found.seconds)
+
+    @staticmethod
+    def _at(where: str, wanted: Any, names: Labels) -> np.ndarray | None:
+        """The positions of labels wanted; None for all."""
+        return None if wanted is None else names.several(wanted, where=where)
 
     def to_frame(self, rows: Any = None, cols: Any = None, *, long: bool = False) -> Any:
         """The distances as a table of pandas or Polars, whichever the graph came in, or is installed; no path is inf.
@@ -229,7 +437,7 @@ class Result:
         self,
         ax: Any = None,
         path: Sequence[Any] | None = None,
-        positions: Mapping[Any, Sequence[float]] | None = None,
+        positions: Mapping[Any, Sequence[float]] | str | Path | None = None,
         *,
         save: str | Path | None = None,
     ) -> Any:
@@ -241,8 +449,9 @@ class Result:
             Where to draw; a new figure by default.
         path : sequence of labels, optional
             A path to show, such as `r.path(u, v)`.
-        positions : mapping, optional
-            The coordinates (x, y) of each vertex, by label; vertices without any are not drawn.
+        positions : mapping or path, optional
+            The coordinates (x, y) of each vertex, by label, or the file that has them: DIMACS `.co`, points in
+            `.geojson`, or a `.csv` with columns such as id, lon, lat. Vertices without any are not drawn.
         save : path, optional
             A `.png`, `.svg` or `.pdf` file to write; none is written without it.
 
@@ -254,6 +463,10 @@ class Result:
         ------
         VertexError
             If a label of the path is not in the graph.
+        FormatError
+            If the file of positions is malformed.
+        MemoryNeeded
+            If an image of all distances does not fit.
         ImportError
             If matplotlib is missing: it comes with the extra `plot`.
         """
@@ -263,19 +476,32 @@ class Result:
             if positions is None:
                 drawing.image(axes, np.asarray(self), self.labels, steps, title)
             else:
-                at = np.array([positions.get(label, (np.nan, np.nan)) for label in self.labels], dtype=np.float64)
+                at = self._positions(positions)
                 tails, heads, _ = self.graph.edges(self.semiring)
                 named = dict(enumerate(self.labels)) if self.graph.n <= notebook.SHOWN else {}
                 named |= {k: self.labels[k] for k in (steps[:1] + steps[-1:])}
                 drawing.network(axes, at.reshape(-1, 2), (tails, heads), named, steps, title)
         return axes
 
-    def save(self, path: str | Path) -> None:
-        """Write the distances: `.npy`, `.npz` or `.csv`. The file appears whole or not at all.
+    def _positions(self, positions: Mapping[Any, Sequence[float]] | str | Path) -> np.ndarray:
+        if isinstance(positions, Mapping):
+            return np.array([positions.get(label, (np.nan, np.nan)) for label in self.labels], dtype=np.float64)
+        return read_positions(positions, self.graph.labels)
 
-        An `.npz` keeps everything, exactly: `distances`, `labels` (see `apsp.encoding`), the graph, semiring and plan.
-        `Result.load` reads it, and `apsp.formats.read` takes its distances for a graph. An `.npy` has the matrix alone.
-        A `.csv` has the labels in its first row and column, and inf for no path.
+    def save(self, path: str | Path, *, callback: Callback | None = None) -> None:
+        """Write the distances: `.npy`, `.npz`, `.csv` or `.zarr`. The file appears whole or not at all.
+
+        Rows are written as they are computed: no engine makes a table for it. An `.npz` keeps everything, exactly:
+        `distances`, `labels` (see `apsp.encoding`), the graph, semiring and plan. `Result.load` reads it, and
+        `apsp.formats.read` takes its distances for a graph. An `.npy` has the matrix alone; `np.load(path,
+        mmap_mode="r")` reads parts of a large one. A `.csv` has the labels in its first row and column, and inf for no
+        path. A `.zarr` is a directory, a group of the array `distances` in tiles and of the labels (extra `zarr`).
+
+        Parameters
+        ----------
+        path : path
+        callback : callable, optional
+            `callback(done, total)` in entries. Without one, a warning says so where it will take more than a minute.
 
         Raises
         ------
@@ -284,9 +510,11 @@ class Result:
         FormatError
             If the labels are none that `.npz` can hold, or two of them are the same text in a `.csv`.
         OSError
-            If the file cannot be written.
+            If the file cannot be written, or has no room on its disk.
+        ImportError
+            If zarr is missing.
         """
-        save_result(self, path)
+        save_result(self, path, callback)
 
     @classmethod
     def load(cls, path: str | Path, semiring: str | Semiring | None = None) -> Result:
@@ -326,6 +554,15 @@ class Result:
             return f"The first {k} of {self.graph.n} vertices."
         return f"The first {k} of {self.engine.shape[0]} sources and {m} of {self.engine.shape[1]} targets."
 
+    def _column(self, end: int) -> np.ndarray:
+        """The distances from every vertex of the graph to one."""
+        whole = self.engine.whole
+        if whole.shape == (self.graph.n,) * 2:
+            return whole.column(end)
+        # Only a part of the table was saved: the rest is searched for.
+        asked = Asked(dtype=self.dtype, targets=np.array([end]))
+        return answer(self.graph, self.semiring, Request(), asked).engine.column(0)
+
     @cached_property
     def _neighbours(self) -> Neighbours:
         """Out-edges by vertex, in the dtype of the distances."""
@@ -354,6 +591,9 @@ def shortest_paths(
     graph: Any,
     semiring: str | Semiring = "min_plus",
     *,
+    sources: Any = None,
+    targets: Any = None,
+    limit: Any = None,
     dtype: Any = None,
     schedule: str = "auto",
     block: int | None = None,
@@ -364,7 +604,7 @@ def shortest_paths(
     order: Any = "auto",
     **reading: Any,
 ) -> Result:
-    """All-pairs best walks of a graph, whatever it comes as.
+    """Best walks between all pairs of a graph's vertices, or between some, whatever the graph comes as.
 
     Parameters
     ----------
@@ -373,13 +613,18 @@ def shortest_paths(
         edge list, or a `Graph`.
     semiring : str or Semiring
         Another semiring finds other best walks: "bottleneck", "reliability", "critical_path", …
+    sources, targets : list or array of labels, optional
+        The rows and the columns of the table that are wanted; all by default.
+    limit : float, optional
+        Distances beyond it count as no path, as in SciPy's `dijkstra`; where ⊕ keeps the greatest, those below.
     dtype : dtype, optional
         By default integer weights stay integers (wide enough for every sum), others are float64.
     schedule, block, device, callback, threads
         As in `closure`. A schedule or a block is one of the dense closure's.
-    engine : {"auto", "dense", "elimination"}
-        What answers: a matrix of all distances, or the elimination of a sparse graph, from which rows and single
-        distances are computed when asked for (docs/sparse.md).
+    engine : {"auto", "dense", "elimination", "scipy"}
+        What answers: a matrix of all distances; the elimination of a sparse graph, from which rows and single distances
+        are computed when asked for (docs/sparse.md); or SciPy's searches from each source. By default the one that is
+        predicted to take least of those that fit in memory: `Result.plan` says why, and what the others would take.
     order : str or array_like
         Of elimination: "auto", "degree", "levels", "metis" or a permutation of the vertices; see `semiring.eliminate`.
     **reading
@@ -410,5 +655,11 @@ def shortest_paths(
     s = get(semiring)
     posed = as_graph(graph, **reading)
     request = Request.of(schedule=schedule, block=block, callback=callback, threads=threads)
-    found = answer(posed, s, request, Asked(dtype=dtype, device=device, engine=engine, order=order))
-    return Result(found.engine, posed, s, found.plan, found.seconds, frames.library_of(graph))
+    i, j = (
+        None if wanted is None else posed.labels.several(wanted, where=f"shortest_paths: {side}")
+        for wanted, side in ((sources, "sources"), (targets, "targets"))
+    )
+    asked = Asked(dtype=dtype, device=device, engine=engine, order=order, sources=i, targets=j, limit=limit)
+    found = answer(posed, s, request, asked)
+    rows, cols = (None if at is None else Labels([posed.labels[k] for k in at.tolist()]) for at in (i, j))
+    return Result(found.engine, posed, s, found.plan, found.seconds, frames.library_of(graph), rows, cols)

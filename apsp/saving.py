@@ -3,35 +3,49 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import shutil
+import time
+import warnings
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semiring import catalog
+from semiring import catalog, dtypes
 from semiring.algebra import Semiring
 from semiring.archives import load_arrays
 from semiring.errors import AlgebraError, FormatError
-from semiring.files import check_writable, writing
+from semiring.files import check_writable, writing, writing_folder
+from semiring.memory import shown
+from semiring.observed import Callback
 
 from . import outward
 from .encoding import decode, encode
 from .engines import Dense
+from .engines.base import host
+from .estimates import Estimate, in_units
 from .graph import Graph
 from .labels import Labels
 from .plans import Plan
+from .telling import PATIENCE
 
 if TYPE_CHECKING:
     from .result import Result
 
 #: What distances and reachability are written as.
 SUFFIXES = (".npy", ".npz", ".csv")
+#: What a Result is written as.
+RESULTS = (*SUFFIXES, ".zarr")
+#: Rows and columns of a tile of a Zarr array.
+TILE = 1024
 #: The attributes of a plan in the files that hold no names for them.
 _FIRST_PLAN = (
     *("n", "semiring", "dtype", "device", "schedule", "block", "variant"),
@@ -52,7 +66,7 @@ def check_output(path: str | os.PathLike[str], suffixes: Sequence[str] = SUFFIXE
     path = Path(path)
     if path.suffix not in suffixes:
         raise ValueError(f"save: the suffix must be one of {', '.join(suffixes)}, got {path.name!r}.")
-    check_writable(path)
+    check_writable(path.with_name(f".{path.name}") if path.suffix == ".zarr" and path.is_dir() else path)
 
 
 def check_labels(labels: Sequence[Any], path: str | os.PathLike[str]) -> None:
@@ -70,49 +84,197 @@ def check_labels(labels: Sequence[Any], path: str | os.PathLike[str]) -> None:
         _texts(labels, path)
 
 
-def save_matrix(
-    matrix: Any,
-    labels: Sequence[Any],
-    path: str | os.PathLike[str],
-    semiring: Semiring | None = None,
-    more: Mapping[str, Any] | None = None,
-) -> None:
-    """Write a matrix with its labels: `.npy`, `.npz` (see `encode`; with the arrays `more`) or `.csv`.
-
-    A `.csv` says inf where entries over `semiring` stand for it.
+def save_matrix(matrix: Any, labels: Sequence[Any], path: str | os.PathLike[str]) -> None:
+    """Write a matrix with its labels: `.npy`, `.npz` (see `encode`) or `.csv`.
 
     Raises
     ------
     ValueError, FormatError, OSError
         As `check_output` and `check_labels` do.
     """
-    check_output(path)
-    host, suffix = _host(matrix), Path(path).suffix
-    if suffix == ".npy":
-        with writing(path) as file:
-            np.save(file, host, allow_pickle=False)
-    elif suffix == ".npz":
-        named = encode(labels, path)
-        with writing(path) as file:
-            np.savez(file, distances=host, **named, **more or {})  # type: ignore[arg-type]
-    else:
-        names = _texts(labels, path)
-        rows = (entries.tolist() if semiring is None else outward.row(entries, semiring) for entries in host)
-        with _table(path) as table:
-            table.writerow(["", *names])
-            table.writerows([name, *row] for name, row in zip(names, rows, strict=True))
+    there = host(matrix)
+    _save(Table(there.shape, there.dtype, lambda: iter((there,)), labels, labels), path, {})
 
 
-def save_result(r: Result, path: str | os.PathLike[str]) -> None:
-    """Write distances, in an `.npz` with all that answers queries."""
+@dataclass(frozen=True)
+class Table:
+    """A table to be written, some rows at a time.
+
+    Attributes
+    ----------
+    shape : (int, int)
+    dtype : dtype
+    blocks : callable
+        Makes an iterator over blocks of complete rows, on the host.
+    rows, columns : sequences of labels
+    semiring : Semiring, optional
+        Over which numbers stand for an infinity, which a `.csv` says.
+    callback : callable, optional
+        `callback(done, total)` in entries.
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype
+    blocks: Callable[[], Iterator[np.ndarray]]
+    rows: Sequence[Any]
+    columns: Sequence[Any]
+    semiring: Semiring | None = None
+    callback: Callback | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """What its entries take."""
+        return self.shape[0] * self.shape[1] * self.dtype.itemsize
+
+    def streamed(self, block: int | None = None) -> Iterator[np.ndarray]:
+        """Its blocks; the callback is told of each, or after a while whoever waits how long it will take."""
+        done, total = 0, self.shape[0] * self.shape[1]
+        start, said = time.monotonic(), self.callback is not None
+        for part in self.blocks():
+            yield part
+            done += part.size
+            if self.callback:
+                self.callback(done, total)
+            passed = time.monotonic() - start
+            if not said and passed > 2:
+                said = True
+                if (left := passed * (total / done - 1)) > PATIENCE:
+                    warnings.warn(
+                        f"save: {shown(self.nbytes)} will take {in_units(left)} more. Pass callback=print to see how "
+                        "far it is, or ask for fewer sources or targets.",
+                        stacklevel=6,
+                    )
+
+
+def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | None = None) -> None:
+    """Write distances, streamed from their engine; in an `.npz` with all that answers queries."""
+    engine = r.engine
+
+    def blocks() -> Iterator[np.ndarray]:
+        return (host(D) for _, D in engine.rows(np.arange(engine.shape[0])))
+
     more: dict[str, Any] = {}
+    table = Table(engine.shape, r.dtype, blocks, r.sources, r.targets, r.semiring, callback)
     if Path(path).suffix == ".npz":
         more = {"semiring": np.array(r.semiring.name), "plan": plan_to_array(r.plan), "seconds": np.array(r.seconds)}
         g = r.graph
         parts = {"matrix": g.dense, "rows": g.rows, "cols": g.cols, "weights": g.weights}
-        more |= {f"graph_{name}": _host(part) for name, part in parts.items() if part is not None}
+        more |= {f"graph_{name}": host(part) for name, part in parts.items() if part is not None}
         more |= {"graph_directed": np.array(g.directed), "graph_name": np.array(g.name)}
-    save_matrix(r.distances, r.labels, path, r.semiring, more)
+        for name, labels in (("sources", r.sources), ("targets", r.targets)):
+            if labels is not g.labels:
+                more[name] = g.labels.positions(list(labels))
+        table = replace(table, rows=g.labels)
+    _save(table, path, more)
+
+
+def _save(table: Table, path: str | os.PathLike[str], more: Mapping[str, Any]) -> None:
+    """Write a table by the suffix of its file; the file appears whole or not at all."""
+    check_output(path, RESULTS)
+    suffix = Path(path).suffix
+    if suffix in (".npy", ".npz"):
+        _require_room(table.nbytes, path)
+    if suffix == ".npy":
+        with writing(path) as file:
+            _write_npy(file, table)
+    elif suffix == ".npz":
+        named = encode(table.rows, path)
+        with writing(path) as file, zipfile.ZipFile(file, "w", allowZip64=True) as archive:
+            with archive.open("distances.npy", "w", force_zip64=True) as member:
+                _write_npy(member, table)
+            for name, array in {**named, **more}.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+    elif suffix == ".zarr":
+        save_zarr(table, path)
+    else:
+        rows, columns = _texts(table.rows, path), _texts(table.columns, path)
+        s, names = table.semiring, iter(rows)
+        with _table(path) as out:
+            out.writerow(["", *columns])
+            for part in table.streamed():
+                for entries in part:
+                    out.writerow([next(names), *(entries.tolist() if s is None else outward.row(entries, s))])
+
+
+def _write_npy(file: Any, table: Table) -> None:
+    """The table as `np.save` writes it, block by block."""
+    header = {"descr": np.lib.format.dtype_to_descr(table.dtype), "fortran_order": False, "shape": tuple(table.shape)}
+    np.lib.format.write_array_header_1_0(file, header)
+    for part in table.streamed():
+        for row in part:
+            file.write(np.ascontiguousarray(row).data)
+
+
+def save_zarr(table: Table, path: str | os.PathLike[str]) -> None:
+    """Write a table as a Zarr group: `distances` in tiles, and the labels of its rows and columns as JSON.
+
+    Raises
+    ------
+    ImportError
+        If zarr is missing.
+    """
+    try:
+        import zarr
+    except ImportError:
+        raise ImportError(
+            'save: zarr is required for ".zarr". Install with `pip install "semiring-apsp[zarr]"`.'
+        ) from None
+    sides = {"sources": encode(table.rows, path), "targets": encode(table.columns, path)}
+    with writing_folder(path) as folder:
+        group = zarr.open_group(store=str(folder), mode="w")
+        tile = tuple(max(1, min(TILE, size)) for size in table.shape)
+        tiles = group.create_array("distances", shape=table.shape, dtype=table.dtype, chunks=tile)
+        at = 0
+        for part in _gathered(table.streamed(), TILE):
+            tiles[at : at + len(part)] = part
+            at += len(part)
+        for side, arrays in sides.items():
+            plain, text = arrays.get("labels"), arrays.get("labels_json")
+            if plain is not None and plain.dtype.kind != "U":
+                group.create_array(side, data=plain)
+                continue
+            if plain is not None:
+                text = np.frombuffer(json.dumps(plain.tolist(), ensure_ascii=False).encode(), np.uint8)
+            group.create_array(f"{side}_json", data=text)
+        if table.semiring is not None:
+            group.attrs["semiring"] = table.semiring.name
+            group.attrs["infinity"] = str(dtypes.zero(table.semiring, table.dtype))
+
+
+def _gathered(blocks: Iterator[np.ndarray], size: int) -> Iterator[np.ndarray]:
+    """The rows of the blocks in blocks of so many, so that each tile is written once."""
+    held: list[np.ndarray] = []
+    count = 0
+    for block in blocks:
+        held.append(block.copy())  # its memory may be used again
+        count += len(block)
+        if count >= size:
+            whole = np.concatenate(held)
+            for start in range(0, len(whole) - size + 1, size):
+                yield whole[start : start + size]
+            rest = whole[len(whole) - len(whole) % size :]
+            held, count = [rest], len(rest)
+    if count:
+        yield np.concatenate(held)
+
+
+def _require_room(size: int, path: str | os.PathLike[str]) -> None:
+    """Refuse before the work what does not fit on the disk.
+
+    Raises
+    ------
+    OSError
+    """
+    place = Path(os.path.realpath(path))
+    if place.exists() and not place.is_file():  # a pipe, a device
+        return
+    try:
+        free = shutil.disk_usage(place.parent).free
+    except OSError:
+        return
+    if size > free:
+        raise OSError(errno.ENOSPC, f"{shown(size)} must fit on its disk, and {shown(free)} are free", os.fspath(path))
 
 
 def load_result(path: str | os.PathLike[str], semiring: str | Semiring | None = None) -> dict[str, Any]:
@@ -129,9 +291,13 @@ def load_result(path: str | os.PathLike[str], semiring: str | Semiring | None = 
         labels, distances = decode(parts), parts["distances"]
         if labels is None:
             raise KeyError("labels")
-        if distances.shape != (len(labels), len(labels)) or distances.dtype.name not in s.dtypes:
+        sides = {name: labels for name in ("sources", "targets")}
+        for name in sides.keys() & parts.keys():
+            sides[name] = Labels([labels[k] for k in parts[name].tolist()])
+        if distances.shape != tuple(map(len, sides.values())) or distances.dtype.name not in s.dtypes:
             raise ValueError(f"{distances.dtype} distances of shape {distances.shape} for {len(labels)} labels")
         return {
+            **sides,
             "engine": Dense(distances),
             "graph": _graph_of(parts, labels),
             "semiring": s,
@@ -167,19 +333,15 @@ def _graph_of(parts: dict[str, np.ndarray], labels: Labels) -> Graph:
 
 def plan_to_array(plan: Plan) -> np.ndarray:
     """A plan for an archive: its attributes as JSON."""
-    return np.array(json.dumps(vars(plan), default=np.generic.item))
+    return np.array(json.dumps(asdict(plan), default=np.generic.item))
 
 
 def plan_from_array(saved: np.ndarray) -> Plan:
     """A plan from its JSON, or from the list of attributes that was saved at first; what is missing is left blank."""
     values = json.loads(saved.item()) if saved.ndim == 0 else dict(zip(_FIRST_PLAN, saved.tolist(), strict=True))
+    considered = tuple(Estimate(**estimate) for estimate in values.pop("considered", ()))
     kinds = {f.name: {"int": int, "float": float}.get(str(f.type), str) for f in fields(Plan)}
-    return Plan(**{name: kind(values[name]) for name, kind in kinds.items() if name in values})
-
-
-def _host(array: Any) -> np.ndarray:
-    host: np.ndarray = array if isinstance(array, np.ndarray) else array.get()
-    return host
+    return Plan(**{name: kind(values[name]) for name, kind in kinds.items() if name in values}, considered=considered)
 
 
 def save_pairs(pairs: Iterable[tuple[int, list[int]]], labels: Sequence[Any], path: str | os.PathLike[str]) -> None:

@@ -24,6 +24,10 @@ from semiring.memory import require
 from semiring.observed import Callback, Clock, Observed, Observer, Progress
 
 from . import schedules, settle
+from .choosing import Asked, Question
+from .eliminating import eliminated
+from .graph import Graph
+from .inputs import as_graph, is_array
 from .plans import Plan, make_plan
 from .problem import HINT, Memory, Problem, Request, at, lies, pose
 from .telling import tell
@@ -64,7 +68,8 @@ def closure(
     semiring : str or Semiring
         A name or alias from the catalog ("tropical", "boolean", "bottleneck", …), or your own.
     schedule : str
-        "auto", "recursive" (R-Kleene), "blocked", or "iterative".
+        "auto", "recursive" (R-Kleene), "blocked", or "iterative". A graph with a list of edges is eliminated instead
+        where that is predicted to take less (see `shortest_paths`).
     block : int, optional
         The pivot block, at least 1; the backend's own by default.
     dtype : dtype, optional
@@ -118,6 +123,16 @@ def closure(
     s = get(semiring)
     request = Request.of(schedule=schedule, block=block, callback=callback, threads=threads, per_thread=per_thread)
     with at(A):
+        if not overwrite and is_sparse(A):
+            graph = as_graph(A, unweighted=unweighted)
+            question = Question(graph, s, request, Asked(dtype=dtype, device=device))
+            if not question.matrix_alone and question.plan.engine == "elimination":
+                hint = "Use a smaller dtype, or shortest_paths, whose Result answers without a matrix."
+                require(graph.n**2 * question.dtype.itemsize, where="closure", hint=hint)
+                tell(question.plan, callback, stacklevel=3)
+                return eliminated(question).table()
+            A = graph
+            del question
         posed = pose(A, s, request, dtype=dtype, device=device, overwrite=overwrite, unweighted=unweighted)
         return posed.in_kind(solve(posed.problem, request).matrix)
 
@@ -132,6 +147,10 @@ def plan(
     device: str | None = None,
     overwrite: bool = False,
     threads: int | None = None,
+    sources: Any = None,
+    targets: Any = None,
+    engine: str = "auto",
+    order: Any = "auto",
 ) -> Plan:
     """What `closure` would do with these arguments, and why; nothing is computed.
 
@@ -164,9 +183,24 @@ def plan(
         }
         return make_plan(n, s, ops, schedule=schedule, block=block, **held)
     with at(A):
+        if is_sparse(A):
+            A = as_graph(A)
+            i, j = (None if x is None else A.labels.several(x, where="plan") for x in (sources, targets))
+            question = Question(A, s, request, Asked(dtype, device, engine, order, i, j))
+            if not question.matrix_alone:
+                return question.plan
+            if A.dense is None and question.device == "cpu":
+                return question.dense_plan
         problem = pose(A, s, request, dtype=dtype, device=device, move=False, where="plan").problem
         problem = replace(problem, memory=Memory.LENT) if overwrite else problem
         return problem.plan(problem.bind(request), request)
+
+
+def is_sparse(A: Any) -> bool:
+    """Whether A is a graph with a list of edges, or will be one: neither a matrix nor packed bits."""
+    if isinstance(A, (np.ndarray, BitMatrix)) or device_of(A) != "cpu":
+        return False
+    return A.dense is None if isinstance(A, Graph) else not is_array(A)
 
 
 def solve(problem: Problem, request: Request) -> Solved:

@@ -7,7 +7,8 @@ import warnings
 
 from semiring.observed import Callback
 
-from .plans import Plan, in_units
+from .estimates import in_units
+from .plans import Plan
 
 logger = logging.getLogger("apsp")
 #: Who is to wait longer than this, in seconds, is warned, unless a callback shows how far it is.

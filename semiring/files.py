@@ -10,6 +10,7 @@ import errno
 import io
 import os
 import secrets
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -61,6 +62,39 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     except BaseException as error:
         if beside is not None:
             beside.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno is not None and error.filename in (None, str(beside)):
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+        raise
+
+
+@contextmanager
+def writing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A new directory that becomes `path` when the block ends well; where it does not, `path` is as it was.
+
+    A directory that stood at `path` is replaced, in two renamings: for an instant neither is there.
+
+    Raises
+    ------
+    OSError
+        Naming `path`: `NotADirectoryError` if a file stands there, `FileNotFoundError` if its directory is missing.
+    """
+    place = Path(os.path.realpath(path))
+    if place.exists() and not place.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, "it must be a directory or nothing yet, and is a file", os.fspath(path))
+    if not place.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "its directory must exist", os.fspath(path))
+    beside, before = (place.with_name(f".semiring-{secrets.token_hex(8)}.tmp") for _ in range(2))
+    try:
+        beside.mkdir()
+        yield beside
+        if place.exists():
+            os.replace(place, before)
+        os.replace(beside, place)
+        shutil.rmtree(before, ignore_errors=True)
+    except BaseException as error:
+        if before.exists() and not place.exists():
+            os.replace(before, place)
+        shutil.rmtree(beside, ignore_errors=True)
         if isinstance(error, OSError) and error.errno is not None and error.filename in (None, str(beside)):
             raise OSError(error.errno, error.strerror, os.fspath(path)) from error
         raise

@@ -10,10 +10,21 @@ import numpy as np
 import pytest
 import scipy.sparse.csgraph
 
-from apsp import Graph, MemoryNeeded, NegativeCycleError, NoPathError, shortest_paths
-from apsp.generate import road_like
+import apsp
+from apsp import (
+    AlgebraError,
+    Graph,
+    MemoryNeeded,
+    NegativeCycleError,
+    NoPathError,
+    ShapeError,
+    VertexError,
+    choosing,
+    shortest_paths,
+)
+from apsp.generate import random_graph, road_like
 
-ENGINES = ("dense", "elimination")
+ENGINES = ("dense", "elimination", "scipy")
 
 
 def digraph(n: int, degree: float, seed: int, low: int = 0) -> Graph:
@@ -63,7 +74,7 @@ def test_every_question_has_scipys_answer(name, engine):
         np.testing.assert_array_equal(r.distance(labels, labels[::-1]), np.diagonal(expected[:, ::-1]))
         frame = r.to_frame(labels[:3], labels[-2:])
         np.testing.assert_array_equal(np.asarray(frame), expected[:3, -2:])
-        assert len(r.table().splitlines()) == min(11, graph.n + 1) + (graph.n > 10)
+        assert len(r.text().splitlines()) == min(11, graph.n + 1) + (graph.n > 10)
     assert repr(r.graph.n) in repr(r)
     assert "<table>" in r._repr_html_()
 
@@ -125,23 +136,212 @@ def test_a_negative_cycle_is_named_by_label(engine):
     edges = [("a", "b", 1), ("b", "c", -3), ("c", "a", 1), ("c", "d", 5), ("x", "y", 1)]
     with pytest.raises(NegativeCycleError) as caught:
         shortest_paths(edges, engine=engine)
+    assert set(caught.value.cycle) == set("abc")
     assert caught.value.vertex in "abc"
+    assert "a → b → c → a" in str(caught.value)
 
 
-def test_a_table_too_large_names_what_streams_it():
+def test_a_table_too_large_names_what_streams_it(monkeypatch):
     r = shortest_paths(road_like(70, seed=1), engine="elimination")
-    from apsp import engines
-    from semiring import memory
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(memory, "LEAST", 0)
-        patch.setattr(memory, "available", lambda device="cpu": 1000)
-        with pytest.raises(MemoryNeeded, match=r"rows\(\) streams"):
-            _ = r.distances
-    assert isinstance(r.engine, engines.Engine)
+    monkeypatch.setattr("semiring.memory.LEAST", 0)
+    monkeypatch.setattr("semiring.memory.available", lambda device="cpu": 1000)
+    with pytest.raises(MemoryNeeded, match=r"Stream them by rows\(\)"):
+        _ = r.distances
     assert r.distance(0, 69) > 0
 
 
 def test_an_unknown_engine_is_refused():
     with pytest.raises(ValueError, match="auto, dense, elimination"):
         shortest_paths([("a", "b", 1)], engine="magic")
+
+
+# Rows, reductions, nearest sources, tables, new weights
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", ["road", "digraph", "two parts", "negative arcs", "no edge", "nothing"])
+def test_rows_are_the_distances(name, engine):
+    graph = GRAPHS[name]
+    r = shortest_paths(graph, engine=engine)
+    expected = shortest_paths(graph, engine="dense").distances
+    labels = list(graph.labels)
+    for block in (None, 1, 7):
+        blocks = [(list(names), D.copy()) for names, D in r.rows(block=block)]
+        assert [u for names, _ in blocks for u in names] == labels
+        assert all(len(names) <= (block or 64) for names, _ in blocks)
+        if labels:
+            np.testing.assert_array_equal(np.concatenate([D for _, D in blocks]), expected)
+    if not labels:
+        return
+    some, ends = labels[::-2], labels[1:3]
+    ((names, D),) = r.rows(some, ends, limit=20)
+    part = expected[::-2, 1:3]
+    assert names == some
+    np.testing.assert_array_equal(D, np.where(part > 20, r.infinity, part))
+    np.testing.assert_array_equal(r.table(some, ends), np.where(part == r.infinity, np.inf, part))
+    np.testing.assert_array_equal(r.table(targets=ends), np.asarray(r)[:, 1:3])
+    with pytest.raises(VertexError, match="'nobody'"):
+        r.rows(["nobody"])
+    with pytest.raises(VertexError, match="'nobody'"):
+        r.table(None, ["nobody"])
+    with pytest.raises(TypeError, match=r"Pass \[10\]"):
+        r.table(10)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", ["road", "digraph"])
+def test_reductions_are_numpys_and_networkxs(name, engine):
+    graph = GRAPHS[name]
+    r = shortest_paths(graph, engine=engine)
+    D = truth(graph)
+    np.testing.assert_array_equal(r.reduce("eccentricity"), D.max(axis=1))
+    np.testing.assert_array_equal(r.reduce(np.minimum, axis=0), D.min(axis=0))
+    np.testing.assert_array_equal(r.reduce(np.add), D.sum(axis=1))
+    np.testing.assert_array_equal(r.reduce("reached"), np.isfinite(D).sum(axis=1))
+    np.testing.assert_array_equal(r.reduce("total"), np.where(np.isfinite(D), D, 0).sum(axis=1))
+    tails, heads, weights = graph.edges()
+    g = nx.DiGraph()
+    g.add_nodes_from(range(graph.n))
+    for u, v, w in sorted(zip(tails.tolist(), heads.tolist(), weights.tolist(), strict=True), key=lambda e: -e[2]):
+        g.add_edge(u, v, weight=w)  # of parallel arcs the shortest comes last
+    closeness = nx.closeness_centrality(g, distance="weight")
+    np.testing.assert_allclose(r.reduce("closeness"), [closeness[k] for k in range(graph.n)], rtol=1e-12)
+    if name == "road":
+        harmonic = nx.harmonic_centrality(g, distance="weight")
+        np.testing.assert_allclose(r.reduce("harmonic"), [harmonic[k] for k in range(graph.n)], rtol=1e-12)
+    with pytest.raises(ValueError, match="eccentricity, closeness"):
+        r.reduce("diameter of a circle")
+    with pytest.raises(AlgebraError, match="lengths"):
+        shortest_paths(graph, "max_min", engine="dense").reduce("eccentricity")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("towards", [False, True])
+def test_the_nearest_of_several_sources(engine, towards):
+    graph = GRAPHS["digraph"]
+    r = shortest_paths(graph, engine=engine)
+    hospitals = ["v7", "v3", "v50"]
+    D = truth(graph)
+    lines = (D.T if towards else D)[[7, 3, 50]]
+    found = r.nearest(hospitals, towards=towards)
+    np.testing.assert_array_equal(found.distance, lines.min(axis=0))
+    assert found.source == [
+        None if np.isinf(column.min()) else hospitals[int(column.argmin())] for column in lines.T
+    ]  # argmin: the first of equals
+    with pytest.raises(VertexError, match="'nobody'"):
+        r.nearest(["v1", "nobody"])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_new_weights_on_the_same_edges(engine):
+    graph = GRAPHS["road"]
+    r = shortest_paths(graph, engine=engine)
+    before = r.distances.copy()
+    rng = np.random.default_rng(5)
+    weights = rng.integers(0, 50, graph.edge_count)
+    again = r.update(weights)
+    fresh = Graph.from_arrays(graph.rows, graph.cols, weights, n=graph.n, directed=False)
+    np.testing.assert_array_equal(np.asarray(again), truth(fresh))
+    np.testing.assert_array_equal(r.distances, before)
+    assert again.plan.engine == r.plan.engine == engine
+    u, v = int(graph.rows[3]), int(graph.cols[3])
+    closed = r.update({(v, u): np.inf})  # an undirected edge by either end
+    changed = graph.weights.astype(float)
+    changed[3] = np.inf
+    np.testing.assert_array_equal(
+        np.asarray(closed), truth(Graph.from_arrays(graph.rows, graph.cols, changed, n=graph.n, directed=False))
+    )
+    assert r.update({(u, v): 10**9}).dtype == np.int64
+    with pytest.raises(VertexError, match=r"\(0, 0\)"):
+        r.update({(0, 0): 3})
+    with pytest.raises(ShapeError, match="one weight an edge"):
+        r.update(weights[1:])
+
+
+# Parts of the table
+
+
+@pytest.mark.parametrize("engine", ["auto", *ENGINES])
+@pytest.mark.parametrize("name", ["road", "digraph", "negative arcs"])
+def test_a_part_of_the_table(name, engine):
+    graph = GRAPHS[name]
+    labels = list(graph.labels)
+    rows, cols = labels[3:0:-1], labels[::2]
+    expected = truth(graph)[3:0:-1, ::2]
+    r = shortest_paths(graph, sources=rows, targets=cols, engine=engine, limit=25)
+    expected = np.where(expected > 25, np.inf, expected)
+    np.testing.assert_array_equal(np.asarray(r), expected)
+    assert (list(r.sources), list(r.targets)) == (rows, cols)
+    np.testing.assert_array_equal([[r.distance(u, v) for v in cols] for u in rows], expected)
+    np.testing.assert_array_equal(np.concatenate([D for _, D in r.rows()]), r.distances)
+    np.testing.assert_array_equal(r.reduce(np.maximum), expected.max(axis=1))
+    np.testing.assert_array_equal(r.reduce(np.maximum, axis=0), expected.max(axis=0))
+    np.testing.assert_array_equal(r.nearest(rows[:2]).distance, expected[:2].min(axis=0))
+    np.testing.assert_array_equal(np.asarray(r.to_frame()), expected)
+    for i, u in enumerate(rows):
+        for j, v in enumerate(cols):
+            if np.isfinite(expected[i, j]):
+                assert (r.path(u, v)[0], r.path(u, v)[-1]) == (u, v)
+    assert "3 × " in repr(r)
+    again = pickle.loads(pickle.dumps(r))
+    np.testing.assert_array_equal(again.distances, r.distances)
+    with pytest.raises(VertexError):
+        r.distance(labels[-1] if labels[-1] not in rows else labels[0], cols[0])
+    with pytest.raises(VertexError, match="'nobody'"):
+        shortest_paths(graph, sources=["nobody"])
+
+
+def test_a_limit_needs_a_better_of_two():
+    with pytest.raises(AlgebraError, match="limit"):
+        shortest_paths([(0, 1, 0.5)], "plus_times", limit=1)
+    r = shortest_paths([("a", "b", 5), ("b", "c", 2)], "bottleneck", limit=3)
+    assert (r.distance("a", "b"), r.distance("a", "c")) == (5, -np.inf if r.infinity < 0 else 0)
+
+
+def test_hops_are_breadth_first():
+    g = nx.gnp_random_graph(80, 0.03, seed=3, directed=True)
+    r = shortest_paths(g, sources=range(20), engine="scipy", weight=None)
+    assert r.plan.schedule == "breadth-first"
+    for u in range(20):
+        hops = nx.single_source_shortest_path_length(g, u)
+        assert r.distance(u, list(range(80))).tolist() == [hops.get(v, np.inf) for v in range(80)]
+
+
+# The plan
+
+
+def test_the_plan_takes_what_counts_least():
+    road, dense = road_like(3000, seed=1), random_graph(700, 60, seed=1)
+    assert shortest_paths(road).plan.engine == "elimination"
+    few = shortest_paths(road, sources=[5])
+    assert (few.plan.engine, few.plan.schedule) == ("scipy", "dijkstra")
+    assert apsp.plan(dense).engine == "dense"
+    assert apsp.plan(road, device="cpu").engine == "elimination"
+    assert apsp.plan(road, schedule="blocked").schedule == "blocked"
+    plan = shortest_paths(road).plan
+    assert [e.engine for e in plan.considered] == ["dense", "elimination", "scipy"]
+    assert all(word in str(plan) for word in ("dense:", "elimination:", "scipy:", "pairs"))
+
+
+def test_orders_give_the_same_integers():
+    graph = GRAPHS["road"]
+    expected = truth(graph)
+    for order in ("degree", "levels", "natural", np.arange(graph.n)[::-1]):
+        r = shortest_paths(graph, order=order)
+        assert r.plan.engine == "elimination"
+        np.testing.assert_array_equal(np.asarray(r), expected)
+
+
+def test_what_an_engine_cannot_do_it_says():
+    with pytest.raises(ValueError, match="schedule"):
+        shortest_paths([(0, 1, 1)], engine="elimination", schedule="blocked")
+    with pytest.raises(AlgebraError, match="max_min"):
+        shortest_paths([(0, 1, 1)], "max_min", engine="scipy")
+    with pytest.raises(AlgebraError, match="2⁵³"):
+        shortest_paths([(0, 1, 2**60)], engine="scipy")
+
+
+def test_what_fits_nowhere_is_refused_from_the_counts(monkeypatch):
+    monkeypatch.setattr(choosing, "available", lambda device="cpu": 1000)
+    with pytest.raises(MemoryNeeded, match=r"elimination .*sources="):
+        shortest_paths(road_like(3000, seed=1))

@@ -59,7 +59,9 @@ CASES: dict[str, dict[str, Any]] = {
     "bool, four threads": {
         "call": "closure", "semiring": "boolean", "dtype": "bool", "n": 8000, "threads": 4,
     },
-    "paths of a sparse graph": {"call": "shortest_paths", "dtype": "float64", "n": 1800, "degree": 8},
+    "paths of a sparse graph": {
+        "call": "shortest_paths", "dtype": "float64", "n": 1800, "degree": 8, "schedule": "recursive",
+    },
     "paths of a dense graph": {"call": "shortest_paths", "dtype": "int32", "n": 2000, "degree": 1000},
     "paths, a negative edge": {"call": "shortest_paths", "dtype": "float64", "n": 1800, "degree": 8, "negative": True},
     "paths in a matrix": {"call": "shortest_paths", "dtype": "float32", "n": 2048},
@@ -227,7 +229,7 @@ resource.setrlimit(resource.{limit}, (used + (1 << 30), resource.RLIM_INFINITY))
 free = memory.available()
 assert free is not None and (1 << 30) - (1 << 27) < free <= 1 << 30, free
 try:
-    shortest_paths([(0, 12000, 1.5), *((i, i + 1, 1.0) for i in range(12000))])
+    shortest_paths([(0, 12000, 1.5), *((i, i + 1, 1.0) for i in range(12000))], engine="dense")
 except MemoryNeeded as error:
     assert "shortest_paths: 1.1 GiB must fit on cpu" in str(error), error
 else:
@@ -251,7 +253,9 @@ REFUSED = {
     "closure of bits": lambda: closure(PACKED, "boolean"),
     "closure of edges": lambda: closure(_edges()),
     "conversion": lambda: conform(BIG, get("min_plus"), "float64", where="closure"),
-    "shortest_paths": lambda: shortest_paths(_edges()),
+    "closure of edges by a schedule": lambda: closure(_edges(), schedule="recursive"),
+    "shortest_paths": lambda: shortest_paths(_edges(), engine="dense"),
+    "distances": lambda: shortest_paths(_edges()).distances,
     "shortest_paths of a matrix": lambda: shortest_paths(BIG, dtype="float64"),
     "transitive_closure": lambda: transitive_closure(_edges(20000), schedule="recursive"),
     "transitive_closure, shrunk": lambda: transitive_closure(_edges(20000)),
@@ -300,7 +304,7 @@ def test_what_does_not_fit_is_refused_before_it_is_built(name, monkeypatch):
 def test_a_refusal_names_the_operation_and_the_way_out(monkeypatch):
     monkeypatch.setattr(memory, "available", lambda device="cpu", **_: 3 * MIB)
     with pytest.raises(MemoryNeeded, match=r"^shortest_paths: .*transitive_closure if only reachability matters\.$"):
-        shortest_paths(_edges())
+        shortest_paths(_edges(), engine="dense")
     with pytest.raises(MemoryNeeded, match=r"^closure: .*overwrite=True"):
         closure(BIG)
     monkeypatch.setattr(memory, "available", lambda device="cpu", **_: 8 * MIB)

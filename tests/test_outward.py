@@ -35,7 +35,7 @@ def test_no_path_is_inf_whatever_the_dtype(roads):
     assert roads.distance("a", "c") == 7
     assert type(roads.distance("a", "c")) is (int if roads.distances.dtype.kind == "i" else float)
     assert np.asarray(roads).tolist() == [[0, 3, 7], [INF, 0, 4], [INF, INF, 0]]
-    assert roads.table().splitlines()[3].split() == ["c", "inf", "inf", "0" if roads.infinity != INF else "0.0"]
+    assert roads.text().splitlines()[3].split() == ["c", "inf", "inf", "0" if roads.infinity != INF else "0.0"]
 
 
 def test_distances_stay_exact_beside_their_sentinel(roads):
@@ -87,7 +87,7 @@ def test_an_integer_that_a_float_would_round_is_refused():
     for ask in (lambda: r.distance(["a"], ["b"]), lambda: np.asarray(r), lambda: r.to_frame()):
         with pytest.raises(DTypeError, match="distances"):
             ask()
-    assert "9007199254740993" in r.table()
+    assert "9007199254740993" in r.text()
 
 
 def test_as_an_array():

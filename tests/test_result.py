@@ -170,8 +170,8 @@ def test_labels_distances_and_tables():
     assert r.distances[2].tolist() == [7, 11, 0, 6, 5, 4]
     assert r.distance("C", "B") == 11
     assert r.path("C", "B") == ["C", "F", "E", "A", "B"]
-    assert r.table().splitlines()[3].split() == ["C", "7", "11", "0", "6", "5", "4"]
-    assert "first 3 of 6" in r.table(3)
+    assert r.text().splitlines()[3].split() == ["C", "7", "11", "0", "6", "5", "4"]
+    assert "first 3 of 6" in r.text(3)
     assert r.rate > 0
     assert r.plan.n == 6
     with pytest.raises(VertexError, match="'Z'"):

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from semiring.memory import require
+
 #: Rows that are handed out together where nobody says how many.
 BLOCK = 64
 
@@ -19,17 +21,22 @@ class Engine(ABC):
 
     Attributes
     ----------
+    name : {"dense", "elimination", "scipy"}
     shape : (int, int)
     dtype : numpy.dtype
     whole : Engine
         The square table over all vertices of which this is a part; itself where it is whole.
     held : bool
         Whether the table is there already, and `table` costs nothing.
+    limit : float or None
+        What is worse is no path.
     """
 
+    name = ""
     shape: tuple[int, int]
     dtype: np.dtype
     held = False
+    limit: float | None = None
 
     @property
     def whole(self) -> Engine:
@@ -100,8 +107,17 @@ class Engine(ABC):
         Raises
         ------
         MemoryNeeded
-            If they do not fit.
+            If they do not fit, naming `rows`, which streams them.
         """
+        require(
+            self.shape[0] * self.shape[1] * self.dtype.itemsize,
+            where="distances",
+            hint="Stream them by rows(), look at all by reduce(), or write them by save('d.npy'): none of these holds "
+            "them all, nor do distance(u, v) and path(u, v).",
+        )
+        return self._all()
+
+    def _all(self) -> Any:
         return self.block(np.arange(self.shape[0]), np.arange(self.shape[1]))
 
 

@@ -20,6 +20,8 @@ class Dense(Engine):
     matrix : array, shape (rows, columns)
     """
 
+    name = "dense"
+
     held = True
 
     def __init__(self, matrix: Any) -> None:

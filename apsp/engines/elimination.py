@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from semiring.algebra import Semiring
-from semiring.memory import require
 from semiring.sparse import Analysis, Elimination
 
 from .base import Engine
@@ -35,6 +34,8 @@ class Eliminated(Engine):
     MemoryNeeded
         If the panels do not fit.
     """
+
+    name = "elimination"
 
     def __init__(
         self,
@@ -98,18 +99,6 @@ class Eliminated(Engine):
         """As they are swept, in the order of elimination."""
         return self.elimination.panels(columns=columns)
 
-    def table(self) -> np.ndarray:
-        """All n² entries.
-
-        Raises
-        ------
-        MemoryNeeded
-            Naming `rows`, which streams them.
-        """
-        require(
-            self.shape[0] ** 2 * self.dtype.itemsize,
-            where="distances",
-            hint="rows() streams them in blocks, reduce() looks at all and keeps none, save('d.npy') writes them to a "
-            "file, and distance(u, v) and path(u, v) need none of them.",
-        )
+    def _all(self) -> np.ndarray:
+        """All n² entries."""
         return self.elimination.to_dense()

@@ -12,7 +12,6 @@ from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.arrays import module
 from semiring.errors import AlgebraError, DomainError
-from semiring.memory import require
 
 from .base import Engine, host
 
@@ -33,7 +32,8 @@ class Part(Engine):
     def __init__(
         self, engine: Engine, i: np.ndarray, j: np.ndarray, limit: Limit | None = None, known: Any = None
     ) -> None:
-        self.engine, self.i, self.j, self.limit, self.known = engine, i, j, limit, known
+        self.engine, self.i, self.j, self._limit, self.known = engine, i, j, limit, known
+        self.limit = None if limit is None else limit.value
         self.shape, self.dtype, self.held = (len(i), len(j)), engine.dtype, known is not None
         self._every = len(j) == engine.shape[1] and bool((j == np.arange(len(j))).all())
 
@@ -80,17 +80,10 @@ class Part(Engine):
 
     def table(self) -> Any:
         """All entries of the part."""
-        if self.known is not None:
-            return self.known
-        require(
-            self.shape[0] * self.shape[1] * self.dtype.itemsize,
-            where="distances",
-            hint="rows() streams them in blocks; ask for fewer sources or targets.",
-        )
-        return super().table()
+        return super().table() if self.known is None else self.known
 
     def _within(self, D: Any) -> Any:
-        return D if self.limit is None else self.limit(D)
+        return D if self._limit is None else self._limit(D)
 
 
 def _cut(wanted: np.ndarray, block: int | None) -> Iterator[np.ndarray]:

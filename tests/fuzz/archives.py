@@ -116,7 +116,7 @@ def _use_result(path: Path) -> None:
     _use_graph(path)
     r = Result.load(path)
     names = list(r.labels)[:3]
-    r.table()
+    r.text()
     for u in names:
         r.distance(u, names[-1])
         with suppress(NoPathError):

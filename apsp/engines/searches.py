@@ -1,0 +1,131 @@
+"""SciPy's searches, for questions of few sources: Dijkstra, Johnson where arcs are negative, breadth-first for hops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from semiring import dtypes
+from semiring.algebra import Semiring
+from semiring.errors import NegativeCycleError
+
+from .base import BLOCK, Engine
+
+
+class Searches(Engine):
+    """Rows of the table of distances, each a search through the graph; nothing is kept.
+
+    Parameters
+    ----------
+    arcs : (tails, heads, weights)
+        Weights in the dtype of the distances.
+    n : int
+    semiring : Semiring
+        One over lengths, of which ⊕ keeps the least.
+    method : {"dijkstra", "johnson", "breadth-first"}
+    limit : float
+        Searches go no further; what lies beyond may be no path.
+
+    Notes
+    -----
+    SciPy computes in float64, so integers must be of sums below 2⁵³.
+    """
+
+    name = "scipy"
+
+    def __init__(
+        self,
+        arcs: tuple[np.ndarray, np.ndarray, np.ndarray],
+        n: int,
+        semiring: Semiring,
+        method: str,
+        limit: float = np.inf,
+    ) -> None:
+        self.arcs, self.semiring, self.method, self._furthest = arcs, semiring, method, limit
+        self.shape, self.dtype = (n, n), arcs[2].dtype
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("_forward", "_backward")}
+
+    @cached_property
+    def _forward(self) -> Any:
+        return _matrix(*self.arcs, self.shape[0], self.semiring)
+
+    @cached_property
+    def _backward(self) -> Any:
+        return self._forward.T.tocsr()
+
+    def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """A search from each."""
+        for start in range(0, len(wanted), block or BLOCK):
+            part = wanted[start : start + (block or BLOCK)]
+            yield part, self._search(self._forward, part)
+
+    def column(self, j: int) -> np.ndarray:
+        """A search backwards."""
+        return self._search(self._backward, np.array([j]))[0]
+
+    def _search(self, A: Any, sources: np.ndarray) -> np.ndarray:
+        """Distances from the sources, shape (sources, n)."""
+        from scipy.sparse import csgraph
+
+        if self.method == "breadth-first":
+            D = np.stack([_levels(A, source) for source in sources.tolist()]) * _unit(self.arcs[2])
+        elif self.method == "johnson":
+            try:
+                D = csgraph.johnson(A, indices=sources)
+            except csgraph.NegativeCycleError:
+                raise NegativeCycleError(
+                    "shortest_paths: no cycle may have a negative weight, got one. Shortest walks have no lower bound "
+                    "on it."
+                ) from None
+        else:
+            D = csgraph.dijkstra(A, indices=sources, limit=self._furthest)
+        if self.dtype.kind != "i":
+            return D.astype(self.dtype, copy=False)
+        there = np.isfinite(D)
+        out = np.full(D.shape, dtypes.zero(self.semiring, self.dtype), self.dtype)
+        out[there] = D[there]
+        return out
+
+
+def _matrix(tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, n: int, semiring: Semiring) -> Any:
+    """The arcs as SciPy's graph routines take them: of parallel ones the shortest, zeros stored, no arc of weight ∞."""
+    from scipy.sparse import csr_array
+
+    there = weights != dtypes.zero(semiring, weights.dtype)
+    tails, heads, lengths = tails[there], heads[there], weights[there].astype(np.float64)
+    order = np.lexsort((lengths, heads, tails))
+    tails, heads, lengths = tails[order], heads[order], lengths[order]
+    first = np.ones(len(tails), bool)
+    first[1:] = (tails[1:] != tails[:-1]) | (heads[1:] != heads[:-1])
+    tails, heads, lengths = tails[first], heads[first], lengths[first]
+    start = np.searchsorted(tails, np.arange(n + 1))
+    return csr_array((lengths, heads.astype(np.int32), start.astype(np.int32)), shape=(n, n))
+
+
+def _unit(weights: np.ndarray) -> float:
+    """What every arc weighs."""
+    return float(weights[0]) if len(weights) else 1.0
+
+
+def _levels(A: Any, source: int) -> np.ndarray:
+    """Hops from a vertex to all, ∞ where there is no path.
+
+    In the order of a breadth-first search, levels are contiguous: one ends where the last child of its last vertex is.
+    """
+    from scipy.sparse import csgraph
+
+    order, before = csgraph.breadth_first_order(A, source)
+    place = np.empty(A.shape[0], np.int64)
+    place[order] = np.arange(len(order))
+    parents = place[before[order[1:]]]
+    hops = np.full(A.shape[0], np.inf)
+    start, end, level = 0, 1, 0
+    while start < end:
+        hops[order[start:end]] = level
+        start, end, level = end, 1 + int(np.searchsorted(parents, end)), level + 1
+    return hops

@@ -1,0 +1,152 @@
+"""Where vertices lie, from a file: DIMACS `.co`, GeoJSON points, or columns of a `.csv`; gzipped or not.
+
+| file                | vertex                                              | coordinates                       |
+|---------------------|-----------------------------------------------------|-----------------------------------|
+| `.co`               | the number in `v number x y`                        | x, y as they are                  |
+| `.geojson`, `.json` | a Point's `id`, or its property named so, or label  | `coordinates`                     |
+| `.csv`              | a column named label, vertex, node, id, name, stop  | columns x, y or lon, lat          |
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from semiring.errors import FormatError, VertexError
+
+from .files import Source
+from .labels import Labels
+
+NAMES = ("label", "vertex", "node", "id", "name", "stop")
+_X, _Y = ("x", "lon", "longitude", "lng"), ("y", "lat", "latitude")
+
+
+def read_positions(path: str | os.PathLike[str], labels: Labels) -> np.ndarray:
+    """The coordinates (x, y) of every vertex, shape (n, 2), NaN where the file has none.
+
+    Parameters
+    ----------
+    path : path
+        Its suffix, before a `.gz`, says what it is.
+    labels : Labels
+        The vertices. A name in the file is the label that is written so; others are of no concern here.
+
+    Raises
+    ------
+    FormatError
+        If the suffix is none of these, a line is malformed, or no vertex is found.
+    OSError
+        If it cannot be read.
+    """
+    source = Source(path)
+    suffix = os.path.splitext(str(path).lower().removesuffix(".gz"))[1]
+    readers = {".co": _dimacs, ".geojson": _geojson, ".json": _geojson, ".csv": _columns}
+    if suffix not in readers:
+        raise source.error(f"positions must be in a file {', '.join(readers)}, got the suffix {suffix!r}.")
+    at = np.full((len(labels), 2), np.nan)
+    found = 0
+    place = _by_text(labels)
+    for name, x, y in readers[suffix](source):
+        k = place.get(str(name))
+        if k is not None:
+            at[k] = x, y
+            found += 1
+    if not found and len(labels):
+        raise source.error("must give the position of a vertex, got none of the graph's labels.")
+    return at
+
+
+def _by_text(labels: Labels) -> dict[str, int]:
+    """Where the vertex stands whose label is written so; the first, where two are written alike."""
+    place: dict[str, int] = {}
+    for k, label in enumerate(labels):
+        place.setdefault(str(label), k)
+    return place
+
+
+def _number(source: Source, text: Any, line: int | None) -> float:
+    try:
+        value = float(text)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not math.isfinite(value):
+        raise source.error(f"a coordinate must be a finite number, got {text!r}.", line)
+    return value
+
+
+def _dimacs(source: Source) -> Iterator[tuple[Any, float, float]]:
+    for line, text in enumerate(source.lines.decode("utf-8", "replace").split("\n"), 1):
+        parts = text.split()
+        if not parts or parts[0] in ("c", "p"):
+            continue
+        if len(parts) != 4 or parts[0] != "v" or not parts[1].isdecimal():
+            raise source.error(f"a line must be `v number x y`, got {text[:60]!r}.", line)
+        yield int(parts[1]), _number(source, parts[2], line), _number(source, parts[3], line)
+
+
+def _geojson(source: Source) -> Iterator[tuple[Any, float, float]]:
+    try:
+        found = json.loads(source.lines)
+        features = found["features"] if found.get("type") == "FeatureCollection" else [found]
+        points = [f for f in features if (f.get("geometry") or {}).get("type") == "Point"]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise source.error(f"must be GeoJSON, a FeatureCollection of points, got {error!r}.") from error
+    for k, point in enumerate(points):
+        properties = point.get("properties") or {}
+        names = [point["id"]] if "id" in point else [properties[name] for name in NAMES if name in properties]
+        place = point["geometry"].get("coordinates")
+        if not names or not isinstance(place, list) or len(place) < 2:
+            raise source.error(f"a point must have an id and coordinates, got feature {k}: {str(point)[:80]}.")
+        yield names[0], _number(source, place[0], None), _number(source, place[1], None)
+
+
+def _columns(source: Source) -> Iterator[tuple[Any, float, float]]:
+    rows = csv.reader(source.lines.decode("utf-8-sig", "replace").splitlines())
+    header = [name.strip().casefold() for name in next(rows)]
+    at = []
+    for what, known in (("the vertex", NAMES), ("x", _X), ("y", _Y)):
+        columns = [k for k, name in enumerate(header) if name in known]
+        if len(columns) != 1:
+            raise source.error(f"one column must name {what} ({', '.join(known)}), got the columns {header}.", 1)
+        at.append(columns[0])
+    for line, row in enumerate(rows, 2):
+        if not row:
+            continue
+        if len(row) != len(header):
+            raise source.error(f"a line must have {len(header)} columns, got {row}.", line)
+        name, x, y = (row[k] for k in at)
+        yield name, _number(source, x, line), _number(source, y, line)
+
+
+def read_labels(path: str | os.PathLike[str], labels: Labels) -> list[Any]:
+    """The labels in a file: one a line, or the first column of a `.csv`; a first line that names that column is none.
+
+    Raises
+    ------
+    FormatError
+        Naming the line of a label that no vertex has, or that comes twice.
+    """
+    source = Source(path)
+    comma = str(path).lower().removesuffix(".gz").endswith(".csv")
+    lines = source.lines.decode("utf-8-sig", "replace").splitlines()
+    found: dict[int, int] = {}
+    place = _by_text(labels)
+    for line, text in enumerate(csv.reader(lines) if comma else ([text] for text in lines), 1):
+        name = text[0].strip() if text else ""
+        if not name or (line == 1 and name.casefold() in NAMES and name not in place):
+            continue
+        if name not in place:
+            try:
+                labels.position(name)
+            except VertexError as error:
+                raise FormatError(path, line, str(error)) from None
+        if place[name] in found:
+            raise FormatError(path, line, f"a vertex must come once, got {name!r} in line {found[place[name]]} too.")
+        found[place[name]] = line
+    return [labels[k] for k in found]

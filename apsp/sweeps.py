@@ -1,0 +1,157 @@
+"""All pairs looked at, none kept: reductions of a table of distances along its rows or columns, and nearest sources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from semiring import dtypes
+from semiring.algebra import Semiring
+from semiring.arrays import module
+from semiring.errors import AlgebraError, ShapeError
+from semiring.observed import Callback
+
+from . import outward
+from .engines import Engine
+from .engines.base import host
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """What a vertex is told of its line of distances.
+
+    Attributes
+    ----------
+    name : str
+    columns : bool
+        Whether the line is the vertex's column, the distances to it, and not its row.
+    of : callable
+        `of(panel, semiring)` → one number a line; panel[:, q] is line q.
+    description : str
+    """
+
+    name: str
+    columns: bool
+    of: Callable[[Any, Semiring], Any]
+    description: str
+
+
+class Nearest(NamedTuple):
+    """The best of several sources for every vertex: `source[v]`, a label or None, and `distance[v]`."""
+
+    source: list[Any]
+    distance: np.ndarray
+
+
+def _worst(panel: Any, s: Semiring) -> Any:
+    """The worst distance; no path is worse than any."""
+    return panel.max(axis=0) if s.add.selects == "least" else panel.min(axis=0)
+
+
+def _reached(panel: Any, s: Semiring) -> Any:
+    return (panel != dtypes.zero(s, panel.dtype)).sum(axis=0)
+
+
+def _total(panel: Any, s: Semiring) -> Any:
+    """The sum of the distances of vertices that are reached."""
+    there = panel != dtypes.zero(s, panel.dtype)
+    return module(panel).sum(panel, axis=0, where=there, dtype=np.float64)
+
+
+def _closeness(panel: Any, s: Semiring) -> Any:
+    """(r / Σ d) · (r / (n − 1)) for r other vertices that reach it (Wasserman and Faust 1994, as in NetworkX)."""
+    others, total = _reached(panel, s) - 1.0, _total(panel, s)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        close = others / total * (others / max(len(panel) - 1, 1))
+    return np.where((total > 0) & (others > 0), close, 0.0)
+
+
+def _harmonic(panel: Any, s: Semiring) -> Any:
+    """Σ 1 / d over other vertices at a distance other than 0."""
+    there = (panel != dtypes.zero(s, panel.dtype)) & (panel != 0)
+    inverse = np.zeros(panel.shape)
+    np.divide(1.0, panel, out=inverse, where=there)
+    return inverse.sum(axis=0)
+
+
+REDUCTIONS = {
+    reduction.name: reduction
+    for reduction in (
+        Reduction("eccentricity", False, _worst, "the worst distance from the vertex; inf where it does not reach all"),
+        Reduction("closeness", True, _closeness, "NetworkX's closeness, of the distances to the vertex"),
+        Reduction("harmonic", True, _harmonic, "the sum of 1 / distance over all that reach the vertex"),
+        Reduction("total", False, _total, "the sum of the distances from the vertex to all that it reaches"),
+        Reduction("reached", False, _reached, "how many vertices the vertex reaches, itself counted"),
+    )
+}
+
+
+def reduce(
+    engine: Engine, s: Semiring, what: str | np.ufunc, *, axis: int | None = None, callback: Callback | None = None
+) -> np.ndarray:
+    """One number a row or a column of the table; see `Result.reduce`."""
+    if isinstance(what, str):
+        if what not in REDUCTIONS:
+            known = ", ".join(REDUCTIONS)
+            raise ValueError(f"reduce: what must be one of {known}, or a ufunc of two arguments, got {what!r}.")
+        chosen = REDUCTIONS[what]
+        columns = chosen.columns if axis is None else axis == 0
+        if what != "reached" and not (s.lengths and s.add.selects):
+            raise AlgebraError(
+                f"reduce: {what} is made of lengths of which ⊕ selects the best, got {s.name}. Pass a ufunc."
+            )
+        of = chosen.of
+    else:
+        if not isinstance(what, np.ufunc) or what.nin != 2:
+            raise ValueError(f"reduce: what must be a name or a ufunc of two arguments, got {what!r}.")
+        columns, of = axis == 0, _by(what)
+    if axis not in (None, 0, 1):
+        raise ShapeError(f"reduce: axis must be 0, the columns, or 1, the rows, got {axis!r}.")
+    lines = engine.shape[1 if columns else 0]
+    out: np.ndarray | None = None
+    done = 0
+    for positions, panel in engine.panels(columns=columns):
+        found = host(np.asarray(of(panel, s)) if isinstance(panel, np.ndarray) else of(panel, s))
+        out = np.empty(lines, found.dtype) if out is None else out
+        out[positions] = found
+        done += len(positions)
+        if callback:
+            callback(done * len(panel), lines * len(panel))
+    if out is None:
+        return np.empty(0)
+    return outward.numbers(out, s) if out.dtype == engine.dtype and what == "eccentricity" else out
+
+
+def _by(ufunc: np.ufunc) -> Callable[[Any, Semiring], Any]:
+    """ufunc.reduce along lines in which no path is inf."""
+
+    def of(panel: Any, s: Semiring) -> Any:
+        return ufunc.reduce(outward.numbers(host(panel), s), axis=0)
+
+    return of
+
+
+def nearest(engine: Engine, s: Semiring, wanted: np.ndarray, *, towards: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """(which, best): for every column the position in `wanted` of its best row, −1 for none, and that entry.
+
+    With `towards`, for every row its best column. Among equals, the first of `wanted`.
+    """
+    if s.add.selects is None:
+        raise AlgebraError(f"nearest: ⊕ must select the better of two walks, got {s.add.name} of {s.name}.")
+    size = engine.shape[0 if towards else 1]
+    zero = dtypes.zero(s, engine.dtype)
+    best, which = np.full(size, zero, engine.dtype), np.full(size, -1, np.int64)
+    better = np.less if s.add.selects == "least" else np.greater
+    at = 0
+    lines = (engine.column(j)[None] for j in wanted.tolist()) if towards else (host(D) for _, D in engine.rows(wanted))
+    for block in lines:
+        # The first of the best of each column of the block; the block counts only where it is better than before.
+        chosen = block.argmin(axis=0) if s.add.selects == "least" else block.argmax(axis=0)
+        value = np.take_along_axis(block, chosen[None], axis=0)[0]
+        improves = better(value, best)
+        best[improves], which[improves] = value[improves], at + chosen[improves]
+        at += len(block)
+    return which, best

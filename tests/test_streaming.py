@@ -1,0 +1,140 @@
+"""Answers that are never in memory as a whole: saved as they are computed, whole or not at all, and interruptible."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import tracemalloc
+
+import numpy as np
+import pytest
+from processes import finish, start, wait_for
+
+from apsp import Result, shortest_paths
+from apsp.generate import road_like
+
+ROAD = road_like(70, seed=1)
+
+
+@pytest.fixture(params=["dense", "elimination", "scipy"])
+def result(request):
+    return shortest_paths(ROAD, engine=request.param)
+
+
+@pytest.mark.parametrize("part", [False, True])
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".csv", ".zarr"])
+def test_what_is_saved_is_the_distances(tmp_path, result, suffix, part):
+    r, path = result, tmp_path / f"d{suffix}"
+    if suffix == ".zarr":
+        pytest.importorskip("zarr")
+    if part:
+        r = shortest_paths(ROAD, sources=[5, 3, 60], targets=[1, 2], engine=r.plan.engine)
+    expected = r.distances
+    seen: list[tuple[int, int]] = []
+    r.save(path, callback=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (expected.size, expected.size)
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+    if suffix == ".npy":
+        found = np.load(path)
+        assert found.dtype == expected.dtype
+    elif suffix == ".npz":
+        with np.load(path) as data:
+            found = data["distances"]
+        again = Result.load(path)
+        assert (list(again.sources), list(again.targets)) == (list(r.sources), list(r.targets))
+        assert again.plan == r.plan
+        assert again.distance(60, 2) == r.distance(60, 2)
+        path = again.path(60, 2)
+        assert (path[0], path[-1]) == (60, 2)
+    elif suffix == ".csv":
+        lines = [line.split(",") for line in path.read_text().splitlines()]
+        assert lines[0] == ["", *map(str, r.targets)]
+        assert [line[0] for line in lines[1:]] == list(map(str, r.sources))
+        found = np.array([[int(x) for x in line[1:]] for line in lines[1:]])
+    else:
+        import zarr
+
+        group = zarr.open_group(str(path), mode="r")
+        found = group["distances"][:]
+        assert group["sources"][:].tolist() == list(r.sources)
+        r.save(path)  # again, in its place
+        assert [p.name for p in tmp_path.iterdir()] == [path.name]
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_labels_of_tiles_are_json(tmp_path):
+    zarr = pytest.importorskip("zarr")
+    r = shortest_paths([("a", "b", 1)], engine="elimination")
+    r.save(tmp_path / "d.zarr")
+    group = zarr.open_group(str(tmp_path / "d.zarr"), mode="r")
+    assert json.loads(group["targets_json"][:].tobytes()) == ["a", "b"]
+    assert group.attrs["infinity"] == str(r.infinity)
+
+
+def test_without_zarr_the_error_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "zarr", None)
+    with pytest.raises(ImportError, match=r"\[zarr\]"):
+        shortest_paths([("a", "b", 1)]).save(tmp_path / "d.zarr")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_is_refused_before_the_work(tmp_path, result, monkeypatch):
+    monkeypatch.setattr("shutil.disk_usage", lambda place: type("Usage", (), {"free": 100})())
+    with pytest.raises(OSError, match="free"):
+        result.save(tmp_path / "d.npy")
+    assert not list(tmp_path.iterdir())
+
+
+SLOW = """
+import sys
+from apsp import shortest_paths
+from apsp.generate import road_like
+r = shortest_paths(road_like(6000, seed=1), engine="elimination")
+r.distance(0, 1)
+said = False
+def told(done, total):
+    global said
+    if not said:
+        print("saving", flush=True)
+        said = True
+    import time
+    time.sleep(0.05)
+try:
+    r.save(sys.argv[1], callback=told)
+except KeyboardInterrupt:
+    print("interrupted", r.distance(0, 5999) > 0, flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_a_killed_save_leaves_no_file_under_its_name(tmp_path):
+    path = tmp_path / "d.npy"
+    path.write_bytes(b"as it was")
+    child = start(SLOW, path)
+    wait_for(child, "saving")
+    child.send_signal(signal.SIGKILL)
+    finish(child)
+    assert path.read_bytes() == b"as it was"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_ctrl_c_while_saving_leaves_nothing_and_the_result_usable(tmp_path):
+    child = start(SLOW, tmp_path / "d.npy")
+    wait_for(child, "saving")
+    child.send_signal(signal.SIGINT)
+    code, out, err = finish(child)
+    assert (code, out.split()) == (0, ["interrupted", "True"]), err
+    assert not list(tmp_path.iterdir())
+
+
+def test_rows_of_many_vertices_never_hold_all():
+    """100,000 vertices: their table would take 40 GB; rows are looked at in blocks, within a small peak."""
+    r = shortest_paths(road_like(100_000, seed=1), dtype="float32")
+    assert r.plan.engine == "elimination"
+    tracemalloc.start()
+    try:
+        assert max(float(D.max()) for _, D in r.rows(range(0, 100_000, 500))) < np.inf
+        assert tracemalloc.get_traced_memory()[1] < 400e6
+    finally:
+        tracemalloc.stop()
