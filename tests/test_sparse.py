@@ -41,7 +41,7 @@ def rng(seed=0):
 def shapes():
     """Name → (n, tails, heads) of graphs that are awkward in different ways."""
     r = rng(7)
-    i = np.arange(40)
+    i = np.arange(22)
     star = np.zeros(30, int)
     leaves = np.arange(1, 31)
     two = np.concatenate((r.integers(0, 12, (2, 30)), 12 + r.integers(0, 9, (2, 20))), axis=1)
@@ -52,26 +52,26 @@ def shapes():
     south = np.stack((grid[:-1].ravel(), grid[1:].ravel()))
     lattice = np.concatenate((east, east[::-1], south, south[::-1]), axis=1)
     forest = np.array([[v, (v - 1) // 2] for v in range(1, 31)]).T
-    sparse = r.integers(0, 70, (2, 110))
+    sparse = r.integers(0, 45, (2, 72))
     dense = r.integers(0, 25, (2, 300))
     none = np.empty((2, 0), int)
-    chains = np.concatenate([np.stack((i[:-1] + 40 * c, i[1:] + 40 * c)) for c in range(3)], axis=1)
+    chains = np.concatenate([np.stack((i[:10] + 11 * c, i[1:11] + 11 * c)) for c in range(3)], axis=1)
     return {
         "nothing": (0, none),
         "one vertex": (1, none),
         "one loop": (1, np.zeros((2, 2), int)),
         "isolated": (9, none),
-        "path": (40, np.stack((i[:-1], i[1:]))),
-        "path both ways": (40, np.concatenate((np.stack((i[:-1], i[1:])), np.stack((i[1:], i[:-1]))), axis=1)),
-        "three paths": (120, chains),
-        "ring": (40, np.stack((i, (i + 1) % 40))),
+        "path": (22, np.stack((i[:-1], i[1:]))),
+        "path both ways": (22, np.concatenate((np.stack((i[:-1], i[1:])), np.stack((i[1:], i[:-1]))), axis=1)),
+        "three paths": (33, chains),
+        "ring": (22, np.stack((i, (i + 1) % 22))),
         "out-star": (31, np.stack((star, leaves))),
         "in-star": (31, np.stack((leaves, star))),
         "tree": (31, np.concatenate((forest, forest[::-1]), axis=1)),
         "two components": (21, two),
         "acyclic": (35, dag),
         "lattice": (36, lattice),
-        "random, reducible": (70, sparse),
+        "random, reducible": (45, sparse),
         "dense": (25, dense),
     }
 
@@ -123,22 +123,31 @@ def test_every_semiring_on_every_shape(case):
         same(case, E.entries(i, j), expected[i, j])
 
 
-@pytest.mark.parametrize("case", cases.few(ALL))
-@pytest.mark.parametrize("near", [0, 1 << 17])
-def test_fronts_of_every_size_by_every_way(case, near, monkeypatch):
+#: One kind of each way to compute: what fronts in blocks take from the dense kernels is tested there for all.
+SOME = [
+    case
+    for case in ALL
+    if str(case) in ("min_plus-float32", "min_plus-int16", "max_min-int16", "log_plus-float32", "plus_times-float64",
+                     "lor_land-bool", "colours-int64")
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SOME, ids=str)
+def test_fronts_of_every_size_by_every_way(case, monkeypatch):
     """One dense front by compiled runs and by the verbs of the dense backend, on one thread and on two."""
     n = 90 if case.semiring.add.simd else 45
     arcs = rng(3).integers(0, n, (2, 5 * n))
     weights = values(case, arcs.shape[1], n, 3)
     expected = cases.closure(case, matrix_of(case, n, arcs, weights))
-    monkeypatch.setattr(fronts, "LARGE", near)
-    monkeypatch.setattr(fronts, "ALONE", near)
-    for threads in (1, 2):
-        E = Elimination.from_arrays(*arcs, weights, n, case.semiring, dtype=case.dtype, threads=threads)
-        same(case, E.to_dense(), expected)
+    for near in (0, 1 << 17):
+        monkeypatch.setattr(fronts, "LARGE", near)
+        monkeypatch.setattr(fronts, "ALONE", near)
+        for threads in (1, 2):
+            E = Elimination.from_arrays(*arcs, weights, n, case.semiring, dtype=case.dtype, threads=threads)
+            same(case, E.to_dense(), expected)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "int32", "int16"])
+@pytest.mark.parametrize("dtype", ["float32", "int16"])
 @pytest.mark.parametrize("n", [200, 331])
 def test_large_fronts(dtype, n):
     """Fronts beyond the nearest cache are eliminated in blocks, w of m vertices."""
@@ -173,9 +182,9 @@ def test_no_order_and_no_relaxation_changes_a_bit(name, relaxed, monkeypatch):
     monkeypatch.setattr(structure, "NARROW", relaxed[0])
     monkeypatch.setattr(structure, "ZEROS", relaxed[1])
     for case in (
-        Case(get("min_plus"), np.dtype("int32")),
+        Case(get("min_plus"), np.dtype("int64")),
         Case(get("max_min"), np.dtype("float32")),
-        Case(get("log_plus"), np.dtype("float64")),
+        Case(get("log_plus"), np.dtype("float32")),
     ):
         for seed, shape in enumerate(SHAPES):
             n = SHAPES[shape][0]
@@ -281,7 +290,7 @@ def test_infinite_arcs_are_none():
     np.testing.assert_array_equal(eliminate(B).row(0), [0, top, top])
 
 
-@pytest.mark.parametrize("dtype", ["int16", "int32", "int64"])
+@pytest.mark.parametrize("dtype", ["int16", "int64"])
 def test_integers_saturate_and_never_wrap(dtype):
     case = Case(get("min_plus"), np.dtype(dtype))
     top = np.iinfo(dtype).max
@@ -309,7 +318,7 @@ def test_negative_arcs():
         expected = M
         for k in range(n):
             expected = np.minimum(expected, expected[:, k : k + 1] + expected[k : k + 1])
-        for dtype in ("int32", "float64"):
+        for dtype in ("int64", "float64"):
             E = Elimination.from_arrays(*arcs, weights, n, "min_plus", dtype=dtype)
             D = E.to_dense()
             np.testing.assert_array_equal(np.where(D == get_infinity(dtype), math.inf, D), expected)
@@ -393,7 +402,7 @@ def test_a_multiplication_that_does_not_commute_keeps_its_order():
 
 
 @pytest.mark.parametrize("length", [1, 2, 7, 300])
-@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
+@pytest.mark.parametrize("dtype", ["int64", "float64"])
 def test_a_negative_cycle_is_found_inside_and_across_supernodes(length, dtype):
     n = 400
     ring = np.arange(50, 50 + length)
@@ -478,7 +487,7 @@ def medium():
     return n, arcs, weights, expected
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int16", "int64"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "int64"])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_all_queries_agree_with_dijkstra(medium, dtype, threads):
     n, arcs, weights, expected = medium
@@ -519,10 +528,10 @@ def test_all_queries_agree_with_dijkstra(medium, dtype, threads):
 
 @pytest.mark.parametrize("case", cases.few(ALL))
 def test_products_with_vectors(case):
-    E, A = made(case, "random, reducible", 3)
+    E, A = made(case, "acyclic", 3)
     expected = cases.closure(case, A)
     n = len(A)
-    for shape in ((n,), (n, 1), (n, 5), (n, 130)):
+    for shape in ((n,), (n, 1), (n, 5), *([(n, 130)] if case in SOME else [])):
         x = semiring.random_matrix(case.semiring, (n, int(np.prod(shape[1:]))), case.dtype, seed=1, density=0.3)
         if not case.semiring.idempotent and case.semiring.zero == 0:
             x = x * 0.01
@@ -542,23 +551,23 @@ def test_a_negative_vector_on_non_negative_arcs(medium):
 
 def test_new_weights_are_a_fresh_elimination(medium):
     n, arcs, weights, expected = medium
-    E = Elimination.from_arrays(*arcs, weights, n, dtype="int32")
+    E = Elimination.from_arrays(*arcs, weights, n, dtype="int64")
     other = rng(8).permutation(weights)
-    fresh = Elimination.from_arrays(*arcs, other, n, dtype="int32").to_dense()
+    fresh = Elimination.from_arrays(*arcs, other, n, dtype="int64").to_dense()
     updated = E.update(other)
     np.testing.assert_array_equal(updated.to_dense(), fresh)
     assert updated.analysis is E.analysis
-    np.testing.assert_array_equal(E.to_dense(), np.where(np.isinf(expected), get_infinity("int32"), expected))
+    np.testing.assert_array_equal(E.to_dense(), np.where(np.isinf(expected), get_infinity("int64"), expected))
     h = rng(9).integers(0, 50, n)
     negative = other + h[arcs[0]] - h[arcs[1]]
     assert (negative < 0).any()
     shifted = fresh.astype(np.int64) + h[:, None] - h
     np.testing.assert_array_equal(
-        E.update(negative).to_dense(), np.where(fresh == get_infinity("int32"), fresh, shifted)
+        E.update(negative).to_dense(), np.where(fresh == get_infinity("int64"), fresh, shifted)
     )
 
 
-@pytest.mark.parametrize("name", ["min_plus-int32", "colours-int64", "log_plus-float64"])
+@pytest.mark.parametrize("name", ["min_plus-int64", "colours-int64", "log_plus-float32"])
 def test_work_in_many_short_calls_is_the_same(name, monkeypatch):
     """Between two calls Ctrl-C is heard."""
     from semiring.sparse import sweep
@@ -613,12 +622,12 @@ def test_memory_is_used_again_only_when_nobody_holds_it(medium):
 def test_a_path_of_a_million_vertices():
     n = 10**6
     i = np.arange(n - 1)
-    E = Elimination.from_arrays(i, i + 1, np.ones(n - 1, np.int32), n, order="natural")
+    E = Elimination.from_arrays(i, i + 1, np.ones(n - 1, np.float32), n, order="natural")
     row = E.row(n // 2)
     np.testing.assert_array_equal(row[n // 2 :], np.arange(n - n // 2))
-    assert (row[: n // 2] == np.iinfo(np.int32).max).all()
+    assert (row[: n // 2] == math.inf).all()
     assert E.entry(3, n - 1) == n - 4
-    E = Elimination.from_arrays(i, i + 1, np.ones(n - 1, np.int32), n)
+    E = Elimination.from_arrays(i, i + 1, np.ones(n - 1, np.float32), n)
     np.testing.assert_array_equal(E.row(n // 2), row)
     assert E.entry(3, n - 1) == n - 4
 

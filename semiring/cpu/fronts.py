@@ -13,184 +13,79 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from .vectors import I32, I64, Vectors, loop
-from .words import call, itemsize, kernel, load, part, plus, row, star, store, times, zero
+from .strips import STRIP
+from .vectors import I64, Vectors, emit, loop
+from .words import clear, copy, itemsize, jump, kernel, load, part, plus, row, short, star, store, times
 
-#: Columns of a panel that lie together: what one tile of a sweep computes.
-STRIP = 4
-#: Fewer entries side by side are added one by one.
-SHORT = 8
 #: Fronts of more bytes than this are eliminated in blocks, smaller ones pivot by pivot.
 NEAR = 1 << 17
 #: The pivot block of larger fronts.
 STEP = 64
 
 
-@intrinsic
-def lanes(typing: Any, kind: Any) -> Any:
-    """Entries of a vector, a constant; 1 where there is no vector code."""
-    count = kind.lanes if kind.vector else 1
-    return types.intp(kind), lambda context, builder, signature, args: I64(count)
+# For each kind, called by address
 
 
 @intrinsic
-def one(typing: Any, kind: Any) -> Any:
-    """The semiring's 1."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return context.get_constant(kind.scalar, kind.one)
-
-    return kind.scalar(kind), codegen
-
-
-@intrinsic
-def clear(typing: Any, kind: Any, count: Any, target: Any) -> Any:
-    """`count` entries become 0; where there is vector code, in whole vectors, as many as it takes."""
+def _met(typing: Any, kind: Any, count: Any, target: Any, source: Any) -> Any:
+    """target[j] ← target[j] ⊕ source[j] for `count` entries side by side."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         if not kind.vector:
-            return context.compile_internal(builder, _clear_generic, signature, args)
-        v = Vectors(builder, kind)
-        with loop(builder, I64(0), _vectors(builder, kind, args[1])) as j:
-            v.store(v.zero(), builder.add(args[2], builder.mul(j, I64(kind.tile.width))))
-        return context.get_dummy_value()
-
-    return types.none(kind, types.intp, types.intp), codegen
-
-
-@intrinsic
-def copy(typing: Any, kind: Any, count: Any, source: Any, target: Any) -> Any:
-    """`count` entries from one place to another; where there is vector code, in whole vectors."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        if not kind.vector:
-            return context.compile_internal(builder, _copy_generic, signature, args)
-        v = Vectors(builder, kind)
-        with loop(builder, I64(0), _vectors(builder, kind, args[1])) as j:
-            offset = builder.mul(j, I64(kind.tile.width))
-            v.store(v.load(builder.add(args[2], offset)), builder.add(args[3], offset))
+            return context.compile_internal(builder, _met_generic, signature, args)
+        _, count, target, source = args
+        whole = builder.sdiv(count, I64(kind.lanes))
+        rest = builder.mul(whole, I64(kind.lanes))
+        for lanes, start, stop in ((kind.lanes, I64(0), whole), (1, rest, count)):
+            v = Vectors(builder, kind, lanes=lanes)
+            with loop(builder, start, stop) as j:
+                offset = builder.mul(j, I64(lanes * kind.itemsize))
+                here = builder.add(target, offset)
+                v.store(emit(builder, kind.add, v.load(here), v.load(builder.add(source, offset))), here)
         return context.get_dummy_value()
 
     return types.none(kind, types.intp, types.intp, types.intp), codegen
 
 
-def _vectors(builder: Any, kind: Any, count: Any) -> Any:
-    return builder.sdiv(builder.add(count, I64(kind.lanes - 1)), I64(kind.lanes))
-
-
-def _clear_generic(kind: Any, count: int, target: int) -> None:
-    for j in range(count):
-        store(kind, target + j * itemsize(kind), zero(kind))
-
-
-def _copy_generic(kind: Any, count: int, source: int, target: int) -> None:
-    for j in range(count):
-        store(kind, target + j * itemsize(kind), load(kind, source + j * itemsize(kind)))
-
-
-@part
-def pitch_of(kind: Any, m: int) -> int:
-    """Entries from one row of a front to the next: whole vectors."""
-    return -(-m // lanes(kind)) * lanes(kind)
-
-
-@intrinsic
-def strip_down(typing: Any, kind: Any, m: Any, source: Any, row: Any, target: Any) -> Any:
-    """STRIP entries of each of m rows, one after the other."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        _, m, source, row, target = args
-        v = Vectors(builder, kind, lanes=STRIP)
-        with loop(builder, I64(0), m) as i:
-            x = v.load(builder.add(source, builder.mul(i, row)))
-            v.store(x, builder.add(target, builder.mul(i, I64(STRIP * kind.itemsize))))
-        return context.get_dummy_value()
-
-    return types.none(kind, *(types.intp,) * 4), codegen
-
-
-@intrinsic
-def strip_across(typing: Any, kind: Any, m: Any, source: Any, row: Any, target: Any) -> Any:
-    """STRIP rows of m entries, transposed; m is a multiple of STRIP."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        _, m, source, row, target = args
-        v, size = Vectors(builder, kind, lanes=STRIP), kind.itemsize
-        with loop(builder, I64(0), builder.sdiv(m, I64(STRIP))) as i:
-            here = builder.add(source, builder.mul(i, I64(STRIP * size)))
-            there = builder.add(target, builder.mul(i, I64(STRIP * STRIP * size)))
-            rows = [v.load(builder.add(here, builder.mul(row, I64(k)))) for k in range(STRIP)]
-            for k, column in enumerate(transposed(builder, rows)):
-                v.store(column, there, k * STRIP * size)
-        return context.get_dummy_value()
-
-    return types.none(kind, *(types.intp,) * 4), codegen
-
-
-def transposed(builder: Any, rows: list[Any]) -> list[Any]:
-    """A square of vectors, transposed: squares off the diagonal change places, the larger the later."""
-    rows, count, distance = list(rows), len(rows), 1
-    while distance < count:
-        for i in range(count):
-            if not i & distance:
-                a, b = rows[i], rows[i + distance]
-                low = [j if not j & distance else count + j - distance for j in range(count)]
-                high = [j + distance if not j & distance else count + j for j in range(count)]
-                for at, mask in ((i, low), (i + distance, high)):
-                    rows[at] = builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(I32, count), mask))
-        distance *= 2
-    return rows
-
-
-@part
-def extend(kind: Any, r: int, low: int, local: Any, update: int, front: int, wide: int, unit: Any) -> None:
-    """F[local, local] ← F[local, local] ⊕ the update of a child, its r rows at local[low] …"""
+def _met_generic(kind: Any, count: int, target: int, source: int) -> None:
     size = itemsize(kind)
-    j = 0
-    while j < r:  # columns that stay side by side are met together
-        k = j + 1
-        while k < r and local[low + k] == local[low + k - 1] + 1:
-            k += 1
-        to, source = front + local[low + j] * size, update + j * size
-        if k - j >= SHORT:
-            for i in range(r):
-                row(kind, k - j, to + local[low + i] * wide, unit, source + i * r * size)
-        else:
-            for i in range(r):
-                for q in range(k - j):
-                    at = to + local[low + i] * wide + q * size
-                    store(kind, at, plus(kind, load(kind, at), load(kind, source + (i * r + q) * size)))
-        j = k
+    for j in range(count):
+        store(kind, target + j * size, plus(kind, load(kind, target + j * size), load(kind, source + j * size)))
 
 
-@part
-def assemble(
-    kind: Any, s: int, first: Any, begin: Any, local: Any, child: Any, sibling: Any, where: Any,
-    arcs: Any, arc: Any, arc_row: Any, arc_col: Any, weights: int, front: int,
-) -> None:  # fmt: skip
-    """The front of supernode s: arcs and the children's updates, each once, met by ⊕."""
+@kernel
+def extend(kind: Any, r: int, columns: int, local: int, front: int, wide: int, update: int) -> None:
+    """Rows local[i] of a front meet those of an update, for so many columns side by side.
+
+    `local` is the address of r short integers; `front` and `update` are those of the first column, whose rows are
+    `wide` bytes and r entries apart.
+    """
     size = itemsize(kind)
-    m = first[s + 1] - first[s] + begin[s + 1] - begin[s]
-    wide = pitch_of(kind, m) * size
-    unit = one(kind)
-    clear(kind, m * pitch_of(kind, m), front)
-    for a in range(arcs[s], arcs[s + 1]):
-        to = front + arc_row[a] * wide + arc_col[a] * size
-        store(kind, to, plus(kind, load(kind, to), load(kind, weights + arc[a] * size)))
-    c = child[s]
-    while c >= 0:
-        extend(kind, begin[c + 1] - begin[c], begin[c], local, where[c], front, wide, unit)
-        c = sibling[c]
+    for i in range(r):
+        _met(kind, columns, front + short(local, i) * wide, update + i * r * size)
 
 
-@part
-def pivots(kind: Any, w: int, m: int, front: int, work: int) -> None:
-    """Eliminate the first w vertices of a front one after the other; see `pivot`, of which this is the first part."""
-    size, pitch = itemsize(kind), pitch_of(kind, m)
+@kernel
+def place(
+    kind: Any, start: int, stop: int, arc: int, arc_row: int, arc_col: int, weights: int, front: int, wide: int
+) -> None:
+    """The weights of arcs start … stop meet in a front, each at its row and column."""
+    size = itemsize(kind)
+    for a in range(start, stop):
+        to = front + short(arc_row, a) * wide + short(arc_col, a) * size
+        store(kind, to, plus(kind, load(kind, to), load(kind, weights + short(arc, a) * size)))
+
+
+@kernel
+def pivots(kind: Any, w: int, m: int, pitch: int, front: int, work: int) -> None:
+    """Eliminate the first w vertices of a front one after the other; see `pivot`, of which this is the first part.
+
+    Rows of the front are `pitch` entries apart; `work` has room for one.
+    """
+    size = itemsize(kind)
     wide = pitch * size
     for k in range(w):
         here = front + k * wide
@@ -207,59 +102,76 @@ def pivots(kind: Any, w: int, m: int, front: int, work: int) -> None:
         copy(kind, pitch, work, here)
 
 
+# For all kinds: `steps` holds the addresses of what knows one.
+
+FILL, PLACE, EXTEND, PIVOTS, APART, CLOSURE, PACK, BLOCK = range(8)
+
+
 @part
-def take_apart(kind: Any, w: int, m: int, front: int, lower: int, upper: int, update: int) -> None:
-    """[D; L] and [D U]ᵀ, in strips, and the update."""
-    size, wide, r = itemsize(kind), pitch_of(kind, m) * itemsize(kind), m - w
-    for j in range(0, w, STRIP):
-        columns = min(STRIP, w - j)
-        done_lower = done_upper = 0
-        if columns == STRIP and lanes(kind) >= STRIP:
-            done_lower, done_upper = m, m // STRIP * STRIP
-            strip_down(kind, m, front + j * size, wide, lower + j * m * size)
-            strip_across(kind, done_upper, front + j * wide, wide, upper + j * m * size)
-        for k in range(columns):
-            for i in range(done_lower, m):
-                store(kind, lower + (j * m + i * columns + k) * size, load(kind, front + i * wide + (j + k) * size))
-            for i in range(done_upper, m):
-                store(kind, upper + (j * m + i * columns + k) * size, load(kind, front + (j + k) * wide + i * size))
-    for i in range(r):  # in whole vectors: what is too much of a row, the next one overwrites
-        copy(kind, r, front + (w + i) * wide + w * size, update + i * r * size)
+def pitch_of(m: int, lanes: int) -> int:
+    """Entries from one row of a front to the next: whole vectors. The number of lanes is a power of two."""
+    return (m + lanes - 1) & -lanes
+
+
+@part
+def assemble(
+    steps: Any, size: int, lanes: int, s: int, first: Any, begin: Any, local: Any, child: Any, sibling: Any,
+    where: Any, arcs: Any, arc: Any, arc_row: Any, arc_col: Any, weights: int, front: int,
+) -> None:  # fmt: skip
+    """The front of supernode s: arcs and the children's updates, each once, met by ⊕."""
+    m = first[s + 1] - first[s] + begin[s + 1] - begin[s]
+    pitch = pitch_of(m, lanes)
+    wide = pitch * size
+    jump(steps[FILL], (m * pitch, front, -1))
+    jump(
+        steps[PLACE],
+        (arcs[s], arcs[s + 1], arc.ctypes.data, arc_row.ctypes.data, arc_col.ctypes.data, weights, front, wide),
+    )
+    c = child[s]
+    while c >= 0:
+        low, r, j = begin[c], begin[c + 1] - begin[c], 0
+        while j < r:  # columns that stay side by side are met together
+            k = j + 1
+            while k < r and local[low + k] == local[low + k - 1] + 1:
+                k += 1
+            to, source = front + local[low + j] * size, where[c] + j * size
+            jump(steps[EXTEND], (r, k - j, local.ctypes.data + 4 * low, to, wide, source))
+            j = k
+        c = sibling[c]
 
 
 @kernel
 def gather(
-    kind: Any, s: int, first: Any, begin: Any, local: Any, child: Any, sibling: Any, where: Any,
-    arcs: Any, arc: Any, arc_row: Any, arc_col: Any, weights: int, front: int,
+    steps: Any, size: int, lanes: int, s: int, first: Any, begin: Any, local: Any, child: Any, sibling: Any,
+    where: Any, arcs: Any, arc: Any, arc_row: Any, arc_col: Any, weights: int, front: int,
 ) -> None:  # fmt: skip
     """One front, to be eliminated by others."""
-    assemble(kind, s, first, begin, local, child, sibling, where, arcs, arc, arc_row, arc_col, weights, front)
-
-
-@kernel
-def scatter(kind: Any, w: int, m: int, front: int, lower: int, upper: int, update: int) -> None:
-    """One front that was eliminated by others."""
-    take_apart(kind, w, m, front, lower, upper, update)
+    assemble(
+        steps, size, lanes, s, first, begin, local, child, sibling, where, arcs, arc, arc_row, arc_col, weights, front
+    )
 
 
 @kernel
 def eliminate(
-    kind: Any, closure: int, pack: int, block: int, start: int, stop: int,
-    first: Any, begin: Any, local: Any, child: Any, sibling: Any, where: Any, panel: Any,
-    arcs: Any, arc: Any, arc_row: Any, arc_col: Any, weights: int, lower: int, upper: int, front: int, work: int,
+    steps: Any, size: int, lanes: int, start: int, stop: int, first: Any, begin: Any, local: Any, child: Any,
+    sibling: Any, where: Any, panel: Any, arcs: Any, arc: Any, arc_row: Any, arc_col: Any, weights: int, lower: int,
+    upper: int, front: int, work: int,
 ) -> None:  # fmt: skip
-    """Supernodes start … stop, in that order; where[s] is the address at which the update of each is put.
-
-    `closure`, `pack` and `block` are the addresses of the kernels of that name.
-    """
-    size = itemsize(kind)
+    """Supernodes start … stop, in that order; where[s] is the address at which the update of each is put."""
     for s in range(start, stop):
         w = first[s + 1] - first[s]
         m = w + begin[s + 1] - begin[s]
-        wide = pitch_of(kind, m) * size
-        assemble(kind, s, first, begin, local, child, sibling, where, arcs, arc, arc_row, arc_col, weights, front)
+        pitch = pitch_of(m, lanes)
+        wide = pitch * size
+        assemble(
+            steps, size, lanes, s, first, begin, local, child, sibling, where, arcs, arc, arc_row, arc_col, weights,
+            front,
+        )  # fmt: skip
         if m * wide <= NEAR or w < STRIP:
-            pivots(kind, w, m, front, work)
+            jump(steps[PIVOTS], (w, m, pitch, front, work))
         else:
-            call(kind, closure, (pack, block, STEP, w, m, front, wide, size, work))
-        take_apart(kind, w, m, front, lower + panel[s] * size, upper + panel[s] * size, where[s])
+            jump(steps[CLOSURE], (steps[PACK], steps[BLOCK], STEP, w, m, front, wide, size, work))
+        jump(
+            steps[APART],
+            (lanes > 1, w, m, front, wide, lower + panel[s] * size, upper + panel[s] * size, where[s]),
+        )

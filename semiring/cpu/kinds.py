@@ -125,6 +125,12 @@ class Kind(types.Type):
         return Kind("", self.dtype, 0, 0, "", "", "", "", self.image)
 
 
+@cache
+def raw(itemsize: int) -> Kind:
+    """The kind for entries of which nothing but the size matters."""
+    return Kind("", f"int{8 * itemsize}", 0, 0, "", "", "", "", "same")
+
+
 register_model(Kind)(models.OpaqueModel)
 
 

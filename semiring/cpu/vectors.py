@@ -79,6 +79,12 @@ def loop(builder: Any, start: Any, stop: Any) -> Iterator[Any]:
     builder.position_at_end(done)
 
 
+def short_at(builder: Any, table: Any, k: Any) -> Any:
+    """The k-th of the 32-bit integers at an address."""
+    pointer = builder.inttoptr(builder.add(table, builder.mul(k, I64(4))), I32.as_pointer())
+    return builder.sext(builder.load(pointer), I64)
+
+
 class Vectors:
     """Vectors of a kind's entries, or of their images: loads, stores, splats, the semiring's step.
 
@@ -170,3 +176,28 @@ class Vectors:
 def scalar_zero(kind: Kind) -> Any:
     """The semiring's 0 as a scalar constant."""
     return ir.Constant(kind.llvm, kind.zero)
+
+
+def transposed(builder: Any, rows: list[Any]) -> list[Any]:
+    """A square of vectors, transposed: squares off the diagonal change places, the larger the later."""
+    rows, count, distance = list(rows), len(rows), 1
+    while distance < count:
+        for i in range(count):
+            if not i & distance:
+                a, b = rows[i], rows[i + distance]
+                low = [j if not j & distance else count + j - distance for j in range(count)]
+                high = [j + distance if not j & distance else count + j for j in range(count)]
+                for at, mask in ((i, low), (i + distance, high)):
+                    rows[at] = builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(I32, count), mask))
+        distance *= 2
+    return rows
+
+
+def stream(v: Vectors, value: Any, address: Any) -> None:
+    """Store past the caches, where a whole vector is stored: then the address is aligned."""
+    builder, width = v.builder, v.type.count * v.kind.itemsize
+    written = builder.store(value, builder.inttoptr(address, value.type.as_pointer()))
+    written.align = v.kind.itemsize
+    if width == v.kind.tile.width:
+        written.align = width
+        written.set_metadata("nontemporal", builder.module.add_metadata([I32(1)]))

@@ -98,11 +98,11 @@ _TYPES = {"i": types.intp, "b": types.boolean, "s": types.int32[::1], "l": types
 
 
 @cache
-def _compile(part: Any, kind: Kind, arguments: str) -> _Entry:
-    """A part's machine code for a kind; `arguments` has a letter for each other argument, see `_TYPES`."""
+def _compile(part: Any, kind: Kind | None, arguments: str) -> _Entry:
+    """A part's machine code for a kind, or for all; `arguments` has a letter for each other argument, see `_TYPES`."""
     # What a user's function calls may change: its machine code never goes to disk.
-    entry = kernel(part.py_func, on_disk=not kind.label or shipped(semiring_of(kind)))
-    signature = (kind, *(_TYPES[a] for a in arguments))
+    entry = kernel(part.py_func, on_disk=kind is None or not kind.label or shipped(semiring_of(kind)))
+    signature = (*([kind] if kind else []), *(_TYPES[a] for a in arguments))
     call = entry.compile(signature)
     code = entry.overloads[signature]
     return _Entry(call, code.library.get_pointer_to_function(code.fndesc.llvm_func_name), entry)

@@ -15,7 +15,7 @@ from numba.core.types.misc import unliteral
 from numba.extending import intrinsic
 
 from . import generic
-from .vectors import I64, Vectors, emit, loop, multiply, scalar_zero
+from .vectors import I64, Vectors, emit, loop, multiply, scalar_zero, short_at
 
 #: Depth of the panels that are multiplied at a time; a row of a packed A panel holds that many entries. B's panel,
 #: DEPTH × columns, stays in the nearest caches.
@@ -51,6 +51,12 @@ def store(typing: Any, kind: Any, address: Any, value: Any) -> Any:
 
 
 @intrinsic
+def short(typing: Any, table: Any, k: Any) -> Any:
+    """The k-th of the 32-bit integers at an address."""
+    return types.intp(types.intp, types.intp), lambda c, builder, s, args: short_at(builder, *args)
+
+
+@intrinsic
 def itemsize(typing: Any, kind: Any) -> Any:
     """Bytes of an entry, a constant."""
     return types.intp(kind), lambda context, builder, signature, args: I64(kind.itemsize)
@@ -74,6 +80,16 @@ def zero(typing: Any, kind: Any) -> Any:
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return context.get_constant(kind.scalar, kind.zero)
+
+    return kind.scalar(kind), codegen
+
+
+@intrinsic
+def one(typing: Any, kind: Any) -> Any:
+    """The semiring's 1."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return context.get_constant(kind.scalar, kind.one)
 
     return kind.scalar(kind), codegen
 
@@ -135,6 +151,61 @@ def row(typing: Any, kind: Any, count: Any, c: Any, a: Any, r: Any) -> Any:
         return context.get_dummy_value()
 
     return types.none(kind, types.intp, types.intp, kind.scalar, types.intp), codegen
+
+
+@intrinsic
+def clear(typing: Any, kind: Any, count: Any, target: Any) -> Any:
+    """`count` entries become 0; where there is vector code, in whole vectors, as many as it takes."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if not kind.vector:
+            return context.compile_internal(builder, _clear_generic, signature, args)
+        v = Vectors(builder, kind)
+        with loop(builder, I64(0), _in_vectors(builder, kind, args[1])) as j:
+            v.store(v.zero(), builder.add(args[2], builder.mul(j, I64(kind.tile.width))))
+        return context.get_dummy_value()
+
+    return types.none(kind, types.intp, types.intp), codegen
+
+
+@intrinsic
+def copy_vectors(typing: Any, kind: Any, count: Any, source: Any, target: Any) -> Any:
+    """`count` entries from one place to another, in whole vectors, as many as it takes."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        v = Vectors(builder, kind)
+        with loop(builder, I64(0), _in_vectors(builder, kind, args[1])) as j:
+            offset = builder.mul(j, I64(kind.tile.width))
+            v.store(v.load(builder.add(args[2], offset)), builder.add(args[3], offset))
+        return context.get_dummy_value()
+
+    return types.none(kind, types.intp, types.intp, types.intp), codegen
+
+
+@intrinsic
+def copy(typing: Any, kind: Any, count: Any, source: Any, target: Any) -> Any:
+    """The same; entry by entry where there is no vector code."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def scalars(kind: Any, count: int, source: int, target: int) -> None:
+            for j in range(count):
+                store(kind, target + j * itemsize(kind), load(kind, source + j * itemsize(kind)))
+
+        def vectors(kind: Any, count: int, source: int, target: int) -> None:
+            copy_vectors(kind, count, source, target)
+
+        return context.compile_internal(builder, vectors if kind.vector else scalars, signature, args)
+
+    return types.none(kind, types.intp, types.intp, types.intp), codegen
+
+
+def _in_vectors(builder: Any, kind: Any, count: Any) -> Any:
+    return builder.sdiv(builder.add(count, I64(kind.lanes - 1)), I64(kind.lanes))
+
+
+def _clear_generic(kind: Any, count: int, target: int) -> None:
+    for j in range(count):
+        store(kind, target + j * itemsize(kind), zero(kind))
 
 
 @intrinsic
@@ -216,16 +287,19 @@ def tile(typing: Any, kind: Any, depth: Any, a: Any, b: Any, old: Any, old_row: 
     return types.none(kind, *(types.intp,) * 7), codegen
 
 
-def _by_address(kind: Any, address: Any, arguments: Any) -> Any:
-    """A call of machine code that exists already; as a callee by name it would be compiled again for each caller."""
-    given = [unliteral(t) for t in arguments.types]
+def _by_address(kind: Any, arguments: Any, given: list[Any]) -> Any:
+    """A call of machine code that exists already; as a callee by name it would be compiled again for each caller.
+
+    The last two of `args` are its address and its arguments, which become those of the types that are `given`.
+    """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         values = [
             context.cast(builder, value, t, to)
-            for value, t, to in zip(cgutils.unpack_tuple(builder, args[2]), arguments.types, given, strict=True)
+            for value, t, to in zip(cgutils.unpack_tuple(builder, args[-1]), arguments.types, given, strict=True)
         ]
-        callee = builder.inttoptr(args[1], context.call_conv.get_function_type(types.none, [kind, *given]).as_pointer())
+        callee_type = context.call_conv.get_function_type(types.none, [kind, *given])
+        callee = builder.inttoptr(args[-2], callee_type.as_pointer())
         values = [context.get_dummy_value(), *values]
         status, _ = context.call_conv.call_function(builder, callee, types.none, [kind, *given], values)
         with cgutils.if_unlikely(builder, status.is_error):  # a star without a value
@@ -238,13 +312,24 @@ def _by_address(kind: Any, address: Any, arguments: Any) -> Any:
 @intrinsic
 def call(typing: Any, kind: Any, address: Any, arguments: Any) -> Any:
     """Call the kernel for this kind whose machine code is at `address`."""
-    return types.none(kind, types.intp, arguments), _by_address(kind, address, arguments)
+    return types.none(kind, types.intp, arguments), _by_address(
+        kind, arguments, [unliteral(t) for t in arguments.types]
+    )
 
 
 @intrinsic
 def call_mover(typing: Any, kind: Any, address: Any, arguments: Any) -> Any:
     """The same for a kernel that only moves data, and was compiled for `kind.mover`."""
-    return types.none(kind, types.intp, arguments), _by_address(kind.mover, address, arguments)
+    return types.none(kind, types.intp, arguments), _by_address(
+        kind.mover, arguments, [unliteral(t) for t in arguments.types]
+    )
+
+
+@intrinsic
+def jump(typing: Any, address: Any, arguments: Any) -> Any:
+    """The same for a caller that knows no kind: all arguments are long integers or truth values."""
+    given = [types.boolean if unliteral(t) == types.boolean else types.intp for t in arguments.types]
+    return types.none(types.intp, arguments), _by_address(types.voidptr, arguments, given)
 
 
 def _generic_row(kind: Any) -> Any:

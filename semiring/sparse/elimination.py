@@ -16,7 +16,7 @@ from ..catalog import get
 from ..cpu.kinds import choose
 from ..cpu.pool import run
 from ..cpu.processors import default_threads
-from ..cpu.sweep import wide
+from ..cpu.strips import wide
 from ..cpu.verbs import CpuBackend
 from ..errors import DeviceError, DTypeError, ShapeError, VertexError
 from ..memory import require
@@ -459,7 +459,7 @@ class Elimination:
     def _lanes(self) -> int:
         """Sources of a batch: as many as the registers of a tile hold, fewer where their panel would be too large."""
         least = self._kind.lanes if self._kind.vector else 1
-        lanes = max(LANES, wide() * least)
+        lanes = max(LANES, wide(self._kind) * least)
         while lanes > least and self.n * lanes * self.dtype.itemsize > PANEL:
             lanes //= 2
         return lanes

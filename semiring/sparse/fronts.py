@@ -12,8 +12,8 @@ from functools import cache, cached_property
 import numpy as np
 
 from ..backend import Backend
-from ..cpu import fronts
-from ..cpu.kinds import Kind
+from ..cpu import fronts, movers, strips
+from ..cpu.kinds import Kind, raw
 from ..cpu.pool import run
 from ..cpu.verbs import CpuBackend, _code, _compile, _Entry, _gain
 from ..cpu.words import DEPTH
@@ -39,26 +39,66 @@ class Panels:
     upper: np.ndarray
 
 
-class _Code:
-    """The machine code for fronts of one kind."""
+class Code:
+    """The machine code for fronts and queries of one kind: what knows it, and what does not; compiled when wanted."""
 
     def __init__(self, kind: Kind) -> None:
-        self.kind, self.dense = kind, _code(kind)
+        self.kind, self.dense, self.raw = kind, _code(kind), raw(kind.itemsize)
 
     @cached_property
-    def eliminate(self) -> _Entry:
-        return _compile(fronts.eliminate, self.kind, "iiiii" + "slsssl" + "l" + "lsssi" + "iiii")
+    def steps(self) -> np.ndarray:
+        """Addresses of the steps of small fronts, in the order of `cpu.fronts`."""
+        entries = (
+            self.fill,
+            _compile(fronts.place, self.kind, "iiiiiiii"),
+            _compile(fronts.extend, self.kind, "iiiiii"),
+            _compile(fronts.pivots, self.kind, "iiiii"),
+            self.scatter,
+        )
+        return np.array([*(entry.address for entry in entries), 0, 0, 0])
 
     @cached_property
-    def gather(self) -> _Entry:
-        return _compile(fronts.gather, self.kind, "i" + "slsssl" + "lsssi" + "i")
+    def all_steps(self) -> np.ndarray:
+        """The same, and those of fronts that are eliminated in blocks."""
+        dense = self.dense.closure, self.dense.pack, self.dense.block
+        return np.array([*self.steps[: -len(dense)], *(entry.address for entry in dense)])
+
+    @cached_property
+    def fill(self) -> _Entry:
+        return _compile(strips.fill, self.kind, "iii")
 
     @cached_property
     def scatter(self) -> _Entry:
-        return _compile(fronts.scatter, self.kind, "iiiiii")
+        return _compile(movers.take_apart, self.raw, "biiiiiii")
+
+    @cached_property
+    def transpose(self) -> _Entry:
+        return _compile(movers.transpose, self.raw, "iiiiii")
+
+    @cached_property
+    def climb(self) -> _Entry:
+        return _compile(strips.climb_strip, self.kind, "biiiiiii")
+
+    @cached_property
+    def sweep(self) -> _Entry:
+        return _compile(strips.sweep_strip, self.kind, "biiiiiiiiiiiii")
+
+    @cached_property
+    def pair(self) -> _Entry:
+        return _compile(strips.pair_strip, self.kind, "iiiiii")
 
 
-_code_of = cache(_Code)
+code_of = cache(Code)
+
+
+@cache
+def _eliminate() -> _Entry:
+    return _compile(fronts.eliminate, None, "liiii" + "slsssl" + "l" + "lsssi" + "iiii")
+
+
+@cache
+def _gather() -> _Entry:
+    return _compile(fronts.gather, None, "liii" + "slsssl" + "lsssi" + "i")
 
 
 def numbers(structure: Structure, arcs: Arcs, weights: np.ndarray, ops: CpuBackend) -> Panels:
@@ -81,7 +121,8 @@ class _Elimination:
 
     def __init__(self, structure: Structure, arcs: Arcs, weights: np.ndarray, ops: CpuBackend) -> None:
         S = self.S = structure
-        self.ops, self.kind, self.code, self.size = ops, ops.kind, _code_of(ops.kind), ops.kind.itemsize
+        self.ops, self.kind, self.code, self.size = ops, ops.kind, code_of(ops.kind), ops.kind.itemsize
+        self._lanes = self.kind.lanes if self.kind.vector else 1
         self.weights = weights  # is read by address
         self.lower, self.upper = (np.empty(S.sizes.sum(), ops.dtype) for _ in range(2))
         self.where = np.zeros(len(S), np.int64)  # the address of each update
@@ -155,13 +196,14 @@ class _Elimination:
         beside = 2 * (m + max(rows, columns)) * DEPTH + columns * (1 + rows)
         memory = np.empty(room + beside + ALIGNED, self.ops.dtype)
         front = memory.ctypes.data + -memory.ctypes.data % ALIGNED
-        dense = code.dense
-        steps = [dense.closure.address, dense.pack.address, dense.block.address]
+        lanes = self._lanes
+        blocks = (self.order[start:stop] * (self.order[start:stop] + lanes - 1) * size).max() > fronts.NEAR
+        steps = code.all_steps if blocks else code.steps
         while start < stop:
             most = self.cost[start] + CALL * _gain(self.kind)
             end = min(max(int(np.searchsorted(self.cost, most, "right")) - 1, start + 1), stop)
-            code.eliminate.call(
-                self.kind, *steps, start, end, *self.tables, S.panel, *self.arcs,
+            _eliminate().call(
+                steps, size, lanes, start, end, *self.tables, S.panel, *self.arcs,
                 self.lower.ctypes.data, self.upper.ctypes.data, front, front + room * size,
             )  # fmt: skip
             start = end
@@ -170,14 +212,14 @@ class _Elimination:
         """A large front, by the verbs of the dense backend."""
         S, ops, code, size = self.S, self.ops, self.code, self.size
         m, w = int(self.order[s]), int(S.first[s + 1] - S.first[s])
-        lanes = self.kind.lanes if self.kind.vector else 1
+        lanes = self._lanes
         F = np.empty((m, -(-m // lanes) * lanes), ops.dtype)
-        code.gather.call(self.kind, s, *self.tables, *self.arcs, F.ctypes.data)
+        _gather().call(code.steps, size, lanes, s, *self.tables, *self.arcs, F.ctypes.data)
         D = F[:w, :w]
         closure(ops, D)
         ops.eliminate(D, F[:w, w:m], F[w:, :w], F[w:, w:m])
         lower, upper = (X.ctypes.data + int(S.panel[s]) * size for X in (self.lower, self.upper))
-        code.scatter.call(self.kind, w, m, F.ctypes.data, lower, upper, int(self.where[s]))
+        code.scatter.call(code.raw, lanes > 1, w, m, F.ctypes.data, F.strides[0], lower, upper, int(self.where[s]))
 
 
 def closure(ops: Backend, A: np.ndarray) -> None:

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from ..cpu import symbolic
-from ..cpu.fronts import STRIP
+from ..cpu.strips import STRIP
 from .order import Order
 
 #: Supernodes of at most so many columns may hold any number of zeros; wider ones this fraction.

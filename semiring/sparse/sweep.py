@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, cached_property
+from functools import cache
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from ..cpu import sweep
 from ..cpu.kinds import Kind
 from ..cpu.verbs import _compile, _Entry, _gain
 from .buffers import aligned
-from .fronts import CALL, Panels
+from .fronts import CALL, Panels, code_of
 from .structure import Structure
 
 #: Lanes of a batch, at least.
@@ -18,34 +18,19 @@ LANES = 64
 _ALIGNED = 64
 
 
-class _Code:
-    """The machine code for queries of one kind."""
-
-    def __init__(self, kind: Kind) -> None:
-        self.kind = kind
-
-    @cached_property
-    def climb(self) -> _Entry:
-        return _compile(sweep.climb, self.kind, "bii" + "sssls" + "sls" + "iii")
-
-    @cached_property
-    def sweep(self) -> _Entry:
-        return _compile(sweep.sweep, self.kind, "bii" + "ssslssl" + "s" + "iiiiii")
-
-    @cached_property
-    def pairs(self) -> _Entry:
-        return _compile(sweep.pairs, self.kind, "ii" + "ss" + "ssslssl" + "iiiii")
-
-    @cached_property
-    def transpose(self) -> _Entry:
-        return _compile(sweep.transpose, self.kind, "iiiiii")
-
-    @cached_property
-    def fill(self) -> _Entry:
-        return _compile(sweep.fill, self.kind, "ii")
+@cache
+def _climb() -> _Entry:
+    return _compile(sweep.climb, None, "iibii" + "sssls" + "sls" + "iii")
 
 
-_code_of = cache(_Code)
+@cache
+def _sweep() -> _Entry:
+    return _compile(sweep.sweep, None, "iibii" + "ssslssl" + "s" + "iiiiii")
+
+
+@cache
+def _pairs() -> _Entry:
+    return _compile(sweep.pairs, None, "iiiiii" + "ss" + "ssslssl" + "iiiii")
 
 
 class Sweeper:
@@ -59,7 +44,7 @@ class Sweeper:
     """
 
     def __init__(self, structure: Structure, panels: Panels, kind: Kind) -> None:
-        self.S, self.kind, self.code, self.size = structure, kind, _code_of(kind), kind.itemsize
+        self.S, self.kind, self.code, self.size = structure, kind, code_of(kind), kind.itemsize
         self.dtype = np.dtype(kind.dtype)
         self.lower, self.upper = panels.lower.ctypes.data, panels.upper.ctypes.data
         self.panels = panels  # read by address
@@ -101,9 +86,11 @@ class Sweeper:
         z = self.z.ctypes.data
         step = max(1, CALL * _gain(self.kind) // 64 // max(1, 2 * S.climb))
         s, t = S.position[sources], S.position[targets]
+        out[:] = self.kind.zero
+        code = self.code
         for start in range(0, len(s), step):
-            self.code.pairs.call(
-                self.kind, start, min(start + step, len(s)), s, t, S.parent, S.owner, S.first, S.begin, S.slot,
+            _pairs().call(
+                code.fill.address, code.climb.address, code.pair.address, self.size, start, min(start + step, len(s)), s, t, S.parent, S.owner, S.first, S.begin, S.slot,
                 S.base, S.panel, self.lower, self.upper, z, z + longest // _ALIGNED * _ALIGNED * self.size,
                 out.ctypes.data,
             )  # fmt: skip
@@ -112,14 +99,14 @@ class Sweeper:
         """rows[k] ← panel[:, k] for as many as there are rows, each contiguous."""
         count, n = rows.shape
         self.code.transpose.call(
-            self.kind, n, count, panel.ctypes.data, panel.strides[0], rows.ctypes.data, rows.strides[0]
+            self.code.raw, n, count, panel.ctypes.data, panel.strides[0], rows.ctypes.data, rows.strides[0]
         )
 
     def _cleared(self, rows: int, lanes: int) -> np.ndarray:
         entries = rows * lanes
         if len(self.z) < entries:
             self.z = aligned((entries + entries // 4 + _ALIGNED,), self.dtype)
-        self.code.fill.call(self.kind, entries, self.z.ctypes.data)
+        self.code.fill.call(self.kind, entries, self.z.ctypes.data, -1)
         return self.z[:entries].reshape(rows, lanes)
 
     def _both(
@@ -133,13 +120,13 @@ class Sweeper:
             self.stack = aligned((high,), self.dtype)
         most = max(1, CALL * _gain(self.kind) // max(1, lanes))
         for start, stop in self._pieces(count, path, most):
-            self.code.climb.call(
-                self.kind, mirrored, start, stop, path, at, S.first, S.begin, S.rows, S.owner, S.panel, self.index, up,
+            _climb().call(
+                self.code.climb.address, self.size, mirrored, start, stop, path, at, S.first, S.begin, S.rows, S.owner, S.panel, self.index, up,
                 z.ctypes.data, lanes,
             )  # fmt: skip
         for start, stop in reversed(self._pieces(len(S), None, most)):
-            self.code.sweep.call(
-                self.kind, mirrored, start, stop, at,
+            _sweep().call(
+                self.code.sweep.address, self.size, mirrored, start, stop, at,
                 S.first, S.child, S.begin, S.slot, S.base, S.panel, S.permutation, down,
                 z.ctypes.data, self.stack.ctypes.data, out.ctypes.data, out.strides[0], lanes,
             )  # fmt: skip
