@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from .equality import better, inexact, larger, limit, tight
-from .fronts import one
 from .nearest import NONE, OPEN
-from .words import kernel, part, times, zero
+from .words import kernel, one, part, times, zero
 
 
 @kernel

@@ -99,7 +99,7 @@ def climb_tile(
 
 
 def _dispatch(builder: Any, kind: Any, emit: Callable[..., None], columns: Any, args: list[Any]) -> None:
-    """The tile of so many columns. Their loops are written as they are to run: unrolled, they only take longer to compile."""
+    """The tile of so many columns. Its loops are written as they are to run: unrolling only takes time to compile."""
     builder.function.attributes.add("optsize")
     done = builder.append_basic_block("tile_done")
     switch = builder.switch(columns, done)
@@ -107,9 +107,7 @@ def _dispatch(builder: Any, kind: Any, emit: Callable[..., None], columns: Any, 
         block = builder.append_basic_block(f"tile_{c}")
         switch.add_case(I64(c), block)
         builder.position_at_end(block)
-        _each_group(
-            builder, kind, args[0], lambda v, vectors, offset, c=c: emit(builder, v, vectors, c, offset, *args)
-        )
+        _each_group(builder, kind, args[0], lambda v, vectors, offset, c=c: emit(builder, v, vectors, c, offset, *args))
         builder.branch(done)
     builder.position_at_end(done)
 

@@ -90,8 +90,9 @@ class Sweeper:
         code = self.code
         for start in range(0, len(s), step):
             _pairs().call(
-                code.fill.address, code.climb.address, code.pair.address, self.size, start, min(start + step, len(s)), s, t, S.parent, S.owner, S.first, S.begin, S.slot,
-                S.base, S.panel, self.lower, self.upper, z, z + longest // _ALIGNED * _ALIGNED * self.size,
+                code.fill.address, code.climb.address, code.pair.address, self.size, start, min(start + step, len(s)),
+                s, t, S.parent, S.owner, S.first, S.begin, S.slot, S.base, S.panel,
+                self.lower, self.upper, z, z + longest // _ALIGNED * _ALIGNED * self.size,
                 out.ctypes.data,
             )  # fmt: skip
 
@@ -121,8 +122,8 @@ class Sweeper:
         most = max(1, CALL * _gain(self.kind) // max(1, lanes))
         for start, stop in self._pieces(count, path, most):
             _climb().call(
-                self.code.climb.address, self.size, mirrored, start, stop, path, at, S.first, S.begin, S.rows, S.owner, S.panel, self.index, up,
-                z.ctypes.data, lanes,
+                self.code.climb.address, self.size, mirrored, start, stop,
+                path, at, S.first, S.begin, S.rows, S.owner, S.panel, self.index, up, z.ctypes.data, lanes,
             )  # fmt: skip
         for start, stop in reversed(self._pieces(len(S), None, most)):
             _sweep().call(
