@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from . import csgraph
     from .comparison import Comparison, compare, compare_sizes
+    from .divergence import negative_cycle
     from .formats import read
     from .generate import cycle, grid, random_graph
     from .graph import Graph
@@ -39,11 +40,12 @@ if TYPE_CHECKING:
     from .projects import CriticalPath, critical_path
     from .reach import Reachability, transitive_closure
     from .result import Result, shortest_paths
-    from .routes import predecessors
+    from .routes import next_hops, predecessors
     from .solve import closure, plan
 
 _HOME = {
     "comparison": ("Comparison", "compare", "compare_sizes"),
+    "divergence": ("negative_cycle",),
     "generate": ("cycle", "grid", "random_graph"),
     "formats": ("read",),
     "graph": ("Graph",),
@@ -52,7 +54,7 @@ _HOME = {
     "projects": ("CriticalPath", "critical_path"),
     "reach": ("Reachability", "transitive_closure"),
     "result": ("Result", "shortest_paths"),
-    "routes": ("predecessors",),
+    "routes": ("next_hops", "predecessors"),
     "solve": ("closure", "plan"),
 }
 #: What can go wrong, under the names that it has in `semiring` too.
@@ -95,6 +97,8 @@ __all__ = [
     "csgraph",
     "cycle",
     "grid",
+    "negative_cycle",
+    "next_hops",
     "plan",
     "predecessors",
     "random_graph",

@@ -15,9 +15,12 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
+from semiring.catalog import get
 from semiring.cycles import Lengths, search
 from semiring.errors import DivergenceError, NegativeCycleError
 from semiring.survey import Survey
+
+from .inputs import as_graph
 
 
 def may_diverge(semiring: Semiring, survey: Survey, n: int) -> bool:
@@ -61,6 +64,46 @@ def potentials(A: np.ndarray, semiring: Semiring, *, careful: bool = False) -> n
         if not rounding or allowed > 2 * len(A):
             raise cycle_error(cycle, length, semiring, where="closure")
         allowed = 0.0 if allowed < 0 else max(1.0, 2 * allowed)
+
+
+def negative_cycle(graph: Any, semiring: str | Semiring = "min_plus", **reading: Any) -> list[Any] | None:
+    """The labels of a cycle of negative weight, in order, the first not repeated; None if there is none.
+
+    Parameters
+    ----------
+    graph : graph
+        What `shortest_paths` takes.
+    semiring : str or Semiring
+        One with lengths: where ⊕ keeps the greatest, a cycle of positive weight; over products, one that beats 1.
+    **reading
+        Passed to `as_graph`.
+
+    Raises
+    ------
+    AlgebraError
+        If the semiring has no lengths.
+
+    Notes
+    -----
+    Bellman–Ford–Moore with Tarjan's subtree disassembly (Cherkassky and Goldberg 1999, "Negative-cycle detection
+    algorithms") on the matrix of the graph; a cycle that only rounding makes negative is none, as in `closure`.
+
+    Examples
+    --------
+    >>> negative_cycle([("A", "B", 2), ("B", "C", -4), ("C", "A", 1), ("C", "D", 7)])
+    ['A', 'B', 'C']
+    >>> negative_cycle([("A", "B", 2), ("B", "A", -2)]) is None
+    True
+    """
+    s = get(semiring)
+    Lengths.required(s)
+    known = as_graph(graph, **reading)
+    A = known.matrix(s)
+    try:
+        potentials(A if isinstance(A, np.ndarray) else A.get(), s)
+    except DivergenceError as error:
+        return [known.labels[v] for v in error.cycle]
+    return None
 
 
 def beaten(diagonal: np.ndarray, semiring: Semiring) -> int | None:

@@ -27,17 +27,19 @@ from .estimates import in_units
 from .graph import Graph
 from .inputs import as_graph
 from .labels import Labels
+from .measures import Measured
 from .paths import Neighbours, best_path, require_paths
 from .plans import Plan
 from .positions import read_positions
 from .problem import Request
 from .reweighting import reweighted
+from .routed import Routed
 from .saving import load_result, save_result
 from .sweeps import Nearest
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result:
+class Result(Routed, Measured):
     """Best walks of a graph: between all its vertices, or from some sources to some targets.
 
     It asks an engine: a matrix that is there, a sparse graph eliminated, from which rows and single distances are
@@ -602,6 +604,7 @@ def shortest_paths(
     threads: int | None = None,
     engine: str = "auto",
     order: Any = "auto",
+    paths: bool = False,
     **reading: Any,
 ) -> Result:
     """Best walks between all pairs of a graph's vertices, or between some, whatever the graph comes as.
@@ -627,6 +630,8 @@ def shortest_paths(
         predicted to take least of those that fit in memory: `Result.plan` says why, and what the others would take.
     order : str or array_like
         Of elimination: "auto", "degree", "levels", "metis" or a permutation of the vertices; see `semiring.eliminate`.
+    paths : bool
+        Find `Result.predecessors` at once, not on first use.
     **reading
         Passed to `as_graph`, for instance `weight="length"` for NetworkX or `directed=False`.
 
@@ -662,4 +667,7 @@ def shortest_paths(
     asked = Asked(dtype=dtype, device=device, engine=engine, order=order, sources=i, targets=j, limit=limit)
     found = answer(posed, s, request, asked)
     rows, cols = (None if at is None else Labels([posed.labels[k] for k in at.tolist()]) for at in (i, j))
-    return Result(found.engine, posed, s, found.plan, found.seconds, frames.library_of(graph), rows, cols)
+    result = Result(found.engine, posed, s, found.plan, found.seconds, frames.library_of(graph), rows, cols)
+    if paths:
+        _ = result.predecessors
+    return result

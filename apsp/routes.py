@@ -1,17 +1,26 @@
-"""Predecessors and next hops of all pairs, from a matrix and its closure (docs/routes.md)."""
+"""Predecessors and next hops of all pairs, from a matrix and its closure, or row by row (docs/routes.md)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
+import numpy as np
+
+from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.arrays import Taken, module, take_in
 from semiring.backend import bind, device_of
 from semiring.catalog import get
 from semiring.errors import ShapeError
 from semiring.memory import require
-from semiring.routes import require_selection
+from semiring.routes import of_rows, require_selection
 from semiring.survey import survey
+
+from .engines import Engine
+from .engines.base import host
+from .graph import Graph
 
 
 def predecessors(A: Any, D: Any, semiring: str | Semiring = "min_plus", *, threads: int | None = None) -> Any:
@@ -65,6 +74,125 @@ def predecessors(A: Any, D: Any, semiring: str | Semiring = "min_plus", *, threa
     return closed.give_back(_batched(weights, closed.array, s, threads), where="predecessors")
 
 
+def next_hops(A: Any, D: Any, semiring: str | Semiring = "min_plus", *, threads: int | None = None) -> Any:
+    """N[i, j]: the vertex after i on a best path from i to j, for all pairs; −9999 on the diagonal and for no path.
+
+    They are the predecessors of the reversed graph, chosen by the same rule, so that they make routing tables: whoever
+    goes from i to N[i, j], and on from there by its own row, comes to j along a best path, without a cycle.
+
+    Parameters, returns and errors are those of `predecessors`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from apsp import closure, next_hops
+    >>> A = np.array([[0, 4, np.inf], [np.inf, 0, 1], [2, np.inf, 0]])
+    >>> next_hops(A, closure(A))
+    array([[-9999,     1,     1],
+           [    2, -9999,     2],
+           [    0,     0, -9999]], dtype=int32)
+    """
+    s = get(semiring)
+    weights, closed = _taken(A, D, s, "next_hops")
+    turned = _batched(weights.swapaxes(-1, -2), closed.array.swapaxes(-1, -2), s, threads, mirrored=True)
+    return closed.give_back(module(turned).ascontiguousarray(turned.swapaxes(-1, -2)), where="next_hops")
+
+
+#: Edges by tail: those that leave k are at starts[k] … starts[k + 1] of heads and weights.
+Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+class Trees:
+    """Best paths of a graph, a tree a source, found when they are asked for.
+
+    Parameters
+    ----------
+    graph : Graph
+    semiring : Semiring
+    engine : Engine
+        Its distances between all vertices.
+    """
+
+    def __init__(self, graph: Graph, semiring: Semiring, engine: Engine) -> None:
+        self.graph, self.semiring, self.engine = graph, semiring, engine
+
+    @property
+    def known(self) -> bool:
+        """Whether all predecessors have been found already."""
+        return "predecessors" in vars(self)
+
+    @cached_property
+    def predecessors(self) -> Any:
+        """Of all pairs, int32 (n, n), where the distances lie.
+
+        Raises
+        ------
+        MemoryNeeded
+            If they do not fit.
+        """
+        return self._all(backwards=False)
+
+    @cached_property
+    def next_hops(self) -> Any:
+        """The same, of next hops."""
+        return self._all(backwards=True)
+
+    def _all(self, *, backwards: bool) -> Any:
+        n = self.graph.n
+        if self.engine.held:
+            D = self.engine.table()
+            return (next_hops if backwards else predecessors)(self._matrix(D), D, self.semiring)
+        require(
+            4 * n * n, where="predecessors", hint="predecessor_rows() streams them, and paths(pairs) needs no table."
+        )
+        P = np.empty((n, n), np.int32)
+        if backwards:
+            for targets, panel in self.engine.panels(columns=True):
+                P[:, targets] = of_rows(
+                    self.semiring, self.edges(reverse=True), host(panel).T, targets, mirrored=True
+                ).T
+        else:
+            for sources, part in self.rows(np.arange(n)):
+                P[sources] = part
+        return P
+
+    def rows(self, sources: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Blocks of the predecessors from some sources: (positions (k,), int32 (k, n)), on the host."""
+        require_selection(self.semiring, where="predecessors")
+        for positions, D in self.engine.rows(sources, block):
+            yield positions, self.of(positions, D)
+
+    def of(self, sources: np.ndarray, D: Any) -> np.ndarray:
+        """The predecessors of some sources, whose distances are given: int32 (k, n), on the host."""
+        return of_rows(self.semiring, self.edges(essential=True), host(D), sources)
+
+    def _matrix(self, D: Any) -> Any:
+        """The graph's matrix, in the dtype of its closure."""
+        return self.graph.matrix(self.semiring, D.dtype)
+
+    def edges(self, *, reverse: bool = False, essential: bool = False) -> Edges:
+        """Edges by tail, or reversed: (starts, heads, weights).
+
+        Essential ones alone are as good as their distances. Where ⊗ selects, others may attain a distance too, so they
+        are left out if a table is there to tell; elsewhere none of them can, and all are as good.
+        """
+        essential = essential and self.engine.held and bool(self.semiring.mul.selects)
+        if (reverse, essential) not in self._listed:
+            tails, heads, weights = self.graph.edges(self.semiring, self.engine.dtype)
+            kept = weights != dtypes.zero(self.semiring, weights.dtype)
+            if essential:
+                kept[kept] = weights[kept] == self.engine.entries(tails[kept], heads[kept])
+            first, second = (x[kept].astype(np.int32) for x in ((heads, tails) if reverse else (tails, heads)))
+            order = np.lexsort((second, first))
+            starts = np.searchsorted(first[order], np.arange(self.graph.n + 1)).astype(np.int64)
+            self._listed[reverse, essential] = starts, second[order], weights[kept][order]
+        return self._listed[reverse, essential]
+
+    @cached_property
+    def _listed(self) -> dict[tuple[bool, bool], Edges]:
+        return {}
+
+
 def _taken(A: Any, D: Any, s: Semiring, where: str) -> tuple[Any, Taken]:
     """The matrix and its closure, of one dtype and on D's device; looked at."""
     require_selection(s, where=where)
@@ -83,7 +211,7 @@ def _taken(A: Any, D: Any, s: Semiring, where: str) -> tuple[Any, Taken]:
     return weights, closed
 
 
-def _batched(A: Any, D: Any, s: Semiring, threads: int | None) -> Any:
+def _batched(A: Any, D: Any, s: Semiring, threads: int | None, *, mirrored: bool = False) -> Any:
     """The predecessors of one matrix, or of each of a batch."""
     device = device_of(D)
     require(D.size * (4 + D.itemsize), device, where="predecessors", hint="Use a smaller dtype, or fewer vertices.")
@@ -91,5 +219,5 @@ def _batched(A: Any, D: Any, s: Semiring, threads: int | None) -> Any:
     ops = bind(s, D.dtype, device=device, **options)
     P = module(D).empty(D.shape, "int32")
     for p, a, d in zip(P, A, D, strict=True) if D.ndim == 3 else [(P, A, D)]:
-        ops.predecessors(p, a, d)
+        ops.predecessors(p, a, d, mirrored)
     return P

@@ -54,6 +54,7 @@ def of_rows(
     sources: np.ndarray,
     *,
     threads: int | None = None,
+    mirrored: bool = False,
 ) -> np.ndarray:
     """The predecessors of some rows of a closure, from the graph's edges alone.
 
@@ -66,6 +67,8 @@ def of_rows(
     sources : int array, shape (m,)
         Whose rows they are.
     threads : int, optional
+    mirrored : bool
+        Whether edges are reversed and rows are columns, so that ⊗ takes its operands in the other order.
 
     Returns
     -------
@@ -78,7 +81,7 @@ def of_rows(
     """
     require_selection(semiring, where="predecessors")
     P = np.empty(D.shape, np.int32)
-    _refuse(_kernels().of_rows(semiring, edges, D, sources, P, threads=_threads(threads)), semiring)
+    _refuse(_kernels().of_rows(semiring, edges, D, sources, P, threads=_threads(threads), mirrored=mirrored), semiring)
     return P
 
 
@@ -129,6 +132,43 @@ def walks(
     """
     where = (_indices(x) for x in (rows, sources, targets))
     return _walks().walks(_trees(P), *where, _threads(threads))
+
+
+def product(
+    semiring: Semiring,
+    edges: tuple[np.ndarray, np.ndarray, np.ndarray],
+    D: np.ndarray,
+    sources: np.ndarray,
+    *,
+    threads: int | None = None,
+) -> np.ndarray:
+    """Rows of I ⊕ D ⊗ A from rows of D, whose sources are given, and the edges of A by tail: any semiring."""
+    return _kernels().product_of_rows(semiring, edges, D, sources, _threads(threads))
+
+
+def lengths(
+    semiring: Semiring,
+    P: np.ndarray,
+    sources: np.ndarray,
+    dtype: np.dtype,
+    *,
+    A: np.ndarray | None = None,
+    edges: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
+    threads: int | None = None,
+) -> np.ndarray:
+    """What the paths weigh that predecessors tell of: each edge looked up in A, or among the edges, and ⊗-multiplied.
+
+    The semiring's zero where P tells of no path, or a step is no edge.
+
+    Raises
+    ------
+    DomainError
+        If predecessors do not lead back to their source.
+    """
+    L, wrong = _kernels().lengths(semiring, _trees(P), sources, A, edges, dtype, _threads(threads))
+    if wrong >= 0:
+        raise DomainError(f"lengths: predecessors must lead back to their source, got others in row {wrong}.")
+    return L
 
 
 def require_selection(semiring: Semiring, *, where: str) -> None:

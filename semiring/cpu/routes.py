@@ -26,6 +26,7 @@ from numba.core import types
 from .. import dtypes
 from ..algebra import Semiring
 from ..memory import require
+from .checks import attain, product
 from .compile import kernel as own
 from .equality import rounds
 from .kinds import Kind, choose, semiring_of, shipped
@@ -64,6 +65,8 @@ _SIGNATURES = {
     begin: "APplpaxxpii",
     near: "APlpatxpii",
     levels: "APlpalpattxxpbii",
+    product: "ApAlpaii",
+    attain: "PpAAtlpaii",
 }
 
 
@@ -246,14 +249,67 @@ def of_rows(
     P: np.ndarray,
     *,
     threads: int,
+    mirrored: bool = False,
 ) -> tuple[int, int] | None:
     """P ← the predecessors of some rows of a closure, given the graph's edges by tail: (starts, heads, weights)."""
     if not D.size:
         return None
-    starts, heads, weights = edges
     kind = choose(semiring, D.dtype, False)
-    listed = Edges.of(
+    D, sources, anew = np.ascontiguousarray(D), sources.astype(np.int32), _beats_one(semiring, edges[2])
+    return Routes(kind, D, P, sources, anew, mirrored, threads).of_edges(_both_ways(kind, edges))
+
+
+def product_of_rows(
+    semiring: Semiring,
+    edges: tuple[np.ndarray, np.ndarray, np.ndarray],
+    D: np.ndarray,
+    sources: np.ndarray,
+    threads: int,
+) -> np.ndarray:
+    """The rows of I ⊕ D ⊗ A, from those of D and the edges of A by tail."""
+    kind, B = choose(semiring, D.dtype, False), np.empty(D.shape, D.dtype)
+    if D.size:
+        listed, call = _both_ways(kind, edges), _code(product, kind)
+        arguments = np.ascontiguousarray(D), sources.astype(np.int32), B, *listed[3:]
+        run(lambda _, first, last: call(*arguments, first, last), _rows(D, listed.heads.size // len(D.T)), threads)
+    return B
+
+
+def lengths(
+    semiring: Semiring,
+    P: np.ndarray,
+    sources: np.ndarray,
+    A: np.ndarray | None,
+    edges: tuple[np.ndarray, np.ndarray, np.ndarray] | None,
+    dtype: np.dtype,
+    threads: int,
+) -> tuple[np.ndarray, int]:
+    """The products of edges along P, of a matrix or of edges by tail; and a row of P that is no tree, or −1."""
+    kind, L = choose(semiring, dtype, False), np.empty(P.shape, dtype)
+    if not P.size:
+        return L, -1
+    dense, call, wrong = A is not None, _code(attain, kind), [-1] * len(P)
+    matrix = np.ascontiguousarray(A) if A is not None else np.empty((0, 0), dtype)
+    if edges is None:
+        edges = np.zeros(P.shape[1] + 1, np.int64), np.empty(0, np.int32), np.empty(0, dtype)
+    arguments = np.ascontiguousarray(P), sources.astype(np.int32), L, matrix, dense, *_both_ways(kind, edges)[3:]
+
+    def some(_: int, first: int, last: int) -> None:
+        wrong[first] = call(*arguments, first, last)
+
+    run(some, _rows(P, 8), threads)
+    return L, max(wrong)
+
+
+def _both_ways(kind: Kind, edges: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Edges:
+    starts, heads, weights = edges
+    return Edges.of(
         kind, starts.astype(np.int64, copy=False), heads.astype(np.int32, copy=False), np.ascontiguousarray(weights)
     )
-    D, sources = np.ascontiguousarray(D), sources.astype(np.int32)
-    return Routes(kind, D, P, sources, _beats_one(semiring, weights), False, threads).of_edges(listed)
+
+
+def _rows(D: np.ndarray, each: int) -> list[tuple[int, int]]:
+    """Parts of the rows, of each entry of which a call takes so many steps."""
+    m, n = D.shape
+    size = max(1, min((CALL >> 3) // (n * max(1, each)), -(-m // 8)))
+    return [(at, min(at + size, m)) for at in range(0, m, size)]

@@ -1,0 +1,255 @@
+"""Eccentricity, diameter, closeness and their like, straight from distances, with NetworkX's definitions.
+
+Each function takes D, shape (n, n), NumPy or CuPy, as `closure` gives it over min-plus: no path is inf, or the largest
+integer. Each is also a method of `Result`, which answers in the graph's labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from semiring import dtypes
+from semiring.algebra import Semiring
+from semiring.arrays import module, take_in
+from semiring.catalog import min_plus
+from semiring.errors import AlgebraError, DTypeError, NoPathError, ShapeError
+
+#: Entries that are looked at together: temporaries stay small beside the matrix.
+_CHUNK = 1 << 20
+
+
+def eccentricity(D: Any) -> Any:
+    """The greatest distance from each vertex: an array of shape (n,), on the device of D.
+
+    Raises
+    ------
+    NoPathError
+        If a vertex cannot be reached from another one, as NetworkX raises where a graph is not (strongly) connected.
+    ShapeError, DTypeError
+        If D is not square, or holds no lengths.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> eccentricity(np.array([[0, 1, 3], [1, 0, 2], [3, 2, 0]]))
+    array([3, 2, 3])
+    """
+    return _totals(D).connected("eccentricity").farthest
+
+
+def diameter(D: Any) -> Any:
+    """The greatest eccentricity; errors as of `eccentricity`."""
+    return _ends(D, "diameter")[1]
+
+
+def radius(D: Any) -> Any:
+    """The least eccentricity; errors as of `eccentricity`."""
+    return _ends(D, "radius")[0]
+
+
+def center(D: Any) -> Any:
+    """The vertices whose eccentricity is the radius: their positions, ascending; errors as of `eccentricity`."""
+    farthest = _totals(D).connected("center").farthest
+    return _where(farthest, "min")
+
+
+def periphery(D: Any) -> Any:
+    """The vertices whose eccentricity is the diameter: their positions, ascending; errors as of `eccentricity`."""
+    farthest = _totals(D).connected("periphery").farthest
+    return _where(farthest, "max")
+
+
+def closeness(D: Any, *, wf_improved: bool = True) -> Any:
+    """The reciprocal of the mean distance *to* each vertex, float64 (n,), on the device of D.
+
+    Of the r vertices that reach it, itself among them; with `wf_improved` scaled by their part, (r − 1) / (n − 1)
+    (Wasserman and Faust 1994), as in NetworkX's `closeness_centrality`. 0 where nothing reaches it, or the sum is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> closeness(np.array([[0, 1, 3], [1, 0, 2], [3, 2, 0]]))
+    array([0.5       , 0.66666667, 0.4       ])
+    """
+    return _totals(D).closeness(wf_improved)
+
+
+def average_path_length(D: Any) -> float:
+    """The mean distance between two different vertices; 0 for a single one. Errors as of `eccentricity`."""
+    totals = _totals(D).connected("average_path_length")
+    return totals.total / (totals.n * (totals.n - 1)) if totals.n > 1 else 0.0
+
+
+def global_efficiency(D: Any) -> float:
+    """The mean of 1 / distance over pairs of different vertices; no path and a distance of 0 count as 0."""
+    totals = _totals(D)
+    return totals.inverse / (totals.n * (totals.n - 1)) if totals.n > 1 else 0.0
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What one look at all distances leaves.
+
+    Attributes
+    ----------
+    farthest : array, shape (n,)
+        The greatest distance from each vertex.
+    inward, reaching : arrays, shape (n,)
+        The sum of the distances to each vertex, and how many vertices they are from, itself among them.
+    total, inverse : float
+        The sum of all distances, and of the reciprocals of those above 0.
+    apart : (int, int), optional
+        Two vertices without a path.
+    """
+
+    farthest: Any
+    inward: Any
+    reaching: Any
+    total: float
+    inverse: float
+    apart: tuple[int, int] | None
+
+    @property
+    def n(self) -> int:
+        """Vertices."""
+        return len(self.farthest)
+
+    @classmethod
+    def of(cls, blocks: Iterable[tuple[np.ndarray, Any]], n: int, dtype: np.dtype) -> Totals:
+        """Of all rows, some at a time: (positions, entries)."""
+        farthest: Any = None
+        total = inverse = 0.0
+        apart, zero = None, dtypes.zero(min_plus, dtype)
+        for rows, D in blocks:
+            xp = module(D)
+            if farthest is None:
+                farthest, inward, reaching = xp.zeros(n, dtype), xp.zeros(n), xp.zeros(n, np.int64)
+            path = D != zero
+            lengths = xp.where(path, D, 0)
+            if apart is None and not bool(path.all()):
+                i, j = (int(x[0]) for x in (~path).nonzero())
+                apart = int(rows[i]), j
+            farthest[xp.asarray(rows)] = lengths.max(axis=1)
+            inward += lengths.sum(axis=0, dtype=np.float64)
+            reaching += path.sum(axis=0)
+            total += float(lengths.sum(dtype=np.float64))
+            positive = lengths > 0
+            inverse += float(xp.where(positive, 1.0 / xp.where(positive, lengths, 1), 0.0).sum(dtype=np.float64))
+        if farthest is None:
+            return cls(np.zeros(0, dtype), np.zeros(0), np.zeros(0, np.int64), 0.0, 0.0, None)
+        return cls(farthest, inward, reaching, total, inverse, apart)
+
+    def connected(self, where: str, labels: Any = None) -> Totals:
+        """Itself, if every vertex reaches every other one, and there is one."""
+        if not self.n:
+            raise NoPathError(f"{where}: there must be a vertex, got a graph without any.")
+        if self.apart is not None:
+            u, v = self.apart if labels is None else (labels[x] for x in self.apart)
+            raise NoPathError(
+                f"{where}: every vertex must reach every other one, got no path from {u!r} to {v!r}. Take the largest "
+                "(strongly) connected component, or global_efficiency and closeness, which allow for it."
+            )
+        return self
+
+    def closeness(self, wf_improved: bool) -> Any:
+        """See the function of that name."""
+        xp, others = module(self.inward), self.reaching - 1
+        some = self.inward > 0
+        values = xp.where(some, others / xp.where(some, self.inward, 1.0), 0.0)
+        return values * others / (self.n - 1) if wf_improved and self.n > 1 else values
+
+
+def _totals(D: Any) -> Totals:
+    D = take_in(D, where="measures").array
+    if D.ndim != 2 or D.shape[0] != D.shape[1]:
+        raise ShapeError(f"measures: D must be square, (n, n), got shape {D.shape}.")
+    if D.dtype.kind not in "if":
+        raise DTypeError(f"measures: D must hold lengths, got {D.dtype}. Close a matrix of numbers over min_plus.")
+    if D.dtype.name not in min_plus.dtypes:
+        D = D.astype(dtypes.resolve(min_plus, D.dtype, where="measures"))
+    return Totals.of(_blocks(D), len(D), D.dtype)
+
+
+def _blocks(D: Any) -> Iterator[tuple[np.ndarray, Any]]:
+    rows = max(1, _CHUNK // max(1, len(D)))
+    return ((np.arange(at, min(at + rows, len(D))), D[at : at + rows]) for at in range(0, len(D), rows))
+
+
+def _ends(D: Any, where: str) -> tuple[Any, Any]:
+    farthest = _totals(D).connected(where).farthest
+    return farthest.min().item(), farthest.max().item()
+
+
+def _where(farthest: Any, which: str) -> Any:
+    return (farthest == getattr(farthest, which)()).nonzero()[0]
+
+
+class Measured:
+    """The same of a `Result`, by label. Where it holds no table, rows are streamed once, and none is kept.
+
+    They are defined where distances add, over min-plus, between all vertices.
+    """
+
+    graph: Any
+    semiring: Semiring
+    engine: Any
+
+    def _measured(self, where: str, *, connected: bool = True) -> Totals:
+        known = vars(self).get("_totals")
+        if known is None:
+            if not (self.semiring.lengths and self.semiring.add.selects == "least"):
+                raise AlgebraError(f"{where}: distances must add, as in min_plus, got {self.semiring.name}.")
+            n, engine = self.graph.n, self.engine
+            if engine.shape != (n, n):
+                raise ShapeError(f"{where}: all pairs are needed, got a result of shape {engine.shape} for n = {n}.")
+            blocks = _blocks(engine.table()) if engine.held else engine.rows(np.arange(n))
+            known = vars(self)["_totals"] = Totals.of(blocks, n, engine.dtype)
+        totals: Totals = known
+        return totals.connected(where, self.graph.labels) if connected else totals
+
+    def eccentricity(self) -> dict[Any, Any]:
+        """The greatest distance from each vertex, by label.
+
+        Raises
+        ------
+        NoPathError
+            If a vertex cannot be reached from another one.
+        AlgebraError, ShapeError
+            If the semiring has no lengths, or this result is a part.
+        """
+        return dict(zip(self.graph.labels, self._measured("eccentricity").farthest.tolist(), strict=True))
+
+    def diameter(self) -> Any:
+        """The greatest eccentricity; errors as of `eccentricity`."""
+        return self._measured("diameter").farthest.max().item()
+
+    def radius(self) -> Any:
+        """The least eccentricity; errors as of `eccentricity`."""
+        return self._measured("radius").farthest.min().item()
+
+    def center(self) -> list[Any]:
+        """The vertices whose eccentricity is the radius; errors as of `eccentricity`."""
+        return [self.graph.labels[k] for k in _where(self._measured("center").farthest, "min").tolist()]
+
+    def periphery(self) -> list[Any]:
+        """The vertices whose eccentricity is the diameter; errors as of `eccentricity`."""
+        return [self.graph.labels[k] for k in _where(self._measured("periphery").farthest, "max").tolist()]
+
+    def closeness(self, *, wf_improved: bool = True) -> dict[Any, float]:
+        """The reciprocal of the mean distance to each vertex, by label: NetworkX's `closeness_centrality`."""
+        values = self._measured("closeness", connected=False).closeness(wf_improved)
+        return dict(zip(self.graph.labels, values.tolist(), strict=True))
+
+    def average_path_length(self) -> float:
+        """The mean distance between two different vertices; errors as of `eccentricity`."""
+        totals = self._measured("average_path_length")
+        return totals.total / (totals.n * (totals.n - 1)) if totals.n > 1 else 0.0
+
+    def global_efficiency(self) -> float:
+        """The mean of 1 / distance over pairs of different vertices; no path counts as 0."""
+        totals = self._measured("global_efficiency", connected=False)
+        return totals.inverse / (totals.n * (totals.n - 1)) if totals.n > 1 else 0.0

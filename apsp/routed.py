@@ -1,0 +1,186 @@
+"""What a `Result` tells of routes: predecessors, next hops, hops, many paths at once; and whether it is right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from semiring import routes as found
+from semiring.algebra import Semiring
+from semiring.arrays import module
+from semiring.errors import ShapeError
+
+from .engines import Engine
+from .engines.base import host
+from .graph import Graph
+from .labels import Labels
+from .routes import Trees
+from .verification import Verification, verify
+from .walked import Paths, paths_of
+
+
+class Routed:
+    """Routes of a result; found on first use and kept, but for rows and paths."""
+
+    graph: Graph
+    semiring: Semiring
+    engine: Engine
+    sources: Labels
+    targets: Labels
+
+    @property
+    def _whole(self) -> bool:
+        return self.engine.whole is self.engine
+
+    @cached_property
+    def _trees(self) -> Trees:
+        return Trees(self.graph, self.semiring, self.engine.whole)
+
+    @cached_property
+    def predecessors(self) -> Any:
+        """int32, the shape of `distances` and beside it: the position of the vertex before j on a best path from i.
+
+        −9999 on the diagonal, and where there is no path: SciPy's convention. See `apsp.predecessors` for the choice
+        among equals, and for errors.
+        """
+        return self._trees.predecessors if self._whole else self._part(self._trees.predecessors)
+
+    @cached_property
+    def next_hops(self) -> Any:
+        """int32, the same: the position of the vertex after i on a best path to j. See `apsp.next_hops`."""
+        return self._trees.next_hops if self._whole else self._part(self._trees.next_hops)
+
+    @cached_property
+    def hops(self) -> Any:
+        """int32, the same: the edges on the path that `predecessors` tells; −9999 where there is none."""
+        P = self._trees.predecessors
+        H = found.hops(host(P))
+        return module(P).asarray(H) if self._whole else self._part(H)
+
+    def predecessor_rows(
+        self, sources: Any = None, block: int | None = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Predecessors from some sources, or from all, some rows at a time and none kept.
+
+        Parameters
+        ----------
+        sources : list or array of labels, optional
+        block : int, optional
+            How many rows at most come together.
+
+        Yields
+        ------
+        positions : int64 array, shape (k,)
+            Of the sources, in the graph.
+        P : int32 array, shape (k, n)
+            On the host.
+        """
+        wanted = self.graph.labels.positions(self.sources if sources is None else sources)
+        return self._trees.rows(wanted, block)
+
+    def paths(self, pairs: Any = None) -> Paths:
+        """Best paths between many pairs, in flat arrays; read them as lists of labels, or as numbers.
+
+        They are those of `predecessors`. (`path` gives another, of fewest edges, where several are equally good.)
+
+        Parameters
+        ----------
+        pairs : sequence of (label, label), or array of shape (m, 2), optional
+            All sources with all targets by default, row by row.
+
+        Returns
+        -------
+        Paths
+            A sequence; empty lists stand for no path.
+
+        Raises
+        ------
+        VertexError
+            If a label is not in the graph.
+        AlgebraError
+            If the semiring's ⊕ does not select one of two walks.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> r = shortest_paths([("A", "B", 4), ("B", "C", 7), ("A", "C", 12)])
+        >>> list(r.paths([("A", "C"), ("B", "C"), ("C", "A")]))
+        [['A', 'B', 'C'], ['B', 'C'], []]
+        """
+        found.require_selection(self.semiring, where="paths")
+        i, j = self._pairs(pairs)
+        start, end = (self._in_graph(names, at) for names, at in ((self.sources, i), (self.targets, j)))
+        if self._whole:
+            vertices, starts = paths_of(self._trees, start, end)
+            return Paths(vertices, starts, self.graph.labels)
+        there = (self.engine.entries(i, j) != self.infinity) | (start == end)  # type: ignore[attr-defined]
+        vertices, ends = paths_of(self._trees, start[there], end[there])
+        counts = np.zeros(len(i), np.int64)
+        counts[there] = np.diff(ends)
+        return Paths(vertices, np.concatenate([[0], counts.cumsum()]), self.graph.labels)
+
+    def verify(self, rows: int | str | None = None, *, paths: bool = False, seed: int = 0) -> Verification:
+        """Whether the distances are right, by their definition: D = I ⊕ D ⊗ A, and every path attains them.
+
+        Parameters
+        ----------
+        rows : int or "all", optional
+            How many rows are looked at, drawn at random; by default 64, and all of small graphs.
+        paths : bool
+            Also walk the path of every pair along `predecessors`, edge by edge. Both together, with all rows, prove
+            that D is the closure: no walk is better, and this one is as good.
+        seed : int
+            For the draw.
+
+        Returns
+        -------
+        Verification
+            True or false; printed, a sentence that says what was checked and what was found.
+
+        Raises
+        ------
+        AlgebraError
+            For `paths`, if the semiring's ⊕ does not select one of two walks.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> print(shortest_paths([("A", "B", 4), ("B", "C", 7)]).verify(paths=True))
+        D = I ⊕ D ⊗ A holds exactly, in all 3 rows; each of the 3 paths attains its distance, exactly.
+        """
+        if not self._whole:
+            raise ShapeError("verify: all vertices are needed, got a result of some sources and targets.")
+        return verify(self._trees, rows, paths=paths, seed=seed)
+
+    def _part(self, whole: Any) -> np.ndarray:
+        """The rows and columns of this result, of a table of all vertices; nothing where it has no path."""
+        i, j = (self.graph.labels.positions(names) for names in (self.sources, self.targets))
+        table: np.ndarray = host(whole)[i[:, None], j]
+        gone = (host(self.engine.table()) == self.infinity) & (i[:, None] != j)  # type: ignore[attr-defined]
+        table[gone] = found.NONE
+        return table
+
+    def _pairs(self, pairs: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Positions among the sources and the targets."""
+        k, m = self.engine.shape
+        if pairs is None:
+            return np.repeat(np.arange(k), m), np.tile(np.arange(m), k)
+        if isinstance(pairs, np.ndarray):
+            if pairs.ndim != 2 or pairs.shape[1] != 2:
+                raise ShapeError(f"paths: pairs must be of shape (m, 2), got {pairs.shape}.")
+            return self.sources.positions(pairs[:, 0]), self.targets.positions(pairs[:, 1])
+        pairs = list(pairs)
+        try:
+            us, vs = [u for u, _ in pairs], [v for _, v in pairs]
+        except (TypeError, ValueError):
+            raise ShapeError("paths: pairs must be (source, target) each, got something else.") from None
+        return self.sources.positions(us), self.targets.positions(vs)
+
+    def _in_graph(self, names: Labels, at: np.ndarray) -> np.ndarray:
+        """Positions in the graph of positions among these names."""
+        if names is self.graph.labels:
+            return at
+        return self.graph.labels.positions(names)[at]

@@ -1,0 +1,166 @@
+"""Is D the closure of A? By the definition of both, in exact arithmetic or within what rounding may do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from semiring import dtypes, linalg
+from semiring.arrays import module
+from semiring.errors import DomainError
+from semiring.routes import lengths, product, require_selection
+
+from .engines.base import host
+from .routes import Trees
+
+#: Rows that are looked at where nobody says how many.
+ROWS = 64
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was checked, and what was found; true where nothing was wrong.
+
+    Attributes
+    ----------
+    ok : bool
+    sentence : str
+    largest : float
+        The largest difference between two numbers that should be equal.
+    allowed : float
+        How much rounding explains; 0 where arithmetic is exact.
+    pair : (label, label), optional
+        Where it is wrong, if it is.
+    """
+
+    ok: bool
+    sentence: str
+    largest: float = 0.0
+    allowed: float = 0.0
+    pair: tuple[Any, Any] | None = None
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+class _Comparison:
+    """Differences between entries that should be equal, and the first that rounding does not explain."""
+
+    def __init__(self, trees: Trees, allowed: float) -> None:
+        self.zero, self.allowed = dtypes.zero(trees.semiring, trees.engine.dtype), allowed
+        self.largest = 0.0
+        self.pair: tuple[int, int] | None = None
+
+    def __call__(self, rows: np.ndarray, D: np.ndarray, B: np.ndarray) -> None:
+        differ = D != B
+        if not differ.any():
+            return
+        i, j = differ.nonzero()
+        x, y = D[i, j], B[i, j]
+        if D.dtype.kind == "f":
+            with np.errstate(invalid="ignore"):
+                gap = np.abs(x.astype(np.float64) - y.astype(np.float64))
+        else:
+            gap = np.array([abs(int(a) - int(b)) for a, b in zip(x.tolist(), y.tolist(), strict=True)], np.float64)
+        gap[(x == self.zero) | (y == self.zero) | np.isnan(gap)] = np.inf
+        self.largest = max(self.largest, float(gap.max()))
+        wrong = np.flatnonzero(gap > self.allowed)
+        if self.pair is None and wrong.size:
+            self.pair = int(rows[i[wrong[0]]]), int(j[wrong[0]])
+
+
+def verify(trees: Trees, rows: int | str | None, *, paths: bool, seed: int) -> Verification:
+    """See `Result.verify`."""
+    if paths:
+        require_selection(trees.semiring, where="verify")
+    n = trees.graph.n
+    sources = _drawn(n, rows, seed)
+    allowed = _allowed(trees)
+    how = "exactly" if allowed == 0 else f"to {allowed:.2g} (n · eps · the largest entry)"
+    fixed = _Comparison(trees, allowed)
+    for positions, D, B in _products(trees, sources):
+        fixed(positions, D, B)
+    looked = f"all {n} rows" if len(sources) == n else f"{len(sources)} of {n} rows, drawn at random"
+    said = f"D = I ⊕ D ⊗ A holds {how}, in {looked}"
+    if fixed.pair is not None:
+        return _wrong(trees, f"D = I ⊕ D ⊗ A must hold {how}, but it does not", fixed)
+    if not paths:
+        return Verification(True, f"{said}.", fixed.largest, allowed)
+    walked, found = _Comparison(trees, allowed), 0
+    try:
+        for positions, D, L in _walked(trees):
+            walked(positions, D, L)
+            found += int((L != walked.zero).sum()) - len(positions)
+    except DomainError as error:  # there is no such path
+        return Verification(False, str(error), math.inf, allowed)
+    if walked.pair is not None:
+        return _wrong(trees, f"every path must attain its distance {how}, but one does not", walked)
+    attain = f"each of the {found} paths attains its distance, {how}"
+    return Verification(True, f"{said}; {attain}.", max(fixed.largest, walked.largest), allowed)
+
+
+def _wrong(trees: Trees, said: str, compared: _Comparison) -> Verification:
+    assert compared.pair is not None
+    u, v = (trees.graph.labels[x] for x in compared.pair)
+    told = f"{said}, from {u!r} to {v!r}; the largest difference is {compared.largest:.3g}."
+    return Verification(False, told, compared.largest, compared.allowed, (u, v))
+
+
+def _drawn(n: int, rows: int | str | None, seed: int) -> np.ndarray:
+    """The rows that are looked at, ascending."""
+    if rows != "all" and rows is not None and (isinstance(rows, str) or rows < 0):
+        raise ValueError(f"verify: rows must be a number, or 'all', got {rows!r}.")
+    count = n if rows == "all" else min(n, ROWS if rows is None else int(rows))
+    return np.sort(np.random.default_rng(seed).choice(n, count, replace=False)) if count < n else np.arange(n)
+
+
+def _allowed(trees: Trees) -> float:
+    """n · eps times the largest number there is, where operations round."""
+    s, dtype = trees.semiring, trees.engine.dtype
+    if dtype.kind != "f" or (s.mul.selects and s.add.selects):
+        return 0.0
+    weights = trees.graph.edges(s, dtype)[2]
+    largest = max(dtypes.largest_finite(weights), 1.0 if s.mul.ufunc is np.multiply else 0.0)
+    if trees.engine.held:
+        largest = max(largest, dtypes.largest_finite(trees.engine.table()))
+    else:
+        largest *= trees.graph.n
+    return float(trees.graph.n * np.finfo(dtype).eps * largest)
+
+
+def _products(trees: Trees, sources: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Rows of D and of I ⊕ D ⊗ A: where the matrix is there a product, else along the edges."""
+    s, engine, graph = trees.semiring, trees.engine, trees.graph
+    one = dtypes.one(s, engine.dtype)
+    A = graph.matrix(s, engine.dtype) if graph.dense is not None else None
+    for positions, D in engine.rows(sources):
+        if A is None:
+            D = host(D)
+            yield positions, D, product(s, trees.edges(), D, positions)
+            continue
+        xp = module(D)
+        B = host(linalg.matmul(D, xp.asarray(A), s))
+        at = np.arange(len(positions))
+        B[at, positions] = [s.add.python(x, one.item()) for x in B[at, positions].tolist()]
+        yield positions, host(D), B
+
+
+def _walked(trees: Trees) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Rows of D, and what the paths weigh along which predecessors lead."""
+    s, engine, graph = trees.semiring, trees.engine, trees.graph
+    if engine.held:
+        D = host(engine.table())
+        A = host(graph.matrix(s, engine.dtype)) if graph.dense is not None else None
+        at = np.arange(graph.n)
+        edges = None if A is not None else trees.edges()
+        yield at, D, lengths(s, host(trees.predecessors), at, engine.dtype, A=A, edges=edges)
+        return
+    for positions, D in engine.rows(np.arange(graph.n)):
+        yield positions, host(D), lengths(s, trees.of(positions, D), positions, engine.dtype, edges=trees.edges())

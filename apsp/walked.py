@@ -1,0 +1,98 @@
+"""Many paths at once: one flat array of vertices, and where each path starts in it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from semiring.routes import walks
+
+from .engines.base import host
+from .labels import Labels
+from .routes import Trees
+
+
+class Paths(Sequence[list[Any]]):
+    """Paths as lists of labels, kept as flat arrays; a pair without a path has an empty list.
+
+    Attributes
+    ----------
+    vertices : int32 array
+        The positions of all paths' vertices, one path after the other.
+    starts : int64 array, shape (paths + 1,)
+        Path k is vertices[starts[k] : starts[k + 1]].
+    labels : Labels
+        What the vertices are called.
+
+    Examples
+    --------
+    >>> from apsp import shortest_paths
+    >>> found = shortest_paths([("A", "B", 4), ("B", "C", 7)]).paths([("A", "C"), ("C", "A"), ("B", "B")])
+    >>> list(found), found.hops
+    ([['A', 'B', 'C'], [], ['B']], array([    2, -9999,     0]))
+    """
+
+    def __init__(self, vertices: np.ndarray, starts: np.ndarray, labels: Labels) -> None:
+        self.vertices, self.starts, self.labels = vertices, starts, labels
+
+    def __repr__(self) -> str:
+        return f"<Paths: {len(self)} paths, {len(self.vertices)} vertices>"
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @overload
+    def __getitem__(self, index: int) -> list[Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[list[Any]]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return [self[k] for k in range(*index.indices(len(self)))]
+        k = range(len(self))[index]
+        return self._named(self.vertices[self.starts[k] : self.starts[k + 1]])
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        named, at = self._named(self.vertices), self.starts.tolist()
+        return (named[start:stop] for start, stop in itertools.pairwise(at))
+
+    @property
+    def hops(self) -> np.ndarray:
+        """int64 (paths,): the edges on each; −9999 where there is no path."""
+        count = np.diff(self.starts)
+        return np.where(count == 0, -9999, count - 1)
+
+    def _named(self, vertices: np.ndarray) -> list[Any]:
+        numbers: list[Any] = vertices.tolist()
+        if isinstance(self.labels[:], range):
+            first = self.labels[0] if len(self.labels) else 0
+            return numbers if first == 0 else [first + v for v in numbers]
+        names = list(self.labels)
+        return [names[v] for v in numbers]
+
+
+def paths_of(trees: Trees, sources: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The paths between pairs of positions, in the trees of all sources where these are at hand or most are wanted."""
+    if trees.known or (trees.engine.held and 8 * len(np.unique(sources)) >= trees.graph.n):
+        return walks(host(trees.predecessors), sources, sources, targets)
+    known, which = np.unique(sources, return_inverse=True)
+    order = np.argsort(which, kind="stable")
+    ends = np.searchsorted(which[order], np.arange(len(known) + 1))
+    parts, done = [], 0
+    for rows, tree in trees.rows(known):
+        here = order[ends[done] : ends[done + len(rows)]]
+        parts.append(walks(tree, which[here] - done, sources[here], targets[here]))
+        done += len(rows)
+    counts, starts = np.zeros(len(sources), np.int64), np.zeros(len(sources) + 1, np.int64)
+    counts[order] = np.concatenate([np.diff(at) for _, at in parts] or [counts])
+    np.cumsum(counts, out=starts[1:])
+    if len(parts) == 1 and (order == np.arange(len(order))).all():
+        return parts[0][0], starts
+    vertices = np.empty(int(starts[-1]), np.int32)
+    found = np.concatenate([np.empty(0, np.int32), *(part for part, _ in parts)])
+    moved = counts[order]
+    begins = np.repeat(starts[:-1][order] - (moved.cumsum() - moved), moved)
+    vertices[begins + np.arange(len(found))] = found
+    return vertices, starts
