@@ -244,6 +244,10 @@ class Semiring:
     def __str__(self) -> str:
         return self.name
 
+    def __hash__(self) -> int:
+        """By the name alone: every call looks its semiring up, and equal ones have equal names."""
+        return hash(self.name)
+
     def __reduce__(self) -> tuple[Any, ...]:
         where = (self.add.python, self.mul.python, self.star and self.star.python, self.draw)
         return pickling.reduce(self, where, own=(self.draw,))

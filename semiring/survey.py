@@ -68,7 +68,8 @@ def _check_domain(A: Any, least: float, greatest: float, semiring: Semiring, whe
 
 
 def _survey_on_host(A: np.ndarray, semiring: Semiring, where: str) -> Survey:
-    least, greatest = A.min().item(), A.max().item()
+    # The ufuncs themselves: the methods `min` and `max` reach them by way of Python, which small matrices feel.
+    least, greatest = np.minimum.reduce(A, axis=None).item(), np.maximum.reduce(A, axis=None).item()
     _check_domain(A, least, greatest, semiring, where)
     nonnegative = least >= 0
     if not nonnegative and least == zero(semiring, A.dtype):
