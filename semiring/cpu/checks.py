@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from .equality import better
-from .fronts import one
-from .words import kernel, plus, times, zero
+from .words import kernel, one, plus, times, zero
 
 
 @kernel
