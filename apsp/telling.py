@@ -1,10 +1,14 @@
-"""What is said before a computation: its plan, to the logger `apsp`; and a warning where it will take long."""
+"""What is said before a computation, to the logger `apsp`: its plan, and that kernels are compiled for the first time.
+
+And a warning where it will take long.
+"""
 
 from __future__ import annotations
 
 import logging
 import warnings
 
+from semiring import compiling
 from semiring.observed import Callback
 
 from .estimates import in_units
@@ -13,6 +17,17 @@ from .plans import Plan
 logger = logging.getLogger("apsp")
 #: Who is to wait longer than this, in seconds, is warned, unless a callback shows how far it is.
 PATIENCE = 60.0
+
+
+def _say_compiling(subject: str) -> None:
+    """Log once for each semiring and dtype that kernels are compiled (level INFO)."""
+    if subject not in _compiled:
+        _compiled.add(subject)
+        logger.info("compiling kernels%s, which takes seconds, once", subject and f" of {subject}")
+
+
+_compiled: set[str] = set()
+compiling.listeners.append(_say_compiling)
 
 
 def tell(plan: Plan, callback: Callback | None = None, *, stacklevel: int = 3) -> None:

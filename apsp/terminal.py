@@ -5,28 +5,36 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
 
 import click
 
+from semiring.compiling import heard
+
 
 class Meter:
     """A progress bar with the time left, on stderr; it shows itself after a second, and on a terminal alone.
 
-    `callback` is what a closure's `callback=` takes: None where nothing is to be shown.
+    Where kernels are compiled first, it shows itself at once and says so. `callback` is what a closure's `callback=`
+    takes: None where nothing is to be shown.
     """
 
     def __init__(self, what: str, *, quiet: bool = False) -> None:
         self._what = what
         self._start = self._drawn = time.monotonic()
         self._bar: Any = None
+        self._listening = ExitStack()
         self.callback = self._report if sys.stderr.isatty() and not quiet else None
 
     def __enter__(self) -> Meter:
+        if self.callback is not None:
+            self._listening.enter_context(heard(self._say_compiling))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._listening.close()
         if self._bar is not None:
             self._bar.stop()
 
@@ -35,15 +43,25 @@ class Meter:
         if now - self._start < 1 or now - self._drawn < 0.05:
             return
         self._drawn = now
+        self._show(self._what, done, total)
+
+    def _say_compiling(self, subject: str) -> None:
+        """Nobody knows how long it takes: the bar has no end."""
+        self._show(f"{self._what}: compiling kernels{subject and f' of {subject}'}, once", 0, None)
+
+    def _show(self, what: str, done: int, total: int | None) -> None:
         if self._bar is None:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
             columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-            self._bar.add_task(self._what, total=total, start=True)
+            self._bar.add_task(what, total=total, start=True)
             self._bar.start()
-        self._bar.update(self._bar.task_ids[0], completed=done, total=total)
+        # The library takes a total of None for one that stays as it was.
+        task = self._bar.tasks[0]
+        task.total = total
+        self._bar.update(task.id, description=what, completed=done)
 
 
 def show_table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> None:

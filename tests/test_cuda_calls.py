@@ -12,6 +12,7 @@ import pytest
 
 import apsp
 import semiring
+from semiring import compiling
 
 
 @pytest.fixture
@@ -69,8 +70,11 @@ def test_only_what_is_needed_is_compiled_and_only_once(cp, monkeypatch):
     from semiring.cuda import compile
 
     A, B = weights(cp, 64, 64), weights(cp, 64, 64)
-    apsp.closure(A)
+    heard = []
+    with compiling.heard(heard.append):
+        apsp.closure(A)
     assert fake_cupy.asked["compile"] == 2  # survey and pivot
+    assert heard == ["", "min_plus in float32"]
     apsp.closure(weights(cp, 1000, 1000))
     assert fake_cupy.asked["compile"] == 3
     semiring.matmul(A, B)

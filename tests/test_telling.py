@@ -6,10 +6,12 @@ import logging
 import warnings
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from apsp import plan
+from apsp import closure, plan, terminal
 from apsp.telling import tell
+from semiring import Op, Semiring, compiling
 
 
 def test_a_plan_is_logged(caplog):
@@ -37,3 +39,52 @@ def test_times_are_said_in_units_that_suit_them():
     shown = {0.5e-3: "500 µs", 90: "90 s", 600: "10 minutes", 10 * 3600: "10 hours"}
     for seconds, text in shown.items():
         assert text in repr(replace(plan(3), seconds=seconds))
+
+
+def widest(name: str) -> Semiring:
+    """A semiring that nobody has compiled: kernels of a user's own are not kept on disk."""
+    larger = Op("larger", python=lambda a, b: a if a > b else b, cuda="max(a, b)", selects="greatest")
+    lesser = Op("lesser", python=lambda a, b: a if a < b else b, cuda="min(a, b)")
+    return Semiring(
+        name=name, add=larger, mul=lesser, zero=-np.inf, one=np.inf, dtypes=("float64",), samples=(1.0, 2.0, 5.0)
+    )
+
+
+def test_the_first_compilation_of_a_semiring_is_logged_once(caplog):
+    s, A = widest("told"), np.array([[1.0, 5.0], [3.0, 1.0]])
+    with caplog.at_level(logging.INFO, logger="apsp"):
+        closure(A, s)
+        closure(np.ones((70, 70)), s)
+    said = [r.getMessage() for r in caplog.records if "compiling" in r.getMessage() and "told" in r.getMessage()]
+    assert said == ["compiling kernels of told in float64, which takes seconds, once"]
+    caplog.clear()
+    with caplog.at_level(logging.INFO, logger="apsp"):
+        closure(A, s)
+    assert not [r for r in caplog.records if "compiling" in r.getMessage()]
+
+
+def test_the_first_compilation_of_a_semiring_is_shown_in_the_progress_bar(monkeypatch):
+    monkeypatch.setattr(terminal.sys.stderr, "isatty", lambda: True, raising=False)
+    shown = []
+    show = terminal.Meter._show
+    monkeypatch.setattr(terminal.Meter, "_show", lambda self, *what: (shown.append(what), show(self, *what))[1])
+    with terminal.Meter("closure") as meter:
+        closure(np.array([[1.0, 5.0], [3.0, 1.0]]), widest("shown"), callback=meter.callback)
+        assert ("closure: compiling kernels of shown in float64, once", 0, None) in shown
+        meter._start = meter._drawn = 0.0  # long ago
+        meter.callback(3, 8)
+        (task,) = meter._bar.tasks
+        assert (task.description, task.completed, task.total) == ("closure", 3, 8)
+    shown.clear()
+    closure(np.array([[1.0, 5.0], [3.0, 1.0]]), widest("later"))
+    with terminal.Meter("closure", quiet=True):
+        closure(np.array([[1.0, 5.0], [3.0, 1.0]]), widest("unseen"))
+    assert not shown
+
+
+def test_what_is_found_on_disk_is_not_announced():
+    closure(np.ones((3, 3)))
+    heard = []
+    with compiling.heard(heard.append):
+        closure(np.ones((3, 3)))
+    assert not heard

@@ -26,6 +26,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
+from ..compiling import announce
 from ..errors import DeviceError
 from .signals import undisturbed
 
@@ -49,11 +50,19 @@ def kernel(function: Callable[..., Any], *, on_disk: bool = True) -> Kernel:
     """The function as a kernel that runs without the interpreter lock, and divides by zero as NumPy does."""
     options = {"nopython": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     compiled = Kernel(function, targetoptions=options)
-    compiled._cache = OnDisk(function) if on_disk else NullCache()
+    compiled._cache = OnDisk(function) if on_disk else Nowhere()
     return compiled
 
 
-class OnDisk(NullCache):  # type: ignore[misc]
+class Nowhere(NullCache):  # type: ignore[misc]
+    """Where nothing is kept; what is not found is compiled next, and announced."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """None."""
+        announce()
+
+
+class OnDisk(Nowhere):
     """A function's machine code on disk, as numba asks its cache for it: one file a signature and processor.
 
     A file is what it was compiled from (`_sources`), the digest of its content, and the content. Damage is so found
@@ -77,7 +86,7 @@ class OnDisk(NullCache):  # type: ignore[misc]
                     return CompileResult._rebuild(target_context, *pickle.loads(_opened(data)))
                 except Exception as error:  # whatever a damaged file leads to
                     _say_once("%s cannot be read and is compiled again: %s.", folder / name, error)
-        return None
+        return super().load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, compiled: Any) -> None:
         """Keep machine code, in the first folder that takes it."""

@@ -12,6 +12,7 @@ from numba.core import types
 
 from ..algebra import Semiring
 from ..backend import Backend
+from ..compiling import about
 from . import gemm, pivot
 from .compile import kernel
 from .kinds import Kind, semiring_of, shipped
@@ -101,9 +102,11 @@ _TYPES = {"i": types.intp, "b": types.boolean, "s": types.int32[::1], "l": types
 def _compile(part: Any, kind: Kind | None, arguments: str) -> _Entry:
     """A part's machine code for a kind, or for all; `arguments` has a letter for each other argument, see `_TYPES`."""
     # What a user's function calls may change: its machine code never goes to disk.
-    entry = kernel(part.py_func, on_disk=kind is None or not kind.label or shipped(semiring_of(kind)))
+    own = semiring_of(kind) if kind and kind.label else None  # else it serves all
+    entry = kernel(part.py_func, on_disk=own is None or shipped(own))
     signature = (*([kind] if kind else []), *(_TYPES[a] for a in arguments))
-    call = entry.compile(signature)
+    with about(f"{own.name} in {kind.dtype}" if kind and own else ""):
+        call = entry.compile(signature)
     code = entry.overloads[signature]
     return _Entry(call, code.library.get_pointer_to_function(code.fndesc.llvm_func_name), entry)
 

@@ -15,6 +15,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from ..compiling import announce
 from ..errors import AlgebraError, DeviceError
 from . import cache, gpu
 from .cache import Binary, Resources
@@ -88,6 +89,7 @@ def compile(text: str, arch: str, *, options: tuple[str, ...] = (), name: str = 
     stored = f"{key}.{arch}"
     binary = cache.load(stored)
     if binary is None:
+        announce()
         binary = _nvrtc(text, arch, flags, name)
         cache.keep(stored, binary)
     return binary

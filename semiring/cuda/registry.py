@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..algebra import Semiring, Variant
+from ..compiling import about
 from . import algebra, compile, gpu, team, texts, tiles
 from .team import Team
 from .tiles import Tile
@@ -167,7 +168,8 @@ class Kernels:
         key = entry, variant
         found = self._functions.get(key)
         if found is None:
-            found = compile.functions(text(), name=file).get_function(entry)
+            with about(f"{self.semiring.name} in {self.dtype}"):
+                found = compile.functions(text(), name=file).get_function(entry)
             compile.allow_shared(found, shared)
             self._functions[key] = found
         return found
