@@ -48,8 +48,10 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
     """
     if options.device == "cuda":
         return _closed(network, sources, options)
-    ops = bind(min_plus, network.dtype, device="cpu", nonnegative=network.least >= 0, threads=options.threads)
-    if network.n <= ops.pivot and options.callback is None and network.least >= 0 and network.dtype.kind == "f":
+    asked = {} if options.threads is None else {"threads": options.threads}
+    nonnegative = network.least >= 0
+    ops = bind(min_plus, network.dtype, device="cpu", nonnegative=nonnegative, **asked)
+    if network.n <= ops.pivot and nonnegative and options.callback is None and network.dtype.kind == "f":
         M = network.matrix()
         ops.closure(M)  # one verb: no schedule, nothing that may diverge
         return M if sources is None else M[sources]
