@@ -10,9 +10,10 @@ import scipy.sparse.csgraph as scipys
 
 from semiring.errors import DTypeError, ShapeError
 
+from ..routes import predecessors
 from .choice import search_seconds
 from .conversion import FLOAT, Network, network
-from .engines import Options, in_stretches
+from .engines import Options, distances, in_stretches
 from .potentials import on_potentials, restored
 
 #: No predecessor.
@@ -20,22 +21,27 @@ NONE = -9999
 
 
 def with_predecessors(graph: Network, sources: np.ndarray | None, options: Options) -> tuple[np.ndarray, np.ndarray]:
-    """Distances and predecessors, of some rows or all."""
+    """Distances and predecessors, of all rows after their closure, of some by searches."""
+    if sources is not None:
+        return _searched(graph, sources, options)
+    A = graph.matrix().copy()
+    D = distances(graph, None, options)
+    return D, predecessors(A, D, threads=options.threads)
+
+
+def _searched(graph: Network, sources: np.ndarray, options: Options) -> tuple[np.ndarray, np.ndarray]:
+    """SciPy's Dijkstra, on Johnson's weights where some are negative."""
     if graph.least < 0:
         reduced, h = on_potentials(graph.arcs())
-        D, P = with_predecessors(reduced, sources, options)
+        D, P = _searched(reduced, sources, options)
         return restored(D, h, sources), P
     G, n = graph.csr(), graph.n
-    if sources is None and 4 * G.nnz > n * n:
-        D, P = scipys.floyd_warshall(G, return_predecessors=True)
-        return D.astype(graph.dtype, copy=False), P
-    wanted = np.arange(n) if sources is None else sources
-    D, P = np.empty((len(wanted), n), graph.dtype), np.empty((len(wanted), n), np.int32)
+    D, P = np.empty((len(sources), n), graph.dtype), np.empty((len(sources), n), np.int32)
 
     def some(start: int, stop: int) -> None:
-        D[start:stop], P[start:stop] = scipys.dijkstra(G, indices=wanted[start:stop], return_predecessors=True)
+        D[start:stop], P[start:stop] = scipys.dijkstra(G, indices=sources[start:stop], return_predecessors=True)
 
-    in_stretches(len(wanted), search_seconds(n, G.nnz, len(wanted)), some, n, options.callback)
+    in_stretches(len(sources), search_seconds(n, G.nnz, len(sources)), some, n, options.callback)
     return D, P
 
 
