@@ -1,0 +1,99 @@
+"""NetworkX's algorithms on all pairs, behind its own functions: the backend `apsp`.
+
+`nx.floyd_warshall(G, backend="apsp")`, or `nx.config.backend_priority.algos = ["apsp"]` for all calls that are worth
+it. NetworkX finds this module by its entry point, converts graphs by `convert_from_nx` and keeps what that returns.
+
+| module    | what it has                                                                    |
+|-----------|--------------------------------------------------------------------------------|
+| graphs    | `Converted`: a graph's arcs as arrays, and distances from them                 |
+| serving   | `can_run`, `should_run`                                                        |
+| pairs     | distances and paths of all pairs, in NetworkX's dicts                          |
+| reaching  | transitive closures and reduction                                              |
+| measures  | eccentricities, centralities, and what is made of them                         |
+| theirs    | NetworkX's own function, for what only Python can add or must refuse           |
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .graphs import Converted
+from .measures import (
+    average_shortest_path_length,
+    barycenter,
+    center,
+    centroid,
+    closeness_centrality,
+    diameter,
+    eccentricity,
+    global_efficiency,
+    harmonic_centrality,
+    periphery,
+    radius,
+    wiener_index,
+)
+from .pairs import (
+    all_pairs_bellman_ford_path,
+    all_pairs_bellman_ford_path_length,
+    all_pairs_dijkstra,
+    all_pairs_dijkstra_path,
+    all_pairs_dijkstra_path_length,
+    all_pairs_shortest_path,
+    all_pairs_shortest_path_length,
+    floyd_warshall,
+    floyd_warshall_numpy,
+    floyd_warshall_predecessor_and_distance,
+    floyd_warshall_tree,
+    johnson,
+    metric_closure,
+)
+from .reaching import transitive_closure, transitive_closure_dag, transitive_reduction
+from .serving import can_run, should_run
+
+__all__ = [
+    "all_pairs_bellman_ford_path",
+    "all_pairs_bellman_ford_path_length",
+    "all_pairs_dijkstra",
+    "all_pairs_dijkstra_path",
+    "all_pairs_dijkstra_path_length",
+    "all_pairs_shortest_path",
+    "all_pairs_shortest_path_length",
+    "average_shortest_path_length",
+    "barycenter",
+    "can_run",
+    "center",
+    "centroid",
+    "closeness_centrality",
+    "convert_from_nx",
+    "convert_to_nx",
+    "diameter",
+    "eccentricity",
+    "floyd_warshall",
+    "floyd_warshall_numpy",
+    "floyd_warshall_predecessor_and_distance",
+    "floyd_warshall_tree",
+    "global_efficiency",
+    "harmonic_centrality",
+    "johnson",
+    "metric_closure",
+    "periphery",
+    "radius",
+    "should_run",
+    "transitive_closure",
+    "transitive_closure_dag",
+    "transitive_reduction",
+    "wiener_index",
+]
+
+
+def convert_from_nx(graph: Any, *args: Any, **kwargs: Any) -> Converted:
+    """A NetworkX graph for this backend; its arrays are made when a function first asks for them.
+
+    Whatever attributes NetworkX says are needed, all of the graph stays at hand.
+    """
+    return Converted(graph)
+
+
+def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
+    """The NetworkX graph of a converted one, with all its data; other results as they are."""
+    return result.graph if isinstance(result, Converted) else result

@@ -1,0 +1,171 @@
+"""A NetworkX graph as this backend keeps it: the graph itself, and the arrays that were made of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..csgraph.conversion import FLOAT, Network
+from ..csgraph.engines import Options, distances
+
+#: Bytes of the distances that are held at a time.
+BLOCK = 1 << 28
+#: Up to here float64 holds every integer.
+_EXACT = 2**53
+
+
+class Unserved(Exception):
+    """Weights that only Python can add: NetworkX computes."""
+
+
+class Converted:
+    """What `convert_from_nx` makes of a graph, and NetworkX keeps in its cache.
+
+    Attributes
+    ----------
+    graph : networkx.Graph
+        The one that was converted. It comes back with all its data.
+    nodes : list
+    """
+
+    __networkx_backend__ = "apsp"
+
+    def __init__(self, graph: Any) -> None:
+        self.graph = graph
+        self.nodes = list(graph)
+        self._arcs: dict[Any, Arcs] = {}
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.nodes)
+
+    def __contains__(self, node: Any) -> bool:
+        return node in self.graph
+
+    def is_directed(self) -> bool:
+        """Whether edges have a direction."""
+        return bool(self.graph.is_directed())
+
+    def is_multigraph(self) -> bool:
+        """Whether two vertices may have several edges."""
+        return bool(self.graph.is_multigraph())
+
+    def arcs(self, weight: Any = None) -> Arcs:
+        """The arcs with the weights that an attribute or a function gives, or with 1; kept for attributes.
+
+        Raises
+        ------
+        Unserved
+            If a weight is no finite number that float64 holds, or sums of them may not be.
+        """
+        found = self._arcs.get(weight) if not callable(weight) else None
+        if found is None:
+            found = _arcs(self.graph, self.nodes, weight)
+            if not callable(weight):
+                self._arcs[weight] = found
+        return found
+
+
+@dataclass(frozen=True)
+class Arcs:
+    """A graph's arcs in the order of its adjacency; those of several edges weigh the least of them.
+
+    Attributes
+    ----------
+    n : int
+    tails, heads : int arrays
+    weights : float64 array
+    whole : bool
+        Whether all weights are integers, so that distances are.
+    """
+
+    n: int
+    tails: np.ndarray
+    heads: np.ndarray
+    weights: np.ndarray
+    whole: bool
+
+    @property
+    def negative(self) -> bool:
+        """Whether a weight is below 0."""
+        return bool(len(self.weights)) and bool(self.weights.min() < 0)
+
+    def reversed(self) -> Arcs:
+        """Every arc the other way."""
+        return Arcs(self.n, self.heads, self.tails, self.weights, self.whole)
+
+    def network(self) -> Network:
+        """For the engines."""
+        return Network(self.n, FLOAT, tails=self.tails, heads=self.heads, weights=self.weights)
+
+    def distances(self, sources: np.ndarray | None = None) -> np.ndarray:
+        """All rows of distances, or some."""
+        return distances(self.network(), sources, Options())
+
+    def blocks(self, sources: np.ndarray | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """(positions, rows) of distances, in order, as many at a time as take 256 MiB."""
+        step = max(1, BLOCK // max(8 * self.n, 1))
+        if sources is None and step >= self.n:
+            yield np.arange(self.n), self.distances()
+            return
+        wanted = np.arange(self.n) if sources is None else sources
+        for start in range(0, len(wanted), step):
+            part = wanted[start : start + step]
+            yield part, self.distances(part)
+
+    def numbers(self, D: np.ndarray) -> list[Any]:
+        """Plain Python numbers, whole ones as int; D has no inf then."""
+        return D.astype(np.int64).tolist() if self.whole else D.tolist()
+
+    def number(self, x: Any) -> Any:
+        """One plain Python number."""
+        return int(x) if self.whole and math.isfinite(x) else float(x)
+
+
+def _arcs(graph: Any, nodes: list[Any], weight: Any) -> Arcs:
+    position = dict(zip(nodes, range(len(nodes)), strict=True))
+    adjacency = graph._adj
+    counts = [len(adjacency[u]) for u in nodes]
+    heads = np.fromiter((position[v] for u in nodes for v in adjacency[u]), np.int32, sum(counts))
+    tails = np.repeat(np.arange(len(nodes), dtype=np.int32), counts)
+    if weight is None:
+        return Arcs(len(nodes), tails, heads, np.ones(len(heads)), True)
+    values = list(_values(graph, nodes, weight))
+    if callable(weight) and None in values:  # hidden edges
+        there = np.array([value is not None for value in values], bool)
+        tails, heads, values = tails[there], heads[there], [value for value in values if value is not None]
+    weights, whole = _as_floats(values, len(nodes))
+    return Arcs(len(nodes), tails, heads, weights, whole)
+
+
+def _values(graph: Any, nodes: list[Any], weight: str | Callable[..., Any]) -> Iterable[Any]:
+    """The weight of each arc, in the order of the adjacency."""
+    adjacency = graph._adj
+    if callable(weight):
+        return (weight(u, v, data) for u in nodes for v, data in adjacency[u].items())
+    if graph.is_multigraph():
+        return (min(d.get(weight, 1) for d in edges.values()) for u in nodes for edges in adjacency[u].values())
+    return (data.get(weight, 1) for u in nodes for data in adjacency[u].values())
+
+
+def _as_floats(values: list[Any], n: int) -> tuple[np.ndarray, bool]:
+    """The values as float64, and whether they are integers, so that sums of n of them are exact."""
+    kinds = set(map(type, values))
+    whole = all(issubclass(kind, (int, np.integer)) for kind in kinds)
+    if not whole and not all(issubclass(kind, (int, float, np.integer, np.floating)) for kind in kinds):
+        raise Unserved(f"weights must be int or float, got {', '.join(sorted(kind.__name__ for kind in kinds))}.")
+    try:
+        weights = np.array(values, FLOAT) + 0.0
+    except OverflowError:
+        raise Unserved("weights must fit float64.") from None
+    if not np.isfinite(weights).all():
+        raise Unserved("weights must be finite.")
+    if whole and len(weights) and np.abs(weights).max() * max(n, 1) >= _EXACT:
+        raise Unserved("sums of integer weights must stay below 2**53.")
+    return weights, whole

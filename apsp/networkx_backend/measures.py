@@ -1,0 +1,200 @@
+"""Eccentricities, centralities and indices: what NetworkX reads off the distances of all pairs.
+
+Distances are looked at in blocks of rows, so that no n × n matrix need fit. What NetworkX refuses, it refuses itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from semiring.errors import NegativeCycleError
+
+from .graphs import Arcs, Converted, Unserved
+from .theirs import theirs
+
+_METHODS = (None, "unweighted", "dijkstra", "bellman-ford", "floyd-warshall", "floyd-warshall-numpy")
+
+
+def eccentricity(G: Converted, v: Any = None, sp: Any = None, weight: Any = None) -> Any:
+    """The distance to the farthest vertex, {node: number} or that of one: `networkx.eccentricity`."""
+    arcs = _served(G, weight)
+    if arcs is None or sp is not None or not len(G):
+        return theirs("eccentricity", G, v, sp, weight)
+    wanted = None if v is None else [*G.graph.nbunch_iter(v)]
+    found = _farthest(arcs, None if wanted is None else _positions(G, wanted))
+    if found is None:
+        return theirs("eccentricity", G, v, sp, weight)
+    e = dict(zip(G.nodes if wanted is None else wanted, found, strict=True))
+    return e[v] if v in G else e
+
+
+def diameter(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
+    """The greatest eccentricity: `networkx.diameter`."""
+    found = _eccentricities(G, weight) if e is None else None
+    return theirs("diameter", G, e, usebounds, weight) if found is None else max(found)
+
+
+def radius(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
+    """The least eccentricity: `networkx.radius`."""
+    found = _eccentricities(G, weight) if e is None else None
+    return theirs("radius", G, e, usebounds, weight) if found is None else min(found)
+
+
+def center(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
+    """The nodes of least eccentricity: `networkx.center`."""
+    found = _eccentricities(G, weight) if e is None else None
+    return theirs("center", G, e, usebounds, weight) if found is None else _where(G, found, min(found))
+
+
+def periphery(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
+    """The nodes of greatest eccentricity: `networkx.periphery`."""
+    found = _eccentricities(G, weight) if e is None else None
+    return theirs("periphery", G, e, usebounds, weight) if found is None else _where(G, found, max(found))
+
+
+def barycenter(G: Converted, weight: Any = None, attr: Any = None, sp: Any = None) -> Any:
+    """The nodes of the least sum of distances: `networkx.barycenter`."""
+    return _central("barycenter", G, weight, attr, sp)
+
+
+def centroid(G: Converted, weight: Any = None, attr: Any = None, sp: Any = None) -> Any:
+    """The same by its name since 3.7: `networkx.centroid`."""
+    return _central("centroid", G, weight, attr, sp)
+
+
+def average_shortest_path_length(G: Converted, weight: Any = None, method: Any = None) -> Any:
+    """The mean distance of two nodes: `networkx.average_shortest_path_length`."""
+    n = len(G)
+    arcs = _served(G, None if method == "unweighted" else weight, signed=method not in (None, "unweighted", "dijkstra"))
+    total = None if arcs is None or method not in _METHODS or n < 2 else _total(arcs)
+    if arcs is None or total is None:
+        return theirs("average_shortest_path_length", G, weight, method)
+    return total / (n * (n - 1))
+
+
+def wiener_index(G: Converted, weight: Any = None) -> Any:
+    """The sum of distances of all pairs: `networkx.wiener_index`."""
+    arcs = _served(G, weight)
+    if arcs is None or not len(G):
+        return theirs("wiener_index", G, weight)
+    total = _total(arcs)
+    if total is None:
+        return float("inf")
+    return total if G.is_directed() else total / 2
+
+
+def global_efficiency(G: Converted) -> Any:
+    """The mean of the inverse distances: `networkx.global_efficiency`."""
+    n = len(G)
+    if n < 2:
+        return theirs("global_efficiency", G)
+    return sum(float(_inverse(D).sum()) for _, D in G.arcs().blocks()) / (n * (n - 1))
+
+
+def closeness_centrality(
+    G: Converted, u: Any = None, distance: Any = None, wf_improved: bool = True, *, sp: Any = None
+) -> Any:
+    """The inverse of the mean distance from others, {node: number} or that of one: `networkx.closeness_centrality`."""
+    arcs = _served(G, distance)
+    backwards = callable(distance) and G.is_directed()
+    if arcs is None or backwards or sp is not None or (u is not None and u not in G):
+        given = {} if sp is None else {"sp": sp}
+        return theirs("closeness_centrality", G, u, distance, wf_improved, **given)
+    n, found = len(G), []
+    for _, D in arcs.reversed().blocks(None if u is None else _positions(G, [u])):
+        there = np.isfinite(D)
+        others, sums = there.sum(axis=1) - 1.0, np.where(there, D, 0).sum(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            close = np.where(sums > 0, others / sums, 0.0)
+        found += (close * (others / (n - 1)) if wf_improved and n > 1 else close).tolist()
+    return found[0] if u is not None else dict(zip(G.nodes, found, strict=True))
+
+
+def harmonic_centrality(G: Converted, nbunch: Any = None, distance: Any = None, sources: Any = None) -> Any:
+    """The sum of the inverse distances from others, {node: number}: `networkx.harmonic_centrality`."""
+    given = (nbunch, distance, sources)
+    at, of = (set(G.graph.nbunch_iter(some) if some is not None else G.nodes) for some in (nbunch, sources))
+    turned = len(at) < len(of)
+    arcs = _served(G, distance)
+    if arcs is None or (turned and callable(distance) and G.is_directed()):
+        return theirs("harmonic_centrality", G, *given)
+    ends, starts = (_positions(G, some) for some in (at, of))
+    sums = np.zeros(len(ends))
+    # Rows are searched from the smaller set: towards it on reversed arcs.
+    for positions, D in arcs.reversed().blocks(ends) if turned else arcs.blocks(starts):
+        if turned:
+            sums[np.searchsorted(ends, positions)] += _inverse(D[:, starts]).sum(axis=1)
+        else:
+            sums += _inverse(D[:, ends]).sum(axis=0)
+    value = dict(zip(ends.tolist(), sums.tolist(), strict=True))
+    place = {node: k for k, node in enumerate(G.nodes)}
+    return {node: value[place[node]] or 0 for node in at}
+
+
+# What they share
+
+
+def _served(G: Converted, weight: Any, *, signed: bool = False) -> Arcs | None:
+    """The arcs; None where only Python can add the weights, or Dijkstra's algorithm would be wrong."""
+    try:
+        arcs = G.arcs(weight)
+    except Unserved:
+        return None
+    return None if arcs.negative and not signed else arcs
+
+
+def _positions(G: Converted, nodes: Any) -> np.ndarray:
+    place = {node: k for k, node in enumerate(G.nodes)}
+    at = [place[node] for node in nodes]
+    return np.array(at if isinstance(nodes, list) else sorted(at), np.int64)
+
+
+def _farthest(arcs: Arcs, sources: np.ndarray | None) -> list[Any] | None:
+    """The largest of each row of distances; None where one is infinite."""
+    found: list[Any] = []
+    for _, D in arcs.blocks(sources):
+        most = D.max(axis=1)
+        if np.isinf(most).any():
+            return None
+        found += arcs.numbers(most)
+    return found
+
+
+def _eccentricities(G: Converted, weight: Any) -> list[Any] | None:
+    arcs = _served(G, weight)
+    return None if arcs is None or not len(G) else _farthest(arcs, None)
+
+
+def _where(G: Converted, values: list[Any], wanted: Any) -> list[Any]:
+    return [node for node, value in zip(G.nodes, values, strict=True) if value == wanted]
+
+
+def _central(name: str, G: Converted, weight: Any, attr: Any, sp: Any) -> Any:
+    arcs = _served(G, weight)
+    if arcs is None or attr is not None or sp is not None or not len(G):
+        return theirs(name, G, weight, attr, sp)
+    sums = np.concatenate([D.sum(axis=1) for _, D in arcs.blocks()])
+    if np.isinf(sums).any():
+        return theirs(name, G, weight, attr, sp)
+    return _where(G, sums.tolist(), sums.min())
+
+
+def _total(arcs: Arcs) -> Any:
+    """The sum of all distances; None where one is infinite, or there is a negative cycle."""
+    total = 0
+    try:
+        for _, D in arcs.blocks():
+            part = D.sum()
+            if np.isinf(part):
+                return None
+            total += arcs.number(part)
+    except NegativeCycleError:
+        return None
+    return total
+
+
+def _inverse(D: np.ndarray) -> np.ndarray:
+    """1 / d, and 0 for d = 0 and for no path."""
+    return np.divide(1.0, D, out=np.zeros_like(D), where=D != 0)

@@ -1,0 +1,318 @@
+"""Distances and paths of all pairs, in NetworkX's containers.
+
+Dicts are in the order in which NetworkX fills them: the source first, then by distance; equal distances here in the
+order of the graph's nodes.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from networkx.utils.backends import _registered_algorithms
+
+from semiring.errors import NegativeCycleError
+
+from ..csgraph.engines import Options
+from ..csgraph.routes import with_predecessors
+from .graphs import BLOCK, Arcs, Converted, Unserved
+from .theirs import theirs
+
+_INF = float("inf")
+_infinite = partial(float, "inf")
+
+
+# From every vertex, by distance
+
+
+def all_pairs_shortest_path_length(G: Converted, cutoff: Any = None) -> Iterator[tuple[Any, dict[Any, int]]]:
+    """(node, {node: number of edges}): `networkx.all_pairs_shortest_path_length`."""
+    for node, lengths, _ in _all(G, G.arcs(), cutoff):
+        yield node, lengths
+
+
+def all_pairs_dijkstra_path_length(
+    G: Converted, cutoff: Any = None, weight: Any = "weight"
+) -> Iterator[tuple[Any, dict[Any, Any]]]:
+    """(node, {node: distance}): `networkx.all_pairs_dijkstra_path_length`."""
+    arcs = _nonnegative(G, weight)
+    if arcs is None:
+        yield from theirs("all_pairs_dijkstra_path_length", G, cutoff, weight)
+        return
+    for node, lengths, _ in _all(G, arcs, cutoff):
+        yield node, lengths
+
+
+def all_pairs_bellman_ford_path_length(G: Converted, weight: Any = "weight") -> Iterator[tuple[Any, dict[Any, Any]]]:
+    """(node, {node: distance}): `networkx.all_pairs_bellman_ford_path_length`."""
+    arcs = _without_cycle(G, weight)
+    if arcs is None:
+        yield from theirs("all_pairs_bellman_ford_path_length", G, weight)
+        return
+    for node, lengths, _ in _all(G, arcs, None):
+        yield node, lengths
+
+
+def all_pairs_shortest_path(G: Converted, cutoff: Any = None) -> Iterator[tuple[Any, dict[Any, list[Any]]]]:
+    """(node, {node: path}): `networkx.all_pairs_shortest_path`."""
+    for node, _, paths in _all(G, G.arcs(), cutoff, paths=True):
+        yield node, paths
+
+
+def all_pairs_dijkstra_path(
+    G: Converted, cutoff: Any = None, weight: Any = "weight"
+) -> Iterator[tuple[Any, dict[Any, list[Any]]]]:
+    """(node, {node: path}): `networkx.all_pairs_dijkstra_path`."""
+    arcs = _nonnegative(G, weight)
+    if arcs is None:
+        yield from theirs("all_pairs_dijkstra_path", G, cutoff, weight)
+        return
+    for node, _, paths in _all(G, arcs, cutoff, paths=True):
+        yield node, paths
+
+
+def all_pairs_dijkstra(
+    G: Converted, cutoff: Any = None, weight: Any = "weight"
+) -> Iterator[tuple[Any, tuple[dict[Any, Any], dict[Any, list[Any]]]]]:
+    """(node, ({node: distance}, {node: path})): `networkx.all_pairs_dijkstra`."""
+    arcs = _nonnegative(G, weight)
+    if arcs is None:
+        yield from theirs("all_pairs_dijkstra", G, cutoff, weight)
+        return
+    for node, lengths, paths in _all(G, arcs, cutoff, paths=True):
+        yield node, (lengths, paths)
+
+
+def all_pairs_bellman_ford_path(G: Converted, weight: Any = "weight") -> Iterator[tuple[Any, dict[Any, list[Any]]]]:
+    """(node, {node: path}): `networkx.all_pairs_bellman_ford_path`."""
+    arcs = _without_cycle(G, weight)
+    if arcs is None:
+        yield from theirs("all_pairs_bellman_ford_path", G, weight)
+        return
+    for node, _, paths in _all(G, arcs, None, paths=True):
+        yield node, paths
+
+
+def johnson(G: Converted, weight: Any = "weight") -> dict[Any, dict[Any, list[Any]]]:
+    """{node: {node: path}}: `networkx.johnson`."""
+    arcs = _without_cycle(G, weight)
+    if arcs is None:
+        return theirs("johnson", G, weight)
+    return {node: paths for node, _, paths in _all(G, arcs, None, paths=True)}
+
+
+def metric_closure(G: Converted, weight: Any = "weight") -> Any:
+    """The complete graph of distances and paths: `networkx.algorithms.approximation.metric_closure`."""
+    arcs = _nonnegative(G, weight)
+    if arcs is None or not len(G):
+        return theirs("metric_closure", G, weight)
+    warnings.warn(
+        "metric_closure is deprecated and will be removed in NetworkX 3.8.\n"
+        "Use nx.all_pairs_shortest_path_length instead.",
+        category=DeprecationWarning,
+        stacklevel=6,
+    )
+    M, left = nx.Graph(), set(G)
+    for u, lengths, paths in _all(G, arcs, None, paths=True):
+        if len(lengths) < len(G):
+            raise nx.NetworkXError("G is not a connected graph. metric_closure is not defined.")
+        left.remove(u)
+        for v in left:
+            M.add_edge(u, v, distance=lengths[v], path=paths[v])
+    return M
+
+
+# Floyd–Warshall
+
+
+def floyd_warshall(G: Converted, weight: Any = "weight") -> dict[Any, dict[Any, Any]]:
+    """{node: {node: distance}}, inf where there is no path: `networkx.floyd_warshall`."""
+    arcs = _served(G, weight)
+    if arcs is None:
+        return theirs("floyd_warshall", G, weight)
+    return _table(G, arcs, _closed(arcs))
+
+
+def floyd_warshall_predecessor_and_distance(
+    G: Converted, weight: Any = "weight"
+) -> tuple[dict[Any, dict[Any, Any]], dict[Any, dict[Any, Any]]]:
+    """({node: {node: the node before it}}, distances): `networkx.floyd_warshall_predecessor_and_distance`."""
+    return _with_predecessors("floyd_warshall_predecessor_and_distance", G, weight)
+
+
+def floyd_warshall_tree(
+    G: Converted, weight: Any = "weight"
+) -> tuple[dict[Any, dict[Any, Any]], dict[Any, dict[Any, Any]]]:
+    """The same by NetworkX's other name for it: `networkx.floyd_warshall_tree` (since 3.7)."""
+    return _with_predecessors("floyd_warshall_tree", G, weight)
+
+
+def floyd_warshall_numpy(G: Converted, nodelist: Any = None, weight: Any = "weight") -> np.ndarray:
+    """The matrix of distances, float64: `networkx.floyd_warshall_numpy`."""
+    if nodelist is not None and not len(nodelist) == len(G) == len(set(nodelist)):
+        raise nx.NetworkXError(
+            "nodelist must contain every node in G with no repeats."
+            "If you wanted a subgraph of G use G.subgraph(nodelist)"
+        )
+    arcs = _served(G, weight)
+    if arcs is None or not len(G) or (nodelist is not None and set(nodelist) != set(G)):
+        return theirs("floyd_warshall_numpy", G, nodelist, weight)
+    D = _closed(arcs)
+    if nodelist is None:
+        return D
+    position = {node: k for k, node in enumerate(G.nodes)}
+    at = [position[node] for node in nodelist]
+    return D[np.ix_(at, at)]
+
+
+def _with_predecessors(name: str, G: Converted, weight: Any) -> tuple[dict[Any, Any], dict[Any, Any]]:
+    arcs = _served(G, weight)
+    if arcs is None:
+        return theirs(name, G, weight)
+    D, P = _unbounded(lambda: with_predecessors(arcs.network(), None, Options()))
+    loops = arcs.tails[arcs.tails == arcs.heads]
+    P[loops, loops] = loops
+    nodes, before = G.nodes, {}
+    for i, (order, row) in enumerate(zip(_touched(G, arcs).tolist(), P.tolist(), strict=True)):
+        found = {nodes[j]: nodes[row[j]] for j in order if row[j] >= 0}
+        if found:
+            before[nodes[i]] = found
+    return before, _table(G, arcs, D)
+
+
+def _table(G: Converted, arcs: Arcs, D: np.ndarray) -> dict[Any, dict[Any, Any]]:
+    """{node: defaultdict of distances}, with inf where there is no path."""
+    order, names = _touched(G, arcs), _names(G)
+    D = np.take_along_axis(D, order, axis=1)
+    lost = np.isinf(D)
+    values = arcs.numbers(np.where(lost, 0, D))
+    for i, j in zip(*(at.tolist() for at in np.nonzero(lost)), strict=True):
+        values[i][j] = _INF
+    keys = names[order].tolist()
+    for row in values:
+        row[0] = 0  # its own distance, an int whatever the weights are
+    return {
+        node: defaultdict(_infinite, zip(k, v, strict=True)) for node, k, v in zip(G.nodes, keys, values, strict=True)
+    }
+
+
+def _touched(G: Converted, arcs: Arcs) -> np.ndarray:
+    """For each source the order in which Floyd–Warshall first writes its entries: itself, neighbours, others.
+
+    Neighbours come in the order of the adjacency; before NetworkX 3.7 in that of the edges, undirected ones both ways
+    at a time.
+    """
+    n, tails, heads = arcs.n, arcs.tails, arcs.heads
+    by_edges = not G.is_directed() and "floyd_warshall_tree" not in _registered_algorithms
+    at = np.flatnonzero(tails <= heads) if by_edges else np.arange(len(heads))
+    first = np.full((n, n), len(heads), np.int64)
+    first[tails[at], heads[at]] = at
+    if by_edges:
+        first = np.minimum(first, first.T)
+    np.einsum("ii->i", first)[:] = -1
+    return np.argsort(first, axis=1, kind="stable")
+
+
+# What they share
+
+
+def _all(
+    G: Converted, arcs: Arcs, cutoff: Any, *, paths: bool = False
+) -> Iterator[tuple[Any, dict[Any, Any], dict[Any, list[Any]]]]:
+    """(node, {node: distance}, {node: path}) for every node; no paths where nobody wants them."""
+    names = _names(G)
+    for positions, D, P in _blocks(arcs, paths):
+        rows = np.arange(len(positions))
+        D = D.copy() if P is not None else D
+        D[rows, positions] = -_INF  # first of all
+        order = np.argsort(D, axis=1, kind="stable")
+        S = np.take_along_axis(D, order, axis=1)
+        S[:, :1] = 0
+        within = np.isfinite(S) if cutoff is None else (S <= cutoff) & np.isfinite(S)
+        within[:, :1] = True
+        counts = within.sum(axis=1).tolist()
+        S[~np.isfinite(S)] = 0
+        keys, values = names[order].tolist(), arcs.numbers(S)
+        before, orders = ([], []) if P is None else (P.tolist(), order.tolist())
+        for k, i in enumerate(positions.tolist()):
+            c = counts[k]
+            lengths = dict(zip(keys[k][:c], values[k][:c], strict=True))
+            lengths[G.nodes[i]] = 0  # an int, whatever the weights are
+            yield G.nodes[i], lengths, _paths(G.nodes, i, orders[k][:c], before[k]) if before else {}
+
+
+def _blocks(arcs: Arcs, paths: bool) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
+    """(positions, distances, predecessors), as many rows at a time as fit `BLOCK`."""
+    if not paths:
+        for positions, D in arcs.blocks():
+            yield positions, D, None
+        return
+    step = max(1, BLOCK // max(12 * arcs.n, 1))
+    if step >= arcs.n:
+        yield np.arange(arcs.n), *with_predecessors(arcs.network(), None, Options())
+        return
+    for start in range(0, arcs.n, step):
+        part = np.arange(start, min(start + step, arcs.n))
+        yield part, *with_predecessors(arcs.network(), part, Options())
+
+
+def _paths(nodes: list[Any], source: int, order: list[int], before: list[int]) -> dict[Any, list[Any]]:
+    """{node: path} for the vertices of `order`, each the path of the vertex before it and one more."""
+    found = {source: [nodes[source]]}
+    for j in order:
+        waiting = []
+        while j not in found:  # a vertex of the same distance may come first
+            waiting.append(j)
+            j = before[j]
+        for k in reversed(waiting):
+            found[k] = [*found[before[k]], nodes[k]]
+    return {nodes[j]: found[j] for j in order}
+
+
+def _names(G: Converted) -> np.ndarray:
+    names = np.empty(len(G), object)
+    names[:] = G.nodes
+    return names
+
+
+def _served(G: Converted, weight: Any) -> Arcs | None:
+    try:
+        return G.arcs(weight)
+    except Unserved:
+        return None
+
+
+def _nonnegative(G: Converted, weight: Any) -> Arcs | None:
+    """The arcs, where Dijkstra's algorithm is right; None where NetworkX decides what it is."""
+    arcs = _served(G, weight)
+    return None if arcs is None or arcs.negative else arcs
+
+
+def _without_cycle(G: Converted, weight: Any) -> Arcs | None:
+    """The arcs, where no cycle is negative; None where NetworkX finds it from the sources that reach it."""
+    arcs = _served(G, weight)
+    if arcs is None or not arcs.negative:
+        return arcs
+    try:
+        arcs.distances(np.arange(min(arcs.n, 1)))
+    except NegativeCycleError:
+        return None
+    return arcs
+
+
+def _closed(arcs: Arcs) -> np.ndarray:
+    D: np.ndarray = _unbounded(arcs.distances)
+    return D
+
+
+def _unbounded(compute: Any) -> Any:
+    """What is computed; NetworkX's exception where a cycle is negative."""
+    try:
+        return compute()
+    except NegativeCycleError:
+        raise nx.NetworkXUnbounded("Negative cycle detected.") from None

@@ -1,0 +1,79 @@
+"""Transitive closures and the transitive reduction, on packed bits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from semiring.catalog import lor_land
+
+from ..graph import Graph
+from ..reach import Reachability
+from ..reach import transitive_closure as reachability
+from .graphs import Converted
+from .theirs import theirs
+
+#: Rows that are unpacked together.
+_ROWS = 1024
+
+
+def transitive_closure(G: Converted, reflexive: bool | None = False) -> Any:
+    """The graph with an edge for every walk, and all of its data: `networkx.transitive_closure`."""
+    if reflexive not in {None, True, False}:
+        raise nx.NetworkXError("Incorrect value for the parameter `reflexive`")
+    # Undirected, NetworkX's walks use an edge once, so that none leads back to where it began.
+    own = True if reflexive else None if reflexive is False and G.is_directed() else False
+    return _extended(G, _reached(G), own)
+
+
+def transitive_closure_dag(G: Converted, topo_order: Any = None) -> Any:
+    """The same of an acyclic graph: `networkx.transitive_closure_dag`."""
+    t = _reached(G)
+    if topo_order is not None or _cyclic(t):
+        return theirs("transitive_closure_dag", G, topo_order)
+    return _extended(G, t, None)
+
+
+def transitive_reduction(G: Converted) -> Any:
+    """The fewest edges with the same reachability, without data: `networkx.transitive_reduction`."""
+    t = _reached(G)
+    if _cyclic(t):
+        return theirs("transitive_reduction", G)
+    tails, heads, _ = t.reduction().edges(lor_land)
+    made, nodes = nx.DiGraph(), G.nodes
+    made.add_nodes_from(nodes)
+    made.add_edges_from((nodes[i], nodes[j]) for i, j in zip(tails.tolist(), heads.tolist(), strict=True))
+    return made
+
+
+def _reached(G: Converted) -> Reachability:
+    arcs = G.arcs()
+    return reachability(Graph.from_arrays(arcs.tails, arcs.heads, n=arcs.n))
+
+
+def _cyclic(t: Reachability) -> bool:
+    return bool(t.condensation.cyclic.any()) or bool((t.condensation.sizes > 1).any())
+
+
+def _extended(G: Converted, t: Reachability, own: bool | None) -> Any:
+    """A copy of the graph with an edge to each vertex reached; to the vertex itself always, never or where it is."""
+    extended = G.graph.copy()
+    for u, reached in _rows(G, t, own):
+        here = extended._adj[u]
+        extended.add_edges_from([(u, v) for v in reached if v not in here])
+    return extended
+
+
+def _rows(G: Converted, t: Reachability, own: bool | None) -> Iterator[tuple[Any, list[Any]]]:
+    names = np.empty(len(G), object)
+    names[:] = G.nodes
+    matrix = t.matrix
+    for start in range(0, len(G), _ROWS):
+        block = matrix.rows(np.arange(start, min(start + _ROWS, len(G))))
+        for k, row in enumerate(block, start):
+            if own is not None:
+                row[k] = own
+            yield G.nodes[k], names[row].tolist()

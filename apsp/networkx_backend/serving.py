@@ -1,0 +1,88 @@
+"""Which calls this backend takes (`can_run`), and which are worth it (`should_run`)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from _apsp_networkx import FUNCTIONS
+from semiring.memory import available
+
+#: Seconds that NetworkX takes for a vertex or an arc of one search, roughly, and for a triple of Floyd–Warshall.
+SEARCHED, TRIPLE = 4e-7, 8e-8
+#: Seconds that a call takes here whatever it asks, for an arc that is converted, and for a pair that is given back.
+CALL, CONVERTED, PAIR = 5e-4, 4e-7, 6e-8
+#: Bytes that a pair takes here, at most: distances and predecessors, and a copy.
+HELD = 28
+_MEASURES = ("eccentricity", "diameter", "radius", "center", "periphery", "barycenter", "centroid")
+
+
+def _argument(args: tuple[Any, ...], kwargs: dict[str, Any], name: str, at: int, default: Any = None) -> Any:
+    return kwargs.get(name, args[at] if at is not None and len(args) > at >= 0 else default)
+
+
+#: Where the parameters stand that say what a function does with the graph.
+_AT = {
+    "eccentricity": {"v": 1, "sp": 2},
+    "diameter": {"e": 1},
+    "radius": {"e": 1},
+    "center": {"e": 1},
+    "periphery": {"e": 1},
+    "barycenter": {"attr": 2, "sp": 3},
+    "centroid": {"attr": 2, "sp": 3},
+    "closeness_centrality": {"u": 1, "sp": -1},
+    "transitive_closure_dag": {"topo_order": 1},
+}
+#: Parameters that leave nothing to compute for a backend, and why.
+_GIVEN = {
+    "sp": "sp gives the distances, so that there is nothing to compute",
+    "e": "e gives the eccentricities, so that there is nothing to compute",
+    "attr": "attr writes to the nodes of the graph that was passed",
+    "topo_order": "topo_order is taken on trust, which the closure does not do",
+}
+
+
+def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
+    """Whether this call is served: True, or a sentence that says why not."""
+    if name not in FUNCTIONS:
+        return f"{name} is not one of this backend's functions"
+    at = _AT.get(name, {})
+    for parameter, why in _GIVEN.items():
+        if parameter in at and _argument(args, kwargs, parameter, at[parameter]) is not None:
+            return why
+    graph = _argument(args, kwargs, "G", 0)
+    if name == "closeness_centrality" and callable(_argument(args, kwargs, "distance", 2)) and graph.is_directed():
+        return "distance is a function, which NetworkX asks about reversed edges"
+    return True
+
+
+def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
+    """Whether this call is predicted to be faster here and to fit: True, or a sentence that says why not."""
+    graph = _argument(args, kwargs, "G", 0)
+    n = len(graph)
+    arcs = graph.number_of_edges() * (1 if graph.is_directed() else 2) if hasattr(graph, "number_of_edges") else 0
+    sources = _sources(name, args, kwargs, n)
+    searches = sources * (n + arcs) * SEARCHED
+    theirs = max(searches, n**3 * TRIPLE) if name.startswith("floyd_warshall") else searches
+    ours = CALL + (n + arcs) * CONVERTED + sources * n * PAIR
+    if ours > theirs:
+        return f"it is predicted to take {1e3 * theirs:.2g} ms in NetworkX and {1e3 * ours:.2g} ms here"
+    needed, free = HELD * n * n, available("cpu")
+    if free is not None and needed > free and name not in _MEASURES:
+        return f"its n² entries need {needed / 2**30:.1f} GiB, and {free / 2**30:.1f} GiB are free"
+    return True
+
+
+def _sources(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], n: int) -> int:
+    """From how many vertices the call asks for distances."""
+    at = _AT.get(name, {})
+    one = next((_argument(args, kwargs, p, at[p]) for p in ("v", "u") if p in at), None)
+    if one is not None:
+        try:
+            return min(n, math.ceil(len(one))) if not isinstance(one, str) else 1
+        except TypeError:
+            return 1
+    if name == "harmonic_centrality":
+        some = [_argument(args, kwargs, p, k) for p, k in (("nbunch", 1), ("sources", 3))]
+        return min([n, *(len(x) for x in some if hasattr(x, "__len__"))])
+    return n
