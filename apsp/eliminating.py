@@ -1,16 +1,17 @@
-"""A question about a sparse graph → its elimination, with what must hold of it."""
+"""A question about a sparse graph → its elimination, with what must hold of it: a limit, and integers that hold it."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
 from semiring import dtypes
 from semiring.cycles import Lengths
-from semiring.errors import DivergenceError
+from semiring.errors import DivergenceError, DomainError
 
-from . import divergence
 from .choosing import Question
-from .cycles import beating_cycle
+from .cycles import Arcs
 from .engines.elimination import Eliminated
 
 
@@ -21,36 +22,98 @@ def eliminated(question: Question) -> Eliminated:
     ------
     DivergenceError
         If the closure does not exist, naming a cycle where weights are lengths, or a vertex, by their positions.
+    DomainError
+        If a distance is beyond what the integers hold.
     MemoryNeeded
         If the panels do not fit, from the counts.
     """
-    _, _, weights = question.arcs
-    threads = question.request.options.get("threads")
+    weights, s = question.arcs[2], question.semiring
+    dtype = weights.dtype
+    if dtype.kind == "i" and s.mul.saturating and question.longest >= np.iinfo(dtype).max:
+        _refuse_saturated(question, dtype)
+    careful = Lengths.of(s) is not None and dtype.kind == "f"
     try:
-        return Eliminated(question.analysis, weights, question.semiring, threads, question.asked.order)
+        engine = _engine(question, check=not careful)
     except DivergenceError as error:
         raise named(question, error) from None
+    if not careful or engine.elimination.divergence is None:
+        return engine
+    # A closed walk beats `one`: by its weights, or by rounding alone, which Johnson's weights keep from growing.
+    del engine
+    return _engine(question, potential=_arcs(question).potentials())
 
 
 def named(question: Question, error: DivergenceError) -> DivergenceError:
     """The error with the cycle that causes it, where one can be found."""
-    tails, heads, weights = question.arcs
-    s = question.semiring
-    lengths = Lengths.of(s)
-    if lengths is None:
+    if Lengths.of(question.semiring) is None:
         return error
-    cycle = beating_cycle(tails, heads, weights, question.graph.n, lengths, dtypes.zero(s, weights.dtype))
-    if not cycle:
-        return error
-    return divergence.cycle_error(cycle, _length(question, cycle, lengths), s, where="shortest_paths")
+    try:
+        _arcs(question).potentials()
+    except DivergenceError as found:
+        return found
+    return error
 
 
-def _length(question: Question, cycle: list[int], lengths: Lengths) -> float:
-    """The length of a cycle along the best of parallel arcs."""
-    tails, heads, weights = question.arcs
-    s = question.semiring
-    length = lengths.of_entries(weights, dtypes.zero(s, weights.dtype))
-    code = tails.astype(np.int64) * question.graph.n + heads
-    return float(
-        sum(length[code == u * question.graph.n + v].min() for u, v in zip(cycle, [*cycle[1:], cycle[0]], strict=True))
+def _arcs(question: Question) -> Arcs:
+    return Arcs(*question.arcs, question.graph.n, question.semiring)
+
+
+def _engine(question: Question, *, check: bool = True, potential: np.ndarray | None = None) -> Eliminated:
+    return Eliminated(
+        question.analysis,
+        question.arcs[2],
+        question.semiring,
+        question.request.options.get("threads"),
+        question.asked.order,
+        check=check,
+        potential=potential,
     )
+
+
+def _refuse_saturated(question: Question, dtype: np.dtype) -> None:
+    """Refuse distances that are beyond the integers: they are computed in wider numbers, and looked at.
+
+    From one vertex v that all reach and that reaches all, max d(·, v) + max d(v, ·) bounds every distance from above,
+    and min d(·, v) − max d(·, v) from below; where that does not tell, all distances are looked at.
+
+    Raises
+    ------
+    DomainError
+        Naming two vertices.
+    """
+    s, graph = question.semiring, question.graph
+    exact = dtype.itemsize < 8 and "int64" in s.dtypes and question.longest < 2.0**62
+    wide = np.dtype(np.int64 if exact else np.float64)
+    if wide.name not in s.dtypes:
+        raise DomainError(
+            f"shortest_paths: every distance must fit {dtype}, got walks that may weigh {question.longest:.3g}. "
+            "Say engine='dense'."
+        )
+    other = replace(question, asked=replace(question.asked, dtype=wide, engine="elimination", like=None))
+    tails, heads, weights = question.arcs
+    widened = np.where(weights == dtypes.zero(s, dtype), dtypes.zero(s, wide), weights.astype(wide))
+    other.__dict__.update(analysis=question.analysis, arcs=(tails, heads, widened))
+    try:
+        E = _engine(other).elimination
+    except DivergenceError as error:
+        raise named(question, error) from None
+    info, zero = np.iinfo(dtype), dtypes.zero(s, wide)
+    # Beyond 2⁵³ floats are rounded, an arc at a time.
+    room = 1.0 if exact else 1 - graph.n * 2.0**-52
+    low, high = info.min * room, info.max * room
+    if graph.n:
+        v = int(E.order[-1])
+        into, out = E.column(v), E.row(v)
+        if (into != zero).all() and (out != zero).all():
+            sums = float(into.max()) + float(out.max()), float(into.min()) - float(into.max())
+            if sums[0] < high and sums[1] > low:
+                return
+    for sources, panel in E.panels():
+        wrong = (panel != zero) & ((panel >= high) | (panel <= low))
+        if wrong.any():
+            j, k = np.argwhere(wrong)[0]
+            u, v = graph.labels[int(sources[k])], graph.labels[int(j)]
+            raise DomainError(
+                f"shortest_paths: every distance must fit {dtype}, got a walk from {u!r} to {v!r} beyond {info.max}. "
+                "Say dtype='float64', which rounds, or a wider integer."
+            )

@@ -12,12 +12,15 @@ from pathlib import Path
 import cases
 import numpy as np
 import pytest
+import scipy.sparse.csgraph
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner, Result
 from processes import PATIENCE, finish, start, wait_for
 
 from apsp import cli, ending, formats, schedules, terminal
-from apsp.inputs import write
+from apsp.generate import road_like
+from apsp.inputs import as_graph, write
+from apsp.positions import read_positions
 from semiring.backend import cuda_available
 
 ROOT = Path(__file__).parents[1]
@@ -646,18 +649,91 @@ def test_ctrl_c_ends_the_work_quietly_and_leaves_no_file(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == before
 
 
+@pytest.fixture
+def roads(tmp_path):
+    """3,000 crossings in a file, and their coordinates in each format."""
+    graph = road_like(3000, seed=1)
+    write(graph, tmp_path / "roads.gr")
+    at = np.random.default_rng(0).random((3000, 2)).round(6)
+    lines = [f"v {k + 1} {x} {y}" for k, (x, y) in enumerate(at.tolist())]
+    (tmp_path / "roads.co").write_text("\n".join(["c crossings", "p aux sp co 3000", *lines]))
+    return tmp_path / "roads.gr"
+
+
+def test_a_sparse_graph_is_asked_in_parts(roads, tmp_path):
+    graph = as_graph(roads)
+    A = scipy.sparse.csr_array((graph.weights, (graph.rows, graph.cols)), shape=(3000, 3000))
+    D = scipy.sparse.csgraph.dijkstra(A, indices=[4, 2999, 7])
+    (tmp_path / "stops.txt").write_text("5\n3000\n\n8\n")
+    (tmp_path / "stops.csv").write_text("stop,what\n5,a\n3000,b\n8,c\n")
+    for stops in ("stops.txt", "stops.csv"):
+        lines = good("-q", "solve", roads, "--table", tmp_path / stops).splitlines()
+        assert [line.split() for line in lines] == [
+            ["5", "3000", "8"],
+            *([str(v), *(str(int(x)) for x in row[[4, 2999, 7]])] for v, row in zip((5, 3000, 8), D, strict=True)),
+        ]
+    good("solve", roads, "--sources", tmp_path / "stops.txt", "--output", tmp_path / "d.npy", "--limit", 20000)
+    np.testing.assert_array_equal(
+        np.load(tmp_path / "d.npy"), np.where(D > 20000, np.iinfo(np.int32).max, D).astype(np.int32)
+    )
+    said = good("solve", roads, "--from", "5", "--to", "3000")
+    assert said.startswith(f"distance {int(D[0, 2999])}\npath 5 -> ")
+    assert "schedule=dijkstra" in said
+    assert f"distance {int(D[0, 2999])}" in good("solve", roads, "--from", 5, "--to", 3000, "--engine", "elimination")
+    lines = good("-q", "solve", roads, "--nearest", tmp_path / "stops.txt").splitlines()
+    assert lines[0].split() == ["vertex", "nearest", "distance"]
+    assert [float(line.split()[2]) for line in lines[1:]] == D.min(axis=0).tolist()
+    lines = good("-q", "solve", roads, "--reduce", "eccentricity", "--sources", tmp_path / "stops.txt").splitlines()
+    assert [line.split() for line in lines[1:]] == [
+        [str(v), str(int(row.max()))] for v, row in zip((5, 3000, 8), D, strict=True)
+    ]
+    (tmp_path / "wrong.txt").write_text("5\nnowhere\n")
+    result = apsp("solve", roads, "--table", tmp_path / "wrong.txt")
+    assert result.exit_code == 2
+    assert "wrong.txt:2: " in result.stderr
+
+
+def test_the_plan_of_a_sparse_graph(roads, tmp_path):
+    said = good("plan", roads)
+    assert said.startswith("elimination of 3000 vertices")
+    assert all(word in said for word in ("the least predicted", "dense: ", "elimination: ", "scipy: "))
+    (tmp_path / "stops.txt").write_text("5\n")
+    assert good("plan", roads, "--sources", tmp_path / "stops.txt").startswith("dijkstra of 3000 vertices")
+    assert good("plan", roads, "--engine", "dense").startswith("closure of 3000 vertices")
+
+
+def test_a_route_is_drawn_on_coordinates_of_any_format(roads, tmp_path):
+    pytest.importorskip("matplotlib")
+    at = {int(line.split()[1]): line.split()[2:] for line in (tmp_path / "roads.co").read_text().splitlines()[2:]}
+    (tmp_path / "roads.csv").write_text("id,lon,lat\n" + "".join(f"{k},{x},{y}\n" for k, (x, y) in at.items()))
+    points = [
+        {"type": "Feature", "id": k, "geometry": {"type": "Point", "coordinates": [float(x), float(y)]}}
+        for k, (x, y) in at.items()
+    ]
+    (tmp_path / "roads.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": points}))
+    expected = np.array(list(at.values()), float)
+    for name in ("roads.co", "roads.csv", "roads.geojson"):
+        np.testing.assert_array_equal(read_positions(tmp_path / name, as_graph(roads).labels), expected)
+    drawn = ("--plot", tmp_path / "route.png", "--positions", tmp_path / "roads.co")
+    good("solve", roads, "--from", 5, "--to", 3000, *drawn)
+    assert (tmp_path / "route.png").read_bytes().startswith(b"\x89PNG")
+    (tmp_path / "bad.co").write_text("v 1 2\n")
+    result = apsp("solve", roads, "--from", 5, "--plot", tmp_path / "x.png", "--positions", tmp_path / "bad.co")
+    assert (result.exit_code, "bad.co:1: " in result.stderr) == (2, True)
+    assert apsp("solve", roads, "--plot", tmp_path / "x.png").exit_code == 2
+
+
 #: Writes half of its output, says so, and goes on without end.
 _HALF = """
 import sys, time
-import numpy as np
-from apsp import cli
-def save(file, array, **options):
+from apsp import cli, saving
+def save(file, table):
     file.write(b"half")
     file.flush()
     print("half", flush=True)
     while True:
         time.sleep(0.01)
-np.save = save
+saving._write_npy = save
 cli.main(["solve", *sys.argv[1:]])
 """
 

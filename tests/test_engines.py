@@ -345,3 +345,62 @@ def test_what_fits_nowhere_is_refused_from_the_counts(monkeypatch):
     monkeypatch.setattr(choosing, "available", lambda device="cpu": 1000)
     with pytest.raises(MemoryNeeded, match=r"elimination .*sources="):
         shortest_paths(road_like(3000, seed=1))
+
+
+# Whether there is a limit, and whether integers hold it
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_real_negative_cycle_beside_large_weights_is_found(engine):
+    """-1e-6 in all, beside weights of 1e9: what rounding may do elsewhere hides it not."""
+    edges = [(0, 1, 0.5), (1, 2, 0.25), (2, 0, -0.750001), (3, 4, 1e9), (4, 3, 1e9), (2, 3, 1e9), (4, 0, 1e9)]
+    with pytest.raises(NegativeCycleError) as caught:
+        shortest_paths(edges, engine=engine)
+    assert caught.value.cycle == [0, 1, 2]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_cycles_that_rounding_makes_negative_are_none(dtype):
+    """Weights p(v) − p(u), whose cycles all weigh 0, and rounded: distances are p(v) − p(u) within rounding."""
+    rng = np.random.default_rng(0)
+    n = 200
+    p = rng.standard_normal(n)
+    tails, heads = rng.integers(n, size=(2, 4 * n))
+    ring = np.arange(n)
+    tails, heads = np.concatenate((tails, ring)), np.concatenate((heads, (ring + 1) % n))
+    weights = (p[heads] - p[tails]).astype(dtype)
+    r = shortest_paths(Graph.from_arrays(tails, heads, weights, n=n), dtype=dtype, engine="elimination")
+    expected = p[None, :] - p[:, None]
+    tolerance = 200 * np.finfo(dtype).eps * np.abs(p).max()
+    np.testing.assert_allclose(r.distances, expected, atol=tolerance)
+    assert (r.distances.diagonal() == 0).all()
+    for block in (r.table([3, 5], [7]), np.array([[r.distance(3, 7)], [r.distance(5, 7)]])):
+        np.testing.assert_allclose(block, expected[[3, 5], 7:8], atol=tolerance)
+    np.testing.assert_allclose(r.reduce(np.maximum, axis=0), expected.max(axis=0), atol=tolerance)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(r)).distances, r.distances)
+
+
+@pytest.mark.parametrize(
+    ("edges", "options"),
+    [
+        ([("a", "b", 2**62), ("b", "c", 2**62)], {}),
+        ([("a", "b", -(2**62)), ("b", "c", -(2**62) - 2000), ("c", "d", 7)], {}),
+        ([("a", "b", 30_000), ("b", "c", 30_000)], {"dtype": "int16"}),
+        ([("a", "b", -30_000), ("b", "c", -30_000)], {"dtype": "int16", "semiring": "max_plus"}),
+        ([("a", "b", 30_000), ("b", "c", 30_000), ("c", "a", 1)], {"dtype": "int16"}),
+    ],
+)
+def test_a_distance_beyond_the_integers_is_refused_by_elimination_too(edges, options):
+    with pytest.raises(apsp.DomainError, match=r"'a' to 'c'"):
+        shortest_paths(edges, engine="elimination", **options)
+
+
+def test_integers_that_hold_all_distances_are_taken():
+    ring = [(k, (k + 1) % 40, 1000) for k in range(40)]
+    both = [*ring, *((v, u, w) for u, v, w in ring)]
+    r = shortest_paths(
+        both, engine="elimination", dtype="int16"
+    )  # a path of 39 arcs would weigh too much: none is best
+    assert (r.dtype, r.distance(0, 20), r.distances.max()) == (np.int16, 20_000, 20_000)
+    with pytest.raises(apsp.DomainError):
+        shortest_paths(ring, engine="elimination", dtype="int16")

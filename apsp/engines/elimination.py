@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from semiring import dtypes
 from semiring.algebra import Semiring
+from semiring.cycles import Lengths
 from semiring.sparse import Analysis, Elimination
 
 from .base import Engine
@@ -26,6 +28,10 @@ class Eliminated(Engine):
     threads : int, optional
     order : str or array_like
         How the analysis was asked for: what is pickled is the arcs, and they are eliminated anew.
+    check : bool
+        Raise where the closure does not exist.
+    potential : float64 array, shape (n,), optional
+        By which arcs are made non-negative (Johnson 1977), and distances put back.
 
     Raises
     ------
@@ -44,20 +50,42 @@ class Eliminated(Engine):
         semiring: Semiring,
         threads: int | None = None,
         order: Any = "auto",
+        *,
+        check: bool = True,
+        potential: np.ndarray | None = None,
     ) -> None:
-        self.analysis, self.weights, self.semiring, self.threads, self.order = (
-            *(analysis, weights, semiring, threads, order),
-        )
-        self.elimination = Elimination(analysis, weights, semiring, dtype=weights.dtype, threads=threads)
+        self.analysis, self.weights, self.semiring, self.threads = analysis, weights, semiring, threads
+        self.order, self.potential = order, potential
+        lengths = weights if potential is None else self._reweighted(weights, potential)
+        self.elimination = Elimination(analysis, lengths, semiring, dtype=weights.dtype, threads=threads, check=check)
         self.shape, self.dtype = (analysis.n, analysis.n), self.elimination.dtype
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = {name: getattr(self, name) for name in ("weights", "semiring", "threads", "order")}
+        kept = {name: getattr(self, name) for name in ("weights", "semiring", "threads", "order", "potential")}
         return kept | {"tails": self.analysis.tails, "heads": self.analysis.heads, "n": self.analysis.n}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         analysis = Analysis(kept["tails"], kept["heads"], kept["n"], kept["order"])
-        self.__init__(analysis, *(kept[name] for name in ("weights", "semiring", "threads", "order")))  # type: ignore[misc]
+        given = (kept[name] for name in ("weights", "semiring", "threads", "order"))
+        self.__init__(analysis, *given, check=False, potential=kept["potential"])  # type: ignore[misc]
+
+    def _reweighted(self, weights: np.ndarray, h: np.ndarray) -> np.ndarray:
+        """ℓ'(u, v) = max(ℓ(u, v) + h(u) − h(v), 0): the same best walks, and no cycle that rounding makes negative."""
+        lengths, zero = Lengths.required(self.semiring), dtypes.zero(self.semiring, weights.dtype)
+        old = lengths.of_entries(weights, zero)
+        new = np.maximum(old + (h[self.analysis.tails] - h[self.analysis.heads]), 0.0)
+        new[old == np.inf] = np.inf
+        return lengths.to_entries(new).astype(weights.dtype)
+
+    def _restored(self, D: np.ndarray, i: Any, j: Any) -> np.ndarray:
+        """ℓ(i, j) = ℓ'(i, j) − h(i) + h(j), of positions that are broadcast to D."""
+        h = self.potential
+        if h is None:
+            return D
+        lengths, zero = Lengths.required(self.semiring), dtypes.zero(self.semiring, self.dtype)
+        with np.errstate(over="ignore"):
+            found = lengths.to_entries(lengths.of_entries(np.asarray(D), zero) - (h[i] - h[j]))
+        return found.astype(self.dtype)
 
     @property
     def nbytes(self) -> int:
@@ -66,39 +94,48 @@ class Eliminated(Engine):
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, Any]]:
         """A climb and a sweep a batch."""
-        return self.elimination.rows(wanted, block=block)
+        found = self.elimination.rows(wanted, block=block)
+        if self.potential is None:
+            return found
+        return ((at, self._restored(D, at[:, None], slice(None))) for at, D in found)
 
     def column(self, j: int) -> np.ndarray:
         """One sweep of the transposed panels."""
-        return self.elimination.column(j)
+        return self._restored(self.elimination.column(j), slice(None), j)
 
     def row(self, i: int) -> np.ndarray:
         """One sweep."""
-        return self.elimination.row(i)
+        return self._restored(self.elimination.row(i), i, slice(None))
 
     def entry(self, i: int, j: int) -> Any:
         """Two climbs that meet."""
-        return self.elimination.entry(i, j)
+        if self.potential is None:
+            return self.elimination.entry(i, j)
+        return self._restored(np.array([self.elimination.entry(i, j)]), i, j)[0]
 
     def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """Two climbs an entry, where rows would take longer."""
         distinct = len(np.unique(i)) if i.size > 1 else 1
         cost = self.elimination.cost
         if 2 * i.size * cost.climb <= distinct * (cost.sweep + cost.climb):
-            return self.elimination.entries(i, j)
+            return self._restored(self.elimination.entries(i, j), i, j)
         return super().entries(i, j)
 
     def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """Entry by entry where they are few, else by rows or columns."""
         cost = self.elimination.cost
         if 2 * cost.climb * len(i) * len(j) <= min(len(i), len(j)) * (cost.sweep + cost.climb):
-            return self.elimination.entries(i[:, None], j)
+            return self._restored(self.elimination.entries(i[:, None], j), i[:, None], j)
         return super().block(i, j)
 
     def panels(self, *, columns: bool = False) -> Iterator[tuple[np.ndarray, Any]]:
         """As they are swept, in the order of elimination."""
-        return self.elimination.panels(columns=columns)
+        found = self.elimination.panels(columns=columns)
+        if self.potential is None:
+            return found
+        every = np.arange(self.shape[0])[:, None]
+        return ((at, self._restored(D, *((every, at) if columns else (at, every)))) for at, D in found)
 
     def _all(self) -> np.ndarray:
         """All n² entries."""
-        return self.elimination.to_dense()
+        return self.elimination.to_dense() if self.potential is None else super()._all()
