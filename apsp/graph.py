@@ -276,33 +276,33 @@ class Graph:
         array([[inf,  3.],
                [inf, inf]])
         """
-        ring = catalog.get(semiring)
+        s = catalog.get(semiring)
         if self.dense is not None:
-            return self._from_dense(ring, dtype)
-        target = self.target(ring) if dtype is None else dtypes.resolve(ring, dtype, where="Graph.matrix")
+            return self._from_dense(s, dtype)
+        target = self.target(s) if dtype is None else dtypes.resolve(s, dtype, where="Graph.matrix")
         memory.require(
             self.n**2 * target.itemsize, where="Graph.matrix", hint="Use a smaller dtype, or fewer vertices."
         )
-        A = np.full((self.n, self.n), dtypes.zero(ring, target), dtype=target)
+        A = np.full((self.n, self.n), dtypes.zero(s, target), dtype=target)
         for back in (False, True)[: 1 if self.directed else 2]:
-            for i, j, w in self.pieces(ring, target):
+            for i, j, w in self.pieces(s, target):
                 if back:  # a loop leads back to where it began, once
                     i, j, w = (x[i != j] for x in (j, i, w))
-                _combine(A.reshape(-1), i * self.n + j, w, ring)
+                _combine(A.reshape(-1), i * self.n + j, w, s)
         return A
 
-    def pieces(self, ring: Semiring, target: np.dtype) -> Iterator[Edges]:
+    def pieces(self, s: Semiring, target: np.dtype) -> Iterator[Edges]:
         """The edges of the list, one way, some at a time; weights as a matrix in `target` would hold them."""
         assert self.rows is not None
         for (part,) in dtypes.chunks(self.rows.shape, _ARCS):
-            yield self._listed(ring, target, part)
+            yield self._listed(s, target, part)
 
     def edges(self, semiring: str | Semiring = "min_plus", dtype: Any = None) -> Edges:
         """Rows, cols and weights of all arcs, undirected edges both ways, weights as `matrix` would hold them."""
-        ring = catalog.get(semiring)
+        s = catalog.get(semiring)
         if self.dense is not None:
-            return _listed(self._from_dense(ring, dtype), ring)
-        rows, cols, weights = self._listed(ring, self.target(ring) if dtype is None else np.dtype(dtype), slice(None))
+            return _listed(self._from_dense(s, dtype), s)
+        rows, cols, weights = self._listed(s, self.target(s) if dtype is None else np.dtype(dtype), slice(None))
         weights = weights if weights.flags.writeable else weights.copy()
         if self.directed:
             return rows, cols, weights
@@ -311,24 +311,24 @@ class Graph:
         both = np.concatenate
         return both((rows, cols[back])), both((cols, rows[back])), both((weights, weights[back]))
 
-    def _listed(self, ring: Semiring, target: np.dtype, part: slice) -> Edges:
+    def _listed(self, s: Semiring, target: np.dtype, part: slice) -> Edges:
         """Part of the list; weights as a view of one number where all weigh 1."""
         assert self.rows is not None
         assert self.cols is not None
         rows, cols, weights = self.rows[part], self.cols[part], None if self.weights is None else self.weights[part]
-        if _boolean(ring):
+        if _boolean(s):
             if weights is not None and weights.dtype.kind == "f":
                 there = np.isfinite(weights)
                 if not there.all():
                     rows, cols = rows[there], cols[there]
             return rows, cols, np.broadcast_to(True, len(rows))
         if weights is None:
-            return rows, cols, np.broadcast_to(conform(np.ones(1, np.int32), ring, target, where="Graph"), len(rows))
-        return rows, cols, conform(weights, ring, target, where="Graph.matrix", first=part.start or 0)
+            return rows, cols, np.broadcast_to(conform(np.ones(1, np.int32), s, target, where="Graph"), len(rows))
+        return rows, cols, conform(weights, s, target, where="Graph.matrix", first=part.start or 0)
 
-    def target(self, ring: Semiring) -> np.dtype:
+    def target(self, s: Semiring) -> np.dtype:
         """The default dtype of an edge list's matrix: exact, and as narrow as is safe."""
-        if _boolean(ring):
+        if _boolean(s):
             return np.dtype(bool)
         natural: np.dtype = np.dtype(np.int32)
         if self.weights is not None and len(self.weights):
@@ -336,13 +336,13 @@ class Graph:
                 natural = np.dtype(np.float64)
             elif self.n * max(int(self.weights.max()), -int(self.weights.min())) >= np.iinfo(np.int32).max:
                 natural = np.dtype(np.int64)
-        return dtypes.resolve(ring, natural, where="Graph.matrix")
+        return dtypes.resolve(s, natural, where="Graph.matrix")
 
-    def _from_dense(self, ring: Semiring, dtype: Any) -> Any:
+    def _from_dense(self, s: Semiring, dtype: Any) -> Any:
         if self.unit:
-            return unit_lengths(self.dense, ring, dtype, where="Graph.matrix")
-        A = finite_entries(self.dense) if _boolean(ring) else self.dense
-        return conform(A, ring, dtype, where="Graph.matrix")
+            return unit_lengths(self.dense, s, dtype, where="Graph.matrix")
+        A = finite_entries(self.dense) if _boolean(s) else self.dense
+        return conform(A, s, dtype, where="Graph.matrix")
 
 
 def finite_entries(A: Any) -> Any:
@@ -361,7 +361,7 @@ def finite_entries(A: Any) -> Any:
     return there
 
 
-def unit_lengths(A: Any, ring: Semiring, dtype: Any = None, *, where: str) -> Any:
+def unit_lengths(A: Any, s: Semiring, dtype: Any = None, *, where: str) -> Any:
     """The matrix, or batch, in which each edge of A weighs 1 and the rest is the semiring's zero.
 
     Parameters
@@ -375,12 +375,12 @@ def unit_lengths(A: Any, ring: Semiring, dtype: Any = None, *, where: str) -> An
         If numbers without infinities are others than zeros and ones, and so do not say which of them are edges.
     """
     there = conform(finite_entries(A), catalog.get("boolean"), where=f"{where}: unweighted")
-    if _boolean(ring):
+    if _boolean(s):
         return there
-    target = dtypes.resolve(ring, np.int32 if dtype is None else dtype, where=where)
+    target = dtypes.resolve(s, np.int32 if dtype is None else dtype, where=where)
     device = "cpu" if isinstance(A, np.ndarray) else "cuda"
     memory.require(there.size * target.itemsize, device, where=where, hint="Use a smaller dtype.")
-    out = module(A).full(A.shape, dtypes.zero(ring, target), dtype=target)
+    out = module(A).full(A.shape, dtypes.zero(s, target), dtype=target)
     for part in dtypes.chunks(A.shape):
         out[part][there[part]] = 1
     return out
@@ -478,13 +478,13 @@ def _present(A: Any) -> Any:
     return (A != info.max) & (A != info.min) if A.dtype.kind == "i" else module(A).ones(A.shape, dtype=bool)
 
 
-def _boolean(ring: Semiring) -> bool:
-    return ring.dtypes == ("bool",)
+def _boolean(s: Semiring) -> bool:
+    return s.dtypes == ("bool",)
 
 
-def _listed(A: Any, ring: Semiring) -> Edges:
+def _listed(A: Any, s: Semiring) -> Edges:
     """The entries of a matrix that are edges, on the host; counted first, so that nothing is held twice."""
-    zero, parts = dtypes.zero(ring, A.dtype), list(dtypes.chunks(A.shape))
+    zero, parts = dtypes.zero(s, A.dtype), list(dtypes.chunks(A.shape))
     counts = [int((A[part] != zero).sum()) for part in parts]
     total = sum(counts)
     memory.require(total * (16 + A.dtype.itemsize), where="Graph.edges", hint="Keep the matrix.")
@@ -500,9 +500,9 @@ def _listed(A: Any, ring: Semiring) -> Edges:
     return rows, cols, weights
 
 
-def _combine(flat: np.ndarray, at: np.ndarray, weights: np.ndarray, ring: Semiring) -> None:
+def _combine(flat: np.ndarray, at: np.ndarray, weights: np.ndarray, s: Semiring) -> None:
     """flat[at] ← flat[at] ⊕ weights one by one, so that duplicates meet."""
-    add = ring.add
+    add = s.add
     if flat.dtype.kind == "b":
         flat[at[weights]] = True
         return
@@ -512,7 +512,7 @@ def _combine(flat: np.ndarray, at: np.ndarray, weights: np.ndarray, ring: Semiri
         return
     order = np.argsort(at, kind="stable")
     at, weights = at[order], weights[order]
-    again = flat[at] != dtypes.zero(ring, flat.dtype)
+    again = flat[at] != dtypes.zero(s, flat.dtype)
     again[1:] |= at[1:] == at[:-1]
     flat[at[~again]] = weights[~again]
     for index in np.flatnonzero(again):

@@ -99,7 +99,7 @@ class Backend(ABC):
         """R ← D ⊗ R, rest ← rest ⊕ C ⊗ R, C ← C ⊗ D.
 
         With D = A11*, R = A12, C = A21 and rest = A22 this is what remains of [[A11, A12], [A21, A22]]* when D is
-        closed and before rest is: block Gaussian elimination. C is multiplied last, so that rest meets D once.
+        closed and before rest is: block Gaussian elimination. C is multiplied last, so that D is a factor of C R once.
         """
         self.left_mul(D, R)
         self.gemm(rest, C, R)

@@ -83,10 +83,10 @@ def _survey_on_host(A: np.ndarray, semiring: Semiring, where: str) -> Survey:
 def fast(seen: Survey, semiring: Semiring, dtype: np.dtype, edges: int) -> bool:
     """Whether the steps for non-negative weights are right on such entries, for walks of so many edges.
 
-    Where −∞ is an integer, they also want room: no such walk may weigh half of what the dtype holds.
+    Where −∞ is an integer, they also need headroom: no such walk may weigh half of what the dtype holds.
     """
-    room = math.inf if dtype.kind != "i" or semiring.zero != -math.inf else np.iinfo(dtype).max // 2
-    return seen.nonnegative and seen.greatest * edges <= room
+    most = math.inf if dtype.kind != "i" or semiring.zero != -math.inf else np.iinfo(dtype).max // 2
+    return seen.nonnegative and seen.greatest * edges <= most
 
 
 def _chunks(A: Any) -> Iterator[Any]:

@@ -519,11 +519,11 @@ def test_counting_walks_modulo_two_does_not_settle_on_a_cycle():
 def test_a_loop_that_beats_one_is_no_rounding_whatever_else_weighs():
     """⊗ says nothing of itself, so that its cycles cannot be added up; a loop needs no sum."""
     silent = Op("plus", python=lambda a, b: a + b, cuda="a + b")
-    ring = Semiring("silent", add=get("min_plus").add, mul=silent, zero=np.inf, one=0, samples=(1.0, 2.0))
+    s = Semiring("silent", add=get("min_plus").add, mul=silent, zero=np.inf, one=0, samples=(1.0, 2.0))
     A = np.full((3, 3), 1e18, np.float32)
     A[2, 0] = A[2, 2] = -1
     with pytest.raises(DivergenceError, match="vertex 2 weighs -1"):
-        closure(A, ring)
+        closure(A, s)
 
 
 @functools.cache

@@ -25,10 +25,10 @@ SIZES = (0, 1, 2, 3, 7, 13, 31)
 
 def oracle(n, edges, semiring="min_plus"):
     """⊕ over all edges from i to j, in plain Python."""
-    ring = catalog.get(semiring)
-    A = [[ring.zero] * n for _ in range(n)]
+    s = catalog.get(semiring)
+    A = [[s.zero] * n for _ in range(n)]
     for u, v, w in edges:
-        A[u][v] = ring.add.python(A[u][v], w)
+        A[u][v] = s.add.python(A[u][v], w)
     return np.array(A, dtype=float).reshape(n, n)
 
 

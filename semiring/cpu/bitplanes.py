@@ -39,7 +39,7 @@ INDICES, PLANES = GROUPS * STRIP, 8 * STRIP  # bytes a word in each layout
 
 @intrinsic
 def spread(context: Any, source: Any, stride: Any, target: Any, pitch: Any) -> Any:
-    """8 rows of 8 words → 8 registers `pitch` apart, one a word: byte q of row r stands at 8q + r."""
+    """8 rows of 8 words → 8 registers with a stride of `pitch` bytes, one a word: byte q of row r stands at 8q + r."""
 
     def emit(b: Any, source: Any, stride: Any, target: Any, pitch: Any) -> None:
         rows = [load(b, b.add(source, b.mul(stride, I64(r))), WORDS) for r in range(8)]
@@ -51,7 +51,7 @@ def spread(context: Any, source: Any, stride: Any, target: Any, pitch: Any) -> A
 
 @intrinsic
 def collect(context: Any, source: Any, pitch: Any, target: Any, stride: Any) -> Any:
-    """The inverse of `spread`: 8 registers `pitch` apart → 8 rows of 8 words."""
+    """The inverse of `spread`: 8 registers with a stride of `pitch` bytes → 8 rows of 8 words."""
 
     def emit(b: Any, source: Any, pitch: Any, target: Any, stride: Any) -> None:
         words = [transpose_bytes(b, load(b, b.add(source, b.mul(pitch, I64(w))), WORDS)) for w in range(8)]

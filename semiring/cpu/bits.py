@@ -139,7 +139,7 @@ def _cut_right(m: int, k: int, n: int, threads: int | None) -> _Cut:
 
 
 def multiply(C: BitMatrix, A: BitMatrix, B: BitMatrix, *, fresh: bool = False, threads: int | None = None) -> None:
-    """C ← C ∨ A ∧ B, or C ← A ∧ B where `fresh`; C apart from A and B."""
+    """C ← C ∨ A ∧ B, or C ← A ∧ B where `fresh`; C must not overlap A or B."""
     (m, k), n = A.shape, C.words.shape[1]
     if not (m and n and (k or fresh)):
         return
@@ -154,7 +154,7 @@ def multiply(C: BitMatrix, A: BitMatrix, B: BitMatrix, *, fresh: bool = False, t
 
 
 def left_multiply(D: BitMatrix, R: BitMatrix, *, threads: int | None = None) -> None:
-    """R ← D ∧ R, strips of columns apart."""
+    """R ← D ∧ R; threads take strips of columns, which do not depend on each other."""
     m, n = R.shape[0], R.words.shape[1]
     if not (m and n):
         return
@@ -174,7 +174,7 @@ def left_multiply(D: BitMatrix, R: BitMatrix, *, threads: int | None = None) -> 
 
 
 def right_multiply(C: BitMatrix, D: BitMatrix, *, threads: int | None = None) -> None:
-    """C ← C ∧ D, blocks of rows apart."""
+    """C ← C ∧ D; threads take blocks of rows, which do not depend on each other."""
     (m, k), n = C.shape, C.words.shape[1]
     if not (m and n):
         return
@@ -313,15 +313,15 @@ class BitBackend(Backend):
         return f"BitBackend(threads={self.threads})"
 
     def gemm(self, C: BitMatrix, A: BitMatrix, B: BitMatrix) -> None:
-        """C ← C ∨ A ∧ B, C apart from A and B."""
+        """C ← C ∨ A ∧ B; C must not overlap A or B."""
         multiply(C, A, B, threads=self.threads)
 
     def left_mul(self, D: BitMatrix, R: BitMatrix) -> None:
-        """R ← D ∧ R, D square and apart from R."""
+        """R ← D ∧ R; D is square and must not overlap R."""
         left_multiply(D, R, threads=self.threads)
 
     def right_mul(self, C: BitMatrix, D: BitMatrix) -> None:
-        """C ← C ∧ D, D square and apart from C."""
+        """C ← C ∧ D; D is square and must not overlap C."""
         right_multiply(C, D, threads=self.threads)
 
     def closure(self, D: BitMatrix) -> None:

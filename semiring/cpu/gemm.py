@@ -2,8 +2,8 @@
 
 Every argument but the kind is an address, a size or a stride in bytes, so one compilation serves every layout.
 
-Packed, an operand is cut along the depth into slabs of DEPTH, and a slab into panels that a tile is as high, or as
-wide as. A panel of A holds one row after the other, DEPTH entries apart; one of B holds for each k its `columns`
+Packed, an operand is cut along the depth into slabs of DEPTH, and a slab into panels as high, or as wide, as a tile.
+A panel of A holds one row after the other, with a stride of DEPTH entries; one of B holds for each k its `columns`
 entries. Entry (i, k) of A's slab at k0 lies at k0 · padded + i · DEPTH + k, entry (k, j) of B's panel at j0 lies at
 k0 · padded + j0 · kc + k · columns + j, with `padded` the rows or columns in whole panels and kc ≤ DEPTH the depth.
 """

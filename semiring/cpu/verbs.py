@@ -198,7 +198,7 @@ def _packing(kind: Kind, m: int, n: int, depth: int, left: bool, threads: int) -
     """What an m × depth by depth × n product holds; `left` shares the left operand."""
     rows, columns, size = kind.tile.rows, kind.columns, kind.itemsize
     (long, unit), (short, other) = ((m, rows), (n, columns)) if left else ((n, columns), (m, rows))
-    deep = -(-depth // DEPTH) * DEPTH  # what one thread packs, and A's rows, are DEPTH apart, filled or not
+    deep = -(-depth // DEPTH) * DEPTH  # what one thread packs, and A's rows, have a stride of DEPTH entries
     # All threads' own parts take at most half of the workspace, as long as each has room for one panel.
     side = -(-min(SIDE, short, max(1, WORKSPACE // (2 * threads * DEPTH))) // other) * other
     own = (columns * (1 + rows) + side * DEPTH) * size
@@ -254,11 +254,11 @@ class CpuBackend(Backend):
         return f"CpuBackend({self.semiring}, {self.dtype}, threads={self.threads})"
 
     def gemm(self, C: np.ndarray, A: np.ndarray, B: np.ndarray) -> None:
-        """C ← C ⊕ A ⊗ B, C apart from A and B."""
+        """C ← C ⊕ A ⊗ B; C must not overlap A or B."""
         self._product(C, A, B, fresh=False)
 
     def matmul(self, C: np.ndarray, A: np.ndarray, B: np.ndarray) -> None:
-        """C ← A ⊗ B, C apart from A and B; what it held is not read."""
+        """C ← A ⊗ B; C must not overlap A or B, and what it held is not read."""
         if len(B):
             self._product(C, A, B, fresh=True)
         else:
@@ -274,12 +274,12 @@ class CpuBackend(Backend):
             self._multiply(c, left, right, fresh=fresh and k == 0, left=False)
 
     def left_mul(self, D: np.ndarray, R: np.ndarray) -> None:
-        """R ← D ⊗ R, D square and apart from R."""
+        """R ← D ⊗ R; D is square and must not overlap R."""
         r = _layout(R)
         self._multiply(r, _layout(D), r, fresh=True, left=False)
 
     def right_mul(self, C: np.ndarray, D: np.ndarray) -> None:
-        """C ← C ⊗ D, D square and apart from C."""
+        """C ← C ⊗ D; D is square and must not overlap C."""
         c = _layout(C)
         self._multiply(c, c, _layout(D), fresh=True, left=True)
 
@@ -302,7 +302,7 @@ class CpuBackend(Backend):
             out[...] = A
         if not D.size:
             return
-        batch, n, apart = len(D), D.shape[-1], D.strides[0]
+        batch, n, batch_stride = len(D), D.shape[-1], D.strides[0]
         d = self._upright(_layout(D[0]))
         own = self.room("closure", n, n, n)
         own += -own % _ALIGNMENT
@@ -313,7 +313,7 @@ class CpuBackend(Backend):
 
         def some(worker: int, first: int, count: int) -> None:
             for i in range(first, first + count):
-                close(kind, pack, block, STEP, n, n, d.address + i * apart, d.row, d.col, work + worker * own)
+                close(kind, pack, block, STEP, n, n, d.address + i * batch_stride, d.row, d.col, work + worker * own)
 
         run(some, _parts(batch, 1, max(1, self._gain * CALL // n**3), threads), threads)
 

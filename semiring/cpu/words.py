@@ -1,4 +1,4 @@
-"""The words that kernels are written in: memory, ⊕, ⊗, * and their compositions on rows and tiles.
+"""Intrinsics that kernels are written in: loads and stores, ⊕, ⊗, *, and products of rows and tiles.
 
 Each is explicit vector code where the kind has instructions for its operations, and otherwise compiled from
 `Op.python` by way of `generic`. Addresses and strides are in bytes.
@@ -224,7 +224,7 @@ def move(
 
 
 def _mover(module: Any, name: str, kind: Any) -> Any:
-    """A function apart, so that the many places that pack do not each compile it."""
+    """A function of its own, called and not inlined: the many places that pack do not each compile it."""
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64] * 8), name)
     function.linkage = "linkonce_odr"
     function.attributes.add("noinline")
@@ -250,7 +250,7 @@ def _mover(module: Any, name: str, kind: Any) -> Any:
 def tile(typing: Any, kind: Any, depth: Any, a: Any, b: Any, old: Any, old_row: Any, out: Any, out_row: Any) -> Any:
     """out ← old ⊕ A ⊗ B on one tile: A a packed panel of `rows`, B one of `columns`, `depth` ≤ DEPTH deep.
 
-    The accumulators start at 0 and meet `old` at the end only, so the loop holds nothing but loads, ⊗ and ⊕.
+    The accumulators start at 0, and `old` is added at the end only, so the loop holds nothing but loads, ⊗ and ⊕.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -264,7 +264,7 @@ def tile(typing: Any, kind: Any, depth: Any, a: Any, b: Any, old: Any, old_row: 
         for i, j in cells:  # C is far away, and needed only when the loop is done
             v.prefetch(sources[i], j * width)
         before = builder.block
-        body, meet = builder.append_basic_block("k"), builder.append_basic_block("meet")
+        body, finish = builder.append_basic_block("k"), builder.append_basic_block("finish")
         builder.branch(body)
         builder.position_at_end(body)
         k, pa, pb = (builder.phi(I64) for _ in range(3))
@@ -277,11 +277,11 @@ def tile(typing: Any, kind: Any, depth: Any, a: Any, b: Any, old: Any, old_row: 
         onwards = [(phi, builder.add(phi, I64(by))) for phi, by in ((k, 1), (pa, size), (pb, vectors * width))]
         for phi, value in [*onwards, *((C[cell], stepped[cell]) for cell in cells)]:
             phi.add_incoming(value, body)
-        builder.cbranch(builder.icmp_signed("<", onwards[0][1], depth), body, meet)
-        builder.position_at_end(meet)
+        builder.cbranch(builder.icmp_signed("<", onwards[0][1], depth), body, finish)
+        builder.position_at_end(finish)
         for i, j in cells:
-            met = emit(builder, kind.add, v.from_image(stepped[i, j]), v.load(sources[i], j * width, type=v.plain))
-            v.store(met, targets[i], j * width)
+            total = emit(builder, kind.add, v.from_image(stepped[i, j]), v.load(sources[i], j * width, type=v.plain))
+            v.store(total, targets[i], j * width)
         return context.get_dummy_value()
 
     return types.none(kind, *(types.intp,) * 7), codegen

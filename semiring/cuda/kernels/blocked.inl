@@ -1,8 +1,26 @@
-// A ← A* as in closing.inl, where a tile of the trailing matrix comes from memory and goes back for each pivot.
+// A ← A* as in closing.inl, where each tile of the trailing matrix is loaded and stored once for each pivot block.
+//
+// For pivot block p and the next, q = p + 64; the leader waits at neither barrier:
+//
+//   leader        1a  R tile (p, q) ← D R, to A and to the workspace; the C tile (q, p) before its update is there too
+//                     arrives at half(p)
+//                 3   A[q, q] ← A[q, q] ⊕ C R, closure; arrives at whole(q)
+//                     the half of its threads that the closure does not use waits until all others have arrived at
+//                     whole(q), and loads A[q, q + 64], A[q + 64, q] and A[q + 64, q + 64] for its next turn
+//   other blocks      wait at whole(p)
+//                 1   all other tiles of both panels; wait at half(p)
+//                 2   trailing tiles but (q, q)
+//                 4   C tile (q, p) ← C D, of which the leader has stored only what it was; arrive at whole(q)
+//
+//   time ─────▶   whole(p)        half(p)                                            whole(q)
+//   leader          │ 1a      3 A[q, q], closure ─────────────────▶ loads for its next turn │ 1a …
+//   other blocks    │ 1 panels      │ 2 trailing update                     4 C tile        │ 1 …
+//
+// A team of one block does all phases itself, one after the other.
 #include "closing.inl"
 
 struct Blocked : Closing {
-    // A ← A ⊕ C R: part of k after part, tile after tile; two parts are on their way while one is computed on.
+    // Phase 2, A ← A ⊕ C R, tile after tile, in stages along k: while one stage is computed, two are being loaded.
     __device__ void trailing(int p, int first, int others) const {
         auto* ring = &stage<Large>();
         const int tiles = down() * across(), now = p / size, next = now + 1;
@@ -34,7 +52,7 @@ struct Blocked : Closing {
         __syncthreads();
     }
 
-    // The column panel that the leader has only kept, by the last blocks, which have few tiles.
+    // Phase 4, by the last blocks, which have the fewest trailing tiles.
     __device__ void kept_panel(int p, int others) const {
         const int q = p + size;
         for (int t = members - 1 - member; t * panel < size && q + t * panel < n; t += others) {
@@ -43,14 +61,13 @@ struct Blocked : Closing {
         }
     }
 
-    // The first block: from D at p, which it has closed before, to D at q = p + 64, the panels between them included; the
-    // very first D with p < 0. It comes to the meeting `half` on the way, to `whole` in the end, and waits for neither.
+    // Phases 1a and 3: from D at p, which the leader closed in its turn before, to D at q. With p < 0, the first D alone.
     __device__ void lead(int p, int q, unsigned* half, unsigned* whole) const {
         auto& s = *reinterpret_cast<Lead*>(shared);
         Word c[Square::tm][Square::tn], r[Square::tm][Square::tn];
         if (p < 0) begin<Square>(c, q, q);
         else {
-            if (members == 1) {  // there was a trailing update in between
+            if (members == 1) {  // its own phase 2 came in between, and used the same shared memory
                 fetch<size>(s.row.a, room.left(p), size);
                 gather<0>(s, p, q);
                 __syncthreads();
@@ -86,7 +103,7 @@ struct Blocked : Closing {
             if (leads) lead(p, p + size, half, whole);
             if (p < 0 || (leads && !alone)) continue;
             __syncthreads();
-            const int first = !alone && p + size < n;  // the leader has no part in the rest
+            const int first = !alone && p + size < n;  // the leader takes no part in what follows
             panels<true>(p, first, members - first);
             if (alone) __syncthreads();
             else meet(half, p);

@@ -1,15 +1,28 @@
-// What kernels that close a matrix in one launch share: Floyd–Warshall on blocks of 64 (Venkataraman, Sahni,
-// Mukhopadhyaya 2003, section 3) by a team of thread blocks.
+// What kernels that close a matrix in one cooperative launch share: Floyd–Warshall on blocks of 64 (Venkataraman, Sahni,
+// Mukhopadhyaya 2003, section 3) by a team of thread blocks. The first block of the team is its leader.
 //
-// For each pivot block D = A[p, p], closed already, the team does
-//   panels     R ← D R and C ← C D; R as it is now and C as it was are also put beside A, ready for products
-//   trailing   A ← A ⊕ C R but for the panels
-// and meets before each. Meanwhile the team's first block does the next pivot block, A ← A ⊕ C R and its closure. Where
-// that is what the others wait for (blocked.inl), it leads: it does the panels next to that block, too, which nobody else
-// touches, and need not wait between the two. Where the others take longer (held.cu), they do all panels.
+// For each pivot block D = A[p, p], with q = p + 64 the next:
+//
+//   1  panels     R ← D R (row panel) and C ← C D (column panel). R after and C before this step are also copied to the
+//                 workspace (`Room`), in the order in which products read them.
+//   2  trailing   A ← A ⊕ C R outside the panels.
+//   3  next D     A[q, q] ← A[q, q] ⊕ C R, then its closure. The leader does this while the others are at 2.
+//
+// Two barriers of the grid for each pivot block keep these apart:
+//
+//   whole(p)      D at p is closed, and phase 2 of the pivot block before is done: phase 1 may begin.
+//   half(p)       both panels are in the workspace: phases 2 and 3 may begin.
+//
+//   time ─────▶   whole(p)                      half(p)                                       whole(q)
+//   leader          │ blocked.inl: its own panels │ 3 update of A[q, q], closure                  │
+//   other blocks    │ 1 panels                    │ 2 trailing update, a tile after the other     │
+//
+// Who waits for whom depends on which of 2 and 3 takes longer. In blocked.inl it is 3: the leader does the two panel
+// tiles next to A[q, q] itself, which no other block touches, and so goes on to 3 without waiting at half(p). In held.cu
+// it is 2: the other blocks do all panels, and the leader waits for them.
 //
 // The prelude gives `struct Trailing`, a tile as Gemm wants it; `panel`, the width in words of a row panel's tile;
-// `resident`, the blocks that a multiprocessor holds; and `written`, how often the inner loop of panels is written out.
+// `resident`, the blocks that a multiprocessor holds; and `written`, how far the inner loop of panels is unrolled.
 #include "gemm.cuh"
 #include "pivot.cuh"
 
@@ -44,15 +57,16 @@ struct Room {
     __device__ Word* right(int p) const { return left(p) + size * size; }
 };
 
-// threadIdx.x, read anew: what is worked out from it in one phase shall not occupy registers in another.
+// threadIdx.x, read again at each call: what one phase computes from it must not occupy registers in another phase.
 __device__ inline int thread() {
     int t;
     asm volatile("mov.u32 %0, %%tid.x;" : "=r"(t));
     return t;
 }
 
-// Meetings of all blocks of the grid, one a pivot block. Bit 31 of a counter flips when the last has come; the others
-// are 0 again then. So whoever comes need not ask for what was there, and may come well before it waits.
+// A split barrier of all blocks of the grid, used once for each pivot block. Bit 31 of its counter flips when the last
+// block arrives, and the other bits are 0 again then. So a block arrives by one addition, without reading the counter,
+// and may do other work between `arrive` and `wait`.
 __device__ inline void arrive(unsigned* counter) {
     const unsigned mine = blockIdx.x ? 1 : 0x80000000u - (gridDim.x - 1);
     asm volatile("red.release.gpu.add.u32 [%0], %1;" ::"l"(counter), "r"(mine) : "memory");
@@ -61,14 +75,14 @@ __device__ inline void wait(unsigned* counter, int p) {
     while (acquire(counter) >> 31 == (p / size & 1));
     __threadfence();
 }
-// Until all blocks but the first have come to that meeting, whether the first has come or not.
+// Waits until all blocks but the leader have arrived at the barrier for the pivot at p, whether the leader has or not.
 __device__ inline void wait_for_others(unsigned* counter, int p) {
     unsigned now;
     do now = acquire(counter);
     while (now >> 31 == (p / size & 1) && (now & 0x7fffffffu) != gridDim.x - 1);
     __threadfence();
 }
-// All of a block comes to the meeting for the pivot at p, if it has not `come` before, and waits.
+// Arrives at the barrier for the pivot at p, unless this block has done so before (`come`), and waits for all blocks.
 __device__ inline void meet(unsigned* counter, int p, bool come = false) {
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -78,7 +92,7 @@ __device__ inline void meet(unsigned* counter, int p, bool come = false) {
     __syncthreads();
 }
 
-// Rows of `words` words, `apart` from row to row, into shared memory; by all threads from `since` on.
+// Rows of `words` words, with a stride of `apart` words in global memory, into shared memory; by threads `since`, ….
 template <int words, int since = 0, int rows, int to_apart>
 __device__ inline void fetch(Word (&to)[rows][to_apart], const Word* from, int apart) {
     constexpr int by = threads - since;
@@ -143,7 +157,7 @@ struct Closing {
         return Block::vectors(A, lda) && reinterpret_cast<unsigned long long>(A) % 16 == 0 && lda * sizeof(T) % 16 == 0;
     }
 
-    // b ← rows p … of A, `words` words of them from column j0 on. All is read before anything is written.
+    // b ← `words` words of rows p, p + 1, … of A from column j0 on. All loads are issued before the first store.
     template <int since = 0, int words>
     __device__ void gather_rows(Word (&b)[size][words], int p, int j0) const {
         if constexpr (Step::raw && sizeof(T) * lanes == sizeof(Word)) {
@@ -163,8 +177,8 @@ struct Closing {
 #pragma unroll
         for (int e = 0; e < count; ++e) b[(first + e * by) / words][first % words] = v[e];
     }
-    // a ← columns p … of A, `rows` rows of them from row i0 on, transposed; and the same beside A.
-    // A warp has 16 rows and two groups of 4 columns: its transposed stores do not meet in a bank.
+    // a ← columns p, p + 1, … of A, `rows` rows of them from row i0 on, transposed; and a copy in the workspace.
+    // A warp has 16 rows and two groups of 4 columns, so that its transposed stores have no bank conflicts.
     template <int rows, int since = 0, int apart>
     __device__ void gather_columns(Word (&a)[size][apart], int p, int i0) const {
         constexpr int across = (threads - since) / 4, passes = size / across, count = rows / 16;
@@ -197,7 +211,7 @@ struct Closing {
         }
     }
 
-    // Sums begin with what is there, from entry (i0, j0) on; or only those whose 64 × 64 entries are `wanted`.
+    // c ← the tile of A at (i0, j0): accumulators start from it. Of its blocks of 64 × 64 only those that are `wanted`.
     template <class G, class F>
     __device__ void begin(Word (&c)[G::tm][G::tn], int i0, int j0, F wanted) const {
         const bool inside = i0 + G::bm <= n && j0 + G::bn * lanes <= n, words = sizeof(T) * lanes == sizeof(Word);
@@ -222,7 +236,7 @@ struct Closing {
         begin<G>(c, i0, j0, [](int, int) { return true; });
     }
 
-    // Of a trailing tile, those 64 × 64 entries go back that are `wanted`.
+    // Stores a trailing tile: those of its blocks of 64 × 64 that are `wanted`.
     template <class F>
     __device__ void end(Word (&c)[Large::tm][Large::tn], int i0, int j0, F wanted) const {
         for_runs<Large>(c, [&](int i, int w, Word* run) {
@@ -231,7 +245,7 @@ struct Closing {
         }, [&](int i, int w) { return wanted((i0 + i) / size, (j0 + w * lanes) / size); });
     }
 
-    // What follows a product R ← D R: into A, and beside it with nothing in the pivot's own columns.
+    // Stores the product R ← D R in A and in the workspace; there the pivot's own columns are zero.
     template <class G>
     __device__ void put_rows(Word (&c)[G::tm][G::tn], int p, int j0) const {
         const bool own = (j0 ^ p) < size;  // p is a multiple of it
@@ -260,7 +274,7 @@ struct Closing {
         put_rows<Rows>(c, p, j0);
     }
 
-    // C ← C D, `panel` rows from row i0 on; as it was it is kept, or has been.
+    // C ← C D, `panel` rows from row i0 on. C before this product goes to the workspace, unless it is there (`kept`).
     __device__ void column_panel(int p, int i0, bool kept) const {
         auto& s = stage<Columns>();
         fetch<size / lanes>(s.b, room.right(p), size / lanes);
@@ -278,7 +292,7 @@ struct Closing {
         });
     }
 
-    // Where the t-th tile of the trailing matrix begins. Panels as wide as a tile are left out.
+    // Where tile t of the trailing matrix begins. Rows and columns of tiles that are panels are left out.
     static constexpr int wide = Large::bn * lanes;
     static constexpr bool skips_rows = Large::bm == size, skips_columns = wide == size;
     __device__ int down() const { return (n + Large::bm - 1) / Large::bm - skips_rows; }
@@ -286,14 +300,14 @@ struct Closing {
     __device__ int top(int t, int now) const { return (t / across() + (skips_rows && t / across() >= now)) * Large::bm; }
     __device__ int left(int t, int now) const { return (t % across() + (skips_columns && t % across() >= now)) * wide; }
 
-    // A part of k of the operands of a tile.
+    // One stage of a tile's operands: `depth` values of k.
     __device__ void fetch_part(typename Large::Stage& to, int i0, int j0, int part) const {
         fetch<Large::bm>(to.a, room.column + (long long)part * depth * room.width + i0, room.width);
         fetch<Large::bn>(to.b, room.row + (long long)part * depth * room.width + j0 / lanes, room.width);
         asm volatile("cp.async.commit_group;" ::: "memory");
     }
 
-    // What the first block needs to go from p to q = p + 64: D and R, for R ← D R; C and that; and what is there at q.
+    // What the leader needs to go from p to q = p + 64: D and R for R ← D R; C and R for C R; and A[q, q].
     struct Lead {
         typename Square::Stage row, column;
         Word here[size][size / lanes];
@@ -307,8 +321,9 @@ struct Closing {
         wait_for_copies();
     }
 
-    // D ← D* at q: beside A, then to the meeting, then to A. If this block `leads` on, the threads that D* has no use for
-    // wait until all others have come to that meeting, and bring what comes next.
+    // D ← D* at q: stores it in the workspace, arrives at whole(q), and only then stores it in A. If this block `leads`
+    // on, the threads that do not take part in the closure wait until all other blocks have arrived at whole(q), and
+    // load what the next step of the leader needs.
     template <bool leads>
     __device__ void close(Word (&c)[Square::tm][Square::tn], int q, unsigned* whole) const {
         auto& s = *reinterpret_cast<Lead*>(shared);
@@ -322,7 +337,7 @@ struct Closing {
         const int t = thread();
         if (t < Block::threads) close_block(s, D, q, t, whole);
         else {
-            // compute-sanitizer tells what came first by how many barriers a thread has passed, so all pass as many.
+            // compute-sanitizer orders accesses by how many barriers a thread has passed, so all threads pass as many.
             static_assert(Block::chunks == 1, "as `meetings` counts");
             for (int i = 0; i <= Block::meetings(n - q); ++i) asm volatile("bar.sync 2, %0;" ::"n"(threads - Block::threads) : "memory");
             if (leads && members > 1 && q + size < n) {
@@ -364,11 +379,11 @@ struct Closing {
         }
         Block::meet();
         if (members > 1 && t == 0) arrive(whole);
-        Block::store(t, A + q * lda + q, lda, n - q, d);  // nobody reads it before the meeting after this one
+        Block::store(t, A + q * lda + q, lda, n - q, d);  // read after half(q) at the earliest
     }
 
-    // Blocks `first` and further share the work, `others` of them, but for what is next to the next pivot block where the
-    // first block `leads`. Panels are kept to the ends of tiles, beyond A's edge.
+    // Phase 1, by `others` blocks from block `first` on; without the tiles next to A[q, q] where the leader does those
+    // (`leads`). In the workspace panels reach to the end of the last tile, beyond A's edge.
     template <bool leads>
     __device__ void panels(int p, int first, int others) const {
         constexpr int each = panel * lanes;
@@ -383,7 +398,7 @@ struct Closing {
     }
 };
 
-// The room of one team: D twice as two operands, two panels of 64 × width.
+// The workspace of one team: for two pivot blocks D as a left and as a right operand, and two panels of 64 × width.
 __device__ inline Room room_at(Word* room, int width) {
     Word* panels = room + 4 * size * size;
     return {room, panels, panels + (long long)size * width, width};
