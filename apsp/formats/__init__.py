@@ -37,7 +37,7 @@ from semiring.files import check_writable
 from ..files import Source, open_for_writing, plain_lines
 from ..graph import Graph
 from ..reading import BY_RULE, Columns, Reading, Weight, positional
-from . import csv, plain
+from . import csv, edgelist, plain, snap
 from .base import Format, fitted
 
 __all__ = ["Format", "check_output", "formats", "names", "read", "write", "written"]
@@ -120,6 +120,8 @@ def read(
     reading = Reading(weight, columns)
     source = Source(path)
     chosen = _named(format) if format is not None else _by_suffix(source.path) or _by_content(source, reading)
+    if format is None and _lists_names(source, chosen):
+        chosen = formats()["edgelist"]
     if directed and not chosen.directions:
         raise ValueError(
             f"{source.path}: directed=True is for formats that know directions, and this file is {chosen.name}, where "
@@ -202,6 +204,15 @@ def _named(name: str) -> Format:
 def _by_suffix(path: str | os.PathLike[str]) -> Format | None:
     suffix = Path(Path(path).name.lower().removesuffix(".gz")).suffix
     return next((f for f in formats().values() if suffix and suffix in f.suffixes), None)
+
+
+def _lists_names(source: Source, chosen: Format) -> bool:
+    """Whether a file whose suffix says something else lists names with blanks between them, `A B 4`."""
+    if chosen.name not in ("csv", "snap"):
+        return False
+    head = plain_lines(source.head())
+    other = csv.has_separator(head) if chosen.name == "csv" else snap.has_edge(head)
+    return not other and edgelist.sniff(head)
 
 
 def _by_content(source: Source, reading: Reading) -> Format:

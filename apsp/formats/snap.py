@@ -30,6 +30,11 @@ _ENDS = re.compile(rb"[ \t]*[+-]?\d+[ \t]+[+-]?\d+(?![^ \t])")
 _MOST = np.iinfo(np.int64).max
 
 
+def has_edge(head: bytes) -> bool:
+    """Whether a line begins with two integers."""
+    return any(map(_ENDS.match, _COMMENT.sub(b"", head).split(b"\n")))
+
+
 def sniff(head: bytes) -> bool:
     """Lines that begin with two integers, with a weight or without; or comments alone."""
     lines = _COMMENT.sub(b"", head).split(b"\n")
