@@ -305,7 +305,7 @@ right()
         "llvmlite.binding.executionengine",
         "numba.core.types.scalars",
         "numba.core.typing.templates",
-        "semiring.cpu.words",
+        "semiring.cpu.intrinsics",
     ],
 )
 def test_ctrl_c_while_the_compiler_is_imported_is_heard_when_it_is_there(module):

@@ -113,11 +113,11 @@ def test_every_layout(name: str) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "int16", "int64"])
 def test_many_strips(dtype: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A workspace far too small for the operands cuts them into strips; results and in-place safety do not change."""
-    from semiring.cpu import verbs
+    from semiring.cpu import backend
 
     for name, value in (("WORKSPACE", 1), ("CALL", 1 << 12), ("SIDE", 13), ("ALONE", 0), ("STEP", 64)):
-        monkeypatch.setattr(verbs, name, value)
-    monkeypatch.setattr(verbs, "_plan", verbs._plan.__wrapped__)  # made under these values, and not kept
+        monkeypatch.setattr(backend, name, value)
+    monkeypatch.setattr(backend, "_plan", backend._plan.__wrapped__)  # made under these values, and not kept
     case = Case(get("min_plus"), np.dtype(dtype))
     ops = ops_of(case, threads=threads)
     A, B, C = (random_matrix(case, shape, i, negative=True) for i, shape in enumerate(((29, 261), (261, 70), (29, 70))))

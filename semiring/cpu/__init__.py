@@ -59,7 +59,7 @@ def _bind(semiring: Semiring, dtype: np.dtype, nonnegative: bool, threads: int) 
         )
     if semiring.boolean:
         return load("bits").BitBackend(threads=threads)
-    return load("verbs").CpuBackend(load("kinds").choose(semiring, dtype, nonnegative), threads)
+    return load("backend").CpuBackend(load("kinds").choose(semiring, dtype, nonnegative), threads)
 
 
 @cache

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .equality import better
-from .words import kernel, one, plus, times, zero
+from .intrinsics import kernel, one, plus, times, zero
 
 
 @kernel

@@ -12,8 +12,8 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
+from .intrinsics import part, zero
 from .kinds import Kind, semiring_of
-from .words import part, zero
 
 
 def emit_better(builder: Any, kind: Any, a: Any, b: Any) -> Any:

@@ -16,9 +16,9 @@ from typing import Any
 from numba.core import types
 from numba.extending import intrinsic
 
+from .intrinsics import clear, copy, itemsize, jump, kernel, load, part, plus, row, short, star, store, times
 from .strips import STRIP
 from .vectors import I64, Vectors, emit, loop
-from .words import clear, copy, itemsize, jump, kernel, load, part, plus, row, short, star, store, times
 
 #: Fronts of more bytes than this are eliminated in blocks, smaller ones pivot by pivot.
 NEAR = 1 << 17

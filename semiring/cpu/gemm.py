@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .words import DEPTH, itemsize, kernel, load, move, part, plus, store, tile, tile_columns, tile_rows, zero
+from .intrinsics import DEPTH, itemsize, kernel, load, move, part, plus, store, tile, tile_columns, tile_rows, zero
 
 
 @part

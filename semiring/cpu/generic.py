@@ -1,6 +1,6 @@
 """⊕, ⊗ and * for kinds without instructions of their own: Python functions for numba, made of `Op.python`.
 
-Each function takes the kind first, as the words that it implements do.
+Each function takes the kind first, as the intrinsics that it implements do.
 """
 
 from __future__ import annotations

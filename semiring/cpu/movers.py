@@ -7,9 +7,9 @@ from typing import Any
 from numba.core import types
 from numba.extending import intrinsic
 
+from .intrinsics import copy_vectors, itemsize, kernel, load, store
 from .strips import STRIP
 from .vectors import I64, Vectors, loop, stream, transposed
-from .words import copy_vectors, itemsize, kernel, load, store
 
 
 @intrinsic

@@ -13,8 +13,8 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from .equality import better, emit_better, inexact, limit, rounds, tight
+from .intrinsics import kernel, one, times, zero
 from .vectors import I32, I64, Vectors, emit, loop
-from .words import kernel, one, times, zero
 
 #: No predecessor, as SciPy marks it; and none yet.
 NONE, OPEN = -9999, -1

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .words import (
+from .intrinsics import (
     DEPTH,
     call,
     call_mover,

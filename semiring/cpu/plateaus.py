@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from .equality import better, inexact, larger, limit, tight
+from .intrinsics import kernel, one, part, times, zero
 from .nearest import NONE, OPEN
-from .words import kernel, one, part, times, zero
 
 
 @kernel

@@ -14,9 +14,9 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
+from .intrinsics import clear, itemsize, kernel, load, one, part, plus, short, store, times, zero
 from .kinds import vector_bytes
 from .vectors import I32, I64, Vectors, emit, loop, short_at, stream
-from .words import clear, itemsize, kernel, load, one, part, plus, short, store, times, zero
 
 #: Columns of a panel that lie together: what one tile of a sweep computes.
 STRIP = 4

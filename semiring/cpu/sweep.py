@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import Any
 
 from .compile import kernel as own
+from .intrinsics import jump, kernel, part
 from .strips import STRIP
-from .words import jump, kernel, part
 
 
 @own

@@ -13,11 +13,11 @@ from .. import dtypes
 from ..algebra import Semiring
 from ..arrays import asarray, conform
 from ..catalog import get
+from ..cpu.backend import CpuBackend
 from ..cpu.kinds import choose
 from ..cpu.pool import run
 from ..cpu.processors import default_threads
 from ..cpu.strips import wide
-from ..cpu.verbs import CpuBackend
 from ..errors import DeviceError, DTypeError, ShapeError, VertexError
 from ..memory import require
 from ..survey import fast, survey

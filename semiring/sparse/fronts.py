@@ -13,10 +13,10 @@ import numpy as np
 
 from ..backend import Backend
 from ..cpu import fronts, movers, strips
+from ..cpu.backend import CpuBackend, _code, _compile, _Entry, _gain
+from ..cpu.intrinsics import DEPTH
 from ..cpu.kinds import Kind, raw
 from ..cpu.pool import run
-from ..cpu.verbs import CpuBackend, _code, _compile, _Entry, _gain
-from ..cpu.words import DEPTH
 from .structure import Arcs, Structure
 
 #: Fronts of more pairs than this go to the dense backend (of pairs that vector code computes).

@@ -7,8 +7,8 @@ from functools import cache
 import numpy as np
 
 from ..cpu import sweep
+from ..cpu.backend import _compile, _Entry, _gain
 from ..cpu.kinds import Kind
-from ..cpu.verbs import _compile, _Entry, _gain
 from .buffers import aligned
 from .fronts import CALL, Panels, code_of
 from .structure import Structure

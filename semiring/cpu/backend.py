@@ -1,4 +1,4 @@
-"""The seven verbs on NumPy matrices: which blocks, which threads, which workspace."""
+"""The verbs on NumPy matrices: which blocks, which threads, which workspace."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ..backend import Backend
 from ..compiling import about
 from . import gemm, pivot
 from .compile import kernel
+from .intrinsics import DEPTH
 from .kinds import Kind, semiring_of, shipped
 from .pool import run
-from .words import DEPTH
 
 #: What all threads together may hold beside the matrix, in entries: 8 % of one of 4096 × 4096.
 WORKSPACE = 5 << 18
