@@ -99,10 +99,13 @@ _TYPES = {"i": types.intp, "b": types.boolean, "s": types.int32[::1], "l": types
 
 
 @cache
-def _compile(part: Any, kind: Kind | None, arguments: str) -> _Entry:
-    """A part's machine code for a kind, or for all; `arguments` has a letter for each other argument, see `_TYPES`."""
+def _compile(part: Any, kind: Any, arguments: str) -> _Entry:
+    """A part's machine code for a kind, or another type that selects code, or None.
+
+    `arguments` has a letter for each other argument, see `_TYPES`.
+    """
     # What a user's function calls may change: its machine code never goes to disk.
-    own = semiring_of(kind) if kind and kind.label else None  # else it serves all
+    own = semiring_of(kind) if getattr(kind, "label", "") else None  # else it serves all
     entry = kernel(part.py_func, on_disk=own is None or shipped(own))
     signature = (*([kind] if kind else []), *(_TYPES[a] for a in arguments))
     with about(f"{own.name} in {kind.dtype}" if kind and own else ""):

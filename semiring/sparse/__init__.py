@@ -4,6 +4,8 @@ Vertices are eliminated by supernodes C, with rows R above them, into closed pan
 the update A_RR ← A_RR ⊕ A_RC D A_CR goes on to the parent. Any row y = x A* is then a climb, z_R ← z_R ⊕ z_C U, and a
 sweep, y_C = z_C D ⊕ y_R L. Each walk is counted once, so this holds in every closed semiring, idempotent or not.
 
+Hop distances on graphs that elimination does not suit are breadth-first searches: `Hops`.
+
 `order` → `structure` → `fronts` → `sweep`; `elimination` has what users call.
 """
 
@@ -14,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .elimination import Analysis, Elimination, analyse, eliminate
+    from .hops import Hops
     from .structure import Cost
 
 _HOME = {"Analysis": "elimination", "Elimination": "elimination", "analyse": "elimination", "eliminate": "elimination"}
-_HOME["Cost"] = "structure"
+_HOME |= {"Cost": "structure", "Hops": "hops"}
 
-__all__ = ["Analysis", "Cost", "Elimination", "analyse", "eliminate"]
+__all__ = ["Analysis", "Cost", "Elimination", "Hops", "analyse", "eliminate"]
 
 
 def __getattr__(name: str) -> Any:

@@ -24,7 +24,7 @@ from ..survey import fast, survey
 from . import fronts, limits, structure
 from .buffers import LINE, Buffers, aligned
 from .order import candidates
-from .pattern import neighbours
+from .pattern import indices, neighbours, stored
 from .structure import Arcs, Cost, Structure
 from .sweep import LANES, Sweeper
 
@@ -107,7 +107,7 @@ def analyse(A: Any, n: int | None = None, *, order: Any = "auto") -> Analysis:
     """
     if isinstance(A, Analysis):
         return A
-    rows, cols, _, n = _arcs(A, n, where="analyse")
+    rows, cols, _, n = stored(A, n, where="analyse")
     return Analysis(rows, cols, n, order)
 
 
@@ -177,7 +177,7 @@ def eliminate(
     if isinstance(A, Analysis):
         analysis = A
     else:
-        rows, cols, own, n = _arcs(A, None, where=where)
+        rows, cols, own, n = stored(A, None, where=where)
         weights = own if weights is None else weights
         analysis = Analysis(rows, cols, n, order)
     if weights is None:
@@ -261,7 +261,7 @@ class Elimination:
         >>> E.column(2)
         array([12,  7,  0])
         """
-        tails, heads, _, n = _arcs((rows, cols), n, where="from_arrays")
+        tails, heads, _, n = stored((rows, cols), n, where="from_arrays")
         analysis = Analysis(tails, heads, n, order)
         return cls(analysis, weights, get(semiring), dtype=dtype, threads=threads, check=check)
 
@@ -541,7 +541,7 @@ class Elimination:
         return int(at)
 
     def _vertices(self, x: Any, where: str) -> np.ndarray:
-        return _indices(x, self.n, where=where)
+        return indices(x, self.n, where=where)
 
 
 class _Lease:
@@ -562,41 +562,3 @@ class _Lease:
 
     def __exit__(self, *_: object) -> None:
         self.owner._free += self.held
-
-
-def _indices(x: Any, n: int, *, where: str) -> np.ndarray:
-    array = np.asarray(x)
-    if array.size == 0:
-        return array.astype(np.int64)
-    if array.dtype.kind not in "iu":
-        raise VertexError(f"{where}: vertices must be integers, got dtype {array.dtype}.")
-    least, greatest = int(array.min()), int(array.max())
-    if least < 0 or greatest >= n:
-        raise VertexError(f"{where}: vertices must lie in 0 … {n - 1}, got {least if least < 0 else greatest}.")
-    return array.astype(np.int64, copy=False)
-
-
-def _arcs(A: Any, n: int | None, *, where: str) -> tuple[np.ndarray, np.ndarray, Any, int]:
-    """(rows, columns, values, n) of a sparse matrix, or of a pair of arrays; stored entries only, none left out."""
-    if isinstance(A, tuple) and len(A) == 2:
-        rows, cols = (np.asarray(x) for x in A)
-        values = None
-        if n is None:
-            raise ShapeError(f"{where}: rows and columns need the number of vertices, got n=None. Pass n.")
-    elif hasattr(A, "tocoo"):
-        if A.ndim != 2 or A.shape[0] != A.shape[1]:
-            raise ShapeError(f"{where}: a sparse matrix must be square, (n, n), got shape {A.shape}.")
-        coo = A.tocoo(copy=False)
-        rows, cols, values, n = coo.row, coo.col, coo.data, A.shape[0]
-    else:
-        raise DTypeError(
-            f"{where}: a SciPy sparse matrix or array is required, got {type(A).__name__}. "
-            "Pass scipy.sparse.coo_array(A), or Elimination.from_arrays for arcs."
-        )
-    if rows.ndim != 1 or rows.shape != cols.shape:
-        raise ShapeError(f"{where}: rows and columns must be vectors of one length, got {rows.shape} and {cols.shape}.")
-    n = int(n)
-    if not 0 <= n < 2**31 - 1:
-        raise ShapeError(f"{where}: the number of vertices must lie in 0 … 2³¹ − 2, got {n}.")
-    rows, cols = (_indices(x, n, where=where).astype(np.int32) for x in (rows, cols))  # the caller's may change
-    return rows, cols, values, n

@@ -1,10 +1,13 @@
-"""The undirected pattern of a set of arcs: who is beside whom, whichever way the arcs lead and whatever they weigh."""
+"""The arcs that are stored, and their undirected pattern: who is beside whom, whichever way the arcs lead."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from ..cpu import symbolic
+from ..errors import DTypeError, ShapeError, VertexError
 
 
 def neighbours(tails: np.ndarray, heads: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -18,3 +21,48 @@ def neighbours(tails: np.ndarray, heads: np.ndarray, n: int) -> tuple[np.ndarray
     """
     start, beside = symbolic.neighbours(tails, heads, n)
     return start, beside
+
+
+def indices(x: Any, n: int, *, where: str) -> np.ndarray:
+    """Vertices as long integers, an array of any shape.
+
+    Raises
+    ------
+    VertexError
+        If one is no integer of 0 … n − 1.
+    """
+    array = np.asarray(x)
+    if array.size == 0:
+        return array.astype(np.int64)
+    if array.dtype.kind not in "iu":
+        raise VertexError(f"{where}: vertices must be integers, got dtype {array.dtype}.")
+    least, greatest = int(array.min()), int(array.max())
+    if least < 0 or greatest >= n:
+        raise VertexError(f"{where}: vertices must lie in 0 … {n - 1}, got {least if least < 0 else greatest}.")
+    return array.astype(np.int64, copy=False)
+
+
+def stored(A: Any, n: int | None, *, where: str) -> tuple[np.ndarray, np.ndarray, Any, int]:
+    """(rows, columns, values, n) of a sparse matrix, or of a pair of arrays; stored entries only, none left out."""
+    if isinstance(A, tuple) and len(A) == 2:
+        rows, cols = (np.asarray(x) for x in A)
+        values = None
+        if n is None:
+            raise ShapeError(f"{where}: rows and columns need the number of vertices, got n=None. Pass n.")
+    elif hasattr(A, "tocoo"):
+        if A.ndim != 2 or A.shape[0] != A.shape[1]:
+            raise ShapeError(f"{where}: a sparse matrix must be square, (n, n), got shape {A.shape}.")
+        coo = A.tocoo(copy=False)
+        rows, cols, values, n = coo.row, coo.col, coo.data, A.shape[0]
+    else:
+        raise DTypeError(
+            f"{where}: a SciPy sparse matrix or array is required, got {type(A).__name__}. "
+            "Pass scipy.sparse.coo_array(A), or Elimination.from_arrays for arcs."
+        )
+    if rows.ndim != 1 or rows.shape != cols.shape:
+        raise ShapeError(f"{where}: rows and columns must be vectors of one length, got {rows.shape} and {cols.shape}.")
+    n = int(n)
+    if not 0 <= n < 2**31 - 1:
+        raise ShapeError(f"{where}: the number of vertices must lie in 0 … 2³¹ − 2, got {n}.")
+    rows, cols = (indices(x, n, where=where).astype(np.int32) for x in (rows, cols))  # the caller's may change
+    return rows, cols, values, n

@@ -1,0 +1,233 @@
+"""Hop distances: how many arcs the shortest walk has, by breadth-first searches from 64 or 512 sources at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..catalog import get
+from ..cpu import movers, search
+from ..cpu.kinds import raw
+from ..cpu.pool import run
+from ..cpu.processors import default_threads
+from ..cpu.search import BITS, Width
+from ..cpu.backend import _compile, _Entry
+from ..errors import DeviceError, DomainError, DTypeError, ShapeError
+from ..memory import require
+from .buffers import LINE, Buffers, aligned
+from .pattern import indices, stored
+
+#: Words of a vertex: a cache line, or one where sources are few or a panel of that many would be too large.
+WORDS = 8
+#: Bytes of a panel at most, where one of a single word is smaller.
+PANEL = 1 << 27
+#: A call into compiled code meets about so many arcs and does so many levels at most, so that Ctrl-C is heard.
+CALL, LEVELS = 1 << 24, 512
+
+
+class Hops:
+    """The number of arcs on the shortest walk from each source to every vertex of a directed graph.
+
+    Parameters
+    ----------
+    A : sparse matrix or array, shape (n, n), or pair of integer arrays (rows, columns)
+        Every stored entry is an arc, whatever its value; a pair of arrays needs `n`.
+    n : int, optional
+    dtype : dtype, optional
+        An integer or float dtype of at least two bytes; where there is no walk, counts are its infinity: inf, or the
+        greatest integer. By default int16, and int32 beyond 32,767 vertices.
+    threads : int, optional
+        As many as there are processors, or SEMIRING_NUM_THREADS.
+
+    Raises
+    ------
+    ShapeError, VertexError, DTypeError
+        As `analyse`; DTypeError too if the dtype cannot hold n − 1 hops.
+    MemoryNeeded
+        If the searches do not fit.
+
+    Notes
+    -----
+    Multi-source breadth-first search (Then et al. 2014), pushed along arcs or pulled, whichever meets fewer (Beamer et
+    al. 2012). It suits graphs of which every vertex is a few hops from every other; on roads and meshes, of many
+    levels, `eliminate` with unit weights takes less.
+
+    Examples
+    --------
+    >>> import semiring
+    >>> H = semiring.sparse.Hops(([0, 1, 2], [1, 2, 3]), 4)
+    >>> H.to_dense()[0]
+    array([0, 1, 2, 3], dtype=int16)
+    """
+
+    def __init__(self, A: Any, n: int | None = None, *, dtype: Any = None, threads: int | None = None) -> None:
+        where = "Hops"
+        rows, cols, _, self.n = stored(A, n, where=where)
+        self.dtype = np.dtype(dtype or ("int16" if self.n <= np.iinfo(np.int16).max else "int32"))
+        if self.dtype.kind not in "if" or self.dtype.itemsize not in (2, 4, 8) or self.dtype == np.float16:
+            raise DTypeError(f"{where}: dtype must be int16, int32, int64, float32 or float64, got {self.dtype}.")
+        most = np.iinfo(self.dtype).max if self.dtype.kind == "i" else 2 ** (np.finfo(self.dtype).nmant + 1)
+        if self.n > most:
+            raise DTypeError(
+                f"{where}: dtype must hold {self.n - 1} hops, got {self.dtype}. Leave it out, or take int32."
+            )
+        threads = default_threads() if threads is None else threads
+        if not isinstance(threads, (int, np.integer)) or threads < 1:
+            raise DeviceError(f"{where}: threads must be a positive integer, got {threads!r}.")
+        self._threads = int(threads)
+        require(
+            24 * len(rows) + self._threads * self.n * (BITS * self.dtype.itemsize + 3 * BITS // 8 + 8),
+            where=where,
+            hint="A search holds 64 hop counts a vertex and thread. Pass threads=1, or a smaller dtype.",
+        )
+        self._out, self._in = _adjacent(rows, cols, self.n), _adjacent(cols, rows, self.n)
+
+    def __repr__(self) -> str:
+        return f"<Hops between {self.n:,} vertices, {len(self._out[1]):,} arcs, {self.dtype}>"
+
+    def row(self, i: int, *, limit: float | None = None) -> np.ndarray:
+        """Hops from i to every vertex, shape (n,)."""
+        return next(D for _, D in self.rows([i], limit=limit))[0]
+
+    def rows(
+        self, sources: Any = None, *, limit: float | None = None, block: int | None = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Blocks of complete rows: (indices (k,), hops (k, n)) with k at most `block`.
+
+        Parameters
+        ----------
+        sources : array_like, optional
+            The rows wanted, in the order wanted; by default all, in order.
+        limit : float, optional
+            Vertices more than so many hops away count as not reached.
+        block : int, optional
+            By default 512 or 64, as many sources as are searched from at a time.
+
+        Yields
+        ------
+        indices, hops : arrays (k,), (k, n)
+            Each row is contiguous. Memory is used again for later blocks once nobody holds an earlier one.
+
+        Raises
+        ------
+        VertexError, DomainError, ShapeError
+            If a source, the limit or the block is none.
+        """
+        wanted = np.arange(self.n) if sources is None else indices(sources, self.n, where="rows").ravel()
+        if block is not None and (not isinstance(block, (int, np.integer)) or block < 1):
+            raise ShapeError(f"rows: block must be a positive integer, got {block!r}.")
+        if limit is not None and not limit >= 0:
+            raise DomainError(f"rows: limit must be a number of hops, 0 or more, got {limit!r}. Leave it out.")
+        most = self.n if limit is None else int(min(limit, self.n))
+        words = self._words(len(wanted) if block is None else min(len(wanted), int(block)))
+        return self._rows(wanted, most, words, words * BITS if block is None else int(block))
+
+    def to_dense(self, out: np.ndarray | None = None, *, limit: float | None = None) -> np.ndarray:
+        """All hop counts, shape (n, n), into `out` where it is given.
+
+        Raises
+        ------
+        ShapeError, DTypeError
+            If `out` does not fit.
+        """
+        if out is None:
+            require(self.n**2 * self.dtype.itemsize, where="to_dense", hint="rows() streams blocks of rows.")
+            out = np.empty((self.n, self.n), self.dtype)
+        if out.shape != (self.n, self.n):
+            raise ShapeError(f"to_dense: out must have shape {(self.n, self.n)}, got {out.shape}.")
+        if out.dtype != self.dtype:
+            raise DTypeError(f"to_dense: out must be {self.dtype}, got {out.dtype}.")
+        for index, D in self.rows(limit=limit):
+            out[index] = D
+        return out
+
+    def _words(self, sources: int) -> int:
+        """Words of a vertex for so many sources."""
+        wide = self.n * WORDS * BITS * self.dtype.itemsize <= PANEL
+        return WORDS if wide and sources > BITS else 1
+
+    def _rows(self, wanted: np.ndarray, most: int, words: int, block: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        line, batch = LINE // self.dtype.itemsize, words * BITS
+        pitch = -(-self.n // line) * line  # rows begin at cache lines, and can be written past the caches
+        threads = min(self._threads, max(1, -(-len(wanted) // batch)))
+        workers = [_Search(self, words) for _ in range(threads)]
+        window = max(block, -(-batch * threads // block) * block)
+        buffers = Buffers(1 + 2 * window // block)
+
+        def work(worker: int, sources: np.ndarray, rows: np.ndarray) -> None:
+            workers[worker].run(sources, rows, most)
+
+        for start in range(0, len(wanted), window):
+            parts = [wanted[k : k + block] for k in range(start, min(start + window, len(wanted)), block)]
+            blocks = [(part, buffers.get((len(part), pitch), self.dtype)[:, : self.n]) for part in parts]
+            run(
+                work,
+                [(w[k : k + batch], D[k : k + batch]) for w, D in blocks for k in range(0, len(w), batch)],
+                threads,
+            )
+            del parts
+            while blocks:
+                yield blocks.pop(0)
+
+
+class _Search:
+    """The workspace of searches from words · 64 sources at a time; one a thread."""
+
+    def __init__(self, hops: Hops, words: int) -> None:
+        n, self.hops, self.words = hops.n, hops, words
+        self.width, self.raw = _width(words, hops.dtype.itemsize), raw(hops.dtype.itemsize)
+        self.infinity = dtypes.zero(get("min_plus"), hops.dtype)
+        self.F, self.N, self.S = (aligned((n, words), np.dtype(np.uint64)) for _ in range(3))
+        self.panel = aligned((n, words * BITS), hops.dtype)
+        self.vertices = np.empty(2 * n, np.int32)
+        self.levels = _levels(self.width)
+        self.transpose = _compile(movers.transpose, self.raw, "iiiiii")
+
+    def run(self, sources: np.ndarray, rows: np.ndarray, most: int) -> None:
+        """rows[k] ← hops from sources[k], none of more than `most`."""
+        F, N, S, panel, hops = self.F, self.N, self.S, self.panel, self.hops
+        lane = np.arange(len(sources))
+        for X in (F, N, S):
+            X[:] = 0
+        panel[:] = self.infinity
+        bit = np.uint64(1) << (lane % BITS).astype(np.uint64)
+        for X in (F, S):
+            np.bitwise_or.at(X, (sources, lane // BITS), bit)
+        panel[sources, lane] = 0
+        first = np.unique(sources)
+        self.vertices[: len(first)] = first
+        state = np.array([len(first), 0, 0])
+        level, size = 1, hops.dtype.itemsize
+        while state[0] and level <= most:
+            codes = np.arange(level, min(level + LEVELS, most + 1)).astype(hops.dtype).view(f"i{size}").astype(np.int64)
+            state[1] = 0
+            self.levels.call(
+                self.width, state, codes, CALL, *hops._out, *hops._in, self.vertices,
+                F.ctypes.data, N.ctypes.data, S.ctypes.data, panel.ctypes.data,
+            )  # fmt: skip
+            level += int(state[1])
+        self.transpose.call(
+            self.raw, hops.n, len(sources), panel.ctypes.data, panel.strides[0], rows.ctypes.data, rows.strides[0]
+        )
+
+
+@cache
+def _width(words: int, itemsize: int) -> Width:
+    return Width(words, itemsize)
+
+
+@cache
+def _levels(width: Width) -> _Entry:
+    return _compile(search.levels, width, "lli" + "lsls" + "s" + "iiii")
+
+
+def _adjacent(tails: np.ndarray, heads: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """(start, beside): the heads of v's arcs are beside[start[v] : start[v + 1]], each once."""
+    from scipy.sparse import coo_array
+
+    A = coo_array((np.ones(len(tails), np.int8), (tails, heads)), shape=(n, n)).tocsr()
+    return A.indptr.astype(np.int64), A.indices.astype(np.int32, copy=False)

@@ -1,0 +1,108 @@
+"""Hop distances by searches of 64 and 512 sources at a time, against NetworkX's breadth-first search."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from semiring.errors import DeviceError, DomainError, DTypeError, ShapeError, VertexError
+from semiring.sparse import Hops, hops
+
+
+def expected(arcs, n, dtype):
+    """By NetworkX, one source at a time."""
+    G = nx.DiGraph()
+    G.add_nodes_from(range(n))
+    G.add_edges_from(np.asarray(arcs).T.tolist())
+    out = np.full((n, n), np.inf if np.dtype(dtype).kind == "f" else np.iinfo(dtype).max, dtype)
+    for v, found in nx.all_pairs_shortest_path_length(G):
+        for u, count in found.items():
+            out[v, u] = count
+    return out
+
+
+def random(n, degree, seed=0):
+    """Parallel arcs and loops among them."""
+    return np.random.default_rng(seed).integers(0, max(n, 1), (2, int(degree * n)))
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 63, 64, 65, 131, 577])
+def test_hops_of_directed_graphs(n):
+    for degree in (0, 0.7, 1.5, 4, 20) if n < 500 else (1.5, 8):
+        arcs = random(n, degree, seed=n)
+        np.testing.assert_array_equal(Hops(tuple(arcs), n).to_dense(), expected(arcs, n, np.int16))
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32", "float32", "float64"])
+def test_every_dtype_with_its_infinity(dtype):
+    arcs = random(150, 1.3)
+    D = Hops(tuple(arcs), 150, dtype=dtype).to_dense()
+    np.testing.assert_array_equal(D, expected(arcs, 150, dtype))
+    assert D.dtype == dtype
+
+
+def test_rows_in_the_order_wanted_by_any_block_and_number_of_threads(monkeypatch):
+    n = 1300
+    arcs = random(n, 3)
+    A = sp.coo_array((np.zeros(arcs.shape[1]), arcs), shape=(n, n))  # a stored 0 is an arc
+    D = expected(arcs, n, np.int16)
+    wanted = np.random.default_rng(1).integers(0, n, 700)  # some twice
+    for threads in (1, 3):
+        H = Hops(A, threads=threads)
+        for block in (None, 7, 64, 600):
+            kept = list(H.rows(wanted, block=block))
+            np.testing.assert_array_equal(np.concatenate([i for i, _ in kept]), wanted)
+            np.testing.assert_array_equal(np.concatenate([rows for _, rows in kept]), D[wanted])
+        np.testing.assert_array_equal(H.row(5), D[5])
+        np.testing.assert_array_equal(H.to_dense(np.empty((n, n), np.int16, order="F")), D)
+    monkeypatch.setattr(hops, "PANEL", 1)  # one word a vertex
+    np.testing.assert_array_equal(np.concatenate([rows for _, rows in Hops(A).rows(wanted)]), D[wanted])
+    assert list(H.rows([])) == []
+
+
+def test_many_levels_in_many_short_calls(monkeypatch):
+    """Between two calls Ctrl-C is heard."""
+    n = 1200
+    i = np.arange(n - 1)
+    D = np.where(np.arange(n) >= np.arange(n)[:, None], np.arange(n) - np.arange(n)[:, None], np.iinfo(np.int16).max)
+    for call, levels in ((hops.CALL, hops.LEVELS), (1, hops.LEVELS), (hops.CALL, 1)):
+        monkeypatch.setattr(hops, "CALL", call)
+        monkeypatch.setattr(hops, "LEVELS", levels)
+        np.testing.assert_array_equal(Hops((i, i + 1), n).to_dense(), D)
+
+
+@pytest.mark.parametrize("limit", [0, 1, 2, 2.5, 3, 1e9])
+def test_nothing_is_reached_beyond_the_limit(limit):
+    arcs = random(300, 2.5)
+    D = expected(arcs, 300, np.int32)
+    H = Hops(tuple(arcs), 300, dtype="int32")
+    np.testing.assert_array_equal(H.to_dense(limit=limit), np.where(D <= limit, D, np.iinfo(np.int32).max))
+
+
+def test_errors_name_what_is_wrong():
+    with pytest.raises(DTypeError, match="must hold 39999 hops, got int16"):
+        Hops(([0], [1]), 40_000, dtype="int16")
+    assert Hops(([0], [1]), 40_000).dtype == np.int32
+    for dtype in ("bool", "int8", "uint32", "float16", "complex64"):
+        with pytest.raises(DTypeError, match="dtype must be int16"):
+            Hops(([0], [1]), 2, dtype=dtype)
+    with pytest.raises(DeviceError, match="threads"):
+        Hops(([0], [1]), 2, threads=0)
+    with pytest.raises(VertexError, match="got 7"):
+        Hops(([0], [7]), 2)
+    with pytest.raises(ShapeError, match="Pass n"):
+        Hops(([0], [1]))
+    H = Hops(([0], [1]), 2)
+    with pytest.raises(VertexError, match="got 2"):
+        H.rows([2])
+    for limit in (-1, np.nan):
+        with pytest.raises(DomainError, match="limit must be"):
+            H.rows(limit=limit)
+    with pytest.raises(ShapeError, match="block"):
+        H.rows(block=0)
+    with pytest.raises(ShapeError, match="out must have shape"):
+        H.to_dense(np.empty((1, 2)))
+    with pytest.raises(DTypeError, match="out must be int16"):
+        H.to_dense(np.empty((2, 2), np.int32))
