@@ -19,7 +19,7 @@ from numba.core import types
 from numba.extending import NativeValue, intrinsic, models, register_model, unbox
 
 from .vectors import I32, I64, short_at
-from .words import kernel
+from .intrinsics import kernel
 
 #: Sources of a word.
 BITS = 64
