@@ -30,7 +30,7 @@ _CLIMB = 0.25
 #: Sources whose rows are swept together.
 _BATCH = 16
 #: SciPy's Dijkstra, seconds a vertex and an arc of each search; its breadth-first search; Bellman and Ford's round.
-_SETTLE, _RELAX, _VISIT, _ROUND = 60e-9, 16e-9, 8e-9, 2e-9
+_SETTLE, _RELAX, _VISIT, _ROUND = 80e-9, 20e-9, 8e-9, 2e-9
 
 
 @dataclass(frozen=True)
@@ -101,13 +101,16 @@ def dense(pairs: int, size: int, seconds: float) -> Estimate:
     return Estimate("dense", pairs, size, seconds, seconds, 0.0)
 
 
+def search(n: int, arcs: int, method: str) -> float:
+    """Seconds of one search of SciPy's through the whole graph."""
+    return 1e-6 + ((n + arcs) * _VISIT if method == "breadth-first" else n * _SETTLE + arcs * _RELAX)
+
+
 def searches(n: int, arcs: int, lines: int, columns: int, itemsize: int, method: str) -> Estimate:
     """SciPy's searches from `lines` vertices, of each of which so many columns are kept."""
-    row = n * _SETTLE + arcs * _RELAX
-    before = arcs * 30e-9 + 1e-4
-    if method == "breadth-first":
-        row = (n + arcs) * _VISIT
-    elif method == "johnson":
+    row = search(n, arcs, method)
+    before = arcs * 60e-9 + 1e-4
+    if method == "johnson":
         before += n * arcs * _ROUND
     held = lines * columns * itemsize + min(lines, 64) * n * 8 + 40 * arcs
     return Estimate("scipy", lines * arcs, held, before + lines * row, before + row, row)

@@ -289,6 +289,9 @@ def matrix_of(graph: Graph, s: Semiring, dtype: Any, request: Request, *, where:
     host = replace(request, options={k: v for k, v in request.options.items() if k == "threads"})
     expected = Problem(shape_only, s, "cpu", Memory.OURS, seen)
     plan = expected.plan(expected.bind(host), host)
-    hint = "Use a smaller dtype, or transitive_closure if only reachability matters."
+    hint = (
+        "A sparse graph does without its matrix: shortest_paths(graph, engine='elimination'). Else use a smaller "
+        "dtype, or transitive_closure if only reachability matters."
+    )
     require(plan.beside_bytes, where=where, hint=hint)
     return graph.matrix(s, target), True

@@ -303,6 +303,8 @@ class Result(Routed, Measured):
         ------
         AlgebraError
             If the name is made of lengths, and the semiring has none.
+        ShapeError
+            If it is made of the distances from all vertices, and this result has those from some.
 
         Examples
         --------
@@ -390,7 +392,8 @@ class Result(Routed, Measured):
             limit=self.engine.limit,
             like=self.engine.whole,
         )
-        found = answer(graph, self.semiring, Request.of(callback=callback), asked)
+        request = Request.of(callback=callback, threads=getattr(asked.like, "threads", None))
+        found = answer(graph, self.semiring, request, asked)
         return replace(self, engine=found.engine, graph=graph, plan=found.plan, seconds=found.seconds)
 
     @staticmethod

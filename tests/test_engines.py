@@ -8,6 +8,7 @@ from itertools import pairwise
 import networkx as nx
 import numpy as np
 import pytest
+import scipy.sparse
 import scipy.sparse.csgraph
 
 import apsp
@@ -276,6 +277,8 @@ def test_a_part_of_the_table(name, engine):
     np.testing.assert_array_equal(np.concatenate([D for _, D in r.rows()]), r.distances)
     np.testing.assert_array_equal(r.reduce(np.maximum), expected.max(axis=1))
     np.testing.assert_array_equal(r.reduce(np.maximum, axis=0), expected.max(axis=0))
+    with pytest.raises(ShapeError, match=r"all \d+ vertices"):
+        r.reduce("closeness")
     np.testing.assert_array_equal(r.nearest(rows[:2]).distance, expected[:2].min(axis=0))
     np.testing.assert_array_equal(np.asarray(r.to_frame()), expected)
     for i, u in enumerate(rows):
@@ -404,3 +407,30 @@ def test_integers_that_hold_all_distances_are_taken():
     assert (r.dtype, r.distance(0, 20), r.distances.max()) == (np.int16, 20_000, 20_000)
     with pytest.raises(apsp.DomainError):
         shortest_paths(ring, engine="elimination", dtype="int16")
+
+
+@pytest.mark.parametrize("kind", ["scipy", "networkx", "graph"])
+def test_the_closure_of_a_sparse_graph_is_eliminated_and_comes_back_as_ever(kind):
+    road = road_like(1500, seed=1)
+    tails, heads, weights = road.edges()
+    sources = {
+        "scipy": scipy.sparse.coo_array((weights, (tails, heads)), shape=(1500, 1500)),
+        "networkx": nx.from_edgelist(
+            [(u, v, {"weight": w}) for u, v, w in zip(tails.tolist(), heads.tolist(), weights.tolist(), strict=True)],
+            nx.DiGraph,
+        ),
+        "graph": road,
+    }
+    A = sources[kind]
+    if kind == "networkx":
+        A = nx.relabel_nodes(A, {})
+        A.add_nodes_from(range(1500))
+    assert apsp.plan(A).engine == "elimination"
+    D, expected = apsp.closure(A), apsp.closure(A, schedule="recursive")
+    assert (type(D), D.dtype, D.flags.c_contiguous) == (np.ndarray, expected.dtype, True)
+    np.testing.assert_array_equal(D, expected)
+    S = scipy.sparse.csr_array((weights, (tails, heads)), shape=(1500, 1500))
+    if kind != "networkx":
+        np.testing.assert_array_equal(D[:5], scipy.sparse.csgraph.dijkstra(S, indices=range(5)))
+    with pytest.raises(NegativeCycleError):
+        apsp.closure(Graph.from_arrays(tails, heads, -weights, n=1500))

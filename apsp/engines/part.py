@@ -44,12 +44,11 @@ class Part(Engine):
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, Any]]:
         """The other's rows, cut."""
-        at = 0
-        source = self.engine.rows(self.i[wanted], block)
         if self.known is not None:
             yield from ((part, self.known[part]) for part in _cut(wanted, block))
             return
-        for positions, D in source:
+        at = 0
+        for positions, D in self.engine.rows(self.i[wanted], block):
             here = wanted[at : at + len(positions)]
             at += len(positions)
             yield here, self._within(D if self._every else D[:, module(D).asarray(self.j)])

@@ -12,7 +12,11 @@ from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.errors import NegativeCycleError
 
+from .. import estimates
 from .base import BLOCK, Engine
+
+#: Seconds of a call into SciPy's code, and bytes of the rows that it returns, about.
+STRETCH, PANEL = 0.3, 1 << 27
 
 
 class Searches(Engine):
@@ -60,9 +64,15 @@ class Searches(Engine):
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """A search from each."""
-        for start in range(0, len(wanted), block or BLOCK):
-            part = wanted[start : start + (block or BLOCK)]
+        most = self._together() if block is None else block
+        for start in range(0, len(wanted), most):
+            part = wanted[start : start + most]
             yield part, self._search(self._forward, part)
+
+    def _together(self) -> int:
+        """Rows of a call: SciPy hears no Ctrl-C within one, and its rows are float64."""
+        one = estimates.search(self.shape[0], len(self.arcs[0]), self.method)
+        return max(1, min(BLOCK, int(STRETCH / one), PANEL // max(8 * self.shape[0], 1)))
 
     def column(self, j: int) -> np.ndarray:
         """A search backwards."""
@@ -97,12 +107,15 @@ def _matrix(tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, n: int, s
     from scipy.sparse import csr_array
 
     there = weights != dtypes.zero(semiring, weights.dtype)
-    tails, heads, lengths = tails[there], heads[there], weights[there].astype(np.float64)
-    order = np.lexsort((lengths, heads, tails))
-    tails, heads, lengths = tails[order], heads[order], lengths[order]
-    first = np.ones(len(tails), bool)
-    first[1:] = (tails[1:] != tails[:-1]) | (heads[1:] != heads[:-1])
-    tails, heads, lengths = tails[first], heads[first], lengths[first]
+    tails, heads = tails[there].astype(np.int64), heads[there]
+    lengths = weights[there].astype(np.float64)
+    code = tails * n + heads
+    order = np.argsort(code, kind="stable")
+    code, lengths = code[order], lengths[order]
+    first = np.flatnonzero(np.append(True, code[1:] != code[:-1])) if len(code) else np.zeros(0, np.int64)
+    if len(first) < len(code):
+        lengths = np.minimum.reduceat(lengths, first)
+    tails, heads = np.divmod(code[first], max(n, 1))
     start = np.searchsorted(tails, np.arange(n + 1))
     return csr_array((lengths, heads.astype(np.int32), start.astype(np.int32)), shape=(n, n))
 
