@@ -13,6 +13,7 @@ from semiring.errors import DivergenceError, DomainError, DTypeError, VertexErro
 
 from . import notebook
 from .graph import Graph
+from .inputs.frames import columns_of, is_table
 from .labels import Labels
 from .result import Result, shortest_paths
 
@@ -59,9 +60,7 @@ class CriticalPath:
 _HEADINGS = ("task", "earliest", "latest", "slack")
 
 
-def critical_path(
-    durations: Mapping[Any, Any], dependencies: Mapping[Any, Iterable[Any]] | Iterable[tuple[Any, Any]] = ()
-) -> CriticalPath:
+def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
     """The critical path of a project, from the max-plus closure of its tasks.
 
     With the arc u → v of weight d(u) where v waits for u, and the closure D: v can start at max over u of D[u, v], and
@@ -70,11 +69,12 @@ def critical_path(
 
     Parameters
     ----------
-    durations : mapping
-        How long each task takes: a number of at least 0.
-    dependencies : mapping, or iterable of pairs
+    durations : mapping, pandas Series, or table of two columns
+        How long each task takes, a number of at least 0: `{"walls": 5}`, a Series whose index names the tasks, or a
+        table of pandas, Polars or PyArrow with the tasks and then their durations, `df[["task", "days"]]`.
+    dependencies : mapping, iterable of pairs, or table of two columns
         For each task those that must be finished before it, `{"roof": ["walls"]}`; or pairs (before, after),
-        `[("walls", "roof")]`. A task that waits for none need not be there.
+        `[("walls", "roof")]`, also as the rows of a table. A task that waits for none need not be there.
 
     Returns
     -------
@@ -85,9 +85,9 @@ def critical_path(
     DivergenceError
         If tasks wait for one another in a cycle; it names them.
     VertexError
-        If a dependency names a task that has no duration.
+        If a dependency names a task that has no duration, or a task has two.
     DomainError, DTypeError
-        If a duration is negative, infinite, or no number.
+        If a duration is negative, infinite, or no number; if durations or dependencies are none of these.
 
     Examples
     --------
@@ -96,11 +96,11 @@ def critical_path(
     >>> plan.length, plan.path, plan.slack
     (7, ['walls', 'roof'], {'walls': 0, 'roof': 0, 'garden': 4})
     """
-    _check(durations)
-    tasks = Labels(durations.keys())
+    names, times = _durations(durations)
+    tasks = Labels(names)
     pairs = [(_position(tasks, u), _position(tasks, v)) for u, v in _pairs(dependencies)]
     # Read as weights are: exact integers, or floats.
-    d = Graph.from_arrays(np.zeros(len(tasks), int), np.zeros(len(tasks), int), list(durations.values()), n=len(tasks))
+    d = Graph.from_arrays(np.zeros(len(tasks), int), np.zeros(len(tasks), int), times, n=len(tasks))
     time = np.zeros(0) if d.weights is None else d.weights
     tails, heads = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     arcs = Graph.from_arrays(tails, heads, time[tails], n=len(tasks), labels=tasks)
@@ -124,9 +124,15 @@ def critical_path(
 
 
 def _pairs(dependencies: Any) -> Iterable[tuple[Any, Any]]:
-    """(before, after) of either form."""
+    """(before, after) of any form."""
+    if is_table(dependencies):
+        return list(zip(*_two_columns(dependencies, "dependencies", "before, after"), strict=True))
     if not isinstance(dependencies, Mapping):
-        return list(dependencies)
+        pairs = list(dependencies)
+        for pair in pairs:
+            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+                raise DTypeError(f"critical_path: dependencies must be pairs (before, after), got {pair!r}.")
+        return pairs
     for task, before in dependencies.items():
         if isinstance(before, str) or not isinstance(before, Iterable):
             raise VertexError(
@@ -141,12 +147,34 @@ def _position(tasks: Labels, task: Hashable) -> int:
     return tasks.position(task)
 
 
-def _check(durations: Mapping[Any, Any]) -> None:
-    for task, time in durations.items():
+def _durations(durations: Any) -> tuple[list[Any], list[Any]]:
+    """Tasks and how long they take."""
+    if is_table(durations):
+        names, times = _two_columns(durations, "durations", "task, duration")
+    elif callable(getattr(durations, "items", None)):  # a mapping, or a Series
+        items = list(durations.items())
+        names, times = [task for task, _ in items], [time for _, time in items]
+    else:
+        came = type(durations).__name__
+        raise DTypeError(f'critical_path: durations must be a mapping, such as {{"walls": 5}}, got {came}.')
+    for task, time in zip(names, times, strict=True):
         if not hasattr(time, "__float__"):
             raise DTypeError(f"critical_path: durations must be numbers, got {time!r} for {task!r}. Choose a unit.")
         if not 0 <= time < math.inf:
             raise DomainError(f"critical_path: durations must be finite and at least 0, got {time} for {task!r}.")
+    return names, times
+
+
+def _two_columns(source: Any, what: str, wanted: str) -> tuple[list[Any], list[Any]]:
+    """The columns of a table that has two."""
+    columns = columns_of(source)
+    if len(columns) != 2:
+        raise DTypeError(
+            f"critical_path: a table of {what} must have two columns, {wanted}, got "
+            f"{', '.join(map(repr, columns)) or 'none'}. Take them: table[[…, …]]."
+        )
+    first, second = columns.values()
+    return first, second
 
 
 def _refuse_waiting_in_a_ring(r: Result, tasks: Labels) -> None:

@@ -151,6 +151,7 @@ def plan(
     targets: Any = None,
     engine: str = "auto",
     order: Any = "auto",
+    unweighted: bool = False,
 ) -> Plan:
     """What `closure` would do with these arguments, and why; nothing is computed.
 
@@ -159,6 +160,10 @@ def plan(
     A : array_like, graph, or int
         What `closure` takes, or the number of vertices alone (weights are then taken to be non-negative). Of a batch,
         the plan is that of one matrix after the other, and `beside_bytes` is what all of them take.
+    semiring, schedule, block, dtype, device, overwrite, threads, unweighted
+        As in `closure`.
+    sources, targets, engine, order
+        As in `shortest_paths`.
 
     Returns
     -------
@@ -184,14 +189,15 @@ def plan(
         return make_plan(n, s, ops, schedule=schedule, block=block, **held)
     with at(A):
         if is_sparse(A):
-            A = as_graph(A)
+            A = as_graph(A, unweighted=unweighted)
             i, j = (None if x is None else A.labels.several(x, where="plan") for x in (sources, targets))
             question = Question(A, s, request, Asked(dtype, device, engine, order, i, j))
             if not question.matrix_alone:
                 return question.plan
             if A.dense is None and question.device == "cpu":
                 return question.dense_plan
-        problem = pose(A, s, request, dtype=dtype, device=device, move=False, where="plan").problem
+        asked: dict[str, Any] = {"dtype": dtype, "device": device, "unweighted": unweighted}
+        problem = pose(A, s, request, move=False, where="plan", **asked).problem
         problem = replace(problem, memory=Memory.LENT) if overwrite else problem
         return problem.plan(problem.bind(request), request)
 

@@ -388,6 +388,13 @@ class TestUnweighted:
         assert transitive_closure(matrix, unweighted=True).reaches(0, 2)
         assert as_graph(matrix, unweighted=True).edge_count == 4
 
+    def test_plans_take_it_too(self):
+        there = self.A < INF
+        assert plan(there, unweighted=True).dtype == plan(EDGES, unweighted=True).dtype == "int32"
+        assert plan(self.A, unweighted=True).variant == "nonnegative"
+        with pytest.raises(DTypeError, match="bool"):
+            plan(there)
+
     def test_of_a_matrix_that_does_not_say_what_is_an_edge(self):
         with pytest.raises(DTypeError, match=r"A < np\.inf or A != 0"):
             closure(np.array([[0, 2], [3, 0]]), unweighted=True)

@@ -94,3 +94,42 @@ def test_wrong_tasks_are_refused_in_words():
         critical_path({"a": "two"})
     with pytest.raises(VertexError, match=r"\['plans'\]"):
         critical_path({"walls": 1, "plans": 2}, {"walls": "plans"})
+
+
+def test_tables_as_planners_have_them():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    pytest.importorskip("narwhals")
+    expected = critical_path(HOUSE, AFTER)
+    rows = [(before, task) for task, befores in AFTER.items() for before in befores]
+    before, after = map(list, zip(*rows, strict=True))
+    series = pandas.Series(HOUSE, name="days")
+    assert critical_path(series, AFTER) == expected
+    assert type(critical_path(series, AFTER).length) is int
+    for frames in (pandas, polars):
+        tasks = frames.DataFrame({"task": list(HOUSE), "days": list(HOUSE.values())})
+        order = frames.DataFrame({"before": before, "after": after})
+        assert critical_path(tasks, order) == expected
+        assert critical_path(tasks, rows) == expected
+        with pytest.raises(DTypeError, match=r"two columns, before, after, got 'task'\. Take"):
+            critical_path(tasks, tasks[["task"]])
+        with pytest.raises(DTypeError, match="two columns, task, duration, got 'task', 'days', 'after'"):
+            critical_path(frames.DataFrame({"task": ["a"], "days": [1], "after": ["b"]}))
+    with pytest.raises(VertexError, match="walls"):
+        critical_path(pandas.Series([1, 2], index=["walls", "walls"]))
+    with pytest.raises(VertexError, match="dependency on None"):
+        critical_path(tasks, polars.DataFrame({"before": [None], "after": ["walls"]}))
+
+
+@pytest.mark.parametrize(
+    ("durations", "dependencies", "words"),
+    [
+        ([("walls", 5)], (), "durations must be a mapping"),
+        (5, (), "durations must be a mapping"),
+        (HOUSE, [("plans", "walls", 2)], "pairs"),
+        (HOUSE, ["plans"], "pairs"),
+        (HOUSE, "ab", "pairs"),
+    ],
+)
+def test_what_is_neither(durations, dependencies, words):
+    with pytest.raises(DTypeError, match=words):
+        critical_path(durations, dependencies)

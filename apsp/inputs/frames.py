@@ -11,7 +11,7 @@ from semiring.errors import DTypeError, FormatError, ShapeError
 
 from ..graph import Graph
 from ..labels import number_ends
-from ..reading import BY_RULE, SOURCES, TARGETS, Reading, choose
+from ..reading import ANYHOW, BY_RULE, SOURCES, TARGETS, Reading, choose
 from .base import Kind
 
 #: Libraries whose tables narwhals takes.
@@ -25,6 +25,23 @@ def recognises(source: Any, reading: Reading) -> bool:
     library = type(source).__module__.partition(".")[0]
     # a relation of duckdb is its own `columns`; an array of pyarrow has none
     return (library in _LIBRARIES and hasattr(type(source), "columns")) or hasattr(source, "__narwhals_dataframe__")
+
+
+def is_table(source: Any) -> bool:
+    """Whether narwhals takes this for a table."""
+    return recognises(source, ANYHOW)
+
+
+def columns_of(source: Any) -> dict[Any, list[Any]]:
+    """A table's columns by their names.
+
+    Raises
+    ------
+    DTypeError
+        If narwhals is not installed.
+    """
+    table = _Table(source)
+    return {name: column.to_list() for name, column in zip(table.names, table.columns, strict=True)}
 
 
 def convert(source: Any, reading: Reading) -> Graph:
