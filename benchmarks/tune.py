@@ -3,7 +3,7 @@
     python benchmarks/tune.py min_plus float32 --nonnegative [--size 8192] [--write]
 
 Tiles that spill a register, that do not fit in shared memory or whose product is wrong are out before any clock runs.
-With --write the best takes the first place of its table in semiring/cuda/tiles.json, under the architecture of the
+With --write the best takes the first place of its table in semiring/cuda/cards/, in the file of the architecture of the
 card at hand; the smaller tiles behind it, which suit small products, are kept and their rates measured anew.
 """
 
@@ -35,7 +35,7 @@ ORDERS: tuple[dict[str, int], ...] = tuple(
     for walk, run in ((8, 64), (4, 64), (4, 4), (2, 4), (2, 2))
     for first in (False, True)
 )
-TABLE = Path(tiles.__file__).parent / "tiles.json"
+CARDS = Path(tiles.__file__).parent / "cards"
 
 
 def candidates(lanes: int, itemsize: int) -> Iterator[tiles.Tile]:
@@ -109,23 +109,28 @@ def tune(name: str, dtype: str, nonnegative: bool, size: int) -> tuple[str, str,
 
 
 def write(arch: str, key: str, table: list[tiles.Tile]) -> None:
-    """Put the table into tiles.json, one tile a line, written beside it and renamed."""
-    stored = json.loads(TABLE.read_text(encoding="utf-8"))
+    """Put the table into the file of its architecture, one tile a line, written beside it and renamed."""
+    path = CARDS / f"{arch}.json"
+    stored = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     standard = {f.name: f.default for f in fields(tiles.Tile)}
     rows = [{k: v for k, v in asdict(t).items() if v != standard[k]} for t in table]
-    stored.setdefault(arch, {})[key] = rows
-    text = ",\n".join(
-        f'  "{a}": {{\n'
-        + ",\n".join(
-            f'    "{k}": [\n' + ",\n".join(f"      {json.dumps(row)}" for row in rows) + "\n    ]"
-            for k, rows in tables.items()
-        )
-        + "\n  }"
-        for a, tables in stored.items()
+    stored.setdefault("products", {})[key] = rows
+    beside = path.with_suffix(".new")
+    beside.write_text(shown(stored), encoding="utf-8")
+    beside.replace(path)
+
+
+def shown(card: dict[str, dict[str, list[Any]]]) -> str:
+    """A card's sections as JSON, one row of a table a line."""
+
+    def listed(rows: list[Any]) -> str:
+        return "[\n" + ",\n".join(f"      {json.dumps(row)}" for row in rows) + "\n    ]" if rows else "[]"
+
+    sections = (
+        f'  "{section}": {{\n' + ",\n".join(f'    "{name}": {listed(rows)}' for name, rows in tables.items()) + "\n  }"
+        for section, tables in card.items()
     )
-    beside = TABLE.with_suffix(".new")
-    beside.write_text(f"{{\n{text}\n}}\n", encoding="utf-8")
-    beside.replace(TABLE)
+    return "{\n" + ",\n".join(sections) + "\n}\n"
 
 
 def main() -> None:
@@ -134,7 +139,7 @@ def main() -> None:
     parser.add_argument("dtype")
     parser.add_argument("--nonnegative", action="store_true", help="tune the step for weights ≥ 0")
     parser.add_argument("--size", type=int, default=8192, help="side of the square product")
-    parser.add_argument("--write", action="store_true", help="put the result into semiring/cuda/tiles.json")
+    parser.add_argument("--write", action="store_true", help="put the result into semiring/cuda/cards/")
     options = parser.parse_args()
     arch, key, table = tune(options.semiring, options.dtype, options.nonnegative, options.size)
     for tile in table:

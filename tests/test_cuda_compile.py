@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
+import shutil
+from pathlib import Path
 
 import cases
 import numpy as np
 import pytest
 
 from semiring import AlgebraError, Op, Semiring, dtypes, get
-from semiring.cuda import algebra, cache, compile, gpu, launch, matrix, registry, survey, texts, tiles
+from semiring.cuda import algebra, cache, cards, compile, gpu, launch, matrix, registry, survey, team, texts, tiles
 
 nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed", exc_type=ImportError)
 try:
@@ -121,6 +124,26 @@ def test_an_architecture_without_tables_takes_the_nearest():
     dtype = np.dtype("int32")
     assert tiles.table("sm_103", "nonnegative", dtype) == tiles.table("sm_90", "nonnegative", dtype)
     assert tiles.table("sm_75", "plain", dtype) == tiles.table("sm_80", "plain", dtype)
+
+
+def test_a_new_card_is_one_file(tmp_path, monkeypatch):
+    """What it has is taken, and the rest from the nearest architecture."""
+    cached = (tiles.table, texts.pivots, team._sizes, cards._cards)
+    folder = tmp_path / "cards"
+    shutil.copytree(Path(cards.__file__).parent / "cards", folder)
+    tile = {"bm": 64, "bn": 64, "bk": 16, "tm": 4, "tn": 4, "blocks": 3, "rate": 1.0}
+    (folder / "sm_110.json").write_text(json.dumps({"products": {"plain/4": [tile]}, "pivots": {"any": [[4, 4, 1]]}}))
+    monkeypatch.setattr(cards.resources, "files", lambda package: tmp_path)
+    for function in cached:
+        function.cache_clear()
+    try:
+        assert tiles.table("sm_110", "plain", np.dtype("int32")) == (tiles.Tile(**tile),)
+        assert tiles.table("sm_110", "plain", np.dtype("float64")) == tiles.table("sm_90", "plain", np.dtype("float64"))
+        assert texts.pivots("three_way", 2, "sm_110") == ((4, 4, 1),)
+        assert team.holding("plain", 4, 1, "sm_110") == team.holding("plain", 4, 1, "sm_90")
+    finally:
+        for function in cached:
+            function.cache_clear()
 
 
 def test_a_backend_names_the_step_that_it_takes():

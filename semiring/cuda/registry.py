@@ -77,7 +77,7 @@ class Kernels:
     @cached_property
     def teams(self) -> tuple[Team, ...]:
         """The sizes among which closures in one launch choose; of each kernel small tiles first."""
-        return *team.coming(*self._step), *team.holding(*self._step, self.arch)
+        return *team.coming(*self._step), *team.holding(*self._step)
 
     @cached_property
     def choose(self) -> Callable[[int, int, int], Tile]:
@@ -102,9 +102,9 @@ class Kernels:
         return team.each(*self._step)
 
     @cached_property
-    def _step(self) -> tuple[str, int, int]:
-        """What sizes of tiles depend on: the kind of step, an element's bytes, elements to a word."""
-        return self.kind, self.dtype.itemsize, self.tile_table[0].lanes
+    def _step(self) -> tuple[str, int, int, str]:
+        """What sizes depend on: the kind of step, an element's bytes, elements to a word, the architecture."""
+        return self.kind, self.dtype.itemsize, self.tile_table[0].lanes, self.arch
 
     def gemm(self, tile: Tile, aligned: bool, way: str) -> Any:
         """The product kernel of a tile."""
@@ -129,7 +129,7 @@ class Kernels:
 
     def pivot(self, many: bool) -> tuple[Any, int]:
         """The kernel that closes matrices of up to 64 rows, for one or for many of them, and its threads."""
-        sizes = texts.pivots(self.kind, self.dtype.itemsize)[many]
+        sizes = texts.pivots(self.kind, self.dtype.itemsize, self.arch)[many]
         function = self._function("pivot", partial(texts.pivot_text, self.text, *sizes), "pivot.cu", sizes)
         return function, team.SIDE * team.SIDE // (sizes[0] * sizes[1])
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
-from . import compile, tiles
+from . import cards, compile, tiles
 
 #: A pivot block's side, and the threads of a thread block.
 SIDE, THREADS = 64, 256
@@ -90,25 +90,17 @@ class Team:
         return max(panels, self.blocks(n) + (0 if self.held else SIDE // self.panel))
 
 
-def coming(kind: str, itemsize: int, lanes: int) -> tuple[Team, ...]:
+def coming(kind: str, itemsize: int, lanes: int, arch: str) -> tuple[Team, ...]:
     """The sizes for one matrix and a kind of step (see `tiles.kind`), whose tiles come and go; small ones first.
 
     Small tiles keep more of the device at work where the matrix is small; larger ones read less.
     """
-    word = max(4, itemsize)
-    small = Team(64, 64, 4, 4, 32, 1, lanes, word)
-    if kind == "other" or word > 4:
-        return (replace(small, written=2),)
-    return small, replace(small, bn=128, tm=8)
+    return _sizes("blocked", "any", kind, itemsize, lanes, arch)
 
 
-@cache
-def each(kind: str, itemsize: int, lanes: int) -> Team:
+def each(kind: str, itemsize: int, lanes: int, arch: str) -> Team:
     """The sizes for a thread block a matrix: two on a multiprocessor, if registers allow that."""
-    sizes = coming(kind, itemsize, lanes)[-1]
-    if sizes.bn == SIDE:
-        return replace(sizes, kernel="each")
-    return replace(sizes, kernel="each", resident=2, written=1)
+    return _sizes("each", "any", kind, itemsize, lanes, arch)[0]
 
 
 def holding(kind: str, itemsize: int, lanes: int, arch: str) -> tuple[Team, ...]:
@@ -117,11 +109,13 @@ def holding(kind: str, itemsize: int, lanes: int, arch: str) -> tuple[Team, ...]
     A multiprocessor has 65,536 registers. Half of them for a tile, and 132 hold 2048 × 2048 words; before sm_90, whose
     instructions take more registers for a step, a quarter.
     """
-    if kind == "other" or itemsize > 4:
-        return ()
-    wide = {1: ((128, 8, 8), (256, 16, 8)), 2: ((64, 8, 4), (128, 8, 8))}[lanes]
-    older = tiles.number(arch) < 90
-    return tuple(Team(128, bn, tm, tn, 32, 1, lanes, 4, "held") for bn, tm, tn in wide[: 1 if older else None])
+    return _sizes("held", f"lanes/{lanes}", kind, itemsize, lanes, arch)
+
+
+@cache
+def _sizes(kernel: str, general: str, kind: str, itemsize: int, lanes: int, arch: str) -> tuple[Team, ...]:
+    found = cards.lookup(kernel, (str(itemsize), kind, general), arch)
+    return tuple(Team(**sizes, lanes=lanes, word=max(4, itemsize), kernel=kernel) for sizes in found)
 
 
 def text(algebra_text: str, sizes: Team) -> str:

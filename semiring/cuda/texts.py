@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 import numpy as np
 
 from ..algebra import Semiring
-from . import algebra, compile, team, tiles
+from . import algebra, cards, compile, team, tiles
 
 
 def texts(semiring: Semiring, dtype: np.dtype, arch: str, *, nonnegative: bool = False) -> Iterator[tuple[str, str]]:
@@ -15,11 +16,11 @@ def texts(semiring: Semiring, dtype: np.dtype, arch: str, *, nonnegative: bool =
     variant = algebra.variant_of(semiring, dtype, nonnegative=nonnegative)
     text = algebra.text(semiring, dtype, variant)
     kind = tiles.kind(semiring, dtype, variant)
-    for entries in pivots(kind, dtype.itemsize):
+    for entries in pivots(kind, dtype.itemsize, arch):
         yield f"pivot {entries[:2]}", pivot_text(text, *entries)
     lanes = tiles.table(arch, kind, dtype)[0].lanes
-    step = kind, dtype.itemsize, lanes
-    for sizes in (*team.coming(*step), team.each(*step), *team.holding(*step, arch)):
+    step = kind, dtype.itemsize, lanes, arch
+    for sizes in (*team.coming(*step), team.each(*step), *team.holding(*step)):
         yield f"{sizes.kernel} {sizes.bm}×{sizes.bn}", team.text(text, sizes)
     for per_thread in (1, 4):
         yield f"step {per_thread}", step_text(text, per_thread)
@@ -35,17 +36,15 @@ def plain_tile(lanes: int) -> tiles.Tile:
     return tiles.Tile(32, 32, 32, 4, lanes, blocks=2, rate=1.0, lanes=lanes)
 
 
-def pivots(kind: str, itemsize: int) -> tuple[tuple[int, int, int], ...]:
+@lru_cache(maxsize=256)
+def pivots(kind: str, itemsize: int, arch: str) -> tuple[tuple[int, int, int], ...]:
     """A thread's rows and columns of a pivot block, and how many blocks a multiprocessor holds: for one, and for many.
 
-    A single block is fastest with many threads, a full device with few that have much to do.
+    A single block is fastest with many threads, a full device with few that have much to do; wide arithmetic on narrow
+    entries takes more registers.
     """
-    one = 8, 4, 1
-    if itemsize > 4:
-        return one, (4, 4, 2)
-    if kind == "other":  # wide arithmetic on narrow entries takes more registers
-        return one, (8, 8, 4) if itemsize == 4 else (8, 4, 2)
-    return one, (8, 8, 6 if itemsize == 4 else 4)
+    found = cards.lookup("pivots", (f"{kind}/{itemsize}", str(itemsize), kind, "any"), arch)
+    return tuple((tm, tn, resident) for tm, tn, resident in found)
 
 
 def pivot_text(algebra_text: str, tm: int, tn: int, resident: int) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 
 import numpy as np
 
 from ..algebra import Semiring, Variant
+from . import cards
 
 #: In values of k: what a tile takes to begin and end, and so does each further piece of it; and the shortest piece.
 SETTLING, SHORTEST = 50, 256
@@ -107,6 +106,7 @@ def kind(semiring: Semiring, dtype: np.dtype, variant: Variant | None) -> str:
     return "plain" if semiring.add.simd and semiring.mul.simd and not saturating else "other"
 
 
+@lru_cache(maxsize=256)
 def table(arch: str, kind: str, dtype: np.dtype) -> tuple[Tile, ...]:
     """The tiles for a kind of step on a dtype, from the nearest architecture that has them.
 
@@ -115,11 +115,7 @@ def table(arch: str, kind: str, dtype: np.dtype) -> tuple[Tile, ...]:
     names = [f"{kind}/{dtype.name}", f"{kind}/{dtype.itemsize}"]
     # A packed step needs packed tiles; any other may use those of plain steps.
     names += [f"plain/{dtype.itemsize}"] if kind != "other" else []
-    for name in (*names, "other"):
-        for candidate in sorted(_data(), key=lambda a: _distance(a, arch)):
-            if name in _data()[candidate]:
-                return _data()[candidate][name]
-    raise LookupError(f"tiles.json: a table must be there for {kind} on {dtype}, got none")
+    return tuple(Tile(**row) for row in cards.lookup("products", (*names, "other"), arch))
 
 
 @lru_cache(maxsize=4096)
@@ -144,22 +140,3 @@ def spanning(tiles: tuple[Tile, ...], side: str, m: int, n: int, multiprocessors
     """The tile that covers all "rows" (or "columns") with the least time when each block takes one, if there is any."""
     fitting = [t for t in tiles if (t.bm >= m if side == "rows" else t.bn >= n)]
     return min(fitting, key=lambda t: t.cost(m, n, 64, multiprocessors), default=None)
-
-
-@lru_cache(maxsize=1)
-def _data() -> dict[str, dict[str, tuple[Tile, ...]]]:
-    stored = json.loads(resources.files(__package__).joinpath("tiles.json").read_text(encoding="utf-8"))
-    return {
-        arch: {name: tuple(Tile(**row) for row in rows) for name, rows in tables.items()}
-        for arch, tables in stored.items()
-    }
-
-
-def number(arch: str) -> int:
-    """90 for "sm_90" and for "sm_90a"."""
-    return int("".join(c for c in arch if c.isdigit()))
-
-
-def _distance(one: str, other: str) -> tuple[int, int]:
-    """How far apart two architectures are; of two as near, the older, whose tiles fit anywhere newer."""
-    return abs(number(one) - number(other)), number(one)

@@ -1,0 +1,58 @@
+"""Tuning data, one file an architecture: `cards/sm_90.json` and its like. A new card is one file.
+
+A file has sections, and a section tables by name. What a file lacks is taken from the nearest architecture that has it,
+so that a file holds only what was measured to be different.
+
+| section  | what                                                               | read by         |
+|----------|--------------------------------------------------------------------|-----------------|
+| products | tiles of products, the best large one first                        | `tiles.table`   |
+| pivots   | rows and columns a thread, blocks a multiprocessor: for one, many  | `texts.pivots`  |
+| blocked  | sizes of closures in one launch, whose tiles are loaded and stored | `team.coming`   |
+| each     | the same for a thread block a matrix                               | `team.each`     |
+| held     | the same where tiles stay in registers                             | `team.holding`  |
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from functools import cache
+from importlib import resources
+from typing import Any
+
+
+def lookup(section: str, names: Iterable[str], arch: str) -> Any:
+    """The table of the first of several names, from the nearest architecture that has one of that name.
+
+    Raises
+    ------
+    LookupError
+        If no architecture has any.
+    """
+    names = tuple(names)
+    for name in names:
+        for card in sorted(_cards(), key=lambda other: _distance(other, arch)):
+            tables = _cards()[card].get(section, {})
+            if name in tables:
+                return tables[name]
+    raise LookupError(f"semiring/cuda/cards: {section} must have a table for one of {', '.join(names)}, got none")
+
+
+def number(arch: str) -> int:
+    """90 for "sm_90" and for "sm_90a"."""
+    return int("".join(c for c in arch if c.isdigit()))
+
+
+def _distance(one: str, other: str) -> tuple[int, int]:
+    """How far one architecture is from another; of two as near, the older, whose tiles fit anywhere newer."""
+    return abs(number(one) - number(other)), number(one)
+
+
+@cache
+def _cards() -> dict[str, dict[str, Any]]:
+    files = resources.files(__package__).joinpath("cards").iterdir()
+    return {
+        file.name.removesuffix(".json"): json.loads(file.read_text(encoding="utf-8"))
+        for file in files
+        if file.name.endswith(".json")
+    }
