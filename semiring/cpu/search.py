@@ -18,8 +18,8 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import NativeValue, intrinsic, models, register_model, unbox
 
-from .vectors import I32, I64, short_at
 from .intrinsics import kernel
+from .vectors import I32, I64, short_at
 
 #: Sources of a word.
 BITS = 64

@@ -73,7 +73,7 @@ class CudaBitBackend(Backend):
     # Verbs
 
     def gemm(self, C: BitMatrix, A: BitMatrix, B: BitMatrix) -> None:
-        """C ← C ∨ A ∧ B, C apart from A and B; strips of columns of B are transposed one after the other."""
+        """C ← C ∨ A ∧ B; C must not overlap A or B. Strips of columns of B are transposed one after the other."""
         c, a, b = _fitting("gemm", C, A, B)
         if not (c.rows and c.columns and a.columns):
             return

@@ -48,7 +48,7 @@ def load(name: str) -> Binary | None:
 
 
 def keep(name: str, binary: Binary) -> None:
-    """Store a binary, in place of what is there: written beside and renamed, so that no reader meets half a file."""
+    """Store a binary in place of what is there: written under another name and renamed, so that no file is read half."""
     folder = _directory()
     if folder is None:
         return

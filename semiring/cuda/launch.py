@@ -279,7 +279,8 @@ class CudaBackend(Backend):
     ) -> None:
         """C ← C ⊕ A ⊗ B, or C ← A ⊗ B, in one launch with a given tile; no side may be empty.
 
-        A tile comes in pieces of k, as `tiles.pieces` says, unless it shall be `whole` or rows of B are not aligned.
+        Tiles that fill no whole wave are computed in several pieces of k (split-K), as `tiles.pieces` says, unless the
+        caller asks for `whole` tiles or rows of B are not aligned.
         `batch` = (count, apart): so many products, whose matrices lie `apart` elements from each other.
         """
         kernels, size, (m, n, k) = self.kernels, self.dtype.itemsize, (C.rows, C.columns, A.columns)
@@ -333,7 +334,7 @@ class CudaBackend(Backend):
         function((count,), (threads,), (*addresses, np.int32(first.rows), apart))
 
     def _blocked(self, A: Matrix) -> None:
-        """A ← A* by all multiprocessors, which meet twice a pivot block of 64."""
+        """A ← A* by all multiprocessors in one cooperative launch: two grid barriers for each pivot block of 64."""
         n = A.rows
         sizes = self._team(n)
         function = self.kernels.closing(sizes)

@@ -1,4 +1,4 @@
-"""Products in place on panels: strip by strip, each with a room beside the matrix, several under way at once."""
+"""Products in place on panels: strip by strip, each with a workspace of its own, several at the same time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .tiles import Tile
 if TYPE_CHECKING:
     from .launch import CudaBackend
 
-#: Strips under way at once, and how many times they fill the device together.
+#: How many strips are computed at the same time, and how many times they fill the device together.
 UNDER_WAY, FILLING = 6, 2
 #: In matrices of so many columns and more, the rooms of all strips are at most 3 % of the matrix.
 LARGE = 16384

@@ -16,7 +16,8 @@ from . import algebra, compile, gpu, team, texts, tiles
 from .team import Team
 from .tiles import Tile
 
-#: A matrix is held in registers if that occupies so much of the device; else smaller tiles that come and go are faster.
+#: A matrix stays in registers if that occupies so much of the device; else smaller tiles that are loaded and stored for
+#: each pivot block are faster.
 HELD = 0.5
 
 

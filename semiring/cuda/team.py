@@ -1,4 +1,4 @@
-"""Closures in one launch: what blocked.cu, each.cu and held.cu are compiled with, and the room they need."""
+"""Closures in one launch: what blocked.cu, each.cu and held.cu are compiled with, and the workspace they need."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Team:
     lanes, word : int
         Elements to a word, and its bytes.
     kernel : str
-        "blocked", where tiles come and go; "each", the same for a block a matrix; "held", where a block has one tile in
-        registers from the first pivot to the last.
+        "blocked", where tiles are loaded and stored for each pivot block; "each", the same for a thread block a matrix;
+        "held", where a thread block keeps one tile in registers from the first pivot block to the last.
     written : int
-        How often the inner loop of panels and of the first block's products is written out, as registers allow.
+        How far the inner loop of panels and of the leader's products is unrolled, as registers allow.
     """
 
     bm: int
@@ -58,7 +58,7 @@ class Team:
         """The C++ text that precedes the kernel's."""
         wide = self.lanes
         sizes = (self.bm, self.bn * wide, self.depth, self.tm, self.tn * wide)
-        # A held tile leaves few registers: nothing is written out, and its sums go a whole column at a time.
+        # A held tile leaves few registers: nothing is unrolled, and its sums go a whole column at a time.
         order = (1, self.tm, 64, True) if self.held else (4, 2, 4, False)
         tile = tiles.Tile(*sizes, self.resident, 1.0, wide, *order)
         others = f"constexpr int panel = {self.panel}, resident = {self.resident}, written = {self.written};\n"
@@ -77,7 +77,7 @@ class Team:
         return -(-n // unit) * unit
 
     def room(self, n: int) -> int:
-        """Bytes of one team's room: the pivot block twice as two operands, and two panels."""
+        """Bytes of one team's workspace: the pivot block twice as two operands, and two panels."""
         return self.word * SIDE * (4 * SIDE + 2 * self.width(n))
 
     def blocks(self, n: int) -> int:
@@ -91,7 +91,7 @@ class Team:
 
 
 def coming(kind: str, itemsize: int, lanes: int, arch: str) -> tuple[Team, ...]:
-    """The sizes for one matrix and a kind of step (see `tiles.kind`), whose tiles come and go; small ones first.
+    """The sizes for one matrix and a kind of step (see `tiles.kind`), without those held in registers; small first.
 
     Small tiles keep more of the device at work where the matrix is small; larger ones read less.
     """

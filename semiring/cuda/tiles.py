@@ -31,7 +31,7 @@ class Tile:
     lanes : int
         Elements to a register word.
     unroll : int
-        How many times the inner loop is written out.
+        How far the inner loop is unrolled.
     walk, run : int
         The rows and words of a thread's sums that are done together, column by column.
     b_first : bool

@@ -11,11 +11,11 @@ import numpy as np
 from .. import dtypes
 from ..catalog import get
 from ..cpu import movers, search
+from ..cpu.backend import _compile, _Entry
 from ..cpu.kinds import raw
 from ..cpu.pool import run
 from ..cpu.processors import default_threads
 from ..cpu.search import BITS, Width
-from ..cpu.backend import _compile, _Entry
 from ..errors import DeviceError, DomainError, DTypeError, ShapeError
 from ..memory import require
 from .buffers import LINE, Buffers, aligned

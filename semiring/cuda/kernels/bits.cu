@@ -59,7 +59,7 @@ __device__ inline void transpose32(Half (&x)[32]) {
 
 // Y ← Xᵀ, X of m × n bits; a block takes 512 × 512 of them through 256 lines of 32 half words of shared memory.
 // Line l holds, side by side, two strips of 512 columns: rows 64 (l / 32) + l % 32 and 32 more. Columns of half words
-// are permuted so that no two lanes of a warp meet in a bank.
+// are permuted so that a warp has no bank conflicts.
 extern "C" __global__ void __launch_bounds__(256)
     transpose(const Word* X, long long ldx, int m, int n, Word* Y, long long ldy) {
     __shared__ __align__(16) Half lines[256][32];

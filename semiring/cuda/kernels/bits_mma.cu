@@ -1,7 +1,7 @@
 // C ← A ∧ B or C ← C ∨ A ∧ B on packed bits, by mma m16n8k256 (AND, then popcount, added up in int32): sm_80 and newer.
 //
 // A block computes 128 × 256 entries, each of its eight warps 64 × 64 of them. Stages of 512 bits of k arrive by
-// cp.async, `stages` − 1 ahead; 16-byte chunks of a row are permuted so that ldmatrix meets no bank twice.
+// cp.async, `stages` − 1 ahead; 16-byte chunks of a row are permuted so that ldmatrix has no bank conflicts.
 #include "bits.cuh"
 
 constexpr int tile_m = 128, tile_n = 256, row_bytes = 64;

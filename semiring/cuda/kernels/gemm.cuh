@@ -236,7 +236,7 @@ struct Gemm {
         }
     }
 
-    // All of a tile at C. Where it lies inside and at multiples of 16 bytes, many reads are under way at once.
+    // All of a tile at C. Where it lies inside and at multiples of 16 bytes, many loads are in flight at once.
     __device__ static void put(T* C, long long ldc, const Word (&c)[tm][tn], int x, int y, int rows, int columns, bool accumulate) {
         constexpr bool roomy = 65536 / (threads * P::blocks) > 2 * tm * tn;  // registers for the reads of all of C
         constexpr int batch = smaller(tm, lanes > 1 && roomy ? 8 : 4);

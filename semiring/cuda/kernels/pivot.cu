@@ -1,4 +1,4 @@
-// D ← A*: Floyd–Warshall on matrices of at most 64 rows, one to a thread block; they lie `apart` elements from each other.
+// D ← A*: Floyd–Warshall on matrices of at most 64 rows, one to a thread block; `apart` is their batch stride in elements.
 // A may be D.
 //
 // The prelude gives `tm` and `tn`, a thread's rows and columns, and `resident`, the blocks that a multiprocessor holds.
@@ -6,7 +6,7 @@
 
 using Block = Pivot<Step, tm, tn>;
 
-// As many as suit sm_90. Elsewhere a step may take a few registers more, and none shall be spilled.
+// As many as suit sm_90. Elsewhere a step may take a few more registers, and none may be spilled.
 #if __CUDA_ARCH__ == 900
 constexpr int resident_blocks = resident;
 #else
