@@ -18,6 +18,7 @@ from .choosing import Asked, Question
 from .eliminating import eliminated, named
 from .engines import Dense, Engine
 from .engines.base import host
+from .engines.hops import Searched
 from .engines.part import Limit, Part
 from .engines.searches import Searches
 from .estimates import Estimate
@@ -46,7 +47,8 @@ def answer(graph: Graph, s: Semiring, request: Request, asked: Asked) -> Answer:
     """
     start = time.perf_counter()
     if asked.like is not None:
-        asked = replace(asked, engine=asked.like.name)
+        # Other weights may differ from one another, and then are no hops.
+        asked = replace(asked, engine="auto" if isinstance(asked.like, Searched) else asked.like.name)
     try:
         with there(graph.dense):
             found = _answer(Question(graph, s, request, asked))
@@ -65,6 +67,9 @@ def _answer(question: Question) -> Answer:
         del question  # and the arcs and the structure that it has counted
         return _dense(graph, s, request, asked, () if plan is None else plan.considered)
     tell(plan, request.callback, stacklevel=5)
+    if plan.engine == "hops":
+        assert question.hops is not None
+        return Answer(question.hops, plan, 0.0)
     return _eliminated(question) if plan.engine == "elimination" else _searched(question)
 
 
@@ -105,7 +110,9 @@ def _part(graph: Graph, s: Semiring, asked: Asked, engine: Engine) -> Engine:
     i, j = (every if x is None else x for x in (asked.sources, asked.targets))
     limit = None if asked.limit is None else Limit(asked.limit, s, engine.dtype)
     part = Part(engine, i, j, limit)
-    return Part(engine, i, j, limit, part.table()) if isinstance(engine, Searches) and asked.partial else part
+    return (
+        Part(engine, i, j, limit, part.table()) if isinstance(engine, (Searches, Searched)) and asked.partial else part
+    )
 
 
 def _may_saturate(matrix: Any, s: Semiring) -> bool:

@@ -30,12 +30,14 @@ from .problem import Memory, Problem, Request
 if TYPE_CHECKING:
     from semiring.sparse import Analysis
 
+    from .engines.hops import Searched
+
 #: What `engine=` may be.
-ENGINES = ("auto", "dense", "elimination", "scipy")
+ENGINES = ("auto", "dense", "elimination", "scipy", "hops")
 #: Graphs of so few vertices are closed as matrices without counting: that takes a millisecond, as counting does.
 FEW = 512
 #: Counting may take so much of what another engine takes.
-_SHARE = {"dense": 0.1, "scipy": 1.0}
+_SHARE = {"dense": 0.1, "scipy": 1.0, "hops": 1.0}
 
 
 @dataclass(frozen=True)
@@ -157,6 +159,17 @@ class Question:
         alike = not len(weights) or (self.seen.least == self.seen.greatest and 0 < self.seen.least < np.inf)
         return "breadth-first" if alike else "dijkstra"
 
+    @cached_property
+    def hops(self) -> Searched | None:
+        """The engine that counts hops; None where edges differ, or where the dtype does not hold the longest path."""
+        if self.search != "breadth-first" or (self.dtype.kind == "i" and self.longest >= np.iinfo(self.dtype).max):
+            return None
+        if self.dtype.kind == "f" and self.longest > 2.0 ** (np.finfo(self.dtype).nmant + 1):
+            return None
+        from .engines.hops import Searched
+
+        return Searched(self.arcs, self.graph.n, self.semiring, self.request.options.get("threads"))
+
     # What each engine would take
 
     @cached_property
@@ -193,6 +206,13 @@ class Question:
         columns = max(n if x is None else len(x) for x in (asked.sources, asked.targets)) if asked.partial else 0
         return estimates.searches(n, len(self.arcs[0]), self.lines, columns, self.dtype.itemsize, self.search)
 
+    def counted(self) -> Estimate:
+        """Hops from every source, or backwards from every target."""
+        assert self.hops is not None
+        n, size = self.graph.n, self.dtype.itemsize
+        batch = self.hops.batch(self.lines)
+        return estimates.hops(n, len(self.arcs[0]), self.lines, size, self.hops.levels, batch, self.threads)
+
     # The choice
 
     @cached_property
@@ -201,7 +221,7 @@ class Question:
         request, asked = self.request, self.asked
         if asked.engine not in ENGINES:
             raise ValueError(f"shortest_paths: engine must be one of {', '.join(ENGINES)}, got {asked.engine!r}.")
-        if self.wanted in ("elimination", "scipy"):
+        if self.wanted in ("elimination", "scipy", "hops"):
             self._require_able(self.wanted)
             return False
         if asked.engine == "dense" or request.schedule != "auto" or request.block is not None:
@@ -251,9 +271,16 @@ class Question:
                 f"{self.semiring.name} in {self.dtype}. Leave it out."
             )
 
+        if wanted == "hops" and self.hops is None:
+            raise AlgebraError(
+                f"shortest_paths: engine='hops' finds shortest paths where all edges weigh the same, and {self.dtype} "
+                f"must hold the longest of them; got {self.semiring.name} of weights {self.seen.least:g} … "
+                f"{self.seen.greatest:g}. Leave it out."
+            )
+
     def _estimates(self) -> list[Estimate]:
         """What the engines would take; elimination is left out where counting it would be most of the work."""
-        found = [self.dense(), *([self.searches()] if self.search else [])]
+        found = [self.dense(), *([self.searches()] if self.search else []), *([self.counted()] if self.hops else [])]
         # Worth it: a tenth of the dense closure, and less than what SciPy takes; of those only that fit.
         worth = min((_SHARE[e.engine] * e.seconds for e in found if _fits(e)), default=math.inf)
         # Where entries cancel, or ⊕ says nothing of its sums, the matrix tells whether there is a limit.

@@ -31,6 +31,8 @@ _CLIMB = 0.25
 _BATCH = 16
 #: SciPy's Dijkstra, seconds a vertex and an arc of each search; its breadth-first search; Bellman and Ford's round.
 _SETTLE, _RELAX, _VISIT, _ROUND = 80e-9, 20e-9, 8e-9, 2e-9
+#: Our searches from a batch of vertices: seconds to build, an arc; a level, a vertex or arc; to write, a byte.
+_ADJACENT, _LEVEL, _BYTE = 60e-9, 2.5e-9, 0.45e-9
 
 
 @dataclass(frozen=True)
@@ -39,9 +41,9 @@ class Estimate:
 
     Attributes
     ----------
-    engine : {"dense", "elimination", "scipy"}
+    engine : {"dense", "elimination", "scipy", "hops"}
     pairs : int
-        How often one ⊕ with one ⊗ is done for all that was asked; of SciPy's searches, the arcs that are looked at.
+        How often one ⊕ with one ⊗ is done for all that was asked; of searches, the arcs that are looked at.
     bytes : int
         The most that is held at a time beside the graph; of elimination without the rows, which are streamed.
     seconds : float
@@ -114,6 +116,18 @@ def searches(n: int, arcs: int, lines: int, columns: int, itemsize: int, method:
         before += n * arcs * _ROUND
     held = lines * columns * itemsize + min(lines, 64) * n * 8 + 40 * arcs
     return Estimate("scipy", lines * arcs, held, before + lines * row, before + row, row)
+
+
+def hops(n: int, arcs: int, lines: int, itemsize: int, levels: int, batch: int, threads: int) -> Estimate:
+    """Breadth-first searches from `lines` vertices, `batch` at a time, on a graph of about twice so many levels."""
+    batches = -(-lines // batch)
+    # A level of one search is a level of few others where there are many: in a batch each has its own.
+    row = (n + arcs) * 2 * _LEVEL + n * itemsize * _BYTE
+    each = (n + arcs) * min(2 * levels, batch) * _LEVEL + n * batch * itemsize * _BYTE
+    before = arcs * _ADJACENT + 1e-4
+    held = 24 * arcs + min(threads, batches) * n * batch * (2 * itemsize + 1)
+    seconds = batches * each / max(1, min(threads, batches))
+    return Estimate("hops", arcs * min(2 * levels, batch) * batches, held, before + seconds, before + row, row)
 
 
 def in_units(seconds: float) -> str:

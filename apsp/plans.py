@@ -51,8 +51,8 @@ class Plan:
         the caller's own memory, the workspace, and copies (of an A in another dtype; of an A that may diverge, to
         explain by which cycle; of a result out of packed bits). Powers or partial sums of a matrix over a semiring that
         is not idempotent, where only they tell whether the closure exists, are asked for by themselves.
-    engine : {"dense", "elimination", "scipy"}
-        What answers. `schedule` then is that of the dense closure, "elimination", or the search that SciPy does;
+    engine : {"dense", "elimination", "scipy", "hops"}
+        What answers. `schedule` then is that of the dense closure, "elimination", or the search that is done;
         `seconds` are those until the first distance, and `pairs` those done by then.
     considered : tuple of Estimate
         What each engine that was asked would take for all distances wanted.

@@ -310,6 +310,43 @@ def test_hops_are_breadth_first():
         assert r.distance(u, list(range(80))).tolist() == [hops.get(v, np.inf) for v in range(80)]
 
 
+@pytest.mark.parametrize("unit", [1, 5, 0.5])
+@pytest.mark.parametrize("name", ["road", "digraph"])
+def test_where_edges_weigh_the_same_hops_are_counted(name, unit):
+    graph = GRAPHS[name]
+    graph = Graph.from_arrays(
+        *graph.edges()[:2], np.full(len(graph.edges()[0]), unit), n=graph.n, labels=list(graph.labels)
+    )
+    expected, labels = truth(graph), list(graph.labels)
+    r = shortest_paths(graph, engine="hops")
+    assert (r.plan.engine, r.plan.schedule) == ("hops", "breadth-first")
+    np.testing.assert_array_equal(np.asarray(r), expected)
+    np.testing.assert_array_equal([[r.distance(u, v) for v in labels[:5]] for u in labels[:9]], expected[:9, :5])
+    np.testing.assert_array_equal(r.engine.column(3), r.distances[:, 3])
+    for u, v in np.argwhere(np.isfinite(expected))[::97].tolist():
+        assert len(r.path(labels[u], labels[v])) == expected[u, v] / unit + 1
+    again = pickle.loads(pickle.dumps(r))
+    np.testing.assert_array_equal(again.distances, r.distances)
+    part = shortest_paths(graph, engine="hops", sources=labels[5:2:-1], targets=labels[::3], limit=4 * unit)
+    within = expected[5:2:-1, ::3]
+    np.testing.assert_array_equal(np.asarray(part), np.where(within <= 4 * unit, within, np.inf))
+    other = np.arange(len(graph.edges()[2])) % 7 + 1
+    fresh = Graph.from_arrays(*graph.edges()[:2], other, n=graph.n, labels=labels)
+    np.testing.assert_array_equal(np.asarray(r.update(other)), truth(fresh))
+
+
+def test_hops_are_chosen_where_they_take_least_and_refused_where_they_are_none():
+    g = nx.barabasi_albert_graph(3000, 8, seed=0)
+    r = shortest_paths(g)
+    assert (r.plan.engine, r.plan.schedule) == ("hops", "breadth-first")
+    hops = nx.single_source_shortest_path_length(g, 7)
+    assert r.distance(7, list(g)).tolist() == [hops[v] for v in g]
+    with pytest.raises(AlgebraError, match="all edges weigh the same"):
+        shortest_paths([(0, 1, 1), (1, 2, 2)], engine="hops")
+    with pytest.raises(AlgebraError, match="engine='hops'"):
+        shortest_paths([(0, 1, 2**31 - 3), (1, 2, 2**31 - 3)], engine="hops", dtype="int32")
+
+
 # The plan
 
 

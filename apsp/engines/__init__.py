@@ -5,6 +5,7 @@
 | base        | `Engine`, the protocol, with default bodies in terms of rows              |                      |
 | dense       | `Dense`: a closure that is there                                          | the matrix           |
 | elimination | `Eliminated`: panels from which rows are swept when asked for             | the panels           |
+| hops        | `Searched`: breadth-first searches from many vertices at a time           | the edges            |
 | searches    | `Searches`: SciPy's Dijkstra, Johnson and breadth-first search            | the edges            |
 | part        | `Part`: some rows and columns of another, and nothing beyond a limit      | what the other holds |
 """

@@ -21,7 +21,7 @@ class Engine(ABC):
 
     Attributes
     ----------
-    name : {"dense", "elimination", "scipy"}
+    name : {"dense", "elimination", "scipy", "hops"}
     shape : (int, int)
     dtype : numpy.dtype
     whole : Engine

@@ -145,6 +145,10 @@ class Hops:
             out[index] = D
         return out
 
+    def batch(self, sources: int) -> int:
+        """How many of so many sources are searched from at a time, on each thread."""
+        return BITS * self._words(sources)
+
     def _words(self, sources: int) -> int:
         """Words of a vertex for so many sources."""
         wide = self.n * WORDS * BITS * self.dtype.itemsize <= PANEL
