@@ -119,9 +119,7 @@ def read(
     positional(columns)  # refuses what is malformed
     reading = Reading(weight, columns)
     source = Source(path)
-    chosen = _named(format) if format is not None else _by_suffix(source.path) or _by_content(source, reading)
-    if format is None and _lists_names(source, chosen):
-        chosen = formats()["edgelist"]
+    chosen = _named(format) if format is not None else _seen(source, reading)
     if directed and not chosen.directions:
         raise ValueError(
             f"{source.path}: directed=True is for formats that know directions, and this file is {chosen.name}, where "
@@ -206,6 +204,12 @@ def _by_suffix(path: str | os.PathLike[str]) -> Format | None:
     return next((f for f in formats().values() if suffix and suffix in f.suffixes), None)
 
 
+def _seen(source: Source, reading: Reading) -> Format:
+    """The format that the suffix says, unless lines of names say another; else that of the content."""
+    chosen = _by_suffix(source.path) or _by_content(source, reading)
+    return formats()["edgelist"] if _lists_names(source, chosen) else chosen
+
+
 def _lists_names(source: Source, chosen: Format) -> bool:
     """Whether a file whose suffix says something else lists names with blanks between them, `A B 4`."""
     if chosen.name not in ("csv", "snap"):
@@ -236,7 +240,7 @@ def _warn(source: Source) -> None:
     warnings.warn(
         f"{source.path}: read as a list of edges, the first of them {edge}. If that line counts vertices and edges, "
         "give format='plain'; else format='snap' says so.",
-        stacklevel=4,
+        stacklevel=5,
     )
 
 

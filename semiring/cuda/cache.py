@@ -48,7 +48,7 @@ def load(name: str) -> Binary | None:
 
 
 def keep(name: str, binary: Binary) -> None:
-    """Store a binary, in place of what is there: written under another name, then renamed, so that none is read half."""
+    """Store a binary in place of what is there: written under another name, then renamed, so that none is half."""
     folder = _directory()
     if folder is None:
         return

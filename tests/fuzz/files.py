@@ -270,8 +270,7 @@ def _format_seen(path: Path) -> str | None:
     from apsp.reading import ANYHOW
 
     with contextlib.suppress(AttributeError, TypeError):
-        found = package._by_suffix(path) or package._by_content(Source(path), ANYHOW)
-        return found.name
+        return package._seen(Source(path), ANYHOW).name
     return None
 
 
