@@ -116,10 +116,13 @@ def main(ctx: click.Context, quiet: bool) -> None:
 @click.option("--limit", type=float, help="Distances beyond it are no path.")
 @click.option("--reduce", "reduction", type=REDUCTION, metavar="NAME", help="A number a vertex: eccentricity, …")
 @click.option("--nearest", type=_FILE, metavar="FILE", help="For every vertex the nearest of those in FILE.")
+@click.option("--paths", "pairs", type=_FILE, metavar="FILE", help="The paths between the pairs in FILE, two a line.")
 @click.option("--output", type=_FILE, help="Write the distances: .npy, .npz, .csv or .zarr.")
+@click.option("--predecessors", type=_FILE, help="Write who comes before whom on best paths: .npy, .npz or .csv.")
 @click.option("--plot", type=_FILE, help="Draw the network and the path: .png, .svg or .pdf; with --positions.")
 @click.option("--positions", type=_FILE, metavar="FILE", help="Coordinates to draw at: .co, .geojson or .csv.")
 @click.option("--checksum", is_flag=True, help="Print Fletcher-16 and CRC-32 of the distances.")
+@click.option("--verify", is_flag=True, help="Check the distances and every path by their definition.")
 def solve(
     file: str,
     source: str | None,
@@ -131,6 +134,9 @@ def solve(
     nearest: Path | None,
     plot: Path | None,
     positions: Path | None,
+    pairs: Path | None,
+    predecessors: Path | None,
+    verify: bool,
     **options: Any,
 ) -> None:
     """Best walks between all vertices of the graph in FILE, or between some.
@@ -142,20 +148,28 @@ def solve(
     from .saving import RESULTS
 
     _check(output, RESULTS)
+    _check(predecessors)
     _check(plot, (".png", ".svg", ".pdf"))
     graph = _read(file, options)
     _check_names(graph, output)
+    _check_names(graph, predecessors)
+    walked = None if pairs is None else _pairs(pairs, graph)
     ends = _parse(graph, source), _parse(graph, target)
     wanted = None if nearest is None else _labels(nearest, graph)
-    everything = output is not None or checksum or reduction is not None or wanted is not None
+    everything = output is not None or checksum or reduction is not None or wanted is not None or walked is not None
+    everything = everything or verify or predecessors is not None
     listed = _asked(graph, table, options, () if everything else ends)
     with Meter("closure", quiet=_quiet()) as meter:
         r = shortest_paths(graph, callback=meter.callback, **options)
     if output is not None:
         with Meter("save", quiet=_quiet()) as meter:
             r.save(output, callback=meter.callback)
+    if predecessors is not None:
+        r.save_predecessors(predecessors)
     no = False
-    if wanted is not None:
+    if walked is not None:
+        show_table(*_paths(r, walked), right=[2])
+    elif wanted is not None:
         show_table(*_nearest(r, wanted), right=[2])
     elif reduction is not None:
         with Meter(reduction, quiet=_quiet()) as meter:
@@ -179,6 +193,10 @@ def solve(
         from .checksum import crc32, fletcher16
 
         click.echo(f"fletcher16 0x{fletcher16(r.distances):04x}\ncrc32 0x{crc32(r.distances):08x}")
+    if verify:
+        told = r.verify("all", paths=r.semiring.add.selects is not None)
+        click.echo(f"verified: {told}" if told else f"not verified: {told}")
+        no = no or not told
     if not _quiet():
         dtype, schedule = r.dtype.name, f"{r.plan.schedule} device={r.plan.device}"
         _summary(graph, f"semiring={r.semiring.name} dtype={dtype} schedule={schedule}", r.seconds, r.rate)
@@ -439,6 +457,22 @@ def _write(make: Callable[[], Graph], output: Path, format: str | None) -> None:
 
 def _parse(graph: Graph, text: str | None) -> Any:
     return None if text is None else graph.labels.parse(text)
+
+
+def _pairs(path: Path, graph: Graph) -> list[tuple[Any, Any]]:
+    from .positions import read_pairs
+
+    return read_pairs(path, graph.labels)
+
+
+def _paths(r: Result, pairs: list[tuple[Any, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Headings and cells: both ends, the distance, and the path."""
+    from .outward import text
+
+    distances = [text(r.engine.entry(r.sources.position(u), r.targets.position(v)), r.semiring) for u, v in pairs]
+    found = (" -> ".join(map(str, path)) or "none" for path in r.paths(pairs))
+    lines = [[str(u), str(v), d, path] for (u, v), d, path in zip(pairs, distances, found, strict=True)]
+    return ["from", "to", "distance", "path"], lines
 
 
 def _labels(path: Path, graph: Graph) -> list[Any]:

@@ -124,6 +124,32 @@ def _columns(source: Source) -> Iterator[tuple[Any, float, float]]:
         yield name, _number(source, x, line), _number(source, y, line)
 
 
+def read_pairs(path: str | os.PathLike[str], labels: Labels) -> list[tuple[Any, Any]]:
+    """The pairs of labels in a file: two a line, apart by a comma, a tab or blanks; a header is none.
+
+    Raises
+    ------
+    FormatError
+        Naming the line of what is no pair, or of a label that no vertex has.
+    """
+    pairs, place = [], _by_text(labels)
+    for line, text in enumerate(Source(path).lines.decode("utf-8-sig", "replace").splitlines(), 1):
+        mark = next((mark for mark in "\t," if mark in text), " ")
+        ends = text.split() if mark == " " else [name.strip() for name in next(csv.reader([text], delimiter=mark))]
+        if not any(ends) or (line == 1 and len(ends) == 2 and all(name not in place for name in ends)):
+            continue
+        if len(ends) != 2:
+            raise FormatError(path, line, f"a pair must be two labels, got {len(ends)}.")
+        for name in ends:
+            if name not in place:
+                try:
+                    labels.position(name)
+                except VertexError as error:
+                    raise FormatError(path, line, str(error)) from None
+        pairs.append((labels[place[ends[0]]], labels[place[ends[1]]]))
+    return pairs
+
+
 def read_labels(path: str | os.PathLike[str], labels: Labels) -> list[Any]:
     """The labels in a file: one a line, or the first column of a `.csv`; a first line that names that column is none.
 

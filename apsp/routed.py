@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
@@ -18,6 +19,7 @@ from .engines.base import host
 from .graph import Graph
 from .labels import Labels
 from .routes import Trees
+from .saving import save_matrix
 from .verification import Verification, verify
 from .walked import Paths, paths_of
 
@@ -80,6 +82,23 @@ class Routed:
         """
         wanted = self.graph.labels.positions(self.sources if sources is None else sources)
         return self._trees.rows(wanted, block)
+
+    def save_predecessors(self, path: str | os.PathLike[str]) -> None:
+        """Write `predecessors`: `.npy`, `.npz` (with labels) or `.csv` (labels in the first row and column).
+
+        Raises
+        ------
+        ValueError, FormatError, OSError
+            As `save` does.
+        ShapeError
+            If this is a result of some sources and targets.
+        """
+        if not self._whole:
+            raise ShapeError(
+                "save_predecessors: all vertices are needed, got a result of some sources and targets. Save the array "
+                "`predecessors`, with names of your own."
+            )
+        save_matrix(self.predecessors, self.graph.labels, path)
 
     def paths(self, pairs: Any = None) -> Paths:
         """Best paths between many pairs, in flat arrays; read them as lists of labels, or as numbers.

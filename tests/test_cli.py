@@ -112,6 +112,32 @@ def test_solve_from_to_prints_distance_and_path(six):
     assert good("-q", "solve", six, "--from", "A", "--to", "A") == "distance 0\npath A\n"
 
 
+def test_solve_prints_the_paths_of_pairs(six, tmp_path):
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text("from,to\nA,C\nF,A\nB,B\n")
+    printed = good("-q", "solve", six, "--paths", pairs).splitlines()
+    assert [line.split(maxsplit=3) for line in printed] == [
+        ["from", "to", "distance", "path"],
+        ["A", "C", "8", "A -> D -> C"],
+        ["F", "A", "3", "F -> E -> A"],
+        ["B", "B", "0", "B"],
+    ]
+    pairs.write_text("A C\nA Z\n")
+    assert "pairs.csv:2" in bad(2, "solve", six, "--paths", pairs)
+    pairs.write_text("A C F\n")
+    assert "two labels" in bad(2, "solve", six, "--paths", pairs)
+
+
+def test_solve_writes_predecessors_and_verifies(six, tmp_path):
+    out = tmp_path / "p.npy"
+    printed = good("-q", "solve", six, "--from", "A", "--to", "C", "--predecessors", out, "--verify")
+    assert "verified: D = I ⊕ D ⊗ A holds exactly, in all 6 rows; each of the 30 paths" in printed
+    P = np.load(out)
+    assert P.dtype == np.int32
+    assert P[0].tolist() == [-9999, 0, 3, 0, 0, 3]
+    bad(2, "solve", six, "--predecessors", tmp_path / "p.txt")
+
+
 def test_solve_from_or_to_alone_prints_all_distances(six):
     lines = good("-q", "solve", six, "--from", "C").splitlines()
     assert [line.split() for line in lines[1:]] == [

@@ -64,12 +64,13 @@ def limit(typing: Any, kind: Any, d: Any, scale: Any, slack: Any) -> Any:
 
 
 @part
-def tight(kind: Any, a: Any, d: Any, slack: Any) -> bool:
-    """Whether an edge of weight a is a best path of weight d."""
-    return a != zero(kind) and d != zero(kind) and not better(kind, limit(kind, d, d, slack), a)
-
-
-@part
 def larger(kind: Any, a: Any, b: Any) -> Any:
     """The one of larger absolute value, where ⊗ rounds."""
     return a if inexact(kind) and abs(a) > abs(b) else b
+
+
+@part
+def tight(kind: Any, a: Any, d: Any, slack: Any, floor: Any) -> bool:
+    """Whether an edge of weight a is a best path of weight d."""
+    there = (a != zero(kind)) & (d != zero(kind))  # without branches: which way they go is anybody's guess
+    return there & (not better(kind, limit(kind, d, larger(kind, d, floor), slack), a))

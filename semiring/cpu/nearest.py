@@ -50,7 +50,17 @@ def best(kind: Any, T: Any, top: Any, first: int, last: int) -> None:
 
 @kernel
 def nearest(
-    kind: Any, A: Any, T: Any, top: Any, P: Any, strict: bool, mirrored: bool, slack: Any, first: int, last: int
+    kind: Any,
+    A: Any,
+    T: Any,
+    top: Any,
+    P: Any,
+    strict: bool,
+    mirrored: bool,
+    slack: Any,
+    floor: Any,
+    first: int,
+    last: int,
 ) -> int:
     """P[i,j] for targets first … last by the first two lines of the rule; how many pairs are still open. T = Dᵀ."""
     n = len(A)
@@ -67,10 +77,10 @@ def nearest(
             a, came, d = rows[j - start], before[j - start], T[j]
             count = 0
             for k in range(n):  # tight edges into j; those that weigh `one` bring nothing nearer
-                found = tight(kind, a[k], d[k], slack)
+                found = tight(kind, a[k], d[k], slack, floor)
                 came[k] = k if found else (OPEN if d[k] != zero(kind) else NONE)
                 heads[count] = k
-                count += found and k != j and a[k] != one(kind)
+                count += found & (k != j) & (a[k] != one(kind))
             came[j] = NONE
             if strict and count:
                 for i in range(0, n, LANES):

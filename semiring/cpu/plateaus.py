@@ -15,28 +15,30 @@ from .nearest import NONE, OPEN
 
 
 @kernel
-def count_tight(kind: Any, A: Any, D: Any, slack: Any, starts: Any, first: int, last: int) -> None:
+def count_tight(kind: Any, A: Any, D: Any, slack: Any, floor: Any, starts: Any, first: int, last: int) -> None:
     """starts[k + 1] ← how many tight edges leave k, for first ≤ k < last."""
     n = len(A)
     for k in range(first, last):
         found = 0
         for j in range(n):
-            found += tight(kind, A[k, j], D[k, j], slack) and j != k
+            found += tight(kind, A[k, j], D[k, j], slack, floor) & (j != k)
         starts[k + 1] = found
 
 
 @kernel
 def list_tight(
-    kind: Any, A: Any, D: Any, slack: Any, starts: Any, heads: Any, leaving: Any, first: int, last: int
+    kind: Any, A: Any, D: Any, slack: Any, floor: Any, starts: Any, heads: Any, leaving: Any, first: int, last: int
 ) -> None:
     """The heads and weights of those edges."""
     n = len(A)
+    found = np.empty(n, np.int32)
     for k in range(first, last):
-        at = starts[k]
+        count = 0
         for j in range(n):
-            if tight(kind, A[k, j], D[k, j], slack) and j != k:
-                heads[at], leaving[at] = j, A[k, j]
-                at += 1
+            found[count] = j
+            count += tight(kind, A[k, j], D[k, j], slack, floor) & (j != k)
+        for c in range(count):
+            heads[starts[k] + c], leaving[starts[k] + c] = found[c], A[k, found[c]]
 
 
 @kernel
@@ -79,7 +81,7 @@ def begin(
             p[j] = OPEN if d[j] != zero(kind) else NONE
         for e in range(starts[i], starts[i + 1]):
             j = heads[e]
-            if p[j] == OPEN and not better(kind, limit(kind, d[j], larger(kind, d[j], floor), slack), leaving[e]):
+            if p[j] == OPEN and tight(kind, leaving[e], d[j], slack, floor):
                 p[j] = i
         p[i] = NONE
 
@@ -137,6 +139,7 @@ def levels(
                 front[fronts] = j
                 fronts += 1
                 out += starts[j + 1] - starts[j]
+        listed = waiting  # of which some may have been settled since
         while waiting and fronts:
             found = 0
             if 8 * out < into:
@@ -152,8 +155,13 @@ def levels(
                                 found += 1
                             p[j] = k
             else:
-                for t in range(waiting):
+                still = 0
+                for t in range(listed):
                     j = todo[t]
+                    if settled[j]:
+                        continue
+                    todo[still] = j
+                    still += 1
                     for e in range(ends[j], ends[j + 1]):
                         k = tails[e]
                         if settled[k] and attained(kind, d[k], entering[e], d[j], anew, mirrored, slack, floor):
@@ -161,6 +169,7 @@ def levels(
                             reached[found] = j
                             found += 1
                             break
+                listed = still
             out = 0
             for f in range(found):
                 j = reached[f]
@@ -168,9 +177,5 @@ def levels(
                 out += starts[j + 1] - starts[j]
                 into -= ends[j + 1] - ends[j]
             front, reached, fronts = reached, front, found
-            still = 0
-            for t in range(waiting):
-                todo[still] = todo[t]
-                still += not settled[todo[t]]
-            waiting = still
+            waiting -= found
         failed[chosen[c]] = waiting > 0

@@ -57,9 +57,9 @@ _LETTERS: dict[str, Callable[[Any], Any]] = {
 _SIGNATURES = {
     transpose: "AAii",
     best: "Aaii",
-    nearest: "AAaPttxii",
-    count_tight: "AAxlii",
-    list_tight: "AAxlpaii",
+    nearest: "AAaPttxxii",
+    count_tight: "AAxxlii",
+    list_tight: "AAxxlpaii",
     count_into: "pl",
     list_into: "lpalpaii",
     begin: "APplpaxxpii",
@@ -124,48 +124,54 @@ class Routes:
         self.n, self.threads = D.shape[1], threads if D.size >= ALONE**2 else 1
         self.scalar = np.dtype(kind.dtype).type
         self.eps = float(np.finfo(kind.dtype).eps) if rounds(kind) else 0.0
-        self.slack = self.scalar(ALLOWED * self.eps)
+        # Lengths of both signs cancel, so that a small sum may have been rounded as large ones are.
+        cancels = anew and rounds(kind) and semiring_of(kind).lengths
+        self.floor = dtypes.largest_finite(D) if cancels else 0.0
+        self.equal = self._equal(ALLOWED, self.floor)
 
     def of_matrix(self, A: np.ndarray) -> tuple[int, int] | None:
         """P, where D is the whole closure of A; or a pair whose D no edge attains, so that D is not its closure."""
         if not self._nearest(A):
             return None
         some = np.flatnonzero((self.P == OPEN).any(axis=1)).astype(np.int32)
-        return self._settle(some, lambda slack: self._listed(A, slack), begun=True)
+        return self._settle(some, lambda equal: self._listed(A, equal), begun=True)
 
     def of_edges(self, edges: Edges) -> tuple[int, int] | None:
         """P, where all edges of the graph are given; or a pair whose D none of them attains."""
-        return self._settle(np.arange(len(self.D), dtype=np.int32), lambda slack: edges, begun=False)
+        return self._settle(np.arange(len(self.D), dtype=np.int32), lambda equal: edges, begun=False)
 
     def _settle(self, rows: np.ndarray, listed: Callable[[Any], Edges], begun: bool) -> tuple[int, int] | None:
         """The whole rule for these rows, or, where the others have begun, the third line; anew where that fails."""
-        edges, slack, zero = listed(self.slack), self.slack, self.scalar(0)
+        equal, edges = self.equal, listed(self.equal)
         if not begun:
-            self._begin(edges, slack, zero, rows)
+            self._begin(edges, equal, rows)
             if not self.anew:
                 cost = edges.heads.size + self.n
-                self._share(
-                    near, len(rows), cost, self.D, self.P, *edges[3:], self.mirrored, slack, rows
-                )  # fmt: skip
-        rows = self._levels(edges, slack, zero, rows, self.anew)
-        for allowed, floor in self._wider():
+                self._share(near, len(rows), cost, self.D, self.P, *edges[3:], self.mirrored, equal[0], rows)
+        rows = self._levels(edges, equal, rows, self.anew)
+        for equal in self._wider():
             if not len(rows):
                 return None
-            slack, edges = self.scalar(allowed * self.eps), listed(self.scalar(np.inf if floor else allowed * self.eps))
-            self._begin(edges, slack, self.scalar(floor), rows)
-            rows = self._levels(edges, slack, self.scalar(floor), rows, True)
+            edges = listed(equal)
+            self._begin(edges, equal, rows)
+            rows = self._levels(edges, equal, rows, True)
         if not len(rows):
             return None
         row = int(rows[0])
         return int(self.sources[row]), int((self.P[row] == OPEN).argmax())
 
-    def _wider(self) -> Iterator[tuple[float, float]]:
-        """How far off a sum may be, (multiples of eps, of what at least): where ⊗ rounds, wider and wider."""
+    def _equal(self, allowed: float, floor: float) -> tuple[Any, Any]:
+        """What counts as equal: within `allowed` eps of the larger operand, or of `floor`."""
+        return self.scalar(allowed * self.eps), self.scalar(floor)
+
+    def _wider(self) -> Iterator[tuple[Any, Any]]:
+        """More and more that counts as equal, where ⊗ rounds."""
         if rounds(self.kind):
+            largest = dtypes.largest_finite(self.D)
             if not self.anew:
-                yield ALLOWED, 0.0
-            yield 16 * ALLOWED, 0.0
-            yield float(max(self.n, 16)), dtypes.largest_finite(self.D)
+                yield self.equal
+            for allowed, floor in ((16, self.floor), (256, self.floor), (4, largest), (64, largest), (self.n, largest)):
+                yield self._equal(ALLOWED * allowed, floor)
 
     def _share(self, part: Any, total: int, steps: int, *arguments: Any, unit: int = 1) -> None:
         """A kernel on the parts of range(total), of which each item takes at most so many steps."""
@@ -184,32 +190,31 @@ class Routes:
         size = max(1, min(CALL // (n * n * GROUP), 1 + n // (8 * GROUP * self.threads))) * GROUP
 
         def some(_: int, first: int, last: int) -> None:
-            left[first] = call(A, T, top, self.P, not self.anew, self.mirrored, self.slack, first, last)
+            left[first] = call(A, T, top, self.P, not self.anew, self.mirrored, *self.equal, first, last)
 
         run(some, [(at, min(at + size, n)) for at in range(0, n, size)], self.threads)
         return any(left)
 
-    def _listed(self, A: np.ndarray, slack: Any) -> Edges:
+    def _listed(self, A: np.ndarray, equal: tuple[Any, Any]) -> Edges:
         """The tight edges of A."""
         n, D = self.n, self.D
         starts = np.zeros(n + 1, np.int64)
-        self._share(count_tight, n, n, A, D, slack, starts)
+        self._share(count_tight, n, n, A, D, *equal, starts)
         np.cumsum(starts, out=starts)
         edges = int(starts[-1])
         require(2 * edges * (4 + D.itemsize), where="predecessors", hint="Use a smaller dtype.")
         heads, leaving = np.empty(edges, np.int32), np.empty(edges, D.dtype)
-        self._share(list_tight, n, n, A, D, slack, starts, heads, leaving)
+        self._share(list_tight, n, n, A, D, *equal, starts, heads, leaving)
         return Edges.of(self.kind, starts, heads, leaving)
 
-    def _begin(self, edges: Edges, slack: Any, floor: Any, rows: np.ndarray) -> None:
-        self._share(begin, len(rows), self.n, self.D, self.P, self.sources, *edges[:3], slack, floor, rows)
+    def _begin(self, edges: Edges, equal: tuple[Any, Any], rows: np.ndarray) -> None:
+        """The first line of the rule for these rows."""
+        self._share(begin, len(rows), self.n, self.D, self.P, self.sources, *edges[:3], *equal, rows)
 
-    def _levels(self, edges: Edges, slack: Any, floor: Any, rows: np.ndarray, anew: bool) -> np.ndarray:
+    def _levels(self, edges: Edges, equal: tuple[Any, Any], rows: np.ndarray, anew: bool) -> np.ndarray:
         """The third line of the rule for these rows; those of which pairs are still open."""
         failed, cost = np.zeros(len(self.D), np.bool_), edges.heads.size + self.n
-        self._share(
-            levels, len(rows), cost, self.D, self.P, *edges, anew, self.mirrored, slack, floor, rows, failed
-        )  # fmt: skip
+        self._share(levels, len(rows), cost, self.D, self.P, *edges, anew, self.mirrored, *equal, rows, failed)
         return np.flatnonzero(failed).astype(np.int32)
 
 

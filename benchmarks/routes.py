@@ -1,0 +1,129 @@
+"""Predecessors and paths on the CPU: check a sample of paths, then time, as ratios to the closure in the same process.
+
+python benchmarks/routes.py              # n = 2048, the best of 5
+python benchmarks/routes.py --quick      # n = 512
+python benchmarks/routes.py --paths      # and the paths: n = 400 as lists, a million of 8,192 vertices as arrays
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import click
+import numpy as np
+
+from apsp import closure, predecessors, shortest_paths
+from semiring.routes import walks
+
+SEED = 0
+
+
+def families(n: int) -> dict[str, Callable[[np.random.Generator], np.ndarray]]:
+    """Name → a matrix of lengths, ∞ where there is no edge."""
+
+    def points(rng: np.random.Generator) -> np.ndarray:
+        x = rng.random((n, 2))
+        return np.sqrt(((x[:, None] - x) ** 2).sum(-1))
+
+    def within(rng: np.random.Generator) -> np.ndarray:
+        d = points(rng)
+        return np.where(d < 0.05, d, np.inf)
+
+    return {
+        "dense uniform": lambda rng: rng.random((n, n)),
+        "integers 1-99": lambda rng: rng.integers(1, 100, (n, n)),
+        "complete Euclidean": points,
+        "unweighted 30 %": lambda rng: np.where(rng.random((n, n)) < 0.3, 1, np.inf),
+        "half zeros": lambda rng: np.where(rng.random((n, n)) < 0.5, 0, rng.random((n, n))),
+        "geometric, radius 0.05": within,
+        "0 or 1, 1 %": lambda rng: np.where(rng.random((n, n)) < 0.01, rng.integers(0, 2, (n, n)), np.inf),
+        "1e-9, 1 or 1000, degree 8": lambda rng: np.where(
+            rng.random((n, n)) < 8 / n, rng.choice([1e-9, 1, 1000], (n, n)), np.inf
+        ),
+        "ring of zeros": lambda rng: np.where(np.roll(np.eye(n, dtype=bool), 1, axis=1), 0, np.inf),
+        "negative edges": lambda rng: rng.random((n, n)) + (lambda p: p - p[:, None])(10 * rng.random(n)),
+    }
+
+
+def best(work: Callable[[], Any], repeats: int) -> float:
+    """The least seconds of several runs."""
+    seconds = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+def check(A: np.ndarray, D: np.ndarray, P: np.ndarray, semiring: str) -> None:
+    """Some paths, walked: edges of A, no vertex twice, of the length that D says."""
+    rng = np.random.default_rng(1)
+    n = len(A)
+    pairs = rng.integers(0, n, (500, 2))
+    vertices, starts = walks(P, pairs[:, 0], pairs[:, 0], pairs[:, 1])
+    add = {"min_plus": np.add, "max_min": np.minimum, "min_max": np.maximum}[semiring]
+    for k, (i, j) in enumerate(pairs.tolist()):
+        path = vertices[starts[k] : starts[k + 1]].tolist()
+        if not path or i == j:
+            continue
+        assert len(set(path)) == len(path), "a cycle"
+        length = add.reduce([A[a, b] for a, b in itertools.pairwise(path)], dtype=np.float64)
+        assert abs(length - D[i, j]) <= n * np.finfo(A.dtype).eps * np.abs(D[np.isfinite(D)]).max(), (i, j)
+
+
+@click.command()
+@click.option("--quick", is_flag=True, help="512 vertices instead of 2048.")
+@click.option("--paths", is_flag=True, help="Also many paths at once.")
+@click.option("--repeats", default=5, show_default=True)
+def main(quick: bool, paths: bool, repeats: int) -> None:
+    """Distances with predecessors, as multiples of distances alone."""
+    n = 512 if quick else 2048
+    print(f"n = {n}, float32, the best of {repeats}\n")
+    print("| graph | closure, s | predecessors, s | both / closure |\n|---|---|---|---|")
+    for semiring in ("min_plus", "max_min"):
+        for name, make in families(n).items():
+            if semiring != "min_plus" and name not in ("dense uniform", "integers 1-99", "geometric, radius 0.05"):
+                continue
+            A = make(np.random.default_rng(SEED)).astype(np.float32)
+            np.fill_diagonal(A, 0)
+            if semiring == "max_min":
+                A[np.isinf(A)] = -np.inf
+            D = closure(A, semiring)
+            check(A, D, predecessors(A, D, semiring), semiring)
+            alone, after = np.inf, np.inf
+            for _ in range(repeats):  # in turn, so that a busy machine is so for both
+                alone = min(alone, best(partial(closure, A, semiring), 1))
+                after = min(after, best(partial(predecessors, A, D, semiring), 1))
+            title = name if semiring == "min_plus" else f"{name}, {semiring}"
+            print(f"| {title} | {alone:.3f} | {after:.3f} | {(alone + after) / alone:.2f} |", flush=True)
+    if paths:
+        many(repeats)
+
+
+def many(repeats: int) -> None:
+    """All paths of a small graph as lists, and a million of a large one as arrays."""
+    rng = np.random.default_rng(SEED)
+    A = rng.random((400, 400))
+    r = shortest_paths(A)
+    first = best(lambda: list(shortest_paths(A).paths()), repeats)
+    again = best(lambda: list(r.paths()), repeats)
+    print(f"\nall paths of n = 400 as lists: {again:.3f} s; with the closure and predecessors {first:.3f} s")
+    n = 8192
+    r = shortest_paths(rng.random((n, n), np.float32))
+    start = time.perf_counter()
+    _ = r.predecessors
+    found = time.perf_counter() - start
+    pairs = rng.integers(0, n, (1_000_000, 2))
+    took = best(lambda: r.paths(pairs), repeats)
+    print(
+        f"a million paths of n = {n} as arrays: {took:.3f} s ({r.paths(pairs)}); predecessors before that {found:.2f} s"
+    )
+    print(f"the closure took {r.seconds:.2f} s")
+
+
+if __name__ == "__main__":
+    main()
