@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .comparison import Comparison, compare, compare_sizes
     from .divergence import negative_cycle
     from .formats import read
-    from .generate import cycle, grid, random_graph
+    from .generate import cycle, grid, random_graph, road_like
     from .graph import Graph
     from .inputs import as_graph, write
     from .plans import Plan
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 _HOME = {
     "comparison": ("Comparison", "compare", "compare_sizes"),
     "divergence": ("negative_cycle",),
-    "generate": ("cycle", "grid", "random_graph"),
+    "generate": ("cycle", "grid", "random_graph", "road_like"),
     "formats": ("read",),
     "graph": ("Graph",),
     "inputs": ("as_graph", "write"),
@@ -103,6 +103,7 @@ __all__ = [
     "predecessors",
     "random_graph",
     "read",
+    "road_like",
     "shortest_paths",
     "transitive_closure",
     "write",

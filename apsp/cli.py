@@ -367,6 +367,17 @@ def generate_grid(rows: int, cols: int, weight: float, **written: Any) -> None:
     _write(lambda: grid(rows, cols, weight=_whole(weight)), **written)
 
 
+@generate.command("roads")
+@click.argument("n", type=click.IntRange(min=0))
+@click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same graph.")
+@_written
+def generate_roads(n: int, seed: int, **written: Any) -> None:
+    """N crossings of a map, joined as roads are; weights are metres."""
+    from .generate import road_like
+
+    _write(lambda: road_like(n, seed=seed), **written)
+
+
 @main.command()
 @click.argument("source", metavar="IN", type=_SOURCE)
 @click.argument("target", metavar="OUT", type=_FILE)

@@ -8,8 +8,6 @@ import io
 import json
 import os
 import shutil
-import time
-import warnings
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,11 +29,11 @@ from . import outward
 from .encoding import decode, encode
 from .engines import Dense
 from .engines.base import host
-from .estimates import Estimate, in_units
+from .estimates import Estimate
 from .graph import Graph
 from .labels import Labels
 from .plans import Plan
-from .telling import PATIENCE
+from .telling import Watch
 
 if TYPE_CHECKING:
     from .result import Result
@@ -128,22 +126,12 @@ class Table:
 
     def streamed(self, block: int | None = None) -> Iterator[np.ndarray]:
         """Its blocks; the callback is told of each, or after a while whoever waits how long it will take."""
-        done, total = 0, self.shape[0] * self.shape[1]
-        start, said = time.monotonic(), self.callback is not None
+        done = 0
+        watch = Watch(f"save: {shown(self.nbytes)}", self.shape[0] * self.shape[1], self.callback)
         for part in self.blocks():
             yield part
             done += part.size
-            if self.callback:
-                self.callback(done, total)
-            passed = time.monotonic() - start
-            if not said and passed > 2:
-                said = True
-                if (left := passed * (total / done - 1)) > PATIENCE:
-                    warnings.warn(
-                        f"save: {shown(self.nbytes)} will take {in_units(left)} more. Pass callback=print to see how "
-                        "far it is, or ask for fewer sources or targets.",
-                        stacklevel=6,
-                    )
+            watch(done)
 
 
 def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | None = None) -> None:

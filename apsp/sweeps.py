@@ -10,13 +10,13 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
-from semiring.arrays import module
 from semiring.errors import AlgebraError, ShapeError
 from semiring.observed import Callback
 
 from . import outward
 from .engines import Engine
 from .engines.base import host
+from .telling import Watch
 
 #: Rows of a panel that are reduced side by side.
 _FOLD = 16
@@ -67,12 +67,13 @@ def _reached(panel: Any, s: Semiring) -> Any:
 
 def _total(panel: Any, s: Semiring) -> Any:
     """The sum of the distances of vertices that are reached."""
-    there = panel != dtypes.zero(s, panel.dtype)
-    return module(panel).sum(panel, axis=0, where=there, dtype=np.float64)
+    panel = host(panel)
+    return panel.sum(axis=0, where=panel != dtypes.zero(s, panel.dtype), dtype=np.float64)
 
 
 def _closeness(panel: Any, s: Semiring) -> Any:
     """(r / Σ d) · (r / (n − 1)) for r other vertices that reach it (Wasserman and Faust 1994, as in NetworkX)."""
+    panel = host(panel)
     others, total = _reached(panel, s) - 1.0, _total(panel, s)
     with np.errstate(divide="ignore", invalid="ignore"):
         close = others / total * (others / max(len(panel) - 1, 1))
@@ -81,6 +82,7 @@ def _closeness(panel: Any, s: Semiring) -> Any:
 
 def _harmonic(panel: Any, s: Semiring) -> Any:
     """Σ 1 / d over other vertices at a distance other than 0."""
+    panel = host(panel)
     there = (panel != dtypes.zero(s, panel.dtype)) & (panel != 0)
     inverse = np.zeros(panel.shape)
     np.divide(1.0, panel, out=inverse, where=there)
@@ -128,13 +130,16 @@ def reduce(
     lines = engine.shape[1 if columns else 0]
     out: np.ndarray | None = None
     done = 0
+    watch = Watch(
+        f"reduce: {engine.shape[0]} × {engine.shape[1]} distances", engine.shape[0] * engine.shape[1], callback
+    )
     for positions, panel in engine.panels(columns=columns):
-        found = host(np.asarray(of(panel, s)) if isinstance(panel, np.ndarray) else of(panel, s))
+        found = of(panel, s)
+        found = found.get() if hasattr(found, "get") else np.asarray(found)
         out = np.empty(lines, found.dtype) if out is None else out
         out[positions] = found
-        done += len(positions)
-        if callback:
-            callback(done * len(panel), lines * len(panel))
+        done += panel.size
+        watch(done)
     if out is None:
         return np.empty(0)
     return outward.numbers(out, s) if out.dtype == engine.dtype and what == "eccentricity" else out

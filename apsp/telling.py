@@ -6,6 +6,7 @@ And a warning where it will take long.
 from __future__ import annotations
 
 import logging
+import time
 import warnings
 
 from semiring import compiling
@@ -28,6 +29,40 @@ def _say_compiling(subject: str) -> None:
 
 _compiled: set[str] = set()
 compiling.listeners.append(_say_compiling)
+
+
+class Watch:
+    """Tells of long work as it goes: the callback, or once whoever waits for more than a minute and has none.
+
+    Parameters
+    ----------
+    what : str
+        The work, for the warning: "save: 3.2 GiB".
+    total : int
+        All of it, in whatever it is counted.
+    callback : callable or None
+        The caller's, `callback(done, total)`.
+    """
+
+    def __init__(self, what: str, total: int, callback: Callback | None) -> None:
+        self._what, self._total, self._callback = what, total, callback
+        self._start, self._said = time.monotonic(), callback is not None
+
+    def __call__(self, done: int) -> None:
+        """So much is done."""
+        if self._callback:
+            self._callback(done, self._total)
+        passed = time.monotonic() - self._start
+        if self._said or passed < 2 or not done:
+            return
+        self._said = True
+        left = passed * (self._total / done - 1)
+        if left > PATIENCE:
+            warnings.warn(
+                f"{self._what} will take {in_units(left)} more. Pass callback=print to see how far it is, or ask for "
+                "fewer sources or targets.",
+                stacklevel=2,
+            )
 
 
 def tell(plan: Plan, callback: Callback | None = None, *, stacklevel: int = 3) -> None:
