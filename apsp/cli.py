@@ -89,7 +89,7 @@ _engine = click.option(
     default="auto",
     show_default=True,
     metavar="NAME",
-    help="dense, elimination or scipy; see `apsp plan`.",
+    help="dense, elimination, scipy or hops; see `apsp plan`.",
 )
 _parts = _options(
     click.option("--sources", type=_FILE, metavar="FILE", help="Only from the vertices in FILE, one label a line."),

@@ -301,13 +301,25 @@ def test_a_limit_needs_a_better_of_two():
     assert (r.distance("a", "b"), r.distance("a", "c")) == (5, -np.inf if r.infinity < 0 else 0)
 
 
-def test_hops_are_breadth_first():
+@pytest.mark.parametrize("unit", [1, 3])
+@pytest.mark.parametrize("engine", ["auto", "dense", "elimination", "scipy", "hops"])
+def test_hops_are_networkxs(engine, unit):
     g = nx.gnp_random_graph(80, 0.03, seed=3, directed=True)
-    r = shortest_paths(g, sources=range(20), engine="scipy", weight=None)
-    assert r.plan.schedule == "breadth-first"
-    for u in range(20):
-        hops = nx.single_source_shortest_path_length(g, u)
-        assert r.distance(u, list(range(80))).tolist() == [hops.get(v, np.inf) for v in range(80)]
+    nx.set_edge_attributes(g, unit, "weight")
+    everything, some = (shortest_paths(g, engine=engine, sources=part) for part in (None, range(20)))
+    if engine == "scipy":
+        assert some.plan.schedule == "breadth-first"
+    hops = dict(nx.all_pairs_shortest_path_length(g))
+    expected = np.array([[unit * hops[u].get(v, np.inf) for v in range(80)] for u in range(80)])
+    np.testing.assert_array_equal(np.asarray(everything), expected)
+    np.testing.assert_array_equal(np.asarray(some), expected[:20])
+    np.testing.assert_array_equal(
+        np.concatenate([D for _, D in everything.rows([7, 5], block=1)]), everything.distances[[7, 5]]
+    )
+    np.testing.assert_array_equal(everything.reduce(np.maximum, axis=0), expected.max(axis=0))
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(some)).distances, some.distances)
+    u, v = np.argwhere(np.isfinite(expected) & (expected > 2 * unit))[0]
+    assert len(everything.path(u, v)) == 1 + expected[u, v] / unit
 
 
 @pytest.mark.parametrize("unit", [1, 5, 0.5])
