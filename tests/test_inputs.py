@@ -681,6 +681,61 @@ class TestArraysOnAGpu:
         half = torch.from_numpy(A).cuda().to(torch.bfloat16)
         np.testing.assert_array_equal(closure(half).cpu().numpy(), expected)
 
+    def test_products_of_torch_with_a_side_stream_that_is_still_writing(self):
+        torch = pytest.importorskip("torch")
+        if not torch.cuda.is_available():
+            pytest.skip("this torch has no CUDA")
+        A = random_matrix(300)
+        expected = (A[:, :, None] + A[None]).min(axis=1)
+        stream = torch.cuda.Stream()
+        for _ in range(5):
+            with torch.cuda.stream(stream):
+                X, C = torch.zeros(300, 300, device="cuda"), torch.zeros(300, 300, device="cuda")
+                torch.cuda._sleep(50_000_000)  # cycles
+                X.copy_(torch.from_numpy(A).pin_memory(), non_blocking=True)
+                D = matmul(X, X)
+                assert D.device == X.device
+                came = [(D + 0).cpu(), matvec(X, X[:, 0].contiguous()).cpu(), power(X, 2).cpu()]
+                torch.cuda._sleep(50_000_000)
+                C.fill_(7)
+                assert matmul(X, X, out=C, accumulate=True) is C
+                came.append(C.cpu())
+            for got, wanted in zip(came, (expected, expected[:, 0], expected, np.minimum(expected, 7)), strict=True):
+                np.testing.assert_array_equal(got.numpy(), wanted)
+        L, U = lu(torch.eye(70, device="cuda") * 3)
+        assert L.device == U.device == X.device
+        assert eye(3, like=X).device == X.device
+
+    def test_products_of_jax(self):
+        jax = pytest.importorskip("jax")
+        if jax.default_backend() != "gpu":
+            pytest.skip("this JAX has no GPU")
+        A = random_matrix(300)
+        X = jax.numpy.asarray(A)
+        for _ in range(5):
+            D = matmul(X + 0, X + 0)
+            assert D.devices() == X.devices()
+            np.testing.assert_array_equal(np.asarray(D), (A[:, :, None] + A[None]).min(axis=1))
+
+    def test_on_another_device_than_the_current_one(self):
+        cupy = pytest.importorskip("cupy")
+        if cupy.cuda.runtime.getDeviceCount() < 2:
+            pytest.skip("this machine has one GPU")
+        A = random_matrix(300)
+        with cupy.cuda.Device(1):
+            X = cupy.asarray(A)
+        for D in (closure(X), shortest_paths(X).distances):
+            assert D.device.id == 1
+            np.testing.assert_array_equal(D.get(), floyd_warshall(A))
+        assert matmul(X, X).device.id == power(X, 3).device.id == 1
+        assert shortest_paths(X).distance([0, 1], [2, 3]).shape == (2,)
+        assert cupy.cuda.runtime.getDevice() == 0
+        torch = pytest.importorskip("torch")
+        if torch.cuda.is_available():
+            T = torch.from_numpy(A).to("cuda:1")
+            assert closure(T).device == matmul(T, T).device == T.device
+            assert closure(T, overwrite=True) is T
+
     def test_jax(self):
         jax = pytest.importorskip("jax")
         if jax.default_backend() != "gpu":
