@@ -38,6 +38,22 @@ def one(semiring: Semiring, dtype: Any) -> Any:
     return encode(semiring.one, dtype)
 
 
+def plain(dtype: Any) -> np.dtype:
+    """NumPy's dtype for one of any library, such as torch.float32, by its name.
+
+    Raises
+    ------
+    TypeError
+        If NumPy has none of that name.
+    """
+    try:
+        return np.dtype(dtype)
+    except TypeError:
+        if isinstance(dtype, str):
+            raise
+        return np.dtype(str(dtype).rpartition(".")[2])
+
+
 def resolve(semiring: Semiring, dtype: Any, *, where: str = "semiring") -> np.dtype:
     """The dtype in which `semiring` computes on data of `dtype`: itself, else the smallest safe one it allows.
 
@@ -47,7 +63,7 @@ def resolve(semiring: Semiring, dtype: Any, *, where: str = "semiring") -> np.dt
         If no dtype of the semiring holds every value of `dtype`; bool is no number here, and needs a choice.
     """
     try:
-        given = np.dtype(dtype)
+        given = plain(dtype)
     except TypeError:
         raise DTypeError(
             f"{where}: dtype must be one of {', '.join(semiring.dtypes)} for {semiring.name}, got {dtype!r}."

@@ -649,6 +649,14 @@ class TestProducts:
         with pytest.raises(DTypeError, match=rf"{name}: .*A\.detach\(\)"):
             call()
 
+    def test_dtypes_of_other_libraries(self):
+        torch = pytest.importorskip("torch")
+        X = torch_tensor(self.A)
+        assert closure(X, dtype=torch.float64).dtype == matmul(X, X, dtype=torch.float64).dtype == torch.float64
+        assert eye(2, dtype=torch.int32, like=X).dtype == torch.int32
+        with pytest.raises(DTypeError, match=r"got torch\.complex64|got complex64"):
+            closure(X, dtype=torch.complex64)
+
     def test_jax_says_what_it_cannot_hold(self):
         with pytest.raises(DTypeError, match=r"matmul: .*jax_enable_x64"):
             matmul(jax_array(self.A), jax_array(self.A), dtype="float64")
