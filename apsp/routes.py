@@ -218,6 +218,5 @@ def _batched(A: Any, D: Any, s: Semiring, threads: int | None, *, mirrored: bool
     options: dict[str, Any] = {"threads": threads} if threads and device == "cpu" else {}
     ops = bind(s, D.dtype, device=device, **options)
     P = module(D).empty(D.shape, "int32")
-    for p, a, d in zip(P, A, D, strict=True) if D.ndim == 3 else [(P, A, D)]:
-        ops.predecessors(p, a, d, mirrored)
+    ops.predecessors(P, A, D, mirrored)
     return P

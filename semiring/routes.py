@@ -29,9 +29,9 @@ def of_matrix(
     ----------
     semiring : Semiring
         One whose ⊕ selects.
-    A, D : arrays of one dtype, shape (n, n)
+    A, D : arrays of one dtype, shape (n, n) or (batch, n, n)
         A matrix and its closure.
-    P : int32 array, shape (n, n)
+    P : int32 array, the same shape
     threads : int, optional
     mirrored : bool
         Whether the matrices are the transposes of those meant, so that ⊗ takes its operands in the other order.

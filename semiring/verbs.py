@@ -76,6 +76,6 @@ VERBS = {
         # A ← I ⊕ A
         Verb("add_one", "copies", lambda A: 0, lambda A: 2 * len(A)),
         # P[i,j] ← the vertex before j on a best path from i, D = A*
-        Verb("predecessors", "routes", lambda P, A, D, *_: 0, lambda P, A, D, *_: 3 * _area(D)),
+        Verb("predecessors", "routes", lambda P, A, D, *_: 0, lambda P, A, D, *_: 3 * int(D.size)),
     )
 }

@@ -175,7 +175,8 @@ class Routes:
 
     def _share(self, part: Any, total: int, steps: int, *arguments: Any, unit: int = 1) -> None:
         """A kernel on the parts of range(total), of which each item takes at most so many steps."""
-        call, size = _code(part, self.kind), max(1, min(CALL // max(1, steps), -(-total // (4 * self.threads))))
+        call, even = _code(part, self.kind), -(-total // (4 * self.threads)) if self.threads > 1 else total
+        size = max(1, min(CALL // max(1, steps), even))
         size = -(-size // unit) * unit
         parts = [(at, min(at + size, total)) for at in range(0, total, size)]
         run(lambda _, first, last: call(*arguments, first, last), parts, self.threads)
@@ -187,7 +188,8 @@ class Routes:
         self._share(transpose, n, n, self.D, T, unit=GROUP)
         if not self.anew:
             self._share(best, n, n, T, top, unit=LANES)
-        size = max(1, min(CALL // (n * n * GROUP), 1 + n // (8 * GROUP * self.threads))) * GROUP
+        even = 1 + n // (8 * GROUP * self.threads) if self.threads > 1 else n
+        size = max(1, min(CALL // (n * n * GROUP), even)) * GROUP
 
         def some(_: int, first: int, last: int) -> None:
             left[first] = call(A, T, top, self.P, not self.anew, self.mirrored, *self.equal, first, last)
@@ -229,21 +231,37 @@ def _beats_one(semiring: Semiring, weights: np.ndarray) -> bool:
 def of_matrix(
     semiring: Semiring, A: np.ndarray, D: np.ndarray, P: np.ndarray, *, threads: int, mirrored: bool = False
 ) -> tuple[int, int] | None:
-    """P ← the predecessors of D, the closure of A: NumPy arrays of shape (n, n), A and D of one dtype, P int32.
+    """P ← the predecessors of D, the closure of A: NumPy arrays of shape (…, n, n), A and D of one dtype, P int32.
 
     Returns a pair whose D no edge attains, if there is one: then D is not the closure of A, and P is not complete.
     `mirrored` is for the transposed matrices of a semiring whose ⊗ need not commute.
     """
     if not D.size:
         return None
-    A, D = np.ascontiguousarray(A), np.ascontiguousarray(D)
-    room = P if P.flags.c_contiguous else np.empty(P.shape, np.int32)
-    sources = np.arange(len(D), dtype=np.int32)
-    kind = choose(semiring, D.dtype, False)
-    wrong = Routes(kind, D, room, sources, _beats_one(semiring, A), mirrored, threads).of_matrix(A)
-    if room is not P:
-        P[...] = room
-    return wrong
+    kind, sources = choose(semiring, D.dtype, False), np.arange(D.shape[-1], dtype=np.int32)
+
+    def one(a: np.ndarray, d: np.ndarray, p: np.ndarray, threads: int) -> tuple[int, int] | None:
+        a, d = np.ascontiguousarray(a), np.ascontiguousarray(d)
+        room = p if p.flags.c_contiguous else np.empty(p.shape, np.int32)
+        wrong = Routes(kind, d, room, sources, _beats_one(semiring, a), mirrored, threads).of_matrix(a)
+        if room is not p:
+            p[...] = room
+        return wrong
+
+    if D.ndim == 2:
+        return one(A, D, P, threads)
+    wrong: list[tuple[int, int]] = []
+
+    def some(_: int, first: int, last: int) -> None:
+        alone = threads if D.shape[-1] >= ALONE else 1
+        wrong.extend(pair for k in range(first, last) if (pair := one(A[k], D[k], P[k], alone)))
+
+    if D.shape[-1] >= ALONE:
+        some(0, 0, len(D))
+    else:
+        size = max(1, -(-len(D) // (8 * threads)))
+        run(some, [(at, min(at + size, len(D))) for at in range(0, len(D), size)], threads)
+    return min(wrong, default=None)
 
 
 def of_rows(
