@@ -1,18 +1,21 @@
-"""Elimination and sweeps on sparse graphs: what is cold, what a distance costs, and how far from SciPy that is.
+"""Elimination, sweeps and hop distances on sparse graphs: what each takes, and how far from SciPy that is.
 
-    python benchmarks/sparse.py --data DIR       # DIR has dimacs/, osm-luxembourg/ and snap/; a few minutes
-    python benchmarks/sparse.py --quick          # generated graphs of 20,000 vertices
+    python benchmarks/sparse.py                     # everything, a graph a process; ten minutes
+    python benchmarks/sparse.py --data DIR          # DIR has dimacs/, osm-luxembourg/ and snap/; else ../shared/data
+    python benchmarks/sparse.py --only Delaunay     # graphs whose name contains this
+    python benchmarks/sparse.py --quick             # generated graphs of 20,000 vertices
 
 Rows are checked against SciPy's Dijkstra before anything is timed. Times are of one thread's processor clock, the best
 of several, so that a busy machine adds little; "2 threads" are wall clock. SciPy's time for all pairs is that of some
-sources, scaled. An entry is one distance.
+sources, scaled; the dense closure's is n³ over the rate of one of 1024 vertices in the same process. An entry is one
+distance. Where there is a bar, it stands behind the number, and whether it is met.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
-import resource
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -26,7 +29,24 @@ from scipy.spatial import Delaunay
 
 from apsp.generate import grid, road_like
 from semiring import Elimination
+from semiring.sparse import Hops
 from semiring.sparse.elimination import Analysis
+
+#: What each graph has to reach: times in seconds at most, ratios to SciPy at least.
+BARS: dict[str, dict[str, float]] = {
+    "rome99": {"all pairs": 15e-3, "SciPy": 70},
+    "Luxembourg": {
+        "cold": 0.1, "panels": 0.25e-9, "rows": 0.7e-9, "pair": 25e-6, "pairs": 8e-6, "weights": 20e-3,
+        "first distance": 0.5,
+    },
+    "road-like 131000": {"cold": 0.2, "panels": 0.36e-9, "SciPy": 400},
+    "Delaunay 126146": {"cold": 0.35, "panels": 1e-9, "weights": 60e-3},
+    "road-like 10⁶": {"cold": 2.5, "source": 0.8e-3, "peak": 1e9},
+    "wiki-Vote": {"all pairs": 1.0, "SciPy": 1, "dense": 1},
+    "random 10000, degree 4": {"SciPy": 1, "dense": 1},
+    "random 10000, degree 8": {"SciPy": 1, "dense": 1},
+    "hops, preferential attachment 20000, m = 8": {"SciPy": 30},
+}  # fmt: skip
 
 Arcs = tuple[np.ndarray, np.ndarray, np.ndarray, int]
 
@@ -59,19 +79,29 @@ def delaunay(n: int) -> Arcs:
     return arcs[:, 0], arcs[:, 1], rng.integers(1, 1000, len(arcs)), n
 
 
-def graphs(data: Path | None, quick: bool) -> Iterator[tuple[str, Callable[[], Arcs]]]:
-    if data:
+def graphs(data: Path, quick: bool) -> Iterator[tuple[str, Callable[[], Arcs]]]:
+    if data.is_dir():
         yield "rome99", lambda: dimacs(data / "dimacs/rome99.gr")
         yield "Luxembourg", lambda: dimacs(data / "osm-luxembourg/luxembourg.gr.gz")
         yield "wiki-Vote", lambda: snap(data / "snap/wiki-Vote.txt")
-    n = 20_000 if quick else 131_000
+    n, side = (20_000, 140) if quick else (131_000, 355)
     yield f"road-like {n}", lambda: both_ways(road_like(n, seed=0), 1)
-    yield f"Delaunay {n}", lambda: delaunay(20_000 if quick else 126_146)
-    side = 140 if quick else 355
+    m = 20_000 if quick else 126_146
+    yield f"Delaunay {m}", lambda: delaunay(m)
     yield f"grid {side}²", lambda: both_ways(grid(side, side), 2)
     if not quick:
         yield "random 10000, degree 4", lambda: random(10_000, 4)
+        yield "random 10000, degree 8", lambda: random(10_000, 8)
         yield "road-like 10⁶", lambda: both_ways(road_like(10**6, seed=0), 3)
+    yield "hops, preferential attachment 20000, m = 8", lambda: attached(20_000, 8)
+
+
+def attached(n: int, m: int) -> Arcs:
+    import networkx as nx
+
+    edges = np.array(nx.barabasi_albert_graph(n, m, seed=0).edges()).T
+    tails, heads = np.concatenate((edges, edges[::-1]), axis=1)
+    return tails, heads, np.ones(len(tails)), n
 
 
 def random(n: int, degree: int) -> Arcs:
@@ -99,48 +129,116 @@ def consume(blocks: Iterator[Any], count: int) -> int:
     return entries
 
 
-def measure(name: str, arcs: Arcs) -> None:
+class Lines:
+    """What was measured, printed with its bar."""
+
+    def __init__(self, name: str) -> None:
+        self.bars = next((bars for key, bars in BARS.items() if key == name), {})
+
+    def say(self, key: str, value: float, text: str, scale: float = 1.0, unit: str = "") -> None:
+        bar = self.bars.get(key)
+        least = key in ("SciPy", "dense")
+        met = "" if bar is None else "  met" if (value >= bar if least else value <= bar) else "  MISSED"
+        shown = "" if bar is None else f"  ({'≥' if least else '≤'} {bar * scale:g} {unit})"
+        print(f"  {text:52} {value * scale:10.3f} {unit}{shown}{met}", flush=True)
+
+
+def measure(name: str, arcs: Arcs, path: Path | None) -> None:
     tails, heads, weights, n = arcs
-    given = weights.astype(np.float32)
+    given, lines = weights.astype(np.float32), Lines(name)
     made = Elimination.from_arrays(tails, heads, given, n, threads=1)  # compiled, or found on disk
     check(made, arcs)
-    repeat = 5 if n < 500_000 else 2
+    print(f"{name}: {n:,} vertices, {len(tails):,} arcs, order {made.analysis.order}, equal to SciPy on sampled rows")
+    print(f"  {made.cost}")
+    large = n > 500_000
+    repeat = 2 if large else 5
     cold = best(lambda: Elimination.from_arrays(tails, heads, given, n, threads=1), repeat=repeat)
     order = best(lambda: Analysis(tails.astype(np.int32), heads.astype(np.int32), n), repeat=repeat)
     update = best(lambda: made.update(given), repeat=repeat)
-    blocks = max(2, min(n // 64, int(3e8 / (64 * n))))
+    lines.say("cold", cold, "cold: from arrays to panels", 1e3, "ms")
+    lines.say("order", order, "of which order and tree", 1e3, "ms")
+    lines.say("weights", update, "new weights", 1e3, "ms")
+    blocks = max(2, min(-(-n // 64), int(2e8 / (64 * n))))
 
     def entry_time(stream: Callable[[], Iterator[Any]]) -> float:
         entries = consume(stream(), blocks)
-        return best(lambda: consume(stream(), blocks), repeat=3) / entries * 1e9
+        return best(lambda: consume(stream(), blocks), repeat=3) / entries
 
     panels, rows = entry_time(made.panels), entry_time(made.rows)
+    lines.say("panels", panels, "an entry, in panels as they are swept", 1e9, "ns")
+    lines.say("rows", rows, "an entry, in rows in the order of labels", 1e9, "ns")
+    lines.say("source", panels * n, "a source, in a batch of 64", 1e3, "ms")
+    lines.say("row", best(lambda: made.row(n // 2)), "one source alone", 1e3, "ms")
     i, j = np.random.default_rng(0).integers(0, n, (2, 2000))
-    batch = best(lambda: made.entries(i, j)) / len(i) * 1e6
-    loop = best(lambda: [made.entry(a, b) for a, b in zip(i[:300].tolist(), j[:300].tolist(), strict=True)]) / 300 * 1e6
-    one = best(lambda: made.row(int(i[0]))) * 1e3
-    print(f"{name}: {n:,} vertices, {len(tails):,} arcs, order {made.analysis.order}")
-    print(f"  {made.cost}")
-    print(f"  cold {cold * 1e3:.1f} ms, of which order and tree {order * 1e3:.1f}; new weights {update * 1e3:.1f} ms")
-    print(
-        f"  panels {panels:.3f} ns an entry, rows in label order {rows:.3f}; 64 sources {64 * n * panels * 1e-6:.2f} ms"
-    )
-    print(f"  one row {one:.2f} ms; a pair {loop:.1f} µs in a loop, {batch:.1f} µs in a batch")
-    scipy = scipys(arcs)
-    print(f"  all pairs {cold + n * n * panels * 1e-9:.3f} s, SciPy's Dijkstra {scipy:.1f} s: "
-          f"{scipy / (cold + n * n * panels * 1e-9):.0f} ×")  # fmt: skip
-    two = Elimination.from_arrays(tails, heads, given, n, threads=2)
-    times = {}
-    for engine, threads in ((made, 1), (two, 2)):
-        consume(engine.panels(), 4)
-        times[threads] = best(lambda e=engine: consume(e.panels(), blocks), time.perf_counter, 3)
-    wall = [best(lambda e=engine: e.update(given), time.perf_counter, repeat) for engine in (made, two)]
-    print(f"  2 threads: sweeps {times[1] / times[2]:.2f} ×, new weights {wall[0] / wall[1]:.2f} ×")
-    print(f"  held {made.nbytes / 2**20:.0f} MiB, peak of the process {peak():.0f} MiB", flush=True)
+    few = list(zip(i[:300].tolist(), j[:300].tolist(), strict=True))
+    lines.say("pair", best(lambda: [made.entry(a, b) for a, b in few]) / len(few), "one pair, in a loop", 1e6, "µs")
+    lines.say("pairs", best(lambda: made.entries(i, j)) / len(i), "one pair, of 2000 in a call", 1e6, "µs")
+    every = cold + n * n * panels
+    lines.say("all pairs", every, "all pairs, cold", 1.0, "s")
+    lines.say("SciPy", scipys(arcs) / every, "SciPy's Dijkstra takes so many times as long", 1.0, "×")
+    lines.say("dense", n**3 / dense_rate() / every, "the dense closure would", 1.0, "×")
+    if path is not None:
+        lines.say("first distance", first_distance(path), "from the file to the first distance", 1.0, "s")
+    lines.say("peak", streaming_peak(made), "resident at most while rows are streamed", 1e-6, "MB")
+    if not large:
+        two = Elimination.from_arrays(tails, heads, given, n, threads=2)
+        wall = {}
+        for engine in (made, two):
+            consume(engine.panels(), 4)
+            sweeps = best(lambda e=engine: consume(e.panels(), blocks), time.perf_counter, 3)
+            wall[engine is two] = sweeps, best(lambda e=engine: e.update(given), time.perf_counter, repeat)
+        lines.say("two sweeps", wall[False][0] / wall[True][0], "2 threads: sweeps, wall clock", 1.0, "×")
+        lines.say("two numbers", wall[False][1] / wall[True][1], "2 threads: new weights, wall clock", 1.0, "×")
 
 
-def peak() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def measure_hops(name: str, arcs: Arcs) -> None:
+    from scipy.sparse.csgraph import shortest_path
+
+    tails, heads, _, n = arcs
+    A = csr_array((np.ones(len(tails)), (tails, heads)), shape=(n, n))
+    some = np.random.default_rng(1).integers(0, n, 20)
+    expected = shortest_path(A, unweighted=True, indices=some)
+    np.testing.assert_array_equal(np.concatenate([D for _, D in Hops(A).rows(some)]), expected)
+    print(f"{name}: {n:,} vertices, {len(tails):,} arcs, equal to SciPy on sampled rows")
+    lines = Lines(name)
+    every = best(lambda: consume(Hops(A, threads=1).rows(), n), repeat=3)
+    scipy = best(lambda: shortest_path(A, unweighted=True, indices=some), repeat=2) / len(some) * n
+    lines.say("all pairs", every, "all pairs, from a SciPy matrix", 1.0, "s")
+    lines.say("entry", every / n**2, "an entry", 1e9, "ns")
+    lines.say("SciPy", scipy / every, "SciPy's shortest_path(unweighted=True) takes", 1.0, "×")
+
+
+def first_distance(path: Path) -> float:
+    """Seconds from a file to one distance, by the library as people call it."""
+    import apsp
+
+    def run() -> None:
+        r = apsp.shortest_paths(path, threads=1)
+        r.distance(r.graph.labels[0], r.graph.labels[-1])
+
+    return best(run, repeat=3)
+
+
+def dense_rate() -> float:
+    """Pairs a second of a dense closure."""
+    import apsp
+
+    n = 1024
+    A = np.random.default_rng(0).integers(1, 1000, (n, n)).astype(np.float32)
+    apsp.closure(A, threads=1)
+    return n**3 / best(lambda: apsp.closure(A, threads=1), repeat=3)
+
+
+def streaming_peak(made: Elimination) -> float:
+    """Bytes of the process at most while some blocks of rows are streamed; NaN where the system does not say."""
+    status, reset = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+    try:
+        reset.write_text("5")
+    except OSError:
+        return float("nan")
+    consume(made.rows(), 8)
+    line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+    return int(line.split()[1]) * 1024.0
 
 
 def matrix(arcs: Arcs) -> csr_array:
@@ -172,13 +270,22 @@ def scipys(arcs: Arcs) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="the folder of real graphs")
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    parser.add_argument("--data", type=Path, default=beside, help="the folder of real graphs")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", help="graphs whose name contains this")
     options = parser.parse_args()
-    for name, make in graphs(options.data, options.quick):
-        if not options.only or options.only in name:
-            measure(name, make())
+    chosen = [(name, make) for name, make in graphs(options.data, options.quick) if (options.only or "") in name]
+    if len(chosen) > 1:  # each in a process of its own, so that none holds another's memory
+        for name, _ in chosen:
+            quick = ["--quick"] if options.quick else []
+            subprocess.run([sys.executable, __file__, "--data", options.data, "--only", name, *quick], check=True)
+        return
+    for name, make in chosen:
+        if name.startswith("hops"):
+            measure_hops(name, make())
+        else:
+            measure(name, make(), options.data / "osm-luxembourg/luxembourg.gr.gz" if name == "Luxembourg" else None)
 
 
 if __name__ == "__main__":

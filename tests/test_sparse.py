@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import signal
 import subprocess
 import sys
 from fractions import Fraction
@@ -10,6 +12,7 @@ from pathlib import Path
 
 import cases
 import numpy as np
+import processes
 import pytest
 import scipy.sparse as sp
 from cases import CASES, USER_CASES, Case, same
@@ -23,11 +26,12 @@ from semiring.errors import (
     DivergenceError,
     DomainError,
     DTypeError,
+    MemoryNeeded,
     NegativeCycleError,
     ShapeError,
     VertexError,
 )
-from semiring.sparse import analyse, fronts, order, structure
+from semiring.sparse import Hops, analyse, fronts, order, structure
 from semiring.sparse.pattern import neighbours
 
 ALL = [*CASES, *USER_CASES]
@@ -109,7 +113,7 @@ def made(case: Case, name: str, seed: int = 0, **options):
     return E, matrix_of(case, n, arcs, weights)
 
 
-@pytest.mark.parametrize("case", cases.few(ALL))
+@pytest.mark.parametrize("case", list(cases.few(ALL)))
 def test_every_semiring_on_every_shape(case):
     for seed, name in enumerate(SHAPES):
         E, A = made(case, name, seed)
@@ -526,7 +530,7 @@ def test_all_queries_agree_with_dijkstra(medium, dtype, threads):
     np.testing.assert_array_equal(E.column(17), expected[:, 17])
 
 
-@pytest.mark.parametrize("case", cases.few(ALL))
+@pytest.mark.parametrize("case", list(cases.few(ALL)))
 def test_products_with_vectors(case):
     E, A = made(case, "acyclic", 3)
     expected = cases.closure(case, A)
@@ -614,6 +618,33 @@ def test_memory_is_used_again_only_when_nobody_holds_it(medium):
     for _ in E.rows():
         pass
     np.testing.assert_array_equal(first, before)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize("what", ["E.rows()", "E.panels()", "H.rows()"])
+def test_ctrl_c_is_heard_between_batches_and_leaves_everything_usable(what):
+    child = processes.start(f"""
+import numpy as np, semiring
+from semiring.sparse import Hops
+rng = np.random.default_rng(0)
+n = 3000
+arcs = np.concatenate((np.stack((np.arange(n), np.roll(np.arange(n), 1))), rng.integers(0, n, (2, 500))), axis=1)
+E = semiring.Elimination.from_arrays(*arcs, np.ones(arcs.shape[1], np.float32), n, threads=2)
+H = Hops(tuple(arcs), n, dtype="float32", threads=2)
+expected = E.row(5)
+try:
+    print("going", flush=True)
+    while True:
+        for _ in {what}:
+            pass
+except KeyboardInterrupt:
+    assert (E.row(5) == expected).all() and (H.row(5) == expected).all()
+    assert sum(len(i) for i, _ in {what}) == n
+    print("whole")
+""")
+    processes.wait_for(child, "going")
+    child.send_signal(signal.SIGINT)
+    assert processes.finish(child)[:2] == (0, "whole\n")
 
 
 # Large and thin
@@ -751,6 +782,18 @@ def test_costs_are_counted_before_numbers_and_bound_what_is_held(medium):
     w, r = np.diff(S.first).astype(int), np.diff(S.begin)
     assert a.cost.sweep == (w * r).sum()
     assert a.cost.elimination == (w * (w + r) ** 2).sum()
+
+
+def test_what_is_too_large_is_refused_from_the_counts(medium, monkeypatch):
+    n, arcs, weights, _ = medium
+    a = analyse(tuple(arcs), n)
+    monkeypatch.setattr("semiring.memory.LEAST", 0)
+    monkeypatch.setattr("semiring.memory.available", lambda device: a.cost.bytes(4) - 1)
+    monkeypatch.setattr(fronts, "numbers", None)  # no number is touched
+    with pytest.raises(MemoryNeeded, match=r"eliminate: .* must fit on cpu.*fill .*Dijkstra from the sources wanted"):
+        eliminate(a, weights=weights, dtype="float32")
+    with pytest.raises(MemoryNeeded, match=r"Hops: .*Pass threads=1"):
+        Hops(tuple(arcs), n, threads=64)
 
 
 def test_nothing_heavy_is_loaded_by_the_package():
