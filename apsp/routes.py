@@ -10,7 +10,7 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
-from semiring.arrays import Taken, module, take_in
+from semiring.arrays import Taken, module, take_in, there
 from semiring.backend import bind, device_of
 from semiring.catalog import get
 from semiring.errors import ShapeError
@@ -95,7 +95,9 @@ def next_hops(A: Any, D: Any, semiring: str | Semiring = "min_plus", *, threads:
     s = get(semiring)
     weights, closed = _taken(A, D, s, "next_hops")
     turned = _batched(weights.swapaxes(-1, -2), closed.array.swapaxes(-1, -2), s, threads, mirrored=True)
-    return closed.give_back(module(turned).ascontiguousarray(turned.swapaxes(-1, -2)), where="next_hops")
+    with there(turned):
+        found = module(turned).ascontiguousarray(turned.swapaxes(-1, -2))
+    return closed.give_back(found, where="next_hops")
 
 
 #: Edges by tail: those that leave k are at starts[k] … starts[k + 1] of heads and weights.
@@ -203,9 +205,9 @@ def _taken(A: Any, D: Any, s: Semiring, where: str) -> tuple[Any, Taken]:
         raise ShapeError(
             f"{where}: A and D must be square, of one shape, (n, n) or (batch, n, n), got {weights.shape}, {shape}."
         )
-    xp = module(closed.array)
     if device_of(weights) != device_of(closed.array):
-        weights = xp.asarray(weights) if device_of(weights) == "cpu" else weights.get()
+        with there(closed.array):
+            weights = module(closed.array).asarray(weights) if device_of(weights) == "cpu" else weights.get()
     for array in (weights, closed.array):
         survey(array, s, where=where)
     return weights, closed
@@ -216,7 +218,7 @@ def _batched(A: Any, D: Any, s: Semiring, threads: int | None, *, mirrored: bool
     device = device_of(D)
     require(D.size * (4 + D.itemsize), device, where="predecessors", hint="Use a smaller dtype, or fewer vertices.")
     options: dict[str, Any] = {"threads": threads} if threads and device == "cpu" else {}
-    ops = bind(s, D.dtype, device=device, **options)
-    P = module(D).empty(D.shape, "int32")
-    ops.predecessors(P, A, D, mirrored)
+    with there(D):
+        P = module(D).empty(D.shape, "int32")
+        bind(s, D.dtype, device=device, **options).predecessors(P, A, D, mirrored)
     return P

@@ -138,9 +138,9 @@ class Backend(ABC):
     def predecessors(self, P: Any, A: Any, D: Any, mirrored: bool = False) -> None:
         """P[i,j] ← the vertex before j on a best path from i, −9999 where there is none; D is the closure of A.
 
-        Arrays of shape (n, n) or (batch, n, n) on this device, A and D of `dtype` and not packed, P of int32; transposes
-        of those meant where `mirrored`, so that ⊗ takes its operands in the other order. Here they are fetched, and the
-        host finds P; what it is depends on weights alone (docs/routes.md).
+        Arrays of shape (n, n) or (batch, n, n) on this device, A and D of `dtype` and not packed, P of int32. Where
+        `mirrored` they are transposes of those meant, so that ⊗ takes its operands in the other order. Here they are
+        fetched, and the host finds P; what it is depends on weights alone (docs/routes.md).
         """
         a, d = (X if isinstance(X, np.ndarray) else _fetched(X) for X in (A, D))
         found = P if isinstance(P, np.ndarray) else np.empty(P.shape, np.int32)
