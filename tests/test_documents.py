@@ -29,6 +29,7 @@ PAGES = {
     "docs/cli.md": "examples",
     "docs/gpu.md": ".",
     "docs/benchmarks.md": ".",
+    "docs/scipy-networkx.md": ".",
     "docs/sparse.md": ".",
     "docs/routes.md": ".",
 }

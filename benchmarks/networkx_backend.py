@@ -1,0 +1,104 @@
+"""The NetworkX backend beside NetworkX: the same call of both, in one process.
+
+    python benchmarks/networkx_backend.py                # a few minutes, most of them NetworkX's
+    python benchmarks/networkx_backend.py --data DIR     # also DIR/dimacs/rome99.gr
+
+The package must be installed, so that NetworkX finds the backend. A call here includes the conversion of the graph.
+Ratios are NetworkX's time over ours. The last line is what the backend adds to `import networkx`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+IMPORT = "import time; t = time.perf_counter(); import networkx; print(time.perf_counter() - t)"
+
+
+def seconds(name: str, G: Any, backend: str, times: int) -> float:
+    found = []
+    for _ in range(times):
+        G.__networkx_cache__.clear()
+        start = time.perf_counter()
+        result = getattr(nx, name)(G, backend=backend)
+        if hasattr(result, "__next__"):
+            result = dict(result)
+        found.append(time.perf_counter() - start)
+        del result
+    return min(found)
+
+
+def compare(name: str, G: Any, what: str, once: int = 1) -> None:
+    seconds(name, G, "apsp", 1)
+    ours, theirs = seconds(name, G, "apsp", 5), seconds(name, G, "networkx", once)
+    told = f"{name}, {what}"
+    print(f"{told:52} {1e3 * ours:9.1f} ms   NetworkX {1e3 * theirs:10.1f} ms   {theirs / ours:7.1f} ×", flush=True)
+
+
+def weighted(n: int, edges: int, *, directed: bool = False) -> Any:
+    G = nx.gnm_random_graph(n, edges, seed=1, directed=directed)
+    rng = np.random.default_rng(1)
+    for _, _, data in G.edges(data=True):
+        data["weight"] = float(rng.random())
+    return G
+
+
+def rome(path: Path) -> Any:
+    G = nx.DiGraph()
+    for line in path.read_text().splitlines():
+        if line.startswith("a"):
+            u, v, w = map(int, line.split()[1:])
+            if not G.has_edge(u, v) or w < G[u][v]["weight"]:
+                G.add_edge(u, v, weight=w)
+    return G
+
+
+def imports() -> None:
+    """The least of many `import networkx`, with the backend and with its entry points hidden."""
+    hidden = "import importlib.metadata as m; m.entry_points = lambda **_: (); " + IMPORT
+    found: dict[str, list[float]] = {IMPORT: [], hidden: []}
+    for _ in range(25):
+        for code, into in found.items():
+            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+            into.append(float(done.stdout))
+    with_it, without = (1e3 * min(times) for times in found.values())
+    code = (
+        "import time; t = time.perf_counter(); import _apsp_networkx as a; a.get_info(); print(time.perf_counter() - t)"
+    )
+    alone = min(
+        float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+        for _ in range(25)
+    )
+    print(f"import networkx: {with_it:.1f} ms, {without:.1f} ms where no entry points are looked for at all; "
+          f"our own module takes {1e3 * alone:.2f} ms")  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path)
+    data = parser.parse_args().data
+    warnings.simplefilter("ignore")
+    G, D = weighted(400, 1600), weighted(400, 1600, directed=True)
+    for name in (
+        *("all_pairs_dijkstra_path_length", "all_pairs_dijkstra_path", "all_pairs_bellman_ford_path_length"),
+        *("all_pairs_shortest_path_length", "all_pairs_shortest_path", "johnson"),
+        *("closeness_centrality", "harmonic_centrality", "eccentricity", "average_shortest_path_length"),
+    ):
+        compare(name, G, "n = 400, degree 8", once=2)
+    compare("transitive_closure", D, "n = 400, 1,600 arcs")
+    compare("floyd_warshall", weighted(400, 8000), "n = 400, degree 40")
+    if data:
+        compare("all_pairs_dijkstra_path_length", rome(data / "dimacs" / "rome99.gr"), "rome99")
+    imports()
+
+
+if __name__ == "__main__":
+    main()
