@@ -54,9 +54,11 @@ def answer(graph: Graph, s: Semiring, request: Request, asked: Asked) -> Answer:
             found = _answer(Question(graph, s, request, asked))
     except DivergenceError as error:
         raise _by_label(error, graph) from None
-    if not asked.partial and asked.limit is None:
-        return found
-    return replace(found, engine=_part(graph, s, asked, found.engine), seconds=time.perf_counter() - start)
+    if asked.partial or asked.limit is not None:
+        found = replace(found, engine=_part(graph, s, asked, found.engine))
+    elif isinstance(found.engine, Dense):
+        return found  # the seconds of the closure alone
+    return replace(found, seconds=time.perf_counter() - start)  # counting and planning are part of the others' work
 
 
 def _answer(question: Question) -> Answer:
@@ -86,14 +88,11 @@ def _dense(graph: Graph, s: Semiring, request: Request, asked: Asked, considered
 
 def _eliminated(question: Question) -> Answer:
     """The graph's arcs, eliminated."""
-    start = time.perf_counter()
-    engine = eliminated(question)
-    return Answer(engine, question.plan, time.perf_counter() - start)
+    return Answer(eliminated(question), question.plan, 0.0)
 
 
 def _searched(question: Question) -> Answer:
     """SciPy's searches; of all rows where none were asked for, each when it is wanted."""
-    start = time.perf_counter()
     limit = math.inf if question.asked.limit is None or question.search != "dijkstra" else float(question.asked.limit)
     engine = Searches(question.arcs, question.graph.n, question.semiring, str(question.search), limit)
     if question.search == "johnson" and question.graph.n:  # whose first step looks for negative cycles
@@ -101,7 +100,7 @@ def _searched(question: Question) -> Answer:
             engine.row(0)
         except DivergenceError as error:
             raise named(question, error) from None
-    return Answer(engine, question.plan, time.perf_counter() - start)
+    return Answer(engine, question.plan, 0.0)
 
 
 def _part(graph: Graph, s: Semiring, asked: Asked, engine: Engine) -> Engine:

@@ -402,6 +402,7 @@ def test_generate(tmp_path):
     weights = formats.read(tmp_path / "f.npz").edges()[2]
     assert weights.dtype == np.float64
     assert ((weights >= 5) & (weights < 6)).all()
+    assert "n=50 " in good("generate", "roads", 50, "--seed", 3, "--output", tmp_path / "roads.gr")
     good("-q", "generate", "grid", 3, 4, "--output", tmp_path / "g", "--format", "dimacs")
     assert formats.read(tmp_path / "g", format="dimacs").n == 12
 

@@ -483,3 +483,12 @@ def test_the_closure_of_a_sparse_graph_is_eliminated_and_comes_back_as_ever(kind
         np.testing.assert_array_equal(D[:5], scipy.sparse.csgraph.dijkstra(S, indices=range(5)))
     with pytest.raises(NegativeCycleError):
         apsp.closure(Graph.from_arrays(tails, heads, -weights, n=1500))
+
+
+def test_a_structure_too_large_is_refused_from_its_counts(monkeypatch):
+    """Asked for by name; nothing numeric has been made by then."""
+    graph = random_graph(1000, 0.8, seed=1)
+    monkeypatch.setattr("semiring.memory.available", lambda device="cpu": 100_000)
+    monkeypatch.setattr("semiring.memory.LEAST", 0)
+    with pytest.raises(MemoryNeeded, match=r"eliminate: .* must fit on cpu.*Dijkstra from the sources wanted"):
+        shortest_paths(graph, engine="elimination")

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import tracemalloc
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from processes import finish, start, wait_for
 
 from apsp import Result, shortest_paths
 from apsp.generate import road_like
+from semiring.files import writing_folder
 
 ROAD = road_like(70, seed=1)
 
@@ -84,6 +86,25 @@ def test_a_full_disk_is_refused_before_the_work(tmp_path, result, monkeypatch):
     with pytest.raises(OSError, match="free"):
         result.save(tmp_path / "d.npy")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_appears_whole_or_not_at_all(tmp_path):
+    place = tmp_path / "tiles"
+    with writing_folder(place) as folder:
+        (folder / "a").write_text("1")
+    with suppress(ZeroDivisionError), writing_folder(place) as folder:
+        (folder / "b").write_text("2")
+        _ = 1 / 0
+    assert [p.name for p in place.iterdir()] == ["a"]
+    with writing_folder(place) as folder:
+        (folder / "c").write_text("3")
+    assert [p.name for p in place.iterdir()] == ["c"]
+    assert [p.name for p in tmp_path.iterdir()] == ["tiles"]
+    (tmp_path / "file").write_text("precious")
+    with pytest.raises(NotADirectoryError, match="file"), writing_folder(tmp_path / "file"):
+        pass
+    with pytest.raises(FileNotFoundError), writing_folder(tmp_path / "missing" / "tiles"):
+        pass
 
 
 SLOW = """

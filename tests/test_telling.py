@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from apsp import closure, plan, terminal
-from apsp.telling import tell
+from apsp.telling import Watch, tell
 from semiring import Op, Semiring, compiling
 
 
@@ -88,3 +88,22 @@ def test_what_is_found_on_disk_is_not_announced():
     with compiling.heard(heard.append):
         closure(np.ones((3, 3)))
     assert not heard
+
+
+def test_long_work_is_told_as_it_goes_or_warned_of_once(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    told: list[tuple[int, int]] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        watch = Watch("save: 3 GiB", 1000, lambda done, total: told.append((done, total)))
+        quick, silent = Watch("save: 3 GiB", 1000, None), Watch("save: 3 GiB", 1000, None)
+        now[0] = 3.0
+        watch(10)
+        quick(500)  # three more seconds
+    assert told == [(10, 1000)]
+    with pytest.warns(UserWarning, match=r"save: 3 GiB will take 4\.95 minutes more\. Pass callback="):
+        silent(10)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        silent(11)
