@@ -23,10 +23,10 @@ from .engines.part import Limit, Part
 from .engines.searches import Searches
 from .estimates import Estimate
 from .graph import Graph
+from .log import tell
 from .plans import Plan
 from .problem import Memory, Request, matrix_of, pose_array
 from .solve import solve
-from .telling import tell
 
 
 @dataclass(frozen=True)

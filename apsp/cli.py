@@ -12,7 +12,7 @@ import click
 
 from . import __version__
 from .choices import ENGINE, FORMAT, OUTPUT_FORMAT, REDUCTION, SCHEDULE, SCHEDULE_OR_AUTO, SEMIRING
-from .ending import EPILOG, NO, Commands
+from .exit_codes import EPILOG, NO, Commands
 from .terminal import Meter, show_table
 
 if TYPE_CHECKING:
@@ -478,7 +478,7 @@ def _pairs(path: Path, graph: Graph) -> list[tuple[Any, Any]]:
 
 def _paths(r: Result, pairs: list[tuple[Any, Any]]) -> tuple[list[str], list[list[str]]]:
     """Headings and cells: both ends, the distance, and the path."""
-    from .outward import text
+    from .output import text
 
     distances = [text(r.engine.entry(r.sources.position(u), r.targets.position(v)), r.semiring) for u, v in pairs]
     found = (" -> ".join(map(str, path)) or "none" for path in r.paths(pairs))
@@ -554,7 +554,7 @@ def _print_path(r: Result, u: Any, v: Any) -> bool:
     """Distance and path; False where there is no path."""
     from semiring.errors import AlgebraError, NoPathError
 
-    from .outward import text
+    from .output import text
 
     # As its dtype writes it, 0.1 and not 0.10000000149.
     distance = f"distance {text(r.engine.entry(r.sources.position(u), r.targets.position(v)), r.semiring)}"
@@ -571,7 +571,7 @@ def _print_path(r: Result, u: Any, v: Any) -> bool:
 
 def _distances(r: Result, only_row: bool, only_column: bool, u: Any, v: Any) -> tuple[list[str], list[list[str]]]:
     """Headings and cells: the first ten vertices, or everything from u, or everything to v."""
-    from .outward import text
+    from .output import text
 
     s, engine = r.semiring, r.engine
     if only_row or only_column:
@@ -588,7 +588,7 @@ def _block(r: Result, k: int, m: int) -> tuple[list[str], list[list[str]]]:
     """Headings and cells of the first k rows and m columns."""
     import numpy as np
 
-    from .outward import text
+    from .output import text
 
     block = r.engine.block(np.arange(k), np.arange(m))
     return ["", *map(str, r.targets[:m])], [

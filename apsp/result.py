@@ -17,7 +17,7 @@ from semiring.errors import DTypeError, NoPathError, ShapeError
 from semiring.memory import require
 from semiring.observed import Callback
 
-from . import drawing, frames, notebook, outward, sweeps
+from . import drawing, frames, notebook, output, sweeps
 from .answering import answer
 from .choosing import Asked
 from .engines import Dense, Engine
@@ -99,7 +99,7 @@ class Result(Routed, Measured):
         """All distances, no path as inf. (`np.asarray(r)`; of integers, float64. Their own dtype gives `distances`.)"""
         D = host(self.distances)
         wanted = None if dtype is None else np.dtype(dtype)
-        if wanted == D.dtype or not outward.infinities(self.semiring, D.dtype):
+        if wanted == D.dtype or not output.infinities(self.semiring, D.dtype):
             return np.asarray(D, wanted) if copy is None else np.array(D, wanted, copy=copy)
         if wanted is not None and wanted.kind not in "fc":
             raise DTypeError(
@@ -108,7 +108,7 @@ class Result(Routed, Measured):
             )
         if copy is False:
             raise ValueError("Result: an array with inf for no path is a copy of integer distances, got copy=False.")
-        return outward.numbers(D, self.semiring).astype(wanted or np.float64, copy=False)
+        return output.numbers(D, self.semiring).astype(wanted or np.float64, copy=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: not what was found on first use, which is found again."""
@@ -165,9 +165,9 @@ class Result(Routed, Measured):
             If a float64 array would round an integer.
         """
         if not isinstance(u, (list, np.ndarray)) and not isinstance(v, (list, np.ndarray)):
-            return outward.number(self.engine.entry(self.sources.position(u), self.targets.position(v)), self.semiring)
+            return output.number(self.engine.entry(self.sources.position(u), self.targets.position(v)), self.semiring)
         i, j = np.broadcast_arrays(self.sources.some(u), self.targets.some(v))
-        return outward.numbers(self.engine.entries(i, j), self.semiring)
+        return output.numbers(self.engine.entries(i, j), self.semiring)
 
     def path(self, u: Any, v: Any) -> list[Any]:
         """The labels u, …, v along a best path: a walk of weight `distance(u, v)` that visits no vertex twice.
@@ -225,10 +225,10 @@ class Result(Routed, Measured):
         size = (self.engine.shape[0] if i is None else len(i)) * (self.engine.shape[1] if j is None else len(j))
         require(size * (8 + self.dtype.itemsize), where="table", hint="Ask for fewer, or stream them by rows().")
         if i is None and j is None:
-            return outward.numbers(host(self.distances), self.semiring)
+            return output.numbers(host(self.distances), self.semiring)
         every = tuple(map(np.arange, self.engine.shape))
         D = self.engine.block(every[0] if i is None else i, every[1] if j is None else j)
-        return outward.numbers(D, self.semiring)
+        return output.numbers(D, self.semiring)
 
     def rows(
         self, sources: Any = None, targets: Any = None, *, limit: Any = None, block: int | None = None
@@ -348,7 +348,7 @@ class Result(Routed, Measured):
         wanted = names.several(sources, where="nearest")
         which, best = sweeps.nearest(self.engine, self.semiring, wanted, towards=towards)
         found = [names[k] for k in wanted.tolist()]
-        return Nearest([None if k < 0 else found[k] for k in which.tolist()], outward.numbers(best, self.semiring))
+        return Nearest([None if k < 0 else found[k] for k in which.tolist()], output.numbers(best, self.semiring))
 
     def update(self, weights: Any, *, callback: Callback | None = None) -> Result:
         """The result for other weights of the same edges; an elimination keeps its structure, and takes milliseconds.
@@ -436,7 +436,7 @@ class Result(Routed, Measured):
         else:
             D = self.engine.block(self.sources.positions(sources), self.targets.positions(targets))
         make = frames.long if long else frames.wide
-        return make(outward.numbers(D, self.semiring), sources, targets, self.frames)
+        return make(output.numbers(D, self.semiring), sources, targets, self.frames)
 
     def plot(
         self,
@@ -547,7 +547,7 @@ class Result(Routed, Measured):
         k, m = (min(count, size) for size in self.engine.shape)
         block = self.engine.block(np.arange(k), np.arange(m))
         return [
-            [str(label), *(outward.text(x, self.semiring) for x in entries)]
+            [str(label), *(output.text(x, self.semiring) for x in entries)]
             for label, entries in zip(self.sources[:k], block, strict=True)
         ]
 

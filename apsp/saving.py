@@ -25,15 +25,15 @@ from semiring.files import check_writable, writing, writing_folder
 from semiring.memory import shown
 from semiring.observed import Callback
 
-from . import outward
+from . import output
 from .encoding import decode, encode
 from .engines import Dense
 from .engines.base import host
 from .estimates import Estimate
 from .graph import Graph
 from .labels import Labels
+from .log import Watch
 from .plans import Plan
-from .telling import Watch
 
 if TYPE_CHECKING:
     from .result import Result
@@ -182,7 +182,7 @@ def _save(table: Table, path: str | os.PathLike[str], more: Mapping[str, Any]) -
             out.writerow(["", *columns])
             for part in table.streamed():
                 for entries in part:
-                    out.writerow([next(names), *(entries.tolist() if s is None else outward.row(entries, s))])
+                    out.writerow([next(names), *(entries.tolist() if s is None else output.row(entries, s))])
 
 
 def _write_npy(file: Any, table: Table) -> None:

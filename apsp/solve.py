@@ -28,9 +28,9 @@ from .choosing import Asked, Question
 from .eliminating import eliminated
 from .graph import Graph
 from .inputs import as_graph, is_array
+from .log import tell
 from .plans import Plan, make_plan
 from .problem import HINT, Memory, Problem, Request, at, lies, pose
-from .telling import tell
 
 
 @dataclass(frozen=True)

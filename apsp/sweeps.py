@@ -13,10 +13,10 @@ from semiring.algebra import Semiring
 from semiring.errors import AlgebraError, ShapeError
 from semiring.observed import Callback
 
-from . import outward
+from . import output
 from .engines import Engine
 from .engines.base import host
-from .telling import Watch
+from .log import Watch
 
 #: Rows of a panel that are reduced side by side.
 _FOLD = 16
@@ -142,14 +142,14 @@ def reduce(
         watch(done)
     if out is None:
         return np.empty(0)
-    return outward.numbers(out, s) if out.dtype == engine.dtype and what == "eccentricity" else out
+    return output.numbers(out, s) if out.dtype == engine.dtype and what == "eccentricity" else out
 
 
 def _by(ufunc: np.ufunc) -> Callable[[Any, Semiring], Any]:
     """ufunc.reduce along lines in which no path is inf."""
 
     def of(panel: Any, s: Semiring) -> Any:
-        return ufunc.reduce(outward.numbers(host(panel), s), axis=0)
+        return ufunc.reduce(output.numbers(host(panel), s), axis=0)
 
     return of
 

@@ -17,7 +17,7 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner, Result
 from processes import PATIENCE, finish, start, wait_for
 
-from apsp import cli, ending, formats, schedules, terminal
+from apsp import cli, exit_codes, formats, schedules, terminal
 from apsp.generate import road_like
 from apsp.inputs import as_graph, write
 from apsp.positions import read_positions
@@ -646,7 +646,7 @@ def test_a_closed_pipe_is_quiet(tmp_path):
     assert child.stdout.readline().split() == ["vertex", "reaches"]
     child.stdout.close()
     assert child.stderr.read() == ""
-    assert child.wait(PATIENCE) in (0, ending.BROKEN_PIPE)
+    assert child.wait(PATIENCE) in (0, exit_codes.BROKEN_PIPE)
 
 
 #: Steps without end, of which the first says that it begins.

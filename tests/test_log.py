@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from apsp import closure, plan, terminal
-from apsp.telling import Watch, tell
+from apsp.log import Watch, tell
 from semiring import Op, Semiring, compiling
 
 
