@@ -243,6 +243,8 @@ def pose_array(
     target = device_of(array, device)
     packed_there = target == "cuda" and array.dtype.kind == "b"  # on the way, piece by piece
     if not move or device_of(array) == target or packed_there or not array.size:
+        if move and memory is Memory.THEIRS:  # its closure lies elsewhere; the look takes time, where there is no room
+            require(array.size // 8 if array.dtype.kind == "b" else array.nbytes, target, where=where, hint=HINT)
         return Problem(array, s, target, memory, survey(array, s, where=where))
     require(array.nbytes, target, where=where, hint="Use a smaller dtype, or compute where A lies.")
     there = bind(s, array.dtype, device="cuda").upload(array) if target == "cuda" else array.get()

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import apsp
-from apsp import Graph, closure, generate, plan, shortest_paths, transitive_closure
+from apsp import Graph, closure, generate, plan, problem, shortest_paths, transitive_closure
 from semiring import BitMatrix, DTypeError, MemoryNeeded, eye, get, matmul, memory
 from semiring.arrays import conform
 
@@ -299,6 +299,17 @@ def test_what_does_not_fit_is_refused_before_it_is_built(name, monkeypatch):
         assert tracemalloc.get_traced_memory()[1] < 5 * MIB
     finally:
         tracemalloc.stop()
+
+
+def test_memory_is_asked_for_before_entries_are_looked_at(monkeypatch):
+    """10¹² entries, all of them in one place: a look would take minutes."""
+    monkeypatch.setattr(memory, "available", lambda device="cpu", **_: 3 * MIB)
+    monkeypatch.setattr(problem, "survey", lambda *_, **__: pytest.fail("looked"))
+    for A in (np.broadcast_to(1.0, (10**6,) * 2), np.broadcast_to(True, (10**6,) * 2)):
+        with pytest.raises(MemoryNeeded, match=r"^closure: "):
+            closure(A, "boolean" if A.dtype == bool else "min_plus")
+        with pytest.raises(MemoryNeeded):
+            shortest_paths(A, "boolean" if A.dtype == bool else "min_plus")
 
 
 def test_a_refusal_names_the_operation_and_the_way_out(monkeypatch):
