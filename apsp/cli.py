@@ -163,7 +163,7 @@ def solve(
         r = shortest_paths(graph, callback=meter.callback, **options)
     if output is not None:
         with Meter("save", quiet=_quiet()) as meter:
-            r.save(output, callback=meter.callback)
+            r.save(output, callback=meter.callback or _unseen)
     if predecessors is not None:
         r.save_predecessors(predecessors)
     no = False
@@ -173,7 +173,7 @@ def solve(
         show_table(*_nearest(r, wanted), right=[2])
     elif reduction is not None:
         with Meter(reduction, quiet=_quiet()) as meter:
-            found = r.reduce(reduction, callback=meter.callback)
+            found = r.reduce(reduction, callback=meter.callback or _unseen)
         columns = len(found) == r.engine.shape[1] and reduction in ("closeness", "harmonic")
         names = r.targets if columns else r.sources
         show_table(
@@ -423,6 +423,10 @@ def info() -> None:
     click.echo()
     doc = {name: schedules.get(name).description for name in schedules.names()}
     show_table(["schedule", ""], [["auto", "The one that the plan finds best."], *([k, v] for k, v in doc.items())])
+
+
+def _unseen(done: int, total: int) -> None:
+    """Progress that nobody looks at, as where the output is no terminal."""
 
 
 def _quiet() -> bool:

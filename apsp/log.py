@@ -42,26 +42,38 @@ class Watch:
         All of it, in whatever it is counted.
     callback : callable or None
         The caller's, `callback(done, total)`.
+    stacklevel : int
+        Of the warning, as `warnings.warn` counts from whoever calls this.
+
+    Notes
+    -----
+    The time left is told from what was done after the first part, which may have compiled its code.
     """
 
-    def __init__(self, what: str, total: int, callback: Callback | None) -> None:
-        self._what, self._total, self._callback = what, total, callback
-        self._start, self._said = time.monotonic(), callback is not None
+    def __init__(self, what: str, total: int, callback: Callback | None, *, stacklevel: int = 2) -> None:
+        self._what, self._total, self._callback, self._stacklevel = what, total, callback, stacklevel
+        self._first: tuple[int, float] | None = None
+        self._said = callback is not None
 
     def __call__(self, done: int) -> None:
         """So much is done."""
         if self._callback:
             self._callback(done, self._total)
-        passed = time.monotonic() - self._start
-        if self._said or passed < 2 or not done:
+        if self._said:
+            return
+        now = time.monotonic()
+        if self._first is None:
+            self._first = done, now
+        before, start = self._first
+        if now - start < 2 or done <= before:
             return
         self._said = True
-        left = passed * (self._total / done - 1)
+        left = (now - start) * (self._total - done) / (done - before)
         if left > PATIENCE:
             warnings.warn(
                 f"{self._what} will take {in_units(left)} more. Pass callback=print to see how far it is, or ask for "
                 "fewer sources or targets.",
-                stacklevel=2,
+                stacklevel=self._stacklevel + 1,
             )
 
 

@@ -127,7 +127,7 @@ class Table:
     def streamed(self, block: int | None = None) -> Iterator[np.ndarray]:
         """Its blocks; the callback is told of each, or after a while whoever waits how long it will take."""
         done = 0
-        watch = Watch(f"save: {shown(self.nbytes)}", self.shape[0] * self.shape[1], self.callback)
+        watch = Watch(f"save: {shown(self.nbytes)}", self.shape[0] * self.shape[1], self.callback, stacklevel=6)
         for part in self.blocks():
             yield part
             done += part.size
