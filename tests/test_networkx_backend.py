@@ -35,6 +35,7 @@ def graphs() -> dict[str, nx.Graph]:
         G.nodes["a"]["color"] = "red"
         found[name] = G
     found["connected"] = nx.cycle_graph(range(17, 0, -1))
+    found["grid"] = nx.grid_2d_graph(3, 4)  # nodes are tuples
     found["tree"] = nx.balanced_tree(2, 3)
     found["two parts"] = nx.disjoint_union(nx.path_graph(4), nx.cycle_graph(3))
     found["ring"] = nx.cycle_graph(9, create_using=nx.DiGraph)

@@ -303,9 +303,7 @@ def _chained(nodes: list[Any], found: list[Any], before: list[int], j: int) -> l
 
 
 def _names(G: Converted) -> np.ndarray:
-    names = np.empty(len(G), object)
-    names[:] = G.nodes
-    return names
+    return np.fromiter(G.nodes, object, len(G))  # np.array would look into nodes that are tuples
 
 
 def _served(G: Converted, weight: Any) -> Arcs | None:

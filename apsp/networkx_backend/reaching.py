@@ -68,8 +68,7 @@ def _extended(G: Converted, t: Reachability, own: bool | None) -> Any:
 
 
 def _rows(G: Converted, t: Reachability, own: bool | None) -> Iterator[tuple[Any, list[Any]]]:
-    names = np.empty(len(G), object)
-    names[:] = G.nodes
+    names = np.fromiter(G.nodes, object, len(G))
     matrix = t.matrix
     for start in range(0, len(G), _ROWS):
         block = matrix.rows(np.arange(start, min(start + _ROWS, len(G))))
