@@ -71,12 +71,11 @@ FEW = frozenset(
 )
 
 
-def few(all_cases: Iterable[Case]) -> Iterator[Any]:
+def few(all_cases: Iterable[Case]) -> list[Any]:
     """Cases as parameters, where each costs seconds of compilation: all but `FEW` wait for a release (`-m release`)."""
     import pytest
 
-    for case in all_cases:
-        yield pytest.param(case, id=str(case), marks=[] if str(case) in FEW else pytest.mark.release)
+    return [pytest.param(c, id=str(c), marks=[] if str(c) in FEW else pytest.mark.release) for c in all_cases]
 
 
 def schedules_of(semiring: Semiring) -> list[str]:

@@ -41,10 +41,15 @@ CHOSEN = [*{tiles_of(*one): one for one in reversed(DISTINCT)}.values()]
 
 def every(arch, wanted):
     """`DISTINCT` on an architecture as parameters: those of `wanted` are for .ci/run, the others for a release."""
-    for case, nonnegative in DISTINCT:
-        name = f"{case}{'-nonnegative' if nonnegative else ''}-{arch}"
-        mark = pytest.mark.compile if (case, nonnegative) in wanted else pytest.mark.release
-        yield pytest.param(case, nonnegative, arch, id=name, marks=mark)
+    return [
+        pytest.param(
+            *one,
+            arch,
+            id=f"{one[0]}{'-nonnegative' if one[1] else ''}-{arch}",
+            marks=pytest.mark.compile if one in wanted else pytest.mark.release,
+        )
+        for one in DISTINCT
+    ]
 
 
 def compiled(case, nonnegative, arch, wanted=lambda name: True):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import networkx as nx
 import numpy as np
+import people
 import pytest
 import scipy.io
 import scipy.sparse as sp
@@ -24,7 +25,6 @@ from apsp.inputs import as_graph
 from semiring.errors import FormatError
 
 INF = np.inf
-DATA = Path(__file__).parents[1].parent / "shared" / "data"
 #: The formats that are written as well as read.
 WRITTEN = written()
 SUFFIX = {name: formats()[name].suffixes[0] for name in names()}
@@ -1047,31 +1047,26 @@ class TestAtomicity:
         assert (tmp_path / "g.csv.gz").read_bytes() == (tmp_path / "h.csv.gz").read_bytes()
 
 
-def require(name: str) -> Path:
-    path = DATA / name
-    if not path.exists():
-        pytest.skip(f"{name} is not beside the repository")
-    return path
-
-
 class TestRealFiles:
-    def test_wiki_vote(self):
-        graph = read(require("snap/wiki-Vote.txt"))
-        assert (graph.n, graph.edge_count) == (7115, 103689)
-        G = nx.read_edgelist(require("snap/wiki-Vote.txt"), nodetype=int, create_using=nx.DiGraph)
+    @pytest.mark.parametrize("path", people.SNAP, ids=lambda path: path.name)
+    def test_snap(self, path):
+        graph = read(path)
+        G = nx.read_edgelist(path, nodetype=int, create_using=nx.DiGraph)
+        lines = path.read_text().splitlines()
+        assert (graph.n, graph.edge_count) == (len(G), sum(not line.startswith("#") for line in lines))
         assert graph.labels == sorted(G)
         ends = np.array(G.edges())
         assert set(zip(*graph.edges()[:2], strict=True)) == set(zip(*(graph.index_of(e) for e in ends.T), strict=True))
 
-    def test_rome(self):
-        path = require("dimacs/rome99.gr")
+    @pytest.mark.parametrize("path", people.DIMACS, ids=lambda path: path.name)
+    def test_dimacs(self, path):
         graph = read(path)
-        assert (graph.n, graph.edge_count) == (3353, 8870)
+        lines = [line.split() for line in path.read_text().splitlines()]
+        (n, m), arcs = next(map(int, line[2:]) for line in lines if line[0] == "p"), [x for x in lines if x[0] == "a"]
+        assert (graph.n, graph.edge_count) == (n, m) == (n, len(arcs))
         shortest: dict[tuple[int, int], int] = {}
-        for line in path.read_text().splitlines():
-            if line.startswith("a"):
-                u, v, w = map(int, line.split()[1:])
-                shortest[u, v] = min(w, shortest.get((u, v), w))
+        for u, v, w in (map(int, arc[1:]) for arc in arcs):
+            shortest[u, v] = min(w, shortest.get((u, v), w))
         A = graph.matrix()
         assert A.dtype == np.int32
         assert (A != np.iinfo(np.int32).max).sum() == len(shortest)

@@ -10,17 +10,16 @@ import shutil
 import subprocess
 import sys
 from itertools import pairwise
-from pathlib import Path
 from types import ModuleType
 
 import networkx as nx
 import numpy as np
 import pytest
+from people import BESIDE, EXAMPLES
 
 import apsp
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
-ORIGINAL = Path(__file__).parents[1].parent / "shared" / "data" / "openflights"
+ORIGINAL = BESIDE / "openflights"
 
 
 @pytest.fixture(scope="module")

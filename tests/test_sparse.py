@@ -8,10 +8,10 @@ import signal
 import subprocess
 import sys
 from fractions import Fraction
-from pathlib import Path
 
 import cases
 import numpy as np
+import people
 import processes
 import pytest
 import scipy.sparse as sp
@@ -35,7 +35,6 @@ from semiring.sparse import Hops, analyse, fronts, order, structure
 from semiring.sparse.pattern import neighbours
 
 ALL = [*CASES, *USER_CASES]
-DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
 def rng(seed=0):
@@ -686,18 +685,17 @@ def test_random_graphs_of_degree_four_and_eight():
         np.testing.assert_array_equal(E.to_dense(), dijkstra(sp.csr_array(np.where(np.isinf(M), 0, M))))
 
 
-@pytest.mark.skipif(not (DATA / "dimacs" / "rome99.gr").is_file(), reason="rome99.gr is not here")
-def test_rome():
-
+@pytest.mark.parametrize("path", [*people.DIMACS, *people.SNAP], ids=lambda path: path.name)
+def test_graphs_that_people_have(path):
     from apsp.formats import read
 
-    G = read(DATA / "dimacs" / "rome99.gr")
-    tails, heads, weights = G.rows, G.cols, G.weights
+    G = read(path)
+    tails, heads, weights = G.edges()
     E = Elimination.from_arrays(tails, heads, weights, G.n, dtype="float32")
     M = np.full((G.n, G.n), math.inf)
-    np.minimum.at(M, (tails, heads), weights)  # 39 arcs have a parallel one
+    np.minimum.at(M, (tails, heads), weights)  # of parallel arcs the shortest
     M = sp.csr_array(np.where(np.isinf(M), 0, M))
-    some = np.arange(0, G.n, 97)
+    some = np.arange(0, G.n, 1 + G.n // 35)
     np.testing.assert_array_equal(np.concatenate([b for _, b in E.rows(some)]), bellman_ford(M, indices=some))
 
 
