@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -84,20 +85,65 @@ def test_importing_a_package_loads_nothing_heavy(package):
     assert not set(loaded) & set(HEAVY)
 
 
-def test_public_names_exist():
-    import apsp
-    import semiring
+#: Every public module and all that it offers: a name comes, goes or changes here first.
+PUBLIC = {
+    "semiring": """
+        AlgebraError BitMatrix CATALOG DTypeError DeviceError DivergenceError DomainError Elimination FormatError
+        MemoryNeeded NegativeCycleError NoPathError Op Semiring SemiringError ShapeError Star Variant VertexError
+        check_axioms eliminate eye get load log_plus lor_land lu matmul matvec max_min max_plus max_times min_max
+        min_plus min_times plus_times power random_matrix
+    """,
+    "semiring.errors": """
+        AlgebraError DTypeError DeviceError DivergenceError DomainError FormatError MemoryNeeded NegativeCycleError
+        NoPathError SemiringError ShapeError VertexError
+    """,
+    "semiring.sparse": "Analysis Cost Elimination analyse eliminate",
+    "apsp": """
+        AlgebraError Comparison CriticalPath DTypeError DeviceError DivergenceError DomainError FormatError Graph
+        MemoryNeeded NegativeCycleError NoPathError Plan Reachability Result SemiringError ShapeError VertexError
+        as_graph closure compare compare_sizes critical_path csgraph cycle grid negative_cycle next_hops plan
+        predecessors random_graph read shortest_paths transitive_closure write
+    """,
+    "apsp.csgraph": """
+        NegativeCycleError bellman_ford construct_dist_matrix csgraph_from_dense csgraph_from_masked csgraph_to_dense
+        dijkstra floyd_warshall johnson reconstruct_path shortest_path
+    """,
+    "apsp.formats": "Format check_output formats names read write written",
+    "apsp.inputs": "Kind NAMES as_graph is_array kinds write",
+    "apsp.schedules": "Schedule get names",
+}
 
-    for package in (apsp, semiring):
-        for name in package.__all__:
-            assert getattr(package, name) is not None
-        with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-            _ = package.nonsense
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_names_are_those_of_the_table(name):
+    module, declared = importlib.import_module(name), PUBLIC[name].split()
+    if name == "semiring.errors":
+        there = [n for n, value in vars(module).items() if isinstance(value, type) and value.__module__ == name]
+    else:
+        there = list(module.__all__)
+        assert len(set(there)) == len(there)
+        assert set(there) <= set(dir(module))
+    if name == "apsp.csgraph":  # all else there is SciPy's
+        scipys = importlib.import_module("scipy.sparse.csgraph")
+        there = [n for n in there if n in declared or not hasattr(scipys, n)]
+    assert sorted(there) == declared == sorted(declared)
+    for n in declared:
+        assert getattr(module, n) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = module.nonsense
+
+
+@pytest.mark.parametrize("package", ["semiring", "apsp"])
+def test_type_checkers_see_the_public_names(package):
+    """What is loaded on first use is imported for them alone."""
+    tree = ast.parse((ROOT / package / "__init__.py").read_text(encoding="utf-8"))
+    (block,) = (n for n in tree.body if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING")
+    seen = [alias.asname or alias.name for n in block.body if isinstance(n, ast.ImportFrom) for alias in n.names]
+    assert sorted(seen) == PUBLIC[package].split()
 
 
 def test_docstring_examples_run():
     import doctest
-    import importlib
 
     import numpy as np
 
