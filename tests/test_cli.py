@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import cases
 import numpy as np
@@ -588,6 +589,7 @@ def test_elsewhere_than_on_a_terminal_output_is_plain(six):
         assert not any(line != line.rstrip() for line in text.splitlines())
 
 
+@pytest.mark.busy
 def test_a_terminal_gets_a_table_and_a_bar(six):
     pty = pytest.importorskip("pty")
     primary, secondary = pty.openpty()
@@ -617,13 +619,15 @@ def test_a_terminal_gets_a_table_and_a_bar(six):
     assert "n=6 edges=14" in text
 
 
+#: Work of 25 steps on a clock of its own, by which each takes 0.06 seconds.
 _SLOW = """
-import sys, time
+import itertools, sys, types
 from apsp import cli, terminal
+ticks = itertools.count()
+terminal.time = types.SimpleNamespace(monotonic=lambda: 0.06 * next(ticks))
 class Slow(terminal.Meter):
     def __enter__(self):
         for done in range(25):
-            time.sleep(0.06)
             self.callback(done, 25)
         return self
 cli.Meter = Slow
@@ -631,15 +635,24 @@ cli.main(["solve", sys.argv[1]])
 """
 
 
+@pytest.mark.busy
 def test_a_short_run_shows_no_bar(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    clock = SimpleNamespace(monotonic=lambda: now)
+    monkeypatch.setattr(terminal, "time", clock)
+    now = 7.0
     with terminal.Meter("closure") as meter:
         assert meter.callback is not None
+        now = 7.9
         meter.callback(1, 2)
-    assert capsys.readouterr().err == ""
+        assert capsys.readouterr().err == ""
+        now = 8.1
+        meter.callback(1, 2)
+        assert "closure" in capsys.readouterr().err
     assert terminal.Meter("closure", quiet=True).callback is None
 
 
+@pytest.mark.busy
 def test_a_closed_pipe_is_quiet(tmp_path):
     good("generate", "cycle", 3000, "--output", tmp_path / "c.gr")
     child = process("reach", tmp_path / "c.gr", "--counts")
@@ -664,6 +677,7 @@ cli.main(["solve", *sys.argv[1:]])
 """
 
 
+@pytest.mark.busy
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_ctrl_c_ends_the_work_quietly_and_leaves_no_file(tmp_path):
     rng = np.random.default_rng(0)
@@ -765,6 +779,7 @@ cli.main(["solve", *sys.argv[1:]])
 """
 
 
+@pytest.mark.busy
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 @pytest.mark.parametrize(
     ("signals", "code", "message"),
@@ -791,6 +806,7 @@ def test_signals_leave_no_half_written_file(six, tmp_path, signals, code, messag
     assert (tmp_path / "out.npy").read_text() == "precious"
 
 
+@pytest.mark.busy
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_a_library_leaves_signals_alone_and_the_command_puts_them_back(six):
     from apsp import shortest_paths
@@ -803,6 +819,7 @@ def test_a_library_leaves_signals_alone_and_the_command_puts_them_back(six):
     assert [signal.getsignal(s) for s in signals] == before
 
 
+@pytest.mark.busy
 @pytest.mark.skipif(os.name == "nt", reason="shells of POSIX")
 @pytest.mark.parametrize(
     ("redirected", "arguments", "code", "message"),
@@ -866,6 +883,7 @@ def test_a_plan_is_made_of_numbers_of_vertices_that_can_be():
     assert "closure of 100000 vertices" in good("plan", 100_000)
 
 
+@pytest.mark.busy
 def test_a_process_of_its_own(six):
     child = process("-q", "solve", six, "--from", "A", "--to", "C")
     assert child.communicate(timeout=PATIENCE) == ("distance 8\npath A -> D -> C\n", "")

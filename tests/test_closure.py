@@ -69,6 +69,7 @@ def test_overwrite_returns_the_same_memory(case):
             cases.same(case, view, expected)
 
 
+@pytest.mark.busy
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_any_number_of_threads_gives_the_same_bits(threads):
     A = np.where(np.random.default_rng(0).random((200, 200)) < 0.1, np.random.default_rng(1).random((200, 200)), np.inf)
@@ -329,6 +330,7 @@ def test_infinity_keeps_its_meaning_across_dtypes():
     assert closure(D, dtype="float32")[1, 0] == np.inf
 
 
+@pytest.mark.busy
 def test_progress_is_reported_in_pairs():
     seen: list[tuple[int, int]] = []
     A = np.where(np.random.default_rng(0).random((150, 150)) < 0.1, 1.0, np.inf)

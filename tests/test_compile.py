@@ -15,6 +15,7 @@ from processes import PATIENCE, ROOT, finish, python, start, wait_for
 
 from semiring.cpu import compile as compiling
 
+pytestmark = pytest.mark.busy
 posix = pytest.mark.skipif(os.name == "nt", reason="signals, limits and rights of POSIX")
 
 #: What makes few kernels, and whose answers are known.

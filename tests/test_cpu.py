@@ -283,6 +283,7 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
     assert bind(get("min_plus"), np.int32).threads == 5
 
 
+@pytest.mark.busy
 def test_several_threads_at_once() -> None:
     """Each calling thread has its own workspace."""
     case = Case(get("min_plus"), np.dtype("int32"))

@@ -54,6 +54,7 @@ def faults(cases: int) -> list[str]:
     return [draw.of(SEED, "planted", index).pick(planted.FAULTS) for index in range(cases)]
 
 
+@pytest.mark.busy
 def test_wrong_values_deaths_and_memory_are_found_and_replayed():
     cases = faults(100).index("no end")
     expected = {name: faults(cases).count(name) for name in ("wrong", "dies", "memory")}
@@ -73,6 +74,7 @@ def test_wrong_values_deaths_and_memory_are_found_and_replayed():
     assert again["signature"] == came["wrong"].signature
 
 
+@pytest.mark.busy
 def test_a_case_that_never_ends_is_found():
     """The faults before it are found as well; a machine so busy that all is silent finds silence too."""
     found, _ = watched(cases=faults(100).index("no end") + 1, patience=10.0)

@@ -11,6 +11,8 @@ from processes import PATIENCE
 
 from semiring.cpu import pool
 
+pytestmark = pytest.mark.busy
+
 
 class Unlucky(queue.SimpleQueue):
     """Whoever waits here first gets Ctrl-C when its word has been taken and not yet returned."""

@@ -9,6 +9,8 @@ from semiring.cpu import processors
 from semiring.cpu.processors import cpu_quota, default_threads
 from semiring.errors import DeviceError
 
+pytestmark = pytest.mark.busy
+
 V2 = "29 24 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"
 V1 = "32 31 0:29 {top} /sys/fs/cgroup/cpu rw,relatime shared:7 - cgroup cgroup rw,cpu,cpuacct\n"
 OTHER = "33 31 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n27 1 254:0 / / rw - ext4 /dev/vda rw\n"

@@ -10,7 +10,7 @@ import pytest
 
 from semiring.cpu.signals import undisturbed
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+pytestmark = [pytest.mark.busy, pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")]
 
 
 @pytest.fixture(autouse=True)

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from processes import finish, start
 
 from apsp.files import Source
 from apsp.formats import formats, read, write, written
@@ -119,21 +120,21 @@ class TestPipes:
         Path("./-").write_text("source,target\nx,y\n")
         assert read("./-").labels == ("x", "y")
 
+    @pytest.mark.busy
     def test_ctrl_c_while_nobody_writes(self, tmp_path):
         fifo = tmp_path / "fifo"
         os.mkfifo(fifo)
-        command = [sys.executable, "-m", "apsp", "convert", str(fifo), str(tmp_path / "out.gr")]
-        with subprocess.Popen(command, stderr=subprocess.PIPE) as child:
-            while True:  # until the command has the FIFO open
-                assert child.poll() is None
-                with suppress(OSError):  # nobody reads yet
-                    end = os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
-                    break
-                time.sleep(0.01)
-            child.send_signal(signal.SIGINT)
-            _, said = child.communicate()
-            os.close(end)
-        assert (child.returncode, said) == (130, b"apsp: interrupted.\n")
+        code = "import sys; from apsp import cli; cli.main(['convert', *sys.argv[1:]])"
+        child = start(code, fifo, tmp_path / "out.gr")
+        while True:  # until the command has the FIFO open
+            assert child.poll() is None
+            with suppress(OSError):  # nobody reads yet
+                end = os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+                break
+            time.sleep(0.01)
+        child.send_signal(signal.SIGINT)
+        assert finish(child) == (130, "", "apsp: interrupted.\n")
+        os.close(end)
 
     def test_a_stream_without_end_is_refused(self, monkeypatch):
         monkeypatch.setattr("semiring.memory.available", lambda device: 1 << 23)

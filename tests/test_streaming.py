@@ -107,20 +107,17 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path):
         pass
 
 
+#: Saving that says when it has begun, and then goes on without end.
 SLOW = """
-import sys
+import sys, time
 from apsp import shortest_paths
 from apsp.generate import road_like
 r = shortest_paths(road_like(6000, seed=1), engine="elimination")
 r.distance(0, 1)
-said = False
 def told(done, total):
-    global said
-    if not said:
-        print("saving", flush=True)
-        said = True
-    import time
-    time.sleep(0.05)
+    print("saving", flush=True)
+    while True:
+        time.sleep(0.01)
 try:
     r.save(sys.argv[1], callback=told)
 except KeyboardInterrupt:
@@ -128,6 +125,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.busy
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_a_killed_save_leaves_no_file_under_its_name(tmp_path):
     path = tmp_path / "d.npy"
@@ -139,6 +137,7 @@ def test_a_killed_save_leaves_no_file_under_its_name(tmp_path):
     assert path.read_bytes() == b"as it was"
 
 
+@pytest.mark.busy
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_ctrl_c_while_saving_leaves_nothing_and_the_result_usable(tmp_path):
     child = start(SLOW, tmp_path / "d.npy")
