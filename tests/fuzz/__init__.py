@@ -9,6 +9,7 @@ case that never ends or takes memory out of proportion.
 | files | graphs written in every format and read back; files damaged in every way |
 | archives | .npy, .npz and saved results: bits flipped, arrays exchanged for crafted ones |
 | algebra | closures, products, powers, factorisations: every semiring, dtype, memory layout and schedule |
+| sparse | sparse matrices eliminated: every kind of ⊕ and ⊗, order and query |
 | graphs | every kind of input and label; distances, paths and reachability |
 | processes | the command `apsp`: arguments, signals, closed and full outputs, pipes |
 
@@ -26,4 +27,4 @@ if str(ROOT / "tests") not in sys.path:
     sys.path.insert(0, str(ROOT / "tests"))
 
 #: Each with its share of the time: a process takes much longer than a product.
-TARGETS = {"files": 2, "archives": 2, "algebra": 3, "graphs": 2, "processes": 3}
+TARGETS = {"files": 2, "archives": 2, "algebra": 3, "sparse": 1, "graphs": 2, "processes": 3}

@@ -106,14 +106,14 @@ def _closure(draw: Draw) -> None:
     assert got.dtype == A.dtype
     assert got.dtype.isnative or overwrite
     for one in _host(got) if batch else [_host(got)]:
-        _holds(problem, one)
+        holds(problem, one)
 
 
 def _equal(a: Any, b: Any) -> bool:
     return bool(((np.asarray(a) == np.asarray(b)) | (np.asarray(a) != np.asarray(a))).all())
 
 
-def _holds(problem: Problem, got: np.ndarray) -> None:
+def holds(problem: Problem, got: np.ndarray) -> None:
     """The value that is known, bit for bit where it is exact."""
     if problem.value is not None and problem.ring in TIMES and (got > 1).any():
         # Factors on both sides of one may have been scaled, as Johnson does, and then round.

@@ -33,6 +33,12 @@ RINGS = {
     "max_times": (lambda a, b: a * b, max),
 }
 
+#: How distances are computed: from the matrix of all, in some order, or from the elimination of the sparse graph.
+HOW: tuple[dict[str, Any], ...] = (
+    *({"schedule": schedule} for schedule in ("auto", "recursive", "blocked", "iterative")),
+    {"engine": "elimination"},
+)
+
 
 def prepare(device: str) -> None:
     """Compile what every case needs."""
@@ -135,10 +141,11 @@ def _paths(draw: Draw) -> None:
         weights = given.weights and [given.weights[k] for k in keep]
         given = inputs.Listed(given.names, rows, cols, weights, True)
     source, reading, seen = _source(draw, given, float(get(ring).zero))
-    draw.note(semiring=ring)
+    how = draw.pick(HOW)
+    draw.note(semiring=ring, how=how)
     best = _best(seen, ring)
     try:
-        r = shortest_paths(source, ring, schedule=draw.pick(("auto", "recursive", "blocked", "iterative")), **reading)
+        r = shortest_paths(source, ring, **how, **reading)
     except DivergenceError as error:
         assert best is None, "the closure exists, and was refused"
         _names_a_cycle(seen, error, ring)
@@ -150,10 +157,24 @@ def _paths(draw: Draw) -> None:
     for u, v in itertools.product(range(len(seen.names)), repeat=2):
         _one_path(r, seen, u, v, best[u][v], ring)
     _unknown_vertex(draw, lambda name: r.distance(name, name), seen)
-    names = seen.names
-    assert list(r.distance(names, names[::-1])) == [r.distance(u, v) for u, v in zip(names, names[::-1], strict=True)]
+    _many_pairs(draw, r, seen.names)
     if draw.chance(30):
         _saved(draw, r)
+
+
+def _many_pairs(draw: Draw, r: Result, names: list[Any]) -> None:
+    """Distances of lists of pairs, and of a table, are those of one pair after the other."""
+    assert list(r.distance(names, names[::-1])) == [r.distance(u, v) for u, v in zip(names, names[::-1], strict=True)]
+    rng = draw.rng()
+    us, vs = ([names[k] for k in rng.integers(0, len(names), size)] if names else [] for size in (3, 4))
+    column = np.empty((len(us), 1), object)
+    for k, u in enumerate(us):
+        column[k, 0] = u
+    table = r.distance(column, vs)
+    assert table.shape == (len(us), len(vs))
+    assert table.tolist() == [[r.distance(u, v) for v in vs] for u in us]
+    if us and not isinstance(us[0], (list, np.ndarray)):
+        assert list(r.distance(us[0], vs)) == [r.distance(us[0], v) for v in vs]
 
 
 def _best(seen: inputs.Listed, ring: str) -> list[list[Fraction | None]] | None:

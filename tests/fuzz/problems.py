@@ -88,6 +88,17 @@ def draw_problem(draw: Draw) -> Problem:
     return Problem(ring, A, True, cases.closure(case, A))
 
 
+def certain_problem(draw: Draw, case: cases.Case) -> Problem:
+    """Of one of the catalog's semirings and a dtype; rounding decides on nothing but whether a sum has a limit."""
+    if case.semiring in LENGTHS:
+        return draw.pick((_integers, _integers, _saturated))(draw, case)
+    if not case.semiring.idempotent:
+        return draw.pick((_contraction, _nilpotent, _scaled))(draw, case)
+    n = draw.pick(SIZES[:14])
+    A = entries(draw, case, (n, n))
+    return Problem(case.semiring, A, True, cases.closure(case, A))
+
+
 def _lengths(draw: Draw, n: int, top: int) -> np.ndarray:
     """An integer matrix of lengths, FAR where there is no edge, every finite one at most `top` in size."""
     rng = draw.rng()
