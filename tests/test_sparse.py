@@ -452,6 +452,8 @@ def test_signs_that_cancel():
         Elimination.from_arrays([0, 1], [1, 0], [2.0, -2.0], 2, "plus_times")
     acyclic = Elimination.from_arrays([0, 1], [1, 2], [1e9, -1e9], 3, "plus_times")
     assert acyclic.entry(0, 2) == -1e18
+    stored_zero = Elimination.from_arrays([0, 1, 2], [1, 2, 0], [1e9, -1e9, 0.0], 3, "plus_times")
+    assert stored_zero.entry(0, 2) == -1e18
 
 
 def test_other_divergences():
