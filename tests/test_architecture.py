@@ -97,12 +97,12 @@ PUBLIC = {
         AlgebraError DTypeError DeviceError DivergenceError DomainError FormatError MemoryNeeded NegativeCycleError
         NoPathError SemiringError ShapeError VertexError
     """,
-    "semiring.sparse": "Analysis Cost Elimination analyse eliminate",
+    "semiring.sparse": "Analysis Cost Elimination Hops analyse eliminate",
     "apsp": """
         AlgebraError Comparison CriticalPath DTypeError DeviceError DivergenceError DomainError FormatError Graph
         MemoryNeeded NegativeCycleError NoPathError Plan Reachability Result SemiringError ShapeError VertexError
         as_graph closure compare compare_sizes critical_path csgraph cycle grid negative_cycle next_hops plan
-        predecessors random_graph read shortest_paths transitive_closure write
+        predecessors random_graph read road_like shortest_paths transitive_closure write
     """,
     "apsp.csgraph": """
         NegativeCycleError bellman_ford construct_dist_matrix csgraph_from_dense csgraph_from_masked csgraph_to_dense
