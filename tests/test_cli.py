@@ -655,11 +655,11 @@ def test_a_short_run_shows_no_bar(monkeypatch, capsys):
 @pytest.mark.busy
 def test_a_closed_pipe_is_quiet(tmp_path):
     good("generate", "cycle", 3000, "--output", tmp_path / "c.gr")
-    child = process("reach", tmp_path / "c.gr", "--counts")
-    assert child.stdout.readline().split() == ["vertex", "reaches"]
-    child.stdout.close()
-    assert child.stderr.read() == ""
-    assert child.wait(PATIENCE) in (0, exit_codes.BROKEN_PIPE)
+    with process("reach", tmp_path / "c.gr", "--counts") as child:
+        assert child.stdout.readline().split() == ["vertex", "reaches"]
+        child.stdout.close()
+        assert child.stderr.read() == ""
+        assert child.wait(PATIENCE) in (0, exit_codes.BROKEN_PIPE)
 
 
 #: Steps without end, of which the first says that it begins.
