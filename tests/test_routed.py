@@ -140,7 +140,7 @@ class TestVerify:
     @pytest.mark.parametrize("change", [1, -1])
     def test_a_wrong_entry_is_found_and_named(self, matrix, change):
         rng = np.random.default_rng(0)
-        A = rng.integers(1, 9, (20, 20)).astype(np.int32)
+        A = rng.integers(1, 9, (20, 20))
         listed = [(i, j, int(A[i, j])) for i in range(20) for j in range(20)]
         r = shortest_paths(A if matrix else listed)
         assert r.verify()
