@@ -31,7 +31,7 @@ from semiring.errors import (
     ShapeError,
     VertexError,
 )
-from semiring.sparse import Hops, analyse, fronts, order, structure
+from semiring.sparse import Hops, analyse, fronts, order, pattern, structure
 from semiring.sparse.pattern import neighbours
 
 ALL = [*CASES, *USER_CASES]
@@ -193,6 +193,21 @@ def test_no_order_and_no_relaxation_changes_a_bit(name, relaxed, monkeypatch):
             n = SHAPES[shape][0]
             E, A = made(case, shape, seed, order=an_order(name, n))
             same(case, E.to_dense(), cases.closure(case, A))
+
+
+@pytest.mark.parametrize("name", ["auto", "degree", "levels", "natural", "random"])
+def test_vertices_that_are_renumbered_keep_their_labels(name, monkeypatch):
+    monkeypatch.setattr(pattern, "SMALL", 0)
+    monkeypatch.setattr(pattern, "APART", 0)
+    case = Case(get("min_plus"), np.dtype("int64"))
+    for seed, shape in enumerate(SHAPES):
+        E, A = made(case, shape, seed, order=an_order(name, SHAPES[shape][0]))
+        expected = cases.closure(case, A)
+        same(case, E.to_dense(), expected)
+        np.testing.assert_array_equal(np.sort(E.order), np.arange(len(A)))
+        for v in range(0, len(A), 5):
+            same(case, E.row(v), expected[v])
+            same(case, E.column(v), expected[:, v])
 
 
 def test_the_degree_order_is_a_permutation_and_stops_early_in_what_is_dense():

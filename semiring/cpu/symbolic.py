@@ -42,6 +42,29 @@ def neighbours(tails: Any, heads: Any, n: int) -> Any:
 
 
 @kernel
+def breadth_first(start: Any, beside: Any) -> Any:
+    """All vertices as breadth-first searches meet them, one after the other until none is left."""
+    n = len(start) - 1
+    order = np.empty(n, np.int32)
+    seen = np.zeros(n, np.bool_)
+    found = 0
+    for root in range(n):
+        if seen[root]:
+            continue
+        done = found
+        order[found], seen[root] = root, True
+        found += 1
+        while done < found:
+            v = order[done]
+            done += 1
+            for q in range(start[v], start[v + 1]):
+                if not seen[beside[q]]:
+                    order[found], seen[beside[q]] = beside[q], True
+                    found += 1
+    return order
+
+
+@kernel
 def columns(start: Any, beside: Any, permutation: Any, position: Any, dense: int) -> Any:
     """The elimination tree and the number of entries on and below the diagonal of each column."""
     n = len(permutation)

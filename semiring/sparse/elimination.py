@@ -23,8 +23,8 @@ from ..memory import require
 from ..survey import fast, survey
 from . import fronts, limits, structure
 from .buffers import LINE, Buffers, aligned
-from .order import candidates
-from .pattern import indices, neighbours, stored
+from .order import FOUND, candidates
+from .pattern import indices, near, neighbours, stored
 from .structure import Arcs, Cost, Structure
 from .sweep import LANES, Sweeper
 
@@ -53,6 +53,13 @@ class Analysis:
     def __init__(self, tails: np.ndarray, heads: np.ndarray, n: int, order: Any = "auto") -> None:
         self.n, self.tails, self.heads = n, tails, heads
         self._start, self._beside = neighbours(tails, heads, n)
+        # The caller's own order is one of the caller's labels.
+        self._labels = (
+            near(tails, heads, self._start, self._beside) if isinstance(order, str) and order in FOUND else None
+        )
+        if self._labels is not None:
+            position = structure.inverse(self._labels)
+            self._start, self._beside = neighbours(position[tails], position[heads], n)
         trees = {
             name: structure.supernodes(self._start, self._beside, found)
             for name, found in candidates(self._start, self._beside, order).items()
@@ -69,7 +76,8 @@ class Analysis:
     @cached_property
     def structure(self) -> Structure:
         """Supernodes, and the rows of their panels."""
-        return structure.build(self._start, self._beside, self._tree)
+        built = structure.build(self._start, self._beside, self._tree)
+        return built if self._labels is None else built.relabelled(self._labels)
 
     @cached_property
     def arcs(self) -> Arcs:

@@ -89,6 +89,9 @@ def natural(start: np.ndarray, heads: np.ndarray) -> Order:
 #: Name → the function that finds an order.
 ORDERS = {"degree": minimum_degree, "levels": levels, "metis": metis, "natural": natural}
 
+#: Those that find one, whatever the labels are.
+FOUND = ("auto", "degree", "levels", "metis")
+
 
 def candidates(start: np.ndarray, heads: np.ndarray, wanted: Any) -> dict[str, Order]:
     """What the caller wants, by name: one order, or for "auto" those of which the one that counts least is to be taken.

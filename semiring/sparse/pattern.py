@@ -9,6 +9,22 @@ import numpy as np
 from ..cpu import symbolic
 from ..errors import DTypeError, ShapeError, VertexError
 
+#: Graphs of fewer vertices are near enough to the processor, and so are neighbours whose numbers differ by less than
+#: this part of n, on average.
+SMALL, APART = 10_000, 1 / 16
+
+
+def near(tails: np.ndarray, heads: np.ndarray, start: np.ndarray, beside: np.ndarray) -> np.ndarray | None:
+    """The vertices in an order in which neighbours are near each other; None where they are.
+
+    What is read for neighbours then lies side by side: on a mesh of 126,000 vertices in random order, finding an
+    elimination order and its tree takes 0.2 s instead of 0.3.
+    """
+    n = len(start) - 1
+    if n < SMALL or not len(tails) or np.abs(tails - heads).mean() < APART * n:
+        return None
+    return symbolic.breadth_first(start, beside)
+
 
 def neighbours(tails: np.ndarray, heads: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     """(start, beside): the neighbours of v are beside[start[v] : start[v + 1]], without v, each once.

@@ -7,7 +7,7 @@ Peyton 1994, "An efficient algorithm to compute row and column counts"; Ashcraft
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -118,6 +118,11 @@ class Structure:
     def __len__(self) -> int:
         return len(self.parent)
 
+    def relabelled(self, labels: np.ndarray) -> Structure:
+        """The same structure of the graph in which vertex k is called labels[k]."""
+        permutation = labels[self.permutation]
+        return replace(self, permutation=permutation, position=inverse(permutation))
+
     @cached_property
     def sizes(self) -> np.ndarray:
         """Entries of each panel."""
@@ -177,7 +182,7 @@ class Tree:
 def supernodes(start: np.ndarray, beside: np.ndarray, order: Order) -> Tree:
     """The supernodes of the graph whose neighbours of v are beside[start[v] : start[v + 1]], in that order."""
     given = order.permutation
-    parent, counts = symbolic.columns(start, beside, given, _inverse(given), order.dense)
+    parent, counts = symbolic.columns(start, beside, given, inverse(given), order.dense)
     permutation, first, above, height = symbolic.supernodes(parent, counts, given, order.dense, NARROW, ZEROS)
     return Tree(permutation, first, above, height)
 
@@ -203,7 +208,7 @@ def cost(tree: Tree, arcs: int) -> Cost:
 def build(start: np.ndarray, beside: np.ndarray, tree: Tree) -> Structure:
     """The rows of all panels, and where each number will lie."""
     w, r = tree.width, tree.height
-    position = _inverse(tree.permutation)
+    position = inverse(tree.permutation)
     begin, work = (np.concatenate(([0], np.cumsum(x, dtype=np.int64))) for x in (r, w * (w + r) ** 2))
     entries = w * (w + r)
     panel = np.cumsum(entries[::-1])[::-1] - entries
@@ -234,7 +239,8 @@ def build(start: np.ndarray, beside: np.ndarray, tree: Tree) -> Structure:
     )
 
 
-def _inverse(permutation: np.ndarray) -> np.ndarray:
+def inverse(permutation: np.ndarray) -> np.ndarray:
+    """The place of each item of a permutation."""
     position = np.empty(len(permutation), np.int32)
     position[permutation] = np.arange(len(permutation), dtype=np.int32)
     return position
