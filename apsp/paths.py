@@ -10,7 +10,8 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Op, Semiring
-from semiring.errors import AlgebraError, NoPathError
+from semiring.errors import NoPathError
+from semiring.routes import require_selection
 
 _INT64 = np.iinfo(np.int64)
 #: `neighbours(x)` → the heads of x's edges, and their weights.
@@ -72,11 +73,7 @@ def best_path(u: int, v: int, to_v: np.ndarray, neighbours: Neighbours, semiring
 
 def require_paths(semiring: Semiring) -> None:
     """Refuse a semiring whose sums belong to no single path."""
-    if semiring.add.selects is None:
-        raise AlgebraError(
-            f"path: ⊕ must select one of its operands, as min and max do, got {semiring.add.name} of {semiring.name}, "
-            'whose sums run over many paths. An Op of your own that does select says so: selects="least" or "greatest".'
-        )
+    require_selection(semiring, where="path")
 
 
 def _losses(
