@@ -16,7 +16,7 @@ import numpy as np
 from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.catalog import get
-from semiring.cycles import Lengths, search
+from semiring.cycles import Lengths, cycle_error, search
 from semiring.errors import DivergenceError, NegativeCycleError
 from semiring.survey import Survey
 
@@ -129,22 +129,6 @@ def beyond_rounding(D: Any, A: Any, vertex: int, semiring: Semiring) -> bool:
     largest = max(abs(one) if math.isfinite(one) else 0.0, dtypes.largest_finite(A[members][:, members]))
     gap = abs(float(D[vertex, vertex]) - one)
     return not gap <= len(members) * float(np.finfo(D.dtype).eps) * largest
-
-
-def cycle_error(cycle: list[int], length: float, semiring: Semiring, *, where: str) -> DivergenceError:
-    """The error that names a cycle and its weight."""
-    shown = " → ".join(str(v) for v in (*cycle[:8], *(["…"] if len(cycle) > 8 else []), cycle[0]))
-    lengths = Lengths.required(semiring)
-    weight = float(lengths.to_entries(np.float64(length)))
-    least = lengths.sign > 0
-    if lengths.logarithmic:
-        rule, extent = f"weigh {'less' if least else 'more'} than one", "lower" if least else "upper"
-        walks = f"{'Least' if least else 'Greatest'} products of walks have no {extent} bound on it."
-    else:
-        rule = f"have a {'negative' if least else 'positive'} weight"
-        walks = "Shortest walks have no lower bound on it." if least else "Longest walks have no upper bound on it."
-    kind = NegativeCycleError if semiring.lengths and least else DivergenceError
-    return kind(f"{where}: no cycle may {rule}, got {shown} of weight {weight:g}. {walks}", cycle[0], cycle)
 
 
 def vertex_error(vertex: int, value: Any, semiring: Semiring, *, where: str) -> DivergenceError:

@@ -9,9 +9,9 @@ import numpy as np
 from semiring import dtypes
 from semiring.cycles import Lengths
 from semiring.errors import DivergenceError, DomainError
+from semiring.sparse.cycles import Weighted
 
 from .choosing import Question
-from .cycles import Arcs
 from .engines.elimination import Eliminated
 
 
@@ -40,7 +40,7 @@ def eliminated(question: Question) -> Eliminated:
         return engine
     # A closed walk beats `one`: by its weights, or by rounding alone, which Johnson's weights keep from growing.
     del engine
-    return _engine(question, potential=_arcs(question).potentials())
+    return _engine(question, potential=_potentials(question))
 
 
 def named(question: Question, error: DivergenceError) -> DivergenceError:
@@ -48,14 +48,15 @@ def named(question: Question, error: DivergenceError) -> DivergenceError:
     if Lengths.of(question.semiring) is None:
         return error
     try:
-        _arcs(question).potentials()
+        _potentials(question)
     except DivergenceError as found:
         return found
     return error
 
 
-def _arcs(question: Question) -> Arcs:
-    return Arcs(*question.arcs, question.graph.n, question.semiring)
+def _potentials(question: Question) -> np.ndarray:
+    arcs = Weighted(*question.arcs, question.graph.n, question.semiring)
+    return arcs.potentials(where="shortest_paths")
 
 
 def _engine(question: Question, *, check: bool = True, potential: np.ndarray | None = None) -> Eliminated:

@@ -12,7 +12,7 @@ import numpy as np
 from . import dtypes
 from .algebra import Semiring
 from .arrays import module
-from .errors import AlgebraError
+from .errors import AlgebraError, DivergenceError, NegativeCycleError
 
 #: The spacing of float64 at 1, in which lengths are computed.
 _EPS = 2.0**-52
@@ -128,6 +128,22 @@ def _quantum(x: np.ndarray) -> float:
     """The largest power of 2 of which all these floats are multiples; ∞ if all are 0."""
     ratios = (value.as_integer_ratio() for value in x.tolist() if value)
     return min(((above & -above) / below for above, below in ratios), default=math.inf)
+
+
+def cycle_error(cycle: list[int], length: float, semiring: Semiring, *, where: str) -> DivergenceError:
+    """The error that names a cycle and its weight."""
+    shown = " → ".join(str(v) for v in (*cycle[:8], *(["…"] if len(cycle) > 8 else []), cycle[0]))
+    lengths = Lengths.required(semiring)
+    weight = float(lengths.to_entries(np.float64(length)))
+    least = lengths.sign > 0
+    if lengths.logarithmic:
+        rule, extent = f"weigh {'less' if least else 'more'} than one", "lower" if least else "upper"
+        walks = f"{'Least' if least else 'Greatest'} products of walks have no {extent} bound on it."
+    else:
+        rule = f"have a {'negative' if least else 'positive'} weight"
+        walks = "Shortest walks have no lower bound on it." if least else "Longest walks have no upper bound on it."
+    kind = NegativeCycleError if semiring.lengths and least else DivergenceError
+    return kind(f"{where}: no cycle may {rule}, got {shown} of weight {weight:g}. {walks}", cycle[0], cycle)
 
 
 def search(A: np.ndarray, semiring: Semiring, allowed: float = 0.0) -> tuple[list[int], np.ndarray]:

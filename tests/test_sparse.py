@@ -419,6 +419,20 @@ def test_a_multiplication_that_does_not_commute_keeps_its_order():
 # Divergence
 
 
+@pytest.mark.parametrize("length", [1, 3, 40])
+def test_a_huge_weight_hides_no_cycle(length):
+    """A cycle is judged by its own arcs, whatever another weighs, in its component or another."""
+    n = length + 4
+    ring = np.arange(length)
+    tails = np.concatenate([ring, [length, length + 1, 0, length + 3]])
+    heads = np.concatenate([np.roll(ring, -1), [length + 1, length + 2, length + 3, 0]])
+    weights = np.concatenate([np.full(length, -1.0), [1e18, 1e18, 1e18, 1e18]]).astype(np.float32)
+    for chosen in ("degree", "natural", np.arange(n)[::-1]):
+        with pytest.raises(NegativeCycleError, match="no cycle may have a negative weight") as caught:
+            Elimination.from_arrays(tails, heads, weights, n, order=chosen)
+        assert sorted(caught.value.cycle) == ring.tolist()
+
+
 @pytest.mark.parametrize("length", [1, 2, 7, 300])
 @pytest.mark.parametrize("dtype", ["int64", "float64"])
 def test_a_negative_cycle_is_found_inside_and_across_supernodes(length, dtype):

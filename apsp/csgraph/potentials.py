@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from semiring.catalog import min_plus
-from semiring.cycles import Lengths
+from semiring.cycles import Lengths, cycle_error
 
-from ..divergence import cycle_error
 from .conversion import Network
 
 

@@ -18,11 +18,13 @@ from ..cpu.kinds import choose
 from ..cpu.pool import run
 from ..cpu.processors import default_threads
 from ..cpu.strips import wide
+from ..cycles import Lengths
 from ..errors import DeviceError, DTypeError, ShapeError, VertexError
 from ..memory import require
 from ..survey import fast, survey
 from . import fronts, limits, structure
 from .buffers import LINE, Buffers, aligned
+from .cycles import Weighted
 from .order import FOUND, candidates
 from .pattern import indices, near, neighbours, stored
 from .structure import Arcs, Cost, Structure
@@ -244,8 +246,12 @@ class Elimination:
             limits.require_spectrum(analysis.tails, analysis.heads, values, analysis.n)
         self._panels = fronts.numbers(analysis.structure, analysis.arcs, weights, ops)
         self._free: list[Sweeper] = []
-        if check and self.divergence is not None and self.divergence[1] > self.slack:
-            raise limits.error(semiring, *self.divergence)
+        if check and self.divergence is not None:
+            if values.dtype.kind == "f" and Lengths.of(semiring) is not None:
+                # A walk is judged by its own arcs: a slack that grows with the largest weight would hide true cycles.
+                Weighted(analysis.tails, analysis.heads, values, analysis.n, semiring).potentials(where=where)
+            if self.divergence[1] > self.slack:
+                raise limits.error(semiring, *self.divergence)
 
     @classmethod
     def from_arrays(

@@ -1,6 +1,6 @@
 """Cycles that beat `one` in a list of arcs, or potentials that rule them out: Bellman and Ford's rounds on vectors.
 
-What `apsp.divergence` does with a matrix; asked for where an elimination shows that something is wrong, or may be.
+What `semiring.cycles` does with a matrix; asked for where an elimination shows that something is wrong, or may be.
 """
 
 from __future__ import annotations
@@ -9,15 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from semiring import dtypes
-from semiring.algebra import Semiring
-from semiring.cycles import Lengths
-
-from . import divergence
+from .. import dtypes
+from ..algebra import Semiring
+from ..cycles import Lengths, cycle_error
 
 
 @dataclass(frozen=True)
-class Arcs:
+class Weighted:
     """The arcs of a graph over a semiring that has `Lengths`."""
 
     tails: np.ndarray
@@ -26,7 +24,7 @@ class Arcs:
     n: int
     semiring: Semiring
 
-    def potentials(self) -> np.ndarray:
+    def potentials(self, *, where: str) -> np.ndarray:
         """h with ℓ(u, v) + h(u) − h(v) ≥ 0 for every arc, but for rounding; or the error of a cycle that has none.
 
         A cycle of negative length is judged by its own arcs, by `Lengths.rounding`. If it is rounding, every arc is
@@ -49,7 +47,7 @@ class Arcs:
                 return potential
             total, rounding = lengths.rounding(self._along(cycle, length))
             if not rounding or allowed > 2 * self.n:
-                raise divergence.cycle_error(cycle, total, self.semiring, where="shortest_paths")
+                raise cycle_error(cycle, total, self.semiring, where=where)
             allowed = max(1.0, 2 * allowed)
 
     def _along(self, cycle: list[int], length: np.ndarray) -> np.ndarray:
