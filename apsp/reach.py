@@ -370,7 +370,7 @@ def _shrunk(graph: Graph, arcs: int, ops: Backend, request: Request) -> tuple[Co
     """The closure of the condensation."""
     n = graph.n
     # Edges of a list, one way, are there already; others are written out, undirected ones with temporaries.
-    listed = arcs * (17 if graph.dense is not None else 1 if graph.directed else 25) + 33 * n
+    listed = arcs * (17 if graph.dense is not None else 4 if graph.directed else 22) + 33 * n
     require(listed + arcs * (_COMPONENTS + _BETWEEN), where="transitive_closure", hint=_HINT)
     tails, heads, _ = graph.edges(lor_land)
     c = condense(n, tails, heads)
