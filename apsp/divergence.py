@@ -18,6 +18,7 @@ from semiring.algebra import Semiring
 from semiring.catalog import get
 from semiring.cycles import Lengths, cycle_error, search
 from semiring.errors import DivergenceError, NegativeCycleError
+from semiring.sparse.cycles import Weighted
 from semiring.survey import Survey
 
 from .inputs import as_graph
@@ -85,8 +86,8 @@ def negative_cycle(graph: Any, semiring: str | Semiring = "min_plus", **reading:
 
     Notes
     -----
-    Bellman–Ford–Moore with Tarjan's subtree disassembly (Cherkassky and Goldberg 1999, "Negative-cycle detection
-    algorithms") on the matrix of the graph; a cycle that only rounding makes negative is none, as in `closure`.
+    Bellman–Ford (Cherkassky and Goldberg 1999, "Negative-cycle detection algorithms") on the graph's edges, or on its
+    matrix where it came as one; a cycle that only rounding makes negative is none, as in `closure`.
 
     Examples
     --------
@@ -98,9 +99,12 @@ def negative_cycle(graph: Any, semiring: str | Semiring = "min_plus", **reading:
     s = get(semiring)
     Lengths.required(s)
     known = as_graph(graph, **reading)
-    A = known.matrix(s)
     try:
-        potentials(A if isinstance(A, np.ndarray) else A.get(), s)
+        if known.dense is None:
+            Weighted(*known.edges(s), known.n, s).potentials(where="negative_cycle")
+        else:
+            A = known.matrix(s)
+            potentials(A if isinstance(A, np.ndarray) else A.get(), s)
     except DivergenceError as error:
         return [known.labels[v] for v in error.cycle]
     return None

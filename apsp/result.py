@@ -137,11 +137,6 @@ class Result(Routed, Measured):
         return self.engine.dtype
 
     @property
-    def infinity(self) -> Any:
-        """The entry of `distances` that means no path: the semiring's zero, which may be an integer's largest value."""
-        return dtypes.zero(self.semiring, self.dtype).item()
-
-    @property
     def reachable(self) -> Any:
         """bool, the shape of `distances`, where that lies: whether there is a path."""
         return self.distances != self.infinity

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from semiring import dtypes
 from semiring import routes as found
 from semiring.algebra import Semiring
 from semiring.arrays import module
@@ -32,6 +33,11 @@ class Routed:
     engine: Engine
     sources: Labels
     targets: Labels
+
+    @property
+    def infinity(self) -> Any:
+        """The entry of `distances` that means no path: the semiring's zero, which may be an integer's largest value."""
+        return dtypes.zero(self.semiring, self.engine.dtype).item()
 
     @property
     def _whole(self) -> bool:
@@ -135,7 +141,7 @@ class Routed:
         if self._whole:
             vertices, starts = paths_of(self._trees, start, end)
             return Paths(vertices, starts, self.graph.labels)
-        there = (self.engine.entries(i, j) != self.infinity) | (start == end)  # type: ignore[attr-defined]
+        there = (self.engine.entries(i, j) != self.infinity) | (start == end)
         vertices, ends = paths_of(self._trees, start[there], end[there])
         counts = np.zeros(len(i), np.int64)
         counts[there] = np.diff(ends)
@@ -178,7 +184,7 @@ class Routed:
         """The rows and columns of this result, of a table of all vertices; nothing where it has no path."""
         i, j = (self.graph.labels.positions(names) for names in (self.sources, self.targets))
         table: np.ndarray = host(whole)[i[:, None], j]
-        gone = (host(self.engine.table()) == self.infinity) & (i[:, None] != j)  # type: ignore[attr-defined]
+        gone = (host(self.engine.table()) == self.infinity) & (i[:, None] != j)
         table[gone] = found.NONE
         return table
 

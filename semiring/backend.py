@@ -282,6 +282,13 @@ def _module(device: str) -> Any:
     return importlib.import_module(BACKENDS[device])
 
 
+@cache
+def _options(module: Any) -> tuple[str, ...]:
+    """The options that a backend's own `bind` takes."""
+    parameters = inspect.signature(module.bind).parameters.values()
+    return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+
+
 def bind(semiring: Semiring, dtype: Any, *, device: str = "cpu", nonnegative: bool = False, **options: Any) -> Backend:
     """A backend's verbs for one semiring and dtype.
 
@@ -303,7 +310,7 @@ def bind(semiring: Semiring, dtype: Any, *, device: str = "cpu", nonnegative: bo
     """
     module = _module(device)
     if options:
-        known = [name for name, p in inspect.signature(module.bind).parameters.items() if p.kind is p.KEYWORD_ONLY]
+        known = _options(module)
         foreign = ", ".join(name for name in options if name not in known)
         if foreign:
             raise DeviceError(f"bind: the {device} backend takes the options {', '.join(known)}, got {foreign}.")

@@ -48,9 +48,8 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
     """
     if options.device == "cuda":
         return _closed(network, sources, options)
-    asked = {} if options.threads is None else {"threads": options.threads}
     nonnegative = network.least >= 0
-    ops = bind(min_plus, network.dtype, device="cpu", nonnegative=nonnegative, **asked)
+    ops = bind(min_plus, network.dtype, device="cpu", nonnegative=nonnegative, threads=options.threads)
     if network.n <= ops.pivot and nonnegative and options.callback is None and network.dtype.kind == "f":
         M = network.matrix()
         ops.closure(M)  # one verb: no schedule, nothing that may diverge

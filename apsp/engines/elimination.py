@@ -67,7 +67,7 @@ class Eliminated(Engine):
     def __setstate__(self, kept: dict[str, Any]) -> None:
         analysis = Analysis(kept["tails"], kept["heads"], kept["n"], kept["order"])
         given = (kept[name] for name in ("weights", "semiring", "threads", "order"))
-        self.__init__(analysis, *given, check=False, potential=kept["potential"])  # type: ignore[misc]
+        Eliminated.__init__(self, analysis, *given, check=False, potential=kept["potential"])
 
     def _reweighted(self, weights: np.ndarray, h: np.ndarray) -> np.ndarray:
         """ℓ'(u, v) = max(ℓ(u, v) + h(u) − h(v), 0): the same best walks, and no cycle that rounding makes negative."""

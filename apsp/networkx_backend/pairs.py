@@ -285,7 +285,7 @@ def _paths(nodes: list[Any], order: list[int], before: list[int]) -> dict[Any, l
         if path is None:  # the vertex before it has the same distance, and comes later in the order
             path = _chained(nodes, found, before, before[j])
         if found[j] is None:
-            found[j] = path + [nodes[j]]  # noqa: RUF005
+            found[j] = [*path, nodes[j]]
         made[nodes[j]] = found[j]
     return made
 

@@ -76,15 +76,7 @@ def minimum_degree(start: Any, heads: Any, factor: int) -> Any:
         weight[p] = -own
         if count_elements == 0:
             begin = at[p]
-            end = begin
-            for q in range(at[p], at[p] + length[p]):
-                v = lists[q]
-                if weight[v] > 0:
-                    size_p += weight[v]
-                    weight[v] = -weight[v]
-                    lists[end] = v
-                    end += 1
-                    _unlink(v, degree[v], first, after, before)
+            end, size_p = _gather(lists, begin, begin + length[p], begin, weight, degree, first, after, before)
         else:
             begin = free
             end = begin
@@ -95,14 +87,8 @@ def minimum_degree(start: Any, heads: Any, factor: int) -> Any:
                 else:
                     e = p
                     low, high = at[p] + count_elements, at[p] + length[p]
-                for q in range(low, high):
-                    v = lists[q]
-                    if weight[v] > 0:
-                        size_p += weight[v]
-                        weight[v] = -weight[v]
-                        lists[end] = v
-                        end += 1
-                        _unlink(v, degree[v], first, after, before)
+                end, added = _gather(lists, low, high, end, weight, degree, first, after, before)
+                size_p += added
                 if e != p:
                     into[e], outside[e] = p, 0  # element e is absorbed by p
             free = end
@@ -227,6 +213,23 @@ def _unlink(v: Any, d: Any, first: Any, after: Any, before: Any) -> None:
     else:
         first[d] = after[v]
     before[v] = -1
+
+
+@njit
+def _gather(
+    lists: Any, low: Any, high: Any, end: Any, weight: Any, degree: Any, first: Any, after: Any, before: Any
+) -> Any:
+    """Append the variables of lists[low:high] that are not in the pivot's list yet; its end, and the vertices added."""
+    added = 0
+    for q in range(low, high):
+        v = lists[q]
+        if weight[v] > 0:
+            added += weight[v]
+            weight[v] = -weight[v]
+            lists[end] = v
+            end += 1
+            _unlink(v, degree[v], first, after, before)
+    return end, added
 
 
 @kernel

@@ -5,6 +5,7 @@ What `semiring.cycles` does with a matrix; asked for where an elimination shows 
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,75 +36,79 @@ class Weighted:
         DivergenceError
             Naming the cycle; in min-plus it is a `NegativeCycleError`.
         """
-        lengths = Lengths.required(self.semiring)
-        length = lengths.of_entries(self.weights, dtypes.zero(self.semiring, self.weights.dtype))
-        base, rate = lengths.slack(self.weights.dtype, 1.0)
-        finite = np.isfinite(length)
-        slack = np.where(finite, base + rate * np.abs(np.where(finite, length, 0.0)), 0.0)
+        lengths, dtype = Lengths.required(self.semiring), self.weights.dtype
+        there = self.weights != dtypes.zero(self.semiring, dtype)
+        tails, heads, weights = self.tails[there], self.heads[there], self.weights[there]
+        length = lengths.of_entries(weights, np.nan)
+        largest = float(np.abs(length).max(initial=0.0))
+        if dtype.kind == "i" and not lengths.logarithmic and largest * (self.n + 1) < 2.0**62:
+            length = int(lengths.sign) * weights.astype(np.int64)  # exactly
+        base, rate = lengths.slack(dtype, 1.0)
+        slack = base + rate * np.abs(length)
         allowed = 0.0
         while True:
-            cycle, potential = search(self.tails, self.heads, length + allowed * slack, self.n)
+            cycle, potential = search(tails, heads, length + allowed * slack if allowed else length, self.n)
             if not cycle:
                 return potential
-            total, rounding = lengths.rounding(self._along(cycle, length))
+            total, rounding = lengths.rounding(weights[cycle])
             if not rounding or allowed > 2 * self.n:
-                raise cycle_error(cycle, total, self.semiring, where=where)
+                raise cycle_error(tails[cycle].tolist(), total, self.semiring, where=where)
             allowed = max(1.0, 2 * allowed)
-
-    def _along(self, cycle: list[int], length: np.ndarray) -> np.ndarray:
-        """The weights along a cycle, of parallel arcs the best."""
-        best: dict[tuple[int, int], int] = {}
-        steps = set(zip(cycle, [*cycle[1:], cycle[0]], strict=True))
-        inside = np.isin(self.tails, cycle) & np.isin(self.heads, cycle)
-        for arc in np.flatnonzero(inside).tolist():
-            step = int(self.tails[arc]), int(self.heads[arc])
-            if step in steps and (step not in best or length[arc] < length[best[step]]):
-                best[step] = arc
-        return self.weights[[best[step] for step in zip(cycle, [*cycle[1:], cycle[0]], strict=True)]]
 
 
 def search(tails: np.ndarray, heads: np.ndarray, length: np.ndarray, n: int) -> tuple[list[int], np.ndarray]:
-    """A cycle of negative length in order, the first vertex not repeated; or none, and potentials.
+    """The arcs of a cycle of negative length, in order from its least vertex; or none, and potentials.
 
-    Labels begin at 0 everywhere, as from a source tied to every vertex. A round relaxes all arcs; a cycle among the
-    predecessors is one of negative length (Cherkassky and Goldberg 1999, section 3).
+    Labels begin at 0 everywhere, as from a source tied to every vertex, and a round lowers each to the least that an
+    arc brings. The arcs that lowered a label last make a graph in which every vertex has one predecessor; a cycle in it
+    is one of negative length (Cherkassky and Goldberg 1999, section 3), and as long as there is none, labels are
+    lengths of simple walks, so that rounds come to an end.
 
     Examples
     --------
-    >>> search(np.array([0, 1, 2]), np.array([1, 2, 0]), np.array([1.0, -3.0, 1.0]), 3)[0]
+    >>> search(np.array([0, 1, 2]), np.array([1, 2, 0]), np.array([1, -3, 1]), 3)[0]
     [0, 1, 2]
+    >>> search(np.array([0, 1]), np.array([1, 2]), np.array([-3, 1]), 3)
+    ([], array([ 0, -3, -2]))
     """
-    label, before = np.zeros(n), np.full(n, -1, np.int64)
-    for turn in range(n + 1):
+    label, came = np.zeros(n, length.dtype), np.full(n, -1, np.int64)
+    if not len(heads):
+        return [], label
+    order = np.argsort(heads, kind="stable")
+    tails, heads, length = tails[order], heads[order], length[order]
+    first = np.flatnonzero(np.concatenate(([True], heads[1:] != heads[:-1])))
+    ends, counts = heads[first], np.diff(np.append(first, len(heads)))
+    for turn in itertools.count(1):
         reached = label[tails] + length
-        best = label.copy()
-        np.minimum.at(best, heads, reached)
-        attained = np.flatnonzero((reached == best[heads]) & (best[heads] < label[heads]))
-        if not len(attained):
+        best = np.minimum.reduceat(reached, first)
+        lower = best < label[ends]
+        if not lower.any():
             break
-        before[heads[attained]] = tails[attained]
-        label = best
-        if turn & (turn + 1) == 0 or turn % 64 == 0 or turn == n:
-            cycle = _cycle(before)
+        attained = np.flatnonzero(np.repeat(lower, counts) & (reached == np.repeat(best, counts)))
+        came[heads[attained]] = attained
+        label[ends[lower]] = best[lower]
+        if turn & (turn - 1) == 0 or turn % 64 == 0 or turn > n:
+            cycle = _cycle(came, tails)
             if cycle:
-                return cycle, label
+                return order[cycle].tolist(), label
     return [], label
 
 
-def _cycle(before: np.ndarray) -> list[int]:
-    """A cycle of the graph in which every vertex leads to the one before it; empty if there is none."""
+def _cycle(came: np.ndarray, tails: np.ndarray) -> list[int]:
+    """The arcs of a cycle of v ← tails[came[v]], in the order of a walk; none if there is no cycle."""
     # Who still leads somewhere after 2^k ≥ n steps leads to a cycle.
-    step = np.append(before, -1)
-    for _ in range(max(len(before), 1).bit_length()):
+    before = np.append(np.where(came >= 0, tails[came], -1), -1)
+    step = before
+    for _ in range(len(came).bit_length()):
         step = step[step]
     alive = np.flatnonzero(step[:-1] >= 0)
     if not len(alive):
         return []
-    first = int(step[alive[0]])
-    cycle, v = [first], int(before[first])
-    while v != first:
-        cycle.append(v)
+    start = v = int(step[alive[0]])
+    arcs: list[int] = []
+    while not arcs or v != start:
+        arcs.append(int(came[v]))
         v = int(before[v])
-    cycle.reverse()
-    at = cycle.index(min(cycle))
-    return cycle[at:] + cycle[:at]
+    arcs.reverse()
+    at = int(tails[arcs].argmin())
+    return arcs[at:] + arcs[:at]
