@@ -637,7 +637,7 @@ def test_uploads_and_downloads(cp):
 def test_matrices_of_nothing_keep_their_dtype_on_the_way(name):
     for dtype in get(name).dtypes:
         for shape in ((0, 0), (0, 3, 3), (2, 0, 0)):
-            D = closure(np.zeros(shape, dtype), name, device="cuda")
+            D = apsp.closure(np.zeros(shape, dtype), name, device="cuda")
             assert isinstance(D, np.ndarray)
             assert (D.dtype, D.shape) == (np.dtype(dtype), shape)
 
@@ -647,6 +647,6 @@ def test_matrices_of_nothing_keep_their_dtype_on_the_way(name):
 def test_batches_of_truth_values_go_to_the_device_and_back(per_thread, overwrite):
     A = np.random.default_rng(4).random((3, 5, 5)) < 0.3
     expected = np.stack([cases.closure(cases.Case(get("lor_land"), A.dtype), one) for one in A])
-    D = closure(A, "boolean", device="cuda", per_thread=per_thread, overwrite=overwrite)
+    D = apsp.closure(A, "boolean", device="cuda", per_thread=per_thread, overwrite=overwrite)
     assert (D is A) is overwrite
     np.testing.assert_array_equal(D, expected)
