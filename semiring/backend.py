@@ -36,6 +36,20 @@ class Stopwatch(Protocol):
         """The time between; waits until it is known."""
 
 
+class Beside(Protocol):
+    """A queue of verbs that the device does beside others, and sooner: `with beside: …` puts them there.
+
+    They begin when all that was queued before the `with` is done.
+    """
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *exception: object) -> None: ...
+
+    def join(self) -> None:
+        """What is queued from now on waits for what was put beside."""
+
+
 class Backend(ABC):
     """Verbs on 2-D matrices of `dtype` over `semiring`; every one updates its output in place.
 
@@ -182,6 +196,18 @@ class Backend(ABC):
     @abstractmethod
     def set_diagonal(self, A: Any, value: Any) -> None:
         """Entries (k, k) ← value, one scalar or a NumPy array of them."""
+
+    def panel(self, shape: tuple[int, ...]) -> Any:
+        """A new matrix to multiply by and to send: in one piece of memory, with rows that products read fast."""
+        return self.empty(shape)
+
+    def flat(self, panel: Any) -> Any:
+        """All memory of what `panel` returned, as an array with one axis."""
+        return panel.reshape(-1)
+
+    def beside(self) -> Beside | None:
+        """A second queue of verbs beside the caller's; None where verbs are done when they return."""
+        return None
 
     def landing(self, shape: tuple[int, ...]) -> tuple[np.ndarray, Any]:
         """A new NumPy array to download into, and what is done (`result()`) when all its pages are there; or None."""

@@ -35,7 +35,7 @@ def closure(A: Any, ops: Backend, *, block: int) -> None:
     ops.eliminate(A22, A21, A12, A11)  # A21 ← A22 A21, A11 ← A11 ⊕ A12 A21, A12 ← A12 A22
 
 
-def _room(n: int, ops: Backend, *, block: int) -> int:
+def room(n: int, ops: Backend, *, block: int) -> int:
     """The most that any level of the recursion holds."""
     most, sizes = 0, {n}
     while sizes:
@@ -52,4 +52,4 @@ def _room(n: int, ops: Backend, *, block: int) -> int:
     return most
 
 
-SCHEDULE = Schedule(closure, "R-Kleene: halves recursively, the blocked schedule finishes", room=_room)
+SCHEDULE = Schedule(closure, "R-Kleene: halves recursively, the blocked schedule finishes", room=room)

@@ -1,0 +1,160 @@
+"""Floyd–Warshall on blocks with one product a round, over a grid of processes.
+
+For the pivot block k, with C = A(:,k) as it was, T = A(k,k)* and P = T A(k,:), but T itself in the columns of k:
+
+    A(:,k) ← 0,   A ← A ⊕ C P in all rows but those of k,   A(k,:) ← P
+
+This is block elimination: A(i,j) ⊕ A(i,k) T A(k,j) outside of the pivot's row and column, A(i,k) T in its column. No
+entry meets T twice, so it is right in every closed semiring, and a round does n² b pairs.
+
+The column strip travels as it is, along rows of the grid, and waits for nothing. The owner of the pivot block closes it
+(by R-Kleene), and sends T along its own process row alone; they multiply the row panel and send it down the columns of
+the grid. Then every process does one product on all that it holds. What is computed depends on n and the block: the
+result has the same bits on every grid.
+
+Look-ahead (Strazdins 1998): where verbs can run beside others, the strips of the next pivot are copied before the
+product of this one begins, brought forward by themselves, and are closed, multiplied and sent while it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from semiring.backend import Backend
+from semiring.distributed import InMemory, LocalMatrix, local
+
+from ..blocks import pivots
+from . import recursive
+from .base import Schedule
+
+
+def closure(
+    A: Any, ops: Backend, *, block: int, first: int = 0, after: Callable[[int, slice], None] | None = None
+) -> None:
+    """A ← A*, where every process of the grid calls this with the part that it holds.
+
+    Parameters
+    ----------
+    A : LocalMatrix
+        Or a matrix that this process holds alone.
+    ops : Backend
+    block : int
+        The pivot block; a part's layout must be cut at its multiples.
+    first : int
+        The round to begin with: those before it are done.
+    after : callable, optional
+        `after(round, pivot)` when a round has been given to the device; its verbs may still be under way.
+    """
+    part = A if isinstance(A, LocalMatrix) else InMemory.whole(A, ops, block)
+    todo = list(pivots(part.layout.n, block))
+    if first >= len(todo):
+        return
+    beside = ops.beside()
+    now = then = Panels(part, ops, block)
+    if beside:
+        then = Panels(part, ops, block, like=now)
+    now.take(todo[first])
+    now.close()
+    for index, following in enumerate([*todo[first + 1 :], None], first):
+        if beside and following:
+            then.take(following)
+            with beside:
+                then.bring_forward(now)
+                then.close()
+        for rows, columns, X in part.windows(following):
+            now.update(X, rows, columns)
+        if beside:
+            beside.join()
+        elif following:
+            then.take(following)
+            then.close()
+        if after is not None:
+            after(index, todo[index])
+        now, then = then, now
+
+
+class Panels:
+    """What a round multiplies by: the column strip C of a pivot block as it was, and its row panel P.
+
+    `take`, then perhaps `bring_forward`, then `close`; then `update` any window of what this process holds.
+    """
+
+    def __init__(self, part: LocalMatrix, ops: Backend, block: int, like: Panels | None = None) -> None:
+        rows, columns = (span.stop - span.start for span in (part.rows, part.columns))
+        self._part, self._ops, self._comm = part, ops, part.comm
+        self._C, self._P = ops.panel((rows, block)), ops.panel((block, columns))
+        # The pivot block, and the row strip as it was: used while panels are made, so two of those share them.
+        self._T = like._T if like else ops.panel((block, block))
+        self._R = like._R if like else ops.panel((block, columns))
+        self.pivot = slice(0, 0)
+
+    def take(self, k: slice) -> None:
+        """C ← A(:,k) and R ← A(k,:), where this process holds some of them."""
+        part, layout = self._part, self._part.layout
+        self.pivot, b = k, k.stop - k.start
+        self.owner_row, self.owner_column = layout.row_of(k.start), layout.column_of(k.start)
+        self.C, self.P = self._C[:, :b], self._P[:b, :]
+        self.T, self.R = self._T[:b, :b], self._R[:b, :]
+        if self._comm.column == self.owner_column:
+            part.take(part.rows, k, self.C)
+        if self._comm.row == self.owner_row:
+            part.take(k, part.columns, self.R)
+
+    def bring_forward(self, before: Panels) -> None:
+        """The strips, taken before the round of `before`, as they are after it."""
+        if self._comm.column == self.owner_column:
+            before.update(self.C, self._part.rows, self.pivot)
+        if self._comm.row == self.owner_row:
+            before.update(self.R, self.pivot, self._part.columns)
+
+    def close(self) -> None:
+        """C, and P = T R but T in the columns of k, in every process."""
+        k, ops, comm, columns = self.pivot, self._ops, self._comm, self._part.columns
+        comm.along_row(self._C, ops, self.owner_column)
+        if comm.row == self.owner_row:
+            mine = comm.column == self.owner_column
+            if mine:
+                ops.copy(self.T, self.C[local(k, self._part.rows), :])
+                recursive.closure(self.T, ops, block=ops.pivot)  # T ← A(k,k)*
+            comm.along_row(self._T, ops, self.owner_column)
+            for j in sides(columns, k):
+                ops.matmul(self.P[:, local(j, columns)], self.T, self.R[:, local(j, columns)])
+            if mine:
+                ops.copy(self.P[:, local(k, columns)], self.T)
+        comm.along_column(self._P, ops, self.owner_row)
+
+    def update(self, X: Any, rows: slice, columns: slice) -> None:
+        """X ← X ⊕ C P, for a window X in these rows and columns, but 0 ⊕ C P in the columns of k, and P in its rows."""
+        k, ops, part = self.pivot, self._ops, self._part
+        across, down = meet(k, columns), meet(k, rows)
+        P = self.P[:, local(columns, part.columns)]
+        if across.start < across.stop:
+            ops.clear(X[:, local(across, columns)])
+        for i in sides(rows, k):
+            ops.gemm(X[local(i, rows), :], self.C[local(i, part.rows), :], P)
+        if down.start < down.stop:
+            ops.copy(X[local(down, rows), :], P[local(down, k), :])
+
+
+def meet(a: slice, b: slice) -> slice:
+    """What two ranges have in common."""
+    start = max(a.start, b.start)
+    return slice(start, max(start, min(a.stop, b.stop)))
+
+
+def sides(span: slice, k: slice) -> Iterator[slice]:
+    """What of a range lies before and after k; empty sides are left out."""
+    for side in (meet(span, slice(0, k.start)), meet(span, slice(k.stop, span.stop))):
+        if side.start < side.stop:
+            yield side
+
+
+def room(n: int, ops: Backend, *, block: int) -> int:
+    """The panels, and the most that any verb holds, of a matrix that one process holds alone."""
+    b = min(n, block)
+    panels = ops.matrix_bytes(n, block) + 2 * ops.matrix_bytes(block, n) + ops.matrix_bytes(block, block)
+    return panels + max(ops.room("gemm", n, n, b), ops.room("matmul", b, n, b), recursive.room(b, ops, block=ops.pivot))
+
+
+SCHEDULE = Schedule(closure, "one product a round; over a grid of processes, each with a part of the matrix", room=room)

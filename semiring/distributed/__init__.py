@@ -1,0 +1,9 @@
+"""Matrices over several processes: grids, the part that each holds, and how they hear of each other."""
+
+from __future__ import annotations
+
+from .comm import Alone, Comm, RankError
+from .grid import Grid, Layout
+from .matrix import InMemory, LocalMatrix, local
+
+__all__ = ["Alone", "Comm", "Grid", "InMemory", "Layout", "LocalMatrix", "RankError", "local"]

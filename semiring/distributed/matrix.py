@@ -1,0 +1,65 @@
+"""What a process holds of a matrix, wherever that lies: in memory of the host or of a device, or in tiles elsewhere."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+from ..backend import Backend
+from .comm import Alone, Comm
+from .grid import Grid, Layout
+
+
+class LocalMatrix(ABC):
+    """A process's part of an n × n matrix: all that a schedule knows of it.
+
+    Attributes
+    ----------
+    layout : Layout
+    comm : Comm
+    rows, columns : slice
+        The part's own, of the whole matrix's.
+    """
+
+    def __init__(self, layout: Layout, comm: Comm) -> None:
+        self.layout, self.comm = layout, comm
+        self.rows, self.columns = layout.part(comm.rank)
+
+    @abstractmethod
+    def take(self, rows: slice, columns: slice, out: Any) -> None:
+        """out ← the entries in these rows and columns of the whole matrix, all of which this process holds."""
+
+    @abstractmethod
+    def windows(self, following: slice | None) -> Iterator[tuple[slice, slice, Any]]:
+        """(rows, columns, X) for windows X that cover the part, each once; what is written to X is the matrix's.
+
+        `following` is the next pivot block, whose row and column will be taken after this: where they are not all
+        at hand, theirs may come first, or be kept.
+        """
+
+
+class InMemory(LocalMatrix):
+    """A part that the verbs can work on as it lies: one window."""
+
+    def __init__(self, matrix: Any, ops: Backend, layout: Layout, comm: Comm) -> None:
+        super().__init__(layout, comm)
+        self.matrix, self._ops = matrix, ops
+
+    @classmethod
+    def whole(cls, matrix: Any, ops: Backend, block: int) -> InMemory:
+        """A matrix that one process holds alone."""
+        return cls(matrix, ops, Layout(len(matrix), block, Grid(1, 1)), Alone())
+
+    def take(self, rows: slice, columns: slice, out: Any) -> None:
+        """out ← a window."""
+        self._ops.copy(out, self.matrix[local(rows, self.rows), local(columns, self.columns)])
+
+    def windows(self, following: slice | None) -> Iterator[tuple[slice, slice, Any]]:
+        """The part itself."""
+        yield self.rows, self.columns, self.matrix
+
+
+def local(span: slice, within: slice) -> slice:
+    """A range as one of what begins with `within`."""
+    return slice(span.start - within.start, span.stop - within.start)

@@ -1,0 +1,149 @@
+"""The processes of a grid as threads of one process: on the host, or one for each of its GPUs.
+
+Every broadcast is two meetings of those who take part: what the root offers is there, and everybody has it. On the host
+each copies it meanwhile. On GPUs each card fetches it over NVLink or PCIe, in the order of its own stream, and the host
+waits for no copy: the root's stream waits for the others' instead, before what they read is written again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, TypeVar
+
+import numpy as np
+
+from .comm import Comm
+from .grid import Grid
+
+Found = TypeVar("Found")
+#: Seconds between looks at whether a thread has ended.
+LOOK = 0.05
+
+
+class Meeting:
+    """A place where some threads come together, over and over, each with something for the others to see."""
+
+    def __init__(self, count: int) -> None:
+        self.barrier = threading.Barrier(count)
+        self.slots: list[Any] = [None] * count
+
+
+class Team:
+    """What the threads of a grid share."""
+
+    def __init__(self, grid: Grid) -> None:
+        self.grid = grid
+        self.all = Meeting(grid.size)
+        self.rows = [Meeting(grid.columns) for _ in range(grid.rows)]
+        self.columns = [Meeting(grid.rows) for _ in range(grid.columns)]
+
+    def abort(self) -> None:
+        """Whoever waits for another thread, or will, gets an error."""
+        for meeting in (self.all, *self.rows, *self.columns):
+            meeting.barrier.abort()
+
+
+class ThreadComm(Comm):
+    """One thread's view of the grid."""
+
+    def __init__(self, team: Team, rank: int) -> None:
+        super().__init__(rank, team.grid)
+        self._team = team
+
+    def _broadcast(self, memory: Any, root: int, along: str) -> None:
+        meeting, me = (
+            (self._team.rows[self.row], self.column) if along == "row" else (self._team.columns[self.column], self.row)
+        )
+        mover = _mover(memory)
+        if me == root:
+            meeting.slots[root] = mover.offer(memory)
+        meeting.barrier.wait()
+        if me != root:
+            meeting.slots[me] = mover.take(memory, meeting.slots[root])
+        meeting.barrier.wait()
+        if me == root:
+            mover.release([taken for i, taken in enumerate(meeting.slots) if i != root])
+
+    def everyone(self, value: Found) -> list[Found]:
+        """Each rank's value, in the order of ranks."""
+        meeting = self._team.all
+        meeting.slots[self.rank] = value
+        meeting.barrier.wait()
+        found = list(meeting.slots)
+        meeting.barrier.wait()
+        return found
+
+
+class _Host:
+    """Memory of the host: copied by whoever wants it."""
+
+    @staticmethod
+    def offer(memory: np.ndarray) -> np.ndarray:
+        return memory
+
+    @staticmethod
+    def take(memory: np.ndarray, offered: np.ndarray) -> None:
+        np.copyto(memory, offered)
+
+    @staticmethod
+    def release(taken: list[None]) -> None:
+        """Nobody reads it any more."""
+
+
+def _mover(memory: Any) -> Any:
+    if isinstance(memory, np.ndarray):
+        return _Host
+    from ..cuda import peers
+
+    return peers
+
+
+def run(
+    grid: Grid,
+    work: Callable[[Comm], Found],
+    device: Callable[[int], AbstractContextManager[Any]] | None = None,
+) -> list[Found]:
+    """What `work` returns in each of a grid's threads, in the order of ranks.
+
+    Parameters
+    ----------
+    grid : Grid
+    work : callable
+        `work(comm)`, called in a thread for each rank.
+    device : callable, optional
+        `device(rank)`: a context in which that rank works, such as its GPU.
+
+    Raises
+    ------
+    Exception
+        The first error of any rank; the others have ended then. Ctrl-C ends all of them, after the verb each is at.
+    """
+    team = Team(grid)
+    found: list[Any] = [None] * grid.size
+    errors: list[tuple[int, BaseException]] = []
+
+    def one(rank: int) -> None:
+        try:
+            with device(rank) if device else nullcontext():
+                found[rank] = work(ThreadComm(team, rank))
+        except threading.BrokenBarrierError:
+            pass  # another one has failed, and says why
+        except BaseException as error:
+            errors.append((rank, error))
+            team.abort()
+
+    threads = [threading.Thread(target=one, args=(r,), name=f"rank {r}", daemon=True) for r in range(grid.size)]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            while thread.is_alive():
+                thread.join(LOOK)  # in between, Ctrl-C is heard
+    except BaseException:
+        team.abort()
+        raise
+    if errors:
+        raise errors[0][1]
+    return found
