@@ -85,8 +85,8 @@ class Panels:
         self._part, self._ops, self._comm = part, ops, part.comm
         self._C, self._P = ops.panel((rows, block)), ops.panel((block, columns))
         # The pivot block, and the row strip as it was: used while panels are made, so two of those share them.
-        self._T = like._T if like else ops.panel((block, block))
-        self._R = like._R if like else ops.panel((block, columns))
+        self._T: Any = like._T if like else ops.panel((block, block))
+        self._R: Any = like._R if like else ops.panel((block, columns))
         self.pivot = slice(0, 0)
 
     def take(self, k: slice) -> None:

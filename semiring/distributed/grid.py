@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from ..errors import ShapeError
 
@@ -120,6 +121,6 @@ class Layout:
         """The most rows and the most columns that a process holds."""
         down, across = self._bounds
         return (
-            max(b - a for a, b in zip(down, down[1:], strict=False)),
-            max(b - a for a, b in zip(across, across[1:], strict=False)),
+            max(b - a for a, b in pairwise(down)),
+            max(b - a for a, b in pairwise(across)),
         )
