@@ -8,6 +8,7 @@ SemiringError                          base of all of them
 ├── DeviceError (RuntimeError)         the device asked for is not there or cannot do this
 ├── MemoryNeeded (MemoryError)         the estimate says that it will not fit
 ├── FormatError (ValueError)           a file is not what its format says; carries file and line
+│   └── TileError                      a tile of a store is missing, torn, damaged or foreign; carries its index
 ├── NoPathError (LookupError)          no walk leads from here to there
 ├── VertexError (KeyError)             no vertex has this label, or two have it
 └── DivergenceError (ArithmeticError)  the closure does not exist: I ⊕ A ⊕ A² ⊕ … has no limit
@@ -64,6 +65,20 @@ class FormatError(SemiringError, ValueError):
     def __init__(self, path: object, line: int | None, problem: str) -> None:
         self.path, self.line = str(path), line
         super().__init__(f"{path}:{line}: {problem}" if line is not None else f"{path}: {problem}")
+
+
+class TileError(FormatError):
+    """A tile of a store is missing, truncated, damaged, or belongs to another store: what it held is never guessed.
+
+    Attributes
+    ----------
+    tile : (int, int)
+        Which one: the row and the column of tiles in which it stands.
+    """
+
+    def __init__(self, path: object, tile: tuple[int, int], problem: str) -> None:
+        self.tile = tile
+        super().__init__(path, None, f"tile {tile[0]}, {tile[1]}: {problem}")
 
 
 class DivergenceError(SemiringError, ArithmeticError):

@@ -22,7 +22,7 @@ _STANDARD = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
 
 @contextmanager
-def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def writing(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[IO[bytes]]:
     """A binary file that becomes `path` when the block ends well; where it does not, `path` is as it was.
 
     What stood at `path` stays until the new file is complete and on the disk, through errors and Ctrl-C alike. The new
@@ -32,6 +32,9 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     Parameters
     ----------
     path : path
+    durable : bool
+        Whether it is on the disk before it is renamed, so that a crash of the machine leaves the old file or the new
+        one. Without, only a crash of the process does; for files whose readers find out what is torn.
 
     Raises
     ------
@@ -53,7 +56,8 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             with open(_create(beside, target), "wb") as file:
                 yield _sink(file, seekable=True)
                 file.flush()
-                os.fsync(file.fileno())  # or a crash of the machine may leave the name with an empty file
+                if durable:
+                    os.fsync(file.fileno())  # or a crash of the machine may leave the name with an empty file
             _take_over(beside, target)
             os.replace(beside, target.place)
         else:
@@ -98,6 +102,12 @@ def writing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         if isinstance(error, OSError) and error.errno is not None and error.filename in (None, str(beside)):
             raise OSError(error.errno, error.strerror, os.fspath(path)) from error
         raise
+
+
+def remove_unfinished(folder: str | os.PathLike[str]) -> None:
+    """Remove what `writing` left in a directory where its process was killed; nobody may be writing there."""
+    for left in Path(folder).glob(".semiring-*.tmp"):
+        left.unlink(missing_ok=True)
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:

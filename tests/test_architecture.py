@@ -96,9 +96,10 @@ PUBLIC = {
     """,
     "semiring.errors": """
         AlgebraError DTypeError DeviceError DivergenceError DomainError FormatError MemoryNeeded NegativeCycleError
-        NoPathError SemiringError ShapeError VertexError
+        NoPathError SemiringError ShapeError TileError VertexError
     """,
     "semiring.sparse": "Analysis Cost Elimination Hops analyse eliminate",
+    "semiring.tiles": "TileStore",
     "apsp": """
         AlgebraError Comparison CriticalPath DTypeError DeviceError DivergenceError DomainError FormatError Graph
         MemoryNeeded NegativeCycleError NoPathError Plan Reachability Result SemiringError ShapeError VertexError

@@ -1,0 +1,7 @@
+"""Matrices larger than memory: stores of tiles on disk, one file a tile, and what streams them (docs/stores.md)."""
+
+from __future__ import annotations
+
+from .store import TileStore
+
+__all__ = ["TileStore"]

@@ -1,0 +1,451 @@
+"""A matrix as a directory of tiles, from which any window is read; every tile is checked whenever it is read."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import secrets
+import shutil
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import FormatError, ShapeError, TileError
+from ..files import check_writable, remove_unfinished, writing
+from ..memory import shown
+from . import file
+from .file import Layout, Reader
+
+#: The file that makes a directory a store.
+NAME = "store.json"
+#: Rows and columns of a tile where nobody says how many.
+BLOCK = 1024
+_FORMAT, _VERSION = "semiring tile store", 1
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What stands in a store.
+
+    Attributes
+    ----------
+    rounds : int64 array, shape of the grid
+        How many pivots each tile has gone through; −1 where it is missing or damaged.
+    errors : dict of (int, int) to TileError
+        What is wrong with those.
+    """
+
+    rounds: np.ndarray
+    errors: dict[tuple[int, int], TileError]
+
+    @property
+    def oldest(self) -> int:
+        """The round of the oldest tile; 0 where there is none that is sound."""
+        sound = self.rounds[self.rounds >= 0]
+        return int(sound.min()) if sound.size else 0
+
+
+class TileStore:
+    """A matrix on disk: one file a tile, each written beside its place and renamed, with a header and checksums.
+
+    A tile that is missing, truncated, damaged or of another store is an error that names it, never ∞ or 0. Reading a
+    window reads the rows of it in each tile that it meets, about 256 KiB of a tile at least. Several threads and
+    processes may read and write different tiles at the same time.
+
+    Parameters
+    ----------
+    path : path
+        The directory.
+
+    Attributes
+    ----------
+    shape : (int, int)
+    dtype : numpy.dtype
+    block : (int, int)
+        Rows and columns of a tile; those of the last ones may be fewer.
+    grid : (int, int)
+        Rows and columns of tiles.
+    attributes : dict
+        Whatever JSON holds, such as the name of the semiring.
+
+    Raises
+    ------
+    FormatError
+        If the directory is no store, or its description is damaged.
+    OSError
+        If it cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> store = TileStore.create(folder.name, (5, 4), "int32", block=2)
+    >>> store.put(np.arange(20).reshape(5, 4))
+    >>> TileStore(folder.name)[3:, 1]
+    array([13, 17], dtype=int32)
+    >>> folder.cleanup()
+    """
+
+    ndim = 2
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.layout, self.attributes = _described(self.path)
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        shape: tuple[int, int],
+        dtype: Any,
+        *,
+        block: int | tuple[int, int] = BLOCK,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> TileStore:
+        """A new store without tiles; one that stood there goes, and nothing else does.
+
+        Parameters
+        ----------
+        path : path
+            A directory: new, empty, or a store.
+        shape : (int, int)
+        dtype : dtype
+        block : int or (int, int)
+            Rows and columns of a tile.
+        attributes : mapping, optional
+            What JSON holds.
+
+        Raises
+        ------
+        ShapeError
+            If shape or block are none.
+        FileExistsError
+            If the directory holds something else.
+        OSError
+            If it cannot be written, or the whole matrix has no room on its disk.
+        """
+        place, kind = Path(path), np.dtype(dtype)
+        sides = (block, block) if isinstance(block, (int, np.integer)) else block
+        if min(sides) < 1 or min(shape) < 0 or len(shape) != 2:
+            raise ShapeError(f"TileStore: a matrix in tiles of 1 × 1 or more is required, got {shape} in {sides}.")
+        layout = Layout((int(shape[0]), int(shape[1])), (int(sides[0]), int(sides[1])), kind, secrets.token_bytes(16))
+        freed = check_place(place)
+        _require_room(place, layout.nbytes() + _at_work(layout) - freed)
+        _clear(place)
+        _describe(place, layout, dict(attributes or {}))
+        return cls(place)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.layout.shape
+
+    @property
+    def block(self) -> tuple[int, int]:
+        return self.layout.block
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.layout.dtype
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        return self.layout.grid
+
+    @cached_property
+    def nbytes(self) -> int:
+        """What its entries take."""
+        return self.shape[0] * self.shape[1] * self.dtype.itemsize
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        (m, n), (a, b) = self.shape, self.block
+        return f"<TileStore: {m} × {n} {self.dtype} in tiles of {a} × {b} at {self.path}>"
+
+    def tile_path(self, i: int, j: int) -> Path:
+        """Where a tile stands."""
+        return self.path / f"{i:05d}-{j:05d}.tile"
+
+    def tiles(self) -> Iterator[tuple[int, int]]:
+        """The indices of all tiles, row by row."""
+        p, q = self.grid
+        return ((i, j) for i in range(p) for j in range(q))
+
+    # Tiles
+
+    def write(self, i: int, j: int, entries: np.ndarray, *, round: int = 0, durable: bool = True) -> None:
+        """Put a tile in its place, whole or not at all.
+
+        Parameters
+        ----------
+        i, j : int
+            Its row and column of tiles.
+        entries : array
+            Of the tile's size and of the store's dtype.
+        round : int
+            How many pivots they have gone through.
+        durable : bool
+            Whether it is on the disk when this returns; without, a crash of the machine (not of the process) may leave
+            a torn tile, which reading finds.
+
+        Raises
+        ------
+        ShapeError
+            If size or dtype are not those of the tile.
+        OSError
+            If it cannot be written.
+        """
+        m, n = self.layout.size(i, j)
+        if entries.shape != (m, n) or entries.dtype != self.dtype:
+            raise ShapeError(
+                f"TileStore: the tile {i}, {j} is {m} × {n} of {self.dtype}, got {entries.shape} of {entries.dtype}."
+            )
+        file.write(self.tile_path(i, j), self.layout, i, j, entries, round, durable=durable)
+
+    def read(self, i: int, j: int, out: np.ndarray | None = None) -> np.ndarray:
+        """A tile, in a new array or in `out`.
+
+        Raises
+        ------
+        TileError
+            If it is missing, truncated, damaged or not of this store.
+        """
+        m, n = self.layout.size(i, j)
+        room = np.empty((m, n), self.dtype) if out is None else out
+        with self.opened(i, j) as tile:
+            tile.read(slice(0, m), slice(0, n), room)
+        return room
+
+    def opened(self, i: int, j: int) -> Reader:
+        """A tile to read from: its header and its end have been checked, its entries are when they are read."""
+        return Reader(self.tile_path(i, j), self.layout, i, j)
+
+    def round(self, i: int, j: int) -> int:
+        """How many pivots a tile has gone through.
+
+        Raises
+        ------
+        TileError
+        """
+        with self.opened(i, j) as tile:
+            return tile.round
+
+    def inspect(self, *, entries: bool = True) -> Inspection:
+        """All tiles looked at: their rounds, and what is wrong with which.
+
+        Parameters
+        ----------
+        entries : bool
+            Whether entries are read and compared with their checksums, or only headers and ends.
+        """
+        rounds = np.full(self.grid, -1, np.int64)
+        errors: dict[tuple[int, int], TileError] = {}
+        for i, j in self.tiles():
+            try:
+                with self.opened(i, j) as tile:
+                    if entries:
+                        m, n = self.layout.size(i, j)
+                        tile.read(slice(0, m), slice(0, n), np.empty((m, n), self.dtype))
+                    rounds[i, j] = tile.round
+            except TileError as error:
+                errors[i, j] = error
+        return Inspection(rounds, errors)
+
+    # Windows
+
+    def window(self, rows: slice, columns: slice, out: np.ndarray | None = None) -> np.ndarray:
+        """The entries of some rows and columns, in a new array or in `out`.
+
+        Raises
+        ------
+        TileError
+            If one of its tiles is missing, truncated, damaged or not of this store.
+        """
+        shape = rows.stop - rows.start, columns.stop - columns.start
+        room = np.empty(shape, self.dtype) if out is None else out
+        if not room.size:
+            return room
+        (a, b) = self.block
+        for i in range(rows.start // a, -(-rows.stop // a)):
+            for j in range(columns.start // b, -(-columns.stop // b)):
+                its_rows, its_columns = self.layout.window(i, j)
+                r, c = _meet(rows, its_rows), _meet(columns, its_columns)
+                with self.opened(i, j) as tile:
+                    tile.read(_from(r, its_rows), _from(c, its_columns), room[_from(r, rows), _from(c, columns)])
+        return room
+
+    def put(self, entries: Any, rows: int = 0, columns: int = 0, *, round: int = 0, durable: bool = True) -> None:
+        """Write the tiles of a window, which begins at a row and a column and is made of whole tiles.
+
+        Raises
+        ------
+        ShapeError
+            If it is not.
+        OSError
+            If they cannot be written.
+        """
+        m, n = entries.shape
+        for start, size, step, most in zip((rows, columns), (m, n), self.block, self.shape, strict=True):
+            if start % step or ((start + size) % step and start + size != most) or start + size > most:
+                raise ShapeError(
+                    f"TileStore: a window must be whole tiles of {self.block}, got {m} × {n} at {rows}, {columns}."
+                )
+        for i in range(rows // self.block[0], -(-(rows + m) // self.block[0])):
+            for j in range(columns // self.block[1], -(-(columns + n) // self.block[1])):
+                r, c = self.layout.window(i, j)
+                part = entries[r.start - rows : r.stop - rows, c.start - columns : c.stop - columns]
+                self.write(i, j, np.asarray(part, self.dtype), round=round, durable=durable)
+
+    def __getitem__(self, key: Any) -> Any:
+        """Entries as NumPy has them: `store[i]`, `store[i, j]`, `store[a:b, c:d]`; slices are of step 1.
+
+        Raises
+        ------
+        IndexError, TileError
+        """
+        keys = key if isinstance(key, tuple) else (key,)
+        if len(keys) > 2 or any(k is Ellipsis for k in keys):
+            raise IndexError(f"TileStore: rows and columns are required, got {key!r}.")
+        r, c = (_ranged(k, n) for k, n in zip((*keys, slice(None))[:2], self.shape, strict=True))
+        found = self.window(r, c)
+        lost = tuple(0 if not isinstance(k, slice) else slice(None) for k in (*keys, slice(None))[:2])
+        return found[lost]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """All of it."""
+        if copy is False:
+            raise ValueError("TileStore: an array of it is a copy, got copy=False.")
+        return np.asarray(self[:], dtype)
+
+    def sync(self) -> None:
+        """Have the names of all tiles on the disk too, which a crash of the machine would otherwise lose."""
+        if hasattr(os, "O_DIRECTORY"):
+            handle = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+
+    def set_attributes(self, **attributes: Any) -> None:
+        """Add attributes, or change them."""
+        _describe(self.path, self.layout, {**self.attributes, **attributes})
+        self.attributes.update(attributes)
+
+
+def is_store(path: str | os.PathLike[str]) -> bool:
+    """Whether a directory is a tile store."""
+    return (Path(path) / NAME).is_file()
+
+
+def check_place(path: str | os.PathLike[str]) -> int:
+    """Refuse a place where no store can be made; the bytes of a store that is there, which will go.
+
+    Raises
+    ------
+    OSError
+        As `TileStore.create` does, but for the room that it needs.
+    """
+    place = Path(path)
+    if not place.exists():
+        check_writable(place)
+        return 0
+    if not place.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, "it must be a directory or nothing yet, and is a file", str(path))
+    check_writable(place / NAME)
+    if is_store(place):
+        return sum(tile.stat().st_size for tile in place.glob("*.tile"))
+    if any(not left.name.startswith(".semiring-") for left in place.iterdir()):
+        raise FileExistsError(errno.EEXIST, "it must be a tile store or an empty directory", str(path))
+    return 0
+
+
+def _require_room(place: Path, needed: int) -> None:
+    there = place if place.exists() else place.resolve().parent
+    free = shutil.disk_usage(there).free
+    if needed > free:
+        raise OSError(errno.ENOSPC, f"{shown(needed)} must fit on its disk, and {shown(free)} are free", str(place))
+
+
+def _at_work(layout: Layout) -> int:
+    """Bytes of the tiles that are written beside others: a few at a time."""
+    return 4 * layout.file_size(*(min(a, b) for a, b in zip(layout.block, layout.shape, strict=True)))
+
+
+def _clear(place: Path) -> None:
+    """No store at that place: its description goes first, so that no tile is ever looked for in half of a store."""
+    place.mkdir(exist_ok=True)
+    (place / NAME).unlink(missing_ok=True)
+    remove_unfinished(place)
+    for tile in place.glob("*.tile"):
+        tile.unlink()
+
+
+def _describe(place: Path, layout: Layout, attributes: dict[str, Any]) -> None:
+    text = json.dumps(
+        {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "identity": layout.identity.hex(),
+            "shape": layout.shape,
+            "block": layout.block,
+            "dtype": layout.dtype.name,
+            "attributes": attributes,
+        },
+        sort_keys=True,
+        indent=1,
+    )
+    with writing(place / NAME) as out:
+        out.write(f"{text}\n{zlib.crc32(text.encode()):08x}\n".encode())
+
+
+def _described(place: Path) -> tuple[Layout, dict[str, Any]]:
+    """The description of a store, whose last line is a checksum of the others."""
+    path = place / NAME
+    try:
+        text, crc, rest = path.read_bytes().decode().rsplit("\n", 2)
+        if rest or int(crc, 16) != zlib.crc32(text.encode()):
+            raise ValueError("a checksum of something else")
+        told = json.loads(text)
+        if told["format"] != _FORMAT or told["version"] != _VERSION:
+            raise ValueError(f"{told['format']!r} of version {told['version']!r}")
+        m, n = told["shape"]
+        a, b = told["block"]
+        return Layout((m, n), (a, b), np.dtype(told["dtype"]), bytes.fromhex(told["identity"])), told["attributes"]
+    except FileNotFoundError:
+        raise FormatError(place, None, f"a tile store is required, got a directory without {NAME}.") from None
+    except NotADirectoryError:
+        raise FormatError(place, None, "a tile store is a directory, got a file.") from None
+    except (ValueError, TypeError, KeyError) as error:
+        raise FormatError(path, None, f"the description of a tile store is required, got {error}.") from error
+
+
+def _meet(a: slice, b: slice) -> slice:
+    return slice(max(a.start, b.start), min(a.stop, b.stop))
+
+
+def _from(part: slice, whole: slice) -> slice:
+    """A range counted from the start of another."""
+    return slice(part.start - whole.start, part.stop - whole.start)
+
+
+def _ranged(key: Any, size: int) -> slice:
+    """An index or a slice as a range."""
+    if isinstance(key, slice):
+        start, stop, step = key.indices(size)
+        if step != 1:
+            raise IndexError(f"TileStore: slices must have step 1, got {key!r}.")
+        return slice(start, max(start, stop))
+    try:
+        index = key.__index__()
+    except (AttributeError, TypeError):
+        raise IndexError(f"TileStore: an index or a slice is required, got {key!r}.") from None
+    if not -size <= index < size:
+        raise IndexError(f"TileStore: an index must lie within {size}, got {key}.")
+    return slice(index % size, index % size + 1)

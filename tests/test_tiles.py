@@ -1,0 +1,170 @@
+"""Tile stores: whatever is written comes back, and whatever is damaged is found and named."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+from semiring.errors import FormatError, ShapeError, TileError
+from semiring.tiles import TileStore
+
+
+@pytest.fixture
+def store(tmp_path):
+    made = TileStore.create(tmp_path / "tiles", (7, 5), "int32", block=(3, 2), attributes={"semiring": "min_plus"})
+    made.put(np.arange(35, dtype=np.int32).reshape(7, 5), round=3)
+    return made
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "int64", "bool", "uint64"])
+@pytest.mark.parametrize("shape", [(0, 0), (1, 1), (4, 4), (9, 13), (600, 530)])
+def test_what_is_written_comes_back(tmp_path, shape, dtype):
+    A = np.random.default_rng(0).integers(0, 2, shape).astype(dtype)
+    made = TileStore.create(tmp_path / "t", shape, dtype, block=(4, 512))
+    made.put(A)
+    opened = TileStore(tmp_path / "t")
+    np.testing.assert_array_equal(opened[:], A)
+    assert opened[:].dtype == A.dtype
+    if A.size:
+        np.testing.assert_array_equal(opened[-1], A[-1])
+        np.testing.assert_array_equal(opened[:, 0], A[:, 0])
+        np.testing.assert_array_equal(opened[shape[0] // 3 :, : shape[1] // 2], A[shape[0] // 3 :, : shape[1] // 2])
+
+
+def test_bands_within_a_tile_are_read_and_checked_by_themselves(tmp_path):
+    A = np.random.default_rng(0).random((300, 1000)).astype("float32")  # 65 rows a band
+    made = TileStore.create(tmp_path / "t", A.shape, A.dtype, block=(300, 1000))
+    made.put(A)
+    np.testing.assert_array_equal(made[64:131, 3:999], A[64:131, 3:999])
+    path = made.tile_path(0, 0)
+    data = bytearray(path.read_bytes())
+    data[128 + 200 * 4000] ^= 4  # row 200
+    path.write_bytes(data)
+    np.testing.assert_array_equal(made[:195], A[:195])
+    with pytest.raises(TileError, match=r"tile 0, 0: .* rows 195 … 259"):
+        made[259]
+
+
+def test_the_round_is_kept(store):
+    assert store.round(1, 2) == 3
+    store.write(1, 2, store.read(1, 2), round=5)
+    inspection = TileStore(store.path).inspect()
+    assert inspection.rounds.tolist() == [[3, 3, 3], [3, 3, 5], [3, 3, 3]]
+    assert inspection.oldest == 3
+    assert not inspection.errors
+
+
+def damaged(path, how, other):
+    data = bytearray(path.read_bytes())
+    if how == "missing":
+        path.unlink()
+    elif how == "empty":
+        path.write_bytes(b"")
+    elif how == "foreign":
+        path.write_bytes(other.tile_path(1, 1).read_bytes())
+    elif how == "misplaced":
+        path.write_bytes((path.parent / "00000-00000.tile").read_bytes())
+    elif how == "zeros":
+        path.write_bytes(bytes(len(data)))
+    elif how == "another file":
+        path.write_bytes(b"source,target\n" * 20)
+    elif how == "longer":
+        path.write_bytes(data + b"\0")
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("missing", "missing"),
+        ("empty", "truncated"),
+        ("foreign", "of another"),
+        ("misplaced", "the tile 0, 0"),
+        ("zeros", "another file"),
+        ("another file", "another file"),
+        ("longer", "bytes"),
+    ],
+)
+def test_a_tile_that_is_wrong_is_named(store, tmp_path, how, said):
+    other = TileStore.create(tmp_path / "other", store.shape, store.dtype, block=store.block)
+    other.put(store[:])
+    damaged(store.tile_path(1, 1), how, other)
+    with pytest.raises(TileError, match=f"tile 1, 1: .*{said}") as caught:
+        store[4, 3]
+    assert caught.value.tile == (1, 1)
+    assert caught.value.path == str(store.tile_path(1, 1))
+    assert store[0, 0] == 0
+    assert set(store.inspect().errors) == {(1, 1)}
+
+
+def test_every_byte_and_every_length_counts(store):
+    """No flipped bit and no truncation anywhere in a tile goes unseen."""
+    path = store.tile_path(0, 1)
+    data = path.read_bytes()
+    for at in range(len(data)):
+        path.write_bytes(data[:at] + bytes([data[at] ^ (1 << at % 8)]) + data[at + 1 :])
+        with pytest.raises(TileError, match="tile 0, 1"):
+            store.read(0, 1)
+        path.write_bytes(data[:at])
+        with pytest.raises(TileError, match="tile 0, 1"):
+            store.read(0, 1)
+    path.write_bytes(data)
+    store.read(0, 1)
+
+
+def test_a_description_that_is_damaged_is_refused(store):
+    path = store.path / "store.json"
+    whole = path.read_bytes()
+    for wrong in (b"", whole[:-1], whole.replace(b"int32", b"int64"), b"{}\n00000000\n"):
+        path.write_bytes(wrong)
+        with pytest.raises(FormatError, match=r"store\.json"):
+            TileStore(store.path)
+    path.unlink()
+    with pytest.raises(FormatError, match="tile store is required"):
+        TileStore(store.path)
+
+
+def test_a_store_takes_the_place_of_nothing_but_a_store(store, tmp_path):
+    assert TileStore.create(store.path, (2, 2), "bool").grid == (1, 1)
+    assert not list(store.path.glob("*.tile"))
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "thesis.tex").write_text("all of it")
+    with pytest.raises(FileExistsError, match="empty directory"):
+        TileStore.create(full, (2, 2), "bool")
+    with pytest.raises(NotADirectoryError):
+        TileStore.create(full / "thesis.tex", (2, 2), "bool")
+    with pytest.raises(FileNotFoundError):
+        TileStore.create(tmp_path / "no" / "such", (2, 2), "bool")
+    assert (full / "thesis.tex").exists()
+
+
+def test_what_does_not_fit_on_the_disk_is_refused_at_once(tmp_path):
+    with pytest.raises(OSError, match="must fit on its disk"):
+        TileStore.create(tmp_path / "t", (1 << 24, 1 << 24), "float64", block=1 << 20)
+    assert not (tmp_path / "t").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
+def test_a_directory_that_cannot_be_written_is_refused(tmp_path):
+    (tmp_path / "t").mkdir(mode=0o500)
+    with pytest.raises(PermissionError):
+        TileStore.create(tmp_path / "t", (2, 2), "bool")
+
+
+def test_windows_must_be_whole_tiles_to_be_written(store):
+    with pytest.raises(ShapeError, match="whole tiles"):
+        store.put(np.zeros((3, 2), np.int32), 1, 0)
+    with pytest.raises(ShapeError, match="whole tiles"):
+        store.put(np.zeros((2, 2), np.int32))
+    with pytest.raises(ShapeError, match="got"):
+        store.write(0, 0, np.zeros((3, 2), np.int64))
+    store.put(np.zeros((4, 1), np.int32), 3, 4)
+    assert store[3:, 4].tolist() == [0] * 4
+
+
+@pytest.mark.parametrize("key", [(0, 0, 0), (slice(None, None, 2),), 9, (0, -6), "a"])
+def test_other_indices_are_refused(store, key):
+    with pytest.raises(IndexError):
+        store[key]
