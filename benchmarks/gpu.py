@@ -30,7 +30,7 @@ from apsp import schedules
 from semiring import Op, Semiring, dtypes, get
 from semiring.backend import bind
 from semiring.catalog import MIN
-from semiring.cuda import algebra, compile, launch, texts
+from semiring.cuda import algebra, backend, compile, sources
 
 #: One that no catalog has: the shortest of routes whose legs are at right angles, min of √(a² + b²).
 EUCLIDEAN = Semiring(
@@ -230,13 +230,13 @@ class Row:
         self.label = f"{self.semiring.name} {dtype}{' ≥ 0' if nonnegative else ''}"
         variant = algebra.variant_of(self.semiring, np.dtype(dtype), nonnegative=nonnegative)
         self.text = algebra.text(self.semiring, np.dtype(dtype), variant)
-        self.ops = launch.CudaBackend(self.semiring, np.dtype(dtype), nonnegative)
+        self.ops = backend.CudaBackend(self.semiring, np.dtype(dtype), nonnegative)
 
     def sources(self) -> tuple[str, ...]:
         """What must be compiled: the largest tile, for aligned rows and others, and the loops in registers."""
         tile = self.ops.tile_table[0]
         return (
-            *(texts.gemm_text(self.text, tile, aligned=aligned) for aligned in (True, False)),
+            *(sources.gemm_source(self.text, tile, aligned=aligned) for aligned in (True, False)),
             *probes(self.text, self.dtype),
         )
 

@@ -57,7 +57,7 @@ extern "C" __global__ void __launch_bounds__(256, 1) probe(int* out, int times) 
 
 def ceiling() -> float:
     """Pairs a second of wgmma alone, operands random and at rest."""
-    kernel = bitproduct.KERNELS["wgmma"]
+    kernel = bitproduct.PRODUCTS["wgmma"]
     module = compile.functions(kernel.text + PROBE, arch=compile.device_arch(0) + kernel.suffix, name="probe.cu")
     probe, times, blocks = module.get_function("probe"), 20000, device.multiprocessors(0)
     compile.allow_shared(probe, 1024 + kernel.stage_bytes)

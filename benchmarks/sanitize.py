@@ -43,7 +43,7 @@ def bound() -> Iterator[Any]:
     import numpy as np
 
     from semiring import get
-    from semiring.cuda.launch import CudaBackend
+    from semiring.cuda.backend import CudaBackend
 
     for name, dtype, nonnegative in STEPS:
         yield CudaBackend(get(name), np.dtype(dtype), nonnegative)
@@ -62,12 +62,12 @@ def entries(ops: Any, shape: tuple[int, int], seed: int = 0) -> Any:
 
 def compile_all() -> None:
     """Compile side by side, outside of the sanitizer, into the cache on disk."""
-    from semiring.cuda import compile, texts
+    from semiring.cuda import compile, sources
 
     arch = compile.device_arch(0)
     units = {
         text for ops in bound()
-        for _, text in texts.texts(ops.semiring, ops.dtype, arch, nonnegative=ops.nonnegative)
+        for _, text in sources.translation_units(ops.semiring, ops.dtype, arch, nonnegative=ops.nonnegative)
     }  # fmt: skip
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(lambda text: compile.compile(text, arch), units))
@@ -79,7 +79,7 @@ def kernels() -> None:
     import numpy as np
 
     from apsp import schedules
-    from semiring.cuda import launch, panels
+    from semiring.cuda import backend, panels
 
     cp.cuda.set_allocator(None)  # no pool: every matrix has its own bounds
     for ops in bound():
@@ -90,17 +90,17 @@ def kernels() -> None:
                     C = entries(ops, (m, n))
                     ops.multiply(tile, ops._operand(C), ops._operand(A), ops._operand(B), accumulate=True)
         A, B, C = entries(ops, (40, 600)), entries(ops, (600, 80)), entries(ops, (40, 80))
-        ops.gemm(C, A, B)  # in pieces of k
+        ops.gemm(C, A, B)  # split along k
         for size in CLOSURES:
             for name in ("recursive", "iterative") if size < 100 else ("recursive",):
                 D = entries(ops, (size, size))
                 schedules.get(name)(D, ops, block=ops.pivot)
-        choose = launch.CudaBackend._team
-        for sizes in ops.teams:
-            launch.CudaBackend._team = lambda self, n, sizes=sizes: sizes
+        choose = backend.CudaBackend._geometry
+        for geometry in ops.geometries:
+            backend.CudaBackend._geometry = lambda self, n, geometry=geometry: geometry
             for size in (70, 331):
                 ops.closure(entries(ops, (size, size)))
-        launch.CudaBackend._team = choose
+        backend.CudaBackend._geometry = choose
         D, R, C = entries(ops, (70, 70)), entries(ops, (70, 131)), entries(ops, (131, 70))
         whole, panels.sizes = panels.sizes, lambda *panel: (64, 2)
         ops.left_mul(D, R)
@@ -109,7 +109,7 @@ def kernels() -> None:
         panels.sizes = whole
         if hasattr(ops, "closure_batch"):
             for size in (1, 33, 64, 65, 128, 150):
-                batch = cp.stack([entries(ops, (size, size), seed) for seed in range(launch.MANY)])
+                batch = cp.stack([entries(ops, (size, size), seed) for seed in range(backend.MANY)])
                 ops.closure_batch(batch, schedules.get("blocked"))
         cp.cuda.Device().synchronize()
     bits(np, cp)

@@ -27,7 +27,7 @@ import gpu
 
 from semiring import SemiringError, get
 from semiring.backend import bind
-from semiring.cuda import algebra, compile, matrix, texts, tiles
+from semiring.cuda import algebra, compile, matrix, sources, tiles
 
 #: Orders of a thread's sums: the compiler's luck with banks of registers is worth several percent.
 ORDERS: tuple[dict[str, int], ...] = tuple(
@@ -61,7 +61,7 @@ def survivors(text: str, found: list[tiles.Tile], itemsize: int, arch: str) -> l
             return False
         try:
             used = [
-                compile.compile(texts.gemm_text(text, tile, aligned=aligned), arch).resources["gemm"]
+                compile.compile(sources.gemm_source(text, tile, aligned=aligned), arch).resources["gemm"]
                 for aligned in (True, False)
             ]
         except SemiringError:

@@ -17,16 +17,16 @@ except RuntimeError as error:
 
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
 PRODUCTS = [
-    (name, arch + kernel.suffix)
-    for name, kernel in bitproduct.KERNELS.items()
+    (name, arch + product.suffix)
+    for name, product in bitproduct.PRODUCTS.items()
     for arch in ARCHITECTURES
-    if arch == "sm_90" or not kernel.suffix
+    if arch == "sm_90" or not product.suffix
 ]
 
 
 def binary(name, arch):
-    kernel = bitproduct.KERNELS[name]
-    return compile.compile(kernel.text, arch, name=kernel.file)
+    product = bitproduct.PRODUCTS[name]
+    return compile.compile(product.text, arch, name=product.file)
 
 
 def check(resources):
@@ -52,7 +52,7 @@ def test_products_compile_without_spilling(name, arch):
 def test_products_fit_their_multiprocessor():
     kilobytes = {"wgmma": 227, "mma": 99}  # of shared memory a block: 9.0, and the least of all 8.x
     for name, limit in kilobytes.items():
-        assert bitproduct.KERNELS[name].shared <= limit << 10
+        assert bitproduct.PRODUCTS[name].shared <= limit << 10
     # A product by wgmma has all registers of a multiprocessor for its 288 threads.
     assert binary("wgmma", "sm_90a").resources["product"].registers * 288 <= 1 << 16
 

@@ -42,10 +42,10 @@ LOOK = Counter({"survey": 1, "wait": 1, "event": 1})
     [
         (2, {"allocate": 1, "copy": 1, "pivot": 1}),
         (64, {"allocate": 1, "copy": 1, "pivot": 1}),
-        (65, {"allocate": 2, "copy": 1, "fill": 1, "blocked": 1}),
-        (512, {"allocate": 2, "copy": 1, "fill": 1, "blocked": 1}),
-        (1100, {"allocate": 2, "copy": 1, "fill": 1, "held": 1}),
-        (2048, {"allocate": 2, "copy": 1, "fill": 1, "held": 1}),
+        (65, {"allocate": 2, "copy": 1, "fill": 1, "streaming": 1}),
+        (512, {"allocate": 2, "copy": 1, "fill": 1, "streaming": 1}),
+        (1100, {"allocate": 2, "copy": 1, "fill": 1, "resident": 1}),
+        (2048, {"allocate": 2, "copy": 1, "fill": 1, "resident": 1}),
     ],
 )
 def test_a_closure_is_a_look_a_copy_and_a_launch(cp, n, more):
@@ -81,7 +81,7 @@ def test_only_what_is_needed_is_compiled_and_only_once(cp, monkeypatch):
     assert fake_cupy.asked["compile"] == 4
 
     def never(*given, **options):
-        raise AssertionError("texts were assembled again")
+        raise AssertionError("sources were assembled again")
 
     for name in ("source", "functions", "compile"):
         monkeypatch.setattr(compile, name, never)
@@ -97,8 +97,8 @@ def test_a_large_closure_compiles_side_by_side_what_it_will_launch(cp, n, monkey
     """Each of the kernels is held until all of them are being compiled; those that it launches are among them."""
     from semiring.cuda import compile
 
-    units = {2500: {"gemm.cu", "held.cu", "blocked.cu"}}
-    wanted = units.get(n, {"gemm.cu", "held.cu"})
+    units = {2500: {"gemm.cu", "resident.cu", "streaming.cu"}}
+    wanted = units.get(n, {"gemm.cu", "resident.cu"})
     apsp.closure(weights(cp, 64, 64))  # the look at entries is compiled, and pivot.cu
     begun, quick, all_begun = [], compile._nvrtc, threading.Event()
 

@@ -13,7 +13,20 @@ import numpy as np
 import pytest
 
 from semiring import AlgebraError, Op, Semiring, dtypes, get
-from semiring.cuda import algebra, cache, cards, compile, gpu, launch, matrix, registry, survey, team, texts, tiles
+from semiring.cuda import (
+    algebra,
+    backend,
+    cache,
+    cards,
+    compile,
+    cooperative,
+    gpu,
+    matrix,
+    registry,
+    sources,
+    survey,
+    tiles,
+)
 
 nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed", exc_type=ImportError)
 try:
@@ -56,7 +69,7 @@ def compiled(case, nonnegative, arch, wanted=lambda name: True):
     """(name, entry, resources) of every entry function of the translation units that `wanted` lets through."""
     units = [
         (name, text)
-        for name, text in texts.texts(case.semiring, case.dtype, arch, nonnegative=nonnegative)
+        for name, text in sources.translation_units(case.semiring, case.dtype, arch, nonnegative=nonnegative)
         if wanted(name)
     ]
     assert units
@@ -133,7 +146,7 @@ def test_an_architecture_without_tables_takes_the_nearest():
 
 def test_a_new_card_is_one_file(tmp_path, monkeypatch):
     """What it has is taken, and the rest from the nearest architecture."""
-    cached = (tiles.table, texts.pivots, team._sizes, cards._cards)
+    cached = (tiles.table, sources.pivots, cooperative._found, cards._cards)
     folder = tmp_path / "cards"
     shutil.copytree(Path(cards.__file__).parent / "cards", folder)
     tile = {"bm": 64, "bn": 64, "bk": 16, "tm": 4, "tn": 4, "blocks": 3, "rate": 1.0}
@@ -144,8 +157,8 @@ def test_a_new_card_is_one_file(tmp_path, monkeypatch):
     try:
         assert tiles.table("sm_110", "plain", np.dtype("int32")) == (tiles.Tile(**tile),)
         assert tiles.table("sm_110", "plain", np.dtype("float64")) == tiles.table("sm_90", "plain", np.dtype("float64"))
-        assert texts.pivots("three_way", 2, "sm_110") == ((4, 4, 1),)
-        assert team.holding("plain", 4, 1, "sm_110") == team.holding("plain", 4, 1, "sm_90")
+        assert sources.pivots("three_way", 2, "sm_110") == ((4, 4, 1),)
+        assert cooperative.resident("plain", 4, 1, "sm_110") == cooperative.resident("plain", 4, 1, "sm_90")
     finally:
         for function in cached:
             function.cache_clear()
@@ -154,9 +167,9 @@ def test_a_new_card_is_one_file(tmp_path, monkeypatch):
 def test_a_backend_names_the_step_that_it_takes():
     for case, nonnegative in DISTINCT:
         found = algebra.variant_of(case.semiring, case.dtype, nonnegative=nonnegative)
-        ops = launch.CudaBackend(case.semiring, case.dtype, nonnegative)
+        ops = backend.CudaBackend(case.semiring, case.dtype, nonnegative)
         assert ops.variant == (found.name if found else "general")
-    assert launch.CudaBackend(get("min_plus"), np.dtype("float32"), True).variant == "nonnegative"
+    assert backend.CudaBackend(get("min_plus"), np.dtype("float32"), True).variant == "nonnegative"
 
 
 def test_tiles_suit_the_shape():
@@ -170,64 +183,64 @@ def test_tiles_suit_the_shape():
 
 
 @pytest.mark.parametrize("dtype", ["int16", "float32", "float64"])
-def test_room_beside_a_matrix(dtype, h200):
-    ops = launch.CudaBackend(get("min_plus"), np.dtype(dtype), nonnegative=True)
+def test_workspace_beside_a_matrix(dtype, h200):
+    ops = backend.CudaBackend(get("min_plus"), np.dtype(dtype), nonnegative=True)
     share = {
         n: ops.workspace(n) / (n * n * ops.dtype.itemsize) for n in (4096, 10_000, 16_384, 20_001, 32_768, 131_072)
     }
     assert all(0 < part <= (0.03 if n >= 16_384 else 0.26) for n, part in share.items()), share
-    sizes = [ops._team(n) for n in (65, 1024, 1100, 2048)]
-    assert [team.blocks(n) <= 132 for team, n in zip(sizes, (65, 1024, 1100, 2048), strict=True) if team.held] == (
+    sizes = [ops._geometry(n) for n in (65, 1024, 1100, 2048)]
+    assert [one.blocks(n) <= 132 for one, n in zip(sizes, (65, 1024, 1100, 2048), strict=True) if one.resident] == (
         [True, True] if dtype != "float64" else []
     )
 
 
 @pytest.mark.parametrize("columns", [1, 8191, 8192, 8193, 20_001])
 def test_rows_that_begin_anywhere_are_copied_in_even_strips(columns, h200, monkeypatch):
-    monkeypatch.setattr(launch, "WORTH", 0)
-    ops = launch.CudaBackend(get("min_plus"), np.dtype("int16"), nonnegative=True)
+    monkeypatch.setattr(backend, "WORTH", 0)
+    ops = backend.CudaBackend(get("min_plus"), np.dtype("int16"), nonnegative=True)
     copied, written = [], []
 
     def aligned(self, X):
         copied.append((X.address // 2, X.columns))
         return X._replace(address=0, ld=-(-X.columns // 8) * 8)
 
-    monkeypatch.setattr(launch.CudaBackend, "_aligned", aligned)
+    monkeypatch.setattr(backend.CudaBackend, "_aligned", aligned)
     monkeypatch.setattr(
-        launch.CudaBackend, "multiply", lambda self, tile, C, A, B, **how: written.append((C.address // 2, C.columns))
+        backend.CudaBackend, "multiply", lambda self, tile, C, A, B, **how: written.append((C.address // 2, C.columns))
     )
-    apart = 30_001
+    ld = 30_001
     ops.product(
-        matrix.Matrix(0, apart, 7, columns),
-        matrix.Matrix(0, apart, 7, 5),
-        matrix.Matrix(0, apart, 5, columns),
+        matrix.Matrix(0, ld, 7, columns),
+        matrix.Matrix(0, ld, 7, 5),
+        matrix.Matrix(0, ld, 5, columns),
         accumulate=True,
     )
     assert copied == written
     starts, widths = zip(*copied, strict=True)
     assert list(starts) == [sum(widths[:i]) for i in range(len(widths))]
     assert sum(widths) == columns
-    assert max(widths) <= launch.STRIP
+    assert max(widths) <= backend.STRIP
     assert max(widths) - min(widths) <= 256 * len(widths)
 
 
 @pytest.mark.parametrize("side", [1, 64, 257, 1024, 2048, 3001, 8192])
 @pytest.mark.parametrize("k", [1, 64, 1023, 1024, 4096])
-def test_tiles_come_in_pieces_where_they_fill_no_whole_wave(side, k):
+def test_tiles_are_split_along_k_where_they_fill_no_whole_wave(side, k):
     for tile in tiles.table("sm_90", "nonnegative", np.dtype("float32")):
-        pieces, slots = tiles.pieces(tile, side, side, k, 132), 132 * tile.blocks
-        assert pieces == 1 or k // pieces >= tiles.SHORTEST
-        assert pieces == 1 or tile.covers(side, side) // slots != 1
+        splits, slots = tiles.splits(tile, side, side, k, 132), 132 * tile.blocks
+        assert splits == 1 or k // splits >= tiles.SHORTEST
+        assert splits == 1 or tile.covers(side, side) // slots != 1
         assert tile.whole(side, side, 132) % slots == 0
         assert 0 <= tile.covers(side, side) - tile.whole(side, side, 132) < slots
-        assert tile.cost(side, side, k, 132, pieces) <= tile.cost(side, side, k, 132)
-    assert tiles.pieces(tile, 256, 256, 4096, 132) > 1
+        assert tile.cost(side, side, k, 132, splits) <= tile.cost(side, side, k, 132)
+    assert tiles.splits(tile, 256, 256, 4096, 132) > 1
 
 
 def test_an_expression_that_is_no_cpp_is_an_algebra_error():
     broken = Op("broken", python=lambda a, b: a, cuda="a %% b")
     s = Semiring("mine", add=broken, mul=broken, zero=0, one=1, samples=(0, 1), dtypes=("int32",))
-    text = texts.step_text(algebra.text(s, np.dtype("int32")), 1)
+    text = sources.step_source(algebra.text(s, np.dtype("int32")), 1)
     with pytest.raises(AlgebraError, match=r"step\.cu must compile for sm_90"):
         compile.compile(text, "sm_90", name="step.cu")
 

@@ -11,9 +11,10 @@ import pytest
 
 import apsp
 from apsp import schedules
-from semiring import DivergenceError, DomainError, DTypeError, ShapeError, backend, eye, get, lu, matmul, power
+from semiring import DivergenceError, DomainError, DTypeError, ShapeError, eye, get, lu, matmul, power
+from semiring import backend as contract
 from semiring.backend import cuda_available
-from semiring.cuda import algebra, compile, launch, matrix, panels, texts, tiles
+from semiring.cuda import algebra, backend, compile, matrix, panels, sources, tiles
 
 pytestmark = pytest.mark.gpu
 
@@ -43,8 +44,8 @@ def bind(semiring, dtype, **options):
     """The general kernels, also over `lor_land`, whose own work on packed bits and are tested by themselves."""
     if semiring.name == "lor_land":
         options = {name: value for name, value in options.items() if name != "device"}
-        return launch.CudaBackend(semiring, np.dtype(dtype), **options)
-    return backend.bind(semiring, dtype, **options)
+        return backend.CudaBackend(semiring, np.dtype(dtype), **options)
+    return contract.bind(semiring, dtype, **options)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -56,7 +57,7 @@ def warm():
     units = {
         text
         for case, nonnegative in BOUND
-        for _, text in texts.texts(case.semiring, case.dtype, arch, nonnegative=nonnegative)
+        for _, text in sources.translation_units(case.semiring, case.dtype, arch, nonnegative=nonnegative)
     }
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(lambda text: compile.compile(text, arch), units))
@@ -176,9 +177,9 @@ def test_every_tile_at_its_edges(cp, case, nonnegative):
 
 
 @every
-@pytest.mark.parametrize(("whole", "pieces"), [(0, 2), (0, 3), (1, 3), (5, 2)])
-def test_tiles_in_pieces(cp, case, nonnegative, whole, pieces, monkeypatch):
-    monkeypatch.setattr(tiles, "pieces", lambda *shape: pieces)
+@pytest.mark.parametrize(("whole", "splits"), [(0, 2), (0, 3), (1, 3), (5, 2)])
+def test_tiles_split_along_k(cp, case, nonnegative, whole, splits, monkeypatch):
+    monkeypatch.setattr(tiles, "splits", lambda *shape: splits)
     monkeypatch.setattr(tiles.Tile, "whole", lambda *shape: whole)
     ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative)
     for tile in ops.tile_table[:2]:
@@ -189,8 +190,8 @@ def test_tiles_in_pieces(cp, case, nonnegative, whole, pieces, monkeypatch):
 @every
 def test_large_products_whose_rows_begin_anywhere(cp, case, nonnegative, monkeypatch):
     """Packed words come from an aligned copy of the right operand, strip by strip."""
-    monkeypatch.setattr(launch, "WORTH", 0)
-    monkeypatch.setattr(launch, "STRIP", 256)
+    monkeypatch.setattr(backend, "WORTH", 0)
+    monkeypatch.setattr(backend, "STRIP", 256)
     ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative)
     for m, k, n in ((70, 75, 131), (5, 40, 600), (9, 3, 1)):
         A, B, C = (entries(case, shape, 5, nonnegative) for shape in ((m, k), (k, n), (m, n)))
@@ -284,8 +285,8 @@ def test_pivot_blocks(cp, case, nonnegative):
 @pytest.mark.parametrize("which", [0, 1, 2, 3])
 def test_closures_in_one_launch(cp, case, nonnegative, which, monkeypatch):
     ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative)
-    sizes = ops.teams[which % len(ops.teams)]
-    monkeypatch.setattr(launch.CudaBackend, "_team", lambda self, n: sizes)
+    geometry = ops.geometries[which % len(ops.geometries)]
+    monkeypatch.setattr(backend.CudaBackend, "_geometry", lambda self, n: geometry)
     for n in (65, 128, 193, 331):
         A = cases.random_matrix(case, (n, n), n, density=0.05)
         if case.semiring.name == "max_plus":  # no cycle may gain: edges forwards only
@@ -435,7 +436,7 @@ def test_closures_beyond_the_cutover(cp, name):
     from apsp import closure as closure_of
 
     case = next(c for c in cases.CASES if str(c) == name)
-    n = 2 * launch.CUTOVER + 131
+    n = 2 * backend.CUTOVER + 131
     A = cases.random_matrix(case, (n, n), 5, density=0.01)
     got = closure_of(cp.asarray(A), case.semiring)
     if name == "plus_times-float64":

@@ -27,7 +27,7 @@ def ops(request):
     from semiring.cuda.bits import CudaBitBackend
 
     try:
-        return CudaBitBackend(kernel=request.param)
+        return CudaBitBackend(instructions=request.param)
     except DeviceError as error:
         pytest.skip(str(error))
 
@@ -244,8 +244,8 @@ def test_wrong_operands(ops, cp):
 def test_unknown_kernel(cp):
     from semiring.cuda.bits import CudaBitBackend
 
-    with pytest.raises(DeviceError, match="kernel must be one of"):
-        CudaBitBackend(kernel="magic")
+    with pytest.raises(DeviceError, match="instructions must be one of"):
+        CudaBitBackend(instructions="magic")
 
 
 @pytest.mark.parametrize("shape", [(0, 5), (5, 0), (1, 1), (3, 63), (70, 64), (65, 65), (513, 700), (1025, 2049)])

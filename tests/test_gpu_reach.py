@@ -68,12 +68,12 @@ def test_products_of_bool_arrays(cp):
 
 
 def test_the_kernel_can_be_forced():
-    for kernel in ("logic", "mma"):
-        assert bind(lor_land, bool, device="cuda", kernel=kernel).kernel == kernel
-    with pytest.raises(DeviceError, match="kernel must be one of wgmma, mma, logic, got 'abacus'"):
-        bind(lor_land, bool, device="cuda", kernel="abacus")
-    with pytest.raises(DTypeError, match="kernel='mma' is for packed bits"):
-        bind(max_min, "float32", device="cuda", kernel="mma")
+    for name in ("logic", "mma"):
+        assert bind(lor_land, bool, device="cuda", instructions=name).instructions == name
+    with pytest.raises(DeviceError, match="instructions must be one of wgmma, mma, logic, got 'abacus'"):
+        bind(lor_land, bool, device="cuda", instructions="abacus")
+    with pytest.raises(DTypeError, match="instructions='mma' is for packed bits"):
+        bind(max_min, "float32", device="cuda", instructions="mma")
 
 
 @pytest.mark.parametrize("reflexive", [False, True])

@@ -25,7 +25,7 @@ def bind(
     nonnegative: bool = False,
     per_thread: int = 1,
     tile: str = "tuned",
-    kernel: str | None = None,
+    instructions: str | None = None,
     **options: Any,
 ) -> Backend:
     """The verbs of `semiring` on CuPy matrices of `dtype`.
@@ -41,8 +41,8 @@ def bind(
         Rows that a thread of `step` computes; with 4 it reads its element of row k once for all of them.
     tile : {"tuned", "plain"}
         Products by the tuned tile table, or by one small tile as simple kernels have; for comparisons.
-    kernel : {"wgmma", "mma", "logic"}, optional
-        How products of packed bits are computed, over `lor_land` only; by default as is fastest on the device.
+    instructions : {"wgmma", "mma", "logic"}, optional
+        By what products of packed bits are computed, over `lor_land` only; by default as is fastest on the device.
 
     Over `lor_land` matrices are packed, `BitMatrix` with CuPy words, unless `per_thread` or `tile` ask for the general
     kernels, which work on bytes.
@@ -52,28 +52,28 @@ def bind(
     DTypeError
         If the semiring does not allow the dtype.
     """
-    from .launch import CudaBackend
+    from .backend import CudaBackend
 
     dtype = np.dtype(dtype)
     if dtype.name not in semiring.dtypes:
         raise DTypeError(f"bind: {semiring.name} is defined on {', '.join(semiring.dtypes)}, got {dtype}.")
     if options:
         raise TypeError(
-            "bind: the cuda backend takes the options nonnegative, per_thread, tile and kernel, "
+            "bind: the cuda backend takes the options nonnegative, per_thread, tile and instructions, "
             f"got {', '.join(options)}."
         )
     if per_thread not in (1, 4):
         raise ValueError(f"bind: per_thread must be 1 or 4, got {per_thread}.")
     if tile not in ("tuned", "plain"):
         raise ValueError(f'bind: tile must be "tuned" or "plain", got {tile!r}.')
-    if kernel is not None and not packed(semiring):
+    if instructions is not None and not packed(semiring):
         raise DTypeError(
-            f"bind: kernel={kernel!r} is for packed bits, over lor_land, got {semiring.name}. Leave it out."
+            f"bind: instructions={instructions!r} is for packed bits, over lor_land, got {semiring.name}. Leave it out."
         )
     if packed(semiring) and per_thread == 1 and tile == "tuned":
         from .bits import CudaBitBackend
 
-        return CudaBitBackend(kernel)
+        return CudaBitBackend(instructions)
     backend = CudaBackend(semiring, dtype, nonnegative, per_thread, tile)
     if tile == "plain":  # as simple implementations do: small pivot blocks, a launch for each phase
         backend.pivot, backend.cutover = 64, 1024

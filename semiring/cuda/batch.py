@@ -9,7 +9,7 @@ from . import tiles
 from .matrix import Matrix
 
 if TYPE_CHECKING:
-    from .launch import CudaBackend
+    from .backend import CudaBackend
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Batch:
 
     def closure(self, D: Any) -> None:
         """D ← D*, a thread block a matrix."""
-        self.ops.close_pivots(len_batch(D), self._matrix(D), apart(D))
+        self.ops.close_pivots(len_batch(D), self._matrix(D), batch_stride(D))
 
     def left_mul(self, D: Any, R: Any) -> None:
         """R ← D ⊗ R, in place: a thread block writes the columns that it alone has read."""
@@ -37,7 +37,7 @@ class Batch:
         """C ← C ⊕ A ⊗ B."""
         c, a, b = (self._matrix(X) for X in (C, A, B))
         tile = tiles.choose(self.ops.tile_table, c.rows * len_batch(C), c.columns, a.columns, self.ops.multiprocessors)
-        self.ops.multiply(tile, c, a, b, accumulate=True, batch=(len_batch(C), apart(C)))
+        self.ops.multiply(tile, c, a, b, accumulate=True, batch=(len_batch(C), batch_stride(C)))
 
     def _in_place(self, side: str, C: Any, A: Any, B: Any) -> None:
         c, a, b = (self._matrix(X) for X in (C, A, B))
@@ -45,7 +45,7 @@ class Batch:
         all_of_them = (c.rows, c.columns * count) if side == "rows" else (c.rows * count, c.columns)
         tile = tiles.spanning(self.ops.tile_table, side, *all_of_them, self.ops.multiprocessors)
         assert tile is not None, "a table has tiles that span a pivot block"
-        self.ops.multiply(tile, c, a, b, accumulate=False, batch=(count, apart(C)))
+        self.ops.multiply(tile, c, a, b, accumulate=False, batch=(count, batch_stride(C)))
 
     @staticmethod
     def _matrix(X: Any) -> Matrix:
@@ -57,6 +57,6 @@ def len_batch(X: Any) -> int:
     return int(X.shape[2])
 
 
-def apart(X: Any) -> int:
+def batch_stride(X: Any) -> int:
     """Elements from one matrix of a view to the next."""
     return int(X.strides[2]) // int(X.itemsize)

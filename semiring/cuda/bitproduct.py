@@ -44,7 +44,7 @@ class Bits(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Kernel:
+class Product:
     """How a product is computed, in what tiles.
 
     Attributes
@@ -82,46 +82,46 @@ class Kernel:
 
     @property
     def shared(self) -> int:
-        """Bytes of dynamic shared memory, with room to align it and for two barriers a stage."""
+        """Bytes of dynamic shared memory, with bytes to align it and for two barriers a stage."""
         return self.stages * (self.stage_bytes + 16) + 1024 if self.stages else 0
 
 
-KERNELS = {
-    "wgmma": Kernel("bits_wgmma.cu", (128, 256), stages=4, stage_bytes=384 * 128, cluster=2, suffix="a"),
-    "mma": Kernel("bits_mma.cu", (128, 256), stages=3, stage_bytes=384 * 64),
-    "logic": Kernel("bits_logic.cu", (128, 128), aligned=False),
+PRODUCTS = {
+    "wgmma": Product("bits_wgmma.cu", (128, 256), stages=4, stage_bytes=384 * 128, cluster=2, suffix="a"),
+    "mma": Product("bits_mma.cu", (128, 256), stages=3, stage_bytes=384 * 64),
+    "logic": Product("bits_logic.cu", (128, 128), aligned=False),
 }
 
 
 def default(device: int) -> str:
-    """The fastest kernel on a device: Hopper has wgmma on bits, 8.x mma, and newer ones neither in hardware."""
+    """The fastest instructions of a device: Hopper has wgmma on bits, 8.x mma, and newer ones neither in hardware."""
     return {8: "mma", 9: "wgmma"}.get(gpu.capability(device)[0], "logic")
 
 
 def check(name: str, device: int) -> None:
-    """Refuse a kernel that does not exist, or not on this device.
+    """Refuse instructions that do not exist, or not on this device.
 
     Raises
     ------
     DeviceError
-        Naming the kernels that there are.
+        Naming those that there are.
     """
-    if name not in KERNELS:
-        raise DeviceError(f"bits: kernel must be one of {', '.join(KERNELS)}, got {name!r}.")
+    if name not in PRODUCTS:
+        raise DeviceError(f"bits: instructions must be one of {', '.join(PRODUCTS)}, got {name!r}.")
     if name == "wgmma" and gpu.capability(device)[0] != 9:
         major, minor = gpu.capability(device)
-        raise DeviceError(f'bits: kernel "wgmma" needs compute capability 9.0, got {major}.{minor}. Use "mma".')
+        raise DeviceError(f'bits: instructions="wgmma" needs compute capability 9.0, got {major}.{minor}. Use "mma".')
 
 
 def multiply(name: str, C: Bits, A: Bits, Bt: Bits, *, accumulate: bool) -> None:
     """C ← A ∧ B, or C ← C ∨ A ∧ B where `accumulate`, from A and Bᵀ; A.columns > 0."""
-    device, kernel = gpu.current(), KERNELS[name]
-    (high, wide), sizes = kernel.tile, (np.int32(C.rows), np.int32(C.columns))
-    function = _function(kernel, device)
+    device, product = gpu.current(), PRODUCTS[name]
+    (high, wide), sizes = product.tile, (np.int32(C.rows), np.int32(C.columns))
+    function = _function(product, device)
     if name == "wgmma":
-        tiles = -(-C.rows // (high * kernel.cluster)) * -(-C.columns // wide)
-        blocks = kernel.cluster * min(tiles, gpu.multiprocessors(device) // kernel.cluster)
-        left, right = tensor_map(A, high), tensor_map(Bt, wide // kernel.cluster)
+        tiles = -(-C.rows // (high * product.cluster)) * -(-C.columns // wide)
+        blocks = product.cluster * min(tiles, gpu.multiprocessors(device) // product.cluster)
+        left, right = tensor_map(A, high), tensor_map(Bt, wide // product.cluster)
         steps = np.int32(-(-A.columns // 1024))
         arguments: tuple[Any, ...] = (left, right, C.address, C.ld, *sizes, steps, np.int32(accumulate))
         threads = 288
@@ -131,14 +131,14 @@ def multiply(name: str, C: Bits, A: Bits, Bt: Bits, *, accumulate: bool) -> None
         addresses = (x for X in (A, Bt, C) for x in (X.address, unit * X.ld))
         arguments = (*addresses, *sizes, np.int32(unit * A.words), np.int32(accumulate))
         threads = 256
-    function((blocks,), (threads,), arguments, shared_mem=kernel.shared)
+    function((blocks,), (threads,), arguments, shared_mem=product.shared)
 
 
 @cache
-def _function(kernel: Kernel, device: int) -> Any:
-    arch = compile.device_arch(device) + kernel.suffix
-    function = compile.functions(kernel.text, arch=arch, name=kernel.file).get_function("product")
-    compile.allow_shared(function, kernel.shared)
+def _function(product: Product, device: int) -> Any:
+    arch = compile.device_arch(device) + product.suffix
+    function = compile.functions(product.text, arch=arch, name=product.file).get_function("product")
+    compile.allow_shared(function, product.shared)
     return function
 
 
@@ -156,9 +156,9 @@ def tensor_map(X: Bits, rows: int) -> np.ndarray:
     DeviceError
         If the driver refuses.
     """
-    room = np.zeros(192, np.uint8)
-    start = -room.ctypes.data % 64  # the driver wants it aligned
-    found = room[start : start + 128]
+    padded = np.zeros(192, np.uint8)
+    start = -padded.ctypes.data % 64  # the driver wants it aligned
+    found = padded[start : start + 128]
     none, byte, swizzle_128, promote_256 = 0, 0, 3, 3
     # One row has no distance to the next; the driver wants a multiple of 16 bytes nevertheless.
     stride = 8 * (X.ld if X.rows > 1 else X.words + X.words % 2)
@@ -177,7 +177,7 @@ def tensor_map(X: Bits, rows: int) -> np.ndarray:
         ctypes.c_int(none),
     )
     if error:
-        raise DeviceError(f"bits: the driver must accept a map of {X}, got CUDA error {error}. Use kernel='mma'.")
+        raise DeviceError(f"bits: the driver must accept a map of {X}, got CUDA error {error}. Use instructions='mma'.")
     return found.view(_TENSOR_MAP)  # one element, which a launch passes by value
 
 

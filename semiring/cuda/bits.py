@@ -35,13 +35,13 @@ class CudaBitBackend(Backend):
 
     Parameters
     ----------
-    kernel : {"wgmma", "mma", "logic"}, optional
-        How products are computed; by default as is fastest on the device.
+    instructions : {"wgmma", "mma", "logic"}, optional
+        By what products are computed; by default as is fastest on the device.
 
     Raises
     ------
     DeviceError
-        If there is no such kernel on this device.
+        If this device has no such instructions.
 
     Examples
     --------
@@ -62,13 +62,13 @@ class CudaBitBackend(Backend):
     #: 16 bytes: what the copy engine and ldmatrix want rows to start at.
     grain = 128
 
-    def __init__(self, kernel: str | None = None) -> None:
-        self.kernel = kernel or bitproduct.default(gpu.current())
-        bitproduct.check(self.kernel, gpu.current())
-        self._rooms: dict[tuple[int, int], Any] = {}
+    def __init__(self, instructions: str | None = None) -> None:
+        self.instructions = instructions or bitproduct.default(gpu.current())
+        bitproduct.check(self.instructions, gpu.current())
+        self._workspaces: dict[tuple[int, int], Any] = {}
 
     def __repr__(self) -> str:
-        return f"CudaBitBackend(kernel={self.kernel!r})"
+        return f"CudaBitBackend(instructions={self.instructions!r})"
 
     # Verbs
 
@@ -97,8 +97,8 @@ class CudaBitBackend(Backend):
             return
         width, height = _strip(d.columns, d.rows, MOST_TRANSPOSED), _strip(c.rows, c.columns, MOST_COPIED, unit=128)
         ld = _padded(c.words)
-        room = self._room(8 * height * ld + _transposed_bytes(width, d.rows))
-        copy, strip = Bits(room, ld, height, c.columns), room + 8 * height * ld
+        workspace = self._reserve(8 * height * ld + _transposed_bytes(width, d.rows))
+        copy, strip = Bits(workspace, ld, height, c.columns), workspace + 8 * height * ld
         for i in range(0, c.rows, height):
             part = c.cut_rows(i, i + height)
             kept = copy._replace(rows=part.rows)
@@ -123,12 +123,12 @@ class CudaBitBackend(Backend):
             _copy(d, whole)
             return
         panel = _function("panel", gpu.current())
-        room = self._room(8 * 64 * d.words * PIVOT // 64)
+        workspace = self._reserve(8 * 64 * d.words * PIVOT // 64)
         for p in range(0, n, PIVOT):
             size = min(PIVOT, n - p)
-            panel((d.words,), (256,), (d.address, d.ld, np.int32(p), np.int32(size), room))
+            panel((d.words,), (256,), (d.address, d.ld, np.int32(p), np.int32(size), workspace))
             if size < n:
-                R = Bits(room, PIVOT // 64, n, size)
+                R = Bits(workspace, PIVOT // 64, n, size)
                 self._multiply(d, d.cut_columns(p, p + size), R, accumulate=True)
 
     def step(self, A: BitMatrix, k: int) -> None:
@@ -200,31 +200,31 @@ class CudaBitBackend(Backend):
     # Inside
 
     def _multiply(self, C: Bits, A: Bits, Bt: Bits, *, accumulate: bool) -> None:
-        bitproduct.multiply(self.kernel, C, A, Bt, accumulate=accumulate)
+        bitproduct.multiply(self.instructions, C, A, Bt, accumulate=accumulate)
 
     def _transposed(self, B: Bits) -> Iterator[tuple[int, Bits]]:
-        """(first column, the transpose) of one strip of columns of B after the other, in the same room."""
+        """(first column, the transpose) of one strip of columns of B after the other, in the same workspace."""
         width = _strip(B.columns, B.rows, MOST_TRANSPOSED)
-        room = self._room(_transposed_bytes(width, B.rows))
+        workspace = self._reserve(_transposed_bytes(width, B.rows))
         for j in range(0, B.columns, width):
-            yield j, _transpose(B.cut_columns(j, j + width), room)
+            yield j, _transpose(B.cut_columns(j, j + width), workspace)
 
     def _operand(self, A: Bits) -> _Operand:
         """A as the kernel can read it: itself, or a copy whose rows start where they should."""
-        return _Operand(A, A.aligned or not bitproduct.KERNELS[self.kernel].aligned)
+        return _Operand(A, A.aligned or not bitproduct.PRODUCTS[self.instructions].aligned)
 
-    def _room(self, size: int) -> int:
+    def _reserve(self, size: int) -> int:
         """The address of this stream's workspace, kept for the next verb; what it was goes back when it grows."""
         import cupy
 
         key = gpu.current(), cupy.cuda.get_current_stream().ptr
-        room = self._rooms.get(key)
-        if room is None or room.size < size:
-            self._rooms[key] = room = None
+        workspace = self._workspaces.get(key)
+        if workspace is None or workspace.size < size:
+            self._workspaces[key] = workspace = None
             if size > LEAST:
                 cupy.get_default_memory_pool().free_all_blocks()
-            self._rooms[key] = room = cupy.empty(size, np.uint8)
-        return int(room.data.ptr)
+            self._workspaces[key] = workspace = cupy.empty(size, np.uint8)
+        return int(workspace.data.ptr)
 
 
 class _Operand:
@@ -358,9 +358,9 @@ def count(A: BitMatrix, axis: int) -> Any:
         strips: Any = [(0, a)]
     else:  # the rows of transposed strips
         width = _strip(a.columns, a.rows, LEAST)
-        room = cupy.empty(_transposed_bytes(width, a.rows), np.uint8)
+        workspace = cupy.empty(_transposed_bytes(width, a.rows), np.uint8)
         starts = range(0, a.columns, width)
-        strips = ((j, _transpose(a.cut_columns(j, j + width), room.data.ptr)) for j in starts)
+        strips = ((j, _transpose(a.cut_columns(j, j + width), workspace.data.ptr)) for j in starts)
     for j, x in strips:
         to = counts[j : j + x.rows].data.ptr
         function((-(-x.rows // 8),), (256,), (x.address, x.ld, np.int32(x.rows), np.int32(x.words), to))
@@ -416,9 +416,9 @@ def _transposed_bytes(width: int, rows: int) -> int:
     return width * _padded(-(-rows // 64)) * 8
 
 
-def _transpose(X: Bits, room: int) -> Bits:
-    """Xᵀ at the address `room`."""
-    to = Bits(room, _padded(-(-X.rows // 64)), X.columns, X.rows)
+def _transpose(X: Bits, workspace: int) -> Bits:
+    """Xᵀ at the address `workspace`."""
+    to = Bits(workspace, _padded(-(-X.rows // 64)), X.columns, X.rows)
     _transpose_into(to, X)
     return to
 

@@ -3,13 +3,13 @@
 A file has sections, and a section tables by name. What a file lacks is taken from the nearest architecture that has it,
 so that a file holds only what was measured to be different.
 
-| section  | what                                                               | read by         |
-|----------|--------------------------------------------------------------------|-----------------|
-| products | tiles of products, the best large one first                        | `tiles.table`   |
-| pivots   | rows and columns a thread, blocks a multiprocessor: for one, many  | `texts.pivots`  |
-| blocked  | sizes of closures in one launch, whose tiles are loaded and stored | `team.coming`   |
-| each     | the same for a thread block a matrix                               | `team.each`     |
-| held     | the same where tiles stay in registers                             | `team.holding`  |
+| section   | what                                                               | read by                |
+|-----------|--------------------------------------------------------------------|------------------------|
+| products  | tiles of products, the best large one first                        | `tiles.table`          |
+| pivots    | rows and columns a thread, blocks a multiprocessor: for one, many  | `sources.pivots`       |
+| streaming | sizes of closures in one launch, whose tiles are loaded and stored | `cooperative.streaming` |
+| batched   | the same for a thread block a matrix                               | `cooperative.batched`  |
+| resident  | the same where tiles stay in registers                             | `cooperative.resident` |
 """
 
 from __future__ import annotations

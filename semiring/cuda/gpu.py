@@ -83,12 +83,12 @@ def copy(to: int, source: int, size: int) -> None:
     runtime.memcpyAsync(to, source, size, runtime.memcpyDeviceToDevice, get_current_stream().ptr)
 
 
-def copy_rows(to: int, to_apart: int, source: int, apart: int, width: int, rows: int) -> None:
-    """`rows` rows of `width` bytes from one address to another, by the device's own copy; rows lie `apart` bytes."""
+def copy_rows(to: int, to_pitch: int, source: int, pitch: int, width: int, rows: int) -> None:
+    """`rows` rows of `width` bytes from one address to another, by the device's own copy; pitches in bytes."""
     from cupy.cuda import get_current_stream, runtime
 
     stream = get_current_stream().ptr
-    runtime.memcpy2DAsync(to, to_apart, source, apart, width, rows, runtime.memcpyDeviceToDevice, stream)
+    runtime.memcpy2DAsync(to, to_pitch, source, pitch, width, rows, runtime.memcpyDeviceToDevice, stream)
 
 
 class EventStopwatch:

@@ -14,27 +14,27 @@ from .matrix import Matrix
 from .tiles import Tile
 
 if TYPE_CHECKING:
-    from .launch import CudaBackend
+    from .backend import CudaBackend
 
 #: How many strips are computed at the same time, and how many times they fill the device together.
 UNDER_WAY, FILLING = 6, 2
-#: In matrices of so many columns and more, the rooms of all strips are at most 3 % of the matrix.
+#: In matrices of so many columns and more, the workspaces of all strips are at most 3 % of the matrix.
 LARGE = 16384
 
 
 def left_mul(ops: CudaBackend, D: Matrix, R: Matrix) -> None:
     """R ← D ⊗ R."""
-    with Ring(ops, R.rows, R.columns, R.ld) as ring:
-        _columns_of_product(ops, ring, D, R)
+    with Strips(ops, R.rows, R.columns, R.ld) as strips:
+        _columns_of_product(ops, strips, D, R)
 
 
 def right_mul(ops: CudaBackend, C: Matrix, D: Matrix) -> None:
     """C ← C ⊗ D."""
-    with Ring(ops, C.columns, C.rows, C.ld) as ring:
-        for rows in ring.strips(C.rows):
-            with ring.room() as room:
+    with Strips(ops, C.columns, C.rows, C.ld) as strips:
+        for rows in strips.bounds(C.rows):
+            with strips.workspace() as workspace:
                 part = matrix.rows(C, *rows, ops.dtype.itemsize)
-                ring.product(part, _copy_of(ops, part, room), D)
+                strips.product(part, _copy_of(ops, part, workspace), D)
 
 
 def eliminate(ops: CudaBackend, D: Matrix, R: Matrix, C: Matrix, rest: Matrix) -> None:
@@ -42,68 +42,68 @@ def eliminate(ops: CudaBackend, D: Matrix, R: Matrix, C: Matrix, rest: Matrix) -
 
     Only rest needs R: the strips of C begin while those of R come to their end.
     """
-    with Ring(ops, D.rows, R.columns, R.ld) as ring:
-        _columns_of_product(ops, ring, D, R)
-        multiplied = ring.reached()
-        for rows in ring.strips(C.rows):
-            with ring.room() as room:
+    with Strips(ops, D.rows, R.columns, R.ld) as strips:
+        _columns_of_product(ops, strips, D, R)
+        multiplied = strips.reached()
+        for rows in strips.bounds(C.rows):
+            with strips.workspace() as workspace:
                 part = matrix.rows(C, *rows, ops.dtype.itemsize)
-                was = _copy_of(ops, part, room)
-                ring.product(part, was, D)
+                was = _copy_of(ops, part, workspace)
+                strips.product(part, was, D)
                 wait(multiplied)
-                ring.product(matrix.rows(rest, *rows, ops.dtype.itemsize), was, R, accumulate=True)
+                strips.product(matrix.rows(rest, *rows, ops.dtype.itemsize), was, R, accumulate=True)
 
 
-def _columns_of_product(ops: CudaBackend, ring: Ring, D: Matrix, R: Matrix) -> None:
-    for columns in ring.strips(R.columns):
-        with ring.room() as room:
+def _columns_of_product(ops: CudaBackend, strips: Strips, D: Matrix, R: Matrix) -> None:
+    for columns in strips.bounds(R.columns):
+        with strips.workspace() as workspace:
             part = matrix.columns(R, *columns, ops.dtype.itemsize)
-            beside = _beside(part, room)
-            ring.product(beside, D, part)
+            beside = _beside(part, workspace)
+            strips.product(beside, D, part)
             ops.copy_rows(part, beside)
 
 
-def _copy_of(ops: CudaBackend, part: Matrix, room: int) -> Matrix:
-    copy = _beside(part, room)
+def _copy_of(ops: CudaBackend, part: Matrix, workspace: int) -> Matrix:
+    copy = _beside(part, workspace)
     ops.copy_rows(copy, part)
     return copy
 
 
-def _beside(part: Matrix, room: int) -> Matrix:
-    return Matrix(room, part.columns, part.rows, part.columns)
+def _beside(part: Matrix, workspace: int) -> Matrix:
+    return Matrix(workspace, part.columns, part.rows, part.columns)
 
 
-def sizes(tile: Tile, multiprocessors: int, along: int, across: int, apart: int) -> tuple[int, int]:
-    """How many of a panel's `across` rows (columns) make a strip, and how many strips have a room.
+def sizes(tile: Tile, multiprocessors: int, along: int, across: int, ld: int) -> tuple[int, int]:
+    """How many of a panel's `across` rows (columns) make a strip, and how many strips have a workspace at a time.
 
-    `along` is the panel's other side, and `apart` from row to row: the panel is part of a matrix of so many columns or
+    `along` is the panel's other side, and `ld` its leading dimension: it is part of a matrix of so many columns or
     more. Strips are `tile.bn` wide or a multiple.
     """
     most = max(1, FILLING * multiprocessors * tile.blocks // (UNDER_WAY * -(-along // tile.bm)))
-    rooms = UNDER_WAY * most
-    if apart >= LARGE:
-        rooms = 3 * apart * apart // (100 * along * tile.bn)
-        most = max(1, min(most, rooms // UNDER_WAY))
+    tiles_held = UNDER_WAY * most
+    if ld >= LARGE:
+        tiles_held = 3 * ld * ld // (100 * along * tile.bn)
+        most = max(1, min(most, tiles_held // UNDER_WAY))
     count = -(-across // (most * tile.bn))
     width = matrix.evenly(across, count, tile.bn)
-    return width, max(1, min(UNDER_WAY, count, rooms // -(-width // tile.bn)))
+    return width, max(1, min(UNDER_WAY, count, tiles_held // -(-width // tile.bn)))
 
 
-class Ring:
-    """Rooms for strips of a panel, each with a stream on which what happens in it is done in turn."""
+class Strips:
+    """Workspaces for strips of a panel, each with a stream on which what happens in it is done in turn."""
 
-    def __init__(self, ops: CudaBackend, along: int, across: int, apart: int) -> None:
+    def __init__(self, ops: CudaBackend, along: int, across: int, ld: int) -> None:
         import cupy
 
         self._ops = ops
-        self._width, rooms = sizes(ops.tile_table[0], ops.multiprocessors, along, across, apart)
+        self._width, count = sizes(ops.tile_table[0], ops.multiprocessors, along, across, ld)
         self._alone = self._width >= across
         self._size = along * self._width * ops.dtype.itemsize
-        self._memory = cupy.empty(rooms * self._size, np.uint8)
-        self._here, self._streams = cupy.cuda.get_current_stream(), _streams(gpu.current())[:rooms]
+        self._memory = cupy.empty(count * self._size, np.uint8)
+        self._here, self._streams = cupy.cuda.get_current_stream(), _streams(gpu.current())[:count]
         self._turn = 0
 
-    def __enter__(self) -> Ring:
+    def __enter__(self) -> Strips:
         begun = self._here.record()
         for stream in self._streams:
             stream.wait_event(begun)
@@ -113,13 +113,13 @@ class Ring:
         for done in self.reached():
             self._here.wait_event(done)
 
-    def strips(self, across: int) -> Iterator[tuple[int, int]]:
+    def bounds(self, across: int) -> Iterator[tuple[int, int]]:
         """From where to where each strip goes."""
         return matrix.strips(across, self._width)
 
     @contextmanager
-    def room(self) -> Iterator[int]:
-        """The next room's address; its stream is the current one meanwhile."""
+    def workspace(self) -> Iterator[int]:
+        """The next workspace's address; its stream is the current one meanwhile."""
         index = self._turn % len(self._streams)
         self._turn += 1
         with self._streams[index]:

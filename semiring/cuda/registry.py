@@ -12,13 +12,13 @@ import numpy as np
 
 from ..algebra import Semiring, Variant
 from ..compiling import about
-from . import algebra, compile, gpu, team, texts, tiles
-from .team import Team
+from . import algebra, compile, cooperative, gpu, sources, tiles
+from .cooperative import Geometry
 from .tiles import Tile
 
 #: A matrix stays in registers if that occupies so much of the device; else smaller tiles that are loaded and stored for
 #: each pivot block are faster.
-HELD = 0.5
+RESIDENT = 0.5
 
 
 @lru_cache(maxsize=256)
@@ -40,7 +40,7 @@ class Kernels:
     tile: str
     per_thread: int
     device: int
-    _chosen: dict[int, Team] = field(default_factory=dict, init=False, repr=False)
+    _chosen: dict[int, Geometry] = field(default_factory=dict, init=False, repr=False)
     _prepared: set[int] = field(default_factory=set, init=False, repr=False)
     _functions: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
@@ -73,12 +73,12 @@ class Kernels:
     def tile_table(self) -> tuple[Tile, ...]:
         """The tiles among which products choose."""
         tuned = tiles.table(self.arch, self.kind, self.dtype)
-        return tuned if self.tile == "tuned" else (texts.plain_tile(tuned[0].lanes),)
+        return tuned if self.tile == "tuned" else (sources.plain_tile(tuned[0].lanes),)
 
     @cached_property
-    def teams(self) -> tuple[Team, ...]:
-        """The sizes among which closures in one launch choose; of each kernel small tiles first."""
-        return *team.coming(*self._step), *team.holding(*self._step)
+    def geometries(self) -> tuple[Geometry, ...]:
+        """The geometries among which closures in one launch choose; of each kernel small tiles first."""
+        return *cooperative.streaming(*self._step), *cooperative.resident(*self._step)
 
     @cached_property
     def choose(self) -> Callable[[int, int, int], Tile]:
@@ -86,21 +86,21 @@ class Kernels:
         table, device = self.tile_table, self.multiprocessors
         return lru_cache(maxsize=4096)(lambda m, n, k: tiles.choose(table, m, n, k, device))
 
-    def team(self, n: int) -> Team:
-        """The sizes with which n × n is closed in one launch: held if that suits, else the smallest tiles that fit."""
+    def geometry(self, n: int) -> Geometry:
+        """How n × n is closed in one launch: resident if that suits, else with the smallest tiles that fit."""
         found = self._chosen.get(n)
         if found is None:
-            fitting = [sizes for sizes in self.teams if sizes.blocks(n) <= self.multiprocessors]
-            held = [sizes for sizes in fitting if sizes.held and sizes.blocks(n) >= HELD * self.multiprocessors]
-            come = [sizes for sizes in self.teams if not sizes.held]
-            found = (held + [sizes for sizes in fitting if not sizes.held] + come[-1:])[0]
+            fitting = [one for one in self.geometries if one.blocks(n) <= self.multiprocessors]
+            resident = [one for one in fitting if one.resident and one.blocks(n) >= RESIDENT * self.multiprocessors]
+            streaming = [one for one in self.geometries if not one.resident]
+            found = (resident + [one for one in fitting if not one.resident] + streaming[-1:])[0]
             self._chosen[n] = found
         return found
 
     @cached_property
-    def each(self) -> Team:
-        """The sizes of closures by a thread block a matrix."""
-        return team.each(*self._step)
+    def batched(self) -> Geometry:
+        """The geometry of closures by a thread block a matrix."""
+        return cooperative.batched(*self._step)
 
     @cached_property
     def _step(self) -> tuple[str, int, int, str]:
@@ -109,34 +109,34 @@ class Kernels:
 
     def gemm(self, tile: Tile, aligned: bool, way: str) -> Any:
         """The product kernel of a tile."""
-        text = partial(texts.gemm_text, self.text, tile, aligned=aligned, way=way)
+        text = partial(sources.gemm_source, self.text, tile, aligned=aligned, way=way)
         return self._function("gemm", text, "gemm.cu", (tile, aligned, way), shared=tile.shared(self.dtype.itemsize))
 
-    def closing(self, sizes: Team) -> Any:
-        """The kernel of closures in one launch with these sizes."""
-        text = partial(team.text, self.text, sizes)
-        return self._function(sizes.kernel, text, f"{sizes.kernel}.cu", sizes, shared=sizes.shared)
+    def closing(self, geometry: Geometry) -> Any:
+        """The kernel of closures in one launch of this geometry."""
+        text = partial(cooperative.source, self.text, geometry)
+        return self._function(geometry.kernel, text, f"{geometry.kernel}.cu", geometry, shared=geometry.shared)
 
-    def resident(self, sizes: Team) -> int:
-        """Blocks of that kernel that a multiprocessor holds."""
-        key = "resident", sizes
+    def occupancy(self, geometry: Geometry) -> int:
+        """Thread blocks of that kernel that a multiprocessor holds at once."""
+        key = "occupancy", geometry
         if key not in self._functions:
             from cupy_backends.cuda.api import driver
 
-            function = self.closing(sizes).ptr
-            blocks = driver.occupancyMaxActiveBlocksPerMultiprocessor(function, team.THREADS, sizes.shared)
+            function = self.closing(geometry).ptr
+            blocks = driver.occupancyMaxActiveBlocksPerMultiprocessor(function, cooperative.THREADS, geometry.shared)
             self._functions[key] = int(blocks)
         return int(self._functions[key])
 
     def pivot(self, many: bool) -> tuple[Any, int]:
         """The kernel that closes matrices of up to 64 rows, for one or for many of them, and its threads."""
-        sizes = texts.pivots(self.kind, self.dtype.itemsize, self.arch)[many]
-        function = self._function("pivot", partial(texts.pivot_text, self.text, *sizes), "pivot.cu", sizes)
-        return function, team.SIDE * team.SIDE // (sizes[0] * sizes[1])
+        sizes = sources.pivots(self.kind, self.dtype.itemsize, self.arch)[many]
+        function = self._function("pivot", partial(sources.pivot_source, self.text, *sizes), "pivot.cu", sizes)
+        return function, cooperative.SIDE * cooperative.SIDE // (sizes[0] * sizes[1])
 
     def step(self, entry: str) -> Any:
         """A kernel of the whole-matrix step."""
-        return self._function(entry, partial(texts.step_text, self.text, self.per_thread), "step.cu")
+        return self._function(entry, partial(sources.step_source, self.text, self.per_thread), "step.cu")
 
     def prepare(self, n: int, block: int) -> None:
         """Have what a recursive closure of n vertices launches first, compiled side by side.
@@ -148,12 +148,12 @@ class Kernels:
         self._prepared.add(n)
         tile, left = self.tile_table[0], n % block
         aligned = n * self.dtype.itemsize % 16 == 0 or tile.lanes > 1  # packed rows that are not are copied
-        teams = {self.team(size) for size in (block, left) if size > team.SIDE}
+        geometries = {self.geometry(size) for size in (block, left) if size > cooperative.SIDE}
         wanted: list[Callable[[], Any]] = [
             partial(self.gemm, tile, aligned, ""),
-            *(partial(self.closing, t) for t in teams),
+            *(partial(self.closing, geometry) for geometry in geometries),
         ]
-        if 0 < left <= team.SIDE:
+        if 0 < left <= cooperative.SIDE:
             wanted.append(partial(self.pivot, False))
         import cupy
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..algebra import Semiring, Variant
 from . import cards
 
-#: In values of k: what a tile takes to begin and end, and so does each further piece of it; and the shortest piece.
+#: In values of k: what a tile takes to begin and end, and so does each further part of it (split-K); the shortest part.
 SETTLING, SHORTEST = 50, 256
 
 
@@ -63,13 +63,13 @@ class Tile:
         return 2 * self.bk * (self.bm + 4 + self.bn // self.lanes) * max(4, itemsize)
 
     def text(self, *, aligned: bool, way: str = "", name: str = "Tile") -> str:
-        """A struct of these sizes for kernels; `way` is how blocks share work: "", in "parts" of k, or a "batch"."""
+        """A struct of these sizes for kernels; `way` is how blocks share work: "", by "split-K", or "batched"."""
         names = ("bm", "bn", "bk", "tm", "tn", "unroll", "walk", "run")
         # Packed words of rows that are not aligned come through registers, of which a block then needs more.
         blocks = max(1, self.blocks - 1) if self.lanes > 1 and not aligned else self.blocks
         given_sizes = {**{size: getattr(self, size) for size in names}, "blocks": blocks}
         sizes = ", ".join(f"{size} = {value}" for size, value in given_sizes.items())
-        given = {"aligned": aligned, "b_first": self.b_first, "parts": way == "parts", "batch": way == "batch"}
+        given = {"aligned": aligned, "b_first": self.b_first, "split_k": way == "split-K", "batched": way == "batched"}
         flags = ", ".join(f"{flag} = {str(value).lower()}" for flag, value in given.items())
         return f"struct {name} {{\n    static constexpr int {sizes};\n    static constexpr bool {flags};\n}};\n"
 
@@ -77,8 +77,8 @@ class Tile:
         """How many blocks an m × n product takes."""
         return -(-m // self.bm) * -(-n // self.bn)
 
-    def cost(self, m: int, n: int, k: int, multiprocessors: int, pieces: int = 1) -> float:
-        """Time of an m × n × k product, up to a constant, with so many pieces of k for tiles that fill no whole wave.
+    def cost(self, m: int, n: int, k: int, multiprocessors: int, splits: int = 1) -> float:
+        """Time of an m × n × k product, up to a constant, with so many parts of k where tiles fill no whole wave.
 
         A multiprocessor with fewer blocks than it could hold waits for memory and barriers more often; a fifth of the
         missing blocks' time is counted as lost (on an H200 products of 2048 lose that much). While one block begins or
@@ -86,14 +86,14 @@ class Tile:
         """
         slots = multiprocessors * self.blocks
         waves, left = divmod(self.covers(m, n), slots)
-        more, rest = divmod(left * pieces, slots)
+        more, rest = divmod(left * splits, slots)
         last = 0.8 * -(-rest // multiprocessors) + 0.2 * self.blocks if rest else 0.0
         work = waves * self.blocks * (k + SETTLING / self.blocks)
-        work += (more * self.blocks + last) * (k + SETTLING * (pieces - 1 + 1 / self.blocks)) / pieces
+        work += (more * self.blocks + last) * (k + SETTLING * (splits - 1 + 1 / self.blocks)) / splits
         return work * self.bm * self.bn / self.rate
 
     def whole(self, m: int, n: int, multiprocessors: int) -> int:
-        """How many tiles fill whole waves; the others are worth dividing."""
+        """How many tiles fill whole waves; the others are worth splitting along k."""
         slots = multiprocessors * self.blocks
         return self.covers(m, n) // slots * slots
 
@@ -119,8 +119,8 @@ def table(arch: str, kind: str, dtype: np.dtype) -> tuple[Tile, ...]:
 
 
 @lru_cache(maxsize=4096)
-def pieces(tile: Tile, m: int, n: int, k: int, multiprocessors: int) -> int:
-    """Into how many pieces of k to divide each tile that fills no whole wave.
+def splits(tile: Tile, m: int, n: int, k: int, multiprocessors: int) -> int:
+    """Into how many parts of k to divide each tile that fills no whole wave (split-K).
 
     None after a single wave: its tiles do not end all at once, and the others fill the gaps as they are.
     """
@@ -132,7 +132,7 @@ def pieces(tile: Tile, m: int, n: int, k: int, multiprocessors: int) -> int:
 @lru_cache(maxsize=4096)
 def choose(tiles: tuple[Tile, ...], m: int, n: int, k: int, multiprocessors: int) -> Tile:
     """The tile with the least estimated time."""
-    return min(tiles, key=lambda t: t.cost(m, n, k, multiprocessors, pieces(t, m, n, k, multiprocessors)))
+    return min(tiles, key=lambda t: t.cost(m, n, k, multiprocessors, splits(t, m, n, k, multiprocessors)))
 
 
 @lru_cache(maxsize=4096)

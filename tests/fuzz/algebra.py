@@ -23,7 +23,7 @@ from semiring import BitMatrix
 from semiring.arrays import module
 from semiring.errors import AlgebraError, DivergenceError, DomainError, DTypeError, SemiringError
 
-from . import oracle, problems, rings
+from . import oracle, problems, semirings
 from .draw import Draw
 from .layouts import layout, place
 from .problems import LOG_PLUS, MAX_PLUS, MAX_TIMES, MIN_PLUS, SIZES, TIMES, Problem, entries, ring_and_dtype
@@ -64,12 +64,12 @@ def _there(A: Any, dtype: np.dtype) -> Any:
 def _closure(draw: Draw) -> None:
     """A*, alone or in a batch, in A's memory or in new."""
     problem = problems.draw_problem(draw)
-    ring, A = problem.ring, problem.A
-    draw.note(semiring=repr(ring), A=A, exists=problem.exists)
+    s, A = problem.semiring, problem.A
+    draw.note(semiring=repr(s), A=A, exists=problem.exists)
     batch = draw.chance(10) and problem.exists is not None
     view = _laid(draw, np.stack([A] * draw.between(1, 4)) if batch else A)
     options: dict[str, Any] = {
-        "schedule": draw.pick(("auto", *cases.schedules_of(ring))),
+        "schedule": draw.pick(("auto", *cases.schedules_of(s))),
         "block": draw.pick((None, None, 1, 2, 3, 7, 10, 64)),
         "device": None if _device == "cpu" else _device,
     }
@@ -84,7 +84,7 @@ def _closure(draw: Draw) -> None:
     draw.note(options=options)
     before = np.array(_host(view)) if not isinstance(view, list) else A
     try:
-        got = closure(view, ring, **options)
+        got = closure(view, s, **options)
     except DivergenceError as error:
         draw.note(error=str(error))
         assert problem.exists is not True, "the closure exists, and was refused"
@@ -115,7 +115,7 @@ def _equal(a: Any, b: Any) -> bool:
 
 def holds(problem: Problem, got: np.ndarray) -> None:
     """The value that is known, bit for bit where it is exact."""
-    if problem.value is not None and problem.ring in TIMES and (got > 1).any():
+    if problem.value is not None and problem.semiring in TIMES and (got > 1).any():
         # Factors on both sides of one may have been scaled, as Johnson does, and then round.
         np.testing.assert_allclose(got, problem.value, rtol=8 * (len(got) + 4) * float(np.finfo(got.dtype).eps))
     elif problem.value is not None and not problem.rtol and not problem.atol:
@@ -126,32 +126,34 @@ def holds(problem: Problem, got: np.ndarray) -> None:
             got[known].astype(float), np.asarray(problem.value, float)[known], rtol=problem.rtol, atol=problem.atol
         )
     if problem.bound is not None:
-        better = got > problem.bound if problem.ring is MAX_PLUS else got < problem.bound
+        better = got > problem.bound if problem.semiring is MAX_PLUS else got < problem.bound
         assert not better.any(), "a sum wrapped, or beats the best there is"
-    if not problem.ring.idempotent or problem.ring is rings.RELATIONS:
+    if not problem.semiring.idempotent or problem.semiring is semirings.RELATIONS:
         return
-    case = cases.Case(problem.ring, got.dtype)
+    case = cases.Case(problem.semiring, got.dtype)
     diagonal = got.diagonal()
-    assert (diagonal == case.one).all() or problem.ring in (cases.COLOURS, rings.RELATIONS), "the diagonal must be one"
+    assert (diagonal == case.one).all() or problem.semiring in (cases.COLOURS, semirings.RELATIONS), (
+        "the diagonal must be one"
+    )
 
 
 def _explained(problem: Problem, error: DivergenceError) -> None:
     """A cycle that is named is one, and has no limit."""
-    ring, A, cycle = problem.ring, problem.A, error.cycle
-    if ring in (MIN_PLUS, MAX_PLUS, rings.LENGTHS) and problem.exists is False:
+    s, A, cycle = problem.semiring, problem.A, error.cycle
+    if s in (MIN_PLUS, MAX_PLUS, semirings.LENGTHS) and problem.exists is False:
         assert cycle, "a cycle must be named"
     if not cycle:
         return
     assert len(set(cycle)) == len(cycle), "the cycle visits a vertex twice"
-    case = cases.Case(ring, A.dtype)
+    case = cases.Case(s, A.dtype)
     steps = list(zip(cycle, [*cycle[1:], cycle[0]], strict=True))
     assert all(A[u, v] != case.zero for u, v in steps), "the cycle takes an edge that is not there"
-    if ring in TIMES:
+    if s in TIMES:
         factor = math.prod(Fraction(A[u, v].item()) for u, v in steps)
-        assert factor > 1 if ring is MAX_TIMES else factor < 1, f"the cycle named has weight {float(factor)}"
+        assert factor > 1 if s is MAX_TIMES else factor < 1, f"the cycle named has weight {float(factor)}"
         return
     weight = oracle.weight(A.tolist(), cycle)
-    assert weight > 0 if ring is MAX_PLUS else weight < 0, f"the cycle named has weight {float(weight)}"
+    assert weight > 0 if s is MAX_PLUS else weight < 0, f"the cycle named has weight {float(weight)}"
 
 
 def _matmul(draw: Draw) -> None:

@@ -25,7 +25,7 @@ from . import inputs, oracle
 from .draw import Draw
 
 #: What each semiring does with the weights of a walk, and which of two walks it prefers.
-RINGS = {
+SEMIRINGS = {
     "min_plus": (lambda a, b: a + b, min),
     "max_min": (min, max),
     "min_max": (max, min),
@@ -43,9 +43,9 @@ HOW: tuple[dict[str, Any], ...] = (
 def prepare(device: str) -> None:
     """Compile what every case needs."""
     transitive_closure(np.eye(3, dtype=bool))
-    for ring in RINGS:
-        shortest_paths([(0, 1, 1)], ring)
-        shortest_paths([(0, 1, 0.5)], ring)
+    for s in SEMIRINGS:
+        shortest_paths([(0, 1, 1)], s)
+        shortest_paths([(0, 1, 0.5)], s)
 
 
 def case(draw: Draw) -> None:
@@ -126,36 +126,36 @@ def _listed_matrix(A: np.ndarray, absent: Any) -> tuple[list[int], list[int], li
 
 def _paths(draw: Draw) -> None:
     """Distances, and a path for each pair: simple, made of edges, as long as the distance says."""
-    ring = draw.pick(tuple(RINGS))
+    s = draw.pick(tuple(SEMIRINGS))
     kinds = {
         "min_plus": ("small", None, "signed", "binary", "fractions", "wide"),
         "max_plus": ("small", "signed", "binary"),
         "max_times": ("binary",),
-    }.get(ring, ("small", None, "signed", "binary", "fractions"))
+    }.get(s, ("small", None, "signed", "binary", "fractions"))
     given = inputs.listed(draw, of=kinds)
-    if ring == "max_times" and given.weights:
+    if s == "max_times" and given.weights:
         given = inputs.Listed(given.names, given.rows, given.cols, [w / 8 for w in given.weights], given.directed)
-    if ring == "max_plus" and draw.chance(70):  # longest walks exist where no cycle does
+    if s == "max_plus" and draw.chance(70):  # longest walks exist where no cycle does
         keep = [k for k, (u, v) in enumerate(zip(given.rows, given.cols, strict=True)) if u < v]
         rows, cols = ([side[k] for k in keep] for side in (given.rows, given.cols))
         weights = given.weights and [given.weights[k] for k in keep]
         given = inputs.Listed(given.names, rows, cols, weights, True)
-    source, reading, seen = _source(draw, given, float(get(ring).zero))
+    source, reading, seen = _source(draw, given, float(get(s).zero))
     how = draw.pick(HOW)
-    draw.note(semiring=ring, how=how)
-    best = _best(seen, ring)
+    draw.note(semiring=s, how=how)
+    best = _best(seen, s)
     try:
-        r = shortest_paths(source, ring, **how, **reading)
+        r = shortest_paths(source, s, **how, **reading)
     except DivergenceError as error:
         assert best is None, "the closure exists, and was refused"
-        _names_a_cycle(seen, error, ring)
+        _names_a_cycle(seen, error, s)
         return
     assert best is not None, "the closure does not exist, and was given"
     _labels_are(r.labels, seen)
-    if ring == "min_plus":
+    if s == "min_plus":
         _as_networkx(r, seen)
     for u, v in itertools.product(range(len(seen.names)), repeat=2):
-        _one_path(r, seen, u, v, best[u][v], ring)
+        _one_path(r, seen, u, v, best[u][v], s)
     _unknown_vertex(draw, lambda name: r.distance(name, name), seen)
     _many_pairs(draw, r, seen.names)
     if draw.chance(30):
@@ -177,16 +177,16 @@ def _many_pairs(draw: Draw, r: Result, names: list[Any]) -> None:
         assert list(r.distance(us[0], vs)) == [r.distance(us[0], v) for v in vs]
 
 
-def _best(seen: inputs.Listed, ring: str) -> list[list[Fraction | None]] | None:
+def _best(seen: inputs.Listed, s: str) -> list[list[Fraction | None]] | None:
     """The best weight of a walk for every pair, in fractions, by loops; None where the closure does not exist."""
-    mul, choose = RINGS[ring]
+    mul, choose = SEMIRINGS[s]
     n = len(seen.names)
     D: list[list[Any]] = [[None] * n for _ in range(n)]
     for u, v, w in seen.arcs():
-        if math.isinf(w) or (ring == "max_times" and w == 0):
+        if math.isinf(w) or (s == "max_times" and w == 0):
             continue
         D[u][v] = Fraction(w) if D[u][v] is None else choose(D[u][v], Fraction(w))
-    one = {"min_plus": 0, "max_plus": 0, "max_times": 1}.get(ring)
+    one = {"min_plus": 0, "max_plus": 0, "max_times": 1}.get(s)
     for k in range(n):
         for i in range(n):
             for j in range(n):
@@ -198,14 +198,14 @@ def _best(seen: inputs.Listed, ring: str) -> list[list[Fraction | None]] | None:
     return D
 
 
-def _one_path(r: Result, seen: inputs.Listed, u: int, v: int, best: Fraction | None, ring: str) -> None:
+def _one_path(r: Result, seen: inputs.Listed, u: int, v: int, best: Fraction | None, s: str) -> None:
     a, b = seen.names[u], seen.names[v]
     if u == v:
         assert r.path(a, b) == [a]
         return
     distance = r.distance(a, b)
     if best is None:
-        assert math.isinf(distance) or ring == "max_times" or abs(distance) >= np.iinfo(r.distances.dtype).max
+        assert math.isinf(distance) or s == "max_times" or abs(distance) >= np.iinfo(r.distances.dtype).max
         try:
             r.path(a, b)
         except NoPathError:
@@ -220,7 +220,7 @@ def _one_path(r: Result, seen: inputs.Listed, u: int, v: int, best: Fraction | N
     path = r.path(a, b)
     assert (path[0], path[-1]) == (a, b)
     assert len(set(path)) == len(path), f"the path {path} visits a vertex twice"
-    mul, choose = RINGS[ring]
+    mul, choose = SEMIRINGS[s]
     at = {name: k for k, name in enumerate(seen.names)}
     edges: dict[tuple[int, int], Fraction] = {}
     for x, y, w in seen.arcs():
@@ -234,13 +234,13 @@ def _one_path(r: Result, seen: inputs.Listed, u: int, v: int, best: Fraction | N
     assert math.isclose(total, best, rel_tol=1e-12, abs_tol=1e-12), f"the path {path} weighs {total}, not {best}"
 
 
-def _names_a_cycle(seen: inputs.Listed, error: DivergenceError, ring: str) -> None:
+def _names_a_cycle(seen: inputs.Listed, error: DivergenceError, s: str) -> None:
     """By label, and one that has no limit."""
-    if ring not in ("min_plus", "max_plus"):
+    if s not in ("min_plus", "max_plus"):
         return
     assert error.cycle, "a cycle must be named"
     at = {name: k for k, name in enumerate(seen.names)}
-    _, choose = RINGS[ring]
+    _, choose = SEMIRINGS[s]
     edges: dict[tuple[int, int], Any] = {}
     for u, v, w in seen.arcs():
         edges[u, v] = w if (u, v) not in edges else choose(edges[u, v], w)
@@ -248,7 +248,7 @@ def _names_a_cycle(seen: inputs.Listed, error: DivergenceError, ring: str) -> No
     for (u, v), w in edges.items():
         weights.setdefault(u, {})[v] = w
     total = oracle.weight(weights, [at[name] for name in error.cycle])
-    assert total < 0 if ring == "min_plus" else total > 0, f"the cycle {error.cycle} weighs {total}"
+    assert total < 0 if s == "min_plus" else total > 0, f"the cycle {error.cycle} weighs {total}"
     assert error.vertex in error.cycle
 
 

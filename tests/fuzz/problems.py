@@ -14,7 +14,7 @@ import numpy as np
 import semiring
 from semiring import Semiring
 
-from . import oracle, rings
+from . import oracle, semirings
 from .draw import Draw
 
 SIZES = (3, 2, 1, 0, 4, 5, 7, 8, 12, 16, 17, 24, 31, 33, 48, 63, 64, 65, 70)
@@ -23,15 +23,15 @@ MAX_TIMES, MIN_TIMES, PLUS_TIMES, LOG_PLUS = (
     semiring.get(s) for s in ("max_times", "min_times", "plus_times", "log_plus")
 )
 TIMES = (MAX_TIMES, MIN_TIMES)
-#: Rings whose closures follow from lengths: as they are, negated, or as exponents of two.
-LENGTHS = (MIN_PLUS, MAX_PLUS, *TIMES, rings.PLAIN, rings.LENGTHS)
+#: Semirings whose closures follow from lengths: as they are, negated, or as exponents of two.
+LENGTHS = (MIN_PLUS, MAX_PLUS, *TIMES, semirings.PLAIN, semirings.LENGTHS)
 
 
 @dataclass(frozen=True)
 class Problem:
     """A matrix to close, and what is known of its closure."""
 
-    ring: Semiring
+    semiring: Semiring
     A: np.ndarray
     #: Whether the closure exists; None where rounding may decide.
     exists: bool | None
@@ -46,27 +46,27 @@ class Problem:
 
 def ring_and_dtype(draw: Draw) -> cases.Case:
     users = draw.chance(8)
-    ring = draw.pick(rings.USERS if users else semiring.CATALOG)
-    return cases.Case(ring, np.dtype(draw.pick(ring.dtypes)))
+    s = draw.pick(semirings.USERS if users else semiring.CATALOG)
+    return cases.Case(s, np.dtype(draw.pick(s.dtypes)))
 
 
 def entries(draw: Draw, case: cases.Case, shape: tuple[int, ...]) -> np.ndarray:
     """Random entries for products: signs, absent ones, and at times the ends of the dtype."""
-    ring, dtype, rng = case.semiring, case.dtype, draw.rng()
+    s, dtype, rng = case.semiring, case.dtype, draw.rng()
     density = draw.pick((0.5, 1.0, 0.1, 0.0))
     if dtype.kind == "b":
         return rng.random(shape) < density
-    if ring is rings.RELATIONS:
+    if s is semirings.RELATIONS:
         values: Any = rng.integers(0, 16, shape)
-    elif ring in rings.USERS[:2]:
-        values = rng.choice(ring.samples, shape)
-    elif ring in TIMES:
+    elif s in semirings.USERS[:2]:
+        values = rng.choice(s.samples, shape)
+    elif s in TIMES:
         values = np.exp2(rng.integers(-3, 4, shape).astype(float))
-    elif ring is LOG_PLUS:
+    elif s is LOG_PLUS:
         values = rng.random(shape) * 8 - 6
     else:
         values = rng.integers(-30, 31, shape)
-    if dtype.kind == "i" and ring in (MIN_PLUS, MAX_PLUS, MAX_MIN, MIN_MAX) and draw.chance(25):
+    if dtype.kind == "i" and s in (MIN_PLUS, MAX_PLUS, MAX_MIN, MIN_MAX) and draw.chance(25):
         info = np.iinfo(dtype)
         ends = np.array([info.max, info.max - 1, info.min, info.min + 1, info.max // 2 + 1, info.min // 2], dtype)
         values = np.where(rng.random(shape) < 0.3, rng.choice(ends, shape), values)
@@ -75,17 +75,17 @@ def entries(draw: Draw, case: cases.Case, shape: tuple[int, ...]) -> np.ndarray:
 
 def draw_problem(draw: Draw) -> Problem:
     case = ring_and_dtype(draw)
-    ring = case.semiring
-    if ring in LENGTHS:
+    s = case.semiring
+    if s in LENGTHS:
         kind = draw.pick((_integers, _integers, _rounded, _saturated))
         return kind(draw, case)
-    if not ring.idempotent:
+    if not s.idempotent:
         return draw.pick((_contraction, _nilpotent, _scaled, _signed))(draw, case)
     n = draw.pick(SIZES[:14])
     A = entries(draw, case, (n, n))
-    if ring is rings.RELATIONS:  # beyond `one` on a cycle it has no closure that this library gives
+    if s is semirings.RELATIONS:  # beyond `one` on a cycle it has no closure that this library gives
         A = np.triu(A, 1)
-    return Problem(ring, A, True, cases.closure(case, A))
+    return Problem(s, A, True, cases.closure(case, A))
 
 
 def certain_problem(draw: Draw, case: cases.Case) -> Problem:
@@ -126,10 +126,10 @@ def _lengths(draw: Draw, n: int, top: int) -> np.ndarray:
 def _integers(draw: Draw, case: cases.Case) -> Problem:
     """Lengths that are exact in the dtype; for products, powers of two. At times a huge one stands for no edge.
 
-    Not for a ring that does not say that it has lengths: what rounding is depends on its largest entry then.
+    Not for a semiring that does not say that it has lengths: what rounding is depends on its largest entry then.
     """
-    ring, dtype = case.semiring, case.dtype
-    times = ring in TIMES
+    s, dtype = case.semiring, case.dtype
+    times = s in TIMES
     n = draw.pick(SIZES[:12] if times else SIZES)
     exact = (
         12
@@ -140,7 +140,7 @@ def _integers(draw: Draw, case: cases.Case) -> Problem:
     )
     W = _lengths(draw, n, max(2, exact // (2 * n + 2)) if not times else 2)
     rtol = 0.0
-    if not times and ring is not rings.PLAIN and draw.chance(15):
+    if not times and s is not semirings.PLAIN and draw.chance(15):
         # Somebody's "no edge", or another component's scale: 1e18 in floats, a quarter of the range in integers.
         huge = 10**18 if dtype.kind == "f" else int(np.iinfo(dtype).max // 4) // max(n, 1)
         where = draw.rng().random((n, n)) < draw.pick((1.0, 0.3))
@@ -149,16 +149,16 @@ def _integers(draw: Draw, case: cases.Case) -> Problem:
         draw.note(huge=huge)
     D = oracle.shortest(W)
     if D is None:
-        return Problem(ring, _as_entries(case, W), False)
-    return Problem(ring, _as_entries(case, W), True, _as_entries(case, D), rtol)
+        return Problem(s, _as_entries(case, W), False)
+    return Problem(s, _as_entries(case, W), True, _as_entries(case, D), rtol)
 
 
 def _as_entries(case: cases.Case, W: np.ndarray) -> np.ndarray:
     """Lengths to be minimised as entries of a semiring: negated, or powers of two, where it maximises or multiplies."""
-    ring, dtype = case.semiring, case.dtype
+    s, dtype = case.semiring, case.dtype
     absent = oracle.absent(W)
-    signed = -W if ring in (MAX_PLUS, MAX_TIMES) else W
-    if ring in TIMES:
+    signed = -W if s in (MAX_PLUS, MAX_TIMES) else W
+    if s in TIMES:
         values = np.exp2(np.where(absent, 0, signed).astype(float))
     elif dtype.kind == "i":
         info = np.iinfo(dtype)
@@ -172,10 +172,10 @@ def _as_entries(case: cases.Case, W: np.ndarray) -> np.ndarray:
 def _rounded(draw: Draw, case: cases.Case) -> Problem:
     """Real lengths that add up to 0 around every cycle but for rounding, or by a slack beyond it; floats alone.
 
-    Of a ring that does not say that it has lengths, nobody knows what rounding is.
+    Of a semiring that does not say that it has lengths, nobody knows what rounding is.
     """
-    ring, dtype, n = case.semiring, case.dtype, draw.pick(SIZES)
-    if dtype.kind != "f" or ring in TIMES or ring is rings.PLAIN:
+    s, dtype, n = case.semiring, case.dtype, draw.pick(SIZES)
+    if dtype.kind != "f" or s in TIMES or s is semirings.PLAIN:
         return _integers(draw, case)
     rng, scale = draw.rng(), draw.pick((1.0, 1e-3, 1e6, 1e12))
     h = (rng.random(n) * scale).astype(dtype)
@@ -183,7 +183,7 @@ def _rounded(draw: Draw, case: cases.Case) -> Problem:
     W = (h[None, :] - h[:, None]).astype(dtype) + more.astype(dtype)
     absent = rng.random((n, n)) < draw.pick((0.0, 0.5, 0.9))
     np.fill_diagonal(W, 0)
-    sign = -1 if ring is MAX_PLUS else 1
+    sign = -1 if s is MAX_PLUS else 1
     A = np.where(absent, case.zero, sign * W).astype(dtype)
     # Every weight is off by half an ulp at most, and so are the sums of a walk.
     atol = float(8 * n * np.finfo(dtype).eps * scale)
@@ -195,17 +195,17 @@ def _rounded(draw: Draw, case: cases.Case) -> Problem:
         value = None
         if not more.any() and not absent.any():
             value = (sign * (h[None, :].astype(float) - h[:, None].astype(float))).astype(dtype)
-        return Problem(ring, A, True, value, 0.0, atol)
+        return Problem(s, A, True, value, 0.0, atol)
     D = oracle.exact_shortest(exact)
     if D is None:  # rounding alone: Johnson's weights must have it solved
-        return Problem(ring, A, True, None)
+        return Problem(s, A, True, None)
     value = np.array([[case.zero if d is None else sign * float(d) for d in row] for row in D], dtype).reshape(n, n)
-    return Problem(ring, A, True, value, 0.0, atol)
+    return Problem(s, A, True, value, 0.0, atol)
 
 
 def _saturated(draw: Draw, case: cases.Case) -> Problem:
     """Integers near the ends of their dtype: sums saturate at ∞, and never wrap to something better."""
-    ring, dtype, n = case.semiring, case.dtype, draw.pick(SIZES[:12])
+    s, dtype, n = case.semiring, case.dtype, draw.pick(SIZES[:12])
     if dtype.kind != "i":
         return _integers(draw, case)
     rng, top = draw.rng(), int(np.iinfo(dtype).max)
@@ -216,15 +216,15 @@ def _saturated(draw: Draw, case: cases.Case) -> Problem:
         W = np.where(rng.random((n, n)) < 0.15, -rng.choice(ends[:5], (n, n)), W)
     absent = rng.random((n, n)) < draw.pick((0.4, 0.0, 0.8))
     W = np.where(absent, math.inf, W)
-    A = np.where(absent, case.zero, np.where(absent, 0, -W if ring is MAX_PLUS else W).astype(dtype)).astype(dtype)
+    A = np.where(absent, case.zero, np.where(absent, 0, -W if s is MAX_PLUS else W).astype(dtype)).astype(dtype)
     D = oracle.shortest(W)
     if D is None:
-        return Problem(ring, A, None)
+        return Problem(s, A, None)
     known = _as_entries(case, D)
     if not mixed:
-        return Problem(ring, A, True, known)
+        return Problem(s, A, True, known)
     # A walk that saturates on its way may be lost, and another take its place; none may be better than the truth.
-    return Problem(ring, A, None, None, bound=known)
+    return Problem(s, A, None, None, bound=known)
 
 
 def _logs(case: cases.Case, A: np.ndarray) -> np.ndarray:
@@ -315,12 +315,12 @@ def _signed(draw: Draw, case: cases.Case) -> Problem:
     A = (A * (target / radius)).astype(case.dtype)
     draw.note(radius=target)
     if target > 1:
-        return Problem(case.semiring, A, None if case.semiring is rings.SUMS else False)
+        return Problem(case.semiring, A, None if case.semiring is semirings.SUMS else False)
     if _largest_pivot(A) > 0.99:  # a limit that docs/promises.md names
         return Problem(case.semiring, A, None)
     powers = np.linalg.matrix_power(np.abs(A.astype(float)), 8).max(initial=1.0)
     known = _inverse(case, A, 1 - target)
-    return Problem(known.ring, A, True, known.value, known.rtol * max(powers, 1), known.atol * max(powers, 1))
+    return Problem(known.semiring, A, True, known.value, known.rtol * max(powers, 1), known.atol * max(powers, 1))
 
 
 def _largest_pivot(A: np.ndarray) -> float:

@@ -184,7 +184,7 @@ __device__ inline void eliminate(Half (&x)[8], Rows (&rows)[2], int size) {
     if (warp == q + 1) close<(q + 1) % 8>(x, rows[(q + 1) % 2], size);
 }
 
-// The pivot block D = A[p, p] of at most 256 rows, and its row panel: D ← D*, R ← D* R, and Rᵀ apart.
+// The pivot block D = A[p, p] of at most 256 rows, and its row panel: D ← D*, R ← D* R, and Rᵀ beside it.
 //
 // Each block closes D for itself and takes one word of columns of R. It does not matter whether it finds D as it was
 // or partly closed by another block: bits are only ever set, and D* is the closure of all that lies between.

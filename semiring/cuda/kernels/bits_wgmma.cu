@@ -35,7 +35,7 @@ __device__ inline void wait(unsigned barrier, unsigned phase) {
         "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
         "@!done bra again;\n}" ::"r"(barrier), "r"(phase) : "memory");
 }
-__device__ inline void meet() {
+__device__ inline void cluster_barrier() {
     asm volatile("barrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory");
 }
 
@@ -52,7 +52,7 @@ __device__ inline void fetch_for_all(unsigned to, const TensorMap& from, int x, 
         "l"(&from), "r"(x), "r"(y), "r"(barrier), "h"((unsigned short)((1 << cluster) - 1)) : "memory");
 }
 
-// Rows of 128 bytes, swizzled by 128 bytes, 1024 bytes from one group of eight rows to the next.
+// Rows of 128 bytes, swizzled by 128 bytes, 1024 bytes from one group of eight rows to the pipe.
 __device__ inline Word descriptor(unsigned address) {
     return Word((address & 0x3ffff) >> 4) | Word(1) << 16 | Word(1024 >> 4) << 32 | Word(1) << 62;
 }
@@ -85,11 +85,11 @@ __device__ inline void hold(int (&c)[128]) {
     for (int i = 0; i < 128; ++i) asm volatile("" : "+r"(c[i])::"memory");
 }
 
-// A place in the ring of stages.
-struct Ring {
+// Which stage comes next, and its phase.
+struct PipelineState {
     int stage = 0;
     unsigned phase = 0;
-    __device__ void next() {
+    __device__ void advance() {
         if (++stage == stages) stage = 0, phase ^= 1;
     }
 };
@@ -106,18 +106,18 @@ extern "C" __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(thr
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
     __syncthreads();
-    meet();
+    cluster_barrier();
     const int rows = ceil_div(m, tile_m * cluster), columns = ceil_div(n, tile_n);
-    const int first = blockIdx.x / cluster, apart = gridDim.x / cluster;
-    Ring ring;
+    const int first = blockIdx.x / cluster, grid_stride = gridDim.x / cluster;
+    PipelineState pipe;
     if (threadIdx.x >= 128 * consumers) {
         if (threadIdx.x == 128 * consumers)
-            for (int t = first; t < rows * columns; t += apart) {
+            for (int t = first; t < rows * columns; t += grid_stride) {
                 const Place at = place(t, rows, columns, group);
                 const int i = (at.i * cluster + rank) * tile_m, j = at.j * tile_n;
-                for (int step = 0; step < steps; ++step, ring.next()) {
-                    const unsigned a = base + ring.stage * stage_bytes, b = a + a_bytes, ready = full + 8 * ring.stage;
-                    wait(empty + 8 * ring.stage, ring.phase ^ 1);
+                for (int step = 0; step < steps; ++step, pipe.advance()) {
+                    const unsigned a = base + pipe.stage * stage_bytes, b = a + a_bytes, ready = full + 8 * pipe.stage;
+                    wait(empty + 8 * pipe.stage, pipe.phase ^ 1);
                     expect(ready, stage_bytes);
                     fetch(a, A, step * row_bytes, i, ready);
                     if (cluster == 1)
@@ -127,15 +127,15 @@ extern "C" __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(thr
                 }
             }
     } else {
-        const int party = threadIdx.x / 128, warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
+        const int warpgroup = threadIdx.x / 128, warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
         const bool speaker = threadIdx.x % 128 < cluster;
-        const Word a0 = descriptor(base) + party * (a_bytes / consumers >> 4), b0 = descriptor(base + a_bytes);
-        for (int t = first; t < rows * columns; t += apart) {
+        const Word a0 = descriptor(base) + warpgroup * (a_bytes / consumers >> 4), b0 = descriptor(base + a_bytes);
+        for (int t = first; t < rows * columns; t += grid_stride) {
             int c[128];
             unsigned done = 0;
             for (int step = 0; step < steps; ++step) {
-                const Word a = a0 + ring.stage * (stage_bytes >> 4), b = b0 + ring.stage * (stage_bytes >> 4);
-                wait(full + 8 * ring.stage, ring.phase);
+                const Word a = a0 + pipe.stage * (stage_bytes >> 4), b = b0 + pipe.stage * (stage_bytes >> 4);
+                wait(full + 8 * pipe.stage, pipe.phase);
                 hold(c);
                 multiply_begin();
 #pragma unroll
@@ -144,8 +144,8 @@ extern "C" __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(thr
                 hold(c);
                 multiply_wait<1>();  // all but these: the stage before may be filled again
                 if (step && speaker) arrive(done, threadIdx.x % 128);
-                done = empty + 8 * ring.stage;
-                ring.next();
+                done = empty + 8 * pipe.stage;
+                pipe.advance();
             }
             multiply_wait<0>();
             hold(c);
@@ -156,10 +156,10 @@ extern "C" __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(thr
             for (int lower = 0; lower < 2; ++lower) {
                 const int* own = c + 2 * lower;
                 const Word bits = gather(sixteen<4>(own, own + 32), sixteen<4>(own + 64, own + 96));
-                const int i = (at.i * cluster + rank) * tile_m + party * 64 + warp * 16 + lower * 8 + lane / 4;
+                const int i = (at.i * cluster + rank) * tile_m + warpgroup * 64 + warp * 16 + lower * 8 + lane / 4;
                 if (i < m && j < ceil_div(n, 64)) put(C + i * ldc + j, bits, accumulate);
             }
         }
     }
-    meet();  // nobody leaves while another may still arrive at its barriers
+    cluster_barrier();  // nobody leaves while another may still arrive at its barriers
 }

@@ -1,10 +1,11 @@
 // What kernels that close a matrix in one cooperative launch share: Floyd–Warshall on blocks of 64 (Venkataraman, Sahni,
-// Mukhopadhyaya 2003, section 3) by a team of thread blocks. The first block of the team is its leader.
+// Mukhopadhyaya 2003, section 3) by the thread blocks of a cooperative grid, or by one
+// thread block alone (batched.cu). The first block is the leader.
 //
 // For each pivot block D = A[p, p], with q = p + 64 the next:
 //
 //   1  panels     R ← D R (row panel) and C ← C D (column panel). R after and C before this step are also copied to the
-//                 workspace (`Room`), in the order in which products read them.
+//                 workspace (`Workspace`), in the order in which products read them.
 //   2  trailing   A ← A ⊕ C R outside the panels.
 //   3  next D     A[q, q] ← A[q, q] ⊕ C R, then its closure. The leader does this while the others are at 2.
 //
@@ -14,15 +15,15 @@
 //   half(p)       both panels are in the workspace: phases 2 and 3 may begin.
 //
 //   time ─────▶   whole(p)                      half(p)                                       whole(q)
-//   leader          │ blocked.inl: its own panels │ 3 update of A[q, q], closure                  │
+//   leader          │ streaming: its own panels │ 3 update of A[q, q], closure                  │
 //   other blocks    │ 1 panels                    │ 2 trailing update, a tile after the other     │
 //
-// Who waits for whom depends on which of 2 and 3 takes longer. In blocked.inl it is 3: the leader does the two panel
-// tiles next to A[q, q] itself, which no other block touches, and so goes on to 3 without waiting at half(p). In held.cu
+// Who waits for whom depends on which of 2 and 3 takes longer. In streaming.inl it is 3: the leader does the two panel
+// tiles next to A[q, q] itself, which no other block touches, and so goes on to 3 without waiting at half(p). In resident.cu
 // it is 2: the other blocks do all panels, and the leader waits for them.
 //
 // The prelude gives `struct Trailing`, a tile as Gemm wants it; `panel`, the width in words of a row panel's tile;
-// `resident`, the blocks that a multiprocessor holds; and `written`, how far the inner loop of panels is unrolled.
+// `min_blocks`, the thread blocks that a multiprocessor must have registers for; and `panel_unroll`, of the inner loop of panels.
 #include "gemm.cuh"
 #include "pivot.cuh"
 
@@ -35,21 +36,21 @@ constexpr int size = 64, lanes = Step::lanes, threads = 256;
 template <int rows, int columns>
 struct Shape {
     static constexpr int bm = rows, bn = columns, bk = size, per = bm * bn / lanes / threads;
-    static constexpr int tm = per > 2 ? 4 : 2, tn = per / tm * lanes, unroll = written, walk = 2;
-    static constexpr int run = 64, blocks = resident;
-    static constexpr bool aligned = true, b_first = false, parts = false, batch = false;
+    static constexpr int tm = per > 2 ? 4 : 2, tn = per / tm * lanes, unroll = panel_unroll, walk = 2;
+    static constexpr int run = 64, blocks = min_blocks;
+    static constexpr bool aligned = true, b_first = false, split_k = false, batched = false;
 };
 using Block = Pivot<Step, 8, 4>;  // by the first half of the threads, which have more to do between two barriers
 using Large = Gemm<Step, Trailing>;
 using Rows = Gemm<Step, Shape<size, panel * lanes>>;
 using Columns = Gemm<Step, Shape<panel, size>>;
 using Square = Gemm<Step, Shape<size, size>>;
-static_assert(Large::threads == threads && Rows::threads == threads && Columns::threads == threads, "one team");
+static_assert(Large::threads == threads && Rows::threads == threads && Columns::threads == threads, "all tiles by all threads");
 constexpr int depth = Large::bk, parts = size / depth;  // of k, in which the trailing update goes
 static_assert(size % depth == 0 && Square::threads == threads && panel * lanes <= size, "one pivot a tile");
 
 // Beside A, in words as products read them. `width` is a multiple of all tiles' sides.
-struct Room {
+struct Workspace {
     Word* pivot;         // two of 64 × 64 for D, twice: column k as a left operand, row k as a right one
     Word *column, *row;  // 64 × width: column k of C as it was, for all rows; row k of R, for all columns
     int width;
@@ -82,19 +83,19 @@ __device__ inline void wait_for_others(unsigned* counter, int p) {
     while (now >> 31 == (p / size & 1) && (now & 0x7fffffffu) != gridDim.x - 1);
     __threadfence();
 }
-// Arrives at the barrier for the pivot at p, unless this block has done so before (`come`), and waits for all blocks.
-__device__ inline void meet(unsigned* counter, int p, bool come = false) {
+// Arrives at the barrier for the pivot at p, unless this block has done so before (`arrived`), and waits for all blocks.
+__device__ inline void arrive_and_wait(unsigned* counter, int p, bool arrived = false) {
     __syncthreads();
     if (threadIdx.x == 0) {
-        if (!come) arrive(counter);
+        if (!arrived) arrive(counter);
         wait(counter, p);
     }
     __syncthreads();
 }
 
-// Rows of `words` words, with a stride of `apart` words in global memory, into shared memory; by threads `since`, ….
-template <int words, int since = 0, int rows, int to_apart>
-__device__ inline void fetch(Word (&to)[rows][to_apart], const Word* from, int apart) {
+// Rows of `words` words, `stride` words apart in global memory, into shared memory; by threads `since`, ….
+template <int words, int since = 0, int rows, int to_stride>
+__device__ inline void fetch(Word (&to)[rows][to_stride], const Word* from, int stride) {
     constexpr int by = threads - since;
     constexpr int each = 16 / sizeof(Word), across = words / each, count = (rows * across + by - 1) / by;
     const int first = thread() - since;
@@ -102,7 +103,7 @@ __device__ inline void fetch(Word (&to)[rows][to_apart], const Word* from, int a
     for (int i = 0; i < count; ++i) {
         const int e = first + i * by;
         if (rows * across % by == 0 || e < rows * across)
-            copy_async<16>(&to[e / across][e % across * each], from + (long long)(e / across) * apart + e % across * each);
+            copy_async<16>(&to[e / across][e % across * each], from + (long long)(e / across) * stride + e % across * each);
     }
 }
 
@@ -145,8 +146,8 @@ __device__ inline void clear(Word (&c)[G::tm][G::tn]) {
 struct Closing {
     T* A;
     long long lda;
-    int n, one, member, members;  // this block's place in its team
-    Room room;
+    int n, one, block_rank, num_blocks;  // this block's number, and how many there are
+    Workspace workspace;
     unsigned char* shared;
 
     template <class G>
@@ -179,8 +180,8 @@ struct Closing {
     }
     // a ← columns p, p + 1, … of A, `rows` rows of them from row i0 on, transposed; and a copy in the workspace.
     // A warp has 16 rows and two groups of 4 columns, so that its transposed stores have no bank conflicts.
-    template <int rows, int since = 0, int apart>
-    __device__ void gather_columns(Word (&a)[size][apart], int p, int i0) const {
+    template <int rows, int since = 0, int stride>
+    __device__ void gather_columns(Word (&a)[size][stride], int p, int i0) const {
         constexpr int across = (threads - since) / 4, passes = size / across, count = rows / 16;
         static_assert(rows % 16 == 0 && size % across == 0, "a thread must stay in its columns");
         Vector<T, 4> v[passes * count];
@@ -202,9 +203,9 @@ struct Closing {
                 }
 #pragma unroll
         for (int pass = 0; pass < passes; ++pass) {
-            Word* kept = room.column + (long long)(k + pass * across) * room.width + i0 + i;
+            Word* kept = workspace.column + (long long)(k + pass * across) * workspace.width + i0 + i;
 #pragma unroll
-            for (int q = 0; q < 4; ++q, kept += room.width)
+            for (int q = 0; q < 4; ++q, kept += workspace.width)
 #pragma unroll
                 for (int e = 0; e < count; ++e)
                     a[k + pass * across + q][i + 16 * e] = kept[16 * e] = Step::spread(v[pass * count + e].at[q]);
@@ -252,7 +253,7 @@ struct Closing {
         for_runs<G>(c, [&](int i, int w, Word* run) {
             const int j = j0 + w * lanes;
             if (!own && p + i < n && j < n) G::template store<false>(A + (p + i) * lda + j, run, n - j);
-            Word* kept = room.row + (long long)i * room.width + j0 / lanes + w;
+            Word* kept = workspace.row + (long long)i * workspace.width + j0 / lanes + w;
 #pragma unroll
             for (int q = 0; q < G::chunk_n; ++q) {
                 run[q] = own ? Step::nothing() : Step::operand(run[q]);
@@ -264,7 +265,7 @@ struct Closing {
     // R ← D R, `panel` words wide, from column j0 on.
     __device__ void row_panel(int p, int j0) const {
         auto& s = stage<Rows>();
-        fetch<size>(s.a, room.left(p), size);
+        fetch<size>(s.a, workspace.left(p), size);
         gather_rows(s.b, p, j0);
         wait_for_copies();
         __syncthreads();
@@ -277,8 +278,8 @@ struct Closing {
     // C ← C D, `panel` rows from row i0 on. C before this product goes to the workspace, unless it is there (`kept`).
     __device__ void column_panel(int p, int i0, bool kept) const {
         auto& s = stage<Columns>();
-        fetch<size / lanes>(s.b, room.right(p), size / lanes);
-        if (kept) fetch<panel>(s.a, room.column + i0, room.width);
+        fetch<size / lanes>(s.b, workspace.right(p), size / lanes);
+        if (kept) fetch<panel>(s.a, workspace.column + i0, workspace.width);
         else gather_columns<panel>(s.a, p, i0);
         wait_for_copies();
         __syncthreads();
@@ -302,8 +303,8 @@ struct Closing {
 
     // One stage of a tile's operands: `depth` values of k.
     __device__ void fetch_part(typename Large::Stage& to, int i0, int j0, int part) const {
-        fetch<Large::bm>(to.a, room.column + (long long)part * depth * room.width + i0, room.width);
-        fetch<Large::bn>(to.b, room.row + (long long)part * depth * room.width + j0 / lanes, room.width);
+        fetch<Large::bm>(to.a, workspace.column + (long long)part * depth * workspace.width + i0, workspace.width);
+        fetch<Large::bn>(to.b, workspace.row + (long long)part * depth * workspace.width + j0 / lanes, workspace.width);
         asm volatile("cp.async.commit_group;" ::: "memory");
     }
 
@@ -338,9 +339,9 @@ struct Closing {
         if (t < Block::threads) close_block(s, D, q, t, whole);
         else {
             // compute-sanitizer orders accesses by how many barriers a thread has passed, so all threads pass as many.
-            static_assert(Block::chunks == 1, "as `meetings` counts");
-            for (int i = 0; i <= Block::meetings(n - q); ++i) asm volatile("bar.sync 2, %0;" ::"n"(threads - Block::threads) : "memory");
-            if (leads && members > 1 && q + size < n) {
+            static_assert(Block::chunks == 1, "as `barriers` counts");
+            for (int i = 0; i <= Block::barriers(n - q); ++i) asm volatile("bar.sync 2, %0;" ::"n"(threads - Block::threads) : "memory");
+            if (leads && num_blocks > 1 && q + size < n) {
                 if (t % 32 == 0) wait_for_others(whole, q);
                 __syncwarp();
                 gather<Block::threads>(s, q, q + size);
@@ -358,7 +359,7 @@ struct Closing {
         Block::close(t, d, s.pivot, min(size, n - q));
         t = thread();
         const int r = Block::row(t, 0), column = Block::column(t, 0);
-        Word *left = room.left(q), *right = room.right(q);
+        Word *left = workspace.left(q), *right = workspace.right(q);
 #pragma unroll
         for (int j = 0; j < tn; ++j)
 #pragma unroll
@@ -377,8 +378,8 @@ struct Closing {
             for (int j = 0; j < 4; j += lanes) words.at[j / lanes] = Step::gather(row + j, 1);
             *reinterpret_cast<Vector<Word, 4 / lanes>*>(right + ((r + i) * size + column) / lanes) = words;
         }
-        Block::meet();
-        if (members > 1 && t == 0) arrive(whole);
+        Block::barrier();
+        if (num_blocks > 1 && t == 0) arrive(whole);
         Block::store(t, A + q * lda + q, lda, n - q, d);  // read after half(q) at the earliest
     }
 
@@ -388,7 +389,7 @@ struct Closing {
     __device__ void panels(int p, int first, int others) const {
         constexpr int each = panel * lanes;
         const int right = (n + wide - 1) / wide * wide / each, low = (n + Large::bm - 1) / Large::bm * Large::bm / panel;
-        for (int t = member - first; t < right + low; t += others) {
+        for (int t = block_rank - first; t < right + low; t += others) {
             const int at = t < right ? t * each : (t - right) * panel;
             if (leads && p + size < n && at / size == p / size + 1) continue;
             if (t < right) row_panel(p, at);
@@ -398,8 +399,8 @@ struct Closing {
     }
 };
 
-// The workspace of one team: for two pivot blocks D as a left and as a right operand, and two panels of 64 × width.
-__device__ inline Room room_at(Word* room, int width) {
-    Word* panels = room + 4 * size * size;
-    return {room, panels, panels + (long long)size * width, width};
+// The workspace of a closure: for two pivot blocks D as a left and as a right operand, and two panels of 64 × width.
+__device__ inline Workspace workspace_at(Word* start, int width) {
+    Word* panels = start + 4 * size * size;
+    return {start, panels, panels + (long long)size * width, width};
 }

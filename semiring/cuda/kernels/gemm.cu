@@ -1,6 +1,6 @@
 // C ← C ⊕ A ⊗ B, or C ← A ⊗ B, for the `Step` and `Tile` written above this text.
 //
-// C may be A (or B) itself where one tile spans all of its columns (or rows) and comes in one piece: a block then writes
+// C may be A (or B) itself where one tile spans all of its columns (or rows) and is not split along k: a block then writes
 // only what it alone has read. k is at least 1.
 #include "gemm.cuh"
 
@@ -8,7 +8,7 @@ using Product = Gemm<Step, Tile>;
 
 extern "C" __global__ void __launch_bounds__(Product::threads, Tile::blocks)
     gemm(Product::T* C, long long ldc, const Product::T* A, long long lda, const Product::T* B, long long ldb, int m, int n,
-         int k, int accumulate, int whole, int divided, int part, unsigned* done, long long apart) {
+         int k, int accumulate, int whole, int split, int split_steps, unsigned* done, long long batch_stride) {
     Product product;
-    product.run(C, ldc, A, lda, B, ldb, m, n, k, accumulate, whole, divided, part, done, apart);
+    product.run(C, ldc, A, lda, B, ldb, m, n, k, accumulate, whole, split, split_steps, done, batch_stride);
 }

@@ -45,7 +45,7 @@ struct Gemm {
     static constexpr int threads_x = bn / tn, threads_y = bm / tm;
     static constexpr int threads = threads_x * threads_y, warps = threads / 32;
     static constexpr int wide = smaller(tn, P::run);  // words done together, see `multiply`
-    static constexpr int padding = 4;  // words: keeps rows of `a` 16-byte aligned, and transposing stores apart
+    static constexpr int padding = 4;  // words: keeps rows of `a` 16-byte aligned, and transposing stores in other banks
 
     // A thread's rows and columns come in chunks of 16 bytes, spread so that a warp reads without bank conflicts.
     static constexpr int chunk_m = smaller(tm, 16 / sizeof(Word)), chunk_n = smaller(tn, 16 / sizeof(Word));
@@ -80,9 +80,9 @@ struct Gemm {
     __device__ static int warp() { return threadIdx.x / 32; }
     __device__ static int a_row(int i) { return 4 * (warp() + warps * i) + lane() / 8; }
 
-    // This thread's reads of B: always the same word of a row, every `b_apart`-th value of k.
-    static constexpr int across = bn / b_words, b_apart = threads / across;
-    __device__ static int b_k(int i) { return threadIdx.x / across + i * b_apart; }
+    // This thread's reads of B: always the same word of a row, every `b_stride`-th value of k.
+    static constexpr int across = bn / b_words, b_stride = threads / across;
+    __device__ static int b_k(int i) { return threadIdx.x / across + i * b_stride; }
     __device__ static int b_word() { return threadIdx.x % across * b_words; }
 
     // Which register tile is a thread's. A warp has 4 rows × 8 columns of them, so that both fragments come in few
@@ -170,13 +170,13 @@ struct Gemm {
             }
     }
 
-    // `count` words from an address in shared memory, in chunks that lie `apart` words from each other.
+    // `count` words from an address in shared memory, in chunks `stride` words apart.
     template <int count, int chunk>
-    __device__ static void read(Word (&to)[count], unsigned from, int apart) {
+    __device__ static void read(Word (&to)[count], unsigned from, int stride) {
 #pragma unroll
         for (int c = 0; c < count / chunk; ++c) {
             using V = Vector<Word, chunk>;
-            const V v = *static_cast<const V*>(__cvta_shared_to_generic(from + c * apart * sizeof(Word)));
+            const V v = *static_cast<const V*>(__cvta_shared_to_generic(from + c * stride * sizeof(Word)));
 #pragma unroll
             for (int i = 0; i < chunk; ++i) to[c * chunk + i] = v.at[i];
         }
@@ -238,8 +238,8 @@ struct Gemm {
 
     // All of a tile at C. Where it lies inside and at multiples of 16 bytes, many loads are in flight at once.
     __device__ static void put(T* C, long long ldc, const Word (&c)[tm][tn], int x, int y, int rows, int columns, bool accumulate) {
-        constexpr bool roomy = 65536 / (threads * P::blocks) > 2 * tm * tn;  // registers for the reads of all of C
-        constexpr int batch = smaller(tm, lanes > 1 && roomy ? 8 : 4);
+        constexpr bool spare = 65536 / (threads * P::blocks) > 2 * tm * tn;  // registers for the reads of all of C
+        constexpr int batch = smaller(tm, lanes > 1 && spare ? 8 : 4);
         const auto place = [&](int i, int q) {
             return C + (i / chunk_m * (bm / chunks_m) + y * chunk_m + i % chunk_m) * ldc + (q * (bn / chunks_n) + x * chunk_n) * lanes;
         };
@@ -277,28 +277,28 @@ struct Gemm {
 
     // C ← A B, or C ← C ⊕ A B.
     //
-    // Where P::parts, the last `divided` tiles come in pieces, each `part` steps of k, after the first `whole` tiles:
-    // all first pieces, then all second ones … A block adds to C what it has when the piece before is `done` (so many for
-    // each tile, and 0 again in the end). Blocks start in order, so it waits only for one that is at work. Where P::batch,
-    // blockIdx.y says which of many products, whose matrices lie `apart` elements.
+    // Where P::split_k, the last `split` tiles are split along k, each part `split_steps` steps of bk long, after the first
+    // `whole` tiles: all first parts, then all second ones … A block adds to C what it has when the part before is `done`
+    // (so many for each tile, and 0 again in the end). Blocks start in order, so it waits only for one that is at work.
+    // Where P::batched, blockIdx.y says which of many products, whose matrices are `batch_stride` elements apart.
     __device__ void run(T* C, long long ldc, const T* A, long long lda, const T* B, long long ldb_, int m, int n, int k,
-                        int accumulate, int whole, int divided, int part, unsigned* done, long long apart) {
+                        int accumulate, int whole, int split, int split_steps, unsigned* done, long long batch_stride) {
         extern __shared__ __align__(16) unsigned char shared[];
         Stage* stage = reinterpret_cast<Stage*>(shared);
-        if constexpr (P::batch) C += blockIdx.y * apart, A += blockIdx.y * apart, B += blockIdx.y * apart;
+        if constexpr (P::batched) C += blockIdx.y * batch_stride, A += blockIdx.y * batch_stride, B += blockIdx.y * batch_stride;
         // Unsigned, for what is the same in all threads then stays in registers that they share.
         const unsigned columns = (n + bn * lanes - 1) / (bn * lanes);
-        const Share mine = share(whole, divided);
+        const Share mine = share(whole, split);
         const unsigned tile = mine.tile;
-        const bool divides = P::parts && tile >= whole;
+        const bool splits = P::split_k && tile >= whole;
         int row0 = tile / columns * bm, col0 = tile % columns * (bn * lanes);
         int steps = (k + bk - 1) / bk, depth = k - (steps - 1) * bk;  // the ragged end of k comes first
-        if (divides) {
-            const unsigned from = mine.piece * part;
+        if (splits) {
+            const unsigned from = mine.part * split_steps;
             const long long k0 = from ? depth + (from - 1) * bk : 0;
             A += k0, B += k0 * ldb_;
             if (from) depth = bk;
-            steps = min(part, steps - int(from));
+            steps = min(split_steps, steps - int(from));
         }
         ldb = ldb_;
         a_base = reinterpret_cast<const char*>(A + row0 * lda);
@@ -310,7 +310,7 @@ struct Gemm {
         constexpr int group = b_words > 1 ? b_words * lanes : 1;
         const int col = min(col0 + b_word() * lanes, (n - 1) / group * group);
         b_offset = (b_k(0) * unsigned(ldb) + col) * unsigned(sizeof(T));
-        b_step = b_apart * unsigned(ldb) * unsigned(sizeof(T));
+        b_step = b_stride * unsigned(ldb) * unsigned(sizeof(T));
         b_second = col + 1 < n ? 1 : 0;
 
         int x, y;
@@ -332,15 +332,15 @@ struct Gemm {
             multiply(c, stage[t & 1], x, y, one);
             if (t + 1 < steps) commit(stage[(t + 1) & 1]);
         }
-        if (divides && mine.piece) wait(done + (tile - whole), mine.piece), accumulate = 1;
+        if (splits && mine.part) wait(done + (tile - whole), mine.part), accumulate = 1;
         put(C + row0 * ldc + col0, ldc, c, x, y, m - row0, n - col0, accumulate);
-        if (divides) tell(done + (tile - whole), (mine.piece + 1) * part * bk >= k ? 0 : mine.piece + 1);
+        if (splits) tell(done + (tile - whole), (mine.part + 1) * split_steps * bk >= k ? 0 : mine.part + 1);
     }
-    struct Share { unsigned tile, piece; };
-    __device__ static Share share(unsigned whole, unsigned divided) {
+    struct Share { unsigned tile, part; };
+    __device__ static Share share(unsigned whole, unsigned split) {
         Share mine = {blockIdx.x, 0};
-        if (P::parts)
-            while (mine.tile >= whole + divided) mine.tile -= divided, ++mine.piece;
+        if (P::split_k)
+            while (mine.tile >= whole + split) mine.tile -= split, ++mine.part;
         return mine;
     }
     __device__ static void wait(const unsigned* done, unsigned count) {

@@ -1,22 +1,16 @@
-// D ← A*: Floyd–Warshall on matrices of at most 64 rows, one to a thread block; `apart` is their batch stride in elements.
+// D ← A*: Floyd–Warshall on matrices of at most 64 rows, one to a thread block; `batch_stride` in elements.
 // A may be D.
 //
-// The prelude gives `tm` and `tn`, a thread's rows and columns, and `resident`, the blocks that a multiprocessor holds.
+// The prelude gives `tm` and `tn`, a thread's rows and columns, and `min_blocks`, the thread blocks that a multiprocessor must
+// have registers for.
 #include "pivot.cuh"
 
 using Block = Pivot<Step, tm, tn>;
 
-// As many as suit sm_90. Elsewhere a step may take a few more registers, and none may be spilled.
-#if __CUDA_ARCH__ == 900
-constexpr int resident_blocks = resident;
-#else
-constexpr int resident_blocks = (resident + 1) / 2;
-#endif
-
-extern "C" __global__ void __launch_bounds__(Block::threads, resident_blocks)
-    pivot(Step::T* D, long long ld, const Step::T* A, long long lda, int n, long long apart) {
+extern "C" __global__ void __launch_bounds__(Block::threads, min_blocks)
+    pivot(Step::T* D, long long ld, const Step::T* A, long long lda, int n, long long batch_stride) {
     __shared__ Block::Shared shared;
-    D += blockIdx.x * apart, A += blockIdx.x * apart;
+    D += blockIdx.x * batch_stride, A += blockIdx.x * batch_stride;
     Step::W d[tm][tn];
     Block::load(threadIdx.x, d, A, lda, n);
     Block::close(threadIdx.x, d, shared, n);

@@ -9,14 +9,14 @@
 
 template <class V, int n> struct alignas(sizeof(V) * n) Pack { V at[n]; };
 
-// S: the step. A thread has tm × tn entries: tm neighbouring rows, and columns in chunks of 4 that lie `apart`.
+// S: the step. A thread has tm × tn entries: tm neighbouring rows, and columns in chunks of 4, `chunk_stride` apart.
 template <class S, int tm, int tn>
 struct Pivot {
     using T = typename S::T;
     using W = typename S::W;
-    static constexpr int size = 64, chunks = tn / 4, apart = size / chunks;
+    static constexpr int size = 64, chunks = tn / 4, chunk_stride = size / chunks;
     static constexpr int threads_x = size / tn, threads = threads_x * size / tm;
-    static_assert(tm % 4 == 0 && tn % 4 == 0 && apart % tm == 0, "pairs of pivots must not straddle threads");
+    static_assert(tm % 4 == 0 && tn % 4 == 0 && chunk_stride % tm == 0, "pairs of pivots must not straddle threads");
 
     // Rows and columns k and k + 1, in turn in one half of this and the other.
     struct alignas(16) Shared { W row[2][2][size], col[2][2][size]; };
@@ -25,13 +25,13 @@ struct Pivot {
     __device__ static int x(int t) { return t % threads_x; }
     __device__ static int y(int t) { return t / threads_x; }
     __device__ static int row(int t, int i) { return y(t) * tm + i; }
-    __device__ static int column(int t, int j) { return j / 4 * apart + x(t) * 4 + j % 4; }
+    __device__ static int column(int t, int j) { return j / 4 * chunk_stride + x(t) * 4 + j % 4; }
 
     template <int count>
-    __device__ static void read(W (&to)[count], const W* from, int apart) {
+    __device__ static void read(W (&to)[count], const W* from, int stride) {
 #pragma unroll
         for (int c = 0; c < count; c += 4) {
-            const auto v = *reinterpret_cast<const Pack<W, 4>*>(from + c / 4 * apart);
+            const auto v = *reinterpret_cast<const Pack<W, 4>*>(from + c / 4 * stride);
 #pragma unroll
             for (int i = 0; i < 4; ++i) to[c + i] = v.at[i];
         }
@@ -102,25 +102,25 @@ struct Pivot {
         Lines now;
         if constexpr (ahead) {
             publish(t, d, shared, 0, 0, 0);
-            meet();
+            barrier();
             read(t, now, shared, 0, 0);
         }
 #pragma unroll
         for (int chunk = 0; chunk < chunks; ++chunk)
 #pragma unroll 1
-            for (int base = 0; base < apart && chunk * apart + base < n; base += tm)
+            for (int base = 0; base < chunk_stride && chunk * chunk_stride + base < n; base += tm)
 #pragma unroll
-                for (int q = 0; q < tm; q += 2) pair(t, d, shared, now, chunk * apart + base + q, q, chunk * 4 + q % 4);
+                for (int q = 0; q < tm; q += 2) pair(t, d, shared, now, chunk * chunk_stride + base + q, q, chunk * 4 + q % 4);
     }
 
-    // These threads wait for each other; a thread block may have more, which do something else meanwhile.
-    __device__ static void meet() { asm volatile("bar.sync 1, %0;" ::"n"(threads) : "memory"); }
-    // How often they do in `close`.
-    __device__ static int meetings(int n) { return (min(n, size) + tm - 1) / tm * (tm / 2) + ahead; }
+    // A named barrier of these threads; a thread block may have more, which do something else meanwhile.
+    __device__ static void barrier() { asm volatile("bar.sync 1, %0;" ::"n"(threads) : "memory"); }
+    // How many of them `close` passes.
+    __device__ static int barriers(int n) { return (min(n, size) + tm - 1) / tm * (tm / 2) + ahead; }
 
     // Rows q, q + 1 of the threads that have rows k, k + 1, and columns p, p + 1 of those that have these columns.
     __device__ static bool has_rows(int t, int k) { return y(t) == k / tm; }
-    __device__ static bool has_columns(int t, int k) { return x(t) == k % apart / 4; }
+    __device__ static bool has_columns(int t, int k) { return x(t) == k % chunk_stride / 4; }
     __device__ static void publish(int t, const W (&d)[tm][tn], Shared& shared, int k, int q, int p) {
         auto &rows = shared.row[q / 2 & 1], &cols = shared.col[q / 2 & 1];
         const bool down = has_rows(t, k), right = has_columns(t, k) && k < size;
@@ -143,7 +143,7 @@ struct Pivot {
             const auto v = *reinterpret_cast<const Pack<W, 2>*>(&rows[e][k]);
             to.p[e][0] = v.at[0], to.p[e][1] = v.at[1];
         }
-        read(to.r0, &rows[0][column(t, 0)], apart), read(to.r1, &rows[1][column(t, 0)], apart);
+        read(to.r0, &rows[0][column(t, 0)], chunk_stride), read(to.r1, &rows[1][column(t, 0)], chunk_stride);
         read(to.c0, &cols[0][row(t, 0)], 4), read(to.c1, &cols[1][row(t, 0)], 4);
     }
 
@@ -170,12 +170,12 @@ struct Pivot {
             apply<first>(d, l, next, across);
             publish(t, d, shared, k + 2, next, across);
             apply<rest>(d, l, next, across);
-            meet();
+            barrier();
             read(t, l, shared, (k + 2) % size, next);
             return;
         }
         publish(t, d, shared, k, q, p);
-        meet();
+        barrier();
         read(t, l, shared, k, q);
         auto &r0 = l.r0, &r1 = l.r1;
         auto &c0 = l.c0, &c1 = l.c1;

@@ -9,7 +9,7 @@ using T = Step::T;
 using W = Step::W;
 
 extern "C" __global__ void __launch_bounds__(256)
-    step(T* A, long long ld, int n, int k, const T* row, const T* col, long long apart) {
+    step(T* A, long long ld, int n, int k, const T* row, const T* col, long long col_stride) {
     const int j = blockIdx.x * 64 + threadIdx.x % 64;
     if (j >= n) return;
     const W s = Step::star(W(row[k])), right = Step::mul(s, W(row[j]));
@@ -18,7 +18,7 @@ extern "C" __global__ void __launch_bounds__(256)
     for (int e = 0; e < rows_each; ++e) {
         const int i = first + e;
         if (i >= n) return;
-        const W left = W(col[i * apart]);
+        const W left = W(col[i * col_stride]);
         T& a = A[i * ld + j];
         W value;
         if (i == k) value = j == k ? s : right;

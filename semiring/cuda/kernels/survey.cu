@@ -32,15 +32,15 @@ extern "C" __global__ void __launch_bounds__(256)
     struct alignas(16) Part { T at[each]; };
     Record mine = {A[0], A[0], 0};
     const auto look = [&](T a) { unite(mine, {a, a, (a != a) | (a < 0 && a != zero()) << 1 | negative_zero(a) << 2}); };
-    const long long first = blockIdx.x * 256ll + threadIdx.x, apart = gridDim.x * 256ll;
+    const long long first = blockIdx.x * 256ll + threadIdx.x, grid_stride = gridDim.x * 256ll;
     const bool aligned = reinterpret_cast<unsigned long long>(A) % 16 == 0;
     const long long parts = aligned ? count / each : 0;
-    for (long long i = first; i < parts; i += apart) {
+    for (long long i = first; i < parts; i += grid_stride) {
         const Part part = reinterpret_cast<const Part*>(A)[i];
 #pragma unroll
         for (int e = 0; e < each; ++e) look(part.at[e]);
     }
-    for (long long i = parts * each + first; i < count; i += apart) look(A[i]);
+    for (long long i = parts * each + first; i < count; i += grid_stride) look(A[i]);
 
     const Record& block = united(mine);
     __shared__ bool last;

@@ -13,7 +13,7 @@ from .. import dtypes
 from ..algebra import Semiring
 from ..backend import Backend, Stopwatch
 from ..errors import DTypeError, ShapeError
-from . import algebra, gpu, matrix, panels, registry, team, tiles, transfer
+from . import algebra, cooperative, gpu, matrix, panels, registry, tiles, transfer
 from .batch import Batch
 from .matrix import Matrix
 from .registry import Kernels
@@ -30,7 +30,7 @@ MOST = 65535
 #: many pairs on.
 STRIP, WORTH = 8192, 1 << 31
 #: Batches of matrices up to this size are closed by a thread block a matrix; from so many on, larger ones together.
-EACH, MANY = 128, 4
+SMALL, MANY = 128, 4
 
 
 @dataclass(eq=False)
@@ -141,8 +141,8 @@ class CudaBackend(Backend):
         first = Matrix(whole.data.ptr, n, n, n, whole)
         if n <= PIVOT:
             self.close_pivots(count, first, n * n)
-        elif n <= EACH:
-            self._each(count, first, n * n)
+        elif n <= SMALL:
+            self._batched(count, first, n * n)
         elif blocked is not None and count >= MANY and self.tile == "tuned":  # a plain tile spans no block
             blocked(whole.transpose(1, 2, 0), Batch(self), block=PIVOT)
         else:
@@ -236,9 +236,9 @@ class CudaBackend(Backend):
         most, half = 0, n
         while half > self.cutover:
             half = -(-half // 2)
-            width, rooms = panels.sizes(self.tile_table[0], self.multiprocessors, half, half, n)
-            most = max(most, half * width * rooms)
-        return max(most * self.dtype.itemsize, self._team(half).room(half))
+            width, count = panels.sizes(self.tile_table[0], self.multiprocessors, half, half, n)
+            most = max(most, half * width * count)
+        return max(most * self.dtype.itemsize, self._geometry(half).workspace(half))
 
     # Products
 
@@ -279,9 +279,9 @@ class CudaBackend(Backend):
     ) -> None:
         """C ← C ⊕ A ⊗ B, or C ← A ⊗ B, in one launch with a given tile; no side may be empty.
 
-        Tiles that fill no whole wave are computed in several pieces of k (split-K), as `tiles.pieces` says, unless the
+        Tiles that fill no whole wave are computed in several parts of k (split-K), as `tiles.splits` says, unless the
         caller asks for `whole` tiles or rows of B are not aligned.
-        `batch` = (count, apart): so many products, whose matrices lie `apart` elements from each other.
+        `batch` = (count, batch stride): so many products, whose matrices lie so many elements from each other.
         """
         kernels, size, (m, n, k) = self.kernels, self.dtype.itemsize, (C.rows, C.columns, A.columns)
         device = kernels.multiprocessors
@@ -291,19 +291,20 @@ class CudaBackend(Backend):
                 f"gemm: on a GPU the rows of operands must be less than {(1 << 32) // (tile.bm * size):,} elements "
                 f"apart, got {max(A.ld, B.ld):,}. Multiply in parts, each copied."
             )
-        count, apart = batch
-        pieces = 1 if whole or not aligned or count > 1 else tiles.pieces(tile, m, n, k, device)
-        part = -(-k // (pieces * tile.bk))
-        pieces = -(-k // (part * tile.bk))
-        undivided = tile.whole(m, n, device) if pieces > 1 else 0
-        divided = tile.covers(m, n) - undivided
-        done = gpu.memory(4 * divided, zeros=4 * divided) if pieces > 1 else None
-        way = "batch" if count > 1 else "parts" if pieces > 1 else ""
-        function = kernels.gemm(tile, aligned and apart * size % 16 == 0, way)
-        sizes = (*map(np.int32, (m, n, k, accumulate, undivided, divided, part)), done.ptr if done else 0, apart)
+        count, batch_stride = batch
+        splits = 1 if whole or not aligned or count > 1 else tiles.splits(tile, m, n, k, device)
+        steps = -(-k // (splits * tile.bk))
+        splits = -(-k // (steps * tile.bk))
+        whole_tiles = tile.whole(m, n, device) if splits > 1 else 0
+        split = tile.covers(m, n) - whole_tiles
+        done = gpu.memory(4 * split, zeros=4 * split) if splits > 1 else None
+        way = "batched" if count > 1 else "split-K" if splits > 1 else ""
+        function = kernels.gemm(tile, aligned and batch_stride * size % 16 == 0, way)
+        counter = done.ptr if done else 0
+        sizes = (*map(np.int32, (m, n, k, accumulate, whole_tiles, split, steps)), counter, batch_stride)
         for i in range(0, count, MOST):
-            addresses = (x for X in (C, A, B) for x in (X.address + i * apart * size, X.ld))
-            grid = (undivided + divided * pieces, min(MOST, count - i))
+            addresses = (x for X in (C, A, B) for x in (X.address + i * batch_stride * size, X.ld))
+            grid = (whole_tiles + split * splits, min(MOST, count - i))
             function(grid, (tile.threads,), (*addresses, *sizes), tile.shared(size))
 
     def pace(self, pairs: int) -> None:
@@ -323,49 +324,49 @@ class CudaBackend(Backend):
 
     # Steps
 
-    def close_pivots(self, count: int, first: Matrix, apart: int, *, source: Matrix | None = None) -> None:
-        """D ← D* for `count` matrices like `first`, `apart` elements from each other; at most 64 rows.
+    def close_pivots(self, count: int, first: Matrix, batch_stride: int, *, source: Matrix | None = None) -> None:
+        """D ← D* for `count` matrices like `first`, `batch_stride` elements from each other; at most 64 rows.
 
         Or D ← A*, A in the same way from `source` on.
         """
         function, threads = self.kernels.pivot(count > 1)
         given = source or first
         addresses = first.address, first.ld, given.address, given.ld
-        function((count,), (threads,), (*addresses, np.int32(first.rows), apart))
+        function((count,), (threads,), (*addresses, np.int32(first.rows), batch_stride))
 
     def _blocked(self, A: Matrix) -> None:
         """A ← A* by all multiprocessors in one cooperative launch: two grid barriers for each pivot block of 64."""
         n = A.rows
-        sizes = self._team(n)
-        function = self.kernels.closing(sizes)
-        grid = min(sizes.useful(n), self.multiprocessors)
-        size = sizes.room(n)
-        room = gpu.memory(size + 8, zeros=8)  # two counters at the end
-        beside = (room.ptr, np.int32(sizes.width(n)), room.ptr + size, np.int32(1))
-        arguments = (A.address, A.ld, np.int32(n), *beside)
-        function((grid,), (team.THREADS,), arguments, sizes.shared, enable_cooperative_groups=True)
+        geometry = self._geometry(n)
+        function = self.kernels.closing(geometry)
+        grid = min(geometry.useful(n), self.multiprocessors)
+        size = geometry.workspace(n)
+        workspace = gpu.memory(size + 8, zeros=8)  # two counters at the end
+        rest = (workspace.ptr, np.int32(geometry.width(n)), workspace.ptr + size, np.int32(1))
+        arguments = (A.address, A.ld, np.int32(n), *rest)
+        function((grid,), (cooperative.THREADS,), arguments, geometry.shared, enable_cooperative_groups=True)
 
-    def _each(self, count: int, first: Matrix, apart: int) -> None:
+    def _batched(self, count: int, first: Matrix, batch_stride: int) -> None:
         """A ← A* for `count` matrices like `first`, a thread block a matrix."""
         kernels, n = self.kernels, first.rows
-        sizes = kernels.each
-        grid = min(count, kernels.resident(sizes) * kernels.multiprocessors)
-        room = gpu.memory(grid * sizes.room(n))
-        beside = (room.ptr, np.int32(sizes.width(n)), np.int32(1))
-        arguments = (first.address, first.ld, np.int32(n), apart, np.int32(count), *beside)
-        kernels.closing(sizes)((grid,), (team.THREADS,), arguments, sizes.shared)
+        geometry = kernels.batched
+        grid = min(count, kernels.occupancy(geometry) * kernels.multiprocessors)
+        workspace = gpu.memory(grid * geometry.workspace(n))
+        rest = (workspace.ptr, np.int32(geometry.width(n)), np.int32(1))
+        arguments = (first.address, first.ld, np.int32(n), batch_stride, np.int32(count), *rest)
+        kernels.closing(geometry)((grid,), (cooperative.THREADS,), arguments, geometry.shared)
 
     def _step(self, A: Matrix, k: int) -> None:
         itemsize, n = self.dtype.itemsize, A.rows
-        row, column, apart = A.address + k * A.ld * itemsize, A.address + k * itemsize, A.ld
+        row, column, col_stride = A.address + k * A.ld * itemsize, A.address + k * itemsize, A.ld
         kept = None
         if not self.semiring.idempotent:
             kept = self.empty((2, n))
-            row, column, apart = kept.data.ptr, kept.data.ptr + n * itemsize, 1
+            row, column, col_stride = kept.data.ptr, kept.data.ptr + n * itemsize, 1
             arguments = (A.address, A.ld, np.int32(n), np.int32(k), row, column)
             self.kernels.step("snapshot")((-(-n // 256),), (256,), arguments)
         grid = (-(-n // 64), -(-n // (4 * self.per_thread)))
-        self.kernels.step("step")(grid, (256,), (A.address, A.ld, np.int32(n), np.int32(k), row, column, apart))
+        self.kernels.step("step")(grid, (256,), (A.address, A.ld, np.int32(n), np.int32(k), row, column, col_stride))
 
     # Kernels
 
@@ -390,13 +391,13 @@ class CudaBackend(Backend):
         return self.kernels.multiprocessors
 
     @property
-    def teams(self) -> tuple[team.Team, ...]:
-        """The sizes among which closures in one launch choose; of each kernel small tiles first."""
-        return self.kernels.teams
+    def geometries(self) -> tuple[cooperative.Geometry, ...]:
+        """The geometries among which closures in one launch choose; of each kernel small tiles first."""
+        return self.kernels.geometries
 
-    def _team(self, n: int) -> team.Team:
-        """The sizes with which n × n is closed in one launch: held if that suits, else the smallest tiles that fit."""
-        return self.kernels.team(n)
+    def _geometry(self, n: int) -> cooperative.Geometry:
+        """How n × n is closed in one launch: resident if that suits, else with the smallest tiles that fit."""
+        return self.kernels.geometry(n)
 
     # Matrices
 
@@ -429,9 +430,9 @@ class CudaBackend(Backend):
 
     def _aligned(self, X: Matrix) -> Matrix:
         """A copy whose rows begin at multiples of 16 bytes."""
-        room = self.empty((X.rows, -(-X.columns // 8) * 8))
-        room[:, X.columns :] = 0
-        copy = Matrix(room.data.ptr, room.shape[1], X.rows, X.columns, room)
+        padded = self.empty((X.rows, -(-X.columns // 8) * 8))
+        padded[:, X.columns :] = 0
+        copy = Matrix(padded.data.ptr, padded.shape[1], X.rows, X.columns, padded)
         self.copy_rows(copy, X)
         return copy
 

@@ -16,18 +16,18 @@
 //   leader          │ 1a      3 A[q, q], closure ─────────────────▶ loads for its next turn │ 1a …
 //   other blocks    │ 1 panels      │ 2 trailing update                     4 C tile        │ 1 …
 //
-// A team of one block does all phases itself, one after the other.
+// A single block does all phases itself, one after the other.
 #include "closing.inl"
 
-struct Blocked : Closing {
+struct Streaming : Closing {
     // Phase 2, A ← A ⊕ C R, tile after tile, in stages along k: while one stage is computed, two are being loaded.
     __device__ void trailing(int p, int first, int others) const {
-        auto* ring = &stage<Large>();
+        auto* stages = &stage<Large>();
         const int tiles = down() * across(), now = p / size, next = now + 1;
-        int t = member - first, at = 0;
+        int t = block_rank - first, at = 0;
         if (t >= tiles) return;
         int i0 = top(t, now), j0 = left(t, now);
-        fetch_part(ring[0], i0, j0, 0), fetch_part(ring[1], i0, j0, 1);
+        fetch_part(stages[0], i0, j0, 0), fetch_part(stages[1], i0, j0, 1);
         Word c[Large::tm][Large::tn];
 #pragma unroll 1
         while (t < tiles) {
@@ -39,9 +39,9 @@ struct Blocked : Closing {
             for (int part = 0; part < parts; ++part) {
                 asm volatile("cp.async.wait_group 1;" ::: "memory");
                 __syncthreads();
-                if (t < tiles) fetch_part(ring[at ? at - 1 : 2], i0, j0, part);
+                if (t < tiles) fetch_part(stages[at ? at - 1 : 2], i0, j0, part);
                 else asm volatile("cp.async.commit_group;" ::: "memory");
-                multiply<Large>(c, ring[at], one);
+                multiply<Large>(c, stages[at], one);
                 at = at == 2 ? 0 : at + 1;
             }
             end(c, i, j, [&](int down, int right) {
@@ -55,7 +55,7 @@ struct Blocked : Closing {
     // Phase 4, by the last blocks, which have the fewest trailing tiles.
     __device__ void kept_panel(int p, int others) const {
         const int q = p + size;
-        for (int t = members - 1 - member; t * panel < size && q + t * panel < n; t += others) {
+        for (int t = num_blocks - 1 - block_rank; t * panel < size && q + t * panel < n; t += others) {
             column_panel(p, q + t * panel, true);
             __syncthreads();
         }
@@ -67,8 +67,8 @@ struct Blocked : Closing {
         Word c[Square::tm][Square::tn], r[Square::tm][Square::tn];
         if (p < 0) begin<Square>(c, q, q);
         else {
-            if (members == 1) {  // its own phase 2 came in between, and used the same shared memory
-                fetch<size>(s.row.a, room.left(p), size);
+            if (num_blocks == 1) {  // its own phase 2 came in between, and used the same shared memory
+                fetch<size>(s.row.a, workspace.left(p), size);
                 gather<0>(s, p, q);
                 __syncthreads();
             }
@@ -80,7 +80,7 @@ struct Blocked : Closing {
                 for (int e = 0; e < Square::chunk_n; ++e) s.column.b[i][w + e] = run[e];
             });
             __syncthreads();
-            if (members > 1 && threadIdx.x == 0) arrive(half);
+            if (num_blocks > 1 && threadIdx.x == 0) arrive(half);
             for_runs<Square>(c, [&](int i, int w, Word* run) {
 #pragma unroll
                 for (int e = 0; e < Square::chunk_n; ++e) run[e] = Step::begin(s.here[i][w + e]);
@@ -92,24 +92,24 @@ struct Blocked : Closing {
 
     __device__ void run(unsigned* arrived) const {
         unsigned *half = arrived, *whole = arrived + 1;
-        const bool alone = members == 1;
+        const bool alone = num_blocks == 1;
         bool leads = false;
 #pragma unroll 1
         for (int p = -size; p < n; p += size) {
             const bool came = leads;
-            leads = member == 0 && p + size < n;
-            if (p >= 0 && !alone && !leads) meet(whole, p, came);
+            leads = block_rank == 0 && p + size < n;
+            if (p >= 0 && !alone && !leads) arrive_and_wait(whole, p, came);
             else __syncthreads();
             if (leads) lead(p, p + size, half, whole);
             if (p < 0 || (leads && !alone)) continue;
             __syncthreads();
             const int first = !alone && p + size < n;  // the leader takes no part in what follows
-            panels<true>(p, first, members - first);
+            panels<true>(p, first, num_blocks - first);
             if (alone) __syncthreads();
-            else meet(half, p);
-            trailing(p, first, members - first);
-            kept_panel(p, members - first);
+            else arrive_and_wait(half, p);
+            trailing(p, first, num_blocks - first);
+            kept_panel(p, num_blocks - first);
         }
     }
 };
-static_assert(parts == 2, "a ring of three stages");
+static_assert(parts == 2, "three stages in turn");

@@ -20,7 +20,7 @@
 // The grid must be launched cooperatively, with one block a tile and one more.
 #include "closing.inl"
 
-struct Held : Closing {
+struct Resident : Closing {
     // c ← c ⊕ C R on a tile whose operands are being loaded, from that stage on which `left` others follow.
     template <int left = parts - 1>
     __device__ void update(Word (&c)[Large::tm][Large::tn]) const {
@@ -40,17 +40,17 @@ struct Held : Closing {
     __device__ void work(unsigned* half, unsigned* whole) const {
         Word c[Large::tm][Large::tn];
         int i0, j0;
-        if (threadIdx.x == 0) corner[0] = (member - 1) / across() * Large::bm, corner[1] = (member - 1) % across() * wide;
+        if (threadIdx.x == 0) corner[0] = (block_rank - 1) / across() * Large::bm, corner[1] = (block_rank - 1) % across() * wide;
         __syncthreads();
         place(i0, j0);
         begin<Large>(c, i0, j0);
 #pragma unroll 1
         for (int p = 0; p < n; p += size) {
-            meet(whole, p);
+            arrive_and_wait(whole, p);
             if (place(i0, j0))
                 begin<Large>(c, i0, j0, [&](int down, int right) { return down == p / size - 1 || right == p / size - 1; });
-            panels<false>(p, 1, members - 1);
-            meet(half, p);
+            panels<false>(p, 1, num_blocks - 1);
+            arrive_and_wait(half, p);
             if (place(i0, j0)) {
 #pragma unroll
                 for (int part = 0; part < parts; ++part) fetch_part((&stage<Large>())[part], i0, j0, part);
@@ -75,14 +75,14 @@ struct Held : Closing {
         auto& s = reinterpret_cast<Lead*>(shared)->column;
 #pragma unroll 1
         for (int p = -size, q = 0; p < n; p = q, q += size) {
-            if (p >= 0) meet(whole, p, true);
+            if (p >= 0) arrive_and_wait(whole, p, true);
             Word c[Square::tm][Square::tn];
             if (q < n) begin<Square>(c, q, q);
-            if (p >= 0) meet(half, p);
+            if (p >= 0) arrive_and_wait(half, p);
             if (q >= n) return;
             if (p >= 0) {
-                fetch<size>(s.a, room.column + q, room.width);
-                fetch<size / lanes>(s.b, room.row + q / lanes, room.width);
+                fetch<size>(s.a, workspace.column + q, workspace.width);
+                fetch<size / lanes>(s.b, workspace.row + q / lanes, workspace.width);
                 wait_for_copies();
                 __syncthreads();
                 multiply<Square>(c, s, one);
@@ -92,14 +92,14 @@ struct Held : Closing {
     }
 
     __device__ void run(unsigned* arrived) const {
-        if (member == 0) close_pivots(arrived, arrived + 1);
+        if (block_rank == 0) close_pivots(arrived, arrived + 1);
         else work(arrived, arrived + 1);
     }
 };
 
-extern "C" __global__ void __launch_bounds__(threads, resident)
-    held(T* A, long long lda, int n, Word* room, int width, unsigned* arrived, int one) {
+extern "C" __global__ void __launch_bounds__(threads, min_blocks)
+    resident(T* A, long long lda, int n, Word* workspace, int width, unsigned* arrived, int one) {
     extern __shared__ __align__(16) unsigned char shared[];
     __shared__ int corner[2];
-    Held{{A, lda, n, one, int(blockIdx.x), int(gridDim.x), room_at(room, width), shared}, corner}.run(arrived);
+    Resident{{A, lda, n, one, int(blockIdx.x), int(gridDim.x), workspace_at(workspace, width), shared}, corner}.run(arrived);
 }
