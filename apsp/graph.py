@@ -288,7 +288,7 @@ class Graph:
             for i, j, w in self.pieces(s, target):
                 if back:  # a loop leads back to where it began, once
                     i, j, w = (x[i != j] for x in (j, i, w))
-                _combine(A.reshape(-1), i * self.n + j, w, s)
+                combine(A.reshape(-1), i * self.n + j, w, s)
         return A
 
     def pieces(self, s: Semiring, target: np.dtype) -> Iterator[Edges]:
@@ -500,7 +500,7 @@ def _listed(A: Any, s: Semiring) -> Edges:
     return rows, cols, weights
 
 
-def _combine(flat: np.ndarray, at: np.ndarray, weights: np.ndarray, s: Semiring) -> None:
+def combine(flat: np.ndarray, at: np.ndarray, weights: np.ndarray, s: Semiring) -> None:
     """flat[at] ← flat[at] ⊕ weights one by one, so that duplicates meet."""
     add = s.add
     if flat.dtype.kind == "b":

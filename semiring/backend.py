@@ -73,6 +73,8 @@ class Backend(ABC):
         The step c ⊕ a ⊗ b that verbs compute with: "general", or the name of a faster one that the data must permit.
     knows_room : bool
         Whether `room` tells what each verb holds; where not, `workspace` is one figure for closures.
+    looks_ahead : bool
+        Whether verbs can be put beside others: `beside` returns a queue.
     """
 
     device: str
@@ -84,6 +86,7 @@ class Backend(ABC):
     threads: int = 1
     variant: str = "general"
     knows_room: bool = False
+    looks_ahead: bool = False
 
     # Verbs that every backend has of its own.
 

@@ -51,9 +51,9 @@ def closure(
     if first >= len(todo):
         return
     beside = ops.beside()
-    now = then = Panels(part, ops, block)
+    now = then = Panels(part, ops)
     if beside:
-        then = Panels(part, ops, block, like=now)
+        then = Panels(part, ops, like=now)
     now.take(todo[first])
     now.close()
     for index, following in enumerate([*todo[first + 1 :], None], first):
@@ -80,22 +80,27 @@ class Panels:
     `take`, then perhaps `bring_forward`, then `close`; then `update` any window of what this process holds.
     """
 
-    def __init__(self, part: LocalMatrix, ops: Backend, block: int, like: Panels | None = None) -> None:
-        rows, columns = (span.stop - span.start for span in (part.rows, part.columns))
-        self._part, self._ops, self._comm = part, ops, part.comm
-        self._C, self._P = ops.panel((rows, block)), ops.panel((block, columns))
-        # The pivot block, and the row strip as it was: used while panels are made, so two of those share them.
-        self._T: Any = like._T if like else ops.panel((block, block))
-        self._R: Any = like._R if like else ops.panel((block, columns))
+    def __init__(self, part: LocalMatrix, ops: Backend, like: Panels | None = None) -> None:
+        self._part, self._ops, self._comm, self._like = part, ops, part.comm, like
         self.pivot = slice(0, 0)
+
+    def _make_room(self, b: int) -> None:
+        """For a pivot block of b; only the last may be narrower than others."""
+        ops, part = self._ops, self._part
+        rows, columns = (span.stop - span.start for span in (part.rows, part.columns))
+        self.C, self.P = ops.panel((rows, b)), ops.panel((b, columns))
+        # The pivot block, and the row strip as it was: used while panels are made, so two of those share them.
+        shared = self._like and self._like.T.shape[0] == b
+        self.T: Any = self._like.T if self._like and shared else ops.panel((b, b))
+        self.R: Any = self._like.R if self._like and shared else ops.panel((b, columns))
 
     def take(self, k: slice) -> None:
         """C ← A(:,k) and R ← A(k,:), where this process holds some of them."""
-        part, layout = self._part, self._part.layout
-        self.pivot, b = k, k.stop - k.start
+        part, layout, b = self._part, self._part.layout, k.stop - k.start
+        if b != self.pivot.stop - self.pivot.start:
+            self._make_room(b)
+        self.pivot = k
         self.owner_row, self.owner_column = layout.row_of(k.start), layout.column_of(k.start)
-        self.C, self.P = self._C[:, :b], self._P[:b, :]
-        self.T, self.R = self._T[:b, :b], self._R[:b, :]
         if self._comm.column == self.owner_column:
             part.take(part.rows, k, self.C)
         if self._comm.row == self.owner_row:
@@ -111,18 +116,18 @@ class Panels:
     def close(self) -> None:
         """C, and P = T R but T in the columns of k, in every process."""
         k, ops, comm, columns = self.pivot, self._ops, self._comm, self._part.columns
-        comm.along_row(self._C, ops, self.owner_column)
+        comm.along_row(self.C, ops, self.owner_column)
         if comm.row == self.owner_row:
             mine = comm.column == self.owner_column
             if mine:
                 ops.copy(self.T, self.C[local(k, self._part.rows), :])
                 recursive.closure(self.T, ops, block=ops.pivot)  # T ← A(k,k)*
-            comm.along_row(self._T, ops, self.owner_column)
+            comm.along_row(self.T, ops, self.owner_column)
             for j in sides(columns, k):
                 ops.matmul(self.P[:, local(j, columns)], self.T, self.R[:, local(j, columns)])
             if mine:
                 ops.copy(self.P[:, local(k, columns)], self.T)
-        comm.along_column(self._P, ops, self.owner_row)
+        comm.along_column(self.P, ops, self.owner_row)
 
     def update(self, X: Any, rows: slice, columns: slice) -> None:
         """X ← X ⊕ C P, for a window X in these rows and columns, but 0 ⊕ C P in the columns of k, and P in its rows."""

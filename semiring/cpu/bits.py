@@ -344,6 +344,10 @@ class BitBackend(Backend):
         """A new matrix; of zeros, as the tails of words must be."""
         return BitMatrix.zeros(shape)
 
+    def flat(self, panel: BitMatrix) -> Any:
+        """All words of what `panel` returned."""
+        return panel.words.reshape(-1)
+
     def upload(self, array: Any, *, copy: bool = True) -> BitMatrix:
         """A bool array, packed; a BitMatrix as it is, or copied."""
         if isinstance(array, BitMatrix):

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import dtypes
 from ..algebra import Semiring
-from ..backend import Backend, Stopwatch
+from ..backend import Backend, Beside, Stopwatch
 from ..errors import DTypeError, ShapeError
 from . import algebra, cooperative, gpu, matrix, panels, registry, tiles, transfer
 from .batch import Batch
@@ -50,6 +50,7 @@ class CudaBackend(Backend):
     pivot: int = CUTOVER
     cutover: int = CUTOVER
     grain: int = 1
+    looks_ahead: bool = True
     _begun: int = field(default=0, init=False, repr=False)
     _ahead: deque[Any] = field(default_factory=deque, init=False, repr=False)
     _kernels: dict[int, Kernels] = field(default_factory=dict, init=False, repr=False)
@@ -198,6 +199,21 @@ class CudaBackend(Backend):
         import cupy
 
         return cupy.empty(shape, self.dtype)
+
+    def panel(self, shape: tuple[int, ...]) -> Any:
+        """A new matrix whose rows begin at multiples of 16 bytes, in one piece of memory."""
+        import cupy
+
+        m, n = shape
+        return cupy.zeros((m, -(-n // 64) * 64), self.dtype)[:, :n]
+
+    def flat(self, panel: Any) -> Any:
+        """All memory of what `panel` returned."""
+        return panel.reshape(-1) if panel.base is None else panel.base.reshape(-1)
+
+    def beside(self) -> Beside:
+        """A stream of high priority."""
+        return gpu.Beside()
 
     def upload(self, array: Any, *, copy: bool = True) -> Any:
         """The array on the device; a CuPy array of this dtype is itself where `copy` is false."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import Backend, Stopwatch
+from ..backend import Backend, Beside, Stopwatch
 from ..bits import BitMatrix
 from ..catalog import lor_land
 from ..errors import DTypeError, ShapeError
@@ -61,6 +61,7 @@ class CudaBitBackend(Backend):
     pivot = cutover = 2048
     #: 16 bytes: what the copy engine and ldmatrix want rows to start at.
     grain = 128
+    looks_ahead = True
 
     def __init__(self, instructions: str | None = None) -> None:
         self.instructions = instructions or bitproduct.default(gpu.current())
@@ -168,6 +169,14 @@ class CudaBitBackend(Backend):
     def empty(self, shape: tuple[int, ...]) -> BitMatrix:
         """A new matrix; of zeros, as the tails of words must be."""
         return zeros(shape)
+
+    def flat(self, panel: BitMatrix) -> Any:
+        """All words of what `panel` returned."""
+        return panel.words.reshape(-1) if panel.words.base is None else panel.words.base.reshape(-1)
+
+    def beside(self) -> Beside:
+        """A stream of high priority."""
+        return gpu.Beside()
 
     def upload(self, array: Any, *, copy: bool = True) -> BitMatrix:
         """A bool array (NumPy or CuPy), packed; a BitMatrix on the device, itself where `copy` is false."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
@@ -89,6 +91,56 @@ def copy_rows(to: int, to_pitch: int, source: int, pitch: int, width: int, rows:
 
     stream = get_current_stream().ptr
     runtime.memcpy2DAsync(to, to_pitch, source, pitch, width, rows, runtime.memcpyDeviceToDevice, stream)
+
+
+def stream() -> Any:
+    """A new stream of the current device, apart from the default one."""
+    from cupy.cuda import Stream
+
+    return Stream(non_blocking=True)
+
+
+@contextmanager
+def at(device: int, stream: Any = None) -> Iterator[None]:
+    """That device is the current one meanwhile, and that stream its current stream."""
+    from cupy.cuda import Device
+
+    with Device(device), stream or nullcontext():
+        yield
+
+
+class Beside:
+    """A stream of high priority: what is put there runs beside the current one's work, and before what that has left.
+
+    `with beside: …` makes it the current stream; it waits for what the caller's was given until then.
+    """
+
+    def __init__(self) -> None:
+        from cupy.cuda import Stream
+
+        self._stream = Stream(non_blocking=True, priority=-1)
+
+    def __enter__(self) -> None:
+        self._stream.wait_event(recorded())
+        self._stream.__enter__()
+
+    def __exit__(self, *exception: object) -> None:
+        self._stream.__exit__(*exception)
+
+    def join(self) -> None:
+        """The current stream waits for what this one was given."""
+        from cupy.cuda import get_current_stream
+
+        get_current_stream().wait_event(recorded(self._stream))
+
+
+def recorded(stream: Any = None) -> Any:
+    """An event: a stream, by default the current one, has done all that it was given so far."""
+    from cupy.cuda import Event, get_current_stream
+
+    event = Event(disable_timing=True)
+    event.record(stream or get_current_stream())
+    return event
 
 
 class EventStopwatch:

@@ -18,7 +18,7 @@ class Offer(NamedTuple):
 
 def offer(memory: Any) -> Offer:
     """What the current stream has written there by now, for other devices to fetch."""
-    return Offer(memory, gpu.current(), _record())
+    return Offer(memory, gpu.current(), gpu.recorded())
 
 
 def take(memory: Any, offered: Offer) -> Any:
@@ -35,7 +35,7 @@ def take(memory: Any, offered: Offer) -> Any:
         runtime.memcpyPeerAsync(
             memory.data.ptr, here, offered.memory.data.ptr, offered.device, memory.nbytes, stream.ptr
         )
-    return _record()
+    return gpu.recorded()
 
 
 def release(taken: list[Any]) -> None:
@@ -45,14 +45,6 @@ def release(taken: list[Any]) -> None:
     stream = cupy.cuda.get_current_stream()
     for event in taken:
         stream.wait_event(event)
-
-
-def _record() -> Any:
-    import cupy
-
-    event = cupy.cuda.Event(disable_timing=True)
-    event.record(cupy.cuda.get_current_stream())
-    return event
 
 
 @cache

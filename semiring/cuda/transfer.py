@@ -89,13 +89,12 @@ def fresh(shape: tuple[int, ...], dtype: np.dtype) -> tuple[np.ndarray, Future[N
 def wait(event: Any) -> None:
     """Until the device has come to an event. Python stays awake: Ctrl-C is heard within a few milliseconds.
 
-    Short work is waited for without sleep, which would last longer than it should.
+    Short work is waited for without sleep, which would last longer than it should; other threads get their turn.
     """
     begun = time.perf_counter()
     while not event.done:
         waited = time.perf_counter() - begun
-        if waited > AWAKE:
-            time.sleep(min(waited / 20, 5e-3))
+        time.sleep(min(waited / 20, 5e-3) if waited > AWAKE else 0)
 
 
 def synchronize() -> None:

@@ -5,5 +5,6 @@ from __future__ import annotations
 from .comm import Alone, Comm, RankError
 from .grid import Grid, Layout
 from .matrix import InMemory, LocalMatrix, local
+from .world import World, world
 
-__all__ = ["Alone", "Comm", "Grid", "InMemory", "Layout", "LocalMatrix", "RankError", "local"]
+__all__ = ["Alone", "Comm", "Grid", "InMemory", "Layout", "LocalMatrix", "RankError", "World", "local", "world"]

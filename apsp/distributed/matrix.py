@@ -1,0 +1,389 @@
+"""`DistributedMatrix`: a matrix over a semiring in parts, one for each rank of a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from semiring import dtypes
+from semiring.algebra import Semiring
+from semiring.arrays import conform
+from semiring.backend import Backend, bind
+from semiring.bits import BitMatrix
+from semiring.catalog import get
+from semiring.distributed import Comm, InMemory, Layout, World, local
+from semiring.errors import AlgebraError, ShapeError
+from semiring.observed import Callback
+from semiring.survey import Survey, fast, survey
+
+from .. import divergence
+from ..graph import Graph, combine
+from ..schedules import distributed
+from .plans import default_block, require_room
+
+#: Bytes of a part that are made at a time on the host.
+STRIP = 64 << 20
+
+#: `fill(rows, columns)`: the entries in these rows and columns of the whole matrix.
+Fill = Callable[[slice, slice], Any]
+
+
+class DistributedMatrix:
+    """An n × n matrix over a semiring, of which each rank of a grid holds a part.
+
+    Made by `from_array`, `from_function` or `from_graph`. Where ranks are processes (mpiexec), all of them must call
+    the same methods in the same order; each returns the same in every process.
+
+    Attributes
+    ----------
+    n : int
+    semiring : Semiring
+    dtype : numpy.dtype
+    world : World
+        Where the ranks are: `apsp.distributed.world`.
+    layout : Layout
+        Which rows and columns each rank holds.
+    parts : list
+        Those of the ranks in this process: arrays, or `BitMatrix` over the Boolean semiring, where each rank lies.
+    seen : Survey
+        The least and greatest entry, and whether none is negative.
+
+    Examples
+    --------
+    >>> from apsp.distributed import DistributedMatrix, world
+    >>> from apsp import cycle
+    >>> ring = DistributedMatrix.from_graph(cycle(6), dtype="float32", world=world(ranks=2))
+    >>> ring.close().rows([4])
+    array([[2., 3., 4., 5., 0., 1.]], dtype=float32)
+    """
+
+    def __init__(
+        self, semiring: Semiring, dtype: np.dtype, world: World, layout: Layout, ops: list[Backend], parts: list[Any]
+    ) -> None:
+        self.semiring, self.dtype, self.world, self.layout = semiring, dtype, world, layout
+        self.n, self.parts, self._ops = layout.n, parts, ops
+        self.seen = self._survey()
+
+    # Making one
+
+    @classmethod
+    def from_array(
+        cls, A: Any, semiring: str | Semiring = "min_plus", *, world: World, dtype: Any = None, block: int | None = None
+    ) -> DistributedMatrix:
+        """The parts of an array: each rank reads its own, so a `numpy.memmap` is never read as a whole.
+
+        Parameters
+        ----------
+        A : array, shape (n, n), or BitMatrix
+            NumPy, with np.memmap; over the Boolean semiring also a `BitMatrix` on the host.
+        semiring : str or Semiring
+        world : World
+        dtype : dtype, optional
+            To compute in; A's own where the semiring allows it.
+        block : int, optional
+            The pivot block, at whose multiples parts are cut.
+
+        Raises
+        ------
+        ShapeError, DTypeError, DomainError
+            If A is not square, is not defined on this semiring, or holds NaN or values outside it.
+        MemoryNeeded
+            If a part with what its closure needs does not fit on some rank; in every rank.
+        """
+        s = get(semiring)
+        if not isinstance(A, BitMatrix):
+            A = np.asanyarray(A)
+        if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
+            raise ShapeError(f"DistributedMatrix: an array must be square, (n, n), got shape {A.shape}.")
+        given = np.dtype(bool) if isinstance(A, BitMatrix) or s.dtypes == ("bool",) else A.dtype
+        target = dtypes.resolve(s, given if dtype is None else dtype, where="DistributedMatrix")
+        return cls.filled(len(A), s, target, lambda rows, columns: A[rows, columns], world=world, block=block)
+
+    @classmethod
+    def from_function(
+        cls,
+        function: Callable[[np.ndarray, np.ndarray], Any],
+        n: int,
+        semiring: str | Semiring = "min_plus",
+        *,
+        world: World,
+        dtype: Any = None,
+        block: int | None = None,
+    ) -> DistributedMatrix:
+        """The matrix with entry function(i, j), made where it will lie, some rows at a time.
+
+        Parameters
+        ----------
+        function : callable
+            As `numpy.fromfunction` has it: given i of shape (rows, 1) and j of shape (1, columns), int64, it returns
+            the entries, of shape (rows, columns). The semiring's zero where there is no edge.
+        n, semiring, world, dtype, block
+            As in `from_array`; dtype is by default the semiring's float64, or its first.
+        """
+        s = get(semiring)
+        preferred = "float64" if "float64" in s.dtypes else s.dtypes[0]
+        target = dtypes.resolve(s, preferred if dtype is None else dtype, where="DistributedMatrix")
+
+        def fill(rows: slice, columns: slice) -> Any:
+            i, j = (np.arange(span.start, span.stop) for span in (rows, columns))
+            return np.broadcast_to(function(i[:, None], j[None, :]), (len(i), len(j)))
+
+        return cls.filled(n, s, target, fill, world=world, block=block, rows_at_a_time=True)
+
+    @classmethod
+    def from_graph(
+        cls,
+        graph: Graph,
+        semiring: str | Semiring = "min_plus",
+        *,
+        world: World,
+        dtype: Any = None,
+        block: int | None = None,
+    ) -> DistributedMatrix:
+        """The matrix of a graph, as `Graph.matrix` has it, which is never built as a whole.
+
+        Parameters
+        ----------
+        graph : Graph
+            With a list of edges, or a matrix; `apsp.as_graph` makes one of whatever is a graph.
+        semiring, world, dtype, block
+            As in `from_array`.
+        """
+        s = get(semiring)
+        if graph.dense is not None:
+            return cls.from_array(graph.matrix(s, dtype), s, world=world, block=block)
+        target = graph.target(s) if dtype is None else dtypes.resolve(s, dtype, where="DistributedMatrix")
+
+        arcs = graph.edges(s, target)
+        order = np.argsort(arcs[0], kind="stable")
+        i, j, weights = (x[order] for x in arcs)
+
+        def fill(rows: slice, columns: slice) -> Any:
+            here = slice(*np.searchsorted(i, (rows.start, rows.stop)))
+            inside = (j[here] >= columns.start) & (j[here] < columns.stop)
+            width = columns.stop - columns.start
+            window = np.full((rows.stop - rows.start, width), dtypes.zero(s, target), target)
+            at = (i[here][inside] - rows.start) * width + j[here][inside] - columns.start
+            combine(window.reshape(-1), at, weights[here][inside], s)
+            return window
+
+        return cls.filled(graph.n, s, target, fill, world=world, block=block, rows_at_a_time=True)
+
+    @classmethod
+    def filled(
+        cls,
+        n: int,
+        semiring: Semiring,
+        dtype: np.dtype,
+        fill: Fill,
+        *,
+        world: World,
+        block: int | None = None,
+        rows_at_a_time: bool = False,
+    ) -> DistributedMatrix:
+        """The matrix whose entries `fill(rows, columns)` returns, slices of the whole matrix; called in every rank."""
+
+        def work(comm: Comm) -> tuple[Backend, Any, Layout]:
+            ops = bind(semiring, dtype, device=world.device, **world.options)
+            size = block or default_block(n, ops)
+            layout = Layout(n, -(-size // ops.grain) * ops.grain, world.grid)
+            comm.together(lambda: require_room(layout, ops, comm, world))
+            rows, columns = layout.part(comm.rank)
+            return ops, comm.together(lambda: _made(ops, rows, columns, fill, rows_at_a_time)), layout
+
+        made = world.each(work)
+        return cls(semiring, dtype, world, made[0][2], [ops for ops, _, _ in made], [part for _, part, _ in made])
+
+    # The closure
+
+    def close(
+        self, *, callback: Callback | None = None, first: int = 0, after: Callable[[Comm, int], None] | None = None
+    ) -> DistributedMatrix:
+        """A ← A*, in the parts' own memory; returns itself.
+
+        Parameters
+        ----------
+        callback : callable, optional
+            `callback(done, total)` in pairs, called by rank 0 alone after each round.
+        first : int
+            The round to begin with: those before it are done.
+        after : callable, optional
+            `after(comm, round)` in every rank when a round has been given to its device.
+
+        Raises
+        ------
+        DivergenceError
+            If the closure does not exist; the parts then hold no closure, nor the matrix that was.
+        AlgebraError
+            Where ⊕ is not idempotent: whether the sum has a limit is seen only with the matrix at hand, as in
+            `apsp.closure(A, gpus=…)`.
+        """
+        s = self.semiring
+        if not s.idempotent:
+            raise AlgebraError(
+                f"DistributedMatrix.close: ⊕ must be idempotent, got {s.name}, whose sums may have no limit, which is "
+                "looked for in the whole matrix. Pass it to apsp.closure(A, gpus=…)."
+            )
+        self.run(callback=callback, first=first, after=after)
+        if divergence.may_diverge(s, self.seen, self.n):
+            self._settle()
+        return self
+
+    def run(
+        self, *, callback: Callback | None = None, first: int = 0, after: Callable[[Comm, int], None] | None = None
+    ) -> None:
+        """What `close` does before it looks whether the closure exists."""
+        s, n, layout = self.semiring, self.n, self.layout
+        nonnegative = fast(self.seen, s, self.dtype, n)
+
+        def work(comm: Comm) -> Backend:
+            ops = bind(s, self.dtype, device=self.world.device, nonnegative=nonnegative, **self.world.options)
+
+            def done(index: int, pivot: slice) -> None:
+                if after is not None:
+                    after(comm, index)
+                if callback is not None and comm.rank == 0:
+                    callback(pivot.stop * n * n, n**3)
+
+            part = InMemory(self.parts[self.world.mine.index(comm.rank)], ops, layout, comm)
+            distributed.closure(part, ops, block=layout.block, first=first, after=done)
+            ops.synchronize()
+            return ops
+
+        self._ops = self.world.each(work)
+
+    def _settle(self) -> None:
+        diagonal = self.diagonal()
+        vertex = divergence.beaten(diagonal, self.semiring)
+        if vertex is not None:
+            raise divergence.vertex_error(vertex, diagonal[vertex].item(), self.semiring, where="DistributedMatrix")
+
+    # Reading it
+
+    def diagonal(self) -> np.ndarray:
+        """The entries (k, k)."""
+
+        def mine(ops: Backend, part: Any, rows: slice, columns: slice) -> np.ndarray:
+            k = slice(max(rows.start, columns.start), min(rows.stop, columns.stop))
+            if k.start >= k.stop:
+                return np.empty(0, self.dtype)
+            return ops.diagonal(part[local(k, rows), local(k, columns)])
+
+        found = np.empty(self.n, self.dtype)
+        for rank, piece in enumerate(self._everyone(mine)):
+            rows, columns = self.layout.part(rank)
+            start = max(rows.start, columns.start)
+            found[start : start + len(piece)] = piece
+        return found
+
+    def rows(self, i: Sequence[int] | np.ndarray | slice) -> np.ndarray:
+        """Some rows as a NumPy array of shape (len(i), n)."""
+        index = np.arange(self.n)[i]
+
+        def mine(ops: Backend, part: Any, rows: slice, columns: slice) -> np.ndarray:
+            chosen = index[(index >= rows.start) & (index < rows.stop)] - rows.start
+            found = np.empty((len(chosen), columns.stop - columns.start), self.dtype)
+            for at, row in enumerate(chosen.tolist()):
+                ops.download(part[row : row + 1, :], out=found[at : at + 1])
+            return found
+
+        out = np.empty((len(index), self.n), self.dtype)
+        for rank, piece in enumerate(self._everyone(mine)):
+            rows, columns = self.layout.part(rank)
+            out[(index >= rows.start) & (index < rows.stop), columns] = piece
+        return out
+
+    def pairs(self, i: Sequence[int] | np.ndarray, j: Sequence[int] | np.ndarray) -> np.ndarray:
+        """The entries (i[e], j[e]) for every e."""
+        at = np.arange(self.n)
+        i, j = at[np.asarray(i, np.intp)], at[np.asarray(j, np.intp)]
+        if i.shape != j.shape or i.ndim != 1:
+            raise ShapeError(
+                f"DistributedMatrix.pairs: two lists of one length are required, got {i.shape}, {j.shape}."
+            )
+
+        def here(rows: slice, columns: slice) -> np.ndarray:
+            return (i >= rows.start) & (i < rows.stop) & (j >= columns.start) & (j < columns.stop)
+
+        def mine(ops: Backend, part: Any, rows: slice, columns: slice) -> np.ndarray:
+            chosen = here(rows, columns)
+            entries = part[i[chosen] - rows.start, j[chosen] - columns.start]
+            return entries if isinstance(entries, np.ndarray) else entries.get()
+
+        out = np.empty(len(i), self.dtype)
+        for rank, piece in enumerate(self._everyone(mine)):
+            out[here(*self.layout.part(rank))] = piece
+        return out
+
+    def gather(self, out: np.ndarray | None = None) -> np.ndarray:
+        """The whole matrix as a NumPy array; each rank puts its own part there.
+
+        Parameters
+        ----------
+        out : array, shape (n, n), of `dtype`, optional
+        """
+        whole = np.empty((self.n, self.n), self.dtype) if out is None else out
+
+        def mine(ops: Backend, part: Any, rows: slice, columns: slice) -> np.ndarray:
+            return ops.download(part, out=whole[rows, columns])
+
+        if len(self.world.mine) == self.world.grid.size:
+            self._each(mine)
+            return whole
+        for rank, piece in enumerate(self._everyone(mine)):
+            whole[self.layout.part(rank)] = piece
+        return whole
+
+    # Inside
+
+    def _each(self, work: Callable[[Backend, Any, slice, slice], Any]) -> list[Any]:
+        """work(ops, part, rows, columns) in each rank of this process."""
+
+        def one(comm: Comm) -> Any:
+            k = self.world.mine.index(comm.rank)
+            return work(self._ops[k], self.parts[k], *self.layout.part(comm.rank))
+
+        return self.world.each(one)
+
+    def _everyone(self, work: Callable[[Backend, Any, slice, slice], Any]) -> list[Any]:
+        return self.world.everyone(self._each(work))
+
+    def _survey(self) -> Survey:
+        """What a look at all entries finds."""
+        if self.dtype.kind == "b":
+            return Survey(0, 1, True)
+
+        def look(ops: Backend, part: Any, rows: slice, columns: slice) -> Survey | None:
+            return survey(part, self.semiring, where="DistributedMatrix") if part.size else None
+
+        found = [seen for seen in self._everyone(look) if seen]
+        return Survey(
+            min((seen.least for seen in found), default=0),
+            max((seen.greatest for seen in found), default=0),
+            all(seen.nonnegative for seen in found),
+        )
+
+    def __repr__(self) -> str:
+        where = {"cpu": "on the host", "cuda": "on GPUs"}[self.world.device]
+        return (
+            f"DistributedMatrix({self.n} × {self.n}, {self.semiring.name} in {self.dtype}, "
+            f"{self.world.grid} ranks {where}, block {self.layout.block})"
+        )
+
+
+def _made(ops: Backend, rows: slice, columns: slice, fill: Fill, rows_at_a_time: bool) -> Any:
+    """A rank's part: taken as a whole where that is what the verbs work on, else converted some rows at a time."""
+    s, dtype, (m, n) = ops.semiring, ops.dtype, (rows.stop - rows.start, columns.stop - columns.start)
+    if not rows_at_a_time:
+        piece = fill(rows, columns)
+        if isinstance(piece, BitMatrix) or piece.dtype == dtype:
+            return ops.upload(piece)
+    part = ops.empty((m, n))
+    height = max(1, STRIP // max(1, n * dtype.itemsize))
+    for i in range(0, m if n else 0, height):
+        strip = slice(rows.start + i, min(rows.start + i + height, rows.stop))
+        piece = conform(np.asarray(fill(strip, columns)), s, dtype, where="DistributedMatrix", first=strip.start)
+        ops.copy(part[local(strip, rows), :], ops.upload(piece, copy=False))
+    return part

@@ -1,0 +1,139 @@
+"""Where the ranks of a grid are: threads of this process, one for each GPU or on the host; or processes under MPI."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
+
+from ..backend import device_of
+from ..errors import DeviceError
+from .comm import Comm
+from .grid import Grid
+from .threads import run
+
+Found = TypeVar("Found")
+
+
+class World(ABC):
+    """A grid of ranks, of which this process holds some.
+
+    Attributes
+    ----------
+    grid : Grid
+    device : {"cpu", "cuda"}
+        Where each rank's part lies.
+    mine : tuple of int
+        The ranks in this process.
+    neighbours : int
+        The ranks that share a machine's memory with this process's, and these.
+    options : dict
+        The backend's own, for every rank: `threads` on the CPU.
+    """
+
+    grid: Grid
+    device: str
+    mine: tuple[int, ...]
+    neighbours: int
+    options: dict[str, Any]
+
+    @abstractmethod
+    def each(self, work: Callable[[Comm], Found]) -> list[Found]:
+        """What `work(comm)` returns in each rank of this process, side by side."""
+
+    @abstractmethod
+    def everyone(self, values: list[Found]) -> list[Found]:
+        """The values of the ranks of this process, and those of all others, in the order of ranks."""
+
+
+class Threads(World):
+    """All ranks in this process.
+
+    Parameters
+    ----------
+    grid : Grid
+    devices : sequence of int, optional
+        The GPU of each rank; on the host where left out.
+    threads : int, optional
+        CPU threads of each rank on the host.
+    """
+
+    def __init__(self, grid: Grid, devices: tuple[int, ...] | None = None, threads: int | None = None) -> None:
+        self.grid, self.devices = grid, devices
+        self.device = "cpu" if devices is None else "cuda"
+        self.mine = tuple(range(grid.size))
+        self.neighbours = grid.size
+        self.options = {} if threads is None or devices else {"threads": threads}
+        self._streams: dict[int, Any] = {}
+
+    def each(self, work: Callable[[Comm], Found]) -> list[Found]:
+        """What `work(comm)` returns in each rank: in a thread each, on its GPU and a stream of its own."""
+        return run(self.grid, work, None if self.devices is None else self._at)
+
+    def everyone(self, values: list[Found]) -> list[Found]:
+        """They are all here."""
+        return values
+
+    def _at(self, rank: int) -> AbstractContextManager[None]:
+        from ..cuda import gpu
+
+        assert self.devices is not None
+        device = self.devices[rank]
+        if rank not in self._streams:
+            with gpu.at(device):
+                self._streams[rank] = gpu.stream()
+        return gpu.at(device, self._streams[rank])
+
+
+def world(
+    *,
+    gpus: int | Sequence[int] | None = None,
+    ranks: int | None = None,
+    grid: Grid | str | None = None,
+    threads: int | None = None,
+) -> World:
+    """Where the ranks of a grid are.
+
+    Parameters
+    ----------
+    gpus : int or sequence of int, optional
+        So many GPUs of this machine, or those of these numbers; a thread of this process drives each.
+    ranks : int, optional
+        So many threads of this process on the host.
+    grid : Grid or str, optional
+        Such as "2x4"; by default the squarest.
+    threads : int, optional
+        CPU threads of each rank on the host; by default the processors are shared out.
+
+    Raises
+    ------
+    DeviceError
+        If there are not so many GPUs.
+    ValueError
+        If the grid has another number of ranks.
+    """
+    if (gpus is None) == (ranks is None):
+        raise ValueError(f"world: give either gpus or ranks, got gpus={gpus!r} and ranks={ranks!r}.")
+    devices = None if gpus is None else _devices(gpus)
+    count = ranks if devices is None else len(devices)
+    assert count is not None
+    shape = Grid.parse(grid) if isinstance(grid, str) else grid or Grid.of(count)
+    if shape.size != count:
+        raise ValueError(f"world: a grid of {count} ranks is required, got {shape}.")
+    if devices is None and threads is None:
+        from ..cpu.processors import default_threads
+
+        threads = max(1, default_threads() // count)
+    return Threads(shape, devices, threads)
+
+
+def _devices(gpus: int | Sequence[int]) -> tuple[int, ...]:
+    device_of(None, "cuda")  # says what is missing
+    import cupy
+
+    there = int(cupy.cuda.runtime.getDeviceCount())
+    wanted = tuple(range(gpus)) if isinstance(gpus, int) else tuple(int(d) for d in gpus)
+    if not wanted or len(set(wanted)) < len(wanted) or not all(0 <= d < there for d in wanted):
+        raise DeviceError(f"gpus: different ones of the {there} GPUs of this machine are required, got {gpus!r}.")
+    return wanted
