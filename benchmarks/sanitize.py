@@ -109,7 +109,7 @@ def kernels() -> None:
         panels.sizes = whole
         if hasattr(ops, "closure_batch"):
             for size in (1, 33, 64, 65, 128, 150):
-                batch = cp.stack([entries(ops, (size, size), seed) for seed in range(backend.MANY)])
+                batch = cp.stack([entries(ops, (size, size), seed) for seed in range(ops.limits.together)])
                 ops.closure_batch(batch, schedules.get("blocked"))
         cp.cuda.Device().synchronize()
     bits(np, cp)

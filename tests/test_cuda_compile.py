@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import json
 import os
@@ -146,11 +147,13 @@ def test_an_architecture_without_tables_takes_the_nearest():
 
 def test_a_new_card_is_one_file(tmp_path, monkeypatch):
     """What it has is taken, and the rest from the nearest architecture."""
-    cached = (tiles.table, sources.pivots, cooperative._found, cards._cards)
+    cached = (tiles.table, cards.limits, sources.pivots, cooperative._found, cards._cards)
     folder = tmp_path / "cards"
     shutil.copytree(Path(cards.__file__).parent / "cards", folder)
     tile = {"bm": 64, "bn": 64, "bk": 16, "tm": 4, "tn": 4, "blocks": 3, "rate": 1.0}
-    (folder / "sm_110.json").write_text(json.dumps({"products": {"plain/4": [tile]}, "pivots": {"any": [[4, 4, 1]]}}))
+    closures = {"one_launch": 4096, "packed": 1024, "one_block": 64, "together": 2, "resident": 0.25}
+    card = {"products": {"plain/4": [tile]}, "pivots": {"any": [[4, 4, 1]]}, "limits": {"closures": closures}}
+    (folder / "sm_110.json").write_text(json.dumps(card))
     monkeypatch.setattr(cards.resources, "files", lambda package: tmp_path)
     for function in cached:
         function.cache_clear()
@@ -158,6 +161,7 @@ def test_a_new_card_is_one_file(tmp_path, monkeypatch):
         assert tiles.table("sm_110", "plain", np.dtype("int32")) == (tiles.Tile(**tile),)
         assert tiles.table("sm_110", "plain", np.dtype("float64")) == tiles.table("sm_90", "plain", np.dtype("float64"))
         assert sources.pivots("three_way", 2, "sm_110") == ((4, 4, 1),)
+        assert cards.limits("sm_110") == dataclasses.replace(cards.limits("sm_90"), **closures)
         assert cooperative.resident("plain", 4, 1, "sm_110") == cooperative.resident("plain", 4, 1, "sm_90")
     finally:
         for function in cached:
@@ -197,7 +201,8 @@ def test_workspace_beside_a_matrix(dtype, h200):
 
 @pytest.mark.parametrize("columns", [1, 8191, 8192, 8193, 20_001])
 def test_rows_that_begin_anywhere_are_copied_in_even_strips(columns, h200, monkeypatch):
-    monkeypatch.setattr(backend, "WORTH", 0)
+    limits = dataclasses.replace(cards.limits("sm_90"), strip_pairs=0)
+    monkeypatch.setattr(backend.CudaBackend, "limits", limits)
     ops = backend.CudaBackend(get("min_plus"), np.dtype("int16"), nonnegative=True)
     copied, written = [], []
 
@@ -220,7 +225,7 @@ def test_rows_that_begin_anywhere_are_copied_in_even_strips(columns, h200, monke
     starts, widths = zip(*copied, strict=True)
     assert list(starts) == [sum(widths[:i]) for i in range(len(widths))]
     assert sum(widths) == columns
-    assert max(widths) <= backend.STRIP
+    assert max(widths) <= limits.strip
     assert max(widths) - min(widths) <= 256 * len(widths)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,7 +15,7 @@ from apsp import schedules
 from semiring import DivergenceError, DomainError, DTypeError, ShapeError, eye, get, lu, matmul, power
 from semiring import backend as contract
 from semiring.backend import cuda_available
-from semiring.cuda import algebra, backend, compile, matrix, panels, sources, tiles
+from semiring.cuda import algebra, backend, cards, compile, matrix, panels, sources, tiles
 
 pytestmark = pytest.mark.gpu
 
@@ -190,8 +191,9 @@ def test_tiles_split_along_k(cp, case, nonnegative, whole, splits, monkeypatch):
 @every
 def test_large_products_whose_rows_begin_anywhere(cp, case, nonnegative, monkeypatch):
     """Packed words come from an aligned copy of the right operand, strip by strip."""
-    monkeypatch.setattr(backend, "WORTH", 0)
-    monkeypatch.setattr(backend, "STRIP", 256)
+    monkeypatch.setattr(
+        backend.CudaBackend, "limits", dataclasses.replace(cards.limits("sm_90"), strip=256, strip_pairs=0)
+    )
     ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative)
     for m, k, n in ((70, 75, 131), (5, 40, 600), (9, 3, 1)):
         A, B, C = (entries(case, shape, 5, nonnegative) for shape in ((m, k), (k, n), (m, n)))
@@ -436,7 +438,7 @@ def test_closures_beyond_the_cutover(cp, name):
     from apsp import closure as closure_of
 
     case = next(c for c in cases.CASES if str(c) == name)
-    n = 2 * backend.CUTOVER + 131
+    n = 2 * cards.limits(compile.device_arch(0)).one_launch + 131
     A = cases.random_matrix(case, (n, n), 5, density=0.01)
     got = closure_of(cp.asarray(A), case.semiring)
     if name == "plus_times-float64":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,24 +14,15 @@ from .. import dtypes
 from ..algebra import Semiring
 from ..backend import Backend, Beside, Stopwatch
 from ..errors import DTypeError, ShapeError
-from . import algebra, cooperative, gpu, matrix, panels, registry, tiles, transfer
+from . import algebra, cards, cooperative, gpu, matrix, panels, registry, tiles, transfer
 from .batch import Batch
 from .matrix import Matrix
 from .registry import Kernels
 
 #: Rows and columns that pivot.cu takes at once.
 PIVOT = 64
-#: Up to here one launch is fastest: the products of a recursion below are too small for the device.
-CUTOVER = 2048
-#: Pairs that one launch may work on: about half a second's worth.
-LONG = 1 << 43
 #: Products that one launch may hold.
 MOST = 65535
-#: Packed words are read from rows at multiples of 16 bytes; copying B there, so many columns at a time, pays from so
-#: many pairs on.
-STRIP, WORTH = 8192, 1 << 31
-#: Batches of matrices up to this size are closed by a thread block a matrix; from so many on, larger ones together.
-SMALL, MANY = 128, 4
 
 
 @dataclass(eq=False)
@@ -47,8 +39,6 @@ class CudaBackend(Backend):
     per_thread: int = 1
     tile: str = "tuned"
     device: str = "cuda"
-    pivot: int = CUTOVER
-    cutover: int = CUTOVER
     grain: int = 1
     looks_ahead: bool = True
     _begun: int = field(default=0, init=False, repr=False)
@@ -58,6 +48,18 @@ class CudaBackend(Backend):
     def __post_init__(self) -> None:
         found = algebra.variant_of(self.semiring, self.dtype, nonnegative=self.nonnegative)
         self.variant = found.name if found else "general"
+
+    # Looked up when first asked for: declarations are checked, and translation units listed, without a device.
+
+    @cached_property
+    def pivot(self) -> int:  # type: ignore[override]
+        """What one launch closes."""
+        return self.limits.one_launch
+
+    @cached_property
+    def cutover(self) -> int:  # type: ignore[override]
+        """The same: recursion ends there."""
+        return self.limits.one_launch
 
     # Verbs
 
@@ -76,7 +78,7 @@ class CudaBackend(Backend):
             if not accumulate:
                 C[...] = dtypes.zero(self.semiring, self.dtype)
             return
-        height = max(512, LONG // max(1, k * C.shape[1]) // 512 * 512)
+        height = max(512, self.limits.pairs // max(1, k * C.shape[1]) // 512 * 512)
         if height >= len(C):
             self._rows_of_product(C, A, B, accumulate)
             return
@@ -142,9 +144,11 @@ class CudaBackend(Backend):
         first = Matrix(whole.data.ptr, n, n, n, whole)
         if n <= PIVOT:
             self.close_pivots(count, first, n * n)
-        elif n <= SMALL:
+        elif n <= self.limits.one_block:
             self._batched(count, first, n * n)
-        elif blocked is not None and count >= MANY and self.tile == "tuned":  # a plain tile spans no block
+        elif (
+            blocked is not None and count >= self.limits.together and self.tile == "tuned"
+        ):  # a plain tile spans no block
             blocked(whole.transpose(1, 2, 0), Batch(self), block=PIVOT)
         else:
             for matrix in whole:
@@ -261,8 +265,8 @@ class CudaBackend(Backend):
     def product(self, C: Matrix, A: Matrix, B: Matrix, *, accumulate: bool) -> None:
         """One product by the tile that suits its shape."""
         size, pairs = self.dtype.itemsize, C.rows * A.columns * C.columns
-        if self.tile_table[0].lanes > 1 and pairs >= WORTH and not matrix.aligned(B, size):
-            width = matrix.evenly(B.columns, -(-B.columns // STRIP), 256)
+        if self.tile_table[0].lanes > 1 and pairs >= self.limits.strip_pairs and not matrix.aligned(B, size):
+            width = matrix.evenly(B.columns, -(-B.columns // self.limits.strip), 256)
             for columns in matrix.strips(B.columns, width):
                 beside = self._aligned(matrix.columns(B, *columns, size))
                 self.product(matrix.columns(C, *columns, size), A, beside, accumulate=accumulate)
@@ -326,7 +330,7 @@ class CudaBackend(Backend):
     def pace(self, pairs: int) -> None:
         """After long work: let the host run at most two such launches ahead, so that Ctrl-C need not wait for more."""
         self._begun += pairs
-        if self._begun < LONG // 16:
+        if self._begun < self.limits.pairs // 16:
             return
         import cupy
 
@@ -395,6 +399,11 @@ class CudaBackend(Backend):
             given = self.semiring, self.dtype, self.nonnegative, self.tile, self.per_thread
             found = self._kernels[device] = registry.kernels(*given, device)
         return found
+
+    @property
+    def limits(self) -> cards.Limits:
+        """From which sizes on the current device computes in another way."""
+        return self.kernels.limits
 
     @property
     def tile_table(self) -> tuple[tiles.Tile, ...]:

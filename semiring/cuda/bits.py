@@ -16,7 +16,7 @@ from ..backend import Backend, Beside, Stopwatch
 from ..bits import BitMatrix
 from ..catalog import lor_land
 from ..errors import DTypeError, ShapeError
-from . import bitproduct, compile, gpu, transfer
+from . import bitproduct, cards, compile, gpu, transfer
 from .bitproduct import Bits
 from .matrix import evenly
 
@@ -57,8 +57,6 @@ class CudaBitBackend(Backend):
     device = "cuda"
     semiring = lor_land
     dtype = np.dtype(bool)
-    #: Below this, launches cost more than work; `closure` then updates the whole matrix after every 256 pivots.
-    pivot = cutover = 2048
     #: 16 bytes: what the copy engine and ldmatrix want rows to start at.
     grain = 128
     looks_ahead = True
@@ -66,6 +64,7 @@ class CudaBitBackend(Backend):
     def __init__(self, instructions: str | None = None) -> None:
         self.instructions = instructions or bitproduct.default(gpu.current())
         bitproduct.check(self.instructions, gpu.current())
+        self.pivot = self.cutover = cards.limits(compile.device_arch(gpu.current())).packed
         self._workspaces: dict[tuple[int, int], Any] = {}
 
     def __repr__(self) -> str:

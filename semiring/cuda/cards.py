@@ -3,19 +3,21 @@
 A file has sections, and a section tables by name. What a file lacks is taken from the nearest architecture that has it,
 so that a file holds only what was measured to be different.
 
-| section   | what                                                               | read by                |
-|-----------|--------------------------------------------------------------------|------------------------|
-| products  | tiles of products, the best large one first                        | `tiles.table`          |
-| pivots    | rows and columns a thread, blocks a multiprocessor: for one, many  | `sources.pivots`       |
+| section   | what                                                               | read by                 |
+|-----------|--------------------------------------------------------------------|-------------------------|
+| products  | tiles of products, the best large one first                        | `tiles.table`           |
+| pivots    | rows and columns a thread, blocks a multiprocessor: for one, many  | `sources.pivots`        |
 | streaming | sizes of closures in one launch, whose tiles are loaded and stored | `cooperative.streaming` |
-| batched   | the same for a thread block a matrix                               | `cooperative.batched`  |
-| resident  | the same where tiles stay in registers                             | `cooperative.resident` |
+| batched   | the same for a thread block a matrix                               | `cooperative.batched`   |
+| resident  | the same where tiles stay in registers                             | `cooperative.resident`  |
+| limits    | from which sizes on another way to compute is faster               | `limits`                |
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -36,6 +38,46 @@ def lookup(section: str, names: Iterable[str], arch: str) -> Any:
             if name in tables:
                 return tables[name]
     raise LookupError(f"semiring/cuda/cards: {section} must have a table for one of {', '.join(names)}, got none")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """From which sizes on another way to compute is faster on a card.
+
+    Attributes
+    ----------
+    one_launch : int
+        A closure of up to so many vertices is fastest in one launch: the products of a recursion below are too small.
+    packed : int
+        The same for packed bits, whose closure updates the whole matrix after every 256 pivots up to there.
+    one_block : int
+        Matrices of a batch are closed by a thread block each up to so many rows.
+    together : int
+        Larger ones are closed by the same launches for all, from so many matrices on.
+    resident : float
+        A matrix stays in registers if its tiles are so many for each multiprocessor; else smaller tiles, loaded and
+        stored for each pivot block, are faster.
+    pairs : int
+        What one launch may work on, about half a second's worth: nothing stops a launch.
+    strip, strip_pairs : int
+        Packed words are read from rows at multiples of 16 bytes. Copying an operand there, so many columns at a time,
+        pays from so many pairs on.
+    """
+
+    one_launch: int
+    packed: int
+    one_block: int
+    together: int
+    resident: float
+    pairs: int
+    strip: int
+    strip_pairs: int
+
+
+@cache
+def limits(arch: str) -> Limits:
+    """Those of the nearest architecture that has them."""
+    return Limits(**lookup("limits", ("closures",), arch), **lookup("limits", ("products",), arch))
 
 
 def number(arch: str) -> int:

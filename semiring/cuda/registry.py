@@ -12,13 +12,9 @@ import numpy as np
 
 from ..algebra import Semiring, Variant
 from ..compiling import about
-from . import algebra, compile, cooperative, gpu, sources, tiles
+from . import algebra, cards, compile, cooperative, gpu, sources, tiles
 from .cooperative import Geometry
 from .tiles import Tile
-
-#: A matrix stays in registers if that occupies so much of the device; else smaller tiles that are loaded and stored for
-#: each pivot block are faster.
-RESIDENT = 0.5
 
 
 @lru_cache(maxsize=256)
@@ -65,6 +61,11 @@ class Kernels:
         return compile.device_arch(self.device)
 
     @cached_property
+    def limits(self) -> cards.Limits:
+        """From which sizes on the device computes in another way."""
+        return cards.limits(self.arch)
+
+    @cached_property
     def multiprocessors(self) -> int:
         """How many the device has."""
         return gpu.multiprocessors(self.device)
@@ -91,7 +92,9 @@ class Kernels:
         found = self._chosen.get(n)
         if found is None:
             fitting = [one for one in self.geometries if one.blocks(n) <= self.multiprocessors]
-            resident = [one for one in fitting if one.resident and one.blocks(n) >= RESIDENT * self.multiprocessors]
+            resident = [
+                one for one in fitting if one.resident and one.blocks(n) >= self.limits.resident * self.multiprocessors
+            ]
             streaming = [one for one in self.geometries if not one.resident]
             found = (resident + [one for one in fitting if not one.resident] + streaming[-1:])[0]
             self._chosen[n] = found
