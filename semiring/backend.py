@@ -212,6 +212,15 @@ class Backend(ABC):
         """A second queue of verbs beside the caller's; None where verbs are done when they return."""
         return None
 
+    def courier(self, slow: Any, unit: int) -> Any:
+        """What brings windows of a matrix in slow memory to where verbs work, and back; see `semiring.tiles.courier`.
+
+        `slow` is a `Slow`, and `unit` the size of the blocks of which its windows are made.
+        """
+        from .tiles.courier import HostCourier
+
+        return HostCourier(slow, unit)
+
     def landing(self, shape: tuple[int, ...]) -> tuple[np.ndarray, Any]:
         """A new NumPy array to download into, and what is done (`result()`) when all its pages are there; or None."""
         return np.empty(shape, self.dtype), None

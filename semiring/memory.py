@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -79,6 +80,28 @@ def shown(count: float) -> str:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
         count /= 1024
     return f"{count:.1f} PiB"
+
+
+def parsed(text: str | int) -> int:
+    """Bytes from a text such as "16GiB", "1.5 GB" or "4096"; a number stays as it is.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+
+    Examples
+    --------
+    >>> parsed("16GiB") == 16 << 30, parsed("1.5 kB")
+    (True, 1500)
+    """
+    if isinstance(text, int) and text >= 0:
+        return text
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(?:([kmgtp]?)(i?)b?)\s*", str(text).lower())
+    if found is None:
+        raise ValueError(f'memory must be a number of bytes such as "16GiB" or "500 MB", got {text!r}.')
+    number, unit, binary = found.groups()
+    return int(float(number) * (1024 if binary else 1000) ** " kmgtp".index(unit or " "))
 
 
 def _machine(root: Path) -> Iterator[int]:

@@ -50,7 +50,7 @@ def closure(
     todo = list(pivots(part.layout.n, block))
     if first >= len(todo):
         return
-    beside = ops.beside()
+    beside = ops.beside() if part.ahead else None
     now = then = Panels(part, ops)
     if beside:
         then = Panels(part, ops, like=now)

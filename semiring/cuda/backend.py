@@ -241,6 +241,12 @@ class CudaBackend(Backend):
             return out
         return transfer.download(matrix, np.empty(matrix.shape, matrix.dtype) if out is None else out)
 
+    def courier(self, slow: Any, unit: int) -> Any:
+        """Two streams that bring windows of a matrix in slow memory, and take them back."""
+        from .courier import courier
+
+        return courier(slow, unit, self)
+
     def landing(self, shape: tuple[int, ...]) -> tuple[np.ndarray, Any]:
         """A new NumPy array to download into, and what is done (`result()`) when all its pages are there; or None."""
         return transfer.fresh(shape, self.dtype)

@@ -20,7 +20,11 @@ class LocalMatrix(ABC):
     comm : Comm
     rows, columns : slice
         The part's own, of the whole matrix's.
+    ahead : bool
+        Whether there is memory for the panels of two pivots, so that the next ones are made meanwhile.
     """
+
+    ahead: bool = True
 
     def __init__(self, layout: Layout, comm: Comm) -> None:
         self.layout, self.comm = layout, comm

@@ -1,0 +1,115 @@
+"""Closures of matrices that stream through little memory, against those that lie there whole; checked, then timed.
+
+    python benchmarks/streamed.py --device cuda --n 65536 --memory 4GiB         # through the card, from host memory
+    python benchmarks/streamed.py --device cpu --n 8192 --memory 64MiB --disk D # through RAM, from a store in D
+
+Both results are compared bit for bit. On a GPU CuPy is held to that much memory while the matrix streams.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+
+import numpy as np
+
+import semiring
+from apsp.schedules import distributed, recursive
+from semiring.backend import Backend, bind
+from semiring.memory import parsed, shown
+from semiring.tiles import TileStore
+from semiring.tiles.courier import InArray, InStore, Slow
+from semiring.tiles.streamed import Cut, Streamed, fit
+
+
+def made(n: int, dtype: str, device: str, seed: int) -> np.ndarray:
+    """Random weights, one entry in a hundred an edge, so that distances take many of them."""
+    if device == "cuda":
+        import cupy
+
+        A = np.empty((n, n), dtype)
+        step = max(1, (1 << 28) // n)
+        cupy.random.seed(seed)
+        for k in range(0, n, step):
+            part = cupy.random.random((min(step, n - k), n), cupy.float32)
+            edges = cupy.where(part < 0.01, cupy.floor(part * 1e6) + 1, cupy.inf)
+            edges.astype(dtype).get(out=A[k : k + step])
+        cupy.get_default_memory_pool().free_all_blocks()
+        return A
+    part = np.random.default_rng(seed).random((n, n), np.float32)
+    return np.where(part < 0.01, np.floor(part * 1e6) + 1, np.inf).astype(dtype)
+
+
+def in_core(A: np.ndarray, ops: Backend, block: int | None) -> tuple[np.ndarray, float]:
+    """A* where the matrix lies whole, by R-Kleene or by the streamed schedule on it; and the seconds."""
+    M = ops.upload(A)
+    clock = ops.stopwatch()
+    if block is None:
+        ops.prepare(len(A))
+        recursive.closure(M, ops, block=ops.pivot)
+    else:
+        distributed.closure(M, ops, block=block)
+    clock.stop()
+    return ops.download(M), clock.seconds
+
+
+def streamed(slow: Slow, ops: Backend, cut: Cut) -> tuple[float, float]:
+    """A* in slow memory; the seconds with and without what comes before the first round."""
+    start = time.perf_counter()
+    with Streamed.whole(slow, ops, cut.block, cut.window) as part:
+        begun = time.perf_counter()
+        distributed.closure(part, ops, block=cut.block)
+        ops.synchronize()
+        part.finish()
+        end = time.perf_counter()
+    return time.perf_counter() - start, end - begun
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
+    parser.add_argument("--n", type=int, default=4096)
+    parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--memory", type=parsed, default="16MiB", help="what the matrix streams through")
+    parser.add_argument("--block", type=int, help="the pivot block; by default the largest that fits")
+    parser.add_argument("--disk", help="a directory for the store; without, the matrix is in host memory")
+    parser.add_argument("--durable", action="store_true", help="every tile on the disk before the next step")
+    parser.add_argument("--same", action="store_true", help="compare with the same schedule in core, bit for bit")
+    given = parser.parse_args()
+    s, n = semiring.get("min_plus"), given.n
+    ops = bind(s, given.dtype, device=given.device, nonnegative=True)
+    cut = fit(n, ops, given.memory, block=given.block)
+    if cut is None:
+        raise SystemExit(f"{shown(given.memory)} do not hold the panels of {n} vertices.")
+    small = made(1500, given.dtype, given.device, 1)  # compiles what there is to compile
+    in_core(small, ops, None), in_core(small, ops, 256)
+    A = made(n, given.dtype, given.device, 0)
+    whole, seconds = in_core(A, ops, None)
+    print(f"n = {n}, {given.dtype}, {given.device}: in core {seconds:.3f} s, {n**3 / seconds:.3g} pairs/s", flush=True)
+    if given.same:
+        whole, same = in_core(A, ops, cut.block)
+        print(f"in core by the same schedule, block {cut.block}: {same:.3f} s", flush=True)
+    if given.device == "cuda":
+        import cupy
+
+        cupy.get_default_memory_pool().free_all_blocks()
+        cupy.get_default_memory_pool().set_limit(size=given.memory)
+    with tempfile.TemporaryDirectory(dir=given.disk) as folder:
+        if given.disk:
+            store = TileStore.create(folder, A.shape, A.dtype, block=cut.block)
+            store.put(A)
+            total, alone = streamed(InStore(store, durable=given.durable), ops, cut)
+            A = store[:]
+        else:
+            total, alone = streamed(InArray(A), ops, cut)
+    equal = "the same bits" if np.array_equal(A, whole) else "OTHER BITS"
+    print(
+        f"through {shown(cut.bytes)} of {shown(given.memory)}, block {cut.block}, windows {cut.window}: {alone:.3f} s "
+        f"({total:.3f} s with all around it), {alone / seconds:.3f} × in core; {equal}",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()

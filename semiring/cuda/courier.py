@@ -1,0 +1,240 @@
+"""Windows of a matrix on the host, or on disk, to the device and back, on two streams beside the one that computes.
+
+An array of the host is pinned as it lies, and the copy engines read and write it by themselves. What cannot be pinned,
+or lies on disk, goes through pinned buffers that threads fill and empty.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+
+from ..backend import Backend
+from ..tiles.courier import READERS, WRITERS, Courier, InArray, Slow
+from . import gpu, transfer
+
+#: Bytes of a pinned buffer, where the matrix is not pinned itself.
+BUFFER = 64 << 20
+
+
+def courier(slow: Slow, unit: int, ops: Backend) -> Courier:
+    """The courier that suits what the matrix lies in."""
+    if isinstance(slow, InArray) and slow.array.size:
+        pinned = Pinned.of(slow.array)
+        if pinned is not None:
+            return Direct(slow, unit, pinned)
+    return Staged(slow, unit)
+
+
+class Pinned:
+    """An array of the host whose pages stay where they are until `release`."""
+
+    def __init__(self, array: np.ndarray, *, ours: bool) -> None:
+        self.array, self._ours = array, ours
+
+    @classmethod
+    def of(cls, array: np.ndarray) -> Pinned | None:
+        """The array, pinned; None where that cannot be."""
+        from cupy.cuda import runtime
+
+        if not array.flags.writeable or array.strides[1] != array.itemsize or array.strides[0] < 0:
+            return None
+        address = array.ctypes.data
+        size = (len(array) - 1) * array.strides[0] + array.shape[1] * array.itemsize
+        try:
+            if runtime.pointerGetAttributes(address).type == 1:  # somebody has pinned it already
+                return cls(array, ours=False)
+            runtime.hostRegister(address, size, 1)  # for every device's context
+        except runtime.CUDARuntimeError:  # a limit, or memory that is a file's
+            return None
+        return cls(array, ours=True)
+
+    def release(self) -> None:
+        """Let go of the pages."""
+        from cupy.cuda import runtime
+
+        if self._ours:
+            self._ours = False
+            runtime.hostUnregister(self.array.ctypes.data)
+
+
+class Direct(Courier):
+    """The copy engines on the array itself; nothing waits on the host but `finish`."""
+
+    def __init__(self, slow: Slow, unit: int, pinned: Pinned) -> None:
+        super().__init__(slow, unit)
+        self._pinned, (self._in, self._out) = pinned, _streams()
+        self._rows = pinned.array.strides[0]
+
+    def __exit__(self, *exception: object) -> None:
+        for stream in (self._in, self._out):
+            with stream:
+                transfer.synchronize()
+        self._pinned.release()
+
+    def bring(self, X: Any, rows: slice, columns: slice, room: int | None = None) -> Any:
+        """Begin X ← window."""
+        for event in self._before(rows, columns, room):
+            self._in.wait_event(event)
+        if room not in self._left:  # its memory may have been another's, whose verbs are under way
+            self._in.wait_event(_here())
+        _copy(X.data.ptr, X.strides[0], self._address(rows, columns), self._rows, X, 1, self._in)
+        return _recorded(self._in)
+
+    def arrived(self, sent: Any) -> None:
+        """The current stream waits for it."""
+        _current().wait_event(sent)
+
+    def take_back(self, X: Any, rows: slice, columns: slice, room: int, turn: int) -> None:
+        """Begin window ← X."""
+        self._out.wait_event(_here())
+        _copy(self._address(rows, columns), self._rows, X.data.ptr, X.strides[0], X, 2, self._out)
+        self._leaves(rows, columns, room, _recorded(self._out))
+
+    def finish(self) -> None:
+        """Wait until all is back."""
+        with self._out:
+            transfer.synchronize()
+        self._written.clear()
+
+    def _address(self, rows: slice, columns: slice) -> int:
+        array = self._pinned.array
+        return int(array.ctypes.data) + rows.start * self._rows + columns.start * array.itemsize
+
+
+class Staged(Courier):
+    """Threads that read into pinned buffers and write out of them; the copy engines do the rest."""
+
+    def __init__(self, slow: Slow, unit: int) -> None:
+        super().__init__(slow, unit)
+        self._device, (self._in, self._out) = gpu.current(), _streams()
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="semiring-reads")
+        self._writers = ThreadPoolExecutor(WRITERS, thread_name_prefix="semiring-writes")
+        self._buffers: dict[str, SimpleQueue[Any]] = {}
+
+    def __exit__(self, *exception: object) -> None:
+        for pool in (self._readers, self._writers):
+            pool.shutdown(wait=True, cancel_futures=True)
+        for stream in (self._in, self._out):
+            with stream:
+                transfer.synchronize()
+
+    def bring(self, X: Any, rows: slice, columns: slice, room: int | None = None) -> Future[Any]:
+        """Begin X ← window."""
+        return self._readers.submit(self._read, self._before(rows, columns, room), _here(), X, rows, columns)
+
+    def arrived(self, sent: Future[Any]) -> None:
+        """Wait until it has been read; the current stream waits until it is on the device."""
+        _current().wait_event(sent.result())
+
+    def take_back(self, X: Any, rows: slice, columns: slice, room: int, turn: int) -> None:
+        """Begin window ← X."""
+        self._leaves(rows, columns, room, self._writers.submit(self._write, _here(), X, rows, columns, turn))
+
+    def finish(self) -> None:
+        """Wait until all is back."""
+        for told in self._written.values():
+            told.result()
+        self._written.clear()
+
+    def _read(self, before: list[Future[Any]], used: Any, X: Any, rows: slice, columns: slice) -> Any:
+        import cupy
+
+        for told in before:
+            told.result()
+        with cupy.cuda.Device(self._device):
+            self._in.wait_event(used)
+            for part in self._parts(rows, X, self.slow.block[0]):
+                with self._buffer("in", X) as (buffer, room, event):
+                    y = X[part.start - rows.start : part.stop - rows.start]
+                    view = room[: y.size].reshape(y.shape)
+                    self.slow.read(part, columns, view)
+                    _copy(y.data.ptr, y.strides[0], buffer.ptr, view.strides[0], y, 1, self._in)
+                    event.record(self._in)
+            return _recorded(self._in)
+
+    def _write(self, computed: Any, X: Any, rows: slice, columns: slice, turn: int) -> None:
+        import cupy
+
+        with cupy.cuda.Device(self._device):
+            for part in self._parts(rows, X, self.slow.block[0]):
+                with self._buffer("out", X) as (buffer, room, event):
+                    y = X[part.start - rows.start : part.stop - rows.start]
+                    view = room[: y.size].reshape(y.shape)
+                    self._out.wait_event(computed)
+                    _copy(buffer.ptr, view.strides[0], y.data.ptr, y.strides[0], y, 2, self._out)
+                    event.record(self._out)
+                    transfer.wait(event)
+                    self.slow.write(part, columns, view, turn)
+
+    def _parts(self, rows: slice, X: Any, block: int) -> Iterator[slice]:
+        """Rows of a window, whole blocks, as many as a buffer holds."""
+        width = max(1, X.shape[1] * X.itemsize)
+        step = max(block, BUFFER // width // block * block)
+        return (slice(at, min(at + step, rows.stop)) for at in range(rows.start, rows.stop, step))
+
+    @contextmanager
+    def _buffer(self, way: str, X: Any) -> Iterator[tuple[Any, np.ndarray, Any]]:
+        """A pinned buffer that nothing is read from or written to any more."""
+        import cupy
+
+        needed = max(BUFFER, min(self.slow.block[0], len(X)) * X.shape[1] * X.itemsize)
+        with _LOCK:
+            queue = self._buffers.get(way)
+            if queue is None:
+                queue = self._buffers[way] = SimpleQueue()
+                for _ in range(READERS + 1):
+                    queue.put(None)
+        made = queue.get()
+        if made is None or made[1].nbytes < needed:
+            made = None
+            buffer = cupy.cuda.alloc_pinned_memory(needed)
+            room = np.frombuffer(buffer, X.dtype, needed // X.itemsize)
+            made = buffer, room, cupy.cuda.Event(disable_timing=True)
+        else:
+            transfer.wait(made[2])
+        try:
+            yield made
+        finally:
+            queue.put(made)
+
+
+_LOCK = threading.Lock()
+
+
+def _copy(to: int, to_apart: int, source: int, apart: int, X: Any, way: int, stream: Any) -> None:
+    """Rows of X from the host (1) or to it (2), on a stream."""
+    from cupy.cuda import runtime
+
+    if X.size:
+        width = X.shape[1] * X.itemsize
+        runtime.memcpy2DAsync(to, max(to_apart, width), source, max(apart, width), width, len(X), way, stream.ptr)
+
+
+def _current() -> Any:
+    import cupy
+
+    return cupy.cuda.get_current_stream()
+
+
+def _here() -> Any:
+    """An event: what the current stream was given so far is done."""
+    return _recorded(_current())
+
+
+def _recorded(stream: Any) -> Any:
+    import cupy
+
+    return stream.record(cupy.cuda.Event(disable_timing=True))
+
+
+def _streams() -> tuple[Any, Any]:
+    import cupy
+
+    return cupy.cuda.Stream(non_blocking=True), cupy.cuda.Stream(non_blocking=True)

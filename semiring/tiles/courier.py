@@ -1,0 +1,173 @@
+"""Windows of a matrix that lies in slow memory: brought to where verbs work, and taken back, beside the verbs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from .store import TileStore
+
+#: Threads that read, and threads that write.
+READERS, WRITERS = 2, 2
+
+
+class Slow(ABC):
+    """A matrix that is read and written window by window, by several threads at a time.
+
+    Attributes
+    ----------
+    shape : (int, int)
+    dtype : numpy.dtype
+    block : (int, int)
+        Windows that are written are whole blocks of this size, or end with the matrix.
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype
+    block: tuple[int, int] = (1, 1)
+
+    @abstractmethod
+    def read(self, rows: slice, columns: slice, out: np.ndarray) -> None:
+        """out ← a window."""
+
+    @abstractmethod
+    def write(self, rows: slice, columns: slice, entries: np.ndarray, turn: int) -> None:
+        """A window ← entries, which have gone through `turn` pivots."""
+
+
+class InArray(Slow):
+    """An array in memory of the host, or `np.memmap`."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array, self.shape, self.dtype = array, (len(array), array.shape[1]), array.dtype
+
+    def read(self, rows: slice, columns: slice, out: np.ndarray) -> None:
+        """out ← a window."""
+        np.copyto(out, self.array[rows, columns])
+
+    def write(self, rows: slice, columns: slice, entries: np.ndarray, turn: int) -> None:
+        """A window ← entries; nothing tells afterwards how far they are."""
+        np.copyto(self.array[rows, columns], entries)
+
+
+class InStore(Slow):
+    """A tile store.
+
+    Parameters
+    ----------
+    store : TileStore
+    durable : bool
+        Whether every tile is on the disk before the next step; see `TileStore.write`.
+    """
+
+    def __init__(self, store: TileStore, *, durable: bool = True) -> None:
+        self.store, self.shape, self.dtype, self.block = store, store.shape, store.dtype, store.block
+        self._durable = durable
+
+    def read(self, rows: slice, columns: slice, out: np.ndarray) -> None:
+        """out ← a window; its tiles are checked."""
+        self.store.window(rows, columns, out)
+
+    def write(self, rows: slice, columns: slice, entries: np.ndarray, turn: int) -> None:
+        """The tiles of a window ← entries."""
+        self.store.put(entries, rows.start, columns.start, round=turn, durable=self._durable)
+
+
+class Courier(ABC):
+    """Brings windows of a slow matrix to where verbs work, and takes them back, while verbs work on others.
+
+    Rooms to which windows come are numbered; what is brought to a room waits until what was in it is taken back, and
+    what is brought from a window until it has been written.
+
+    Parameters
+    ----------
+    slow : Slow
+    unit : int
+        The size of the blocks by which it is remembered what is on its way back.
+    """
+
+    def __init__(self, slow: Slow, unit: int) -> None:
+        self.slow, self._unit = slow, unit
+        self._written: dict[tuple[int, int], Any] = {}  # by block: what tells that it is back
+        self._left: dict[int, Any] = {}  # by room: what tells that it may be used again
+
+    def __enter__(self) -> Courier:
+        return self
+
+    @abstractmethod
+    def __exit__(self, *exception: object) -> None:
+        """Nothing is under way any more."""
+
+    @abstractmethod
+    def bring(self, X: Any, rows: slice, columns: slice, room: int | None = None) -> Any:
+        """Begin X ← window; X lies in a room, or is used by the verbs so far, after which it is written."""
+
+    @abstractmethod
+    def arrived(self, sent: Any) -> None:
+        """Verbs from now on see what `bring` began."""
+
+    @abstractmethod
+    def take_back(self, X: Any, rows: slice, columns: slice, room: int, turn: int) -> None:
+        """Begin window ← X, after the verbs so far."""
+
+    @abstractmethod
+    def finish(self) -> None:
+        """Wait until all is back, and say what went wrong with any."""
+
+    def _blocks(self, rows: slice, columns: slice) -> Iterator[tuple[int, int]]:
+        unit = self._unit
+        for i in range(rows.start // unit, -(-rows.stop // unit)):
+            for j in range(columns.start // unit, -(-columns.stop // unit)):
+                yield i, j
+
+    def _before(self, rows: slice, columns: slice, room: int | None) -> list[Any]:
+        """What must be done before a window is read into a room."""
+        found = {id(t): t for at in self._blocks(rows, columns) if (t := self._written.get(at)) is not None}
+        if room is not None and room in self._left:
+            found[id(self._left[room])] = self._left[room]
+        return list(found.values())
+
+    def _leaves(self, rows: slice, columns: slice, room: int, told: Any) -> None:
+        self._left[room] = told
+        for at in self._blocks(rows, columns):
+            self._written[at] = told
+
+
+class HostCourier(Courier):
+    """Threads that read and write, for verbs that are done when they return."""
+
+    def __init__(self, slow: Slow, unit: int) -> None:
+        super().__init__(slow, unit)
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="semiring-reads")
+        self._writers = ThreadPoolExecutor(WRITERS, thread_name_prefix="semiring-writes")
+
+    def __exit__(self, *exception: object) -> None:
+        for pool in (self._readers, self._writers):
+            pool.shutdown(wait=True, cancel_futures=True)
+
+    def bring(self, X: np.ndarray, rows: slice, columns: slice, room: int | None = None) -> Future[None]:
+        """Begin X ← window."""
+        return self._readers.submit(self._read, self._before(rows, columns, room), X, rows, columns)
+
+    def arrived(self, sent: Future[None]) -> None:
+        """Wait for it."""
+        sent.result()
+
+    def take_back(self, X: np.ndarray, rows: slice, columns: slice, room: int, turn: int) -> None:
+        """Begin window ← X."""
+        self._leaves(rows, columns, room, self._writers.submit(self.slow.write, rows, columns, X, turn))
+
+    def finish(self) -> None:
+        """Wait until all is back."""
+        for told in self._written.values():
+            told.result()
+        self._written.clear()
+
+    def _read(self, before: list[Future[None]], X: np.ndarray, rows: slice, columns: slice) -> None:
+        for told in before:
+            told.result()
+        self.slow.read(rows, columns, X)

@@ -1,0 +1,174 @@
+"""A part of a matrix that lies in slow memory, and streams through a few rooms as a schedule works on it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from ..backend import Backend
+from ..distributed import Alone, Comm, Grid, Layout, LocalMatrix
+from .courier import Slow
+
+#: Rooms for windows: one is on its way in, one is worked on, one is on its way back.
+ROOMS = 3
+#: Pivot blocks are multiples of this (or the backend's own pivot where that is less), and at most so large.
+UNIT, LARGEST = 1024, 8192
+#: Columns of a window, in blocks, at most: wide products keep a device busier, and more of them hide less at the ends.
+WIDEST = 4
+
+
+class Streamed(LocalMatrix):
+    """Windows of a slow matrix pass through three rooms of fast memory in every round.
+
+    Those of the next pivot's row and column come early, so that they are back when they are taken; the others come in
+    boustrophedon order, and what was last in a round is first in the next, and need not be brought again.
+
+    Parameters
+    ----------
+    slow : Slow
+        The whole matrix; this process works on the part that the layout gives it.
+    ops : Backend
+    layout : Layout
+    comm : Comm
+    window : (int, int)
+        Rows and columns of a window: whole blocks of the layout, and of what the slow matrix is made of.
+
+    Notes
+    -----
+    A context: leaving it waits for what is under way, and nothing is begun any more.
+    """
+
+    ahead = False  # there is no room for the panels of two pivots
+
+    def __init__(self, slow: Slow, ops: Backend, layout: Layout, comm: Comm, window: tuple[int, int]) -> None:
+        super().__init__(layout, comm)
+        self._ops = ops
+        cuts = [
+            [slice(at, min(at + step, span.stop)) for at in range(span.start, span.stop, step)]
+            for span, step in ((self.rows, window[0]), (self.columns, window[1]))
+        ]
+        self._bands, self._stacks = cuts
+        count = min(ROOMS, len(self._bands) * len(self._stacks))
+        size = min(window[0], self.rows.stop - self.rows.start) * min(window[1], self.columns.stop - self.columns.start)
+        self._rooms = [ops.empty((1, size)) for _ in range(count)]
+        self._held: deque[tuple[int, tuple[int, int] | None]] = deque((room, None) for room in range(count))
+        self._courier = ops.courier(slow, layout.block)
+        self._forwards = True
+
+    @classmethod
+    def whole(cls, slow: Slow, ops: Backend, block: int, window: tuple[int, int]) -> Streamed:
+        """A matrix that one process works on alone."""
+        return cls(slow, ops, Layout(slow.shape[0], block, Grid(1, 1)), Alone(), window)
+
+    def __enter__(self) -> Streamed:
+        self._courier.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._courier.__exit__(kind, error, trace)
+
+    def take(self, rows: slice, columns: slice, out: Any) -> None:
+        """out ← a window."""
+        self._courier.arrived(self._courier.bring(out, rows, columns))
+
+    def windows(self, following: slice | None) -> Iterator[tuple[slice, slice, Any]]:
+        """All windows, each once; two are on their way while one is worked on."""
+        turn = self.layout.n if following is None else following.start
+        todo, courier = iter(self._order(following)), self._courier
+        sent: deque[tuple[int, tuple[int, int], Any, Any]] = deque()
+
+        def fill() -> None:
+            while self._held and (at := next(todo, None)) is not None:
+                sent.append(self._bring(at))
+
+        fill()
+        while sent:
+            room, here, X, ticket = sent.popleft()
+            if ticket is not None:
+                courier.arrived(ticket)
+            rows, columns = self._bands[here[0]], self._stacks[here[1]]
+            yield rows, columns, X
+            courier.take_back(X, rows, columns, room, turn)
+            self._held.append((room, here))
+            fill()
+
+    def finish(self) -> None:
+        """Wait until all that was written is back."""
+        self._courier.finish()
+
+    def _bring(self, at: tuple[int, int]) -> tuple[int, tuple[int, int], Any, Any]:
+        """The room that was left first, and what tells that the window is there; None where it is there already."""
+        room, before = self._held.popleft()
+        rows, columns = self._bands[at[0]], self._stacks[at[1]]
+        m, n = rows.stop - rows.start, columns.stop - columns.start
+        X = self._rooms[room][0, : m * n].reshape(m, n)
+        return room, at, X, None if before == at else self._courier.bring(X, rows, columns, room)
+
+    def _order(self, following: slice | None) -> list[tuple[int, int]]:
+        """The windows that are there; those of the next pivot's row, and column; the others, there and back."""
+        there = [at for _, at in self._held if at is not None]
+        bands, stacks = range(len(self._bands)), range(len(self._stacks))
+        rest = [(i, j) for i in bands for j in (stacks if i % 2 == 0 else reversed(stacks))]
+        if not self._forwards:
+            rest.reverse()
+        self._forwards = not self._forwards
+        if following is None:
+            early = []
+        else:
+            early = [at for at in rest if _meets(self._bands[at[0]], following)]
+            early += [at for at in rest if _meets(self._stacks[at[1]], following)]
+        return list(dict.fromkeys([*there, *early, *rest]))
+
+
+def _meets(a: slice, b: slice) -> bool:
+    return a.start < b.stop and b.start < a.stop
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How a matrix is cut to stream through so much memory.
+
+    Attributes
+    ----------
+    block : int
+        Of the pivots.
+    window : (int, int)
+        Rows and columns that pass through a room.
+    bytes : int
+        What is held: three panels of a pivot, its block, three rooms, and what verbs hold.
+    """
+
+    block: int
+    window: tuple[int, int]
+    bytes: int
+
+
+def fit(n: int, ops: Backend, memory: int, *, block: int | None = None) -> Cut | None:
+    """The largest pivot block, up to 8192, that streams through so many bytes, with the widest windows; None if none.
+
+    Every round moves the matrix in and out once, and does n² times the block in pairs: the larger the block, the less
+    is moved.
+    """
+    unit = min(ops.pivot, UNIT) if n >= UNIT else max(1, ops.grain)
+    largest = min(LARGEST, -(-n // unit) * unit)
+    for size in [block] if block else range(largest, 0, -unit):
+        for wide in range(WIDEST, 0, -1):
+            window = size, min(wide * size, -(-n // size) * size)
+            held = _held(n, ops, size, window)
+            if held <= memory:
+                return Cut(size, window, held)
+    return None
+
+
+def _held(n: int, ops: Backend, block: int, window: tuple[int, int]) -> int:
+    b = min(n, block)
+    panels = sum(  # those of a last, smaller block are made while the others are there
+        ops.matrix_bytes(n, k) + 2 * ops.matrix_bytes(k, n) + ops.matrix_bytes(k, k) for k in (b, n % b)
+    )
+    rooms = ROOMS * ops.matrix_bytes(min(n, window[0]), min(n, window[1]))
+    return panels + rooms + ops.workspace(b)

@@ -1,0 +1,58 @@
+"""Closures of matrices that stream through a GPU, from memory of the host or from disk."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import semiring
+from apsp.schedules import distributed
+from semiring.backend import bind
+from semiring.tiles import TileStore
+from semiring.tiles.courier import InArray, InStore
+from semiring.tiles.streamed import Streamed
+
+pytestmark = pytest.mark.gpu
+
+
+def graph(n, dtype):
+    rng = np.random.default_rng(n)
+    weights = np.where(rng.random((n, n)) < 4 / n, rng.integers(1, 1000, (n, n)), np.iinfo("int32").max)
+    if np.dtype(dtype).kind == "f":
+        return np.where(weights == np.iinfo("int32").max, np.inf, weights).astype(dtype)
+    return weights.astype(dtype)
+
+
+def expected(A):
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import dijkstra
+
+    none = np.inf if A.dtype.kind == "f" else np.iinfo(A.dtype).max
+    i, j = np.nonzero(none != A)
+    D = dijkstra(csr_array((A[i, j].astype(float), (i, j)), shape=A.shape))
+    return np.where(np.isinf(D), none, D).astype(A.dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+@pytest.mark.parametrize("where", ["pinned", "buffers", "store"])
+@pytest.mark.parametrize(
+    ("n", "block", "window"), [(700, 128, (128, 256)), (1201, 256, (512, 256)), (100, 256, (256, 256))]
+)
+def test_a_matrix_streams_through_the_device(tmp_path, monkeypatch, n, block, window, dtype, where):
+    from semiring.cuda import courier
+
+    A = graph(n, dtype)
+    D = A.copy()
+    slow = InArray(D)
+    monkeypatch.setattr(courier, "BUFFER", 1 << 16)
+    if where == "buffers":
+        monkeypatch.setattr(courier.Pinned, "of", classmethod(lambda cls, array: None))
+    if where == "store":
+        store = TileStore.create(tmp_path / "t", A.shape, A.dtype, block=128)
+        store.put(A)
+        slow = InStore(store)
+    ops = bind(semiring.min_plus, dtype, device="cuda", nonnegative=True)
+    with Streamed.whole(slow, ops, block, window) as part:
+        distributed.closure(part, ops, block=block)
+        part.finish()
+    np.testing.assert_array_equal(store[:] if where == "store" else D, expected(A))
