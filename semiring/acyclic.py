@@ -42,15 +42,15 @@ def close_acyclic(count: int, tails: np.ndarray, heads: np.ndarray) -> BitMatrix
         at = int((tails <= heads).argmax())
         raise ShapeError(f"close_acyclic: arcs must lead to lower numbers, got {tails[at]} → {heads[at]}.")
     closed = BitMatrix.eye(count)
-    _dag().unite_rows(closed, *_by_tail(count, tails, heads))
+    _cpu("dag").unite_rows(closed, *_by_tail(count, tails, heads))
     return closed
 
 
 def expand_acyclic(closed: BitMatrix, component: np.ndarray, tails: np.ndarray, heads: np.ndarray) -> BitMatrix:
     """The closure of a graph out of that of its condensation: M[i, j] = closed[component[i], component[j]].
 
-    A component's row is its members united with the rows of its heads; those that an earlier head reaches are passed
-    over. All its members have that row. So bits are set once a vertex, and all else is words united and copied.
+    Where most vertices reach a large component, their rows are its row and a few bits more. Else a component's row is
+    its members united with the rows of its heads, but those that an earlier head reaches, and all its members have it.
 
     Parameters
     ----------
@@ -73,11 +73,11 @@ def expand_acyclic(closed: BitMatrix, component: np.ndarray, tails: np.ndarray, 
     (True, True, False)
     """
     n, count = len(component), len(closed)
-    start, heads = _by_tail(count, tails, heads)
     members = np.argsort(component, kind="stable")
     bounds = np.searchsorted(component[members], np.arange(count + 1))
-    expanded = BitMatrix.zeros((n, n))
-    _dag().expand(expanded, closed, members, bounds, component, start, heads)
+    expanded, kernels = BitMatrix.zeros((n, n)), _cpu("expansion")
+    if not kernels.beside_large(expanded, closed, members, bounds, component):
+        kernels.unite(expanded, closed, members, bounds, component, *_by_tail(count, tails, heads))
     return expanded
 
 
@@ -90,5 +90,5 @@ def _by_tail(count: int, tails: np.ndarray, heads: np.ndarray) -> tuple[np.ndarr
     return np.searchsorted(tails[order], np.arange(count + 1)).astype(np.int64), heads[order].astype(np.int64)
 
 
-def _dag() -> Any:
-    return importlib.import_module("semiring.cpu").load("dag")
+def _cpu(name: str) -> Any:
+    return importlib.import_module("semiring.cpu").load(name)

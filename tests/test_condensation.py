@@ -8,6 +8,8 @@ import pytest
 
 from apsp import condensation
 from semiring.acyclic import close_acyclic, expand_acyclic
+from semiring.bits import BitMatrix
+from semiring.cpu import expansion
 
 
 def edges(graph: nx.DiGraph) -> tuple[np.ndarray, np.ndarray]:
@@ -58,6 +60,32 @@ def test_the_matrix_of_all_vertices_out_of_their_components(n, degree, threads, 
     expected = closed.to_bool()[c.component][:, c.component]
     np.testing.assert_array_equal(condensation.expanded(closed, c).to_bool(), expected)
     np.testing.assert_array_equal(condensation._gathered(closed, c.component).to_bool(), expected)
+
+
+@pytest.mark.parametrize(
+    ("rings", "chain", "alone", "beside"),
+    [(3, 3, 500, True), (17, 3, 900, True), (18, 3, 900, False), (2, 300, 9, False), (0, 300, 0, False)],
+)
+def test_rows_beside_those_of_large_components(rings, chain, alone, beside):
+    """Rings of 70 vertices, one leading to the next, chains into them and out of them, and vertices on their own."""
+    ring, rng = np.arange(70), np.random.default_rng(rings)
+    n = 70 * rings + 2 * chain * (rings + 1) + alone
+    vertex = rng.permutation(n)
+    ends = [(70 * k + ring, 70 * k + (ring + 1) % 70) for k in range(rings)]
+    ends += [(70 * k + ring[:1], 70 * k + 75 + ring[:1]) for k in range(rings - 1)]
+    for k in range(rings + 1):
+        path = 70 * rings + 2 * chain * k + np.arange(2 * chain)
+        path[chain] = min(70 * k, 70 * rings)  # into a ring, and out of it again
+        ends.append((path[:-1], path[1:]))
+    tails, heads = (vertex[np.concatenate(side)] for side in zip(*ends, strict=True))
+    c = condensation.condense(n, tails, heads)
+    closed = close_acyclic(c.count, c.tails, c.heads)
+    members = np.argsort(c.component, kind="stable")
+    bounds = np.searchsorted(c.component[members], np.arange(c.count + 1))
+    given = (closed, members, bounds, c.component)
+    assert expansion.beside_large(BitMatrix.zeros((n, n)), *given) is beside
+    expected = closed.to_bool()[c.component][:, c.component]
+    np.testing.assert_array_equal(expand_acyclic(closed, c.component, c.tails, c.heads).to_bool(), expected)
 
 
 def test_many_arcs_between_components_are_no_reason_to_wait():
