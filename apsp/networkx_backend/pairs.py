@@ -194,27 +194,30 @@ def _table(G: Converted, arcs: Arcs, D: np.ndarray) -> dict[Any, dict[Any, Any]]
     for i, j in zip(*(at.tolist() for at in np.nonzero(lost)), strict=True):
         values[i][j] = _INF
     keys = names[order].tolist()
-    for row in values:
-        row[0] = 0  # its own distance, an int whatever the weights are
-    return {
+    table: dict[Any, dict[Any, Any]] = {
         node: defaultdict(_infinite, zip(k, v, strict=True)) for node, k, v in zip(G.nodes, keys, values, strict=True)
     }
+    for node, row in table.items():
+        row[node] = 0  # an int, whatever the weights are
+    return table
 
 
 def _touched(G: Converted, arcs: Arcs) -> np.ndarray:
-    """For each source the order in which Floyd–Warshall first writes its entries: itself, neighbours, others.
+    """For each source the order in which Floyd–Warshall first writes its entries.
 
-    Neighbours come in the order of the adjacency; before NetworkX 3.7 in that of the edges, undirected ones both ways
-    at a time.
+    Neighbours in the order of the adjacency, itself (unless it is one of them), others. Before NetworkX 3.7 itself is
+    first, and undirected neighbours come in the order of the edges, both ways at a time.
     """
     n, tails, heads = arcs.n, arcs.tails, arcs.heads
-    by_edges = not G.is_directed() and "floyd_warshall_tree" not in _registered_algorithms
+    before = "floyd_warshall_tree" not in _registered_algorithms
+    by_edges = before and not G.is_directed()
     at = np.flatnonzero(tails <= heads) if by_edges else np.arange(len(heads))
-    first = np.full((n, n), len(heads), np.int64)
+    first = np.full((n, n), len(heads) + 1, np.int64)
     first[tails[at], heads[at]] = at
     if by_edges:
         first = np.minimum(first, first.T)
-    np.einsum("ii->i", first)[:] = -1
+    own = np.einsum("ii->i", first)
+    own[:] = -1 if before else np.minimum(own, len(heads))
     return np.argsort(first, axis=1, kind="stable")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import networkx as nx
 from networkx.utils.backends import _registered_algorithms
 
 from .graphs import Converted
@@ -11,4 +12,5 @@ from .graphs import Converted
 
 def theirs(name: str, graph: Converted, *args: Any, **kwargs: Any) -> Any:
     """What NetworkX itself returns or raises."""
-    return _registered_algorithms[name].orig_func(graph.graph, *args, **kwargs)
+    function = _registered_algorithms.get(name) or getattr(nx, name)  # another name of one: barycenter since 3.7
+    return function.orig_func(graph.graph, *args, **kwargs)
