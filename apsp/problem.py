@@ -226,14 +226,21 @@ def pose(
     """
     if isinstance(A, BitMatrix):
         return Posed(_pose_bits(A, s, device, overwrite))
-    taken = _take(A, s, dtype, request or Request(), unweighted, where)
+    asked = request or Request()
+    taken, memory = take(A, s, asked, dtype=dtype, overwrite=overwrite, unweighted=unweighted, where=where)
+    return Posed(pose_array(taken.array, s, memory, device=device, move=move, where=where), taken)
+
+
+def take(
+    A: Any, s: Semiring, request: Request, *, dtype: Any, overwrite: bool, unweighted: bool, where: str
+) -> tuple[Taken, Memory]:
+    """What came as an array in the dtype to compute in, and whose memory that is."""
+    taken = _take(A, s, dtype, request, unweighted, where)
     if overwrite:
         taken.check_writable(dtypes.resolve(s, dtype or taken.array.dtype, where=where), where=where)
-        memory = Memory.LENT
-    else:
-        taken = taken.conformed(s, dtype, where=where)
-        memory = Memory.OURS if taken.made else Memory.THEIRS
-    return Posed(pose_array(taken.array, s, memory, device=device, move=move, where=where), taken)
+        return taken, Memory.LENT
+    taken = taken.conformed(s, dtype, where=where)
+    return taken, Memory.OURS if taken.made else Memory.THEIRS
 
 
 def pose_array(

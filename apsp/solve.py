@@ -7,6 +7,7 @@ settles; `give_back` returns the result in kind. `closure` and `plan` are the pu
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,7 +31,7 @@ from .graph import Graph
 from .inputs import as_graph, is_array
 from .log import tell
 from .plans import Plan, make_plan
-from .problem import HINT, Memory, Problem, Request, at, lies, pose
+from .problem import HINT, Memory, Problem, Request, at, lies, pose, take
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ def closure(
     threads: int | None = None,
     per_thread: int | None = None,
     unweighted: bool = False,
+    gpus: int | Sequence[int] | None = None,
 ) -> Any:
     """A* = I ⊕ A ⊕ A² ⊕ …: all-pairs shortest paths in min-plus, reachability in the Boolean semiring.
 
@@ -87,6 +89,9 @@ def closure(
         Elements a GPU thread updates in one step of the iterative schedule: 1 or 4.
     unweighted : bool
         Every edge weighs 1, and a matrix of bool is a graph: see `as_graph`.
+    gpus : int or sequence of int, optional
+        Spread one matrix on the host over so many GPUs of this machine, or over those of these numbers; each fetches
+        its own part. `schedule` and `device` play no part then.
 
     Returns
     -------
@@ -122,6 +127,8 @@ def closure(
     """
     s = get(semiring)
     request = Request.of(schedule=schedule, block=block, callback=callback, threads=threads, per_thread=per_thread)
+    if gpus is not None:
+        return _spread(A, s, request, gpus, dtype=dtype, overwrite=overwrite, unweighted=unweighted)
     with at(A):
         if not overwrite and is_sparse(A):
             graph = as_graph(A, unweighted=unweighted)
@@ -135,6 +142,19 @@ def closure(
             del question
         posed = pose(A, s, request, dtype=dtype, device=device, overwrite=overwrite, unweighted=unweighted)
         return posed.in_kind(solve(posed.problem, request).matrix)
+
+
+def _spread(A: Any, s: Semiring, request: Request, gpus: int | Sequence[int], **asked: Any) -> Any:
+    """The closure over several GPUs, in kind."""
+    from .distributed import closing, world
+
+    places = world(gpus=gpus)
+    given: dict[str, Any] = {"block": request.block, "overwrite": asked["overwrite"], "callback": request.callback}
+    if isinstance(A, BitMatrix):
+        return closing.close(A, s, places, **given)
+    taken, memory = take(A, s, request, where="closure", **asked)
+    closed = closing.close(taken.array, s, places, made_here=memory is Memory.OURS, **given)
+    return taken.give_back(closed, where="closure")
 
 
 def plan(

@@ -155,3 +155,19 @@ def test_waiting_hears_the_keyboard(transfer, cp):
     assert time.perf_counter() - begun < 60  # that it ends is what is tested
     small = cp.asarray(np.array([[0, 3], [1, 0]], np.float32))
     np.testing.assert_array_equal(apsp.closure(small).get(), [[0, 3], [1, 0]])
+
+
+@pytest.mark.parametrize("shape", [(300, 100), (1, 70000), (37, 16384), (5, 16385)])
+def test_part_of_a_matrix_there_and_back(transfer, cp, shape, monkeypatch):
+    """Rows that lie apart, as those of a rank's part do."""
+    monkeypatch.setattr(transfer, "PIECE", 1 << 16)
+    monkeypatch.setattr(transfer, "LARGE", 1 << 12)
+    m, n = shape
+    whole = np.random.default_rng(0).random((m + 2, 2 * n)).astype(np.float32)
+    part = whole[1 : m + 1, n // 2 : n // 2 + n]
+    there = transfer.upload(part, part.dtype)
+    np.testing.assert_array_equal(there.get(), part)
+    out = np.zeros_like(whole)
+    transfer.download(there, out[1 : m + 1, n // 2 : n // 2 + n])
+    np.testing.assert_array_equal(out[1 : m + 1, n // 2 : n // 2 + n], part)
+    assert out.astype(bool).sum() <= part.size

@@ -48,7 +48,9 @@ class DistributedMatrix:
     parts : list
         Those of the ranks in this process: arrays, or `BitMatrix` over the Boolean semiring, where each rank lies.
     seen : Survey
-        The least and greatest entry, and whether none is negative.
+        The least and greatest entry of the matrix as it was made, and whether none is negative.
+    seconds : float
+        How long the closure took the slowest rank; by the device's own clock on GPUs.
 
     Examples
     --------
@@ -63,7 +65,7 @@ class DistributedMatrix:
         self, semiring: Semiring, dtype: np.dtype, world: World, layout: Layout, ops: list[Backend], parts: list[Any]
     ) -> None:
         self.semiring, self.dtype, self.world, self.layout = semiring, dtype, world, layout
-        self.n, self.parts, self._ops = layout.n, parts, ops
+        self.n, self.parts, self._ops, self.seconds = layout.n, parts, ops, 0.0
         self.seen = self._survey()
 
     # Making one
@@ -182,8 +184,17 @@ class DistributedMatrix:
         world: World,
         block: int | None = None,
         rows_at_a_time: bool = False,
+        keep: bool = False,
     ) -> DistributedMatrix:
-        """The matrix whose entries `fill(rows, columns)` returns, slices of the whole matrix; called in every rank."""
+        """The matrix whose entries `fill(rows, columns)` returns, slices of the whole matrix; called in every rank.
+
+        Parameters
+        ----------
+        rows_at_a_time : bool
+            Whether it is asked for some rows after the other, for NumPy arrays of any dtype, or once for a whole part.
+        keep : bool
+            Whether a whole part that lies where the rank works may be kept, not copied.
+        """
 
         def work(comm: Comm) -> tuple[Backend, Any, Layout]:
             ops = bind(semiring, dtype, device=world.device, **world.options)
@@ -191,7 +202,7 @@ class DistributedMatrix:
             layout = Layout(n, -(-size // ops.grain) * ops.grain, world.grid)
             comm.together(lambda: require_room(layout, ops, comm, world))
             rows, columns = layout.part(comm.rank)
-            return ops, comm.together(lambda: _made(ops, rows, columns, fill, rows_at_a_time)), layout
+            return ops, comm.together(lambda: _made(ops, rows, columns, fill, rows_at_a_time, keep)), layout
 
         made = world.each(work)
         return cls(semiring, dtype, world, made[0][2], [ops for ops, _, _ in made], [part for _, part, _ in made])
@@ -238,7 +249,7 @@ class DistributedMatrix:
         s, n, layout = self.semiring, self.n, self.layout
         nonnegative = fast(self.seen, s, self.dtype, n)
 
-        def work(comm: Comm) -> Backend:
+        def work(comm: Comm) -> tuple[Backend, float]:
             ops = bind(s, self.dtype, device=self.world.device, nonnegative=nonnegative, **self.world.options)
 
             def done(index: int, pivot: slice) -> None:
@@ -248,11 +259,16 @@ class DistributedMatrix:
                     callback(pivot.stop * n * n, n**3)
 
             part = InMemory(self.parts[self.world.mine.index(comm.rank)], ops, layout, comm)
+            comm.barrier()
+            watch = ops.stopwatch()
             distributed.closure(part, ops, block=layout.block, first=first, after=done)
+            watch.stop()
             ops.synchronize()
-            return ops
+            return ops, watch.seconds
 
-        self._ops = self.world.each(work)
+        closed = self.world.each(work)
+        self._ops = [ops for ops, _ in closed]
+        self.seconds = max(self.world.everyone([seconds for _, seconds in closed]))
 
     def _settle(self) -> None:
         diagonal = self.diagonal()
@@ -317,13 +333,16 @@ class DistributedMatrix:
             out[here(*self.layout.part(rank))] = piece
         return out
 
-    def gather(self, out: np.ndarray | None = None) -> np.ndarray:
+    def gather(self, out: Any = None) -> Any:
         """The whole matrix as a NumPy array; each rank puts its own part there.
 
         Parameters
         ----------
         out : array, shape (n, n), of `dtype`, optional
+            Or a `BitMatrix` on the host, for a matrix of packed bits.
         """
+        if isinstance(out, BitMatrix):
+            return self._gather_bits(out)
         whole = np.empty((self.n, self.n), self.dtype) if out is None else out
 
         def mine(ops: Backend, part: Any, rows: slice, columns: slice) -> np.ndarray:
@@ -335,6 +354,11 @@ class DistributedMatrix:
         for rank, piece in enumerate(self._everyone(mine)):
             whole[self.layout.part(rank)] = piece
         return whole
+
+    def _gather_bits(self, out: BitMatrix) -> BitMatrix:
+        for rank, words in enumerate(self._everyone(lambda ops, part, rows, columns: part.get().words)):
+            out[self.layout.part(rank)].words[...] = words
+        return out
 
     # Inside
 
@@ -373,13 +397,13 @@ class DistributedMatrix:
         )
 
 
-def _made(ops: Backend, rows: slice, columns: slice, fill: Fill, rows_at_a_time: bool) -> Any:
+def _made(ops: Backend, rows: slice, columns: slice, fill: Fill, rows_at_a_time: bool, keep: bool) -> Any:
     """A rank's part: taken as a whole where that is what the verbs work on, else converted some rows at a time."""
     s, dtype, (m, n) = ops.semiring, ops.dtype, (rows.stop - rows.start, columns.stop - columns.start)
     if not rows_at_a_time:
         piece = fill(rows, columns)
         if isinstance(piece, BitMatrix) or piece.dtype == dtype:
-            return ops.upload(piece)
+            return ops.upload(piece, copy=not keep)
     part = ops.empty((m, n))
     height = max(1, STRIP // max(1, n * dtype.itemsize))
     for i in range(0, m if n else 0, height):

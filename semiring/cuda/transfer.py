@@ -26,24 +26,25 @@ PAGE = 4096
 AWAKE = 2e-3
 
 _own = local()  # one event a device, for each thread
-_LOCK = Lock()  # the ring serves one transfer at a time
+_LOCKS: dict[int, Lock] = {}  # a device's ring serves one transfer at a time
 
 
 def upload(array: np.ndarray, dtype: np.dtype) -> Any:
     """A NumPy array of any strides and byte order as a new CuPy array of `dtype`, on the caller's stream."""
     import cupy
 
-    plain = array.dtype == dtype and array.dtype.isnative and array.flags.c_contiguous
-    if not plain or array.nbytes < LARGE:
+    plain = array.dtype == dtype and array.dtype.isnative
+    source = _lines(array) if plain and array.nbytes >= LARGE else None
+    if source is None:
         return cupy.asarray(np.ascontiguousarray(array, dtype=dtype))
     there = cupy.empty(array.shape, dtype)
-    source, stream = _bytes(array), cupy.cuda.get_current_stream()
-    with _LOCK:
+    stream = cupy.cuda.get_current_stream()
+    with _lock():
         ring = _ring(gpu.current(), PIECE)
-        for start, stop, (buffer, view, event) in _pieces(source.size, ring):
+        for lines, start, (buffer, view, event) in _pieces(source, ring):
             wait(event)  # what was in the buffer has arrived
-            _copy(view[: stop - start], source[start:stop])
-            _send(there.data.ptr + start, buffer.ptr, stop - start, stream)
+            _copy(view[: lines.size].reshape(lines.shape), lines)
+            _send(there.data.ptr + start, buffer.ptr, lines.size, stream)
             event.record(stream)
         for _, _, event in ring:
             wait(event)
@@ -54,24 +55,25 @@ def download(matrix: Any, out: np.ndarray) -> np.ndarray:
     """A CuPy array into a NumPy array of its shape; returned when it is there."""
     import cupy
 
-    plain = out.dtype == matrix.dtype and out.dtype.isnative and out.flags.c_contiguous and matrix.flags.c_contiguous
-    if not plain or out.nbytes < LARGE:
+    plain = out.dtype == matrix.dtype and out.dtype.isnative and matrix.flags.c_contiguous
+    target = _lines(out) if plain and out.nbytes >= LARGE else None
+    if target is None:
         synchronize()
-        if plain and out.size:
+        if plain and out.size and out.flags.c_contiguous:
             matrix.get(out=out, blocking=True)
         else:
             out[...] = cupy.asnumpy(matrix)
         return out
-    target, stream = _bytes(out), cupy.cuda.get_current_stream()
-    with _LOCK:
+    stream = cupy.cuda.get_current_stream()
+    with _lock():
         ring = _ring(gpu.current(), PIECE)
         waiting: list[Callable[[], None]] = []
-        for start, stop, (buffer, view, event) in _pieces(target.size, ring):
+        for lines, start, (buffer, view, event) in _pieces(target, ring):
             if len(waiting) == RING:
                 waiting.pop(0)()
-            _fetch(buffer.ptr, matrix.data.ptr + start, stop - start, stream)
+            _fetch(buffer.ptr, matrix.data.ptr + start, lines.size, stream)
             event.record(stream)
-            waiting.append(partial(_land, target, start, stop, view, event))
+            waiting.append(partial(_land, lines, view, event))
         for land in waiting:
             land()
     return out
@@ -110,23 +112,43 @@ def synchronize() -> None:
     wait(event)
 
 
-def _land(target: np.ndarray, start: int, stop: int, view: np.ndarray, event: Any) -> None:
+def _land(target: np.ndarray, view: np.ndarray, event: Any) -> None:
     wait(event)
-    _copy(target[start:stop], view[: stop - start])
+    _copy(target, view[: target.size].reshape(target.shape))
 
 
-def _pieces(size: int, ring: list[Any]) -> Iterator[tuple[int, int, Any]]:
-    """(start, stop, buffer) for the pieces of `size` bytes, one buffer after the other."""
-    for index, start in enumerate(range(0, size, PIECE)):
-        yield start, min(start + PIECE, size), ring[index % RING]
+def _lines(array: np.ndarray) -> np.ndarray | None:
+    """The bytes of an array, (lines, bytes of each), if its entries follow each other in memory line by line."""
+    if array.flags.c_contiguous:
+        return array.reshape(1, -1).view(np.uint8)
+    if array.ndim != 2 or array.strides[1] != array.itemsize or not 0 < array.shape[1] * array.itemsize <= PIECE:
+        return None
+    return array.view(np.uint8)
+
+
+def _pieces(lines: np.ndarray, ring: list[Any]) -> Iterator[tuple[np.ndarray, int, Any]]:
+    """(part of the lines, its first byte, buffer), one buffer after the other; one line alone is cut anywhere."""
+    count, length = lines.shape
+    if count == 1:
+        parts = ((lines[:, i : i + PIECE], i) for i in range(0, length, PIECE))
+    else:
+        some = PIECE // length
+        parts = ((lines[i : i + some], i * length) for i in range(0, count, some))
+    for index, (part, start) in enumerate(parts):
+        yield part, start, ring[index % RING]
 
 
 def _copy(to: np.ndarray, source: np.ndarray) -> None:
-    """to ← source, bytes, by all threads; NumPy lets go of the interpreter's lock."""
-    parts = _threads()
-    step = -(-len(to) // parts // PAGE) * PAGE if len(to) > parts * PAGE else len(to)
-    bounds = [(i, min(i + step, len(to))) for i in range(0, len(to), step)]
-    list(_pool().map(lambda b: np.copyto(to[b[0] : b[1]], source[b[0] : b[1]]), bounds))
+    """to ← source, bytes in lines, by all threads; NumPy lets go of the interpreter's lock."""
+    axis = 1 if len(to) == 1 else 0
+    unit, parts = (PAGE if axis else 1), _threads()
+    step = -(-to.shape[axis] // (parts * unit)) * unit
+    cuts = [(slice(None),) * axis + (slice(i, i + step),) for i in range(0, to.shape[axis], step)]
+    list(_pool().map(lambda cut: np.copyto(to[cut], source[cut]), cuts))
+
+
+def _lock() -> Lock:
+    return _LOCKS.setdefault(gpu.current(), Lock())
 
 
 def _each_part(array: np.ndarray, do: Callable[[np.ndarray], Any]) -> None:

@@ -1,0 +1,77 @@
+"""The closure of a NumPy array over several ranks: each takes its part, and puts it back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from semiring.algebra import Semiring
+from semiring.bits import BitMatrix
+from semiring.cycles import restore, reweight
+from semiring.distributed import World
+from semiring.errors import DivergenceError, DTypeError, ShapeError
+from semiring.observed import Callback
+
+from .. import divergence, settle
+from .matrix import DistributedMatrix
+
+
+def close(
+    A: Any,
+    semiring: Semiring,
+    world: World,
+    *,
+    block: int | None = None,
+    overwrite: bool = False,
+    made_here: bool = False,
+    callback: Callback | None = None,
+) -> Any:
+    """A* as a new array, or in A's memory.
+
+    Parameters
+    ----------
+    A : NumPy array in the dtype to compute in, shape (n, n), or BitMatrix on the host
+    overwrite : bool
+        Whether the result is to lie in A's memory.
+    made_here : bool
+        Whether A may be overwritten where it need not be asked for its cycles afterwards.
+
+    Raises
+    ------
+    DivergenceError
+        If the closure does not exist, as `apsp.closure` has it.
+    ShapeError, DTypeError
+        If A is a batch, or lies on a device.
+    """
+    if not isinstance(A.words if isinstance(A, BitMatrix) else A, np.ndarray):
+        raise DTypeError(
+            "closure: gpus= takes a matrix on the host, a part to each card, got one on a GPU. Take .get()."
+        )
+    if len(A.shape) != 2:
+        raise ShapeError(f"closure: gpus= takes one matrix, (n, n), got shape {A.shape}. Close a batch on one GPU.")
+    M = DistributedMatrix.from_array(A, semiring, world=world, dtype=None, block=block)
+    seen = M.seen
+    if not divergence.may_diverge(semiring, seen, M.n):
+        M.run(callback=callback)
+        out = BitMatrix.zeros(A.shape) if isinstance(A, BitMatrix) and not overwrite else None
+        return M.gather(A if overwrite or made_here else out)
+    potential = settle.precaution(A, semiring, seen, overwrite=overwrite)
+    if potential is None:
+        M.run(callback=callback)
+        D = M.gather(A if overwrite else None)
+        try:
+            potential = settle.settle(D, None if overwrite else A, semiring, seen)
+        except DivergenceError as error:
+            raise settle.lost(error) if overwrite else error from None
+    if potential is None:
+        return D
+    # Cycles of length about 0 feed on each other's rounding: on Johnson's lengths, which are not negative, none does.
+    B = A if overwrite else A.copy()
+    reweight(B, semiring, potential)
+    M = DistributedMatrix.from_array(B, semiring, world=world, block=block)
+    M.run(callback=callback)
+    M.gather(B)
+    restore(B, semiring, potential)
+    settle.reflexive(B, semiring)
+    return B

@@ -1,0 +1,262 @@
+"""Closures over several GPUs of one host, or over ranks on the CPU: checked, then timed against one.
+
+    python benchmarks/distributed.py                                  # float32 on two GPUs: 8,192 … 32,768
+    python benchmarks/distributed.py --sizes 65536 131072 --dtypes float32 int16
+    python benchmarks/distributed.py --parts check numpy bits cpu
+
+Entries are a hash of their place, 1 … 99, made on each card. Sampled rows are checked before a time is printed: the
+lengths of shortest walks from k are the one solution of D[k,j] = min over i of D[k,i] + A[i,j], D[k,k] = 0, where
+weights are positive integers; reachability is checked by SciPy's breadth-first search. GPU times are device events,
+the slowest rank's; "one GPU" is the recursive schedule of `apsp.closure`, in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+import numpy as np
+
+from apsp import closure, schedules
+from apsp.distributed import DistributedMatrix, world
+from semiring import get
+from semiring.backend import bind, cuda_available
+
+HASH = """
+unsigned long long x = (unsigned long long)(row + i / columns) * 0x9e3779b97f4a7c15ull + (column + i % columns);
+x ^= x >> 31; x *= 0xbf58476d1ce4e5b9ull; x ^= x >> 27; x *= 0x94d049bb133111ebull; x ^= x >> 31;
+out = (T)(1 + x % 99);
+"""
+
+
+def window(rows: slice, columns: slice, dtype: str) -> Any:
+    """Entries of the test matrix on the current card."""
+    import cupy
+
+    fill = cupy.ElementwiseKernel("int64 row, int64 column, int64 columns", "T out", HASH, "hashed")
+    m, n = rows.stop - rows.start, columns.stop - columns.start
+    return fill(rows.start, columns.start, n, cupy.empty((m, n), dtype))
+
+
+def check_rows(found: np.ndarray, sampled: list[int], dtype: str) -> None:
+    """Rows of the closure against the equation that determines them."""
+    import cupy
+
+    n = found.shape[1]
+    D = cupy.asarray(found).astype(cupy.int32)
+    best = cupy.full_like(D, 1 << 30)
+    step = max(1, (1 << 22) // n)
+    for i in range(0, n, step):
+        part = window(slice(i, i + step), slice(0, n), dtype)[: n - i].astype(cupy.int32)
+        for k in range(len(sampled)):
+            cupy.minimum(best[k], (part + D[k, i : i + step, None]).min(axis=0), out=best[k])
+    for k, row in enumerate(sampled):
+        cupy.minimum(best[k], window(slice(row, row + 1), slice(0, n), dtype)[0].astype(cupy.int32), out=best[k])
+        best[k, row] = 0
+    np.testing.assert_array_equal(best.get(), D.get())
+
+
+def one_gpu(n: int, dtype: str) -> float:
+    """Seconds of the recursive schedule on one card."""
+    import cupy
+
+    ops = bind(get("min_plus"), dtype, device="cuda", nonnegative=True)
+    D = window(slice(0, n), slice(0, n), dtype)
+    ops.prepare(n)
+    small = D[:4096, :4096].copy()
+    schedules.get("recursive")(small, ops, block=ops.pivot)
+    ops.synchronize()
+    watch = ops.stopwatch()
+    schedules.get("recursive")(D, ops, block=ops.pivot)
+    watch.stop()
+    ops.synchronize()
+    seconds = float(watch.seconds)
+    del D, small
+    cupy.get_default_memory_pool().free_all_blocks()
+    return seconds
+
+
+def several(
+    n: int, dtype: str, gpus: int, block: int | None, grid: str | None, check: bool = True
+) -> tuple[float, Any]:
+    """Seconds of the closure on several cards, and the matrix."""
+    places = world(gpus=gpus, grid=grid)
+    made = DistributedMatrix.filled(
+        n, get("min_plus"), np.dtype(dtype), lambda r, c: window(r, c, dtype), world=places, block=block, keep=True
+    )
+    made.close()
+    if check:
+        sampled = [0, n - 1, n // 2 + 1, n // 3]
+        check_rows(made.rows(sampled), sampled, dtype)
+    return made.seconds, made
+
+
+def free(gpus: int) -> None:
+    import cupy
+
+    for device in range(gpus):
+        with cupy.cuda.Device(device):
+            cupy.get_default_memory_pool().free_all_blocks()
+
+
+def scale(given: argparse.Namespace) -> None:
+    """n by n on several cards against one."""
+    for dtype in given.dtypes:
+        several(4096, dtype, given.gpus, 1024, given.grid)  # kernels are compiled
+        for n in given.sizes:
+            alone = one_gpu(n, dtype) if given.alone else float("nan")
+            for block in given.blocks or [None]:
+                seconds, made = several(n, dtype, given.gpus, block, given.grid)
+                size, moved = made.layout.block, made.n
+                del made
+                if n <= 1 << 15:  # once more, now that every kernel is there
+                    seconds = min(several(n, dtype, given.gpus, block, given.grid, False)[0] for _ in range(3))
+                rate = moved**3 / seconds / 1e12
+                print(
+                    f"{dtype:8} n = {n:6} block {size:5}  {given.gpus} GPUs {seconds * 1e3:10.2f} ms {rate:7.2f} T/s"
+                    f"   one {alone * 1e3:10.2f} ms   {alone / seconds:5.2f} ×",
+                    flush=True,
+                )
+            free(given.gpus)
+
+
+def numpy(given: argparse.Namespace) -> None:
+    """From NumPy to NumPy."""
+    for n in given.sizes:
+        A = window(slice(0, n), slice(0, n), "float32").get()
+        free(1)
+        for _ in range(2):
+            begun = time.perf_counter()
+            made = DistributedMatrix.from_array(A, world=world(gpus=given.gpus, grid=given.grid))
+            there = time.perf_counter()
+            made.close()
+            closed = time.perf_counter()
+            D = made.gather()
+            ended = time.perf_counter()
+            print(
+                f"NumPy    n = {n:6}  there {there - begun:6.2f} s  closed {closed - there:6.2f} s  back "
+                f"{ended - closed:6.2f} s  all {(ended - begun) / made.seconds:5.2f} × the device's "
+                f"{made.seconds:6.2f} s",
+                flush=True,
+            )
+            seconds = made.seconds
+            del made, D
+            free(given.gpus)
+        begun = time.perf_counter()
+        D = closure(A, gpus=given.gpus)
+        all_of_it = time.perf_counter() - begun
+        sampled = [0, n - 1, n // 2]
+        check_rows(D[sampled], sampled, "float32")
+        print(
+            f"closure(A, gpus={given.gpus})  n = {n:6}  {all_of_it:6.2f} s  {all_of_it / seconds:5.2f} × the device's"
+        )
+        free(given.gpus)
+
+
+def bits(given: argparse.Namespace) -> None:
+    """Packed bits: four classes of vertices, each strongly connected, and edges from the first to the second."""
+    import cupy
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order
+
+    from semiring.cuda import bits as packed
+
+    for n in given.sizes:
+        rng = np.random.default_rng(0)
+        i = np.repeat(np.arange(n, dtype=np.int64), 4)
+        j = (rng.integers(0, n // 4, len(i)) * 4 + i % 4) % n
+        j[(i % 4 == 0) & (rng.random(len(i)) < 0.01)] += 1
+
+        def fill(rows: slice, columns: slice, i: Any = i, j: Any = j) -> Any:
+            here = (i >= rows.start) & (i < rows.stop) & (j >= columns.start) & (j < columns.stop)
+            part = packed.zeros((rows.stop - rows.start, columns.stop - columns.start))
+            packed.set_bits(part, i[here] - rows.start, j[here] - columns.start)
+            return part
+
+        graph = csr_array((np.ones(len(i), bool), (i, j)), shape=(n, n))
+        for block in given.blocks or [None]:
+            places = world(gpus=given.gpus, grid=given.grid)
+            made = DistributedMatrix.filled(
+                n, get("lor_land"), np.dtype(bool), fill, world=places, block=block, keep=True
+            )
+            made.close()
+            for k in (0, 1, n - 2):
+                reached = np.zeros(n, bool)
+                reached[breadth_first_order(graph, k, return_predecessors=False)] = True
+                np.testing.assert_array_equal(made.rows([k])[0], reached)
+            rate = n**3 / made.seconds / 1e15
+            print(f"bits     n = {n:7} block {made.layout.block:6}  {made.seconds:8.3f} s  {rate:6.2f} P/s", flush=True)
+            del made
+            free(given.gpus)
+    cupy.get_default_memory_pool().free_all_blocks()
+
+
+def check(given: argparse.Namespace) -> None:
+    """Small matrices on several cards against SciPy, on every grid; and floats, whose bits must be the same on all."""
+    from scipy.sparse.csgraph import floyd_warshall
+
+    for n, block in ((1000, 256), (1283, 512), (130, 128), (64, 256)):
+        rng = np.random.default_rng(n)
+        whole = np.where(rng.random((n, n)) < 0.01, rng.integers(1, 100, (n, n)), np.inf)
+        expected = floyd_warshall(np.where(np.isinf(whole), 0, whole))
+        for dtype in ("float32", "int16", "float64", "bool"):
+            name = "lor_land" if dtype == "bool" else "min_plus"
+            A, right = whole.astype(dtype) if dtype[0] == "f" else whole, expected
+            if dtype == "bool":
+                A, right = np.isfinite(whole), np.isfinite(expected)
+            elif dtype == "int16":
+                A, right = (np.where(np.isinf(X), 32767, X).astype(np.int16) for X in (whole, expected))
+            for grid in sorted({f"1x{given.gpus}", f"{given.gpus}x1"}):
+                made = DistributedMatrix.from_array(A, name, world=world(gpus=given.gpus, grid=grid), block=block)
+                D = made.close().gather()
+                np.testing.assert_array_equal(D, right, err_msg=f"{n} {dtype} {grid}")
+                np.testing.assert_array_equal(made.rows([n - 1, 0]), D[[n - 1, 0]])
+                np.testing.assert_array_equal(made.pairs([n - 1, 0], [0, n - 1]), D[[n - 1, 0], [0, n - 1]])
+            print(f"right: {name} in {dtype}, n = {n}", flush=True)
+    A = np.random.default_rng(0).random((1999, 1999), np.float32)
+    found = {
+        DistributedMatrix.from_array(A, world=world(gpus=g, grid=grid), block=256).close().gather().tobytes()
+        for g, grid in ((1, "1x1"), (given.gpus, f"1x{given.gpus}"), (given.gpus, f"{given.gpus}x1"))
+    }
+    assert len(found) == 1
+    print("floats: the same bits on every grid", flush=True)
+
+
+def cpu(given: argparse.Namespace) -> None:
+    """Ranks of one thread on the host against one of them."""
+    n = 4096
+    A = np.random.default_rng(0).integers(1, 100, (n, n)).astype(np.float32)
+    best = {}
+    results = set()
+    for ranks in (1, 2, 1, 2):
+        made = DistributedMatrix.from_array(A, world=world(ranks=ranks, threads=1)).close()
+        results.add(made.gather().tobytes())
+        best[ranks] = min(made.seconds, best.get(ranks, float("inf")))
+    assert len(results) == 1
+    print(f"CPU      n = {n}  one rank {best[1]:.2f} s, two {best[2]:.2f} s  {best[1] / best[2]:.2f} ×")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--parts", nargs="*", default=["scale"], choices=["scale", "numpy", "bits", "check", "cpu"])
+    parser.add_argument("--gpus", type=int, default=2)
+    parser.add_argument("--grid")
+    parser.add_argument("--sizes", type=int, nargs="*", default=[8192, 16384, 32768])
+    parser.add_argument("--dtypes", nargs="*", default=["float32"])
+    parser.add_argument("--blocks", type=int, nargs="*")
+    parser.add_argument("--alone", action=argparse.BooleanOptionalAction, default=True, help="time one GPU as well")
+    parser.add_argument("--ahead", action=argparse.BooleanOptionalAction, default=True, help="look ahead")
+    given = parser.parse_args()
+    if cuda_available() and not given.ahead:
+        from semiring.cuda.launch import CudaBackend
+
+        from semiring.cuda.bits import CudaBitBackend
+
+        CudaBackend.beside = CudaBitBackend.beside = lambda self: None  # type: ignore[assignment, method-assign]
+    for part in given.parts:
+        globals()[part](given)
+
+
+if __name__ == "__main__":
+    main()
