@@ -107,8 +107,8 @@ class Star:
     """The scalar closure a* = 1 ⊕ a ⊕ a² ⊕ …, where it is not simply 1 ⊕ a.
 
     `python(a)` is compiled by numba; `cuda` is a C++ expression in `a` of type `T`. Both return an infinity or NaN
-    where the sum does not exist; the closure then raises `DivergenceError`. So does `python` on integers, which hold
-    neither; on a GPU, what `cuda` returns is converted to the integer dtype, and nobody sees that it was infinite.
+    where the sum does not exist; the closure then raises `DivergenceError`. So it does over integers, which hold
+    neither: there `T` is double, and the star must be a number of the integer dtype.
     """
 
     python: Callable[[Any], Any] = field(repr=False)

@@ -98,6 +98,14 @@ class DivergenceError(SemiringError, ArithmeticError):
         super().__init__(message)
 
 
+def star_without_value(semiring: str, dtype: object) -> str:
+    """What a `DivergenceError` says where a pivot's star is no number of an integer dtype."""
+    return (
+        f"closure: I ⊕ A ⊕ A² ⊕ … must have a limit, got a pivot whose star over {semiring} is no number of {dtype}. "
+        "Remove the cycle, scale the matrix down, or compute in a wider dtype or in floats."
+    )
+
+
 class NegativeCycleError(DivergenceError):
     """A cycle of negative weight in min-plus: `vertex` lies on it."""
 

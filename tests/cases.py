@@ -5,6 +5,7 @@ Tests and benchmarks both read it, so they cannot drift apart.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ import numpy as np
 
 import semiring
 from apsp import schedules
-from semiring import CATALOG, Op, Semiring
+from semiring import CATALOG, Op, Semiring, Star
 from semiring import dtypes as _dtypes
 
 #: Sizes around a pivot block of b = 64 and a few tiles: 0, 1, b − 1, b, b + 1, 2b + 3, and primes.
@@ -52,6 +53,31 @@ def _colours() -> Semiring:
         dtypes=("int32", "int64"),
         domain=(0, 255),
         samples=(0, 1, 6, 85, 255),
+    )
+
+
+#: Stars that have a value at 0 alone, over int32: in Python and in C++.
+STARLESS = {
+    "inf": Star(python=lambda a: 1 if a == 0 else math.inf, cuda="a == T(0) ? T(1) : T(INFINITY)"),
+    "nan": Star(python=lambda a: 1 if a == 0 else math.nan, cuda='a == T(0) ? T(1) : T(nan(""))'),
+    "beyond": Star(python=lambda a: 1 if a == 0 else 2.0**31, cuda="a == T(0) ? 1 : 2147483648.0"),
+    "fraction": Star(python=lambda a: 1 if a == 0 else 0.5, cuda="a == T(0) ? T(1) : T(1) / T(2)"),
+}
+
+
+@functools.cache
+def counting(star: Star) -> Semiring:
+    """Walks counted in integers; round a cycle there is no end of them."""
+    return Semiring(
+        "counting",
+        add=Op("plus", python=lambda a, b: a + b, cuda="a + b", ufunc=np.add),
+        mul=Op("times", python=lambda a, b: a * b, cuda="a * b"),
+        zero=0,
+        one=1,
+        dtypes=("int32",),
+        idempotent=False,
+        star=star,
+        samples=(0, 1, 2),
     )
 
 

@@ -12,6 +12,7 @@ import math
 import tracemalloc
 from fractions import Fraction
 
+import cases
 import networkx as nx
 import numpy as np
 import pytest
@@ -526,34 +527,9 @@ def test_a_loop_that_beats_one_is_no_rounding_whatever_else_weighs():
         closure(A, s)
 
 
-@functools.cache
-def counting(star) -> Semiring:
-    """Walks counted in integers; round a cycle there is no end of them."""
-    return Semiring(
-        "counting",
-        add=Op("plus", python=lambda a, b: a + b, cuda="a + b", ufunc=np.add),
-        mul=Op("times", python=lambda a, b: a * b, cuda="a * b"),
-        zero=0,
-        one=1,
-        dtypes=("int32",),
-        idempotent=False,
-        star=Star(python=star, cuda="T(1)"),
-        samples=(0, 1, 2),
-    )
-
-
-@pytest.mark.parametrize(
-    "star",
-    [
-        lambda a: 1 if a == 0 else math.inf,
-        lambda a: 1 if a == 0 else math.nan,
-        lambda a: 1 if a == 0 else 2.0**31,
-        lambda a: 1 if a == 0 else 0.5,
-    ],
-    ids=["inf", "nan", "beyond", "fraction"],
-)
+@pytest.mark.parametrize("star", cases.STARLESS.values(), ids=cases.STARLESS)
 def test_a_star_of_integers_can_have_no_value(star):
-    s = counting(star)
+    s = cases.counting(star)
     # Powers of 2 wrap to 0, so that partial sums settle: elimination alone meets what has no value.
     for A in ([[2]], [[0, 2], [2, 0]]):
         error = refused(np.array(A, np.int32), s)
@@ -562,7 +538,7 @@ def test_a_star_of_integers_can_have_no_value(star):
 
 
 def test_a_star_of_integers_has_no_value_whatever_the_schedule():
-    s = counting(lambda a: 1 if a == 0 else math.inf)
+    s = cases.counting(cases.STARLESS["inf"])
     A = np.zeros((150, 150), np.int32)
     A[149, 140] = A[140, 149] = 1 << 15  # powers of their cycle are 0 modulo 2³²
     for schedule in schedules.names():

@@ -431,6 +431,28 @@ def test_closures_by_every_schedule(cp, case, schedule):
         np.testing.assert_array_equal(given.get(), A)
 
 
+@pytest.mark.parametrize("star", cases.STARLESS.values(), ids=cases.STARLESS)
+def test_a_star_of_integers_can_have_no_value(cp, star):
+    """As on the CPU; a closure that exists is computed before and after."""
+    s = cases.counting(star)
+    acyclic = np.triu(np.full((5, 5), 2, np.int32), 1)
+    for n in (2, 70, 150):
+        A = np.zeros((n, n), np.int32)
+        A[0, n - 1] = A[n - 1, 0] = 2
+        assert apsp.closure(cp.asarray(acyclic), s).get()[0].tolist() == [1, 2, 6, 18, 54]
+        for given in (A, cp.asarray(A)):
+            with pytest.raises(DivergenceError, match=r"closure: .* star over counting is no number of int32\. Remove"):
+                apsp.closure(given, s, device="cuda")
+            np.testing.assert_array_equal(cp.asnumpy(given), A)
+    for schedule in cases.schedules_of(s):
+        with pytest.raises(DivergenceError, match="no number of int32"):
+            apsp.closure(cp.asarray(A), s, schedule=schedule, block=64)
+    with pytest.raises(DivergenceError, match="matrix 1 of the batch"):
+        apsp.closure(cp.asarray(np.stack([np.zeros_like(A), A])), s)
+    with pytest.raises(DivergenceError, match="are lost by now"):
+        apsp.closure(cp.asarray(A), s, overwrite=True)
+
+
 @pytest.mark.parametrize(
     "name", ["min_plus-float32", "min_plus-int16", "min_plus-int64", "max_min-float64", "plus_times-float64"]
 )

@@ -14,7 +14,7 @@ from numba import njit
 from numba.core import types
 
 from ..algebra import Op
-from ..errors import DivergenceError
+from ..errors import DivergenceError, star_without_value
 from .kinds import Kind, semiring_of
 
 
@@ -48,10 +48,7 @@ def star(kind: Kind) -> Callable[..., Any]:
     if not isinstance(kind.scalar, types.Integer):
         return lambda kind, a: g(a)
     low, high = int(np.iinfo(kind.dtype).min), int(np.iinfo(kind.dtype).max)
-    told = (
-        f"closure: I ⊕ A ⊕ A² ⊕ … must have a limit, got a pivot whose star over {semiring_of(kind).name} is no number "
-        f"of {kind.dtype}. Remove the cycle, scale the matrix down, or compute in a wider dtype or in floats."
-    )
+    told = star_without_value(semiring_of(kind).name, kind.dtype)
 
     def held(kind: Any, a: Any) -> Any:
         value = g(a)

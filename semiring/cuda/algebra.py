@@ -30,19 +30,48 @@ def text(semiring: Semiring, dtype: np.dtype, variant: Variant | None = None) ->
     """`struct Algebra` over T (memory) and W (registers), then `Step`; it follows algebra.cuh in a translation unit."""
     memory, register, _ = _TYPES[dtype.name]
     step = variant.cuda if variant else "General"
-    star = semiring.star.cuda if semiring.star else "add(one(), a)"
+    counter = f"__device__ unsigned {COUNTER};\n" if counts_stars(semiring, dtype) else ""
     return f"""\
-struct Algebra {{
+{counter}struct Algebra {{
     using T = {memory};
     using W = {register};
     static __device__ W zero() {{ return {_literal(dtypes.zero(semiring, dtype), register)}; }}
     static __device__ W one() {{ return {_literal(dtypes.one(semiring, dtype), register)}; }}
 {_operation("add", semiring.add, dtype)}
 {_operation("mul", semiring.mul, dtype, absorbing=True)}
-    static __device__ W star(W a) {{ return {star}; }}
+{_star(semiring, dtype)}
 }};
 using Step = {step}<Algebra>;
 """
+
+
+#: How the kernels call the number of stars so far that had no value.
+COUNTER = "stars_without_value"
+
+
+def counts_stars(semiring: Semiring, dtype: np.dtype) -> bool:
+    """Whether kernels count the stars that have no value: an integer dtype holds neither infinity nor NaN to say so."""
+    return semiring.star is not None and dtype.kind == "i"
+
+
+def _star(semiring: Semiring, dtype: np.dtype) -> str:
+    """a* as declared, or 1 ⊕ a; on integers the declared one is evaluated in double, as Python's division is."""
+    head = "    static __device__ W star(W a)"
+    if semiring.star is None:
+        return f"{head} {{ return add(one(), a); }}"
+    if not counts_stars(semiring, dtype):
+        return f"{head} {{ return {semiring.star.cuda}; }}"
+    return f"""\
+    static __device__ double real_star(double a) {{
+        using T = double;
+        return {semiring.star.cuda};
+    }}
+    static __device__ W star(W a) {{
+        const double value = real_star(a), low = Limits<T>::low;  // −low is one more than the greatest; NaN fails
+        if (W(double(a)) == a && value >= low && value < -low && value == trunc(value)) return W(value);
+        atomicAdd(&{COUNTER}, 1);
+        return zero();
+    }}"""
 
 
 def _operation(name: str, op: Op, dtype: np.dtype, *, absorbing: bool = False) -> str:

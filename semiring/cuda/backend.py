@@ -13,7 +13,7 @@ import numpy as np
 from .. import dtypes
 from ..algebra import Semiring
 from ..backend import Backend, Beside, Stopwatch
-from ..errors import DTypeError, ShapeError
+from ..errors import DivergenceError, DTypeError, ShapeError, star_without_value
 from . import algebra, cards, cooperative, gpu, matrix, panels, registry, tiles, transfer
 from .batch import Batch
 from .matrix import Matrix
@@ -41,6 +41,7 @@ class CudaBackend(Backend):
     device: str = "cuda"
     grain: int = 1
     looks_ahead: bool = True
+    _stars: int = field(default=0, init=False, repr=False)
     _begun: int = field(default=0, init=False, repr=False)
     _ahead: deque[Any] = field(default_factory=deque, init=False, repr=False)
     _kernels: dict[int, Kernels] = field(default_factory=dict, init=False, repr=False)
@@ -48,6 +49,8 @@ class CudaBackend(Backend):
     def __post_init__(self) -> None:
         found = algebra.variant_of(self.semiring, self.dtype, nonnegative=self.nonnegative)
         self.variant = found.name if found else "general"
+        if algebra.counts_stars(self.semiring, self.dtype):
+            self._stars = self.kernels.stars_without_value()
 
     # Looked up when first asked for: declarations are checked, and translation units listed, without a device.
 
@@ -252,8 +255,19 @@ class CudaBackend(Backend):
         return transfer.fresh(shape, self.dtype)
 
     def synchronize(self) -> None:
-        """Wait for the current stream, in a way that Ctrl-C ends."""
+        """Wait for the current stream, in a way that Ctrl-C ends.
+
+        Raises
+        ------
+        DivergenceError
+            If a star of integers had no value since the last wait. Kernels count them for the device, so that threads
+            which compute over one such semiring at a time all hear of it.
+        """
         transfer.synchronize()
+        if algebra.counts_stars(self.semiring, self.dtype):
+            before, self._stars = self._stars, self.kernels.stars_without_value()
+            if self._stars > before:
+                raise DivergenceError(star_without_value(self.semiring.name, self.dtype))
 
     def workspace(self, n: int) -> int:
         """Bytes beside an n × n matrix: two panels of one launch, or the strips of the largest product in place."""

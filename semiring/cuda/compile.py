@@ -110,6 +110,11 @@ def allow_shared(function: Any, size: int) -> None:
         driver.funcSetAttribute(function.ptr, driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, size)
 
 
+def counter(module: Any, name: str) -> int:
+    """The address of a 32-bit number that a module's kernels add to."""
+    return int(module.get_global_var(name))
+
+
 @functools.cache
 def device_arch(device: int) -> str:
     """The architecture to compile for: the device's own, or the newest of its family that the compiler knows."""

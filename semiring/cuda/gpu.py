@@ -7,6 +7,8 @@ from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from ..errors import DeviceError
 
 
@@ -76,6 +78,16 @@ def memory(size: int, *, zeros: int = 0) -> Any:
     if zeros:
         (new + (size - zeros)).memset_async(0, zeros)
     return new
+
+
+def number(address: int) -> int:
+    """The 32-bit number at an address of the current device; waits for its current stream."""
+    from cupy.cuda import get_current_stream, runtime
+
+    found, stream = np.zeros(1, np.uint32), get_current_stream()
+    runtime.memcpyAsync(found.ctypes.data, address, 4, runtime.memcpyDeviceToHost, stream.ptr)
+    stream.synchronize()
+    return int(found[0])
 
 
 def copy(to: int, source: int, size: int) -> None:

@@ -39,6 +39,7 @@ class Kernels:
     _chosen: dict[int, Geometry] = field(default_factory=dict, init=False, repr=False)
     _prepared: set[int] = field(default_factory=set, init=False, repr=False)
     _functions: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+    _counters: list[int] = field(default_factory=list, init=False, repr=False)
 
     @cached_property
     def variant(self) -> Variant | None:
@@ -167,13 +168,20 @@ class Kernels:
         with ThreadPoolExecutor(len(wanted)) as pool:
             list(pool.map(compiled, wanted))
 
+    def stars_without_value(self) -> int:
+        """How many stars of integers had no value so far, in all that was launched; waits for the device."""
+        return sum(gpu.number(address) for address in self._counters)
+
     def _function(self, entry: str, text: Callable[[], str], file: str, variant: Any = None, *, shared: int = 0) -> Any:
         """An entry function on the current device, compiled when it is first asked for."""
         key = entry, variant
         found = self._functions.get(key)
         if found is None:
             with about(f"{self.semiring.name} in {self.dtype}"):
-                found = compile.functions(text(), name=file).get_function(entry)
+                module = compile.functions(text(), name=file)
+            if entry != "gemm" and algebra.counts_stars(self.semiring, self.dtype):
+                self._counters.append(compile.counter(module, algebra.COUNTER))
+            found = module.get_function(entry)
             compile.allow_shared(found, shared)
             self._functions[key] = found
         return found
