@@ -117,7 +117,7 @@ def main(ctx: click.Context, quiet: bool) -> None:
 @click.option("--reduce", "reduction", type=REDUCTION, metavar="NAME", help="A number a vertex: eccentricity, …")
 @click.option("--nearest", type=_FILE, metavar="FILE", help="For every vertex the nearest of those in FILE.")
 @click.option("--paths", "pairs", type=_FILE, metavar="FILE", help="The paths between the pairs in FILE, two a line.")
-@click.option("--output", type=_FILE, help="Write the distances: .npy, .npz, .csv or .zarr.")
+@click.option("--output", type=click.Path(), help="Write the distances: .npy, .npz, .csv, .zarr, or tiles/.")
 @click.option("--predecessors", type=_FILE, help="Write who comes before whom on best paths: .npy, .npz or .csv.")
 @click.option("--plot", type=_FILE, help="Draw the network and the path: .png, .svg or .pdf; with --positions.")
 @click.option("--positions", type=_FILE, metavar="FILE", help="Coordinates to draw at: .co, .geojson or .csv.")
@@ -127,7 +127,7 @@ def solve(
     file: str,
     source: str | None,
     target: str | None,
-    output: Path | None,
+    output: str | None,
     checksum: bool,
     table: Path | None,
     reduction: str | None,
@@ -533,7 +533,7 @@ def _plot(r: Result, ends: tuple[Any, Any], no: bool, plot: Path, positions: Pat
     r.plot(path=None if no or None in ends else r.path(*ends), positions=positions, save=plot)
 
 
-def _check(path: Path | None, suffixes: tuple[str, ...] | None = None) -> None:
+def _check(path: str | Path | None, suffixes: tuple[str, ...] | None = None) -> None:
     """Refuse before the work what could not be written after it."""
     if path is not None:
         from .saving import SUFFIXES, check_output
@@ -541,7 +541,7 @@ def _check(path: Path | None, suffixes: tuple[str, ...] | None = None) -> None:
         check_output(path, suffixes or SUFFIXES)
 
 
-def _check_names(graph: Graph, path: Path | None) -> None:
+def _check_names(graph: Graph, path: str | Path | None) -> None:
     """Refuse before the work vertices that the file would not give back."""
     if path is not None:
         from .saving import check_labels

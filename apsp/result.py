@@ -489,13 +489,15 @@ class Result(Routed, Measured):
         return read_positions(positions, self.graph.labels)
 
     def save(self, path: str | Path, *, callback: Callback | None = None) -> None:
-        """Write the distances: `.npy`, `.npz`, `.csv` or `.zarr`. The file appears whole or not at all.
+        """Write the distances: `.npy`, `.npz`, `.csv`, `.zarr` or tiles. A file appears whole or not at all.
 
         Rows are written as they are computed: no engine makes a table for it. An `.npz` keeps everything, exactly:
         `distances`, `labels` (see `apsp.encoding`), the graph, semiring and plan. `Result.load` reads it, and
         `apsp.formats.read` takes its distances for a graph. An `.npy` has the matrix alone; `np.load(path,
         mmap_mode="r")` reads parts of a large one. A `.csv` has the labels in its first row and column, and inf for no
-        path. A `.zarr` is a directory, a group of the array `distances` in tiles and of the labels (extra `zarr`).
+        path. "tiles/" or `.tiles` is a directory of tiles with checksums (docs/stores.md), and a `.zarr` a group of the
+        array `distances` and of the labels (version 3, extra `zarr`), which xarray and dask open: `Result.load` reads
+        both where they lie, without loading the distances.
 
         Parameters
         ----------
@@ -518,7 +520,7 @@ class Result(Routed, Measured):
 
     @classmethod
     def load(cls, path: str | Path, semiring: str | Semiring | None = None) -> Result:
-        """Read the `.npz` that `save` wrote.
+        """Read the `.npz` that `save` wrote; or answer from the tiles or the `.zarr` that it wrote, where they lie.
 
         Parameters
         ----------
@@ -529,7 +531,8 @@ class Result(Routed, Measured):
         Raises
         ------
         FormatError
-            If the file is damaged, or something else.
+            If the file is damaged, or something else. Tiles are looked at when they are read: a missing or a damaged
+            one is a `TileError` then, which names it.
         AlgebraError
             If its semiring is not in the catalog.
         OSError

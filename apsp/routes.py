@@ -151,7 +151,7 @@ class Trees:
         if backwards:
             for targets, panel in self.engine.panels(columns=True):
                 P[:, targets] = of_rows(
-                    self.semiring, self.edges(reverse=True), host(panel).T, targets, mirrored=True
+                    self.semiring, self.edges(reverse=True, essential=True), host(panel).T, targets, mirrored=True
                 ).T
         else:
             for sources, part in self.rows(np.arange(n)):
@@ -178,7 +178,7 @@ class Trees:
         Essential ones alone are as good as their distances. Where ⊗ selects, others may attain a distance too, so they
         are left out if a table is there to tell; elsewhere none of them can, and all are as good.
         """
-        essential = essential and self.engine.held and bool(self.semiring.mul.selects)
+        essential = essential and self.engine.stored and bool(self.semiring.mul.selects)
         if (reverse, essential) not in self._listed:
             tails, heads, weights = self.graph.edges(self.semiring, self.engine.dtype)
             kept = weights != dtypes.zero(self.semiring, weights.dtype)

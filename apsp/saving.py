@@ -1,4 +1,4 @@
-"""Answers on disk, as `.npy`, `.npz` or `.csv`, and back; what could not be written is refused before the work."""
+"""Answers on disk, in the formats of `RESULTS`, and back; what could not be written is refused before the work."""
 
 from __future__ import annotations
 
@@ -11,29 +11,32 @@ import shutil
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semiring import catalog, dtypes
+from semiring import catalog
 from semiring.algebra import Semiring
 from semiring.archives import load_arrays
 from semiring.errors import AlgebraError, FormatError
-from semiring.files import check_writable, writing, writing_folder
+from semiring.files import check_writable, writing
 from semiring.memory import shown
 from semiring.observed import Callback
+from semiring.tiles.store import check_place
 
 from . import output
 from .encoding import decode, encode
-from .engines import Dense
+from .engines import Dense, Engine
 from .engines.base import host
+from .engines.stored import Stored
 from .estimates import Estimate
 from .graph import Graph
 from .labels import Labels
 from .log import Watch
 from .plans import Plan
+from .stores import load_tiles, load_zarr, save_tiles, save_zarr, suffix_of
 
 if TYPE_CHECKING:
     from .result import Result
@@ -41,9 +44,7 @@ if TYPE_CHECKING:
 #: What distances and reachability are written as.
 SUFFIXES = (".npy", ".npz", ".csv")
 #: What a Result is written as.
-RESULTS = (*SUFFIXES, ".zarr")
-#: Rows and columns of a tile of a Zarr array.
-TILE = 1024
+RESULTS = (*SUFFIXES, ".zarr", ".tiles")
 #: The attributes of a plan in the files that hold no names for them.
 _FIRST_PLAN = (
     *("n", "semiring", "dtype", "device", "schedule", "block", "variant"),
@@ -61,9 +62,12 @@ def check_output(path: str | os.PathLike[str], suffixes: Sequence[str] = SUFFIXE
     OSError
         As `semiring.files.check_writable` does.
     """
-    path = Path(path)
-    if path.suffix not in suffixes:
+    suffix, path = suffix_of(path), Path(path)
+    if suffix not in suffixes:
         raise ValueError(f"save: the suffix must be one of {', '.join(suffixes)}, got {path.name!r}.")
+    if suffix == ".tiles":
+        check_place(path)
+        return
     check_writable(path.with_name(f".{path.name}") if path.suffix == ".zarr" and path.is_dir() else path)
 
 
@@ -143,38 +147,40 @@ def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | No
 
     more: dict[str, Any] = {}
     table = Table(engine.shape, r.dtype, blocks, r.sources, r.targets, r.semiring, callback)
-    if Path(path).suffix == ".npz":
+    if suffix_of(path) in (".npz", ".zarr", ".tiles"):
         more = {"semiring": np.array(r.semiring.name), "plan": plan_to_array(r.plan), "seconds": np.array(r.seconds)}
         g = r.graph
+        more |= encode(g.labels, path)
         parts = {"matrix": g.dense, "rows": g.rows, "cols": g.cols, "weights": g.weights}
         more |= {f"graph_{name}": host(part) for name, part in parts.items() if part is not None}
         more |= {"graph_directed": np.array(g.directed), "graph_name": np.array(g.name)}
         for name, labels in (("sources", r.sources), ("targets", r.targets)):
             if labels is not g.labels:
                 more[name] = g.labels.positions(list(labels))
-        table = replace(table, rows=g.labels)
     _save(table, path, more)
 
 
 def _save(table: Table, path: str | os.PathLike[str], more: Mapping[str, Any]) -> None:
     """Write a table by the suffix of its file; the file appears whole or not at all."""
     check_output(path, RESULTS)
-    suffix = Path(path).suffix
+    suffix = suffix_of(path)
     if suffix in (".npy", ".npz"):
         _require_room(table.nbytes, path)
     if suffix == ".npy":
         with writing(path) as file:
             _write_npy(file, table)
     elif suffix == ".npz":
-        named = encode(table.rows, path)
+        named = more or encode(table.rows, path)
         with writing(path) as file, zipfile.ZipFile(file, "w", allowZip64=True) as archive:
             with archive.open("distances.npy", "w", force_zip64=True) as member:
                 _write_npy(member, table)
-            for name, array in {**named, **more}.items():
+            for name, array in named.items():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
     elif suffix == ".zarr":
-        save_zarr(table, path)
+        save_zarr(table, path, more)
+    elif suffix == ".tiles":
+        save_tiles(table, path, more)
     else:
         rows, columns = _texts(table.rows, path), _texts(table.columns, path)
         s, names = table.semiring, iter(rows)
@@ -192,59 +198,6 @@ def _write_npy(file: Any, table: Table) -> None:
     for part in table.streamed():
         for row in part:
             file.write(np.ascontiguousarray(row).data)
-
-
-def save_zarr(table: Table, path: str | os.PathLike[str]) -> None:
-    """Write a table as a Zarr group: `distances` in tiles, and the labels of its rows and columns as JSON.
-
-    Raises
-    ------
-    ImportError
-        If zarr is missing.
-    """
-    try:
-        import zarr
-    except ImportError:
-        raise ImportError(
-            'save: zarr is required for ".zarr". Install with `pip install "semiring-apsp[zarr]"`.'
-        ) from None
-    sides = {"sources": encode(table.rows, path), "targets": encode(table.columns, path)}
-    with writing_folder(path) as folder:
-        group = zarr.open_group(store=str(folder), mode="w")
-        tile = tuple(max(1, min(TILE, size)) for size in table.shape)
-        tiles = group.create_array("distances", shape=table.shape, dtype=table.dtype, chunks=tile)
-        at = 0
-        for part in _gathered(table.streamed(), TILE):
-            tiles[at : at + len(part)] = part
-            at += len(part)
-        for side, arrays in sides.items():
-            plain, text = arrays.get("labels"), arrays.get("labels_json")
-            if plain is not None and plain.dtype.kind != "U":
-                group.create_array(side, data=plain)
-                continue
-            if plain is not None:
-                text = np.frombuffer(json.dumps(plain.tolist(), ensure_ascii=False).encode(), np.uint8)
-            group.create_array(f"{side}_json", data=text)
-        if table.semiring is not None:
-            group.attrs["semiring"] = table.semiring.name
-            group.attrs["infinity"] = str(dtypes.zero(table.semiring, table.dtype))
-
-
-def _gathered(blocks: Iterator[np.ndarray], size: int) -> Iterator[np.ndarray]:
-    """The rows of the blocks in blocks of so many, so that each tile is written once."""
-    held: list[np.ndarray] = []
-    count = 0
-    for block in blocks:
-        held.append(block.copy())  # its memory may be used again
-        count += len(block)
-        if count >= size:
-            whole = np.concatenate(held)
-            for start in range(0, len(whole) - size + 1, size):
-                yield whole[start : start + size]
-            rest = whole[len(whole) - len(whole) % size :]
-            held, count = [rest], len(rest)
-    if count:
-        yield np.concatenate(held)
 
 
 def _require_room(size: int, path: str | os.PathLike[str]) -> None:
@@ -266,27 +219,34 @@ def _require_room(size: int, path: str | os.PathLike[str]) -> None:
 
 
 def load_result(path: str | os.PathLike[str], semiring: str | Semiring | None = None) -> dict[str, Any]:
-    """The attributes of the Result that `save_result` wrote to an `.npz`.
+    """The attributes of the Result that `save_result` wrote to an `.npz`, a store of tiles or a Zarr group.
 
     Raises
     ------
     FormatError, AlgebraError, OSError
         As `Result.load` does.
     """
-    parts = load_arrays(path, "a Result")
+    suffix = suffix_of(path)
+    if suffix in (".tiles", ".zarr"):
+        distances, parts = load_tiles(path) if suffix == ".tiles" else load_zarr(path)
+        engine: Engine = Stored(distances)
+    else:
+        parts = load_arrays(path, "a Result")
+        distances = parts.get("distances", np.empty(0))
+        engine = Dense(distances)
     try:
         s = _semiring_of(str(parts["semiring"]), semiring, path)
-        labels, distances = decode(parts), parts["distances"]
+        labels = decode(parts)
         if labels is None:
             raise KeyError("labels")
         sides = {name: labels for name in ("sources", "targets")}
         for name in sides.keys() & parts.keys():
             sides[name] = Labels([labels[k] for k in parts[name].tolist()])
-        if distances.shape != tuple(map(len, sides.values())) or distances.dtype.name not in s.dtypes:
-            raise ValueError(f"{distances.dtype} distances of shape {distances.shape} for {len(labels)} labels")
+        if engine.shape != tuple(map(len, sides.values())) or engine.dtype.name not in s.dtypes:
+            raise ValueError(f"{engine.dtype} distances of shape {engine.shape} for {len(labels)} labels")
         return {
             **sides,
-            "engine": Dense(distances),
+            "engine": engine,
             "graph": _graph_of(parts, labels),
             "semiring": s,
             "plan": plan_from_array(parts["plan"]),

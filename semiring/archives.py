@@ -14,12 +14,12 @@ from numpy.lib import format as npy
 from .errors import FormatError
 
 
-def load_arrays(path: str | os.PathLike[str], what: str) -> dict[str, np.ndarray]:
+def load_arrays(path: str | os.PathLike[str] | IO[bytes], what: str) -> dict[str, np.ndarray]:
     """The arrays of an `.npz` file by name.
 
     Parameters
     ----------
-    path : path
+    path : path, or open file
     what : str
         What the file is to be, for the error: "a BitMatrix".
 
@@ -30,7 +30,7 @@ def load_arrays(path: str | os.PathLike[str], what: str) -> dict[str, np.ndarray
     OSError
         If it cannot be read.
     """
-    with open(path, "rb") as file:
+    with open(path, "rb") if isinstance(path, (str, os.PathLike)) else path as file:
         try:
             with zipfile.ZipFile(file) as archive:
                 return {info.filename.removesuffix(".npy"): _member(archive, info) for info in archive.infolist()}

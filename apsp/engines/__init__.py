@@ -6,6 +6,7 @@
 | dense       | `Dense`: a closure that is there                                          | the matrix           |
 | elimination | `Eliminated`: panels from which rows are swept when asked for             | the panels           |
 | hops        | `Searched`: breadth-first searches from many vertices at a time           | the edges            |
+| stored      | `Stored`: tiles on disk, of which windows are read                        | nothing              |
 | searches    | `Searches`: SciPy's Dijkstra, Johnson and breadth-first search            | the edges            |
 | part        | `Part`: some rows and columns of another, and nothing beyond a limit      | what the other holds |
 """

@@ -28,6 +28,8 @@ class Engine(ABC):
         The square table over all vertices of which this is a part; itself where it is whole.
     held : bool
         Whether the table is there already, and `table` costs nothing.
+    stored : bool
+        Whether all entries are there to be read, in memory or on disk.
     limit : float or None
         What is worse is no path.
     """
@@ -36,6 +38,7 @@ class Engine(ABC):
     shape: tuple[int, int]
     dtype: np.dtype
     held = False
+    stored = False
     limit: float | None = None
 
     @property

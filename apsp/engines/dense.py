@@ -22,7 +22,7 @@ class Dense(Engine):
 
     name = "dense"
 
-    held = True
+    held = stored = True
 
     def __init__(self, matrix: Any) -> None:
         self.matrix = matrix

@@ -1,0 +1,181 @@
+"""Results whose distances stay on disk: as a directory of tiles, or as a Zarr group, from which they are read.
+
+Beside the distances lies an archive of what else a `Result` has, the one that an `.npz` holds without them; in a Zarr
+group as the bytes of `result_npz`, where other programs need not look.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from semiring import dtypes
+from semiring.archives import load_arrays
+from semiring.errors import FormatError
+from semiring.files import writing, writing_folder
+from semiring.tiles import TileStore
+from semiring.tiles.store import is_store
+
+from .encoding import encode
+
+if TYPE_CHECKING:
+    from .saving import Table
+
+#: Rows and columns of a tile.
+TILE = 1024
+#: What else a result has, in a store.
+ARCHIVE = "result.npz"
+
+
+def suffix_of(path: str | os.PathLike[str]) -> str:
+    """By what a result is written: the suffix, and ".tiles" for "tiles/" or a store that is there."""
+    text = os.fspath(path)
+    return ".tiles" if text.endswith(("/", os.sep)) or is_store(text) else Path(text).suffix
+
+
+def save_tiles(table: Table, path: str | os.PathLike[str], more: Mapping[str, Any]) -> None:
+    """Write a table as a tile store; what makes it a result comes last.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written, or has no room on its disk.
+    """
+    attributes = {} if table.semiring is None else {"semiring": table.semiring.name}
+    named = more or encode(table.rows, path)
+    (Path(path) / ARCHIVE).unlink(missing_ok=True)
+    store = TileStore.create(path, table.shape, table.dtype, block=TILE, attributes=attributes)
+    at = 0
+    for part in gathered(table.streamed(), TILE):
+        store.put(part, at, 0, round=table.shape[1])
+        at += len(part)
+    store.sync()
+    save_archive(path, named)
+
+
+def save_archive(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
+    """What makes a store a result."""
+    with writing(Path(path) / ARCHIVE) as file:
+        np.savez(file, **arrays)
+
+
+def load_tiles(path: str | os.PathLike[str]) -> tuple[TileStore, dict[str, np.ndarray]]:
+    """A store and the arrays of its archive.
+
+    Raises
+    ------
+    FormatError
+        If the directory is no store, or one without a result.
+    """
+    store = TileStore(path)
+    if not (store.path / ARCHIVE).is_file():
+        raise FormatError(
+            path,
+            None,
+            f"a store that `save` wrote is required, got one without {ARCHIVE}: its writing was cut short, or it is a "
+            "matrix alone. semiring.tiles.TileStore reads it.",
+        )
+    return store, load_arrays(store.path / ARCHIVE, "what belongs to a store of a Result")
+
+
+def save_zarr(table: Table, path: str | os.PathLike[str], more: Mapping[str, Any]) -> None:
+    """Write a table as a Zarr group (version 3): `distances` in tiles with checksums, and labels.
+
+    All tiles are written, even where nothing but one number stands in them: one that is missing is damage.
+
+    Raises
+    ------
+    ImportError
+        If zarr is missing.
+    """
+    zarr = _zarr("save")
+    from zarr.codecs import Crc32cCodec, ZstdCodec
+
+    sides = {"sources": encode(table.rows, path), "targets": encode(table.columns, path)}
+    with writing_folder(path) as folder:
+        group = zarr.open_group(store=str(folder), mode="w", zarr_format=3)
+        tile = tuple(max(1, min(TILE, size)) for size in table.shape)
+        tiles = group.create_array(
+            "distances",
+            shape=table.shape,
+            dtype=table.dtype,
+            chunks=tile,
+            compressors=[ZstdCodec(level=1), Crc32cCodec()],
+            dimension_names=("source", "target"),
+            config={"write_empty_chunks": True},
+        )
+        at = 0
+        for part in gathered(table.streamed(), TILE):
+            tiles[at : at + len(part)] = part
+            at += len(part)
+        for side, arrays in sides.items():
+            plain, text = arrays.get("labels"), arrays.get("labels_json")
+            if plain is not None and plain.dtype.kind != "U":
+                group.create_array(side, data=plain, dimension_names=(side[:-1],))
+                continue
+            if plain is not None:
+                text = np.frombuffer(json.dumps(plain.tolist(), ensure_ascii=False).encode(), np.uint8)
+            group.create_array(f"{side}_json", data=text)
+        if table.semiring is not None:
+            group.attrs["semiring"] = table.semiring.name
+            group.attrs["infinity"] = str(dtypes.zero(table.semiring, table.dtype))
+        if more:
+            buffer = io.BytesIO()
+            np.savez(buffer, **more)
+            group.create_array("result_npz", data=np.frombuffer(buffer.getvalue(), np.uint8))
+
+
+def load_zarr(path: str | os.PathLike[str]) -> tuple[Any, dict[str, np.ndarray]]:
+    """The array of distances in a Zarr group, all of whose tiles are there, and the arrays of its archive.
+
+    Raises
+    ------
+    FormatError
+        If it is something else, or tiles are missing.
+    ImportError
+        If zarr is missing.
+    """
+    zarr = _zarr("load")
+    try:
+        group = zarr.open_group(store=os.fspath(path), mode="r")
+        distances, archive = group["distances"], group["result_npz"][:]
+    except (KeyError, ValueError, OSError) as error:
+        problem = f"a Zarr group that `save` wrote is required, got {error!r}."
+        raise FormatError(path, None, problem) from error
+    there, needed = distances.nchunks_initialized, distances.nchunks
+    if there != needed:  # Zarr would read them as if they held nothing but its fill value
+        raise FormatError(path, None, f"all {needed} tiles of `distances` must be there, got {there}.")
+    return distances, load_arrays(io.BytesIO(archive.tobytes()), "the `result_npz` of a Zarr group")
+
+
+def _zarr(where: str) -> Any:
+    try:
+        import zarr
+    except ImportError:
+        raise ImportError(
+            f'{where}: zarr is required for ".zarr". Install with `pip install "semiring-apsp[zarr]"`.'
+        ) from None
+    return zarr
+
+
+def gathered(blocks: Iterator[np.ndarray], size: int) -> Iterator[np.ndarray]:
+    """The rows of the blocks in blocks of so many, so that each tile is written once."""
+    held: list[np.ndarray] = []
+    count = 0
+    for block in blocks:
+        held.append(block.copy())  # its memory may be used again
+        count += len(block)
+        if count >= size:
+            whole = np.concatenate(held)
+            for start in range(0, len(whole) - size + 1, size):
+                yield whole[start : start + size]
+            rest = whole[len(whole) - len(whole) % size :]
+            held, count = [rest], len(rest)
+    if count:
+        yield np.concatenate(held)

@@ -1,0 +1,101 @@
+"""Results whose distances stay on disk answer as those in memory do, and never from what is missing or damaged."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from apsp import Result, shortest_paths
+from apsp.cli import main
+from apsp.generate import road_like
+from semiring.errors import FormatError, TileError
+
+ROAD = road_like(90, seed=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "semiring"), [("tiles/", "min_plus"), ("tiles/", "bottleneck"), ("d.zarr", "min_plus")]
+)
+def test_a_store_answers_what_memory_answers(tmp_path, monkeypatch, name, semiring):
+    if name == "d.zarr":
+        pytest.importorskip("zarr")
+    place = os.path.join(tmp_path, name)
+    monkeypatch.setattr("apsp.stores.TILE", 32)
+    r = shortest_paths(ROAD, semiring, engine="dense")
+    r.save(place)
+    again = Result.load(place)
+    assert not again.engine.held
+    n = ROAD.n
+    np.testing.assert_array_equal(again.distances, r.distances)
+    some = [5, 6, 7, n - 1, 0]
+    np.testing.assert_array_equal(again.table(some, [3, 39, 1]), r.table(some, [3, 39, 1]))
+    assert again.distance(7, 39) == r.distance(7, 39)
+    us, vs = np.arange(n), np.arange(n)[::-1].copy()
+    np.testing.assert_array_equal(again.distance(us, vs), r.distance(us, vs))
+    assert again.path(7, 39) == r.path(7, 39)
+    pairs = [(1, 30), (30, 1), (39, 2)]
+    assert list(again.paths(pairs)) == list(r.paths(pairs))
+    np.testing.assert_array_equal(again.predecessors, r.predecessors)
+    (found,) = (P for _, P in again.predecessor_rows([3]))
+    np.testing.assert_array_equal(found[0], r.predecessors[3])
+    np.testing.assert_array_equal(again.next_hops, r.next_hops)
+    np.testing.assert_array_equal(again.reduce(np.maximum, axis=0), r.reduce(np.maximum, axis=0))
+    assert again.verify("all")
+
+
+def test_a_path_reads_the_tiles_of_a_row_alone(tmp_path, monkeypatch):
+    """The rest may even be gone: nothing else is loaded."""
+    monkeypatch.setattr("apsp.stores.TILE", 32)
+    r = shortest_paths(ROAD)
+    r.save(f"{tmp_path}/t/")
+    for i, j in ((1, 0), (2, 2), (1, 1)):
+        (tmp_path / "t" / f"{i:05d}-{j:05d}.tile").unlink()
+    again = Result.load(tmp_path / "t")
+    assert list(again.paths([(3, 80)])) == list(r.paths([(3, 80)]))
+    assert again.distance(3, 80) == r.distance(3, 80)
+    with pytest.raises(TileError, match=r"tile 1, 0: .*missing"):
+        again.distance(40, 3)
+
+
+def test_a_store_is_a_result_when_it_is_complete(tmp_path):
+    r = shortest_paths(ROAD)
+
+    def stop(done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        r.save(f"{tmp_path}/t/", callback=stop)
+    with pytest.raises(FormatError, match="cut short"):
+        Result.load(tmp_path / "t")
+    r.save(f"{tmp_path}/t/")
+    assert Result.load(tmp_path / "t").distance(0, 1) == r.distance(0, 1)
+
+
+def test_a_tile_that_zarr_would_read_as_its_fill_value_is_missed(tmp_path, monkeypatch):
+    pytest.importorskip("zarr")
+    monkeypatch.setattr("apsp.stores.TILE", 32)
+    shortest_paths(ROAD).save(tmp_path / "d.zarr")
+    (tmp_path / "d.zarr" / "distances" / "c" / "1" / "2").unlink()
+    with pytest.raises(FormatError, match="all 9 tiles"):
+        Result.load(tmp_path / "d.zarr")
+
+
+def test_zarr_says_what_its_axes_are_and_has_checksums(tmp_path):
+    zarr = pytest.importorskip("zarr")
+    shortest_paths([("a", "b", 0)]).save(tmp_path / "d.zarr")  # with an entry of nothing but the fill value
+    array = zarr.open_group(str(tmp_path / "d.zarr"), mode="r")["distances"]
+    assert array.metadata.zarr_format == 3
+    assert array.metadata.dimension_names == ("source", "target")
+    assert "crc32c" in str(array.metadata.codecs).lower()
+    assert array.nchunks_initialized == array.nchunks
+
+
+def test_the_command_writes_a_store(tmp_path):
+    text = "a b 4\nb c 7\n"
+    (tmp_path / "g.txt").write_text(text)
+    done = CliRunner().invoke(main, ["solve", str(tmp_path / "g.txt"), "--output", f"{tmp_path}/t/"])
+    assert done.exit_code == 0, done.output
+    assert Result.load(tmp_path / "t").path("a", "c") == ["a", "b", "c"]
