@@ -16,14 +16,16 @@ from typing import Any
 from numba.core import types
 from numba.extending import intrinsic
 
-from .intrinsics import clear, copy, itemsize, jump, kernel, load, part, plus, row, short, star, store, times
+from .intrinsics import clear, copy, itemsize, jump, kernel, load, part, plus, row, short, star, store, times, zero
 from .strips import STRIP
 from .vectors import I64, Vectors, emit, loop
 
 #: Fronts of more bytes than this are eliminated in blocks, smaller ones pivot by pivot.
-NEAR = 1 << 17
+NEAR = 1 << 18
 #: The pivot block of larger fronts.
 STEP = 64
+#: So many pivots of smaller fronts are eliminated from a row in one pass over it.
+ABREAST = 4
 
 
 # For each kind, called by address
@@ -69,37 +71,91 @@ def extend(kind: Any, r: int, columns: int, local: int, front: int, wide: int, u
 
 
 @kernel
-def place(
-    kind: Any, start: int, stop: int, arc: int, arc_row: int, arc_col: int, weights: int, front: int, wide: int
-) -> None:
+def place(kind: Any, start: int, stop: int, arc_row: int, arc_col: int, weights: int, front: int, wide: int) -> None:
     """The weights of arcs start … stop meet in a front, each at its row and column."""
     size = itemsize(kind)
     for a in range(start, stop):
         to = front + short(arc_row, a) * wide + short(arc_col, a) * size
-        store(kind, to, plus(kind, load(kind, to), load(kind, weights + short(arc, a) * size)))
+        store(kind, to, plus(kind, load(kind, to), load(kind, weights + a * size)))
+
+
+@intrinsic
+def _abreast(typing: Any, kind: Any) -> Any:
+    """How many pivots are eliminated from a row in one pass over it, a constant: 1 where ⊕ is many instructions."""
+    count = ABREAST if kind.vector and kind.add != "logaddexp" else 1
+    return types.intp(kind), lambda context, builder, signature, args: I64(count)
+
+
+@intrinsic
+def _pass(typing: Any, kind: Any, count: Any, target: Any, a: Any, r: Any, wide: Any) -> Any:
+    """target[j] ← target[j] ⊕ a[0] ⊗ R[0, j] ⊕ a[1] ⊗ R[1, j] ⊕ …; rows of R are `wide` bytes apart, whole vectors."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if not kind.vector or kind.add == "logaddexp":
+            return context.get_dummy_value()
+        _, count, target, a, r, wide = args
+        v = Vectors(builder, kind)
+        factors = [v.splat(v.load(a, k * kind.itemsize, type=v.type.element)) for k in range(ABREAST)]
+        rows = [builder.add(r, builder.mul(wide, I64(k))) for k in range(ABREAST)]
+        with loop(builder, I64(0), builder.sdiv(count, I64(kind.lanes))) as j:
+            offset = builder.mul(j, I64(kind.tile.width))
+            here = builder.add(target, offset)
+            value = v.load(here)
+            for factor, start in zip(factors, rows, strict=True):
+                value = v.step(value, factor, v.load(builder.add(start, offset)))
+            v.store(value, here)
+        return context.get_dummy_value()
+
+    return types.none(kind, *(types.intp,) * 5), codegen
+
+
+@part
+def _pivot(kind: Any, k: int, start: int, stop: int, pitch: int, front: int, work: int) -> None:
+    """Eliminate vertex k from rows start … stop, its own among them; see `pivot`, of which this is one step."""
+    size = itemsize(kind)
+    wide = pitch * size
+    here = front + k * wide
+    s = star(kind, load(kind, here + k * size))
+    clear(kind, pitch, work)
+    row(kind, pitch, work, s, here)  # R = s ⊗ A[k,·]
+    store(kind, work + k * size, s)
+    for i in range(start, stop):
+        if i != k:
+            there = front + i * wide
+            c = load(kind, there + k * size)
+            row(kind, pitch, there, c, work)
+            store(kind, there + k * size, times(kind, c, s))
+    copy(kind, pitch, work, here)
 
 
 @kernel
 def pivots(kind: Any, w: int, m: int, pitch: int, front: int, work: int) -> None:
-    """Eliminate the first w vertices of a front one after the other; see `pivot`, of which this is the first part.
+    """Eliminate the first w vertices of a front, some at a time: P = A_KK*, R = P A_K·, and then on the other rows
 
-    Rows of the front are `pitch` entries apart; `work` has room for one.
+        A ← A ⊕ C R   with C = A_·K, whose columns become C P
+
+    Rows of the front are `pitch` entries apart; `work` has room for `ABREAST` of them.
     """
-    size = itemsize(kind)
+    size, abreast = itemsize(kind), _abreast(kind)
     wide = pitch * size
-    for k in range(w):
-        here = front + k * wide
-        s = star(kind, load(kind, here + k * size))
-        clear(kind, pitch, work)
-        row(kind, pitch, work, s, here)  # R = s ⊗ A[k,·]
-        store(kind, work + k * size, s)
+    k = 0
+    while k < w:
+        if abreast == 1 or k + ABREAST > w:
+            _pivot(kind, k, 0, m, pitch, front, work)
+            k += 1
+            continue
+        for p in range(k, k + ABREAST):  # the rows K become R, P in the columns K
+            _pivot(kind, p, k, k + ABREAST, pitch, front, work)
+        for i in range(m):  # C goes aside, and 0 in its place: so C R puts C P there
+            for p in range(ABREAST):
+                store(kind, work + (i * ABREAST + p) * size, load(kind, front + i * wide + (k + p) * size))
+            if i < k or i >= k + ABREAST:
+                for p in range(ABREAST):
+                    store(kind, front + i * wide + (k + p) * size, zero(kind))
         for i in range(m):
-            if i != k:
-                there = front + i * wide
-                c = load(kind, there + k * size)
-                row(kind, pitch, there, c, work)
-                store(kind, there + k * size, times(kind, c, s))
-        copy(kind, pitch, work, here)
+            if i < k or i >= k + ABREAST:
+                _pass(kind, pitch, front + i * wide, work + i * ABREAST * size, front + k * wide, wide)
+        k += ABREAST
 
 
 # For all kinds: `steps` holds the addresses of what knows one.
@@ -116,7 +172,7 @@ def pitch_of(m: int, lanes: int) -> int:
 @part
 def assemble(
     steps: Any, size: int, lanes: int, s: int, first: Any, begin: Any, local: Any, child: Any, sibling: Any,
-    where: Any, arcs: Any, arc: Any, arc_row: Any, arc_col: Any, weights: int, front: int,
+    where: Any, arcs: Any, arc_row: Any, arc_col: Any, weights: int, front: int,
 ) -> None:  # fmt: skip
     """The front of supernode s: arcs and the children's updates, each once, met by ⊕."""
     m = first[s + 1] - first[s] + begin[s + 1] - begin[s]
@@ -125,7 +181,7 @@ def assemble(
     jump(steps[FILL], (m * pitch, front, -1))
     jump(
         steps[PLACE],
-        (arcs[s], arcs[s + 1], arc.ctypes.data, arc_row.ctypes.data, arc_col.ctypes.data, weights, front, wide),
+        (arcs[s], arcs[s + 1], arc_row.ctypes.data, arc_col.ctypes.data, weights, front, wide),
     )
     c = child[s]
     while c >= 0:
@@ -143,18 +199,18 @@ def assemble(
 @kernel
 def gather(
     steps: Any, size: int, lanes: int, s: int, first: Any, begin: Any, local: Any, child: Any, sibling: Any,
-    where: Any, arcs: Any, arc: Any, arc_row: Any, arc_col: Any, weights: int, front: int,
+    where: Any, arcs: Any, arc_row: Any, arc_col: Any, weights: int, front: int,
 ) -> None:  # fmt: skip
     """One front, to be eliminated by others."""
     assemble(
-        steps, size, lanes, s, first, begin, local, child, sibling, where, arcs, arc, arc_row, arc_col, weights, front
+        steps, size, lanes, s, first, begin, local, child, sibling, where, arcs, arc_row, arc_col, weights, front
     )
 
 
 @kernel
 def eliminate(
     steps: Any, size: int, lanes: int, start: int, stop: int, first: Any, begin: Any, local: Any, child: Any,
-    sibling: Any, where: Any, panel: Any, arcs: Any, arc: Any, arc_row: Any, arc_col: Any, weights: int, lower: int,
+    sibling: Any, where: Any, panel: Any, arcs: Any, arc_row: Any, arc_col: Any, weights: int, lower: int,
     upper: int, front: int, work: int,
 ) -> None:  # fmt: skip
     """Supernodes start … stop, in that order; where[s] is the address at which the update of each is put."""
@@ -164,7 +220,7 @@ def eliminate(
         pitch = pitch_of(m, lanes)
         wide = pitch * size
         assemble(
-            steps, size, lanes, s, first, begin, local, child, sibling, where, arcs, arc, arc_row, arc_col, weights,
+            steps, size, lanes, s, first, begin, local, child, sibling, where, arcs, arc_row, arc_col, weights,
             front,
         )  # fmt: skip
         if m * wide <= NEAR or w < STRIP:

@@ -50,7 +50,7 @@ class Code:
         """Addresses of the steps of small fronts, in the order of `cpu.fronts`."""
         entries = (
             self.fill,
-            _compile(fronts.place, self.kind, "iiiiiiii"),
+            _compile(fronts.place, self.kind, "iiiiiii"),
             _compile(fronts.extend, self.kind, "iiiiii"),
             _compile(fronts.pivots, self.kind, "iiiii"),
             self.scatter,
@@ -93,12 +93,12 @@ code_of = cache(Code)
 
 @cache
 def _eliminate() -> _Entry:
-    return _compile(fronts.eliminate, None, "liiii" + "slsssl" + "l" + "lsssi" + "iiii")
+    return _compile(fronts.eliminate, None, "liiii" + "slsssl" + "l" + "lssi" + "iiii")
 
 
 @cache
 def _gather() -> _Entry:
-    return _compile(fronts.gather, None, "liii" + "slsssl" + "lsssi" + "i")
+    return _compile(fronts.gather, None, "liii" + "slsssl" + "lssi" + "i")
 
 
 def numbers(structure: Structure, arcs: Arcs, weights: np.ndarray, ops: CpuBackend) -> Panels:
@@ -123,7 +123,7 @@ class _Elimination:
         S = self.S = structure
         self.ops, self.kind, self.code, self.size = ops, ops.kind, code_of(ops.kind), ops.kind.itemsize
         self._lanes = self.kind.lanes if self.kind.vector else 1
-        self.weights = weights  # is read by address
+        self.weights = weights[arcs.arc]  # is read by address
         self.lower, self.upper = (np.empty(S.sizes.sum(), ops.dtype) for _ in range(2))
         self.where = np.zeros(len(S), np.int64)  # the address of each update
         self.rows = np.diff(S.begin)
@@ -134,7 +134,7 @@ class _Elimination:
         self.cost = np.concatenate(([0], np.cumsum(pairs + OVERHEAD)))
         self.kept: list[np.ndarray] = []  # memory that updates lie in
         self.tables = (S.first, S.begin, S.local, S.child, S.sibling, self.where)
-        self.arcs = (arcs.begin, arcs.arc, arcs.row, arcs.col, weights.ctypes.data)
+        self.arcs = (arcs.begin, arcs.row, arcs.col, self.weights.ctypes.data)
 
     def run(self) -> Panels:
         """Every supernode, children first: subtrees on all threads, then what is above them."""
