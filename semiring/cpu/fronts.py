@@ -202,9 +202,7 @@ def gather(
     where: Any, arcs: Any, arc_row: Any, arc_col: Any, weights: int, front: int,
 ) -> None:  # fmt: skip
     """One front, to be eliminated by others."""
-    assemble(
-        steps, size, lanes, s, first, begin, local, child, sibling, where, arcs, arc_row, arc_col, weights, front
-    )
+    assemble(steps, size, lanes, s, first, begin, local, child, sibling, where, arcs, arc_row, arc_col, weights, front)
 
 
 @kernel
