@@ -20,6 +20,8 @@ from .log import Watch
 
 #: Rows of a panel that are reduced side by side.
 _FOLD = 16
+#: Rows of a panel that are added up at a time.
+_NEAR = 255
 
 
 @dataclass(frozen=True)
@@ -62,18 +64,18 @@ def _worst(panel: Any, s: Semiring) -> Any:
 
 
 def _reached(panel: Any, s: Semiring) -> Any:
-    return (panel != dtypes.zero(s, panel.dtype)).sum(axis=0)
+    zero = dtypes.zero(s, panel.dtype)
+    return _added(panel, lambda rows: (rows != zero).view(np.uint8).sum(axis=0, dtype=np.uint8), np.int64)
 
 
 def _total(panel: Any, s: Semiring) -> Any:
     """The sum of the distances of vertices that are reached."""
-    panel = host(panel)
-    return panel.sum(axis=0, where=panel != dtypes.zero(s, panel.dtype), dtype=np.float64)
+    zero = dtypes.zero(s, panel.dtype)
+    return _added(panel, lambda rows: np.where(rows == zero, 0, rows).astype(np.float64).sum(axis=0))
 
 
 def _closeness(panel: Any, s: Semiring) -> Any:
     """(r / Σ d) · (r / (n − 1)) for r other vertices that reach it (Wasserman and Faust 1994, as in NetworkX)."""
-    panel = host(panel)
     others, total = _reached(panel, s) - 1.0, _total(panel, s)
     with np.errstate(divide="ignore", invalid="ignore"):
         close = others / total * (others / max(len(panel) - 1, 1))
@@ -82,11 +84,21 @@ def _closeness(panel: Any, s: Semiring) -> Any:
 
 def _harmonic(panel: Any, s: Semiring) -> Any:
     """Σ 1 / d over other vertices at a distance other than 0."""
-    panel = host(panel)
-    there = (panel != dtypes.zero(s, panel.dtype)) & (panel != 0)
-    inverse = np.zeros(panel.shape)
-    np.divide(1.0, panel, out=inverse, where=there)
-    return inverse.sum(axis=0)
+    zero = dtypes.zero(s, panel.dtype)
+
+    def of(rows: np.ndarray) -> Any:
+        there = (rows != zero) & (rows != 0)
+        return np.divide(1.0, rows, out=np.zeros(rows.shape), where=there, dtype=np.float64).sum(axis=0)
+
+    return _added(panel, of)
+
+
+def _added(panel: Any, of: Callable[[np.ndarray], np.ndarray], dtype: Any = np.float64) -> np.ndarray:
+    """Σ of(rows) over so few rows at a time that what is made of them stays near, and that a byte counts them."""
+    total = np.zeros(panel.shape[1], dtype)
+    for start in range(0, len(panel), _NEAR):
+        total += of(host(panel[start : start + _NEAR]))
+    return total
 
 
 REDUCTIONS = {
@@ -133,12 +145,11 @@ def reduce(
     watch = Watch(
         f"reduce: {engine.shape[0]} × {engine.shape[1]} distances", engine.shape[0] * engine.shape[1], callback
     )
-    for positions, panel in engine.panels(columns=columns):
-        found = of(panel, s)
-        found = found.get() if hasattr(found, "get") else np.asarray(found)
+    for positions, line in engine.reduced(lambda panel: of(panel, s), columns=columns):
+        found = line.get() if hasattr(line, "get") else np.asarray(line)
         out = np.empty(lines, found.dtype) if out is None else out
         out[positions] = found
-        done += panel.size
+        done += len(positions) * engine.shape[0 if columns else 1]
         watch(done)
     if out is None:
         return np.empty(0)

@@ -189,6 +189,16 @@ def test_rows_are_the_distances(name, engine):
         r.table(10)
 
 
+def test_threads_change_no_bit_of_a_reduction():
+    graph = road_like(700, seed=3)
+    one, three = (shortest_paths(graph, engine="elimination", threads=threads) for threads in (1, 3))
+    assert len(list(one.engine.panels())) > 3
+    for what in ("harmonic", "closeness", "total", "eccentricity"):
+        assert one.reduce(what).tobytes() == three.reduce(what).tobytes()
+    with np.errstate(all="ignore"):  # what the caller says of overflow holds on all threads
+        np.testing.assert_array_equal(one.reduce(np.multiply), three.reduce(np.multiply))
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", ["road", "digraph"])
 def test_reductions_are_numpys_and_networkxs(name, engine):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -103,6 +103,10 @@ class Engine(ABC):
             return
         for positions, D in self.rows(np.arange(self.shape[0])):
             yield positions, D.T
+
+    def reduced(self, of: Callable[[Any], Any], *, columns: bool = False) -> Iterator[tuple[np.ndarray, Any]]:
+        """What `of` makes of each panel: (positions, of(panel)). It may be called on several threads at a time."""
+        return ((positions, of(panel)) for positions, panel in self.panels(columns=columns))
 
     def table(self) -> Any:
         """All entries, where they lie.

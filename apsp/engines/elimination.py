@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -131,10 +131,18 @@ class Eliminated(Engine):
     def panels(self, *, columns: bool = False) -> Iterator[tuple[np.ndarray, Any]]:
         """As they are swept, in the order of elimination."""
         found = self.elimination.panels(columns=columns)
+        return ((at, self._true(at, panel, columns)) for at, panel in found)
+
+    def reduced(self, of: Callable[[Any], Any], *, columns: bool = False) -> Iterator[tuple[np.ndarray, Any]]:
+        """Each panel by the thread that sweeps it."""
+        return self.elimination.reduced(lambda at, panel: of(self._true(at, panel, columns)), columns=columns)
+
+    def _true(self, at: np.ndarray, panel: np.ndarray, columns: bool) -> np.ndarray:
+        """A panel of distances, of one on reweighted arcs."""
         if self.potential is None:
-            return found
+            return panel
         every = np.arange(self.shape[0])[:, None]
-        return ((at, self._restored(D, *((every, at) if columns else (at, every)))) for at, D in found)
+        return self._restored(panel, *((every, at) if columns else (at, every)))
 
     def _all(self) -> np.ndarray:
         """All n² entries."""

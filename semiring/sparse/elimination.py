@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -32,6 +32,8 @@ from .sweep import LANES, Sweeper
 
 #: Bytes of a panel at most, as long as a vector is full.
 PANEL = 1 << 27
+#: Bytes of a path from the root at most that is still near, in a core's own cache.
+NEAR = 1 << 20
 
 
 class Analysis:
@@ -416,6 +418,45 @@ class Elimination:
                     part = parts.pop(0)
                     yield part, panels.pop(0)[:, : len(part)]
 
+    def reduced(
+        self, of: Callable[[np.ndarray, np.ndarray], Any], *, columns: bool = False
+    ) -> Iterator[tuple[np.ndarray, Any]]:
+        """All of A*, each panel reduced by the thread that sweeps it: (indices (k,), of(indices, panel)).
+
+        Parameters
+        ----------
+        of : callable
+            Gets indices and panel as `panels` yields them, and must not keep the panel. It is called on several threads
+            at a time; which panels there are does not depend on how many threads.
+        columns : bool
+            As in `panels`.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5.0, 7.0], 3)
+        >>> for rows, farthest in E.reduced(lambda indices, panel: panel.max(axis=0)):
+        ...     print(sorted(farthest.tolist()))
+        [12.0, inf, inf]
+        """
+        batch, order = self._lanes, self.order
+        parts = [order[k : k + batch] for k in range(0, self.n, batch)]
+        group = 4 * self._threads  # few waits for the last thread, and the caller hears of it often
+        panels, settings = self._workspace(min(self.n, batch)), np.geterr()
+        found: dict[int, Any] = {}
+        with self._sweepers(self._threads) as workers:
+
+            def work(worker: int, at: int) -> None:
+                part, panel = parts[at], panels[worker]
+                workers[worker].batch(part, panel, mirrored=columns)
+                with np.errstate(**settings):  # the caller's: each thread has its own
+                    found[at] = of(part, panel[:, : len(part)])
+
+            for start in range(0, len(parts), group):
+                run(work, [(at,) for at in range(start, min(start + group, len(parts)))], self._threads)
+                for at in sorted(found):
+                    yield parts[at], found.pop(at)
+
     def to_dense(self, out: np.ndarray | None = None) -> np.ndarray:
         """A*, shape (n, n), into `out` where it is given.
 
@@ -471,10 +512,15 @@ class Elimination:
 
     @cached_property
     def _lanes(self) -> int:
-        """Sources of a batch: as many as the registers of a tile hold, fewer where their panel would be too large."""
+        """Sources of a batch: as many as the registers of a tile hold, fewer where their panel would be too large.
+
+        Two turns of a tile go together where the path from the root stays near for both.
+        """
         least = self._kind.lanes if self._kind.vector else 1
-        lanes = max(LANES, wide(self._kind) * least)
-        while lanes > least and self.n * lanes * self.dtype.itemsize > PANEL:
+        size, lanes = self.dtype.itemsize, max(LANES, wide(self._kind) * least)
+        if 2 * lanes * size * self.cost.height <= NEAR and 2 * lanes * size * self.n <= PANEL:
+            lanes *= 2
+        while lanes > least and self.n * lanes * size > PANEL:
             lanes //= 2
         return lanes
 
