@@ -468,7 +468,7 @@ class Elimination:
         if out is None:
             hint = "rows() streams blocks of rows, entries() answers pairs."
             require(self.n**2 * self.dtype.itemsize, where="to_dense", hint=hint)
-            out = np.empty((self.n, self.n), self.dtype)
+            out = aligned((self.n, self.n), self.dtype)  # whole lines are written past the caches
         if out.shape != (self.n, self.n):
             raise ShapeError(f"to_dense: out must have shape {(self.n, self.n)}, got {out.shape}.")
         if out.dtype != self.dtype:
