@@ -11,10 +11,12 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from typing import Any
 
 import numpy as np
 
 import semiring
+from apsp import streaming
 from apsp.schedules import distributed, recursive
 from semiring.backend import Backend, bind
 from semiring.memory import parsed, shown
@@ -66,6 +68,14 @@ def streamed(slow: Slow, ops: Backend, cut: Cut) -> tuple[float, float]:
     return time.perf_counter() - start, end - begun
 
 
+def super_blocks(slow: Slow, ops: Backend, cut: streaming.Cut) -> tuple[float, float]:
+    """The same by super-blocks."""
+    start = time.perf_counter()
+    streaming.closure(slow, ops, cut)
+    seconds = time.perf_counter() - start
+    return seconds, seconds
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
@@ -74,14 +84,16 @@ def main() -> None:
     parser.add_argument("--memory", type=parsed, default="16MiB", help="what the matrix streams through")
     parser.add_argument("--block", type=int, help="the pivot block; by default the largest that fits")
     parser.add_argument("--disk", help="a directory for the store; without, the matrix is in host memory")
+    parser.add_argument("--panels", action="store_true", help="hold the panels of a pivot whole, as ranks of a grid do")
     parser.add_argument("--durable", action="store_true", help="every tile on the disk before the next step")
     parser.add_argument("--same", action="store_true", help="compare with the same schedule in core, bit for bit")
     given = parser.parse_args()
     s, n = semiring.get("min_plus"), given.n
     ops = bind(s, given.dtype, device=given.device, nonnegative=True)
-    cut = fit(n, ops, given.memory, block=given.block)
+    cut: Any = fit(n, ops, given.memory, block=given.block) if given.panels else streaming.fit(n, ops, given.memory)
     if cut is None:
         raise SystemExit(f"{shown(given.memory)} do not hold the panels of {n} vertices.")
+    run: Any = streamed if given.panels else super_blocks
     small = made(1500, given.dtype, given.device, 1)  # compiles what there is to compile
     in_core(small, ops, None), in_core(small, ops, 256)
     A = made(n, given.dtype, given.device, 0)
@@ -97,15 +109,15 @@ def main() -> None:
         cupy.get_default_memory_pool().set_limit(size=given.memory)
     with tempfile.TemporaryDirectory(dir=given.disk) as folder:
         if given.disk:
-            store = TileStore.create(folder, A.shape, A.dtype, block=cut.block)
+            store = TileStore.create(folder, A.shape, A.dtype, block=cut.block if given.panels else cut.tile)
             store.put(A)
-            total, alone = streamed(InStore(store, durable=given.durable), ops, cut)
+            total, alone = run(InStore(store, durable=given.durable), ops, cut)
             A = store[:]
         else:
-            total, alone = streamed(InArray(A), ops, cut)
+            total, alone = run(InArray(A), ops, cut)
     equal = "the same bits" if np.array_equal(A, whole) else "OTHER BITS"
     print(
-        f"through {shown(cut.bytes)} of {shown(given.memory)}, block {cut.block}, windows {cut.window}: {alone:.3f} s "
+        f"through {shown(cut.bytes)} of {shown(given.memory)}, {cut}: {alone:.3f} s "
         f"({total:.3f} s with all around it), {alone / seconds:.3f} × in core; {equal}",
         flush=True,
     )

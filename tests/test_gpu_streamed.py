@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import semiring
+from apsp import streaming
 from apsp.schedules import distributed
+from apsp.streaming import Cut
 from semiring.backend import bind
 from semiring.tiles import TileStore
 from semiring.tiles.courier import InArray, InStore
@@ -38,7 +40,8 @@ def expected(A):
 @pytest.mark.parametrize(
     ("n", "block", "window"), [(700, 128, (128, 256)), (1201, 256, (512, 256)), (100, 256, (256, 256))]
 )
-def test_a_matrix_streams_through_the_device(tmp_path, monkeypatch, n, block, window, dtype, where):
+@pytest.mark.parametrize("super_blocks", [False, True])
+def test_a_matrix_streams_through_the_device(tmp_path, monkeypatch, super_blocks, n, block, window, dtype, where):
     from semiring.cuda import courier
 
     A = graph(n, dtype)
@@ -52,7 +55,10 @@ def test_a_matrix_streams_through_the_device(tmp_path, monkeypatch, n, block, wi
         store.put(A)
         slow = InStore(store)
     ops = bind(semiring.min_plus, dtype, device="cuda", nonnegative=True)
-    with Streamed.whole(slow, ops, block, window) as part:
-        distributed.closure(part, ops, block=block)
-        part.finish()
+    if super_blocks:
+        streaming.closure(slow, ops, Cut(512, 256, 128, 128, 0))
+    else:
+        with Streamed.whole(slow, ops, block, window) as part:
+            distributed.closure(part, ops, block=block)
+            part.finish()
     np.testing.assert_array_equal(store[:] if where == "store" else D, expected(A))

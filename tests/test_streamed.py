@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 from reference import Reference
 
+import semiring
+from apsp import streaming
+from apsp.blocks import pivots
 from apsp.schedules import distributed
+from apsp.streaming import Cut
+from semiring.backend import bind
 from semiring.distributed import Grid, Layout
 from semiring.distributed.threads import run
 from semiring.tiles import TileStore
@@ -57,3 +62,43 @@ def test_a_damaged_tile_ends_the_closure_and_is_named(tmp_path):
     store.tile_path(1, 2).write_bytes(store.tile_path(1, 1).read_bytes())
     with pytest.raises(Exception, match=r"tile 1, 2: .*the tile 1, 1"):
         streamed(case, InStore(store), 3, (3, 3))
+
+
+@pytest.mark.parametrize("case", ALL, ids=str)
+@pytest.mark.parametrize("cut", [Cut(4, 2, 1, 1, 0), Cut(6, 4, 2, 2, 0)], ids=["4", "6"])
+def test_super_blocks_stream_through_little_memory(case, cut):
+    A = cases.random_matrix(case, (15, 15), seed=1)
+    D = A.copy()
+    streaming.closure(InArray(D), Reference(case), cut)
+    cases.same(case, D, cases.closure(case, A))
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 8, 13])
+def test_super_blocks_stream_from_a_store(tmp_path, n):
+    case = next(c for c in ALL if str(c) == "min_plus-int32")
+    A = cases.random_matrix(case, (n, n), seed=n)
+    store = TileStore.create(tmp_path / "t", A.shape, A.dtype, block=2)
+    store.put(A)
+    seen, pairs = [], []
+    streaming.closure(
+        InStore(store), Reference(case), Cut(4, 2, 2, 2, 0), after=lambda *at: seen.append(at), step=pairs.append
+    )
+    np.testing.assert_array_equal(store[:], cases.closure(case, A))
+    assert seen == list(enumerate(pivots(n, 4)))
+    assert sum(pairs) == n**3
+    assert store.inspect().oldest == n
+
+
+@pytest.mark.parametrize("n", [1, 7, 700, 16384, 131072])
+def test_what_is_cut_to_fit_fits(n):
+    ops = bind(semiring.min_plus, "float32")
+    for share in (4, 13):
+        memory = max(n * n * 4 // share, 8 << 20)
+        cut = streaming.fit(n, ops, memory)
+        assert cut.bytes <= memory
+        assert cut.block % cut.tile == cut.rows % cut.tile == cut.columns % cut.tile == 0
+        rounds = -(-n // cut.block)
+        assert n < 2000 or rounds <= 2 * share**0.5 + 1
+        again = streaming.fit(n, ops, memory // 2, tile=cut.tile)
+        assert again is None or (again.tile == cut.tile and again.block <= cut.block)
+    assert streaming.fit(1 << 20, ops, 1 << 16) is None

@@ -7,7 +7,7 @@ or lies on disk, goes through pinned buffers that threads fill and empty.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from queue import SimpleQueue
@@ -78,20 +78,19 @@ class Direct(Courier):
                 transfer.synchronize()
         self._pinned.release()
 
-    def bring(self, X: Any, rows: slice, columns: slice, room: int | None = None) -> Any:
+    def bring(self, X: Any, rows: slice, columns: slice, room: Hashable = None) -> Any:
         """Begin X ← window."""
-        for event in self._before(rows, columns, room):
+        for event in (*self._before(rows, columns, room), _here()):
             self._in.wait_event(event)
-        if room not in self._left:  # its memory may have been another's, whose verbs are under way
-            self._in.wait_event(_here())
         _copy(X.data.ptr, X.strides[0], self._address(rows, columns), self._rows, X, 1, self._in)
         return _recorded(self._in)
 
     def arrived(self, sent: Any) -> None:
         """The current stream waits for it."""
-        _current().wait_event(sent)
+        if sent is not None:
+            _current().wait_event(sent)
 
-    def take_back(self, X: Any, rows: slice, columns: slice, room: int, turn: int) -> None:
+    def take_back(self, X: Any, rows: slice, columns: slice, room: Hashable, turn: int) -> None:
         """Begin window ← X."""
         self._out.wait_event(_here())
         _copy(self._address(rows, columns), self._rows, X.data.ptr, X.strides[0], X, 2, self._out)
@@ -125,15 +124,17 @@ class Staged(Courier):
             with stream:
                 transfer.synchronize()
 
-    def bring(self, X: Any, rows: slice, columns: slice, room: int | None = None) -> Future[Any]:
+    def bring(self, X: Any, rows: slice, columns: slice, room: Hashable = None) -> Future[Any]:
         """Begin X ← window."""
         return self._readers.submit(self._read, self._before(rows, columns, room), _here(), X, rows, columns)
 
-    def arrived(self, sent: Future[Any]) -> None:
+    def arrived(self, sent: Future[Any] | None) -> None:
         """Wait until it has been read; the current stream waits until it is on the device."""
-        _current().wait_event(sent.result())
+        event = None if sent is None else sent.result()
+        if event is not None:
+            _current().wait_event(event)
 
-    def take_back(self, X: Any, rows: slice, columns: slice, room: int, turn: int) -> None:
+    def take_back(self, X: Any, rows: slice, columns: slice, room: Hashable, turn: int) -> None:
         """Begin window ← X."""
         self._leaves(rows, columns, room, self._writers.submit(self._write, _here(), X, rows, columns, turn))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -37,6 +37,10 @@ class Slow(ABC):
     @abstractmethod
     def write(self, rows: slice, columns: slice, entries: np.ndarray, turn: int) -> None:
         """A window ← entries, which have gone through `turn` pivots."""
+
+    def turn(self, rows: slice, columns: slice) -> int:
+        """How many pivots all of a window has gone through; 0 where nothing tells."""
+        return 0
 
 
 class InArray(Slow):
@@ -76,11 +80,20 @@ class InStore(Slow):
         """The tiles of a window ← entries."""
         self.store.put(entries, rows.start, columns.start, round=turn, durable=self._durable)
 
+    def turn(self, rows: slice, columns: slice) -> int:
+        """What the oldest of its tiles says."""
+        (a, b) = self.block
+        return min(
+            self.store.round(i, j)
+            for i in range(rows.start // a, -(-rows.stop // a))
+            for j in range(columns.start // b, -(-columns.stop // b))
+        )
+
 
 class Courier(ABC):
     """Brings windows of a slow matrix to where verbs work, and takes them back, while verbs work on others.
 
-    Rooms to which windows come are numbered; what is brought to a room waits until what was in it is taken back, and
+    Rooms to which windows come have names; what is brought to a room waits until what was in it is taken back, and
     what is brought from a window until it has been written.
 
     Parameters
@@ -93,7 +106,7 @@ class Courier(ABC):
     def __init__(self, slow: Slow, unit: int) -> None:
         self.slow, self._unit = slow, unit
         self._written: dict[tuple[int, int], Any] = {}  # by block: what tells that it is back
-        self._left: dict[int, Any] = {}  # by room: what tells that it may be used again
+        self._left: dict[Hashable, Any] = {}  # by room: what tells that it may be used again
 
     def __enter__(self) -> Courier:
         return self
@@ -103,15 +116,19 @@ class Courier(ABC):
         """Nothing is under way any more."""
 
     @abstractmethod
-    def bring(self, X: Any, rows: slice, columns: slice, room: int | None = None) -> Any:
-        """Begin X ← window; X lies in a room, or is used by the verbs so far, after which it is written."""
+    def bring(self, X: Any, rows: slice, columns: slice, room: Hashable = None) -> Any:
+        """Begin X ← window, after the verbs so far, and when what was in this room is back."""
 
     @abstractmethod
     def arrived(self, sent: Any) -> None:
-        """Verbs from now on see what `bring` began."""
+        """Verbs from now on see what `bring` began, or write where `freed` says; nothing for None."""
+
+    def freed(self, room: Hashable) -> Any:
+        """What to wait for by `arrived` before verbs write to a room."""
+        return self._left.get(room)
 
     @abstractmethod
-    def take_back(self, X: Any, rows: slice, columns: slice, room: int, turn: int) -> None:
+    def take_back(self, X: Any, rows: slice, columns: slice, room: Hashable, turn: int) -> None:
         """Begin window ← X, after the verbs so far."""
 
     @abstractmethod
@@ -124,14 +141,14 @@ class Courier(ABC):
             for j in range(columns.start // unit, -(-columns.stop // unit)):
                 yield i, j
 
-    def _before(self, rows: slice, columns: slice, room: int | None) -> list[Any]:
+    def _before(self, rows: slice, columns: slice, room: Hashable) -> list[Any]:
         """What must be done before a window is read into a room."""
         found = {id(t): t for at in self._blocks(rows, columns) if (t := self._written.get(at)) is not None}
         if room is not None and room in self._left:
             found[id(self._left[room])] = self._left[room]
         return list(found.values())
 
-    def _leaves(self, rows: slice, columns: slice, room: int, told: Any) -> None:
+    def _leaves(self, rows: slice, columns: slice, room: Hashable, told: Any) -> None:
         self._left[room] = told
         for at in self._blocks(rows, columns):
             self._written[at] = told
@@ -149,15 +166,16 @@ class HostCourier(Courier):
         for pool in (self._readers, self._writers):
             pool.shutdown(wait=True, cancel_futures=True)
 
-    def bring(self, X: np.ndarray, rows: slice, columns: slice, room: int | None = None) -> Future[None]:
+    def bring(self, X: np.ndarray, rows: slice, columns: slice, room: Hashable = None) -> Future[None]:
         """Begin X ← window."""
         return self._readers.submit(self._read, self._before(rows, columns, room), X, rows, columns)
 
-    def arrived(self, sent: Future[None]) -> None:
+    def arrived(self, sent: Future[None] | None) -> None:
         """Wait for it."""
-        sent.result()
+        if sent is not None:
+            sent.result()
 
-    def take_back(self, X: np.ndarray, rows: slice, columns: slice, room: int, turn: int) -> None:
+    def take_back(self, X: np.ndarray, rows: slice, columns: slice, room: Hashable, turn: int) -> None:
         """Begin window ← X."""
         self._leaves(rows, columns, room, self._writers.submit(self.slow.write, rows, columns, X, turn))
 
