@@ -1,11 +1,12 @@
 """What a call costs beyond its kernels: the wall's time of the public functions above the device's own; first calls.
 
-    python benchmarks/calls.py [--part warm] [--part first] [--profile] [--output FILE.json]
+    python benchmarks/calls.py [--part warm] [--part first] [--part steps] [--profile] [--output FILE.json]
 
 On a GPU: arrays lie there, one synchronisation ends each call, the best of many. "device" is the one verb that does
 the work, by events, while the device waits for the host; what is above it has to stay under "limit". First calls are
 made in processes of their own, after imports and with the array on the device: "cold" with empty caches of this
-library and of CuPy, "warm" with what the cold one left there. Without a GPU: calls on the CPU alone.
+library and of CuPy, "warm" with what the cold one left there; "steps" says what such a process spends its time on, from
+its imports on. Without a GPU: calls on the CPU alone.
 
 Results are checked before they are timed: rows of closures by Bellman's equations, rows of products by NumPy.
 """
@@ -203,6 +204,78 @@ print(json.dumps({"seconds": seconds, "units": units}))
 """
 
 
+#: A process of its own: what it spends from its first import to the end of its first call, step by step.
+STEPS = """
+import json, sys, time
+steps, last = [], time.perf_counter()
+def done(what):
+    global last
+    steps.append([what, time.perf_counter() - last])
+    last = time.perf_counter()
+def inside(module, name, what):
+    function = getattr(module, name)
+    def timed(*given, **options):
+        start = time.perf_counter()
+        try:
+            return function(*given, **options)
+        finally:
+            inner.append([f"  {what}", time.perf_counter() - start])
+    setattr(module, name, timed)
+inner = []
+import numpy; done("import numpy")
+import cupy; done("import cupy")
+import apsp; done("import apsp")
+cupy.cuda.runtime.free(0); done("driver and context")
+A = cupy.asarray(numpy.load(sys.argv[1])); cupy.cuda.Device().synchronize(); done("matrix to the device")
+import semiring.cuda.backend, semiring.cuda.survey; done("import of the GPU backend")
+from semiring.cuda import cache, compile
+inside(compile, "source", "source from files")
+inside(cache, "load", "cubin from disk")
+inside(compile, "_nvrtc", "NVRTC")
+inside(cache, "keep", "cubin to disk")
+class Module(cupy.cuda.function.Module):
+    def load(self, cubin):
+        start = time.perf_counter()
+        super().load(cubin)
+        inner.append(["  module into the device", time.perf_counter() - start])
+cupy.cuda.function.Module = Module
+last = time.perf_counter()
+D = apsp.closure(A); done("first call returns")
+steps += [*inner, ["  all else", steps[-1][1] - sum(s for _, s in inner)]]
+cupy.cuda.Device().synchronize(); done("and has finished")
+D = apsp.closure(A); cupy.cuda.Device().synchronize(); done("second call")
+print(json.dumps(steps))
+"""
+
+
+def steps(n: int = 1000) -> list[dict[str, Any]]:
+    """What a process spends its first call on, where kernels have to be compiled and where they are on disk."""
+    with tempfile.TemporaryDirectory() as folder:
+        np.save(Path(folder) / "A.npy", edges(n, n))
+        caches = {"SEMIRING_CACHE_DIR": folder, "CUPY_CACHE_DIR": folder, "PYTHONPATH": str(ROOT)}
+        found = [process(STEPS, caches, Path(folder) / "A.npy") for _ in ("cold", "warm")]
+    cold, warm = ([(what, seconds) for what, seconds in steps] for steps in found)
+    for kind, listed in (("cold", cold), ("warm", warm)):
+        print(f"\n{'first call, ' + kind:28} {'ms':>10}")
+        for what, seconds in listed:
+            print(f"{what:28} {1e3 * seconds:10.1f}")
+    return [{"steps": "cold", "seconds": cold}, {"steps": "warm", "seconds": warm}]
+
+
+def process(script: str, caches: dict[str, str], *given: Path) -> Any:
+    """What a process of its own prints last, as JSON."""
+    done = subprocess.run(
+        [sys.executable, "-c", script, *map(str, given)],
+        env={**os.environ, **caches},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
 def first(n: int = 1000) -> list[dict[str, Any]]:
     """First calls, cold and warm."""
     rows = []
@@ -210,20 +283,11 @@ def first(n: int = 1000) -> list[dict[str, Any]]:
     for name, dtype, least in FIRST:
         A = edges(n, n, least=least, dtype=dtype)
         with tempfile.TemporaryDirectory() as folder:
-            given, result = (str(Path(folder) / file) for file in ("A.npy", "D.npy"))
+            given, result = (Path(folder) / file for file in ("A.npy", "D.npy"))
             np.save(given, A)
             caches = {"SEMIRING_CACHE_DIR": folder, "CUPY_CACHE_DIR": folder, "PYTHONPATH": str(ROOT)}
             for kind, limit in (("cold", COLD), ("warm", WARM)):
-                done = subprocess.run(
-                    [sys.executable, "-c", PROCESS, given, result],
-                    env={**os.environ, **caches},
-                    capture_output=True,
-                    text=True,
-                    check=False,
-                )
-                if done.returncode:
-                    raise SystemExit(done.stderr)
-                found = json.loads(done.stdout.splitlines()[-1])
+                found = process(PROCESS, caches, given, result)
                 check_closure(A, np.load(result))
                 begun, again = found["seconds"]
                 compiled = sum(seconds for _, seconds in found["units"])
@@ -238,11 +302,11 @@ def first(n: int = 1000) -> list[dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--part", action="append", choices=("warm", "first"), help="both by default")
+    parser.add_argument("--part", action="append", choices=("warm", "first", "steps"), help="all by default")
     parser.add_argument("--profile", action="store_true", help="and where Python spends the time of each call")
     parser.add_argument("--output", type=Path, help="write the rows as JSON")
     given = parser.parse_args()
-    parts, rows, card = given.part or ["warm", "first"], [], "no GPU"
+    parts, rows, card = given.part or ["warm", "first", "steps"], [], "no GPU"
     if cuda_available():
         import cupy
 
@@ -252,6 +316,8 @@ def main() -> None:
         rows += [{**asdict(row), "above": row.above} for row in warm(given.profile)]
     if "first" in parts and cuda_available():
         rows += first()
+    if "steps" in parts and cuda_available():
+        rows += steps()
     if given.output:
         given.output.write_text(json.dumps({"card": card, "rows": rows}, indent=1), encoding="utf-8")
 

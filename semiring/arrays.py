@@ -54,6 +54,8 @@ def there(array: Any) -> AbstractContextManager[Any]:
     """
     if array is None or type(array) is np.ndarray:
         return _HERE
+    if is_plain(array) and array.data.device_id == _current():
+        return _HERE
     number = _gpu(getattr(array, "words", array))
     if number is None:
         return _HERE
@@ -61,6 +63,20 @@ def there(array: Any) -> AbstractContextManager[Any]:
 
     found: AbstractContextManager[Any] = cupy.cuda.Device(number)
     return found
+
+
+def _current() -> int:
+    """The number of the current GPU."""
+    from cupy.cuda import runtime
+
+    return int(runtime.getDevice())
+
+
+def is_plain(array: Any) -> bool:
+    """Whether this is NumPy's or CuPy's own array, of numbers or truth values: most are, and the rest takes time."""
+    kind = type(array)
+    ours = kind is np.ndarray or (kind.__name__ == "ndarray" and kind.__module__ == "cupy")
+    return ours and array.dtype.kind in "biuf"
 
 
 def _gpu(array: Any) -> int | None:
@@ -140,7 +156,7 @@ class Taken(NamedTuple):
         DTypeError
             If that library has no such dtype, as JAX has no 64 bits unless told.
         """
-        if type(self.source) is np.ndarray:
+        if type(self.source) is np.ndarray or (result is not self.array and _library(self.source) == "cupy"):
             return result
         xp = _namespace(self.source)
         if result is self.array and not self.made:
@@ -178,7 +194,7 @@ def take_in(source: Any, *, where: str) -> Taken:
     >>> taken.array.dtype.name, taken.made
     ('int64', True)
     """
-    if type(source) is np.ndarray and source.dtype.kind in "biuf":  # as most are; telling the others takes its time
+    if is_plain(source):
         return Taken(source, source, False)
     if isinstance(source, np.ma.MaskedArray):
         raise DTypeError(f"{where}: a plain array is required, got a masked one. Fill it: A.filled(zero).")

@@ -68,7 +68,7 @@ def resolve(semiring: Semiring, dtype: Any, *, where: str = "semiring") -> np.dt
         raise DTypeError(
             f"{where}: dtype must be one of {', '.join(semiring.dtypes)} for {semiring.name}, got {dtype!r}."
         ) from None
-    allowed = _allowed(semiring.dtypes)
+    allowed = of(semiring)
     if given in allowed:
         return given
     native = given.newbyteorder("=")
@@ -86,8 +86,13 @@ def resolve(semiring: Semiring, dtype: Any, *, where: str = "semiring") -> np.dt
     raise DTypeError(f"{where}: {semiring.name} is defined on {', '.join(semiring.dtypes)}, got {given}. {hint}.")
 
 
+def of(semiring: Semiring) -> tuple[np.dtype, ...]:
+    """The dtypes that a semiring allows; NumPy takes its time to name one."""
+    return _named(semiring.dtypes)
+
+
 @cache
-def _allowed(names: tuple[str, ...]) -> tuple[np.dtype, ...]:
+def _named(names: tuple[str, ...]) -> tuple[np.dtype, ...]:
     return tuple(np.dtype(name) for name in names)
 
 

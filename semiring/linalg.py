@@ -111,25 +111,44 @@ def _product(
         product = _product(A, B, s, into, accumulate=accumulate, device=where, threads=threads)
         return _returned(product, home, out)
     operands = (A, B, out) if accumulate else (A, B)
-    seen = surveys(operands, s, where="matmul")
-    asked = {} if threads is None else {"threads": threads}
-    ops = bind(s, A.dtype, device=where, nonnegative=all(fast(x, s, A.dtype, 2) for x in seen), **asked)
+    looks = surveys(operands, s, where="matmul")
     # Vectors become matrices, and leading axes one batch axis.
     left, right = (A[None, :] if A.ndim == 1 else A), (B[:, None] if B.ndim == 1 else B)
     m, n = left.shape[-2], right.shape[-1]
     batch = shape[: len(shape) - (A.ndim > 1) - (B.ndim > 1)]
     needed = math.prod(batch) * m * n * A.dtype.itemsize
-    memory.require(needed, ops.device, where="matmul", hint="Use a smaller dtype, or multiply in parts.")
+    memory.require(needed, where, where="matmul", hint="Use a smaller dtype, or multiply in parts.")
     product = module(A).empty((*batch, m, n), A.dtype)
-    if accumulate:
-        product[...] = out.reshape(product.shape)
-    for C, X, Y in _each(product, left, right):
-        _multiply(ops, C, X, Y, accumulate)
+    asked = {} if threads is None else {"threads": threads}
+
+    def multiply(nonnegative: bool) -> None:
+        ops = bind(s, A.dtype, device=where, nonnegative=nonnegative, **asked)
+        if accumulate:
+            product[...] = out.reshape(product.shape)
+        for C, X, Y in _each(product, left, right):
+            _multiply(ops, C, X, Y, accumulate)
+
+    # On a GPU a look takes as long as a small product, which is begun meanwhile with the step that was right last time.
+    kind = s, A.dtype
+    early = where == "cuda" and product.size * left.shape[-1] <= EARLY and kind in _last
+    if early:
+        multiply(guess := _last[kind])
+    found = all(fast(x, s, A.dtype, 2) for x in looks())
+    if not early or (guess and not found):  # the general step is right for all
+        multiply(found)
+    if where == "cuda":
+        _last[kind] = found
     product = product if product.shape == shape else product.reshape(shape)
     if out is None:
         return product
     out[...] = product
     return out
+
+
+#: Pairs of a product that takes no longer than a look at its operands, with all that one costs.
+EARLY = 1 << 30
+#: Whether the step for non-negative weights was right for the last product over a semiring in a dtype.
+_last: dict[tuple[Semiring, np.dtype], bool] = {}
 
 
 def _room(out: Any, kind: Taken, *, where: str) -> Taken:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,25 +36,36 @@ def survey(A: Any, semiring: Semiring, *, where: str) -> Survey:
         return Survey(0, 1 if A.size else 0, True)
     if isinstance(A, np.ndarray):
         return _survey_on_host(A, semiring, where)
-    return _survey_on_device((A,), semiring, where)[0]
+    return _survey_on_device((A,), semiring, where)()[0]
 
 
-def surveys(arrays: Sequence[Any], semiring: Semiring, *, where: str) -> list[Survey]:
-    """`survey` of several arrays of one dtype and device; on a GPU they are waited for together."""
+def surveys(arrays: Sequence[Any], semiring: Semiring, *, where: str) -> Callable[[], list[Survey]]:
+    """`survey` of several arrays of one dtype and device, begun now; on a GPU all are waited for together when asked.
+
+    What was begun must be asked for before the next look of this thread.
+    """
     if all(A.size and A.dtype.kind != "b" and not isinstance(A, np.ndarray) for A in arrays):
         return _survey_on_device(arrays, semiring, where)
-    return [survey(A, semiring, where=where) for A in arrays]
+    found = [survey(A, semiring, where=where) for A in arrays]
+    return lambda: found
 
 
-def _survey_on_device(arrays: Sequence[Any], semiring: Semiring, where: str) -> list[Survey]:
+def _survey_on_device(arrays: Sequence[Any], semiring: Semiring, where: str) -> Callable[[], list[Survey]]:
     from .cuda.survey import survey as look
 
-    found = []
-    for A, seen in zip(arrays, look(arrays, zero(semiring, arrays[0].dtype)), strict=True):
-        _check_domain(A, math.nan if seen.nan else seen.least, seen.greatest, semiring, where)
-        risky = semiring.zero == -math.inf and seen.minus_zero
-        found.append(Survey(seen.least, seen.greatest, not (seen.negative or risky)))
+    asked = look(arrays, zero(semiring, arrays[0].dtype))
+
+    def found() -> list[Survey]:
+        return [_survey_of(A, seen, semiring, where) for A, seen in zip(arrays, asked(), strict=True)]
+
     return found
+
+
+def _survey_of(A: Any, seen: Any, semiring: Semiring, where: str) -> Survey:
+    """What a look on the device found, if it belongs to the semiring."""
+    _check_domain(A, math.nan if seen.nan else seen.least, seen.greatest, semiring, where)
+    risky = semiring.zero == -math.inf and seen.minus_zero
+    return Survey(seen.least, seen.greatest, not (seen.negative or risky))
 
 
 def _check_domain(A: Any, least: float, greatest: float, semiring: Semiring, where: str) -> None:

@@ -60,7 +60,7 @@ class ndarray:
     def __init__(self, host):
         self._host = host
         self.data = Memory(host, host.ctypes.data)
-        self.number = homes[self.data.ptr] = current[0]
+        self.number = self.data.device_id = homes[self.data.ptr] = current[0]
 
     def __getattr__(self, name):
         return getattr(self._host, name)
@@ -135,6 +135,9 @@ class Event:
 
     def record(self, stream):
         asked["event"] += 1
+
+    def synchronize(self):
+        asked["wait"] += 1
 
 
 class Pinned(ctypes.c_byte * 256):

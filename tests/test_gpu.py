@@ -302,6 +302,25 @@ def test_closures_in_one_launch(cp, case, nonnegative, which, monkeypatch):
         agree(case, whole, closure(case, A))
 
 
+@pytest.mark.parametrize("name", ["min_plus-float32", "min_plus-int16", "max_plus-int32"])
+def test_products_whose_signs_change_from_call_to_call(cp, name):
+    """Small ones are begun before anyone has looked at their operands."""
+    case = next(c for c in cases.CASES if str(c) == name)
+    positive, signed = (cases.random_matrix(case, (40, 40), 0, negative=negative) for negative in (False, True))
+    for A, B in ((positive, positive), (signed, positive), (signed, signed), (positive, positive), (positive, signed)):
+        agree(case, matmul(cp.asarray(A), cp.asarray(B), case.semiring), product(case, A, B))
+        agree(
+            case,
+            matmul(cp.asarray(A), cp.asarray(B), case.semiring, out=cp.asarray(A), accumulate=True),
+            product(case, A, B, A),
+        )
+    if case.dtype.kind == "f":
+        broken = positive.copy()
+        broken[3, 4] = np.nan
+        with pytest.raises(DomainError, match=r"\(3, 4\)"):
+            matmul(cp.asarray(broken), cp.asarray(positive), case.semiring)
+
+
 @every
 @pytest.mark.parametrize("per_thread", [1, 4])
 def test_single_steps(cp, case, nonnegative, per_thread):

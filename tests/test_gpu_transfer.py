@@ -108,12 +108,12 @@ def test_several_arrays_are_looked_at_together(cp):
     arrays = [rng.integers(0, 100, shape).astype(np.float32) for shape in ((1, 1), (300, 4000), (7, 5))]
     arrays[2][3, 3] = -7
     for _ in range(3):  # what one pass leaves behind is no matter to the next
-        assert surveys([cp.asarray(A) for A in arrays], s, where="x") == [survey(A, s, where="x") for A in arrays]
+        assert surveys([cp.asarray(A) for A in arrays], s, where="x")() == [survey(A, s, where="x") for A in arrays]
     with cp.cuda.Stream(non_blocking=True):
         assert survey(cp.asarray(arrays[1]), s, where="x") == survey(arrays[1], s, where="x")
     arrays[1][299, 3999] = np.nan
     with pytest.raises(DomainError, match=r"got nan at \(299, 3999\)"):
-        surveys([cp.asarray(A) for A in arrays], s, where="x")
+        surveys([cp.asarray(A) for A in arrays], s, where="x")()
 
 
 def test_threads_look_side_by_side(cp):

@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from .. import dtypes
 from ..algebra import Semiring
 from ..backend import Backend
 from ..errors import DTypeError
@@ -52,10 +54,11 @@ def bind(
     DTypeError
         If the semiring does not allow the dtype.
     """
+    from .algebra import counts_stars
     from .backend import CudaBackend
 
     dtype = np.dtype(dtype)
-    if dtype.name not in semiring.dtypes:
+    if dtype not in dtypes.of(semiring):
         raise DTypeError(f"bind: {semiring.name} is defined on {', '.join(semiring.dtypes)}, got {dtype}.")
     if options:
         raise TypeError(
@@ -74,6 +77,16 @@ def bind(
         from .bits import CudaBitBackend
 
         return CudaBitBackend(instructions)
+    if counts_stars(semiring, dtype):  # by which each computation knows its own
+        return CudaBackend(semiring, dtype, nonnegative, per_thread, tile)
+    return _bind(semiring, dtype, bool(nonnegative), per_thread, tile)
+
+
+@lru_cache(256)
+def _bind(semiring: Semiring, dtype: np.dtype, nonnegative: bool, per_thread: int, tile: str) -> Backend:
+    """A backend holds nothing of its caller's: who asks again gets the same."""
+    from .backend import CudaBackend
+
     backend = CudaBackend(semiring, dtype, nonnegative, per_thread, tile)
     if tile == "plain":  # as simple implementations do: small pivot blocks, a launch for each phase
         backend.pivot, backend.cutover = 64, 1024

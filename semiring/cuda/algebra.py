@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ _TYPES = {
 }
 
 
+@lru_cache(maxsize=256)
 def variant_of(semiring: Semiring, dtype: np.dtype, *, nonnegative: bool) -> Variant | None:
     """The faster step that the data permits, if the semiring declares one for this dtype."""
     return next((v for v in semiring.variants if dtype.name in v.dtypes and (nonnegative or not v.nonnegative)), None)

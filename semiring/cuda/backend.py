@@ -228,7 +228,7 @@ class CudaBackend(Backend):
 
         if isinstance(array, cupy.ndarray):
             if not copy:
-                return cupy.asarray(array, self.dtype)
+                return array if array.dtype == self.dtype else cupy.asarray(array, self.dtype)
             new = self.empty(array.shape)
             _put(new, array)
             return new

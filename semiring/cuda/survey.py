@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -26,10 +26,11 @@ class Seen(NamedTuple):
 BLOCKS = 1024
 
 
-def survey(arrays: Sequence[Any], zero: Any) -> list[Seen]:
+def survey(arrays: Sequence[Any], zero: Any) -> Callable[[], list[Seen]]:
     """Look once at every entry of CuPy arrays of one dtype of numbers, of any shape but empty; `zero`: a missing edge.
 
-    Waits for the device, once for all of them: the answer decides what is launched next.
+    The looks are launched now. What they find is waited for when it is asked for, once for all of them, and before this
+    thread looks again.
     """
     import cupy
 
@@ -42,10 +43,17 @@ def survey(arrays: Sequence[Any], zero: Any) -> list[Seen]:
         for i, whole in enumerate(wholes):
             blocks = min(BLOCKS, -(-whole.size // 1024))
             function((blocks,), (256,), (whole.data.ptr, whole.size, desk.result + i * size, desk.records, desk.done))
-    finally:
+    except BaseException:
         stream.synchronize()
-    found = desk.host[: len(wholes) * size].view(record).tolist()
-    return [Seen(least, greatest, bool(f & 1), bool(f & 2), bool(f & 4)) for least, greatest, f in found]
+        raise
+    desk.event.record(stream)
+
+    def found() -> list[Seen]:
+        desk.event.synchronize()
+        records = desk.host[: len(wholes) * size].view(record).tolist()
+        return [Seen(least, greatest, bool(f & 1), bool(f & 2), bool(f & 4)) for least, greatest, f in records]
+
+    return found
 
 
 class Desk(NamedTuple):
@@ -58,6 +66,7 @@ class Desk(NamedTuple):
     result: int
     records: int
     done: int
+    event: Any
     owners: tuple[Any, ...]
 
 
@@ -72,11 +81,13 @@ def _desk(device: int, stream: int) -> Desk:
     desks: dict[tuple[int, int], Desk] = _own.__dict__.setdefault("desks", {})
     found = desks.get((device, stream))
     if found is None:
-        from cupy.cuda import alloc_pinned_memory
+        from cupy.cuda import Event, alloc_pinned_memory
 
         pinned, memory = alloc_pinned_memory(ARRAYS * RECORD), gpu.memory(BLOCKS * RECORD + 8, zeros=8)
         host, done = np.frombuffer(pinned, np.uint8, ARRAYS * RECORD), memory.ptr + BLOCKS * RECORD
-        found = desks[device, stream] = Desk(host, pinned.ptr, memory.ptr, done, (pinned, memory))
+        found = desks[device, stream] = Desk(
+            host, pinned.ptr, memory.ptr, done, Event(disable_timing=True), (pinned, memory)
+        )
     return found
 
 
