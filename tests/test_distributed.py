@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 from reference import Reference
 
+from apsp import Graph, NegativeCycleError, ShapeError, as_graph
+from apsp.distributed import DistributedMatrix, closing, world
 from apsp.schedules import distributed
+from semiring import AlgebraError, BitMatrix, DTypeError, MemoryNeeded, get
 from semiring.distributed import Grid, InMemory, Layout
 from semiring.distributed.threads import run
 
@@ -101,3 +104,105 @@ def test_what_one_process_refuses_all_refuse():
         return comm.together(lambda: comm.rank)
 
     assert run(Grid(1, 3), work) == [0, 1, 2]
+
+
+def table(name, n, density=0.1):
+    case = next(c for c in ALL if str(c) == name)
+    return case, cases.random_matrix(case, (n, n), seed=n, density=density)
+
+
+@pytest.mark.parametrize("name", ["min_plus-int16", "max_min-float64", "lor_land-bool"])
+@pytest.mark.parametrize("grid", GRIDS)
+def test_a_distributed_matrix_is_closed_and_read(name, grid):
+    case, A = table(name, 70, 0.05)
+    expected = cases.closure(case, A)
+    shape = Grid.parse(grid)
+    M = DistributedMatrix.from_array(A, case.semiring, world=world(ranks=shape.size, grid=shape, threads=1), block=64)
+    np.testing.assert_array_equal(M.gather(), A)
+    done = []
+    M.close(callback=lambda *counted: done.append(counted))
+    assert done[-1] == (70**3, 70**3)
+    cases.same(case, M.gather(), expected)
+    cases.same(case, M.rows([69, 0, 5]), expected[[69, 0, 5]])
+    cases.same(case, M.rows(slice(60, 70)), expected[60:])
+    cases.same(case, M.pairs([0, 69, -1], [69, 0, 3]), expected[[0, 69, -1], [69, 0, 3]])
+    cases.same(case, M.diagonal(), expected.diagonal())
+    with pytest.raises(IndexError):
+        M.rows([70])
+
+
+def test_parts_come_of_functions_graphs_and_files(tmp_path):
+    _, A = table("min_plus-int16", 70)
+    places = world(ranks=4, threads=1)
+    np.save(tmp_path / "a.npy", A)
+    made = (
+        DistributedMatrix.from_function(lambda i, j: A[i, j], 70, world=places, dtype="int16", block=16),
+        DistributedMatrix.from_array(np.load(tmp_path / "a.npy", mmap_mode="r"), world=places, block=16),
+        DistributedMatrix.from_array(
+            np.where(A == 32767, np.iinfo(np.int64).max, A.astype(np.int64)).astype(">i8"),
+            world=places,
+            dtype="int16",
+            block=16,
+        ),
+        DistributedMatrix.from_graph(as_graph(A), world=places, block=16),
+        DistributedMatrix.from_graph(
+            Graph.from_arrays(*np.nonzero(A < 32767), A[A < 32767], n=70),
+            world=places,
+            dtype="int16",
+            block=16,
+        ),
+    )
+    for M in made:
+        np.testing.assert_array_equal(M.gather(), np.where(A == 32767, np.iinfo(M.dtype).max, A.astype(M.dtype)))
+    bits = DistributedMatrix.from_array(BitMatrix.from_bool(A < 32767), "boolean", world=places)
+    np.testing.assert_array_equal(bits.gather(), A < 32767)
+    assert "2 × 2 ranks on the host" in repr(bits)
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_whole_matrix_goes_there_and_back(overwrite):
+    places = world(ranks=2, threads=1)
+    for name in ("min_plus-int16", "plus_times-float64"):
+        case, A = table(name, 40)
+        B = A.copy()
+        D = closing.close(B, case.semiring, places, block=16, overwrite=overwrite)
+        assert (D is B) == overwrite
+        cases.same(case, D, cases.closure(case, A))
+        assert overwrite or (A == B).all()
+    bits = BitMatrix.from_bool(table("lor_land-bool", 100, 0.02)[1])
+    D = closing.close(bits, get("boolean"), places, block=64, overwrite=overwrite)
+    assert (D is bits) == overwrite
+    case, A = table("lor_land-bool", 100, 0.02)
+    cases.same(case, D.to_bool(), cases.closure(case, A))
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_negative_cycles_are_told_from_rounding(overwrite):
+    places = world(ranks=2, threads=1)
+    ring = np.full((5, 5), np.inf)
+    ring[0, 1], ring[1, 2], ring[2, 0], ring[2, 4] = 0.1, 0.7, -0.8, 1
+    D = closing.close(ring.copy(), get("min_plus"), places, block=2, overwrite=overwrite)
+    np.testing.assert_allclose(D[:3, :3], [[0, 0.1, 0.8], [-0.1, 0, 0.7], [-0.8, -0.7, 0]])
+    assert (D.diagonal() == 0).all()
+    ring[2, 0] = -0.9
+    with pytest.raises(NegativeCycleError, match=r"-0\.1"):
+        closing.close(ring.copy(), get("min_plus"), places, block=2, overwrite=overwrite)
+    with pytest.raises(NegativeCycleError, match="closed walk at vertex"):
+        DistributedMatrix.from_array(ring, world=places, block=2).close()
+
+
+def test_what_cannot_be_is_refused_in_every_rank(monkeypatch):
+    places = world(ranks=2, threads=1)
+    with pytest.raises(ShapeError, match="square"):
+        DistributedMatrix.from_array(np.zeros((2, 3)), world=places)
+    with pytest.raises(ShapeError, match="one matrix"):
+        closing.close(np.zeros((2, 3, 3)), get("min_plus"), places)
+    with pytest.raises(AlgebraError, match=r"idempotent.*plus_times.*gpus"):
+        DistributedMatrix.from_array(np.eye(3) / 9, "plus_times", world=places).close()
+    with pytest.raises(MemoryNeeded, match="rank 0 of 2"):
+        DistributedMatrix.from_function(lambda i, j: i + j, 1 << 30, world=places)
+    with pytest.raises(DTypeError):
+        DistributedMatrix.from_array(np.full((3, 3), 0.5), world=places, dtype="int32")
+    for wrong in ({"ranks": 2, "gpus": 2}, {}, {"ranks": 2, "grid": "3x1"}, {"ranks": 4, "grid": "2,2"}):
+        with pytest.raises(ValueError, match=r"required|one of"):
+            world(**wrong)

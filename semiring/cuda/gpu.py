@@ -105,6 +105,11 @@ def copy_rows(to: int, to_pitch: int, source: int, pitch: int, width: int, rows:
     runtime.memcpy2DAsync(to, to_pitch, source, pitch, width, rows, runtime.memcpyDeviceToDevice, stream)
 
 
+def count() -> int:
+    """How many devices this process sees."""
+    return int(_runtime().getDeviceCount())
+
+
 def stream() -> Any:
     """A new stream of the current device, apart from the default one."""
     from cupy.cuda import Stream

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from .choosing import world
 from .comm import Alone, Comm, RankError
 from .grid import Grid, Layout
 from .matrix import InMemory, LocalMatrix, local
-from .world import World, world
+from .world import World
 
 __all__ = ["Alone", "Comm", "Grid", "InMemory", "Layout", "LocalMatrix", "RankError", "World", "local", "world"]

@@ -92,8 +92,14 @@ class Comm(ABC):
             error = problem
         failed = [e for e in self.everyone(error) if e is not None]
         if failed:
-            raise error if error is failed[0] else failed[0]
+            failed[0].everywhere = True  # type: ignore[attr-defined]
+            raise failed[0]
         return found  # type: ignore[return-value]
+
+
+def everywhere(error: BaseException) -> bool:
+    """Whether every rank has this error, as `Comm.together` raises it."""
+    return getattr(error, "everywhere", False)
 
 
 class Alone(Comm):

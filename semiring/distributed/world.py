@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
-from ..backend import device_of
-from ..errors import DeviceError
 from .comm import Comm
 from .grid import Grid
 from .threads import run
@@ -84,56 +82,3 @@ class Threads(World):
             with gpu.at(device):
                 self._streams[rank] = gpu.stream()
         return gpu.at(device, self._streams[rank])
-
-
-def world(
-    *,
-    gpus: int | Sequence[int] | None = None,
-    ranks: int | None = None,
-    grid: Grid | str | None = None,
-    threads: int | None = None,
-) -> World:
-    """Where the ranks of a grid are.
-
-    Parameters
-    ----------
-    gpus : int or sequence of int, optional
-        So many GPUs of this machine, or those of these numbers; a thread of this process drives each.
-    ranks : int, optional
-        So many threads of this process on the host.
-    grid : Grid or str, optional
-        Such as "2x4"; by default the squarest.
-    threads : int, optional
-        CPU threads of each rank on the host; by default the processors are shared out.
-
-    Raises
-    ------
-    DeviceError
-        If there are not so many GPUs.
-    ValueError
-        If the grid has another number of ranks.
-    """
-    if (gpus is None) == (ranks is None):
-        raise ValueError(f"world: give either gpus or ranks, got gpus={gpus!r} and ranks={ranks!r}.")
-    devices = None if gpus is None else _devices(gpus)
-    count = ranks if devices is None else len(devices)
-    assert count is not None
-    shape = Grid.parse(grid) if isinstance(grid, str) else grid or Grid.of(count)
-    if shape.size != count:
-        raise ValueError(f"world: a grid of {count} ranks is required, got {shape}.")
-    if devices is None and threads is None:
-        from ..cpu.processors import default_threads
-
-        threads = max(1, default_threads() // count)
-    return Threads(shape, devices, threads)
-
-
-def _devices(gpus: int | Sequence[int]) -> tuple[int, ...]:
-    device_of(None, "cuda")  # says what is missing
-    import cupy
-
-    there = int(cupy.cuda.runtime.getDeviceCount())
-    wanted = tuple(range(gpus)) if isinstance(gpus, int) else tuple(int(d) for d in gpus)
-    if not wanted or len(set(wanted)) < len(wanted) or not all(0 <= d < there for d in wanted):
-        raise DeviceError(f"gpus: different ones of the {there} GPUs of this machine are required, got {gpus!r}.")
-    return wanted

@@ -1,0 +1,74 @@
+"""`world`: the ranks that a caller asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..backend import cuda_available, device_of
+from ..errors import DeviceError
+from .grid import Grid
+from .world import Threads, World
+
+
+def world(
+    *,
+    gpus: int | Sequence[int] | None = None,
+    ranks: int | None = None,
+    mpi: bool = False,
+    device: str | None = None,
+    grid: Grid | str | None = None,
+    threads: int | None = None,
+) -> World:
+    """Where the ranks of a grid are: say one of `gpus`, `ranks` and `mpi`.
+
+    Parameters
+    ----------
+    gpus : int or sequence of int, optional
+        So many GPUs of this machine, or those of these numbers; a thread of this process drives each.
+    ranks : int, optional
+        So many threads of this process on the host.
+    mpi : bool
+        The processes that mpiexec (or Slurm's srun) has started, of which this is one.
+    device : {"cpu", "cuda"}, optional
+        Of processes under MPI: where their parts lie; by default on GPUs, where this machine has one.
+    grid : Grid or str, optional
+        Such as "2x4"; by default the squarest.
+    threads : int, optional
+        CPU threads of each rank on the host; by default the processors are shared out.
+
+    Raises
+    ------
+    DeviceError
+        If there are not so many GPUs, or mpi4py is not installed.
+    ValueError
+        If the grid has another number of ranks.
+    """
+    if (gpus is not None) + (ranks is not None) + mpi != 1:
+        raise ValueError(f"world: give one of gpus, ranks and mpi, got gpus={gpus!r}, ranks={ranks!r}, mpi={mpi!r}.")
+    shape = Grid.parse(grid) if isinstance(grid, str) else grid
+    if mpi:
+        from .processes import Processes
+
+        return Processes(shape, device or ("cuda" if cuda_available() else "cpu"), threads)
+    devices = None if gpus is None else _devices(gpus)
+    count = ranks if devices is None else len(devices)
+    assert count is not None
+    shape = shape or Grid.of(count)
+    if shape.size != count:
+        raise ValueError(f"world: a grid of {count} ranks is required, got {shape}.")
+    if devices is None and threads is None:
+        from ..cpu.processors import default_threads
+
+        threads = max(1, default_threads() // count)
+    return Threads(shape, devices, threads)
+
+
+def _devices(gpus: int | Sequence[int]) -> tuple[int, ...]:
+    device_of(None, "cuda")  # says what is missing
+    from ..cuda import gpu
+
+    there = gpu.count()
+    wanted = tuple(range(gpus)) if isinstance(gpus, int) else tuple(int(d) for d in gpus)
+    if not wanted or len(set(wanted)) < len(wanted) or not all(0 <= d < there for d in wanted):
+        raise DeviceError(f"gpus: different ones of the {there} GPUs of this machine are required, got {gpus!r}.")
+    return wanted

@@ -1,0 +1,64 @@
+"""Ranks as processes under mpiexec; left out, with the reason, where there is no MPI."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from mpi_ranks import matrix
+from scipy.sparse.csgraph import floyd_warshall
+
+from apsp.checksum import crc32
+
+MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
+
+pytestmark = pytest.mark.busy
+
+
+@pytest.fixture(scope="module")
+def run():
+    pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install '.[mpi]'", exc_type=ImportError)
+    if MPIEXEC is None:
+        pytest.skip("there is no mpiexec: pip install '.[mpi]'")
+
+    def start(what: str, ranks: int = 2) -> subprocess.CompletedProcess[str]:
+        command = [MPIEXEC, "-n", str(ranks), sys.executable, str(Path(__file__).with_name("mpi_ranks.py")), what]
+        quick = os.environ | {"APSP_RANK_SILENCE": "8"}
+        return subprocess.run(command, capture_output=True, text=True, timeout=120, env=quick)
+
+    return start
+
+
+def test_two_processes_close_a_matrix(run):
+    A = matrix(150)
+    expected = floyd_warshall(A.astype(float) + (A == 32767) * 1e9)
+    expected[expected >= 1e9] = 32767
+    ended = run("close")
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.strip() == f"{crc32(expected.astype(A.dtype)):08x}"
+
+
+def test_an_error_of_one_process_ends_the_job_with_one_message(run):
+    ended = run("fail")
+    assert ended.returncode == 1
+    told = [line for line in ended.stderr.splitlines() if line.startswith("apsp:")]
+    assert len(told) == 1
+    assert "rank 1 (process" in told[0]
+    assert told[0].endswith(": one has had enough")
+
+
+def test_what_one_process_refuses_all_refuse(run):
+    ended = run("refuse")
+    assert ended.returncode == 0
+    assert sorted(ended.stdout.splitlines()) == ["rank 0: no room", "rank 1: no room"]
+
+
+def test_a_hung_process_ends_the_job_and_is_named(run):
+    ended = run("stop", 3)
+    assert ended.returncode == 4
+    assert "rank 1 (process" in ended.stderr
+    assert "no sign of life" in ended.stderr
