@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
+from heapq import heapreplace
+from itertools import pairwise
 
 import numpy as np
 
@@ -23,10 +25,12 @@ from .structure import Arcs, Structure
 LARGE = 1 << 24
 #: A call into compiled code does at most about so many pairs (of those slow to compute), so that Ctrl-C is heard.
 CALL = 1 << 24
-#: What a supernode costs beside its pairs, in pairs.
-OVERHEAD = 1 << 10
+#: What a supernode costs beside its pairs, in pairs that vector code computes.
+OVERHEAD = 1 << 14
 #: Below this many pairs a second thread costs more than it brings.
 ALONE = 1 << 21
+#: What a thread computes of a front that all work on, to what it does of a subtree of its own.
+TOGETHER = 0.7
 #: Bytes that vectors are aligned to.
 ALIGNED = 64
 
@@ -131,7 +135,7 @@ class _Elimination:
         self.ends = S.update + self.rows**2
         pairs = np.diff(S.work)
         self.large = np.flatnonzero(pairs > LARGE * _gain(self.kind) // 64)
-        self.cost = np.concatenate(([0], np.cumsum(pairs + OVERHEAD)))
+        self.cost = np.concatenate(([0], np.cumsum(pairs + OVERHEAD * _gain(self.kind) // 64)))
         self.kept: list[np.ndarray] = []  # memory that updates lie in
         self.tables = (S.first, S.begin, S.local, S.child, S.sibling, self.where)
         self.arcs = (arcs.begin, arcs.row, arcs.col, self.weights.ctypes.data)
@@ -139,49 +143,66 @@ class _Elimination:
     def run(self) -> Panels:
         """Every supernode, children first: subtrees on all threads, then what is above them."""
         total = int(self.cost[-1])
-        threads = self.ops.threads if total >= ALONE * _gain(self.kind) // 64 else 1
-        subtrees = self._subtrees(total // (4 * threads)) if threads > 1 else []
-        run(lambda _, start, stop: self._subtree(start, stop), subtrees, threads)
-        ends = [0, *(edge for subtree in subtrees for edge in subtree), len(self.S)]
+        threads = self.ops.threads if total >= 8 * ALONE * _gain(self.kind) // 64 else 1
+        subtrees = self._shares(threads) if threads > 1 else []
+        alone = CpuBackend(self.kind, 1)
+        run(lambda _, start, stop: self._subtree(start, stop, alone), subtrees, threads)
+        ends = [0, *(edge for subtree in sorted(subtrees) for edge in subtree), len(self.S)]
         above = [(start, stop) for start, stop in zip(ends[::2], ends[1::2], strict=True) if start < stop]
         if above:
             address = self._arena(max(int(self.ends[a:b].max()) for a, b in above))
             for start, stop in above:
                 self.where[start:stop] = address + self.S.update[start:stop] * self.size
-                self._stretch(start, stop)
+                self._stretch(start, stop, self.ops)
         return Panels(self.lower, self.upper)
 
-    def _subtrees(self, most: int) -> list[tuple[int, int]]:
-        """Ranges of supernodes that are whole subtrees, each of at most so many pairs."""
-        found: list[tuple[int, int]] = []
-        s = len(self.S) - 1
-        while s >= 0:
-            leaf = int(self.S.leaf[s])
-            if self.cost[s + 1] - self.cost[leaf] <= most:
-                if found and found[-1][0] == s + 1 and self.cost[found[-1][1]] - self.cost[leaf] <= most:
-                    found[-1] = leaf, found[-1][1]  # siblings go together
-                else:
-                    found.append((leaf, s + 1))
-                s = leaf
-            s -= 1
-        return found[::-1]
+    def _shares(self, threads: int) -> list[tuple[int, int]]:
+        """Ranges of whole subtrees that the threads take one by one, such that all is done soonest.
 
-    def _subtree(self, start: int, stop: int) -> None:
+        Few large ones leave little above them, which all threads work on together; many small ones go up evenly.
+        (Geist and Ng 1989, "Task scheduling for parallel sparse Cholesky factorization".)
+        """
+        total = int(self.cost[-1])
+        best, soonest = [], np.inf
+        for parts in (1, 2, 4, 8):
+            subtrees = self._subtrees(total // (parts * threads))
+            loads = [0] * threads
+            for start, stop in subtrees:  # the next one goes to who is free first
+                heapreplace(loads, loads[0] + int(self.cost[stop] - self.cost[start]))
+            time = max(loads) + (total - sum(loads)) / (TOGETHER * threads)
+            if time < soonest:
+                best, soonest = subtrees, time
+        return best
+
+    def _subtrees(self, most: int) -> list[tuple[int, int]]:
+        """Ranges of supernodes that are whole subtrees, of about so many pairs at most, those of most pairs first."""
+        S, cost = self.S, self.cost
+        whole = cost[1:] - cost[S.leaf]
+        fits = whole <= most
+        tops = np.flatnonzero(fits & ~((S.parent >= 0) & fits[S.parent]))
+        start, stop, before = S.leaf[tops], tops + 1, np.cumsum(whole[tops]) - whole[tops]
+        # Neighbours go together while they are few pairs.
+        apart = (start[1:] != stop[:-1]) | (np.diff(before // max(1, most // 2)) > 0)
+        edges = np.flatnonzero(np.concatenate(([True], apart, [True]))[: len(tops) + 1]).tolist()
+        found = [(int(start[a]), int(stop[b - 1])) for a, b in pairwise(edges)]
+        return sorted(found, key=lambda at: cost[at[0]] - cost[at[1]])
+
+    def _subtree(self, start: int, stop: int, ops: CpuBackend) -> None:
         base = self.S.update[start]
         address = self._arena(int(self.ends[start:stop].max() - base))
         self.where[start:stop] = address + (self.S.update[start:stop] - base) * self.size
-        self._stretch(start, stop)
+        self._stretch(start, stop, ops)
 
     def _arena(self, entries: int) -> int:
         memory = np.empty(entries + self.kind.lanes, self.ops.dtype)  # updates are written in whole vectors
         self.kept.append(memory)
         return memory.ctypes.data
 
-    def _stretch(self, start: int, stop: int) -> None:
+    def _stretch(self, start: int, stop: int, ops: CpuBackend) -> None:
         """Supernodes start … stop, large ones one by one."""
         for s in self.large[np.searchsorted(self.large, start) : np.searchsorted(self.large, stop)].tolist():
             self._small(start, s)
-            self._one(s)
+            self._one(s, ops)
             start = s + 1
         self._small(start, stop)
 
@@ -208,9 +229,9 @@ class _Elimination:
             )  # fmt: skip
             start = end
 
-    def _one(self, s: int) -> None:
+    def _one(self, s: int, ops: CpuBackend) -> None:
         """A large front, by the verbs of the dense backend."""
-        S, ops, code, size = self.S, self.ops, self.code, self.size
+        S, code, size = self.S, self.code, self.size
         m, w = int(self.order[s]), int(S.first[s + 1] - S.first[s])
         lanes = self._lanes
         F = np.empty((m, -(-m // lanes) * lanes), ops.dtype)
