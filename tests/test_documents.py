@@ -118,3 +118,14 @@ def test_blocks_run_as_printed(page, clone, monkeypatch):
 def test_a_page_is_tried_as_soon_as_it_has_code():
     pages = {str(p.relative_to(ROOT)) for p in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"))}
     assert {page for page in pages if "```" in (ROOT / page).read_text(encoding="utf-8")} <= set(PAGES)
+
+
+def test_scripts_and_pages_name_files_that_are_there():
+    pages = [*(ROOT / ".ci").iterdir(), *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").glob("*.sh")]
+    pages += [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "pyproject.toml", "tests/run.sh")]
+    named = (
+        r"(?<![\w/])(?:tests|benchmarks|docs|examples|apsp|semiring)/[\w/.-]+\.(?:py|sh|md|txt|json|png|csv|gr|named)\b"
+    )
+    found = {(page.name, name) for page in pages for name in re.findall(named, page.read_text(encoding="utf-8"))}
+    assert len(found) > 30
+    assert {(page, name) for page, name in found if not (ROOT / name).exists()} == set()
