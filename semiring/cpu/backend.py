@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from functools import cache, cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.core import types
 
 from ..algebra import Semiring
 from ..backend import Backend
-from ..compiling import about
-from . import gemm, pivot
-from .compile import kernel
+from .code import CALL, code, gain
 from .intrinsics import DEPTH
-from .kinds import Kind, semiring_of, shipped
+from .kinds import Kind, semiring_of
 from .pool import run
 
 #: What all threads together may hold beside the matrix, in entries: 8 % of one of 4096 × 4096.
@@ -25,8 +21,6 @@ WORKSPACE = 5 << 18
 SIDE = 192
 #: How deep an operand is packed at least, in units of DEPTH, where that is a matter of choice.
 SLABS = 3
-#: A call into compiled code computes at most about this many pairs (of those slow to compute), so that Ctrl-C is heard.
-CALL = 1 << 24
 #: Below this many pairs (again, of those slow to compute) a second thread costs more than it brings.
 ALONE = 1 << 17
 #: Below this many entries, so does a second thread that packs.
@@ -54,64 +48,6 @@ class _Scratch(threading.local):
 
 
 _scratch = _Scratch()
-
-
-class _Entry(NamedTuple):
-    """A kernel's machine code for one kind: as a Python callable, and where it is; and what keeps it there."""
-
-    call: Callable[..., None]
-    address: int
-    owner: Any
-
-
-class _Code:
-    """The machine code of one kind's kernels; each is compiled, or found on disk, when it is first wanted."""
-
-    def __init__(self, kind: Kind) -> None:
-        self.kind = kind
-
-    @cached_property
-    def pack(self) -> _Entry:
-        return _compile(gemm.pack, self.kind.mover, "biiiiiiii")
-
-    @cached_property
-    def block(self) -> _Entry:
-        return _compile(gemm.block, self.kind, "biiiiiiiiiiiiibi")
-
-    @cached_property
-    def pivot_row(self) -> _Entry:
-        return _compile(pivot.pivot_row, self.kind, "iiiiii")
-
-    @cached_property
-    def sweep(self) -> _Entry:
-        return _compile(pivot.sweep, self.kind, "iiiiiiii")
-
-    @cached_property
-    def closure(self) -> _Entry:
-        return _compile(pivot.closure, self.kind, "iiiiiiiii")
-
-
-_code = cache(_Code)
-
-
-#: Arguments of kernels: sizes, strides and addresses; truth values; arrays of short and of long integers.
-_TYPES = {"i": types.intp, "b": types.boolean, "s": types.int32[::1], "l": types.int64[::1]}
-
-
-@cache
-def _compile(part: Any, kind: Any, arguments: str) -> _Entry:
-    """A part's machine code for a kind, or another type that selects code, or None.
-
-    `arguments` has a letter for each other argument, see `_TYPES`.
-    """
-    # What a user's function calls may change: its machine code never goes to disk.
-    own = semiring_of(kind) if getattr(kind, "label", "") else None  # else it serves all
-    entry = kernel(part.py_func, on_disk=own is None or shipped(own))
-    signature = (*([kind] if kind else []), *(_TYPES[a] for a in arguments))
-    with about(f"{own.name} in {kind.dtype}" if kind and own else ""):
-        call = entry.compile(signature)
-    code = entry.overloads[signature]
-    return _Entry(call, code.library.get_pointer_to_function(code.fndesc.llvm_func_name), entry)
 
 
 class _Layout(NamedTuple):
@@ -178,13 +114,6 @@ def _slab(columns: int) -> int:
     return max(SLABS * DEPTH, WORKSPACE // 2 // max(1, columns))
 
 
-def _gain(kind: Kind) -> int:
-    """How many times faster than compiled Python this kind is computed, roughly."""
-    if not kind.vector:
-        return 1
-    return 2 if kind.add == "logaddexp" else 64
-
-
 class _Packing(NamedTuple):
     """What a product holds packed: `longest` is a strip's most, `padded` a whole strip's size, `side` what each thread
     packs for itself at a time; `own` and `workspace` are the bytes of one thread and of everything.
@@ -221,7 +150,7 @@ def _plan(kind: Kind, m: int, n: int, depth: int, left: bool, threads: int) -> _
     strips = _parts(long, unit, longest)
     width = strips[0][1]
     several = 3 * threads if threads > 1 else 1
-    call = _gain(kind) * CALL
+    call = gain(kind) * CALL
     outer = _parts(short, other, max(other, min(side, call // (padded * depth))), several)
     inner = _parts(width, unit, width, -(-several // len(outer)))
     blocks = tuple((*y, *x) if left else (*x, *y) for x in outer for y in inner)
@@ -250,8 +179,8 @@ class CpuBackend(Backend):
         self.dtype, self.variant = np.dtype(kind.dtype), kind.variant
         self._size, self._rows, self._columns = kind.itemsize, kind.tile.rows, kind.columns
         self._mover = kind.mover
-        self._code = _code(kind)
-        self._gain = _gain(kind)
+        self._code = code(kind)
+        self._gain = gain(kind)
 
     def __repr__(self) -> str:
         return f"CpuBackend({self.semiring}, {self.dtype}, threads={self.threads})"

@@ -15,7 +15,11 @@ import numpy as np
 
 from ..backend import Backend
 from ..cpu import fronts, movers, strips
-from ..cpu.backend import CpuBackend, _code, _compile, _Entry, _gain
+from ..cpu.backend import CpuBackend
+from ..cpu.code import Entry as _Entry
+from ..cpu.code import code as _code
+from ..cpu.code import gain as _gain
+from ..cpu.code import machine_code as _compile
 from ..cpu.intrinsics import DEPTH
 from ..cpu.kinds import Kind, raw
 from ..cpu.pool import run

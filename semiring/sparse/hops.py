@@ -11,7 +11,7 @@ import numpy as np
 from .. import dtypes
 from ..catalog import get
 from ..cpu import movers, search
-from ..cpu.backend import _compile, _Entry
+from ..cpu.code import Entry, machine_code
 from ..cpu.kinds import raw
 from ..cpu.pool import run
 from ..cpu.processors import default_threads
@@ -189,7 +189,7 @@ class _Search:
         self.panel = aligned((n, words * BITS), hops.dtype)
         self.vertices = np.empty(2 * n, np.int32)
         self.levels = _levels(self.width)
-        self.transpose = _compile(movers.transpose, self.raw, "iiiiii")
+        self.transpose = machine_code(movers.transpose, self.raw, "iiiiii")
 
     def run(self, sources: np.ndarray, rows: np.ndarray, most: int) -> None:
         """rows[k] ← hops from sources[k], none of more than `most`."""
@@ -225,8 +225,8 @@ def _width(words: int, itemsize: int) -> Width:
 
 
 @cache
-def _levels(width: Width) -> _Entry:
-    return _compile(search.levels, width, "lli" + "lsls" + "s" + "iiii")
+def _levels(width: Width) -> Entry:
+    return machine_code(search.levels, width, "lli" + "lsls" + "s" + "iiii")
 
 
 def _adjacent(tails: np.ndarray, heads: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:

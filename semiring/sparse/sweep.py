@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from ..cpu import sweep
-from ..cpu.backend import _compile, _Entry, _gain
+from ..cpu.code import Entry, gain, machine_code
 from ..cpu.kinds import Kind
 from .buffers import aligned
 from .fronts import CALL, Panels, code_of
@@ -19,18 +19,18 @@ _ALIGNED = 64
 
 
 @cache
-def _climb() -> _Entry:
-    return _compile(sweep.climb, None, "iibii" + "sssls" + "sls" + "iii")
+def _climb() -> Entry:
+    return machine_code(sweep.climb, None, "iibii" + "sssls" + "sls" + "iii")
 
 
 @cache
-def _sweep() -> _Entry:
-    return _compile(sweep.sweep, None, "iibii" + "ssslssl" + "s" + "iiiiii")
+def _sweep() -> Entry:
+    return machine_code(sweep.sweep, None, "iibii" + "ssslssl" + "s" + "iiiiii")
 
 
 @cache
-def _pairs() -> _Entry:
-    return _compile(sweep.pairs, None, "iiiiii" + "ss" + "ssslssl" + "iiiii")
+def _pairs() -> Entry:
+    return machine_code(sweep.pairs, None, "iiiiii" + "ss" + "ssslssl" + "iiiii")
 
 
 class Sweeper:
@@ -84,7 +84,7 @@ class Sweeper:
         if len(self.z) < 2 * longest:
             self.z = aligned((2 * longest,), self.dtype)
         z = self.z.ctypes.data
-        step = max(1, CALL * _gain(self.kind) // 64 // max(1, 2 * S.climb))
+        step = max(1, CALL * gain(self.kind) // 64 // max(1, 2 * S.climb))
         s, t = S.position[sources], S.position[targets]
         out[:] = self.kind.zero
         code = self.code
@@ -119,7 +119,7 @@ class Sweeper:
         high = S.height * lanes
         if len(self.stack) < high:
             self.stack = aligned((high,), self.dtype)
-        most = max(1, CALL * _gain(self.kind) // max(1, lanes))
+        most = max(1, CALL * gain(self.kind) // max(1, lanes))
         for start, stop in self._pieces(count, path, most):
             _climb().call(
                 self.code.climb.address, self.size, mirrored, start, stop,
