@@ -17,7 +17,6 @@ from semiring.errors import DivergenceError, DomainError
 from .choosing import Asked, Question
 from .eliminating import eliminated, named
 from .engines import Dense, Engine
-from .engines.base import host
 from .engines.hops import Searched
 from .engines.part import Limit, Part
 from .engines.searches import Searches
@@ -51,7 +50,9 @@ def answer(graph: Graph, s: Semiring, request: Request, asked: Asked) -> Answer:
         asked = replace(asked, engine="auto" if isinstance(asked.like, Searched) else asked.like.name)
     try:
         with there(graph.dense):
-            found = _answer(Question(graph, s, request, asked))
+            found = (
+                _answer(Question(graph, s, request, asked)) if asked.gpus is None else _spread(graph, s, request, asked)
+            )
     except DivergenceError as error:
         raise _by_label(error, graph) from None
     if asked.partial or asked.limit is not None:
@@ -75,6 +76,16 @@ def _answer(question: Question) -> Answer:
     return _eliminated(question) if plan.engine == "elimination" else _searched(question)
 
 
+def _spread(graph: Graph, s: Semiring, request: Request, asked: Asked) -> Answer:
+    """The closure over several ranks, each of which keeps its part."""
+    from .distributed import solving
+
+    engine, plan, seconds = solving.engine(graph, s, request, asked.gpus, asked.dtype)
+    if engine.dtype.kind == "i" and s.mul.saturating and _far(graph, s, engine.dtype):
+        _refuse_saturated(engine, graph, s)
+    return Answer(engine, plan, seconds)
+
+
 def _dense(graph: Graph, s: Semiring, request: Request, asked: Asked, considered: tuple[Estimate, ...]) -> Answer:
     """The closure of the graph's matrix."""
     matrix, ours = matrix_of(graph, s, asked.dtype, request, where="shortest_paths")
@@ -82,7 +93,7 @@ def _dense(graph: Graph, s: Semiring, request: Request, asked: Asked, considered
     problem = pose_array(matrix, s, Memory.OURS if ours else Memory.THEIRS, device=asked.device)
     solved = solve(problem, request)
     if risky:
-        _refuse_saturated(solved.matrix, graph, s)
+        _refuse_saturated(Dense(solved.matrix), graph, s)
     return Answer(Dense(solved.matrix), replace(solved.plan, considered=considered), solved.seconds)
 
 
@@ -121,7 +132,13 @@ def _may_saturate(matrix: Any, s: Semiring) -> bool:
     return len(matrix) * dtypes.largest_finite(matrix) >= np.iinfo(matrix.dtype).max
 
 
-def _refuse_saturated(D: Any, graph: Graph, s: Semiring) -> None:
+def _far(graph: Graph, s: Semiring, dtype: np.dtype) -> bool:
+    """The same, of a graph whose matrix is not at hand."""
+    weights = graph.matrix(s, dtype) if graph.dense is not None else graph.edges(s, dtype)[2]
+    return graph.n * dtypes.largest_finite(weights) >= np.iinfo(dtype).max
+
+
+def _refuse_saturated(D: Engine, graph: Graph, s: Semiring) -> None:
     """Refuse distances in which a best walk has saturated: the zero where there is a walk, or the other end.
 
     None is missed. Parts of a best walk are best walks, so that where no best walk saturates, none of its parts does.
@@ -139,7 +156,7 @@ def _refuse_saturated(D: Any, graph: Graph, s: Semiring) -> None:
     t = transitive_closure(Graph.from_arrays(tails[walked], heads[walked], n=graph.n), reflexive=True)
     component = t.condensation.component
     for i in range(graph.n):
-        row = host(D[i])
+        row = D.row(i)
         wrong = ((row == info.min) | (row == info.max)) & t.closed.rows(int(component[i]))[component]
         if wrong.any():
             u, v = graph.labels[i], graph.labels[int(wrong.argmax())]

@@ -53,6 +53,8 @@ class Asked:
     limit : float or None
     like : Engine or None
         The engine that answered for other weights of the same edges.
+    gpus
+        Several ranks, as in `closure`.
     """
 
     dtype: Any = None
@@ -63,6 +65,7 @@ class Asked:
     targets: np.ndarray | None = None
     limit: Any = None
     like: Any = None
+    gpus: Any = None
 
     @property
     def partial(self) -> bool:

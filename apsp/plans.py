@@ -56,6 +56,10 @@ class Plan:
         `seconds` are those until the first distance, and `pairs` those done by then.
     considered : tuple of Estimate
         What each engine that was asked would take for all distances wanted.
+    grid : str
+        Over several ranks, such as "2 × 4"; `matrix_bytes` and `workspace_bytes` are then each rank's.
+    moved_bytes : int
+        The most that a rank receives from others.
     """
 
     n: int
@@ -73,6 +77,8 @@ class Plan:
     pairs: int = -1
     engine: str = "dense"
     considered: tuple[Estimate, ...] = ()
+    grid: str = ""
+    moved_bytes: int = 0
 
     def __post_init__(self) -> None:
         if self.pairs < 0:
@@ -102,9 +108,10 @@ class Plan:
             (
                 f"closure of {self.n} vertices over {self.semiring} in {self.dtype} on {self.device}",
                 f"  schedule   {self.schedule}, block {self.block} ({self.reason})",
+                *([f"  grid       {self.grid} ranks; each receives {shown(self.moved_bytes)}"] if self.grid else ()),
                 f"  step       {self.variant}",
-                f"  memory     {shown(self.matrix_bytes)} matrix + {shown(self.workspace_bytes)} workspace; "
-                f"{shown(self.beside_bytes)} beside what came",
+                f"  memory     {shown(self.matrix_bytes)} matrix + {shown(self.workspace_bytes)} workspace"
+                + (" a rank" if self.grid else f"; {shown(self.beside_bytes)} beside what came"),
                 f"  predicted  {in_units(self.seconds)} for {self.pairs:.3g} pairs",
                 *self._others(),
             )
@@ -172,7 +179,7 @@ def make_plan(
         variant=ops.variant,
         matrix_bytes=matrix,
         workspace_bytes=workspace,
-        seconds=order.pairs(n) / _rate(semiring, ops, dtype),
+        seconds=order.pairs(n) / rate(semiring, ops, dtype),
         pairs=order.pairs(n),
         reason=reason,
         beside_bytes=(0 if in_place else matrix) + workspace + copies,
@@ -189,9 +196,10 @@ def _choose(n: int, block: int, ops: Backend) -> tuple[str, str]:
     return "recursive", "every product is as large as it can be, so operands stay in cache"
 
 
-def _rate(semiring: Semiring, ops: Backend, dtype: str) -> float:
-    rate = _RATES.get(ops.device, _RATES["cpu"]).get(dtype, 1e9)
-    return rate * vector_rate(semiring) * _threads(ops)
+def rate(semiring: Semiring, ops: Backend, dtype: str) -> float:
+    """Pairs a second that a closure sustains, by what reference machines did."""
+    plain = _RATES.get(ops.device, _RATES["cpu"]).get(dtype, 1e9)
+    return plain * vector_rate(semiring) * _threads(ops)
 
 
 def vector_rate(semiring: Semiring) -> float:

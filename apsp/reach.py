@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +36,9 @@ from .saving import check_output, plan_from_array, plan_to_array
 from .solve import solve
 
 _HINT = "Only strongly connected parts shrink; split the graph, or ask for fewer vertices."
+
+if TYPE_CHECKING:
+    from .distributed.solving import Places
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -307,6 +310,7 @@ def transitive_closure(
     callback: Callback | None = None,
     device: str | None = None,
     threads: int | None = None,
+    gpus: Places | None = None,
     **reading: Any,
 ) -> Reachability:
     """A⁺ = A ⊕ A² ⊕ … over the Boolean semiring: which vertices a walk of at least one edge connects.
@@ -324,6 +328,8 @@ def transitive_closure(
         "auto", or one of the schedules, which then runs on all vertices, nothing shrunk.
     block, callback, device, threads
         As in `closure`. Components are found on the CPU in any case, and the answer lies there.
+    gpus : int, sequence of int or World, optional
+        Close what is left over several GPUs, each with its part of the packed bits, as in `closure`.
     **reading
         Passed to `as_graph`.
 
@@ -349,13 +355,13 @@ def transitive_closure(
     if graph.dense is not None and graph.dense.dtype.kind != "b":
         graph, made = replace(graph, dense=graph.matrix(lor_land)), n * n
     request = Request.of(schedule=schedule, block=block, callback=callback, threads=threads)
-    ops = bind(lor_land, bool, device=where, **request.options)
+    ops = bind(lor_land, bool, device="cpu" if gpus is not None else where, **request.options)
     # Finding components looks at every edge; on a dense graph the closure itself is as quick.
     arcs = graph.edge_count * (1 if graph.directed else 2)
     if schedule == "auto" and arcs * 64 <= n * n:
-        c, closed, plan = _shrunk(graph, arcs, ops, request)
+        c, closed, plan = _shrunk(graph, arcs, ops, request, gpus)
     else:
-        c, closed, plan = _whole(graph, arcs, ops, request)
+        c, closed, plan = _whole(graph, arcs, ops, request, gpus)
     plan = replace(plan, beside_bytes=plan.beside_bytes + made)
     return Reachability(graph.labels, c, closed, reflexive, plan, time.perf_counter() - start)
 
@@ -366,7 +372,9 @@ _FINDING, _COMPONENTS, _BETWEEN = 26, 16, 25
 _UNITING = 26
 
 
-def _shrunk(graph: Graph, arcs: int, ops: Backend, request: Request) -> tuple[Condensation, BitMatrix, Plan]:
+def _shrunk(
+    graph: Graph, arcs: int, ops: Backend, request: Request, gpus: Places | None
+) -> tuple[Condensation, BitMatrix, Plan]:
     """The closure of the condensation."""
     n = graph.n
     # Edges of a list, one way, are there already; others are written out, undirected ones with temporaries.
@@ -389,11 +397,13 @@ def _shrunk(graph: Graph, arcs: int, ops: Backend, request: Request) -> tuple[Co
         return c, close_acyclic(c.count, c.tails, c.heads), plan
     tails, heads = (to_device(x, ops.device) for x in (c.tails, c.heads))
     closed = BitMatrix.from_edges(tails, heads, (c.count, c.count))
-    solve(Problem(closed, lor_land, ops.device, Memory.OURS, Survey(0, 1, True)), request)
+    plan = _close(closed, plan, ops, request, gpus)
     return c, closed.get(), plan
 
 
-def _whole(graph: Graph, arcs: int, ops: Backend, request: Request) -> tuple[Condensation, BitMatrix, Plan]:
+def _whole(
+    graph: Graph, arcs: int, ops: Backend, request: Request, gpus: Places | None
+) -> tuple[Condensation, BitMatrix, Plan]:
     """The closure of all vertices, each its own component."""
     n, on_device = graph.n, ops.device == "cuda"
     plan = make_plan(n, lor_land, ops, schedule=request.schedule, block=request.block)
@@ -409,12 +419,24 @@ def _whole(graph: Graph, arcs: int, ops: Backend, request: Request) -> tuple[Con
     closed = ops.upload(closed, copy=False) if on_device else closed.get()
     diagonal = closed.diagonal()
     loops = diagonal.get() if on_device else diagonal
-    solve(Problem(closed, lor_land, ops.device, Memory.OURS, Survey(0, 1, True)), request)
+    plan = _close(closed, plan, ops, request, gpus)
     closed = closed.get()
     mutual = closed.T
     mutual &= closed
     # A vertex lies on a cycle that has a loop, or reaches another that reaches it.
     return trivial(n, loops | (mutual.counts(axis=1) > 1)), closed, plan
+
+
+def _close(closed: BitMatrix, plan: Plan, ops: Backend, request: Request, gpus: Places | None) -> Plan:
+    """closed ← its closure where it lies, by one device or several; the plan of that."""
+    if gpus is None:
+        solve(Problem(closed, lor_land, ops.device, Memory.OURS, Survey(0, 1, True)), request)
+        return plan
+    from .distributed import solving
+
+    spread = solving.plan(len(closed), lor_land, bool, gpus, request)
+    solving.close_bits(closed, request, gpus)
+    return replace(spread, reason=plan.reason, beside_bytes=plan.beside_bytes)
 
 
 def _packed(graph: Graph) -> BitMatrix:

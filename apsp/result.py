@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +36,9 @@ from .reweighting import reweighted
 from .routed import Routed
 from .saving import load_result, save_result
 from .sweeps import Nearest
+
+if TYPE_CHECKING:
+    from .distributed.solving import Places
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -606,6 +609,7 @@ def shortest_paths(
     engine: str = "auto",
     order: Any = "auto",
     paths: bool = False,
+    gpus: Places | None = None,
     **reading: Any,
 ) -> Result:
     """Best walks between all pairs of a graph's vertices, or between some, whatever the graph comes as.
@@ -634,6 +638,8 @@ def shortest_paths(
         Of elimination: "auto", "degree", "levels", "metis" or a permutation of the vertices; see `semiring.eliminate`.
     paths : bool
         Find `Result.predecessors` at once, not on first use.
+    gpus : int, sequence of int or World, optional
+        The dense closure over several GPUs, as in `closure`; distances stay there, and are fetched when asked for.
     **reading
         Passed to `as_graph`, for instance `weight="length"` for NetworkX or `directed=False`.
 
@@ -666,7 +672,7 @@ def shortest_paths(
         None if wanted is None else posed.labels.several(wanted, where=f"shortest_paths: {side}")
         for wanted, side in ((sources, "sources"), (targets, "targets"))
     )
-    asked = Asked(dtype=dtype, device=device, engine=engine, order=order, sources=i, targets=j, limit=limit)
+    asked = Asked(dtype=dtype, device=device, engine=engine, order=order, sources=i, targets=j, limit=limit, gpus=gpus)
     found = answer(posed, s, request, asked)
     rows, cols = (None if at is None else Labels([posed.labels[k] for k in at.tolist()]) for at in (i, j))
     result = Result(found.engine, posed, s, found.plan, found.seconds, frames.library_of(graph), rows, cols)

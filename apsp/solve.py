@@ -7,9 +7,8 @@ settles; `give_back` returns the result in kind. `closure` and `plan` are the pu
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,7 +30,10 @@ from .graph import Graph
 from .inputs import as_graph, is_array
 from .log import tell
 from .plans import Plan, make_plan
-from .problem import HINT, Memory, Problem, Request, at, lies, pose, take
+from .problem import HINT, Memory, Problem, Request, at, lies, pose
+
+if TYPE_CHECKING:
+    from .distributed.solving import Places
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def closure(
     threads: int | None = None,
     per_thread: int | None = None,
     unweighted: bool = False,
-    gpus: int | Sequence[int] | None = None,
+    gpus: Places | None = None,
 ) -> Any:
     """A* = I ⊕ A ⊕ A² ⊕ …: all-pairs shortest paths in min-plus, reachability in the Boolean semiring.
 
@@ -89,9 +91,9 @@ def closure(
         Elements a GPU thread updates in one step of the iterative schedule: 1 or 4.
     unweighted : bool
         Every edge weighs 1, and a matrix of bool is a graph: see `as_graph`.
-    gpus : int or sequence of int, optional
-        Spread one matrix on the host over so many GPUs of this machine, or over those of these numbers; each fetches
-        its own part. `schedule` and `device` play no part then.
+    gpus : int, sequence of int or World, optional
+        Spread one matrix on the host over so many GPUs of this machine, over those of these numbers, or over the ranks
+        of an `apsp.distributed.world`; each fetches its own part. `schedule` and `device` play no part then.
 
     Returns
     -------
@@ -128,7 +130,9 @@ def closure(
     s = get(semiring)
     request = Request.of(schedule=schedule, block=block, callback=callback, threads=threads, per_thread=per_thread)
     if gpus is not None:
-        return _spread(A, s, request, gpus, dtype=dtype, overwrite=overwrite, unweighted=unweighted)
+        from .distributed import solving
+
+        return solving.closure(A, s, request, gpus, dtype=dtype, overwrite=overwrite, unweighted=unweighted)
     with at(A):
         if not overwrite and is_sparse(A):
             graph = as_graph(A, unweighted=unweighted)
@@ -142,19 +146,6 @@ def closure(
             del question
         posed = pose(A, s, request, dtype=dtype, device=device, overwrite=overwrite, unweighted=unweighted)
         return posed.in_kind(solve(posed.problem, request).matrix)
-
-
-def _spread(A: Any, s: Semiring, request: Request, gpus: int | Sequence[int], **asked: Any) -> Any:
-    """The closure over several GPUs, in kind."""
-    from .distributed import closing, world
-
-    places = world(gpus=gpus)
-    given: dict[str, Any] = {"block": request.block, "overwrite": asked["overwrite"], "callback": request.callback}
-    if isinstance(A, BitMatrix):
-        return closing.close(A, s, places, **given)
-    taken, memory = take(A, s, request, where="closure", **asked)
-    closed = closing.close(taken.array, s, places, made_here=memory is Memory.OURS, **given)
-    return taken.give_back(closed, where="closure")
 
 
 def plan(
@@ -172,6 +163,7 @@ def plan(
     engine: str = "auto",
     order: Any = "auto",
     unweighted: bool = False,
+    gpus: Places | None = None,
 ) -> Plan:
     """What `closure` would do with these arguments, and why; nothing is computed.
 
@@ -184,6 +176,8 @@ def plan(
         As in `closure`.
     sources, targets, engine, order
         As in `shortest_paths`.
+    gpus
+        As in `closure`: the plan then says the grid, each rank's bytes, and what travels.
 
     Returns
     -------
@@ -200,6 +194,10 @@ def plan(
     if isinstance(A, (int, np.integer)):
         preferred = "float64" if "float64" in s.dtypes else s.dtypes[0]
         resolved = dtypes.resolve(s, dtype or preferred, where="plan")
+        if gpus is not None:
+            from .distributed import solving
+
+            return solving.plan(int(A), s, resolved, gpus, request)
         ops = bind(s, resolved, device=device_of(None, device), nonnegative=True, **request.options)
         n, packed = int(A), ops.grain > 1
         held: dict[str, Any] = {
@@ -207,6 +205,11 @@ def plan(
             "copies": n * n if packed and not overwrite else 0,
         }
         return make_plan(n, s, ops, schedule=schedule, block=block, **held)
+    if gpus is not None:
+        from .distributed import solving
+
+        given = pose(A, s, request, dtype=dtype, move=False, where="plan", unweighted=unweighted).problem
+        return solving.plan(given.n, s, given.dtype, gpus, request, nonnegative=given.nonnegative)
     with at(A):
         if is_sparse(A):
             A = as_graph(A, unweighted=unweighted)

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from reference import Reference
 
-from apsp import Graph, NegativeCycleError, ShapeError, as_graph
+from apsp import Graph, NegativeCycleError, Result, ShapeError, as_graph, plan, shortest_paths, transitive_closure
 from apsp.distributed import DistributedMatrix, closing, world
 from apsp.schedules import distributed
-from semiring import AlgebraError, BitMatrix, DTypeError, MemoryNeeded, get
+from semiring import AlgebraError, BitMatrix, DomainError, DTypeError, MemoryNeeded, get
 from semiring.distributed import Grid, InMemory, Layout
 from semiring.distributed.threads import run
 
@@ -206,3 +206,57 @@ def test_what_cannot_be_is_refused_in_every_rank(monkeypatch):
     for wrong in ({"ranks": 2, "gpus": 2}, {}, {"ranks": 2, "grid": "3x1"}, {"ranks": 4, "grid": "2,2"}):
         with pytest.raises(ValueError, match=r"required|one of"):
             world(**wrong)
+
+
+@pytest.fixture(scope="module")
+def graph():
+    _, A = table("min_plus-int16", 70, 0.06)
+    return Graph.from_arrays(*np.nonzero(A < 32767), A[A < 32767], n=70)
+
+
+def test_results_are_answered_from_the_ranks(graph, tmp_path):
+    places = world(ranks=4, grid="2x2", threads=1)
+    one = shortest_paths(graph, engine="dense", dtype="int16")
+    r = shortest_paths(graph, gpus=places, dtype="int16", block=16)
+    assert not r.engine.held
+    np.testing.assert_array_equal(r.engine.column(69), one.distances[:, 69])
+    np.testing.assert_array_equal(r.table([3, 1], [69, 0]), one.table([3, 1], [69, 0]))
+    np.testing.assert_array_equal(r.predecessors, one.predecessors)
+    some = shortest_paths(graph, gpus=places, dtype="int16", block=16, sources=[3, 60])
+    np.testing.assert_array_equal(some.distances, one.distances[[3, 60]])
+    np.testing.assert_array_equal(some.predecessors, one.predecessors[[3, 60]])
+    assert r.path(0, 69) == one.path(0, 69)
+    assert r.verify("all")
+    r.save(tmp_path / "r.npz")
+    np.testing.assert_array_equal(Result.load(tmp_path / "r.npz").distances, one.distances)
+    assert Result.load(tmp_path / "r.npz").plan == r.plan
+
+
+def test_reachability_is_closed_over_ranks(graph):
+    places = world(ranks=2, threads=1)
+    for schedule in ("auto", "recursive"):
+        t = transitive_closure(graph, gpus=places, schedule=schedule)
+        assert t.matrix == transitive_closure(graph).matrix
+    assert t.plan.grid == "1 × 2"
+    b = shortest_paths(graph, "boolean", gpus=places, block=64)
+    np.testing.assert_array_equal(b.engine.column(5), t.matrix.column(5) | (np.arange(70) == 5))
+
+
+def test_what_a_result_over_ranks_refuses():
+    places = world(ranks=2, threads=1)
+    with pytest.raises(NegativeCycleError, match="a → b → a"):
+        shortest_paths([("a", "b", -2.0), ("b", "a", 1.0)], gpus=places)
+    almost = shortest_paths([("a", "b", 0.1), ("b", "c", 0.7), ("c", "a", -0.8)], gpus=places)
+    assert almost.distances.diagonal().tolist() == [0, 0, 0]
+    with pytest.raises(DomainError, match="int16"):
+        shortest_paths([("a", "b", 30000), ("b", "c", 30000)], gpus=places, dtype="int16")
+
+
+def test_a_plan_says_the_grid_and_what_travels(graph):
+    places = world(ranks=8, threads=1)
+    told = plan(65536, dtype="float32", gpus=places)
+    assert "2 × 4 ranks; each receives" in str(told)
+    assert told.matrix_bytes == 65536**2 * 4 // 8
+    # Column strips of half of the rows, row panels of a quarter of the columns, and pivot blocks in every second round.
+    assert told.moved_bytes == 65536 * 4 * (32768 + 16384) + 128 * told.block**2 * 4
+    assert plan(np.zeros((100, 100)), gpus=places).grid == "2 × 4"

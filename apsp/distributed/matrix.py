@@ -21,6 +21,7 @@ from semiring.survey import Survey, fast, survey
 from .. import divergence
 from ..graph import Graph, combine
 from ..schedules import distributed
+from ..schedules.distributed import meet
 from .plans import default_block, require_room
 
 #: Bytes of a part that are made at a time on the host.
@@ -297,19 +298,37 @@ class DistributedMatrix:
     def rows(self, i: Sequence[int] | np.ndarray | slice) -> np.ndarray:
         """Some rows as a NumPy array of shape (len(i), n)."""
         index = np.arange(self.n)[i]
+        out = np.empty((len(index), self.n), self.dtype)
+        order = np.argsort(index, kind="stable")
+        for run in np.split(order, np.flatnonzero(np.diff(index[order]) != 1) + 1) if len(index) else ():
+            out[run] = self.window(slice(int(index[run[0]]), int(index[run[-1]]) + 1), slice(0, self.n))
+        return out
 
-        def mine(ops: Backend, part: Any, rows: slice, columns: slice) -> np.ndarray:
-            chosen = index[(index >= rows.start) & (index < rows.stop)] - rows.start
-            found = np.empty((len(chosen), columns.stop - columns.start), self.dtype)
-            for at, row in enumerate(chosen.tolist()):
-                ops.download(part[row : row + 1, :], out=found[at : at + 1])
+    def window(self, rows: slice, columns: slice) -> np.ndarray:
+        """The entries in these rows and columns as a NumPy array."""
+
+        def mine(ops: Backend, part: Any, its_rows: slice, its_columns: slice) -> np.ndarray:
+            r, c = meet(rows, its_rows), meet(columns, its_columns)
+            found = np.empty((r.stop - r.start, c.stop - c.start), self.dtype)
+            if found.size:
+                _read(ops, part, local(r, its_rows), local(c, its_columns), found)
             return found
 
-        out = np.empty((len(index), self.n), self.dtype)
+        out = np.empty((rows.stop - rows.start, columns.stop - columns.start), self.dtype)
         for rank, piece in enumerate(self._everyone(mine)):
-            rows, columns = self.layout.part(rank)
-            out[(index >= rows.start) & (index < rows.stop), columns] = piece
+            r, c = (meet(span, its) for span, its in zip((rows, columns), self.layout.part(rank), strict=True))
+            if piece.size:
+                out[local(r, rows), local(c, columns)] = piece
         return out
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.n, self.n
+
+    def __getitem__(self, key: tuple[slice, slice]) -> np.ndarray:
+        """`M[a:b, c:d]`: a window."""
+        rows, columns = (slice(*k.indices(self.n)[:2]) for k in key)
+        return self.window(rows, columns)
 
     def pairs(self, i: Sequence[int] | np.ndarray, j: Sequence[int] | np.ndarray) -> np.ndarray:
         """The entries (i[e], j[e]) for every e."""
@@ -395,6 +414,18 @@ class DistributedMatrix:
             f"DistributedMatrix({self.n} × {self.n}, {self.semiring.name} in {self.dtype}, "
             f"{self.world.grid} ranks {where}, block {self.layout.block})"
         )
+
+
+def _read(ops: Backend, part: Any, rows: slice, columns: slice, out: np.ndarray) -> None:
+    """out ← a window of a part; packed bits are cut at whole words first."""
+    first = columns.start // ops.grain * ops.grain
+    last = min(part.shape[1], -(-columns.stop // ops.grain) * ops.grain)
+    if (first, last) == (columns.start, columns.stop):
+        ops.download(part[rows, columns], out=out)
+    else:
+        found = np.empty((len(out), last - first), out.dtype)
+        ops.download(part[rows, first:last], out=found)
+        out[...] = found[:, columns.start - first : columns.stop - first]
 
 
 def _made(ops: Backend, rows: slice, columns: slice, fill: Fill, rows_at_a_time: bool, keep: bool) -> Any:

@@ -1,12 +1,17 @@
-"""What a closure over a grid takes: its block, and the bytes of each rank."""
+"""What a closure over a grid takes: its block, the bytes of each rank, what travels, and the time."""
 
 from __future__ import annotations
 
+from semiring.algebra import Semiring
 from semiring.backend import Backend
 from semiring.distributed import Comm, Layout, World
 from semiring.memory import require
 
+from ..plans import Plan, rate
 from ..schedules import recursive
+
+#: Bytes a second from rank to rank: over NVLink, and through a host's memory.
+_LINK = {"cuda": 250e9, "cpu": 4e9}
 
 
 def default_block(n: int, ops: Backend) -> int:
@@ -45,3 +50,41 @@ def require_room(layout: Layout, ops: Backend, comm: Comm, world: World) -> None
     needed = beside * (part_bytes(layout, ops) + panel_bytes(layout, ops))
     hint = "Use more ranks, or a smaller dtype or block."
     require(needed, world.device, where=f"rank {comm.rank} of {world.grid.size}", hint=hint)
+
+
+def moved_bytes(layout: Layout, ops: Backend) -> int:
+    """The most that a rank receives: all column strips of its rows, and all row panels of its columns."""
+    (m, n), grid = layout.largest, layout.grid
+    rounds = -(-layout.n // layout.block)
+    strips = ops.matrix_bytes(m, layout.block) if grid.columns > 1 else 0
+    panels = ops.matrix_bytes(layout.block, n) if grid.rows > 1 else 0
+    pivots = ops.matrix_bytes(layout.block, layout.block) if grid.columns > 1 else 0
+    return rounds * (strips + panels) + -(-rounds // grid.rows) * pivots
+
+
+def plan(n: int, semiring: Semiring, ops: Backend, world: World, *, block: int | None = None) -> Plan:
+    """What the closure of n vertices would do over these ranks, and take."""
+    size = -(-(block or default_block(n, ops)) // ops.grain) * ops.grain
+    layout = Layout(n, size, world.grid)
+    pairs_a_second = rate(semiring, ops, ops.dtype.name)
+    (rows, columns), moved = layout.largest, moved_bytes(layout, ops)
+    products, travel = n * rows * columns / pairs_a_second, moved / _LINK[ops.device]
+    # Where verbs run beside others, panels are made and sent while products run.
+    seconds = max(products, travel) if ops.looks_ahead else products + travel + n * size * size / pairs_a_second
+    held = part_bytes(layout, ops), panel_bytes(layout, ops)
+    return Plan(
+        n=n,
+        semiring=semiring.name,
+        dtype=ops.dtype.name,
+        device=ops.device,
+        schedule="distributed",
+        block=size,
+        variant=ops.variant,
+        matrix_bytes=held[0],
+        workspace_bytes=held[1],
+        seconds=seconds,
+        reason="as asked" if block else "by n and the device alone: every grid gives the same bits",
+        beside_bytes=sum(held),
+        grid=str(world.grid),
+        moved_bytes=moved,
+    )

@@ -1,0 +1,88 @@
+"""What `closure`, `shortest_paths` and `transitive_closure` do where they are given several ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from semiring import dtypes
+from semiring.algebra import Semiring
+from semiring.backend import bind
+from semiring.bits import BitMatrix
+from semiring.catalog import get
+from semiring.distributed import World, world
+from semiring.errors import AlgebraError, DivergenceError
+
+from ..engines import Dense, Engine
+from ..engines.stored import Stored
+from ..graph import Graph
+from ..log import tell
+from ..plans import Plan
+from ..problem import Memory, Request, take
+from . import closing, plans
+from .matrix import DistributedMatrix
+
+#: What `gpus=` may be.
+Places = int | Sequence[int] | World
+
+
+def world_of(places: Places) -> World:
+    """The ranks that `gpus=` names."""
+    return places if isinstance(places, World) else world(gpus=places)
+
+
+def plan(n: int, semiring: Semiring, dtype: Any, places: Places, request: Request, *, nonnegative: bool = True) -> Plan:
+    """What the closure of n vertices would do over these ranks."""
+    ranks = world_of(places)
+    ops = bind(semiring, dtype, device=ranks.device, nonnegative=nonnegative, **ranks.options)
+    return plans.plan(n, semiring, ops, ranks, block=request.block)
+
+
+def closure(A: Any, semiring: Semiring, request: Request, places: Places, **asked: Any) -> Any:
+    """A* over several ranks, in kind."""
+    ranks = world_of(places)
+    given: dict[str, Any] = {"block": request.block, "overwrite": asked["overwrite"], "callback": request.callback}
+    if isinstance(A, BitMatrix):
+        return closing.close(A, semiring, ranks, **given)
+    taken, memory = take(A, semiring, request, where="closure", **asked)
+    closed = closing.close(taken.array, semiring, ranks, made_here=memory is Memory.OURS, **given)
+    return taken.give_back(closed, where="closure")
+
+
+def engine(
+    graph: Graph, semiring: Semiring, request: Request, places: Places, dtype: Any
+) -> tuple[Engine, Plan, float]:
+    """The table of distances over several ranks, each with its part; how, and the seconds that it took.
+
+    Where the whole matrix is needed to say whether the closure exists, it is brought together.
+    """
+    ranks = world_of(places)
+    if graph.dense is not None:
+        target = dtypes.resolve(semiring, graph.dense.dtype if dtype is None else dtype, where="shortest_paths")
+    else:
+        target = graph.target(semiring) if dtype is None else dtypes.resolve(semiring, dtype, where="shortest_paths")
+    told = plan(graph.n, semiring, target, ranks, request)
+    tell(told, request.callback, stacklevel=6)
+    if semiring.idempotent:
+        M = DistributedMatrix.from_graph(graph, semiring, world=ranks, dtype=dtype, block=request.block)
+        try:
+            M.close(callback=request.callback)
+            return Stored(M), told, M.seconds
+        except DivergenceError:  # perhaps by rounding alone, which the whole matrix can tell
+            seconds = M.seconds
+            del M
+    else:
+        seconds = 0.0
+    if len(ranks.mine) < ranks.grid.size:
+        raise AlgebraError(
+            f"shortest_paths: over several processes ⊕ must be idempotent and every cycle longer than rounding, got "
+            f"{semiring.name} with others. Use the GPUs of one machine, or a wider dtype."
+        )
+    D = closing.close(graph.matrix(semiring, dtype), semiring, ranks, block=request.block, callback=request.callback)
+    return Dense(D), told, seconds
+
+
+def close_bits(closed: BitMatrix, request: Request, places: Places) -> None:
+    """closed ← its reflexive closure, on the host, by several ranks."""
+    given: dict[str, Any] = {"block": request.block, "overwrite": True, "callback": request.callback}
+    closing.close(closed, get("lor_land"), world_of(places), **given)
