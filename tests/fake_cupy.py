@@ -182,11 +182,12 @@ class Function:
         asked[self.name] += 1
         near(*args)
         if self.name == "survey":
-            address, count, result, _, _ = args
-            entries = np.frombuffer((ctypes.c_float * count).from_address(address), np.float32)
-            record = (ctypes.c_byte * 12).from_address(result)
-            flags = np.isnan(entries).any() | (entries < 0).any() << 1
-            record[:] = np.array([(entries.min(), entries.max(), flags)], "f4, f4, i4").view(np.int8).tolist()
+            for k in range(grid[1]):
+                address, count = args[2 * k : 2 * k + 2]
+                entries = np.frombuffer((ctypes.c_float * count).from_address(address), np.float32)
+                record = (ctypes.c_byte * 12).from_address(args[6] + 12 * k)
+                flags = np.isnan(entries).any() | (entries < 0).any() << 1
+                record[:] = np.array([(entries.min(), entries.max(), flags)], "f4, f4, i4").view(np.int8).tolist()
 
 
 class Module:

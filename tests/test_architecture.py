@@ -86,6 +86,22 @@ def test_importing_a_package_loads_nothing_heavy(package):
     assert not set(loaded) & set(HEAVY)
 
 
+def test_a_first_call_on_a_gpu_loads_nothing_heavy():
+    """Half a second of numba would be most of it; what else it needs, it loads when it meets it."""
+    code = """
+import sys
+sys.path[:0] = [sys.argv[1]]
+import numpy as np, fake_cupy, apsp
+with fake_cupy.installed():
+    A = sys.modules["cupy"].asarray(np.ones((100, 100), np.float32))
+    apsp.closure(A), apsp.shortest_paths
+    print(*sorted({m.split(".")[0] for m in sys.modules if "cupy" not in m}))
+"""
+    run = [sys.executable, "-c", code, str(ROOT / "tests")]
+    loaded = subprocess.run(run, capture_output=True, text=True, check=True).stdout.split()
+    assert not set(loaded) & set(HEAVY)
+
+
 #: Every public module and all that it offers: a name comes, goes or changes here first.
 PUBLIC = {
     "semiring": """

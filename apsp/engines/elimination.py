@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semiring import dtypes
+from semiring import dtypes, sparse
 from semiring.algebra import Semiring
 from semiring.cycles import Lengths
-from semiring.sparse import Analysis, Elimination
 
 from .base import Engine
+
+if TYPE_CHECKING:
+    from semiring.sparse import Analysis
 
 
 class Eliminated(Engine):
@@ -57,7 +59,9 @@ class Eliminated(Engine):
         self.analysis, self.weights, self.semiring, self.threads = analysis, weights, semiring, threads
         self.order, self.potential = order, potential
         lengths = weights if potential is None else self._reweighted(weights, potential)
-        self.elimination = Elimination(analysis, lengths, semiring, dtype=weights.dtype, threads=threads, check=check)
+        self.elimination = sparse.Elimination(
+            analysis, lengths, semiring, dtype=weights.dtype, threads=threads, check=check
+        )
         self.shape, self.dtype = (analysis.n, analysis.n), self.elimination.dtype
 
     def __getstate__(self) -> dict[str, Any]:
@@ -65,7 +69,7 @@ class Eliminated(Engine):
         return kept | {"tails": self.analysis.tails, "heads": self.analysis.heads, "n": self.analysis.n}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        analysis = Analysis(kept["tails"], kept["heads"], kept["n"], kept["order"])
+        analysis = sparse.Analysis(kept["tails"], kept["heads"], kept["n"], kept["order"])
         given = (kept[name] for name in ("weights", "semiring", "threads", "order"))
         Eliminated.__init__(self, analysis, *given, check=False, potential=kept["potential"])
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semiring import dtypes
+from semiring import dtypes, sparse
 from semiring.algebra import Semiring
-from semiring.sparse import Hops
 
 from .base import Engine
+
+if TYPE_CHECKING:
+    from semiring.sparse import Hops
 
 
 class Searched(Engine):
@@ -47,11 +49,11 @@ class Searched(Engine):
 
     @cached_property
     def _forward(self) -> Hops:
-        return Hops(self.arcs[:2], self.shape[0], dtype=self.dtype, threads=self.threads)
+        return sparse.Hops(self.arcs[:2], self.shape[0], dtype=self.dtype, threads=self.threads)
 
     @cached_property
     def _backward(self) -> Hops:
-        return Hops(self.arcs[1::-1], self.shape[0], dtype=self.dtype, threads=self.threads)
+        return sparse.Hops(self.arcs[1::-1], self.shape[0], dtype=self.dtype, threads=self.threads)
 
     @cached_property
     def levels(self) -> int:

@@ -22,8 +22,8 @@ class Seen(NamedTuple):
     minus_zero: bool
 
 
-#: Blocks of a pass: enough for any device.
-BLOCKS = 1024
+#: Thread blocks of a pass, enough for any device, and arrays that it looks at.
+BLOCKS, TOGETHER = 1024, 3
 
 
 def survey(arrays: Sequence[Any], zero: Any) -> Callable[[], list[Seen]]:
@@ -40,9 +40,11 @@ def survey(arrays: Sequence[Any], zero: Any) -> Callable[[], list[Seen]]:
     stream = cupy.cuda.get_current_stream()
     desk, size = _desk(device, stream.ptr), record.itemsize
     try:
-        for i, whole in enumerate(wholes):
-            blocks = min(BLOCKS, -(-whole.size // 1024))
-            function((blocks,), (256,), (whole.data.ptr, whole.size, desk.result + i * size, desk.records, desk.done))
+        for i in range(0, len(wholes), TOGETHER):
+            some = wholes[i : i + TOGETHER]
+            blocks = min(BLOCKS, -(-max(whole.size for whole in some) // 1024))
+            given = [x for whole in some for x in (whole.data.ptr, whole.size)] + [0, 0] * (TOGETHER - len(some))
+            function((blocks, len(some)), (256,), (*given, desk.result + i * size, desk.records, desk.done))
     except BaseException:
         stream.synchronize()
         raise
@@ -83,8 +85,9 @@ def _desk(device: int, stream: int) -> Desk:
     if found is None:
         from cupy.cuda import Event, alloc_pinned_memory
 
-        pinned, memory = alloc_pinned_memory(ARRAYS * RECORD), gpu.memory(BLOCKS * RECORD + 8, zeros=8)
-        host, done = np.frombuffer(pinned, np.uint8, ARRAYS * RECORD), memory.ptr + BLOCKS * RECORD
+        size = TOGETHER * BLOCKS * RECORD
+        pinned, memory = alloc_pinned_memory(ARRAYS * RECORD), gpu.memory(size + 16, zeros=16)
+        host, done = np.frombuffer(pinned, np.uint8, ARRAYS * RECORD), memory.ptr + size
         found = desks[device, stream] = Desk(
             host, pinned.ptr, memory.ptr, done, Event(disable_timing=True), (pinned, memory)
         )

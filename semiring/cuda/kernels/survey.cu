@@ -1,5 +1,5 @@
-// One look at every entry: the least, the greatest, and what the choice of a step depends on. Each block leaves a record
-// of what it saw, and the last to do so unites them into one.
+// One look at every entry of up to three arrays: the least, the greatest, and what the choice of a step depends on. Each
+// block leaves a record of what it saw of its array, and the last to do so unites them into one.
 //
 // The prelude gives T and `zero`, the entry that marks a missing edge.
 struct Record {
@@ -24,10 +24,13 @@ __device__ inline const Record& united(const Record& mine) {
     return all[0];
 }
 
-// `records` is for one of each block, and `done` is how many blocks have left theirs: none at first, and none at the end.
-// `result` may lie in the host's memory.
+// blockIdx.y says which array. `records` is for one of each block, and `done` is how many blocks of each array have left
+// theirs: none at first, and none at the end. `result` may lie in the host's memory.
 extern "C" __global__ void __launch_bounds__(256)
-    survey(const T* A, long long count, Record* result, Record* records, unsigned* done) {
+    survey(const T* A, long long count, const T* B, long long count_b, const T* C, long long count_c, Record* result,
+           Record* records, unsigned* done) {
+    if (blockIdx.y) A = blockIdx.y == 1 ? B : C, count = blockIdx.y == 1 ? count_b : count_c;
+    result += blockIdx.y, records += blockIdx.y * gridDim.x, done += blockIdx.y;
     constexpr int each = 16 / sizeof(T);
     struct alignas(16) Part { T at[each]; };
     Record mine = {A[0], A[0], 0};
