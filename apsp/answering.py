@@ -17,11 +17,14 @@ from semiring.errors import DivergenceError, DomainError
 from .choosing import Asked, Question
 from .eliminating import eliminated, named
 from .engines import Dense, Engine
+from .engines.base import host
 from .engines.hops import Searched
 from .engines.part import Limit, Part
 from .engines.searches import Searches
+from .engines.stored import Stored
 from .estimates import Estimate
 from .graph import Graph
+from .large import Large, Limits
 from .log import tell
 from .plans import Plan
 from .problem import Memory, Request, matrix_of, pose_array
@@ -62,6 +65,30 @@ def answer(graph: Graph, s: Semiring, request: Request, asked: Asked) -> Answer:
     return replace(found, seconds=time.perf_counter() - start)  # counting and planning are part of the others' work
 
 
+def within(graph: Graph, s: Semiring, request: Request, limits: Limits, **asked: Any) -> Answer:
+    """The closure of the graph's matrix within limits of memory, kept and written as they say.
+
+    Raises
+    ------
+    As `shortest_paths`.
+    """
+    start = time.perf_counter()
+    large = Large.asked(graph, s, limits, request, **asked)
+    try:
+        if large.ordinary:
+            large.check()
+            found = _dense(graph, s, request, Asked(**asked), ())
+            D, plan = large.given(host(found.engine.table())), found.plan
+        else:
+            D, plan = large.close(request.callback, stacklevel=5), large.plan
+    except DivergenceError as error:
+        raise _by_label(error, graph) from None
+    if graph.dense is None and _may_saturate(graph.edges(s, large.source.dtype)[2], s, graph.n):
+        _refuse_saturated(D, graph, s)
+    engine = Dense(D) if isinstance(D, np.ndarray) else Stored(D)
+    return Answer(engine, plan, time.perf_counter() - start)
+
+
 def _answer(question: Question) -> Answer:
     """The engine of the whole table."""
     graph, s, request, asked = question.graph, question.semiring, question.request, question.asked
@@ -89,7 +116,7 @@ def _spread(graph: Graph, s: Semiring, request: Request, asked: Asked) -> Answer
 def _dense(graph: Graph, s: Semiring, request: Request, asked: Asked, considered: tuple[Estimate, ...]) -> Answer:
     """The closure of the graph's matrix."""
     matrix, ours = matrix_of(graph, s, asked.dtype, request, where="shortest_paths")
-    risky = _may_saturate(matrix, s)
+    risky = _may_saturate(matrix, s, graph.n)
     problem = pose_array(matrix, s, Memory.OURS if ours else Memory.THEIRS, device=asked.device)
     solved = solve(problem, request)
     if risky:
@@ -125,11 +152,11 @@ def _part(graph: Graph, s: Semiring, asked: Asked, engine: Engine) -> Engine:
     )
 
 
-def _may_saturate(matrix: Any, s: Semiring) -> bool:
+def _may_saturate(matrix: Any, s: Semiring, n: int) -> bool:
     """Whether a walk of n − 1 edges can weigh more than the matrix's integers hold; it would seem to be no walk."""
     if matrix.dtype.kind != "i" or not s.mul.saturating:
         return False
-    return len(matrix) * dtypes.largest_finite(matrix) >= np.iinfo(matrix.dtype).max
+    return n * dtypes.largest_finite(matrix) >= np.iinfo(matrix.dtype).max
 
 
 def _far(graph: Graph, s: Semiring, dtype: np.dtype) -> bool:

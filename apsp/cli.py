@@ -91,6 +91,11 @@ _engine = click.option(
     metavar="NAME",
     help="dense, elimination, scipy or hops; see `apsp plan`.",
 )
+_limits = _options(
+    click.option("--memory", metavar="SIZE", help="Hold the dense closure to so much memory, such as 16GiB."),
+    click.option("--checkpoint", type=click.Path(), metavar="DIR", help="Keep what it has come to; go on from there."),
+    click.option("--every", type=float, metavar="SECONDS", help="Between checkpoints in memory; 60 by default."),
+)
 _parts = _options(
     click.option("--sources", type=_FILE, metavar="FILE", help="Only from the vertices in FILE, one label a line."),
     click.option("--targets", type=_FILE, metavar="FILE", help="Only to the vertices in FILE."),
@@ -118,6 +123,7 @@ def main(ctx: click.Context, quiet: bool) -> None:
 @click.option("--nearest", type=_FILE, metavar="FILE", help="For every vertex the nearest of those in FILE.")
 @click.option("--paths", "pairs", type=_FILE, metavar="FILE", help="The paths between the pairs in FILE, two a line.")
 @click.option("--output", type=click.Path(), help="Write the distances: .npy, .npz, .csv, .zarr, or tiles/.")
+@_limits
 @click.option("--predecessors", type=_FILE, help="Write who comes before whom on best paths: .npy, .npz or .csv.")
 @click.option("--plot", type=_FILE, help="Draw the network and the path: .png, .svg or .pdf; with --positions.")
 @click.option("--positions", type=_FILE, metavar="FILE", help="Coordinates to draw at: .co, .geojson or .csv.")
@@ -146,6 +152,7 @@ def solve(
     """
     from .result import shortest_paths
     from .saving import RESULTS
+    from .stores import suffix_of
 
     _check(output, RESULTS)
     _check(predecessors)
@@ -159,9 +166,11 @@ def solve(
     everything = output is not None or checksum or reduction is not None or wanted is not None or walked is not None
     everything = everything or verify or predecessors is not None
     listed = _asked(graph, table, options, () if everything else ends)
+    limited = any(options[name] is not None for name in ("memory", "checkpoint"))
+    streamed = output if limited and output is not None and suffix_of(output) == ".tiles" else None
     with Meter("closure", quiet=_quiet()) as meter:
-        r = shortest_paths(graph, callback=meter.callback, **options)
-    if output is not None:
+        r = shortest_paths(graph, callback=meter.callback, output=streamed, **options)
+    if output is not None and streamed is None:
         with Meter("save", quiet=_quiet()) as meter:
             r.save(output, callback=meter.callback or _unseen)
     if predecessors is not None:
@@ -392,6 +401,7 @@ def convert(source: str, target: Path, from_format: str | None, to_format: str |
 @main.command()
 @click.argument("what", metavar="FILE|N")
 @_options(_reading, _semiring, _engine, _computing, _dtype, _device, _threads, _parts)
+@click.option("--memory", metavar="SIZE", help="What if the dense closure is held to so much memory, such as 16GiB?")
 def plan(what: str, **options: Any) -> None:
     """What `solve` would do with the graph in FILE, or with N vertices, and why; nothing is computed."""
     from .solve import plan as make

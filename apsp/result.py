@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -18,7 +19,7 @@ from semiring.memory import require
 from semiring.observed import Callback
 
 from . import drawing, frames, notebook, output, sweeps
-from .answering import answer
+from .answering import answer, within
 from .choosing import Asked
 from .engines import Dense, Engine
 from .engines.base import host
@@ -27,6 +28,7 @@ from .estimates import in_units
 from .graph import Graph
 from .inputs import as_graph
 from .labels import Labels
+from .large import Limits
 from .measures import Measured
 from .paths import Neighbours, best_path, require_paths
 from .plans import Plan
@@ -34,7 +36,8 @@ from .positions import read_positions
 from .problem import Request
 from .reweighting import reweighted
 from .routed import Routed
-from .saving import load_result, save_result
+from .saving import archive_of, load_result, save_result
+from .stores import save_archive
 from .sweeps import Nearest
 
 if TYPE_CHECKING:
@@ -610,6 +613,10 @@ def shortest_paths(
     order: Any = "auto",
     paths: bool = False,
     gpus: Places | None = None,
+    memory: int | str | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    every: float | None = None,
+    output: str | os.PathLike[str] | None = None,
     **reading: Any,
 ) -> Result:
     """Best walks between all pairs of a graph's vertices, or between some, whatever the graph comes as.
@@ -640,6 +647,9 @@ def shortest_paths(
         Find `Result.predecessors` at once, not on first use.
     gpus : int, sequence of int or World, optional
         The dense closure over several GPUs, as in `closure`; distances stay there, and are fetched when asked for.
+    memory, checkpoint, every, output
+        As in `closure`, for the dense closure of all pairs. A result in a store is read where it lies, and
+        `Result.load(output)` finds it again.
     **reading
         Passed to `as_graph`, for instance `weight="length"` for NetworkX or `directed=False`.
 
@@ -668,6 +678,18 @@ def shortest_paths(
     s = get(semiring)
     posed = as_graph(graph, **reading)
     request = Request.of(schedule=schedule, block=block, callback=callback, threads=threads)
+    limits = Limits.of(memory, checkpoint, output, every)
+    if limits is not None:
+        if sources is not None or targets is not None or limit is not None or engine not in ("auto", "dense"):
+            raise ValueError(
+                "shortest_paths: memory=, checkpoint= and output= come with the dense closure of all pairs, got "
+                "sources, targets, a limit or another engine beside them. Ask for all, and take parts of the result."
+            )
+        given = within(posed, s, request, limits, dtype=dtype, device=device)
+        result = Result(given.engine, posed, s, given.plan, given.seconds, frames.library_of(graph))
+        if output is not None:
+            save_archive(output, archive_of(result, output))
+        return result
     i, j = (
         None if wanted is None else posed.labels.several(wanted, where=f"shortest_paths: {side}")
         for wanted, side in ((sources, "sources"), (targets, "targets"))

@@ -145,19 +145,26 @@ def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | No
     def blocks() -> Iterator[np.ndarray]:
         return (host(D) for _, D in engine.rows(np.arange(engine.shape[0])))
 
-    more: dict[str, Any] = {}
     table = Table(engine.shape, r.dtype, blocks, r.sources, r.targets, r.semiring, callback)
-    if suffix_of(path) in (".npz", ".zarr", ".tiles"):
-        more = {"semiring": np.array(r.semiring.name), "plan": plan_to_array(r.plan), "seconds": np.array(r.seconds)}
-        g = r.graph
-        more |= encode(g.labels, path)
-        parts = {"matrix": g.dense, "rows": g.rows, "cols": g.cols, "weights": g.weights}
-        more |= {f"graph_{name}": host(part) for name, part in parts.items() if part is not None}
-        more |= {"graph_directed": np.array(g.directed), "graph_name": np.array(g.name)}
-        for name, labels in (("sources", r.sources), ("targets", r.targets)):
-            if labels is not g.labels:
-                more[name] = g.labels.positions(list(labels))
-    _save(table, path, more)
+    _save(table, path, archive_of(r, path) if suffix_of(path) in (".npz", ".zarr", ".tiles") else {})
+
+
+def archive_of(r: Result, path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What a result has beside its distances, as arrays by name."""
+    more: dict[str, Any] = {
+        "semiring": np.array(r.semiring.name),
+        "plan": plan_to_array(r.plan),
+        "seconds": np.array(r.seconds),
+    }
+    g = r.graph
+    more |= encode(g.labels, path)
+    parts = {"matrix": g.dense, "rows": g.rows, "cols": g.cols, "weights": g.weights}
+    more |= {f"graph_{name}": host(part) for name, part in parts.items() if part is not None}
+    more |= {"graph_directed": np.array(g.directed), "graph_name": np.array(g.name)}
+    for name, labels in (("sources", r.sources), ("targets", r.targets)):
+        if labels is not g.labels:
+            more[name] = g.labels.positions(list(labels))
+    return more
 
 
 def _save(table: Table, path: str | os.PathLike[str], more: Mapping[str, Any]) -> None:

@@ -6,6 +6,7 @@ settles; `give_back` returns the result in kind. `closure` and `plan` are the pu
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -22,15 +23,18 @@ from semiring.cycles import restore, reweight
 from semiring.errors import DivergenceError
 from semiring.memory import require
 from semiring.observed import Callback, Clock, Observed, Observer, Progress
+from semiring.tiles import TileStore
 
 from . import schedules, settle
 from .choosing import Asked, Question
 from .eliminating import eliminated
 from .graph import Graph
 from .inputs import as_graph, is_array
+from .large import Large, Limits
 from .log import tell
 from .plans import Plan, make_plan
 from .problem import HINT, Memory, Problem, Request, at, lies, pose
+from .sources import Source
 
 if TYPE_CHECKING:
     from .distributed.solving import Places
@@ -60,6 +64,10 @@ def closure(
     per_thread: int | None = None,
     unweighted: bool = False,
     gpus: Places | None = None,
+    memory: int | str | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    every: float | None = None,
+    output: str | os.PathLike[str] | None = None,
 ) -> Any:
     """A* = I ⊕ A ⊕ A² ⊕ …: all-pairs shortest paths in min-plus, reachability in the Boolean semiring.
 
@@ -94,9 +102,22 @@ def closure(
     gpus : int, sequence of int or World, optional
         Spread one matrix on the host over so many GPUs of this machine, over those of these numbers, or over the ranks
         of an `apsp.distributed.world`; each fetches its own part. `schedule` and `device` play no part then.
+    memory : int or str, optional
+        Bytes, or such as "16GiB", to which the computation is held: on a GPU those of the device, through which the
+        matrix then streams from memory of the host; else those of this process, through which it streams from a
+        `semiring.tiles.TileStore`. A may be a `np.memmap` or a `TileStore`, of which windows alone are read.
+    checkpoint : path, optional
+        A directory that keeps what the closure has come to. The same call goes on from there after whatever has ended
+        it, with any block, memory and device (docs/stores.md).
+    every : float, optional
+        Seconds between two checkpoints of a matrix in memory; 60 by default. A matrix on disk is its own.
+    output : path, optional
+        A directory for the result, as a store of tiles.
 
     Returns
     -------
+    TileStore
+        With `output`, or where only the checkpoint holds the result. Otherwise:
     array, shape of A
         Of the library that A is from, on its device and in the order of its stream: NumPy, CuPy, PyTorch, JAX or any
         with the array API. Numbers of 16 bits, float16 and bfloat16, are computed and returned in float32. The
@@ -133,6 +154,9 @@ def closure(
         from .distributed import solving
 
         return solving.closure(A, s, request, gpus, dtype=dtype, overwrite=overwrite, unweighted=unweighted)
+    limits = Limits.of(memory, checkpoint, output, every)
+    if limits is not None:
+        return _within(A, s, request, limits, dtype=dtype, device=device, unweighted=unweighted)
     with at(A):
         if not overwrite and is_sparse(A):
             graph = as_graph(A, unweighted=unweighted)
@@ -146,6 +170,18 @@ def closure(
             del question
         posed = pose(A, s, request, dtype=dtype, device=device, overwrite=overwrite, unweighted=unweighted)
         return posed.in_kind(solve(posed.problem, request).matrix)
+
+
+def _within(A: Any, s: Semiring, request: Request, limits: Limits, *, unweighted: bool, **asked: Any) -> Any:
+    """The closure within limits of memory, kept and written as they say."""
+    source = A if isinstance(A, TileStore) or (is_array(A) and not unweighted) else as_graph(A, unweighted=unweighted)
+    large = Large.asked(source, s, limits, request, **asked)
+    if not large.ordinary:
+        return large.close(request.callback, stacklevel=4)
+    large.check()
+    options = {**request.options, "schedule": request.schedule, "block": request.block, "callback": request.callback}
+    A = source if not isinstance(source, TileStore) else source[:]
+    return large.given(np.asarray(closure(A, s, **options, **asked)))
 
 
 def plan(
@@ -164,6 +200,9 @@ def plan(
     order: Any = "auto",
     unweighted: bool = False,
     gpus: Places | None = None,
+    memory: int | str | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    output: str | os.PathLike[str] | None = None,
 ) -> Plan:
     """What `closure` would do with these arguments, and why; nothing is computed.
 
@@ -172,7 +211,7 @@ def plan(
     A : array_like, graph, or int
         What `closure` takes, or the number of vertices alone (weights are then taken to be non-negative). Of a batch,
         the plan is that of one matrix after the other, and `beside_bytes` is what all of them take.
-    semiring, schedule, block, dtype, device, overwrite, threads, unweighted
+    semiring, schedule, block, dtype, device, overwrite, threads, unweighted, memory, checkpoint, output
         As in `closure`.
     sources, targets, engine, order
         As in `shortest_paths`.
@@ -191,6 +230,10 @@ def plan(
     """
     s = get(semiring)
     request = Request.of(schedule=schedule, block=block, threads=threads)
+    limits = Limits.of(memory, checkpoint, output)
+    if limits is not None and not isinstance(A, (int, np.integer)):
+        source = A if isinstance(A, TileStore) or is_array(A) else as_graph(A, unweighted=unweighted)
+        return Large.asked(source, s, limits, request, dtype=dtype, device=device).plan
     if isinstance(A, (int, np.integer)):
         preferred = "float64" if "float64" in s.dtypes else s.dtypes[0]
         resolved = dtypes.resolve(s, dtype or preferred, where="plan")
@@ -198,6 +241,8 @@ def plan(
             from .distributed import solving
 
             return solving.plan(int(A), s, resolved, gpus, request)
+        if limits is not None:
+            return Large.asked(Source(int(A), s, resolved, None), s, limits, request, device=device).plan
         ops = bind(s, resolved, device=device_of(None, device), nonnegative=True, **request.options)
         n, packed = int(A), ops.grain > 1
         held: dict[str, Any] = {

@@ -128,6 +128,8 @@ def test_a_description_that_is_damaged_is_refused(store):
 def test_a_store_takes_the_place_of_nothing_but_a_store(store, tmp_path):
     assert TileStore.create(store.path, (2, 2), "bool").grid == (1, 1)
     assert not list(store.path.glob("*.tile"))
+    (store.path / "store.json").unlink()  # as where its making was cut short
+    TileStore.create(store.path, (2, 2), "bool").put(np.zeros((2, 2), bool))
     full = tmp_path / "full"
     full.mkdir()
     (full / "thesis.tex").write_text("all of it")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import secrets
 import shutil
 import zlib
@@ -26,6 +27,8 @@ from .file import Layout, Reader
 NAME = "store.json"
 #: Rows and columns of a tile where nobody says how many.
 BLOCK = 1024
+#: What is left of a store whose making or removal was cut short.
+_OURS = re.compile(r"\d{5,}-\d{5,}\.tile|\.semiring-[0-9a-f]+\.tmp")
 _FORMAT, _VERSION = "semiring tile store", 1
 
 
@@ -333,6 +336,28 @@ class TileStore:
             finally:
                 os.close(handle)
 
+    def linked(self, path: str | os.PathLike[str]) -> TileStore:
+        """The same store at another place: the same files under other names where the disk has both, else copies.
+
+        Tiles are never changed in place, so that neither store sees what is written to the other.
+
+        Raises
+        ------
+        OSError
+            As `create` does.
+        """
+        place = Path(path)
+        check_place(place)
+        _clear(place)
+        for i, j in self.tiles():
+            there = place / self.tile_path(i, j).name
+            try:
+                os.link(self.tile_path(i, j), there)
+            except OSError:
+                shutil.copyfile(self.tile_path(i, j), there)
+        _describe(place, self.layout, self.attributes)
+        return TileStore(place)
+
     def set_attributes(self, **attributes: Any) -> None:
         """Add attributes, or change them."""
         _describe(self.path, self.layout, {**self.attributes, **attributes})
@@ -342,6 +367,18 @@ class TileStore:
 def is_store(path: str | os.PathLike[str]) -> bool:
     """Whether a directory is a tile store."""
     return (Path(path) / NAME).is_file()
+
+
+def remove(path: str | os.PathLike[str]) -> None:
+    """No store at that place any more; the directory stays.
+
+    Raises
+    ------
+    OSError
+        If something else stands there.
+    """
+    check_place(path)
+    _clear(Path(path))
 
 
 def check_place(path: str | os.PathLike[str]) -> int:
@@ -361,7 +398,7 @@ def check_place(path: str | os.PathLike[str]) -> int:
     check_writable(place / NAME)
     if is_store(place):
         return sum(tile.stat().st_size for tile in place.glob("*.tile"))
-    if any(not left.name.startswith(".semiring-") for left in place.iterdir()):
+    if not all(_OURS.fullmatch(left.name) for left in place.iterdir()):
         raise FileExistsError(errno.EEXIST, "it must be a tile store or an empty directory", str(path))
     return 0
 

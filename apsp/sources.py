@@ -1,0 +1,126 @@
+"""A matrix of which windows are made when they are wanted: never the whole of it."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from semiring import dtypes
+from semiring.algebra import Semiring
+from semiring.arrays import conform
+from semiring.errors import ShapeError
+from semiring.survey import Survey, survey
+from semiring.tiles import TileStore
+
+from .graph import Graph, combine
+
+#: Bytes of entries that are looked at together.
+STRIP = 64 << 20
+
+
+@dataclass(frozen=True)
+class Source:
+    """A square matrix over a semiring, in windows.
+
+    Attributes
+    ----------
+    n : int
+    semiring : Semiring
+    dtype : numpy.dtype
+        What is computed in.
+    fill : callable or None
+        `fill(rows, columns)`: the entries in these rows and columns, in any dtype that the semiring takes; None where
+        nothing but the size is known, and lengths are taken to be non-negative.
+    """
+
+    n: int
+    semiring: Semiring
+    dtype: np.dtype
+    fill: Callable[[slice, slice], Any] | None
+
+    @classmethod
+    def of(cls, A: Any, semiring: Semiring, dtype: Any = None, *, where: str) -> Source:
+        """Of an array (np.memmap is read as it is wanted), a tile store, or a `Graph`.
+
+        Raises
+        ------
+        ShapeError, DTypeError
+            If it is not square, or not defined on this semiring.
+        """
+        if isinstance(A, Graph) and A.dense is not None:
+            A = A.matrix(semiring, dtype)
+        if isinstance(A, Graph):
+            target = A.target(semiring) if dtype is None else dtypes.resolve(semiring, dtype, where=where)
+            return cls(A.n, semiring, target, arcs_of(A, semiring, target))
+        matrix = A if isinstance(A, TileStore) else np.asanyarray(A)
+        if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
+            raise ShapeError(f"{where}: A must be square, (n, n), got shape {matrix.shape}.")
+        target = dtypes.resolve(semiring, matrix.dtype if dtype is None else dtype, where=where)
+        return cls(matrix.shape[0], semiring, target, lambda rows, columns: matrix[rows, columns])
+
+    @property
+    def nbytes(self) -> int:
+        """What all of it takes."""
+        return self.n * self.n * self.dtype.itemsize
+
+    def window(self, rows: slice, columns: slice) -> np.ndarray:
+        """The entries in these rows and columns, in the dtype computed in."""
+        assert self.fill is not None
+        found = np.asarray(self.fill(rows, columns))
+        return np.asarray(conform(found, self.semiring, self.dtype, where="closure", first=rows.start))
+
+    def strips(self) -> Iterator[tuple[slice, np.ndarray]]:
+        """Complete rows, some at a time."""
+        height = max(1, STRIP // max(1, self.n * self.dtype.itemsize))
+        for start in range(0, self.n, height):
+            rows = slice(start, min(start + height, self.n))
+            yield rows, self.window(rows, slice(0, self.n))
+
+    def whole(self) -> np.ndarray:
+        """All of it, as a new array."""
+        out = np.empty((self.n, self.n), self.dtype)
+        for rows, part in self.strips():
+            out[rows] = part
+        return out
+
+    @cached_property
+    def looked_at(self) -> tuple[Survey, int]:
+        """What a look at all entries finds, and their CRC-32.
+
+        Raises
+        ------
+        DomainError
+            If one lies outside of the semiring.
+        """
+        seen, crc = [], 0
+        if self.fill is None:
+            return Survey(0, 1, True), 0
+        for _, part in self.strips():
+            if part.size:
+                seen.append(survey(part, self.semiring, where="closure"))
+                crc = zlib.crc32(np.ascontiguousarray(part).reshape(-1).view(np.uint8).data, crc)
+        least, greatest = min((x.least for x in seen), default=0), max((x.greatest for x in seen), default=0)
+        return Survey(least, greatest, all(x.nonnegative for x in seen)), crc
+
+
+def arcs_of(graph: Graph, semiring: Semiring, dtype: np.dtype) -> Callable[[slice, slice], np.ndarray]:
+    """Windows of the matrix of a graph with a list of edges, as `Graph.matrix` has it."""
+    arcs = graph.edges(semiring, dtype)
+    order = np.argsort(arcs[0], kind="stable")
+    i, j, weights = (x[order] for x in arcs)
+
+    def fill(rows: slice, columns: slice) -> np.ndarray:
+        here = slice(*np.searchsorted(i, (rows.start, rows.stop)))
+        inside = (j[here] >= columns.start) & (j[here] < columns.stop)
+        width = columns.stop - columns.start
+        window = np.full((rows.stop - rows.start, width), dtypes.zero(semiring, dtype), dtype)
+        at = (i[here][inside] - rows.start) * width + j[here][inside] - columns.start
+        combine(window.reshape(-1), at, weights[here][inside], semiring)
+        return window
+
+    return fill

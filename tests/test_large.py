@@ -1,0 +1,230 @@
+"""Closures held to little memory, and closures that go on where they were interrupted."""
+
+from __future__ import annotations
+
+import cases
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from reference import Reference
+
+import semiring
+from apsp import Result, checkpoints, closure, large, plan, shortest_paths
+from apsp.cli import main
+from apsp.generate import road_like
+from apsp.sources import Source
+from semiring.errors import AlgebraError, DivergenceError, DTypeError, FormatError, MemoryNeeded, NegativeCycleError
+from semiring.memory import parsed
+from semiring.tiles import TileStore
+
+N, LITTLE = 1500, "8 MiB"
+
+
+@pytest.fixture(scope="module")
+def matrix():
+    rng = np.random.default_rng(0)
+    A = np.where(rng.random((N, N)) < 0.004, rng.integers(1, 1000, (N, N)), np.iinfo("int32").max).astype("int32")
+    A.setflags(write=False)
+    return A
+
+
+@pytest.fixture(scope="module")
+def expected(matrix):
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import dijkstra
+
+    none = np.iinfo("int32").max
+    i, j = np.nonzero(matrix != none)
+    D = dijkstra(csr_array((matrix[i, j].astype(float), (i, j)), shape=matrix.shape))
+    return np.where(np.isinf(D), none, D).astype("int32")
+
+
+class Stop(Exception):
+    """Somebody pulls the plug."""
+
+
+def until(share):
+    def stop(done, total):
+        if done >= share * total:
+            raise Stop
+
+    return stop
+
+
+def begins(seen):
+    def see(done, total):
+        seen.append(done / total)
+
+    return see
+
+
+def test_a_matrix_larger_than_memory_streams_from_disk(tmp_path, matrix, expected):
+    np.save(tmp_path / "a.npy", matrix)
+    A = np.load(tmp_path / "a.npy", mmap_mode="r")
+    store = closure(A, memory=LITTLE, output=tmp_path / "d")
+    assert isinstance(store, TileStore)
+    np.testing.assert_array_equal(store[:], expected)
+    assert store.attributes["semiring"] == "min_plus"
+    again = closure(store, memory=LITTLE, output=tmp_path / "e")  # a store goes in too; D* = D
+    np.testing.assert_array_equal(again[:], expected)
+
+
+def test_a_place_on_disk_is_asked_for(matrix):
+    with pytest.raises(MemoryNeeded, match=r"output='tiles/'"):
+        closure(matrix, memory=LITTLE)
+    with pytest.raises(MemoryNeeded, match="a super-block"):
+        closure(matrix, memory="10 kB", output="nowhere")
+
+
+def test_a_plan_tells_what_streams(matrix):
+    told = str(plan(matrix, memory=LITTLE))
+    assert "8.6 MiB pass through" in told
+    assert "8.0 MiB in 3 rounds" in told
+    assert "it fits into 1.0 GiB" in str(plan(matrix, memory="1GiB"))
+    told = str(plan(131072, dtype="float32", memory="16GiB"))
+    assert "64.0 GiB pass through" in told
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4, 0.8, 1.0])
+def test_an_interrupted_closure_on_disk_goes_on(tmp_path, matrix, expected, share):
+    where = {"memory": LITTLE, "checkpoint": tmp_path / "ck"}
+    with pytest.raises(Stop):
+        closure(matrix, **where, callback=until(share))
+    seen = []
+    store = closure(matrix, **where, callback=begins(seen), output=tmp_path / "d")
+    np.testing.assert_array_equal(store[:], expected)
+    assert store.path == tmp_path / "d"
+    assert not seen or seen[0] >= (0.5 if share > 0.5 else 0)
+    np.testing.assert_array_equal(closure(matrix, **where)[:], expected)  # all done already
+
+
+def test_an_interrupted_closure_in_memory_goes_on_with_another_block(tmp_path, matrix, expected):
+    with pytest.raises(Stop):
+        closure(matrix, checkpoint=tmp_path, every=0, callback=until(0.5))
+    seen = []
+    D = closure(matrix, checkpoint=tmp_path, every=0, block=100, callback=begins(seen))
+    assert isinstance(D, np.ndarray)
+    np.testing.assert_array_equal(D, expected)
+    assert seen[0] > 0.3
+    # … and one that began in memory ends on disk, and the other way round.
+    with pytest.raises(FormatError, match="too large"):
+        closure(matrix, checkpoint=tmp_path, memory=LITTLE)
+
+
+@pytest.mark.parametrize("lost", ["one", "pivot", "two", "description"])
+def test_lost_tiles_are_computed_again(tmp_path, matrix, expected, lost, caplog):
+    where = {"memory": LITTLE, "checkpoint": tmp_path}
+    with pytest.raises(Stop):
+        closure(matrix, **where, callback=until(0.9))
+    store = TileStore(tmp_path)
+    gone = {"one": [(0, 6)], "pivot": [(1, 1)], "two": [(0, 1), (5, 2)], "description": []}[lost]
+    for i, j in gone:
+        store.tile_path(i, j).write_bytes(b"not any more")
+    if lost == "description":
+        (tmp_path / "store.json").write_text("{}")
+        with pytest.raises(FormatError, match=r"store\.json"):
+            closure(matrix, **where)
+        return
+    seen = []
+    np.testing.assert_array_equal(closure(matrix, **where, callback=begins(seen))[:], expected)
+    assert seen[0] > 0.4 if lost != "two" else seen[0] < 0.4
+    assert "tile" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in cases.CASES if c.semiring.idempotent and c.dtype.name in ("int32", "bool")], ids=str
+)
+@pytest.mark.parametrize("v", [0, 3, 5, 6, 11])
+def test_any_tile_follows_from_the_others_by_one_product(tmp_path, case, v):
+    """After v pivots by the textbook, whatever tile is lost, in whatever place relative to the pivots."""
+    A = cases.random_matrix(case, (11, 11), seed=2)
+    ops, D = Reference(case), A.copy()
+    for k in range(v):
+        ops.step(D, k)
+    store = TileStore.create(tmp_path, A.shape, A.dtype, block=3)
+    store.put(D, round=v)
+    source = Source.of(A, case.semiring, where="test")
+    for i, j in store.tiles():
+        found = checkpoints.again(store, i, j, v, source, ops)
+        if (i, j) != (v // 3, v // 3) or v % 3 == 0:
+            cases.same(case, found, D[store.layout.window(i, j)])
+
+
+def test_a_checkpoint_of_another_closure_is_refused(tmp_path, matrix):
+    closure(matrix[:50, :50], checkpoint=tmp_path)
+    for other in (matrix[:60, :60], matrix[1:51, 1:51]):
+        with pytest.raises(FormatError, match="of another"):
+            closure(other, checkpoint=tmp_path)
+
+
+def test_sums_that_are_not_idempotent_start_over_and_say_so(tmp_path, caplog):
+    A = np.triu(np.full((30, 30), 0.01), 1)
+    with pytest.raises(Stop):
+        closure(A, "plus_times", checkpoint=tmp_path / "ck", every=0, block=5, callback=until(0.6))
+    seen = []
+    D = closure(A, "plus_times", checkpoint=tmp_path / "ck", every=0, block=5, callback=begins(seen))
+    np.testing.assert_allclose(D, np.linalg.inv(np.eye(30) - A))
+    assert seen[0] < 0.3
+    assert "starts over" in caplog.text
+    with pytest.raises(DivergenceError):
+        closure(np.full((3, 3), 0.9), "plus_times", checkpoint=tmp_path / "none")
+    with pytest.raises(AlgebraError, match="no limit"):
+        closure(np.full((1500, 1500), 0.9), "plus_times", memory=LITTLE, checkpoint=tmp_path / "no")
+
+
+def test_negative_cycles_are_found(tmp_path, matrix):
+    A = matrix.copy()
+    A[3, 4], A[4, 3] = -5, 4
+    with pytest.raises(NegativeCycleError, match="3 → 4 → 3"):
+        closure(A[:80, :80], checkpoint=tmp_path / "ck")
+    with pytest.raises(NegativeCycleError, match="vertex"):
+        closure(A, memory=LITTLE, output=tmp_path / "d")
+    A[4, 3] = 5
+    np.testing.assert_array_equal(closure(A[:80, :80], checkpoint=tmp_path / "two"), closure(A[:80, :80]))
+
+
+def test_truth_values_are_told_the_way():
+    with pytest.raises(DTypeError, match="transitive_closure"):
+        closure(np.eye(3, dtype=bool), "boolean", memory="1GiB")
+
+
+def test_a_result_within_limits_answers_from_its_store(tmp_path, monkeypatch):
+    monkeypatch.setattr(large, "TILE", 64)
+    graph, whole = road_like(200, seed=3), shortest_paths(road_like(200, seed=3))
+    r = shortest_paths(graph, checkpoint=tmp_path / "ck", output=tmp_path / "d")
+    assert not r.engine.held
+    again = Result.load(tmp_path / "d")
+    for found in (r, again):
+        assert found.path(3, 150) == whole.path(3, 150)
+        np.testing.assert_array_equal(found.distances, whole.distances)
+    with pytest.raises(ValueError, match="all pairs"):
+        shortest_paths(graph, sources=[1], memory="1GiB")
+
+
+def test_the_command_goes_on_and_writes_a_store(tmp_path):
+    (tmp_path / "g.txt").write_text("a b 4\nb c 7\n")
+    command = ["solve", str(tmp_path / "g.txt"), "--checkpoint", str(tmp_path / "ck"), "--memory", "1GiB"]
+    for _ in range(2):
+        done = CliRunner().invoke(main, [*command, "--output", f"{tmp_path}/t/", "--from", "a", "--to", "c"])
+        assert done.exit_code == 0, done.output
+        assert "a -> b -> c" in done.output
+    assert Result.load(tmp_path / "t").distance("a", "c") == 11
+    done = CliRunner().invoke(main, ["solve", str(tmp_path / "g.txt"), "--memory", "plenty"])
+    assert done.exit_code == 2
+    done = CliRunner().invoke(main, ["plan", "131072", "--memory", "16GiB", "--dtype", "float32"])
+    assert "rounds" in done.output
+
+
+def test_sizes_of_memory():
+    assert [parsed(x) for x in ("16GiB", "1.5 GB", "512", "2k", "3 MiB", 7)] == [
+        16 << 30,
+        1500000000,
+        512,
+        2000,
+        3 << 20,
+        7,
+    ]
+    for wrong in ("", "GiB", "-1", "1 zB", "1 GiBs"):
+        with pytest.raises(ValueError, match="16GiB"):
+            parsed(wrong)
+    assert semiring.get("min_plus").idempotent
