@@ -249,8 +249,7 @@ def main() -> None:
     parser.add_argument("--ahead", action=argparse.BooleanOptionalAction, default=True, help="look ahead")
     given = parser.parse_args()
     if cuda_available() and not given.ahead:
-        from semiring.cuda.launch import CudaBackend
-
+        from semiring.cuda.backend import CudaBackend
         from semiring.cuda.bits import CudaBitBackend
 
         CudaBackend.beside = CudaBitBackend.beside = lambda self: None  # type: ignore[assignment, method-assign]

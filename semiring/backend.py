@@ -9,6 +9,7 @@ import importlib
 import inspect
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, Protocol
 
@@ -121,6 +122,11 @@ class Backend(ABC):
         self.left_mul(D, R)
         self.gemm(rest, C, R)
         self.right_mul(C, D)
+
+    def gemms(self, products: Sequence[tuple[Any, Any, Any]]) -> None:
+        """C ← C ⊕ A ⊗ B for each (C, A, B); no C overlaps another operand of any."""
+        for C, A, B in products:
+            self.gemm(C, A, B)
 
     def add_one(self, A: Any) -> None:
         """A ← I ⊕ A, A square."""

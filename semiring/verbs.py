@@ -55,6 +55,13 @@ VERBS = {
             lambda C, A, B: _area(A) * B.shape[1],
             lambda C, A, B: 2 * _area(C) + _area(A) + _area(B),
         ),
+        # C ← C ⊕ A ⊗ B, several
+        Verb(
+            "gemms",
+            "products",
+            lambda products: sum(_area(A) * B.shape[1] for _, A, B in products),
+            lambda products: sum(2 * _area(C) + _area(A) + _area(B) for C, A, B in products),
+        ),
         # C ← A ⊗ B
         Verb(
             "matmul", "products", lambda C, A, B: _area(A) * B.shape[1], lambda C, A, B: _area(C) + _area(A) + _area(B)

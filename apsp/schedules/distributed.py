@@ -13,7 +13,8 @@ the grid. Then every process does one product on all that it holds. What is comp
 result has the same bits on every grid.
 
 Look-ahead (Strazdins 1998): where verbs can run beside others, the strips of the next pivot are copied before the
-product of this one begins, brought forward by themselves, and are closed, multiplied and sent while it runs.
+product of this one begins, brought forward by themselves, and are closed, multiplied and sent while it runs. That
+product then leaves them out: the next round overwrites A(k,:) and A(:,k) whatever they hold.
 """
 
 from __future__ import annotations
@@ -30,7 +31,13 @@ from .base import Schedule
 
 
 def closure(
-    A: Any, ops: Backend, *, block: int, first: int = 0, after: Callable[[int, slice], None] | None = None
+    A: Any,
+    ops: Backend,
+    *,
+    block: int,
+    first: int = 0,
+    after: Callable[[int, slice], None] | None = None,
+    whole: Callable[[int], bool] | None = None,
 ) -> None:
     """A ← A*, where every process of the grid calls this with the part that it holds.
 
@@ -45,6 +52,9 @@ def closure(
         The round to begin with: those before it are done.
     after : callable, optional
         `after(round, pivot)` when a round has been given to the device; its verbs may still be under way.
+    whole : callable, optional
+        `whole(round)`: whether the part must be as the round leaves it when `after` is called, every entry of it. Else
+        the strips of the next pivot may be older.
     """
     part = A if isinstance(A, LocalMatrix) else InMemory.whole(A, ops, block)
     todo = list(pivots(part.layout.n, block))
@@ -62,8 +72,9 @@ def closure(
             with beside:
                 then.bring_forward(now)
                 then.close()
+        ahead = following if beside and not (whole and whole(index)) else None
         for rows, columns, X in part.windows(following):
-            now.update(X, rows, columns)
+            now.update(X, rows, columns, ahead)
         if beside:
             beside.join()
         elif following:
@@ -123,23 +134,37 @@ class Panels:
                 ops.copy(self.T, self.C[local(k, self._part.rows), :])
                 recursive.closure(self.T, ops, block=ops.pivot)  # T ← A(k,k)*
             comm.along_row(self.T, ops, self.owner_column)
-            for j in sides(columns, k):
+            for j in without(columns, k):
                 ops.matmul(self.P[:, local(j, columns)], self.T, self.R[:, local(j, columns)])
             if mine:
                 ops.copy(self.P[:, local(k, columns)], self.T)
         comm.along_column(self.P, ops, self.owner_row)
 
-    def update(self, X: Any, rows: slice, columns: slice) -> None:
-        """X ← X ⊕ C P, for a window X in these rows and columns, but 0 ⊕ C P in the columns of k, and P in its rows."""
+    def update(self, X: Any, rows: slice, columns: slice, ahead: slice | None = None) -> None:
+        """X ← X ⊕ C P, for a window X in these rows and columns, but 0 ⊕ C P in the columns of k, and P in its rows.
+
+        The rows and columns of `ahead` are left out of it.
+        """
         k, ops, part = self.pivot, self._ops, self._part
         across, down = meet(k, columns), meet(k, rows)
-        P = self.P[:, local(columns, part.columns)]
         if across.start < across.stop:
             ops.clear(X[:, local(across, columns)])
-        for i in sides(rows, k):
-            ops.gemm(X[local(i, rows), :], self.C[local(i, part.rows), :], P)
+        products = [
+            (
+                X[local(i, rows), local(j, columns)],
+                self.C[local(i, part.rows), :],
+                self.P[:, local(j, part.columns)],
+            )
+            for i in without(rows, k, ahead)
+            for j in without(columns, ahead)
+        ]
+        if ahead is None:
+            for product in products:
+                ops.gemm(*product)
+        else:  # pieces of one product, which together fill the device
+            ops.gemms(products)
         if down.start < down.stop:
-            ops.copy(X[local(down, rows), :], P[local(down, k), :])
+            ops.copy(X[local(down, rows), :], self.P[local(down, k), local(columns, part.columns)])
 
 
 def meet(a: slice, b: slice) -> slice:
@@ -148,11 +173,16 @@ def meet(a: slice, b: slice) -> slice:
     return slice(start, max(start, min(a.stop, b.stop)))
 
 
-def sides(span: slice, k: slice) -> Iterator[slice]:
-    """What of a range lies before and after k; empty sides are left out."""
-    for side in (meet(span, slice(0, k.start)), meet(span, slice(k.stop, span.stop))):
-        if side.start < side.stop:
-            yield side
+def without(span: slice, *left_out: slice | None) -> Iterator[slice]:
+    """What of a range lies in none of some others; empty pieces are left out."""
+    start = span.start
+    for out in sorted((meet(span, x) for x in left_out if x is not None), key=lambda x: (x.start, x.stop)):
+        if out.start < out.stop:
+            if start < out.start:
+                yield slice(start, out.start)
+            start = out.stop
+    if start < span.stop:
+        yield slice(start, span.stop)
 
 
 def room(n: int, ops: Backend, *, block: int) -> int:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,10 @@ class CudaBackend(Backend):
     def gemm(self, C: Any, A: Any, B: Any) -> None:
         """C ← C ⊕ A ⊗ B."""
         self._multiply("gemm", C, A, B, accumulate=True)
+
+    def gemms(self, products: Sequence[tuple[Any, Any, Any]]) -> None:
+        """C ← C ⊕ A ⊗ B for each, on streams of their own: one fills what another leaves of the device."""
+        panels.side_by_side([partial(self.gemm, *product) for product in products])
 
     def matmul(self, C: Any, A: Any, B: Any) -> None:
         """C ← A ⊗ B."""

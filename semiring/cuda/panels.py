@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -145,6 +145,21 @@ def wait(events: list[Any]) -> None:
     stream = cupy.cuda.get_current_stream()
     for event in events:
         stream.wait_event(event)
+
+
+def side_by_side(works: Sequence[Callable[[], None]]) -> None:
+    """Do each on a stream of its own, as far as there are streams; the current stream goes on when all are done."""
+    import cupy
+
+    here, streams = cupy.cuda.get_current_stream(), _streams(gpu.current())[: len(works)]
+    begun = here.record()
+    for stream in streams:
+        stream.wait_event(begun)
+    for index, work in enumerate(works):
+        with streams[index % len(streams)]:
+            work()
+    for stream in streams:
+        here.wait_event(stream.record())
 
 
 _own = threading.local()
