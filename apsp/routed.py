@@ -12,7 +12,7 @@ import numpy as np
 from semiring import dtypes
 from semiring import routes as found
 from semiring.algebra import Semiring
-from semiring.arrays import module
+from semiring.arrays import there
 from semiring.errors import ShapeError
 
 from .engines import Engine
@@ -65,8 +65,9 @@ class Routed:
     def hops(self) -> Any:
         """int32, the same: the edges on the path that `predecessors` tells; −9999 where there is none."""
         P = self._trees.predecessors
-        H = found.hops(host(P))
-        return module(P).asarray(H) if self._whole else self._part(H)
+        with there(P):
+            H = found.hops(P)
+        return H if self._whole else self._part(H)
 
     def predecessor_rows(
         self, sources: Any = None, block: int | None = None

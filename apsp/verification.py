@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from semiring import dtypes, linalg
-from semiring.arrays import module
+from semiring.arrays import module, there
 from semiring.errors import DomainError
 from semiring.routes import lengths, product, require_selection
 
@@ -19,6 +19,8 @@ from .routes import Trees
 
 #: Rows that are looked at where nobody says how many.
 ROWS = 64
+#: Entries that are compared together.
+_CHUNK = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -58,22 +60,27 @@ class _Comparison:
         self.largest = 0.0
         self.pair: tuple[int, int] | None = None
 
-    def __call__(self, rows: np.ndarray, D: np.ndarray, B: np.ndarray) -> None:
-        differ = D != B
-        if not differ.any():
+    def __call__(self, rows: np.ndarray, D: Any, B: Any) -> None:
+        """Look at D and B, arrays of one library and device, of these rows."""
+        step = max(1, _CHUNK // max(1, D.shape[1]))
+        with there(D):
+            for at in range(0, len(D), step):
+                self._look(rows[at : at + step], D[at : at + step], B[at : at + step])
+
+    def _look(self, rows: np.ndarray, D: Any, B: Any) -> None:
+        xp, differ = module(D), D != B
+        if not bool(differ.any()):
             return
-        i, j = differ.nonzero()
-        x, y = D[i, j], B[i, j]
-        if D.dtype.kind == "f":
-            with np.errstate(invalid="ignore"):
-                gap = np.abs(x.astype(np.float64) - y.astype(np.float64))
-        else:
-            gap = np.array([abs(int(a) - int(b)) for a, b in zip(x.tolist(), y.tolist(), strict=True)], np.float64)
-        gap[(x == self.zero) | (y == self.zero) | np.isnan(gap)] = np.inf
+        with np.errstate(invalid="ignore"):
+            gap = xp.abs(D.astype(np.float64) - B.astype(np.float64))
+        if D.dtype.kind != "f":
+            gap = xp.maximum(gap, 1.0)  # integers beyond 2⁵³ may be one float
+        gap = xp.where(differ, xp.where((D == self.zero) | (B == self.zero) | xp.isnan(gap), np.inf, gap), 0.0)
         self.largest = max(self.largest, float(gap.max()))
-        wrong = np.flatnonzero(gap > self.allowed)
-        if self.pair is None and wrong.size:
-            self.pair = int(rows[i[wrong[0]]]), int(j[wrong[0]])
+        wrong = gap > self.allowed
+        if self.pair is None and bool(wrong.any()):
+            i, j = (int(x[0]) for x in wrong.nonzero())
+            self.pair = int(rows[i]), j
 
 
 def verify(trees: Trees, rows: int | str | None, *, paths: bool, seed: int) -> Verification:
@@ -135,8 +142,8 @@ def _allowed(trees: Trees) -> float:
     return float(trees.graph.n * np.finfo(dtype).eps * largest)
 
 
-def _products(trees: Trees, sources: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Rows of D and of I ⊕ D ⊗ A: where the matrix is there a product, else along the edges."""
+def _products(trees: Trees, sources: np.ndarray) -> Iterator[tuple[np.ndarray, Any, Any]]:
+    """Rows of D and of I ⊕ D ⊗ A, where D lies: where the matrix is there a product, else along the edges."""
     s, engine, graph = trees.semiring, trees.engine, trees.graph
     one = dtypes.one(s, engine.dtype)
     A = graph.matrix(s, engine.dtype) if graph.dense is not None else None
@@ -145,22 +152,26 @@ def _products(trees: Trees, sources: np.ndarray) -> Iterator[tuple[np.ndarray, n
             D = host(D)
             yield positions, D, product(s, trees.edges(), D, positions)
             continue
-        xp = module(D)
-        B = host(linalg.matmul(D, xp.asarray(A), s))
-        at = np.arange(len(positions))
-        B[at, positions] = [s.add.python(x, one.item()) for x in B[at, positions].tolist()]
-        yield positions, host(D), B
+        with there(D):
+            xp = module(D)
+            B, at = linalg.matmul(D, xp.asarray(A), s), np.arange(len(positions))
+            own = [s.add.python(x, one.item()) for x in B[at, positions].tolist()]
+            B[at, positions] = xp.asarray(own, B.dtype)
+        yield positions, D, B
 
 
-def _walked(trees: Trees) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Rows of D, and what the paths weigh along which predecessors lead."""
+def _walked(trees: Trees) -> Iterator[tuple[np.ndarray, Any, Any]]:
+    """Rows of D, and what the paths weigh along which predecessors lead; where D lies, if that is known as a table."""
     s, engine, graph = trees.semiring, trees.engine, trees.graph
-    if engine.held:
-        D = host(engine.table())
-        A = host(graph.matrix(s, engine.dtype)) if graph.dense is not None else None
-        at = np.arange(graph.n)
-        edges = None if A is not None else trees.edges()
-        yield at, D, lengths(s, host(trees.predecessors), at, engine.dtype, A=A, edges=edges)
+    if not engine.held:
+        for positions, D in engine.rows(np.arange(graph.n)):
+            yield positions, host(D), lengths(s, trees.of(positions, D), positions, engine.dtype, edges=trees.edges())
         return
-    for positions, D in engine.rows(np.arange(graph.n)):
-        yield positions, host(D), lengths(s, trees.of(positions, D), positions, engine.dtype, edges=trees.edges())
+    D, at = engine.table(), np.arange(graph.n)
+    with there(D):
+        if not isinstance(D, np.ndarray) or graph.dense is not None:
+            A = module(D).asarray(graph.matrix(s, engine.dtype))
+            L = lengths(s, trees.predecessors, at, engine.dtype, A=A)
+        else:
+            L = lengths(s, trees.predecessors, at, engine.dtype, edges=trees.edges())
+    yield at, D, L

@@ -1,8 +1,9 @@
-"""Predecessors and paths on the CPU: check some paths, then time, as ratios to the closure in the same process.
+"""Predecessors and paths: check some paths, then time, as ratios to the closure in the same process.
 
 python benchmarks/routes.py              # n = 2048, the best of 5
 python benchmarks/routes.py --quick      # n = 512
 python benchmarks/routes.py --paths      # and the paths: n = 400 as lists, a million of 8,192 vertices as arrays
+python benchmarks/routes.py --device cuda   # n = 8192 on a GPU, by device events; every path is walked first
 """
 
 from __future__ import annotations
@@ -46,7 +47,18 @@ def families(n: int) -> dict[str, Callable[[np.random.Generator], np.ndarray]]:
         ),
         "ring of zeros": lambda rng: np.where(np.roll(np.eye(n, dtype=bool), 1, axis=1), 0, np.inf),
         "negative edges": lambda rng: rng.random((n, n)) + (lambda p: p - p[:, None])(10 * rng.random(n)),
+        "twins": lambda rng: twins(n, rng),
     }
+
+
+def twins(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Unweighted 30 %, every vertex twice, with an edge of weight 0 either way between the two."""
+    half = n // 2
+    A = np.full((n, n), np.inf)
+    A[:half, :half] = A[half : 2 * half, half : 2 * half] = np.where(rng.random((half, half)) < 0.3, 1, np.inf)
+    at = np.arange(half)
+    A[at, at + half] = A[at + half, at] = 0
+    return A
 
 
 def best(work: Callable[[], Any], repeats: int) -> float:
@@ -79,14 +91,22 @@ def check(A: np.ndarray, D: np.ndarray, P: np.ndarray, semiring: str) -> None:
 @click.option("--quick", is_flag=True, help="512 vertices instead of 2048.")
 @click.option("--paths", is_flag=True, help="Also many paths at once.")
 @click.option("--repeats", default=5, show_default=True)
-def main(quick: bool, paths: bool, repeats: int) -> None:
+@click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
+def main(quick: bool, paths: bool, repeats: int, device: str) -> None:
     """Distances with predecessors, as multiples of distances alone."""
+    if device == "cuda":
+        import routes_gpu
+
+        routes_gpu.measure(1024 if quick else 8192, repeats)
+        return
     n = 512 if quick else 2048
     print(f"n = {n}, float32, the best of {repeats}\n")
     print("| graph | closure, s | predecessors, s | both / closure |\n|---|---|---|---|")
     for semiring in ("min_plus", "max_min"):
         for name, make in families(n).items():
-            if semiring != "min_plus" and name not in ("dense uniform", "integers 1-99", "geometric, radius 0.05"):
+            if name == "twins" or (
+                semiring != "min_plus" and name not in ("dense uniform", "integers 1-99", "geometric, radius 0.05")
+            ):
                 continue
             A = make(np.random.default_rng(SEED)).astype(np.float32)
             np.fill_diagonal(A, 0)

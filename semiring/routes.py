@@ -44,7 +44,7 @@ def of_matrix(
         If D is not the closure of A.
     """
     require_selection(semiring, where="predecessors")
-    _refuse(_kernels().of_matrix(semiring, A, D, P, threads=_threads(threads), mirrored=mirrored), semiring)
+    refuse(_kernels().of_matrix(semiring, A, D, P, threads=_threads(threads), mirrored=mirrored), semiring)
 
 
 def of_rows(
@@ -81,16 +81,17 @@ def of_rows(
     """
     require_selection(semiring, where="predecessors")
     P = np.empty(D.shape, np.int32)
-    _refuse(_kernels().of_rows(semiring, edges, D, sources, P, threads=_threads(threads), mirrored=mirrored), semiring)
+    refuse(_kernels().of_rows(semiring, edges, D, sources, P, threads=_threads(threads), mirrored=mirrored), semiring)
     return P
 
 
-def hops(P: np.ndarray, sources: np.ndarray | None = None, *, threads: int | None = None) -> np.ndarray:
+def hops(P: Any, sources: np.ndarray | None = None, *, threads: int | None = None) -> Any:
     """The edges on each path: 0 from a vertex to itself, `NONE` where there is no path.
 
     Parameters
     ----------
     P : int32 array, shape (m, n)
+        NumPy, or of all sources CuPy: then they are counted on the device, and stay there.
     sources : int array, shape (m,), optional
         Whose rows they are; by default row r is r's.
 
@@ -106,6 +107,10 @@ def hops(P: np.ndarray, sources: np.ndarray | None = None, *, threads: int | Non
            [-9999,     0,     1],
            [-9999, -9999,     0]], dtype=int32)
     """
+    if sources is None and not isinstance(P, np.ndarray):
+        H, wrong = _there().hops(P)
+        _require_trees(wrong, "hops")
+        return H
     return _walks().hops(_trees(P), _indices(range(len(P)) if sources is None else sources), _threads(threads))
 
 
@@ -148,26 +153,29 @@ def product(
 
 def lengths(
     semiring: Semiring,
-    P: np.ndarray,
+    P: Any,
     sources: np.ndarray,
     dtype: np.dtype,
     *,
-    A: np.ndarray | None = None,
+    A: Any = None,
     edges: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
     threads: int | None = None,
-) -> np.ndarray:
+) -> Any:
     """What the paths weigh that predecessors tell of: each edge looked up in A, or among the edges, and ⊗-multiplied.
 
-    The semiring's zero where P tells of no path, or a step is no edge.
+    The semiring's zero where P tells of no path, or a step is no edge. Where P and A are of all sources and CuPy's, on
+    the device: sums are joined in another order there, as paths are halved and halved again.
 
     Raises
     ------
     DomainError
         If predecessors do not lead back to their source.
     """
-    L, wrong = _kernels().lengths(semiring, _trees(P), sources, A, edges, dtype, _threads(threads))
-    if wrong >= 0:
-        raise DomainError(f"lengths: predecessors must lead back to their source, got others in row {wrong}.")
+    if isinstance(P, np.ndarray):
+        L, wrong = _kernels().lengths(semiring, _trees(P), sources, A, edges, dtype, _threads(threads))
+    else:
+        L, wrong = _there().lengths(semiring, P, A)
+    _require_trees(wrong, "lengths")
     return L
 
 
@@ -186,13 +194,28 @@ def require_selection(semiring: Semiring, *, where: str) -> None:
         )
 
 
-def _refuse(pair: tuple[int, int] | None, semiring: Semiring) -> None:
+def refuse(pair: tuple[int, int] | None, semiring: Semiring) -> None:
+    """Say that D is not the closure of A where a pair is one that no edge attains.
+
+    Raises
+    ------
+    DomainError
+    """
     if pair is not None:
         i, j = pair
         raise DomainError(
             f"predecessors: D must be the closure of A over {semiring.name}, got an entry at ({i}, {j}) that no edge "
             "attains. Compute it from this very matrix, as apsp.closure does."
         )
+
+
+def _require_trees(wrong: int, where: str) -> None:
+    if wrong >= 0:
+        raise DomainError(f"{where}: predecessors must lead back to their source, got others in row {wrong}.")
+
+
+def _there() -> Any:
+    return importlib.import_module("semiring.cuda.walks")
 
 
 def _kernels() -> Any:

@@ -1,13 +1,20 @@
-"""Predecessors of arrays on a GPU: found on the host, the same as there, and back where the distances lie."""
+"""Predecessors of arrays on a GPU, by its own kernels: every path walked, the rule word by word, the host's bits."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from test_routes import CERTAINTY, GRAPHS, SIGNED, WHOLE, by_the_rule, entries, graph, walk
 
 import apsp
+from semiring import dtypes, get
+from semiring.cuda import routes
+from semiring.errors import DomainError
+from semiring.routes import hops, lengths
 
 pytestmark = pytest.mark.gpu
+
+INF = np.inf
 
 
 @pytest.fixture(scope="module")
@@ -15,19 +22,148 @@ def cp():
     return pytest.importorskip("cupy")
 
 
-@pytest.mark.parametrize(
-    ("semiring", "dtype"), [("min_plus", "float32"), ("min_plus", "int32"), ("max_min", "float32"), ("boolean", "bool")]
-)
-def test_they_are_the_hosts(cp, semiring, dtype):
-    rng = np.random.default_rng(0)
-    A = rng.integers(0, 5, (70, 70)).astype(dtype)
-    for a in (A, np.stack([A, A[::-1]])):
-        D = apsp.closure(a, semiring)
+#: How the third line is searched: level by level for all pairs, or source by source after the first level.
+WAYS = {"as it comes": {}, "levels": {"FEW": 0, "LEVELS": 1 << 30}, "sources": {"FEW": 1 << 30}, "both": {"FEW": 0}}
+
+
+@pytest.fixture(params=WAYS)
+def way(request, monkeypatch):
+    for name, value in WAYS[request.param].items():
+        monkeypatch.setattr(routes, name, value)
+
+
+def matrix(s, dtype, name, n):
+    lengths = graph(name, n)
+    return lengths.astype(dtype) if s.lengths and np.dtype(dtype).kind == "f" else entries(s, dtype, lengths)
+
+
+def found(cp, A, s):
+    """The closure and the predecessors that the device finds."""
+    D = apsp.closure(cp.asarray(A), s)
+    P = apsp.predecessors(cp.asarray(A), D, s)
+    assert isinstance(P, cp.ndarray)
+    assert P.dtype == np.int32
+    return D.get(), P.get()
+
+
+class TestEveryPath:
+    @pytest.mark.parametrize("name", GRAPHS)
+    def test_of_shortest_paths_in_floats(self, cp, name, way):
+        A = graph(name, 51).astype(np.float32)
+        walk(A, *found(cp, A, get("min_plus")), get("min_plus"))
+
+    @pytest.mark.parametrize("name", WHOLE)
+    @pytest.mark.parametrize("dtype", ["int16", "int32"])
+    def test_of_integers_by_the_rule(self, cp, name, dtype, way):
+        s = get("min_plus")
+        A = entries(s, dtype, graph(name, 40))
+        D, P = found(cp, A, s)
+        np.testing.assert_array_equal(P, by_the_rule(A, D, s))
+
+    @pytest.mark.parametrize("name", [name for name in GRAPHS if name not in SIGNED])
+    @pytest.mark.parametrize(("semiring", "dtype"), [("max_min", "float32"), ("min_max", "int64"), ("boolean", "bool")])
+    def test_where_nothing_is_summed_by_the_rule(self, cp, name, semiring, dtype):
+        s = get(semiring)
+        A = matrix(s, dtype, name, 40)
+        D, P = found(cp, A, s)
+        np.testing.assert_array_equal(P, by_the_rule(A, D, s))
+
+    @pytest.mark.parametrize("name", ["geometric", "half zeros", "ring of zeros", "twins"])
+    def test_over_other_semirings(self, cp, name):
+        for s, dtype in ((get("max_times"), "float32"), (get("max_plus"), "float64"), (CERTAINTY, "int32")):
+            A = matrix(s, dtype, name, 33)
+            if s.name == "max_plus":
+                A = entries(s, dtype, graph(name, 33))
+            walk(A, *found(cp, A, s), s)
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_of_small_graphs_full_of_ties(self, cp, seed):
+        rng = np.random.default_rng(seed)
+        for n in (1, 2, 3, 5, 11):
+            A = np.where(rng.random((n, n)) < 0.4, rng.integers(0, 3, (n, n)), INF).astype(np.float32)
+            walk(A, *found(cp, A, get("min_plus")), get("min_plus"))
+
+
+class TestTheHostsBits:
+    @pytest.mark.parametrize("n", [1, 31, 32, 33, 128, 129, 300])
+    @pytest.mark.parametrize(
+        ("semiring", "dtype", "name"),
+        [
+            ("min_plus", "float32", "geometric"),
+            ("min_plus", "float32", "tiny and large"),
+            ("min_plus", "float32", "negative fractions"),
+            ("min_plus", "int32", "half zeros"),
+            ("max_min", "float32", "integers"),
+            ("boolean", "bool", "0 or 1"),
+        ],
+    )
+    def test_of_one_closure(self, cp, semiring, dtype, name, n):
+        s = get(semiring)
+        A = matrix(s, dtype, name, n)
+        D = apsp.closure(A, s)
         for find in (apsp.predecessors, apsp.next_hops):
-            there = find(cp.asarray(a), cp.asarray(D), semiring)
-            assert isinstance(there, cp.ndarray)
-            np.testing.assert_array_equal(there.get(), find(a, D, semiring))
-            np.testing.assert_array_equal(find(a, cp.asarray(D), semiring).get(), there.get())
+            there = find(cp.asarray(A), cp.asarray(D), s)
+            np.testing.assert_array_equal(there.get(), find(A, D, s))
+
+    @pytest.mark.parametrize(
+        ("semiring", "dtype"),
+        [("min_plus", "float32"), ("min_plus", "int32"), ("max_min", "float32"), ("boolean", "bool")],
+    )
+    def test_of_batches_in_which_one_has_negative_edges(self, cp, semiring, dtype):
+        s, n = get(semiring), 45
+        names = ("negative", "half zeros", "geometric", "ring of zeros") if s.lengths else ("half zeros", "geometric")
+        A = np.stack([entries(s, dtype, np.round(graph(name, n) * 8)) for name in names])
+        D = apsp.closure(A, s)
+        for find in (apsp.predecessors, apsp.next_hops):
+            there = find(cp.asarray(A), cp.asarray(D), s)
+            np.testing.assert_array_equal(there.get(), find(A, D, s))
+            np.testing.assert_array_equal(find(A, cp.asarray(D), s).get(), there.get())
+
+    def test_what_is_no_closure_is_refused_alike(self, cp):
+        A = entries(get("min_plus"), "float32", graph("geometric", 70))
+        for dtype in ("float32", "int32"):
+            a = np.where(np.isinf(A), np.iinfo("int32").max if dtype == "int32" else INF, np.ceil(A * 9)).astype(dtype)
+            D = apsp.closure(a)
+            D[11, 60] -= 1
+            D[40, 3] -= 1
+            said = []
+            for xp in (np, cp):
+                with pytest.raises(DomainError, match=r"D must be the closure of A over min_plus, got") as error:
+                    apsp.predecessors(xp.asarray(a), xp.asarray(D))
+                said.append(str(error.value))
+            assert said[0] == said[1]
+
+
+class TestWalks:
+    def test_edges_are_counted_and_weighed_where_they_are(self, cp):
+        rng = np.random.default_rng(0)
+        A = rng.integers(1, 50, (3, 70, 70)).astype(np.int32)
+        A[rng.random(A.shape) < 0.9] = dtypes.zero(get("min_plus"), A.dtype)
+        D = apsp.closure(A)
+        P = apsp.predecessors(A, D)
+        there = cp.asarray(P)
+        for k in range(len(A)):
+            np.testing.assert_array_equal(hops(cp.asarray(P[k])).get(), hops(P[k]))
+        np.testing.assert_array_equal(lengths(get("min_plus"), there, None, A.dtype, A=cp.asarray(A)).get(), D)
+
+    def test_what_is_no_tree_is_refused(self, cp):
+        A = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0]], np.float32)
+        for row in ([-9999, 2, 1], [-9999, 0, 7], [-9999, 0, 2]):
+            P = cp.asarray(np.array([row, [1, -9999, 1], [2, 2, -9999]], np.int32))
+            with pytest.raises(DomainError, match="must lead back to their source, got others in row 0"):
+                hops(P)
+            with pytest.raises(DomainError, match="must lead back to their source, got others in row 0"):
+                lengths(get("min_plus"), P, None, A.dtype, A=cp.asarray(A))
+
+    def test_a_wrong_result_is_told_by_its_paths(self, cp):
+        A = np.random.default_rng(0).random((90, 90)).astype(np.float32)
+        r = apsp.shortest_paths(A, device="cuda")
+        assert r.verify("all", paths=True)
+        assert "90 rows; each of the 8010 paths attains its distance" in str(r.verify("all", paths=True))
+        r.predecessors[5, 7] = 5 if r.predecessors[5, 7] != 5 else 8
+        told = r.verify("all", paths=True)
+        assert not told
+        assert "from 5 to 7" in str(told)
 
 
 def test_results_on_a_gpu_tell_routes_and_measures(cp):

@@ -14,7 +14,7 @@ from .. import dtypes
 from ..algebra import Semiring
 from ..backend import Backend, Beside, Stopwatch
 from ..errors import DivergenceError, DTypeError, ShapeError, star_without_value
-from . import algebra, cards, cooperative, gpu, matrix, panels, registry, tiles, transfer
+from . import algebra, cards, cooperative, gpu, matrix, panels, registry, routes, tiles, transfer
 from .batch import Batch
 from .matrix import Matrix
 from .registry import Kernels
@@ -169,6 +169,10 @@ class CudaBackend(Backend):
         if not 0 <= k < len(A):
             raise ShapeError(f"step: k must name a row of A {A.shape}, got {k}.")
         self._output(A, lambda a: self._step(a, k))
+
+    def predecessors(self, P: Any, A: Any, D: Any, mirrored: bool = False) -> None:
+        """P[i,j] ← the vertex before j on a best path from i; waits for the device."""
+        routes.predecessors(self.semiring, P, A, D, mirrored)
 
     def prepare(self, n: int) -> None:
         """Compile side by side what the closure of more than one pivot block will launch; see `Kernels.prepare`."""

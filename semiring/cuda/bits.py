@@ -16,7 +16,7 @@ from ..backend import Backend, Beside, Stopwatch
 from ..bits import BitMatrix
 from ..catalog import lor_land
 from ..errors import DTypeError, ShapeError
-from . import bitproduct, cards, compile, gpu, transfer
+from . import bitproduct, cards, compile, gpu, routes, transfer
 from .bitproduct import Bits
 from .matrix import evenly
 
@@ -130,6 +130,10 @@ class CudaBitBackend(Backend):
             if size < n:
                 R = Bits(workspace, PIVOT // 64, n, size)
                 self._multiply(d, d.cut_columns(p, p + size), R, accumulate=True)
+
+    def predecessors(self, P: Any, A: Any, D: Any, mirrored: bool = False) -> None:
+        """P[i,j] ← the vertex before j on a path from i, of arrays of bool; waits for the device."""
+        routes.predecessors(self.semiring, P, A, D, mirrored)
 
     def step(self, A: BitMatrix, k: int) -> None:
         """A ← A ∨ A[:,k] ∧ A[k,:]; with it the diagonal's own 1, so that n steps give A*."""

@@ -193,3 +193,10 @@ def energy() -> float | None:
         return float(pynvml.nvmlDeviceGetTotalEnergyConsumption(card)) * 1e-3
     except Exception:  # no NVML, no counter, no permission: all the same here
         return None
+
+
+def resident(function: Any, threads: int) -> int:
+    """Blocks of so many threads of a kernel that a multiprocessor holds."""
+    from cupy_backends.cuda.api import driver
+
+    return int(driver.occupancyMaxActiveBlocksPerMultiprocessor(function.ptr, threads, 0))
