@@ -18,7 +18,6 @@ import numpy as np
 from . import dtypes, routes
 from .algebra import Semiring
 from .errors import DeviceError
-from .memory import require
 
 #: device name → the module whose `bind(semiring, dtype, nonnegative=…)` returns a Backend.
 BACKENDS = {"cpu": "semiring.cpu", "cuda": "semiring.cuda"}
@@ -162,15 +161,10 @@ class Backend(ABC):
         """P[i,j] ← the vertex before j on a best path from i, −9999 where there is none; D is the closure of A.
 
         Arrays of shape (n, n) or (batch, n, n) on this device, A and D of `dtype` and not packed, P of int32. Where
-        `mirrored` they are transposes of those meant, so that ⊗ takes its operands in the other order. Here they are
-        fetched, and the host finds P; what it is depends on weights alone (docs/routes.md).
+        `mirrored` they are transposes of those meant, so that ⊗ takes its operands in the other order. What P is
+        depends on weights alone (docs/routes.md). Here the arrays are NumPy's, and the host's kernels find it.
         """
-        a, d = (X if isinstance(X, np.ndarray) else _fetched(X) for X in (A, D))
-        found = P if isinstance(P, np.ndarray) else np.empty(P.shape, np.int32)
-        threads = self.threads if self.device == "cpu" else None
-        routes.of_matrix(self.semiring, a, d, found, threads=threads, mirrored=mirrored)
-        if found is not P:
-            P.set(found)
+        routes.of_matrix(self.semiring, A, D, P, threads=self.threads, mirrored=mirrored)
 
     def prepare(self, n: int) -> None:
         """Compile what the closure of n vertices will want, side by side, where a backend compiles as it goes."""
@@ -258,12 +252,6 @@ class Backend(ABC):
         """The bytes that `eliminate` holds, where D is d × d and `rest` has as many rows and columns as it says."""
         room = self.room
         return max(room("left_mul", d, rest, d), room("gemm", rest, rest, d), room("right_mul", rest, d, d))
-
-
-def _fetched(X: Any) -> np.ndarray:
-    require(X.nbytes, where="predecessors", hint="They are found on the CPU. Use a smaller dtype.")
-    host: np.ndarray = X.get()
-    return host
 
 
 class HostStopwatch:

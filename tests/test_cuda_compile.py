@@ -24,9 +24,11 @@ from semiring.cuda import (
     gpu,
     matrix,
     registry,
+    routes,
     sources,
     survey,
     tiles,
+    walks,
 )
 
 nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed", exc_type=ImportError)
@@ -126,6 +128,25 @@ def test_looks_at_entries_compile_without_spilling(arch, dtype):
     used = compile.compile(survey.text(dtype, dtypes.zero(get("max_plus"), dtype).item()), arch).resources["survey"]
     assert used.registers > 0
     assert used.spill_stores == used.spill_loads == used.stack == 0, used
+
+
+@pytest.mark.compile
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize(
+    ("semiring", "dtype"),
+    [
+        *(("min_plus", dtype) for dtype in ("int16", "int32", "int64", "float32", "float64")),
+        ("max_min", "float32"),
+        ("max_times", "float64"),
+        ("boolean", "bool"),
+    ],
+)
+def test_searches_for_predecessors_and_walks_compile_without_spilling(semiring, dtype, arch):
+    given = get(semiring), np.dtype(dtype)
+    for text, options in ((routes.text(*given), routes.OPTIONS), (walks.text(*given), ())):
+        for entry, used in compile.compile(text, arch, options=options).resources.items():
+            assert used.registers > 0
+            assert used.spill_stores == used.spill_loads == used.stack == 0, (entry, used)
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ from scipy.sparse.csgraph import floyd_warshall
 
 from apsp import closure, predecessors, schedules
 from semiring import Op, Semiring, dtypes, get
-from semiring.backend import Backend, bind
 from semiring.errors import AlgebraError, DomainError, DTypeError, ShapeError
 from semiring.routes import hops, of_rows, walks
 
@@ -355,28 +354,6 @@ class TestArrays:
         A = graph("uniform", 30)
         D = closure(A, dtype=np.float32)
         walk(A.astype(np.float32), D, predecessors(A, D), get("min_plus"))
-
-
-class Elsewhere:
-    """An array of a device: its entries come and go whole."""
-
-    def __init__(self, array: np.ndarray) -> None:
-        self.array, self.shape, self.nbytes = array, array.shape, array.nbytes
-
-    def get(self) -> np.ndarray:
-        return self.array.copy()
-
-    def set(self, array: np.ndarray) -> None:
-        self.array[...] = array
-
-
-def test_a_backend_without_a_way_of_its_own_fetches_and_sends_back():
-    A = graph("integers", 20).astype(np.float32)
-    D = closure(A)
-    P = Elsewhere(np.zeros((20, 20), np.int32))
-    ops = bind(get("min_plus"), np.float32)
-    Backend.predecessors(ops, P, Elsewhere(A), Elsewhere(D))
-    np.testing.assert_array_equal(P.array, predecessors(A, D))
 
 
 class TestHops:

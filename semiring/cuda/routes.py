@@ -24,7 +24,7 @@ THREADS, WARPS, SOURCES = 256, 8, 128
 #: Rows of a tile, and the most blocks of a grid's last axis.
 TILE, MOST = 32, 65535
 #: Edges that a warp fetches together, and blocks of such warps that a multiprocessor should hold.
-AHEAD, RESIDENT = 2, 5
+AHEAD, RESIDENT = 2, {8: 3}
 #: Lists of up to so many tight edges a vertex are searched source by source after one level of all pairs; longer ones
 #: after so many.
 FEW, LEVELS = 16, 4
@@ -75,7 +75,7 @@ def text(semiring: Semiring, dtype: np.dtype) -> str:
         "predecessors.cu",
         algebra.text(semiring, dtype),
         told,
-        f"constexpr int ahead = {AHEAD}, resident = {RESIDENT};\n",
+        f"constexpr int ahead = {AHEAD}, resident = {RESIDENT.get(dtype.itemsize, 5)};\n",
     )
 
 
@@ -128,6 +128,7 @@ class _Search:
         #: Words of a row of bits: groups of 128 are read together.
         self.words = -(-self.n // SOURCES) * (SOURCES // 32)
         bits = 4 * self.rows * self.words
+        require(D.nbytes + 5 * bits, "cuda", where="predecessors", hint="Use a smaller dtype, or fewer vertices.")
         self.leaving, self.entering, self.nearer, *self.settled = (gpu.memory(bits) for _ in range(5))
         self.facts = gpu.memory(FACTS * self.batch, zeros=FACTS * self.batch)
         self.told = cupy.zeros(3, np.int32)

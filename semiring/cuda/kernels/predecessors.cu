@@ -374,7 +374,7 @@ extern "C" __global__ void __launch_bounds__(threads)
 
 // The third line of the rule, source by source, for those with open pairs: a warp a source, from what was reached last
 // along listed edges. Where `anew`, sources begin with their own edges alone. `queues` has room for n each warp.
-extern "C" __global__ void __launch_bounds__(threads)
+extern "C" __global__ void __launch_bounds__(threads, 4)
     levels(const T* D, int* P, int n, long long first_row, long long rows, const Facts* facts, W slack, int wide, int mirrored, int anew,
            const long long* starts, const int* heads, const T* weights, int* queues, int least_lanes, int* told) {
     __shared__ int ends[warps];
@@ -427,10 +427,12 @@ extern "C" __global__ void __launch_bounds__(threads)
                 const int k = queue[q], found = k | REACHED;
                 const W near = d[k];
                 const long long stop = starts[matrix + k + 1];
+#pragma unroll 1
                 for (long long e = starts[matrix + k] + lane % lanes; e < stop; e += lanes) {
                     const int j = heads[e];
-                    if (p[j] <= found || !attained(near, weights[e], d[j], all_but_own, mirrored, slack, floor)) continue;
-                    if (atomicMin(&p[j], found) == OPEN) queue[atomicAdd(&end, 1)] = j;
+                    if (p[j] > found && attained(near, weights[e], d[j], all_but_own, mirrored, slack, floor) &&
+                        atomicMin(&p[j], found) == OPEN)
+                        queue[atomicAdd(&end, 1)] = j;
                 }
             }
             __syncwarp();
