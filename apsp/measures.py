@@ -18,8 +18,8 @@ from semiring.arrays import module, take_in
 from semiring.catalog import min_plus
 from semiring.errors import AlgebraError, DTypeError, NoPathError, ShapeError
 
-#: Entries that are looked at together: temporaries stay small beside the matrix.
-_CHUNK = 1 << 20
+#: Entries that are looked at together: temporaries stay small beside the matrix; on a GPU so many that it is busy.
+_CHUNK, _CHUNK_THERE = 1 << 20, 1 << 24
 
 
 def eccentricity(D: Any) -> Any:
@@ -175,7 +175,8 @@ def _totals(D: Any) -> Totals:
 
 
 def _blocks(D: Any) -> Iterator[tuple[np.ndarray, Any]]:
-    rows = max(1, _CHUNK // max(1, len(D)))
+    entries = _CHUNK if isinstance(D, np.ndarray) else _CHUNK_THERE
+    rows = max(1, entries // max(1, len(D)))
     return ((np.arange(at, min(at + rows, len(D))), D[at : at + rows]) for at in range(0, len(D), rows))
 
 

@@ -57,7 +57,7 @@ def predecessors(A: Any, D: Any, semiring: str | Semiring = "min_plus", *, threa
     best, else the least vertex from which a best edge leads on and whose distance is better, else (edges of weight 0)
     the least that is reached earlier, breadth first. Every path is simple, whatever zeros and ties there are. No
     closure carries them: they are found afterwards among the edges with A[k, j] = D[k, j] (McGeoch 1995, "All-pairs
-    shortest paths and the essential subgraph"). Arrays on a GPU are fetched, and the host finds them.
+    shortest paths and the essential subgraph"). On a GPU its own kernels follow the same rule.
 
     Examples
     --------
