@@ -113,6 +113,32 @@ def kernels() -> None:
                 ops.closure_batch(batch, schedules.get("blocked"))
         cp.cuda.Device().synchronize()
     bits(np, cp)
+    routes(np, cp)
+
+
+def routes(np: Any, cp: Any) -> None:
+    """Predecessors, next hops and walks: many levels found for all pairs at once, and source by source."""
+    from apsp import closure, next_hops, predecessors
+    from semiring import dtypes, get
+    from semiring.cuda import routes as search
+    from semiring.routes import hops, lengths
+
+    rng = np.random.default_rng(0)
+    for name, dtype in (("min_plus", "float32"), ("min_plus", "int16"), ("max_min", "float64"), ("boolean", "bool")):
+        s = get(name)
+        for n in (1, 33, 131):
+            A = np.full((n, n), dtypes.zero(s, dtype))
+            at = np.arange(n - 1)
+            A[at, at + 1] = 0 if name == "min_plus" else 1
+            A[n // 2 :] = np.where(rng.random((n - n // 2, n)) < 0.2, rng.integers(0, 3, (n - n // 2, n)), A[n // 2 :])
+            weights = cp.asarray(A.astype(dtype))
+            D = closure(weights, s)
+            for search.FEW in (0, 1 << 30):
+                P = predecessors(weights, D, s)
+                next_hops(cp.stack([weights, weights]), cp.stack([D, D]), s)
+                hops(P)
+                lengths(s, P, None, D.dtype, A=weights)
+    cp.cuda.Device().synchronize()
 
 
 def bits(np: Any, cp: Any) -> None:

@@ -222,7 +222,6 @@ extern "C" __global__ void __launch_bounds__(threads, resident)
 #pragma unroll
         for (int r = 0; r < groups; ++r) {
             const int i = first + 32 * r;
-            if (i >= n) break;
             const unsigned served = __ballot_sync(whole, p[r] >= 0 && p[r] != OPEN);
             if (lane == 0) settled[row * words + i / 32] = served;
             if (p[r] != was[r]) Pt[row * n + i + lane] = p[r];
@@ -278,7 +277,7 @@ extern "C" __global__ void __launch_bounds__(threads)
 #pragma unroll
         for (int r = 0; r < groups; ++r) {
             const int at = first / 32 + r;
-            if (lane == 0 && 32 * at < n) {
+            if (lane == 0) {
                 after[row * words + at] = before[row * words + at] | found[r];
                 if (open[r]) told[STILL_OPEN] = 1;
                 if (found[r]) told[FOUND] = 1;
