@@ -131,13 +131,12 @@ def _eliminated(question: Question) -> Answer:
 
 def _searched(question: Question) -> Answer:
     """SciPy's searches; of all rows where none were asked for, each when it is wanted."""
-    limit = math.inf if question.asked.limit is None or question.search != "dijkstra" else float(question.asked.limit)
-    engine = Searches(question.arcs, question.graph.n, question.semiring, str(question.search), limit)
-    if question.search == "johnson" and question.graph.n:  # whose first step looks for negative cycles
-        try:
-            engine.row(0)
-        except DivergenceError as error:
-            raise named(question, error) from None
+    graph, limit = question.graph, math.inf if question.asked.limit is None else float(question.asked.limit)
+    engine = Searches(question.arcs, graph.n, question.semiring, str(question.search), limit, graph.labels)
+    try:
+        engine.require_no_cycle()
+    except DivergenceError as error:
+        raise named(question, error) from None
     return Answer(engine, question.plan, 0.0)
 
 

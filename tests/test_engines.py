@@ -14,6 +14,7 @@ import scipy.sparse.csgraph
 import apsp
 from apsp import (
     AlgebraError,
+    DomainError,
     Graph,
     MemoryNeeded,
     NegativeCycleError,
@@ -466,6 +467,25 @@ def test_integers_that_hold_all_distances_are_taken():
     assert (r.dtype, r.distance(0, 20), r.distances.max()) == (np.int16, 20_000, 20_000)
     with pytest.raises(apsp.DomainError):
         shortest_paths(ring, engine="elimination", dtype="int16")
+
+
+@pytest.mark.parametrize("low", [0, 1, -1], ids=["breadth-first", "dijkstra", "johnson"])
+def test_searches_refuse_distances_that_integers_do_not_hold(low):
+    weights = [1000] * 38 + [low or 1000]
+    line = Graph.from_arrays(range(39), range(1, 40), weights, n=40, labels=[f"v{k}" for k in range(40)])
+
+    def ask(**what):
+        return shortest_paths(line, dtype="int16", engine="scipy", **what)
+
+    np.testing.assert_array_equal(ask(sources=["v7", "v38"]).distances[:, 39], [31000 + weights[38], weights[38]])
+    for what in ({"sources": ["v0"]}, {"targets": ["v39"]}):
+        with pytest.raises(DomainError, match=r"fit int16, got 3\d+ from 'v0' to 'v3\d'"):
+            ask(**what)
+    for question in (lambda r: r.distances, lambda r: list(r.rows()), lambda r: r.distance("v0", "v39")):
+        with pytest.raises(DomainError, match="from 'v0' to 'v3"):
+            question(ask())
+    near = ask(sources=["v0"], limit=5000)  # what is beyond is not asked for
+    np.testing.assert_array_equal(near.distances[0, :7], [0, 1000, 2000, 3000, 4000, 5000, near.infinity])
 
 
 @pytest.mark.parametrize("kind", ["scipy", "networkx", "graph"])

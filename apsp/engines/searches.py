@@ -10,7 +10,7 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
-from semiring.errors import NegativeCycleError
+from semiring.errors import DomainError, NegativeCycleError
 
 from .. import estimates
 from .base import BLOCK, Engine
@@ -32,10 +32,13 @@ class Searches(Engine):
     method : {"dijkstra", "johnson", "breadth-first"}
     limit : float
         Searches go no further; what lies beyond may be no path.
+    labels : sequence, optional
+        What the vertices are called in errors, by position.
 
     Notes
     -----
-    SciPy computes in float64, so integers must be of sums below 2⁵³.
+    SciPy computes in float64, so integers must be of sums below 2⁵³. A question whose distances are beyond the dtype's
+    integers is a DomainError.
     """
 
     name = "scipy"
@@ -47,8 +50,10 @@ class Searches(Engine):
         semiring: Semiring,
         method: str,
         limit: float = np.inf,
+        labels: Any = None,
     ) -> None:
         self.arcs, self.semiring, self.method, self._furthest = arcs, semiring, method, limit
+        self._labels = range(n) if labels is None else labels
         self.shape, self.dtype = (n, n), arcs[2].dtype
 
     def __getstate__(self) -> dict[str, Any]:
@@ -76,30 +81,57 @@ class Searches(Engine):
 
     def column(self, j: int) -> np.ndarray:
         """A search backwards."""
-        return self._search(self._backward, np.array([j]))[0]
+        return self._search(self._backward, np.array([j]), backwards=True)[0]
 
-    def _search(self, A: Any, sources: np.ndarray) -> np.ndarray:
-        """Distances from the sources, shape (sources, n)."""
+    def _search(self, A: Any, sources: np.ndarray, *, backwards: bool = False) -> np.ndarray:
+        """Distances from the sources, or `backwards` to them, shape (sources, n)."""
+        D = self._lengths(A, sources)
+        if self.dtype.kind != "i":
+            return D.astype(self.dtype, copy=False)
+        there = np.isfinite(D) & (D <= self._furthest)
+        self._require_room(D, there, sources, backwards)
+        out = np.full(D.shape, dtypes.zero(self.semiring, self.dtype), self.dtype)
+        out[there] = D[there]
+        return out
+
+    def require_no_cycle(self) -> None:
+        """Refuse negative cycles, which Johnson's first step finds.
+
+        Raises
+        ------
+        NegativeCycleError
+        """
+        if self.method == "johnson" and self.shape[0]:
+            self._lengths(self._forward, np.array([0]))
+
+    def _lengths(self, A: Any, sources: np.ndarray) -> np.ndarray:
+        """SciPy's distances, in float64."""
         from scipy.sparse import csgraph
 
         if self.method == "breadth-first":
-            D = np.stack([_levels(A, source) for source in sources.tolist()]) * _unit(self.arcs[2])
-        elif self.method == "johnson":
+            return np.stack([_levels(A, source) for source in sources.tolist()]) * _unit(self.arcs[2])
+        if self.method == "johnson":
             try:
-                D = csgraph.johnson(A, indices=sources)
+                return csgraph.johnson(A, indices=sources)
             except csgraph.NegativeCycleError:
                 raise NegativeCycleError(
                     "shortest_paths: no cycle may have a negative weight, got one. Shortest walks have no lower bound "
                     "on it."
                 ) from None
-        else:
-            D = csgraph.dijkstra(A, indices=sources, limit=self._furthest)
-        if self.dtype.kind != "i":
-            return D.astype(self.dtype, copy=False)
-        there = np.isfinite(D)
-        out = np.full(D.shape, dtypes.zero(self.semiring, self.dtype), self.dtype)
-        out[there] = D[there]
-        return out
+        return csgraph.dijkstra(A, indices=sources, limit=self._furthest)
+
+    def _require_room(self, D: np.ndarray, there: np.ndarray, sources: np.ndarray, backwards: bool) -> None:
+        """Refuse distances that the integers do not hold, or that would read as no path."""
+        info = np.iinfo(self.dtype)
+        if not (wrong := there & ((D >= info.max) | (D <= info.min))).any():
+            return
+        k, j = np.argwhere(wrong)[0].tolist()
+        ends = [self._labels[int(sources[k])], self._labels[j]]
+        u, v = ends[::-1] if backwards else ends
+        raise DomainError(
+            f"shortest_paths: every distance must fit {self.dtype}, got {int(D[k, j])} from {u!r} to {v!r}. "
+            "Say dtype='float64', which rounds, or a wider integer."
+        )
 
 
 def _matrix(tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, n: int, semiring: Semiring) -> Any:
