@@ -24,7 +24,7 @@ from semiring.survey import Survey, survey
 from . import estimates
 from .estimates import Estimate, in_units
 from .graph import Graph
-from .plans import Plan, vector_rate
+from .plans import Plan
 from .problem import Memory, Problem, Request
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ class Question:
             self.lines,
             self.dtype.itemsize,
             threads=self.threads,
-            vector=vector_rate(self.semiring),
+            vector=estimates.vector_rate(self.semiring),
         )
 
     def searches(self) -> Estimate:

@@ -1,36 +1,51 @@
 """What each engine would take for a question: pairs, bytes and seconds, counted before any number is touched.
 
-Counts are exact; seconds are counts over rates measured on one core of a server with AVX-512 (docs/benchmarks.md).
+Counts are exact; seconds are counts over rates measured on one core of a server with AVX-512 (docs/benchmarks.md). No
+other model of time is anywhere: plans print this one, and choices between engines compare what it says.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from semiring.memory import shown
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from semiring.algebra import Semiring
     from semiring.sparse import Cost
 
+#: Pairs a second that a closure of a few thousand vertices sustains, by device and dtype: one core, and one H200.
+_RATES = {
+    "cpu": {"float32": 45e9, "int32": 45e9, "int16": 80e9, "float64": 22e9, "int64": 20e9, "bool": 5e12},
+    "cuda": {"float32": 15e12, "int32": 14e12, "int16": 25e12, "float64": 2.7e12, "int64": 2e12, "bool": 3e12},
+}
+#: What a general step (one without vector instructions of its own) costs relative to those.
+_GENERAL = 0.05
+#: Seconds that a closure on the CPU takes besides, a byte of the matrix; from so many vertices on threads share it.
+_DENSE_BYTE, _SHARED = 0.75e-9, 256
 #: Pairs a second of a batch of rows, by the size of a number in bytes, on one thread.
 _SWEEP = {1: 40e9, 2: 40e9, 4: 24e9, 8: 12e9}
 #: Pairs a second of one row alone, and seconds to write one of its entries.
 _ALONE, _ENTRY = 1.0e9, 3e-9
-#: Pairs a second of the numeric part: small fronts, and how much faster large ones are at most.
-_FRONTS, _LARGE = 4e9, 5.0
+#: Pairs a second of the numeric part in small fronts, up to how many pairs a vertex; larger ones come near dense ones.
+_FRONTS, _SMALL, _GROWTH, _LARGE = 12e9, 3e3, 0.2, 3.0
 #: Seconds to find an order and the structure, a vertex and an arc; what a supernode costs beside its pairs, a vertex.
-_VERTEX, _ARC, _SUPERNODE = 0.2e-6, 0.25e-6, 0.15e-6
-#: Seconds that any elimination takes.
-_START = 1e-3
+_VERTEX, _ARC, _SUPERNODE = 0.2e-6, 0.25e-6, 0.1e-6
+#: Seconds that any search for an order takes, and any elimination.
+_START = 3e-4
 #: Seconds to bring a number of four bytes from a panel into a row.
 _TRANSPOSED = 0.45e-9
 #: Share of the longest climb that sources take on average.
 _CLIMB = 0.25
 #: Sources whose rows are swept together.
 _BATCH = 16
-#: SciPy's Dijkstra, seconds a vertex and an arc of each search; its breadth-first search; Bellman and Ford's round.
-_SETTLE, _RELAX, _VISIT, _ROUND = 80e-9, 20e-9, 8e-9, 2e-9
+#: SciPy's Dijkstra, seconds a vertex and doubling of their number, and an arc; its breadth-first search; Bellman and
+#: Ford's round.
+_SETTLE, _RELAX, _VISIT, _ROUND = 9e-9, 7e-9, 8e-9, 2e-9
 #: Our searches from a batch of vertices: seconds to build, an arc; a level, a vertex or arc; to write, a byte.
 _ADJACENT, _LEVEL, _BYTE = 60e-9, 2.5e-9, 0.45e-9
 
@@ -66,13 +81,38 @@ class Estimate:
         return f"{self.engine}: {in_units(self.seconds)}{after}; {self.pairs:.3g} pairs, {shown(self.bytes)}"
 
 
+def vector_rate(semiring: Semiring) -> float:
+    """The rate of a semiring's steps, relative to those that have vector instructions of their own."""
+    plain = all(op.simd for op in (semiring.add, semiring.mul)) or semiring.dtypes == ("bool",)
+    return 1.0 if plain else _GENERAL
+
+
+def rate(semiring: Semiring, dtype: np.dtype, *, device: str = "cpu", threads: int = 1) -> float:
+    """Pairs a second that a closure sustains."""
+    return _RATES.get(device, _RATES["cpu"]).get(dtype.name, 1e9) * vector_rate(semiring) * threads
+
+
+def closure(n: int, semiring: Semiring, dtype: np.dtype, *, pairs: int, device: str = "cpu", threads: int = 1) -> float:
+    """Seconds of the closure of an n × n matrix, which does so many pairs."""
+    computed = pairs / rate(semiring, dtype, device=device, threads=threads if n > _SHARED else 1)
+    return computed + (n * n * dtype.itemsize * _DENSE_BYTE if device == "cpu" and dtype.kind != "b" else 0.0)
+
+
 def counting(n: int, arcs: int) -> float:
     """Seconds to find an elimination order and its structure."""
     return _START + _VERTEX * n + _ARC * arcs
 
 
 def elimination(
-    cost: Cost, n: int, arcs: int, lines: int, itemsize: int, *, threads: int = 1, vector: float = 1.0
+    cost: Cost,
+    n: int,
+    arcs: int,
+    lines: int,
+    itemsize: int,
+    *,
+    threads: int = 1,
+    vector: float = 1.0,
+    known: bool = False,
 ) -> Estimate:
     """Elimination, and `lines` rows of all n, or columns.
 
@@ -80,10 +120,12 @@ def elimination(
     ----------
     vector : float
         The rate of the semiring's steps, relative to those with vector instructions of their own.
+    known : bool
+        That order and structure are found already.
     """
-    large = min(_LARGE, max(1.0, cost.elimination / max(n, 1) / 1e4))
+    large = min(_LARGE, max(1.0, cost.elimination / max(n, 1) / _SMALL) ** _GROWTH)
     numbers = cost.elimination / (_FRONTS * large * vector * 4 / max(itemsize, 4)) / (1 + 0.5 * (threads - 1))
-    start = counting(n, arcs) + _SUPERNODE * n + numbers
+    start = _START + (0.0 if known else counting(n, arcs)) + _SUPERNODE * n + numbers
     row = cost.sweep + _CLIMB * cost.climb
     alone = row / (_ALONE * max(vector, 0.2)) + _ENTRY * n
     lanes = -(-lines // _BATCH) * _BATCH
@@ -105,7 +147,7 @@ def dense(pairs: int, size: int, seconds: float) -> Estimate:
 
 def search(n: int, arcs: int, method: str) -> float:
     """Seconds of one search of SciPy's through the whole graph."""
-    return 1e-6 + ((n + arcs) * _VISIT if method == "breadth-first" else n * _SETTLE + arcs * _RELAX)
+    return 1e-6 + ((n + arcs) * _VISIT if method == "breadth-first" else n * math.log2(n + 2) * _SETTLE + arcs * _RELAX)
 
 
 def searches(n: int, arcs: int, lines: int, columns: int, itemsize: int, method: str) -> Estimate:

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from semiring.algebra import Semiring
 from semiring.backend import Backend
 from semiring.errors import AlgebraError, ShapeError
 from semiring.memory import shown
 
-from . import notebook, schedules
+from . import estimates, notebook, schedules
 from .estimates import Estimate, in_units
 
-#: Pairs a second that a closure of a few thousand vertices sustains, by device and dtype: one core of a server
-#: with AVX-512, and one H200 (docs/benchmarks.md). Only for the predicted time; a plan's choices do not use it.
-_RATES = {
-    "cpu": {"float32": 45e9, "int32": 45e9, "int16": 80e9, "float64": 22e9, "int64": 20e9, "bool": 5e12},
-    "cuda": {"float32": 15e12, "int32": 14e12, "int16": 25e12, "float64": 2.7e12, "int64": 2e12, "bool": 3e12},
-}
 #: More vertices have no n × n matrix in 64 bits of address, not even at one bit an entry.
 _LARGEST = 1 << 33
-#: What a general step (one without vector instructions of its own) costs relative to those.
-_GENERAL = 0.05
 
 
 @dataclass(frozen=True, repr=False)
@@ -166,7 +157,7 @@ def make_plan(
         )
     if block and chosen != block:
         reason += f"; block rounded up from {block} to whole words of {ops.grain} bits"
-    dtype = ops.dtype.name
+    dtype, pairs = ops.dtype.name, order.pairs(n)
     matrix = ops.matrix_bytes(n, n)
     workspace = order.workspace(n, ops, block=chosen)
     return Plan(
@@ -179,8 +170,8 @@ def make_plan(
         variant=ops.variant,
         matrix_bytes=matrix,
         workspace_bytes=workspace,
-        seconds=order.pairs(n) / rate(semiring, ops, dtype),
-        pairs=order.pairs(n),
+        seconds=estimates.closure(n, semiring, ops.dtype, pairs=pairs, device=ops.device, threads=ops.threads),
+        pairs=pairs,
         reason=reason,
         beside_bytes=(0 if in_place else matrix) + workspace + copies,
     )
@@ -194,19 +185,3 @@ def _choose(n: int, block: int, ops: Backend) -> tuple[str, str]:
     if ops.cutover > block:
         return "recursive", f"large products keep the device busy; blocked below {ops.cutover} vertices"
     return "recursive", "every product is as large as it can be, so operands stay in cache"
-
-
-def rate(semiring: Semiring, ops: Backend, dtype: str) -> float:
-    """Pairs a second that a closure sustains, by what reference machines did."""
-    plain = _RATES.get(ops.device, _RATES["cpu"]).get(dtype, 1e9)
-    return plain * vector_rate(semiring) * _threads(ops)
-
-
-def vector_rate(semiring: Semiring) -> float:
-    """The rate of a semiring's steps, relative to those that have vector instructions of their own."""
-    plain = all(op.simd for op in (semiring.add, semiring.mul)) or semiring.dtypes == ("bool",)
-    return 1.0 if plain else _GENERAL
-
-
-def _threads(ops: Any) -> int:
-    return int(getattr(ops, "threads", 1) or 1)

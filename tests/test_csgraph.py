@@ -12,7 +12,7 @@ import scipy.sparse as sparse
 import scipy.sparse.csgraph as scipys
 
 import apsp
-from apsp import csgraph
+from apsp import csgraph, estimates
 from apsp.csgraph import choice, engines
 from apsp.csgraph.conversion import network
 from apsp.csgraph.potentials import potentials
@@ -489,7 +489,7 @@ def test_conversions():
 def test_a_pattern_is_looked_at_once_it_has_cost_as_much_as_looking(monkeypatch):
     structures = choice.Structures()
     own = network(some(2000, 2), where="test")
-    look = choice.look_seconds(own.n, len(own.tails))
+    look = estimates.counting(own.n, len(own.tails))
     assert structures.find(own, look / 2) == (None, False)
     assert structures.find(own, look / 2) == (None, False)
     made, fresh = structures.find(own, look / 2)

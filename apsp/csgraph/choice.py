@@ -8,7 +8,6 @@ most doubles what was spent (the rule for renting or buying skis).
 
 from __future__ import annotations
 
-import math
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -16,16 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from semiring.catalog import min_plus
+
+from .. import estimates
 from .conversion import Network
 
-#: Pairs a second of one thread: the closure in float64, elimination, sweeps.
-DENSE, FRONTS, SWEEPS = 2e10, 8e9, 1.2e10
-#: Seconds for an entry that is written, a dense closure's and a sweep's.
-ENTRY, LANE = 6e-9, 0.8e-9
-#: Seconds to look for a structure, and for each vertex and arc in that.
-LOOK, LOOK_EACH = 3e-4, 3.5e-7
-#: Seconds that SciPy's Dijkstra takes for a vertex and each doubling of their number, and for an arc.
-VERTEX, ARC = 1.2e-8, 7e-9
+#: Questions that take less than this, in seconds, are not worth a thought.
+SHORT = 1.2e-3
 #: What a look may take of the best that is known.
 SHARE = 0.2
 #: Arcs a vertex from which elimination is as good as dense.
@@ -52,42 +48,23 @@ class Choice:
     analysis: Any = None
 
 
-def dense_seconds(n: int, threads: int) -> float:
-    """What a dense closure takes."""
-    return n**3 / (DENSE * (threads if n > 256 else 1)) + ENTRY * n * n + 2e-5
-
-
-def search_seconds(n: int, arcs: int, sources: int) -> float:
-    """What SciPy's Dijkstra takes from so many sources."""
-    return sources * (VERTEX * n * math.log2(n + 2) + ARC * arcs) + 4e-5
-
-
-def elimination_seconds(analysis: Any, sources: int, threads: int, *, fresh: bool) -> float:
-    """What elimination and a row a source take, in float64."""
-    cost, n = analysis.cost, analysis.n
-    numbers = cost.elimination / FRONTS + (look_seconds(n, len(analysis.tails)) if fresh else 2e-4)
-    return numbers + sources * (n * LANE + (cost.sweep + cost.climb) / SWEEPS) / threads + 3e-4
-
-
-def look_seconds(n: int, arcs: int) -> float:
-    """What finding a structure takes."""
-    return LOOK + LOOK_EACH * (n + arcs)
-
-
 def choose(network: Network, sources: int, threads: int) -> Choice:
     """The engine for so many rows of a network's distances."""
-    n, arcs = network.n, network.size
-    seconds = {"dense": dense_seconds(n, threads)}
-    if network.dtype.kind == "f":  # SciPy computes in float64
-        seconds["search"] = search_seconds(n, arcs, sources) * (1 if network.least >= 0 else 2)
+    n, arcs, dtype = network.n, network.size, network.dtype
+    seconds = {"dense": estimates.closure(n, min_plus, dtype, pairs=n**3, threads=threads)}
+    if dtype.kind == "f":  # SciPy computes in float64
+        one = estimates.search(n, arcs, "dijkstra")
+        seconds["search"] = sources * one * (1 if network.least >= 0 else 2)  # Johnson's weights take as long
     best = min(seconds, key=lambda name: seconds[name])
-    if arcs > CROWDED * n or seconds[best] < 4 * LOOK:
+    if arcs > CROWDED * n or seconds[best] < SHORT:
         return Choice(best, seconds)
     thin = network.arcs()
     analysis, fresh = STRUCTURES.find(thin, seconds[best])
     if analysis is None:
         return Choice(best, seconds)
-    seconds["elimination"] = elimination_seconds(analysis, sources, threads, fresh=fresh)
+    seconds["elimination"] = estimates.elimination(
+        analysis.cost, n, len(analysis.tails), sources, dtype.itemsize, threads=threads, known=not fresh
+    ).seconds
     best = min(seconds, key=lambda name: seconds[name])
     return Choice(best, seconds, analysis if best == "elimination" else None)
 
@@ -112,10 +89,10 @@ class Structures:
             if known is not None and _same(known, tails, heads, thin.n):
                 self._known.move_to_end(name)
                 return known, False
-            spent = self._spent.pop(name, 0.0) + otherwise
-            look = look_seconds(thin.n, len(tails))
-            if look > SHARE * otherwise and look > spent - otherwise:
-                self._spent[name] = spent
+            before = self._spent.pop(name, 0.0)
+            look = estimates.counting(thin.n, len(tails))
+            if look > SHARE * otherwise and look > before:
+                self._spent[name] = before + otherwise
                 while len(self._spent) > COUNTED:
                     self._spent.popitem(last=False)
                 return None, False

@@ -10,8 +10,8 @@ import scipy.sparse.csgraph as scipys
 
 from semiring.errors import DTypeError, ShapeError
 
+from .. import estimates
 from ..routes import predecessors
-from .choice import search_seconds
 from .conversion import FLOAT, Network, network
 from .engines import Options, distances, in_stretches
 from .potentials import on_potentials, restored
@@ -41,7 +41,8 @@ def _searched(graph: Network, sources: np.ndarray, options: Options) -> tuple[np
     def some(start: int, stop: int) -> None:
         D[start:stop], P[start:stop] = scipys.dijkstra(G, indices=sources[start:stop], return_predecessors=True)
 
-    in_stretches(len(sources), search_seconds(n, G.nnz, len(sources)), some, n, options.callback)
+    seconds = len(sources) * estimates.search(n, G.nnz, "dijkstra")
+    in_stretches(len(sources), seconds, some, n, options.callback)
     return D, P
 
 

@@ -7,7 +7,8 @@ from semiring.backend import Backend
 from semiring.distributed import Comm, Layout, World
 from semiring.memory import require
 
-from ..plans import Plan, rate
+from ..estimates import rate
+from ..plans import Plan
 from ..schedules import recursive
 
 #: Bytes a second from rank to rank: over NVLink, and through a host's memory.
@@ -66,7 +67,7 @@ def plan(n: int, semiring: Semiring, ops: Backend, world: World, *, block: int |
     """What the closure of n vertices would do over these ranks, and take."""
     size = -(-(block or default_block(n, ops)) // ops.grain) * ops.grain
     layout = Layout(n, size, world.grid)
-    pairs_a_second = rate(semiring, ops, ops.dtype.name)
+    pairs_a_second = rate(semiring, ops.dtype, device=ops.device, threads=ops.threads)
     (rows, columns), moved = layout.largest, moved_bytes(layout, ops)
     products, travel = n * rows * columns / pairs_a_second, moved / _LINK[ops.device]
     # Where verbs run beside others, panels are made and sent while products run.
