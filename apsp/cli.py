@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import click
 
 from . import __version__
 from .choices import ENGINE, FORMAT, OUTPUT_FORMAT, REDUCTION, SCHEDULE, SCHEDULE_OR_AUTO, SEMIRING
-from .exit_codes import EPILOG, NO, Commands
+from .exit_codes import EPILOG, EVERY_RANK, NO, Commands, ending
 from .terminal import Meter, show_table
 
 if TYPE_CHECKING:
@@ -91,6 +92,11 @@ _engine = click.option(
     metavar="NAME",
     help="dense, elimination, scipy or hops; see `apsp plan`.",
 )
+_spread = _options(
+    click.option("--gpus", type=click.IntRange(min=1), metavar="N", help="Spread the closure over N GPUs."),
+    click.option("--distributed", is_flag=True, help="Spread it over the processes that mpiexec or srun has started."),
+    click.option("--grid", metavar="RxC", help="How these stand, such as 2x4; as squarely as they can by default."),
+)
 _limits = _options(
     click.option("--memory", metavar="SIZE", help="Hold the dense closure to so much memory, such as 16GiB."),
     click.option("--checkpoint", type=click.Path(), metavar="DIR", help="Keep what it has come to; go on from there."),
@@ -124,6 +130,7 @@ def main(ctx: click.Context, quiet: bool) -> None:
 @click.option("--paths", "pairs", type=_FILE, metavar="FILE", help="The paths between the pairs in FILE, two a line.")
 @click.option("--output", type=click.Path(), help="Write the distances: .npy, .npz, .csv, .zarr, or tiles/.")
 @_limits
+@_spread
 @click.option("--predecessors", type=_FILE, help="Write who comes before whom on best paths: .npy, .npz or .csv.")
 @click.option("--plot", type=_FILE, help="Draw the network and the path: .png, .svg or .pdf; with --positions.")
 @click.option("--positions", type=_FILE, metavar="FILE", help="Coordinates to draw at: .co, .geojson or .csv.")
@@ -154,6 +161,7 @@ def solve(
     from .saving import RESULTS
     from .stores import suffix_of
 
+    options["gpus"] = places = _places(options)
     _check(output, RESULTS)
     _check(predecessors)
     _check(plot, (".png", ".svg", ".pdf"))
@@ -170,6 +178,8 @@ def solve(
     streamed = output if limited and output is not None and suffix_of(output) == ".tiles" else None
     with Meter("closure", quiet=_quiet()) as meter:
         r = shortest_paths(graph, callback=meter.callback, output=streamed, **options)
+    if not _answers(r, places):
+        return
     if output is not None and streamed is None:
         with Meter("save", quiet=_quiet()) as meter:
             r.save(output, callback=meter.callback or _unseen)
@@ -216,7 +226,7 @@ def solve(
 @main.command()
 @click.argument("file", type=_SOURCE)
 @_ends
-@_options(_reading, _computing, _device, _threads)
+@_options(_reading, _computing, _device, _threads, _spread)
 @click.option("--reflexive", is_flag=True, help="Every vertex reaches itself.")
 @click.option("--counts", is_flag=True, help="How many vertices each vertex reaches.")
 @click.option("--output", type=_FILE, help="Write all answers (.npz), all pairs (.csv) or the matrix (.npy).")
@@ -228,13 +238,14 @@ def reach(file: str, source: str | None, target: str | None, counts: bool, outpu
     """
     from .reach import transitive_closure
 
+    options["gpus"] = places = _places(options)
     _check(output)
     graph = _read(file, options)
     _check_names(graph, output)
     u, v = _parse(graph, source), _parse(graph, target)
     with Meter("reachability", quiet=_quiet()) as meter:
         t = transitive_closure(graph, callback=meter.callback, **options)
-    if output is not None:
+    if output is not None and 0 in getattr(places, "mine", (0,)):
         _save_reach(t, output)
     if counts:
         rows = [[str(label), str(count)] for label, count in zip(t.labels, t.counts().tolist(), strict=True)]
@@ -400,12 +411,13 @@ def convert(source: str, target: Path, from_format: str | None, to_format: str |
 
 @main.command()
 @click.argument("what", metavar="FILE|N")
-@_options(_reading, _semiring, _engine, _computing, _dtype, _device, _threads, _parts)
+@_options(_reading, _semiring, _engine, _computing, _dtype, _device, _threads, _parts, _spread)
 @click.option("--memory", metavar="SIZE", help="What if the dense closure is held to so much memory, such as 16GiB?")
 def plan(what: str, **options: Any) -> None:
     """What `solve` would do with the graph in FILE, or with N vertices, and why; nothing is computed."""
     from .solve import plan as make
 
+    options["gpus"] = _places(options)
     reading = {name: options.pop(name) for name in _READING}
     if what.isdecimal() and not Path(what).exists():
         click.echo(str(make(int(what), **options)))
@@ -433,6 +445,51 @@ def info() -> None:
     click.echo()
     doc = {name: schedules.get(name).description for name in schedules.names()}
     show_table(["schedule", ""], [["auto", "The one that the plan finds best."], *([k, v] for k, v in doc.items())])
+
+
+def _places(options: dict[str, Any]) -> Any:
+    """The ranks over which the closure is spread; None for one place.
+
+    Of processes under MPI, errors end all of them, and only rank 0 is heard.
+    """
+    gpus, distributed, grid = (options.pop(name) for name in ("gpus", "distributed", "grid"))
+    if gpus is not None and distributed:
+        raise click.UsageError("give either --gpus or --distributed.")
+    if gpus is None and not distributed:
+        if grid is not None:
+            raise click.UsageError("--grid goes with --gpus or --distributed.")
+        return None
+    from semiring.distributed import Grid, world
+
+    if gpus is not None:
+        return world(gpus=gpus, grid=grid)
+    from semiring.backend import cuda_available
+    from semiring.distributed.processes import Processes
+
+    device = options["device"] or ("cuda" if cuda_available() else "cpu")
+    shape = None if grid is None else Grid.parse(grid)
+    ranks = Processes(shape, device, options["threads"], failed=lambda error: getattr(ending(error), "code", NO))
+    click.get_current_context().meta[EVERY_RANK] = ranks.end
+    if ranks.rank:
+        sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    elif not _quiet():
+        click.echo("\n".join(f"rank {k}: {at}" for k, at in enumerate(ranks.addresses)), err=True)
+    return ranks
+
+
+def _answers(r: Result, places: Any) -> bool:
+    """Whether this process is the one that answers; the others hand over what it reads, until it has answered."""
+    if places is None or len(places.mine) == places.grid.size:
+        return True
+    from .distributed.serving import Served, serve
+
+    engine: Any = r.engine.whole
+    if places.rank:
+        serve(engine.matrix)
+        return False
+    engine.matrix = Served(engine.matrix)
+    click.get_current_context().call_on_close(engine.matrix.close)
+    return True
 
 
 def _unseen(done: int, total: int) -> None:

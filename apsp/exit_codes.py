@@ -18,6 +18,9 @@ import click
 #: Exit codes by kind; 0 is success, and 1 also the answer "no" (docs/cli.md). Signals are 128 and their number.
 NO, BAD_INPUT, DIVERGES, MISSING, INTERRUPTED, BROKEN_PIPE = 1, 2, 3, 4, 130, 141
 
+#: Where a context says what ends all processes of a job for an error of this one.
+EVERY_RANK = "apsp.every_rank"
+
 EPILOG = (
     "Exit codes: 0 done; 1 the answer is no (not reachable, no path); 2 usage, bad input, or output that cannot be "
     "written; 3 the closure does not exist (a negative cycle); 4 memory, a device or an optional package is missing; "
@@ -41,7 +44,7 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        with _ended_well():
+        with _ended_well(ctx.meta):
             return super().invoke(ctx)
 
 
@@ -92,8 +95,8 @@ def _struck(error: BaseException | None) -> BaseException | None:
 
 
 @contextmanager
-def _ended_well() -> Iterator[None]:
-    """What a command does, its errors turned into a line and an exit code."""
+def _ended_well(meta: dict[str, Any] | None = None) -> Iterator[None]:
+    """What a command does, its errors turned into a line and an exit code; of several processes, of all of them."""
     try:
         yield
         sys.stdout.flush()
@@ -106,6 +109,8 @@ def _ended_well() -> Iterator[None]:
             _drop(sys.stderr)
         raise click.exceptions.Exit(error.exit_code) from None
     except (Exception, KeyboardInterrupt) as error:
+        if meta and EVERY_RANK in meta:
+            meta[EVERY_RANK](error)
         known = (_unwritten(error) if isinstance(error, OSError) else None) or ending(error)
         if known is None:
             raise

@@ -12,6 +12,7 @@ import pytest
 from mpi_ranks import matrix
 from scipy.sparse.csgraph import floyd_warshall
 
+from apsp import Result
 from apsp.checksum import crc32
 
 MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
@@ -25,8 +26,9 @@ def run():
     if MPIEXEC is None:
         pytest.skip("there is no mpiexec: pip install '.[mpi]'")
 
-    def start(what: str, ranks: int = 2) -> subprocess.CompletedProcess[str]:
-        command = [MPIEXEC, "-n", str(ranks), sys.executable, str(Path(__file__).with_name("mpi_ranks.py")), what]
+    def start(*what: str, ranks: int = 2) -> subprocess.CompletedProcess[str]:
+        program = [str(Path(__file__).with_name("mpi_ranks.py"))] if len(what) == 1 else ["-m", "apsp"]
+        command = [MPIEXEC, "-n", str(ranks), sys.executable, *program, *what]
         quick = os.environ | {"APSP_RANK_SILENCE": "8"}
         return subprocess.run(command, capture_output=True, text=True, timeout=120, env=quick)
 
@@ -58,7 +60,20 @@ def test_what_one_process_refuses_all_refuse(run):
 
 
 def test_a_hung_process_ends_the_job_and_is_named(run):
-    ended = run("stop", 3)
+    ended = run("stop", ranks=3)
     assert ended.returncode == 4
     assert "rank 1 (process" in ended.stderr
     assert "no sign of life" in ended.stderr
+
+
+def test_the_command_answers_once(run, tmp_path):
+    (tmp_path / "g.csv").write_text("from,to,weight\na,b,4\nb,c,7\na,c,12\nc,d,1\n")
+    graph, store = str(tmp_path / "g.csv"), str(tmp_path / "d") + "/"
+    asked = ("solve", graph, "--distributed", "--dtype", "int16", "--device", "cpu", "--threads", "1")
+    ended = run("-q", *asked, "--from", "a", "--to", "d", "--output", store)
+    assert (ended.returncode, ended.stdout) == (0, "distance 12\npath a -> b -> c -> d\n"), ended.stderr
+    assert Result.load(store).distance("a", "d") == 12
+    ended = run(*asked, "--from", "a", "--to", "nowhere")
+    told = [line for line in ended.stderr.splitlines() if line.startswith("apsp:")]
+    assert (ended.returncode, len(told)) == (2, 1)
+    assert "nowhere" in told[0]

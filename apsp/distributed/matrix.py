@@ -304,8 +304,11 @@ class DistributedMatrix:
             out[run] = self.window(slice(int(index[run[0]]), int(index[run[-1]]) + 1), slice(0, self.n))
         return out
 
-    def window(self, rows: slice, columns: slice) -> np.ndarray:
-        """The entries in these rows and columns as a NumPy array."""
+    def window(self, rows: slice, columns: slice, *, everywhere: bool = True) -> np.ndarray:
+        """The entries in these rows and columns as a NumPy array.
+
+        Of several processes all must ask; where not `everywhere`, rank 0's alone is told.
+        """
 
         def mine(ops: Backend, part: Any, its_rows: slice, its_columns: slice) -> np.ndarray:
             r, c = meet(rows, its_rows), meet(columns, its_columns)
@@ -314,8 +317,9 @@ class DistributedMatrix:
                 _read(ops, part, local(r, its_rows), local(c, its_columns), found)
             return found
 
-        out = np.empty((rows.stop - rows.start, columns.stop - columns.start), self.dtype)
-        for rank, piece in enumerate(self._everyone(mine)):
+        pieces = self._everyone(mine) if everywhere else self.world.first(self._each(mine))
+        out = np.empty((rows.stop - rows.start, columns.stop - columns.start) if pieces else (0, 0), self.dtype)
+        for rank, piece in enumerate(pieces or ()):
             r, c = (meet(span, its) for span, its in zip((rows, columns), self.layout.part(rank), strict=True))
             if piece.size:
                 out[local(r, rows), local(c, columns)] = piece

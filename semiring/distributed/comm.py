@@ -73,6 +73,11 @@ class Comm(ABC):
     def everyone(self, value: Found) -> list[Found]:
         """Each rank's value, in the order of ranks."""
 
+    def first(self, value: Found) -> list[Found] | None:
+        """Each rank's value in rank 0, in the order of ranks; None elsewhere."""
+        found = self.everyone(value)
+        return found if self.rank == 0 else None
+
     def barrier(self) -> None:
         """Until all processes have come here."""
         self.everyone(None)

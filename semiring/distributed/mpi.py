@@ -38,6 +38,12 @@ class MpiComm(Comm):
         found: list[Found] = self._all.allgather(value)
         return found
 
+    def first(self, value: Found) -> list[Found] | None:
+        """Each rank's value in rank 0; None elsewhere."""
+        wait(self._all.Ibarrier())
+        found: list[Found] | None = self._all.gather(value)
+        return found
+
 
 def wait(request: Any) -> None:
     """Until a request is done."""
@@ -48,9 +54,8 @@ def wait(request: Any) -> None:
 
 def end(message: str, code: int) -> None:
     """Say why, and end all processes of the job."""
-    sys.stdout.flush()
     if message:
-        print(f"apsp: {message}", file=sys.stderr, flush=True)
+        print(f"apsp: {message}", file=sys.__stderr__, flush=True)
     mpi().COMM_WORLD.Abort(code)
     os._exit(code)  # Abort may return before this process is ended
 

@@ -28,6 +28,8 @@ Found = TypeVar("Found")
 
 #: Seconds between signs of life, and those of silence after which a rank counts as hung.
 BEAT, SILENCE = 1.0, float(os.environ.get("APSP_RANK_SILENCE", "20"))
+#: Seconds within which ranks that meet the same error say so.
+AGREE = 2.0
 #: Exit code of a job that ends because a rank is silent.
 LOST = 4
 
@@ -70,6 +72,7 @@ class Processes(World):
         self.rank, self.neighbours, self._number = everybody.Get_rank(), here.Get_size(), here.Get_rank()
         self.mine, self.options = (self.rank,), {}
         self._stream: Any = None
+        self._ends = MPI.COMM_WORLD.Dup()
         if device == "cpu":
             from ..cpu.processors import default_threads
 
@@ -90,21 +93,33 @@ class Processes(World):
             with self._at() if self.device == "cuda" else nullcontext():
                 return [work(self._comm)]
         except BaseException as error:
-            if not everywhere(error):
-                self.end(error)
+            self.end(error)
             raise
 
     def everyone(self, values: list[Found]) -> list[Found]:
         """The values of all ranks, in order."""
         return self._comm.everyone(values[0])
 
+    def first(self, values: list[Found]) -> list[Found] | None:
+        """The values of all ranks in rank 0; None elsewhere."""
+        return self._comm.first(values[0])
+
     def end(self, error: BaseException) -> None:
-        """End the whole job for an error that this rank alone has met."""
-        if self.grid.size > 1:
+        """End the whole job for an error that this rank alone has met; return where all ranks have met one."""
+        if self.grid.size > 1 and not everywhere(error) and not self._all_end():
             told = f"rank {self.rank} ({self.addresses[self.rank]}): {str(error) or type(error).__name__}"
             if isinstance(error, KeyboardInterrupt):  # comes to every rank
                 told = "interrupted" if self.rank == 0 else ""
             end(told, self._failed(error) if self._failed else 1)
+
+    def _all_end(self) -> bool:
+        """Whether every rank ends by an error, within a few seconds."""
+        request, begun = self._ends.Ibarrier(), time.monotonic()
+        while not request.Test():
+            if time.monotonic() - begun > AGREE:
+                return False
+            time.sleep(BEAT / 100)
+        return True
 
     def _at(self) -> AbstractContextManager[None]:
         from ..cuda import gpu

@@ -44,6 +44,10 @@ class World(ABC):
     def everyone(self, values: list[Found]) -> list[Found]:
         """The values of the ranks of this process, and those of all others, in the order of ranks."""
 
+    def first(self, values: list[Found]) -> list[Found] | None:
+        """The same in the process of rank 0; None elsewhere."""
+        return self.everyone(values)
+
 
 class Threads(World):
     """All ranks in this process.

@@ -1,0 +1,34 @@
+"""One process answers, the others hand over what it asks for: a matrix over several processes, read by rank 0."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .matrix import DistributedMatrix
+
+
+class Served:
+    """A distributed matrix in the process of rank 0, while every other one is in `serve`.
+
+    It has what an engine of tables reads by: `shape`, `dtype` and windows `[a:b, c:d]`.
+    """
+
+    def __init__(self, matrix: DistributedMatrix) -> None:
+        self._matrix = matrix
+        self.shape, self.dtype = matrix.shape, matrix.dtype
+
+    def __getitem__(self, key: tuple[slice, slice]) -> np.ndarray:
+        rows, columns = (slice(*k.indices(n)[:2]) for k, n in zip(key, self.shape, strict=True))
+        self._matrix.world.everyone([(rows.start, rows.stop, columns.start, columns.stop)])
+        return self._matrix.window(rows, columns, everywhere=False)
+
+    def close(self) -> None:
+        """Let the others go."""
+        self._matrix.world.everyone([None])
+
+
+def serve(matrix: DistributedMatrix) -> None:
+    """Hand over what rank 0 reads, until it lets go."""
+    while asked := matrix.world.everyone([None])[0]:
+        a, b, c, d = asked
+        matrix.window(slice(a, b), slice(c, d), everywhere=False)
