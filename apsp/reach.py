@@ -13,7 +13,7 @@ import numpy as np
 
 from semiring.acyclic import close_acyclic
 from semiring.archives import load_arrays
-from semiring.arrays import to_device
+from semiring.arrays import there, to_device
 from semiring.backend import Backend, bind, device_of
 from semiring.bits import BitMatrix
 from semiring.catalog import lor_land
@@ -350,20 +350,24 @@ def transitive_closure(
     (True, False, ['b', 'c'])
     """
     graph = as_graph(source, **reading)
-    n, start, where = graph.n, time.perf_counter(), device_of(graph.dense, device)
-    made = 0
-    if graph.dense is not None and graph.dense.dtype.kind != "b":
-        graph, made = replace(graph, dense=graph.matrix(lor_land)), n * n
+    start, where = time.perf_counter(), device_of(graph.dense, device)
     request = Request.of(schedule=schedule, block=block, callback=callback, threads=threads)
     ops = bind(lor_land, bool, device="cpu" if gpus is not None else where, **request.options)
+    with there(graph.dense):
+        c, closed, plan = _closed(graph, ops, request, gpus)
+    return Reachability(graph.labels, c, closed, reflexive, plan, time.perf_counter() - start)
+
+
+def _closed(graph: Graph, ops: Backend, request: Request, gpus: Places | None) -> tuple[Condensation, BitMatrix, Plan]:
+    """The closure, of components where finding them pays; the current GPU is that on which the graph lies."""
+    n, made = graph.n, 0
+    if graph.dense is not None and graph.dense.dtype.kind != "b":
+        graph, made = replace(graph, dense=graph.matrix(lor_land)), n * n
     # Finding components looks at every edge; on a dense graph the closure itself is as quick.
     arcs = graph.edge_count * (1 if graph.directed else 2)
-    if schedule == "auto" and arcs * 64 <= n * n:
-        c, closed, plan = _shrunk(graph, arcs, ops, request, gpus)
-    else:
-        c, closed, plan = _whole(graph, arcs, ops, request, gpus)
-    plan = replace(plan, beside_bytes=plan.beside_bytes + made)
-    return Reachability(graph.labels, c, closed, reflexive, plan, time.perf_counter() - start)
+    shrink = request.schedule == "auto" and arcs * 64 <= n * n
+    c, closed, plan = (_shrunk if shrink else _whole)(graph, arcs, ops, request, gpus)
+    return c, closed, replace(plan, beside_bytes=plan.beside_bytes + made)
 
 
 #: What is held by finding components, and by sorting the arcs between them, in bytes an arc of the graph and between.

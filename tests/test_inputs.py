@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import floyd_warshall
 
 from apsp import Graph, as_graph, closure, plan, read, shortest_paths, transitive_closure, write
 from apsp.inputs import NAMES, is_array, kinds
-from semiring import eye, lu, matmul, matvec, power
+from semiring import BitMatrix, eye, lu, matmul, matvec, power
 from semiring.arrays import take_in
 from semiring.errors import DomainError, DTypeError, FormatError, ShapeError, VertexError
 
@@ -737,6 +737,15 @@ class TestArraysOnAGpu:
             np.testing.assert_array_equal(D.get(), floyd_warshall(A))
         assert matmul(X, X).device.id == power(X, 3).device.id == 1
         assert shortest_paths(X).distance([0, 1], [2, 3]).shape == (2,)
+        with cupy.cuda.Device(1):
+            near = X < 5
+        reached = floyd_warshall(np.where(A < 5, 1.0, np.inf)) < np.inf
+        found = transitive_closure(near, reflexive=True)
+        np.testing.assert_array_equal(found.to_bool(), reached)
+        bits = BitMatrix.from_bool(near)
+        assert bits.words.device.id == (bits @ bits.T).words.device.id == 1
+        np.testing.assert_array_equal((bits @ bits).to_bool().get(), (A < 5) @ (A < 5))
+        np.testing.assert_array_equal(bits.counts(axis=1).get(), (A < 5).sum(axis=1))
         assert cupy.cuda.runtime.getDevice() == 0
         torch = pytest.importorskip("torch")
         if torch.cuda.is_available():

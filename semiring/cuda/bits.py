@@ -6,12 +6,13 @@ kernels are in kernels/bits*.cu, the choice among products in `bitproduct`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import cache, wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
+from ..arrays import there
 from ..backend import Backend, Beside, Stopwatch
 from ..bits import BitMatrix
 from ..catalog import lor_land
@@ -19,6 +20,9 @@ from ..errors import DTypeError, ShapeError
 from . import bitproduct, cards, compile, gpu, routes, transfer
 from .bitproduct import Bits
 from .matrix import evenly
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 #: Rows that the kernel `panel` closes at once.
 PIVOT = 256
@@ -259,6 +263,17 @@ class _Operand:
 # What BitMatrix asks for
 
 
+def beside(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+    """The function, with the GPU on which its first array lies as the current one."""
+
+    @wraps(function)
+    def there_alone(first: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        with there(first):
+            return function(first, *args, **kwargs)
+
+    return there_alone
+
+
 def zeros(shape: tuple[int, ...]) -> BitMatrix:
     """A new matrix on the device; rows start at multiples of 16 bytes, those of long rows at multiples of 128."""
     import cupy
@@ -268,6 +283,7 @@ def zeros(shape: tuple[int, ...]) -> BitMatrix:
     return BitMatrix._of(cupy.zeros((m, _padded(words)), np.uint64)[:, :words], (m, n))
 
 
+@beside
 def pack(array: Any) -> BitMatrix:
     """A bool array (NumPy or CuPy, any strides) at one bit an entry, on the device."""
     import cupy
@@ -285,6 +301,7 @@ def pack(array: Any) -> BitMatrix:
     return new
 
 
+@beside
 def unpack(matrix: BitMatrix, out: Any = None) -> Any:
     """The matrix as bools, into `out` (NumPy or CuPy, any strides), else into a new CuPy array."""
     import cupy
@@ -303,6 +320,7 @@ def unpack(matrix: BitMatrix, out: Any = None) -> Any:
     return out
 
 
+@beside
 def from_edges(rows: Any, cols: Any, shape: tuple[int, int]) -> BitMatrix:
     """Set bit (rows[e], cols[e]) of a new matrix on the device for every e; repeated pairs are welcome.
 
@@ -332,6 +350,7 @@ def from_edges(rows: Any, cols: Any, shape: tuple[int, int]) -> BitMatrix:
     return new
 
 
+@beside
 def set_bits(A: BitMatrix, rows: Any, columns: Any) -> None:
     """Set bit (rows[e], columns[e]) for every e; int64 indices (NumPy or CuPy) within bounds, which nobody checks."""
     import cupy
@@ -342,6 +361,7 @@ def set_bits(A: BitMatrix, rows: Any, columns: Any) -> None:
         function((-(-r.size // 256),), (256,), (a.address, a.ld, r.data.ptr, c.data.ptr, r.size))
 
 
+@beside
 def multiply(A: BitMatrix, B: BitMatrix) -> BitMatrix:
     """A ∧ B as a new matrix."""
     C = zeros((A.shape[0], B.shape[1]))
@@ -349,6 +369,7 @@ def multiply(A: BitMatrix, B: BitMatrix) -> BitMatrix:
     return C
 
 
+@beside
 def transpose(A: BitMatrix) -> BitMatrix:
     """Aᵀ as a new matrix."""
     m, n = A.shape
@@ -358,6 +379,7 @@ def transpose(A: BitMatrix) -> BitMatrix:
     return new
 
 
+@beside
 def count(A: BitMatrix, axis: int) -> Any:
     """How many bits are set in each column (axis 0) or row (axis 1), as CuPy int64."""
     import cupy
@@ -379,6 +401,7 @@ def count(A: BitMatrix, axis: int) -> Any:
     return counts
 
 
+@beside
 def columns(A: BitMatrix, total: int) -> Any:
     """The columns of all `total` set bits, row after row, as CuPy int64."""
     import cupy
