@@ -295,7 +295,8 @@ class Large:
             M = ops.upload(D, copy=False)
             ops.prepare(n)
             after = told.after(keeper, lambda rows, columns: ops.download(M[rows, columns]), tell=True)
-            distributed.closure(M, ops, block=block, first=first, after=after)
+            whole = None if keeper is None else lambda _: True  # what is written must be of one round
+            distributed.closure(M, ops, block=block, first=first, after=after, whole=whole)
             ops.synchronize()
             if M is not D:
                 ops.download(M, out=D)

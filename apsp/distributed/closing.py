@@ -53,9 +53,11 @@ def close(
     M = DistributedMatrix.from_array(A, semiring, world=world, dtype=None, block=block)
     seen = M.seen
     if not divergence.may_diverge(semiring, seen, M.n):
+        out, ready = (A, None) if overwrite or made_here else _landing(M, A)
         M.run(callback=callback)
-        out = BitMatrix.zeros(A.shape) if isinstance(A, BitMatrix) and not overwrite else None
-        return M.gather(A if overwrite or made_here else out)
+        if ready:
+            ready.result()
+        return M.gather(out)
     potential = settle.precaution(A, semiring, seen, overwrite=overwrite)
     if potential is None:
         M.run(callback=callback)
@@ -75,3 +77,10 @@ def close(
     restore(B, semiring, potential)
     settle.reflexive(B, semiring)
     return B
+
+
+def _landing(M: DistributedMatrix, A: Any) -> tuple[Any, Any]:
+    """Room for the result, and what is done when all its pages are there: they are asked for while devices work."""
+    if isinstance(A, BitMatrix):
+        return BitMatrix.zeros(A.shape), None
+    return M.landing()

@@ -15,6 +15,7 @@ from semiring.bits import BitMatrix
 from semiring.catalog import get
 from semiring.distributed import Comm, InMemory, Layout, World, local
 from semiring.errors import AlgebraError, ShapeError
+from semiring.memory import require
 from semiring.observed import Callback
 from semiring.survey import Survey, fast, survey
 
@@ -377,6 +378,11 @@ class DistributedMatrix:
         for rank, piece in enumerate(self._everyone(mine)):
             whole[self.layout.part(rank)] = piece
         return whole
+
+    def landing(self) -> tuple[np.ndarray, Any]:
+        """A new array to gather into, and what is done (`result()`) when all its pages are there; or None."""
+        require(self.n**2 * self.dtype.itemsize, where="gather", hint="Read rows and windows, or overwrite=True.")
+        return self._ops[0].landing(self.shape)
 
     def _gather_bits(self, out: BitMatrix) -> BitMatrix:
         for rank, words in enumerate(self._everyone(lambda ops, part, rows, columns: part.get().words)):
