@@ -396,6 +396,8 @@ def _common(A: Any, B: Any, s: Semiring, dtype: Any, *, where: str) -> tuple[Any
     """Both operands in one dtype of the semiring, on one device."""
     if isinstance(A, np.ndarray) != isinstance(B, np.ndarray):
         raise DTypeError(f"{where}: both operands must be NumPy or both CuPy arrays, got one of each.")
+    if dtype is None and A.dtype == B.dtype and A.dtype in dtypes.of(s):
+        return A, B
     if s.dtypes == ("bool",):
         return conform(A, s, dtype, where=where), conform(B, s, dtype, where=where)
     if dtype is None:

@@ -23,6 +23,8 @@ from .registry import Kernels
 PIVOT = 64
 #: Products that one launch may hold.
 MOST = 65535
+#: False and True as kernels take them.
+_FLAGS = np.int32(0), np.int32(1)
 
 
 @dataclass(eq=False)
@@ -331,8 +333,7 @@ class CudaBackend(Backend):
         caller asks for `whole` tiles or rows of B are not aligned.
         `batch` = (count, batch stride): so many products, whose matrices lie so many elements from each other.
         """
-        kernels, size, (m, n, k) = self.kernels, self.dtype.itemsize, (C.rows, C.columns, A.columns)
-        device = kernels.multiprocessors
+        size = self.dtype.itemsize
         aligned = matrix.aligned(B, size)
         if max(tile.bm * A.ld, tile.bk * B.ld, B.columns) * size >= 1 << 32:
             raise ShapeError(
@@ -340,20 +341,16 @@ class CudaBackend(Backend):
                 f"apart, got {max(A.ld, B.ld):,}. Multiply in parts, each copied."
             )
         count, batch_stride = batch
-        splits = 1 if whole or not aligned or count > 1 else tiles.splits(tile, m, n, k, device)
-        steps = -(-k // (splits * tile.bk))
-        splits = -(-k // (steps * tile.bk))
-        whole_tiles = tile.whole(m, n, device) if splits > 1 else 0
-        split = tile.covers(m, n) - whole_tiles
-        done = gpu.memory(4 * split, zeros=4 * split) if splits > 1 else None
-        way = "batched" if count > 1 else "split-K" if splits > 1 else ""
-        function = kernels.gemm(tile, aligned and batch_stride * size % 16 == 0, way)
-        counter = done.ptr if done else 0
-        sizes = (*map(np.int32, (m, n, k, accumulate, whole_tiles, split, steps)), counter, batch_stride)
+        together = aligned and batch_stride * size % 16 == 0
+        way = "batched" if count > 1 else "whole" if whole or not aligned else "split-K"
+        launch = self.kernels.product(tile, C.rows, C.columns, A.columns, together, way)
+        done = gpu.memory(launch.counters, zeros=launch.counters) if launch.counters else None
+        sizes = (*launch.shape, _FLAGS[accumulate], *launch.parts, done.ptr if done else 0, batch_stride)
         for i in range(0, count, MOST):
-            addresses = (x for X in (C, A, B) for x in (X.address + i * batch_stride * size, X.ld))
-            grid = (whole_tiles + split * splits, min(MOST, count - i))
-            function(grid, (tile.threads,), (*addresses, *sizes), tile.shared(size))
+            at = i * batch_stride * size
+            operands = (C.address + at, C.ld, A.address + at, A.ld, B.address + at, B.ld)
+            grid = (launch.blocks, min(MOST, count - i))
+            launch.function(grid, launch.threads, (*operands, *sizes), launch.shared)
 
     def pace(self, pairs: int) -> None:
         """After long work: let the host run at most two such launches ahead, so that Ctrl-C need not wait for more."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,22 @@ from .tiles import Tile
 def kernels(semiring: Semiring, dtype: np.dtype, nonnegative: bool, tile: str, per_thread: int, device: int) -> Kernels:
     """The kernels of a backend on a device; the same object each time."""
     return Kernels(semiring, dtype, nonnegative, tile, per_thread, device)
+
+
+class Launch(NamedTuple):
+    """A product kernel, its grid along x, its block, its bytes of shared memory, and what it is passed.
+
+    `parts` are the tiles that come whole, those that are split along k, and the steps of a part; `counters` the bytes
+    of zeros in which parts wait for one another.
+    """
+
+    function: Any
+    blocks: int
+    threads: tuple[int]
+    shared: int
+    shape: tuple[np.int32, np.int32, np.int32]
+    parts: tuple[np.int32, np.int32, np.int32]
+    counters: int
 
 
 @dataclass(eq=False)
@@ -110,6 +126,32 @@ class Kernels:
     def _step(self) -> tuple[str, int, int, str]:
         """What sizes depend on: the kind of step, an element's bytes, elements to a word, the architecture."""
         return self.kind, self.dtype.itemsize, self.tile_table[0].lanes, self.arch
+
+    @cached_property
+    def product(self) -> Callable[[Tile, int, int, int, bool, str], Launch]:
+        """How an m × n product over k is launched with a tile, which is remembered.
+
+        Of the ways "split-K", "whole" and "batched" the first allows that tiles which fill no whole wave are split
+        along k.
+        """
+        return lru_cache(maxsize=4096)(self._launch)
+
+    def _launch(self, tile: Tile, m: int, n: int, k: int, aligned: bool, way: str) -> Launch:
+        splits = tiles.splits(tile, m, n, k, self.multiprocessors) if way == "split-K" else 1
+        steps = -(-k // (splits * tile.bk))
+        splits = -(-k // (steps * tile.bk))
+        whole = tile.whole(m, n, self.multiprocessors) if splits > 1 else 0
+        split = tile.covers(m, n) - whole
+        function = self.gemm(tile, aligned, way if way == "batched" or splits > 1 else "")
+        return Launch(
+            function,
+            whole + split * splits,
+            (tile.threads,),
+            tile.shared(self.dtype.itemsize),
+            (np.int32(m), np.int32(n), np.int32(k)),
+            (np.int32(whole), np.int32(split), np.int32(steps)),
+            4 * split if splits > 1 else 0,
+        )
 
     def gemm(self, tile: Tile, aligned: bool, way: str) -> Any:
         """The product kernel of a tile."""

@@ -51,6 +51,10 @@ class Tile:
     run: int = 64
     b_first: bool = False
 
+    def __hash__(self) -> int:
+        """By a few of the sizes: every launch looks its tile up."""
+        return hash((self.bm, self.bn, self.bk, self.tm, self.tn))
+
     def __str__(self) -> str:
         return f"{self.bm}×{self.bn}×{self.bk} ({self.tm}×{self.tn} a thread)"
 
