@@ -30,12 +30,15 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT), str(Path(__file__).parent)]
+
+import cases  # noqa: E402
 
 from apsp import closure, schedules  # noqa: E402
 from semiring import get, matmul  # noqa: E402
 from semiring.backend import bind, cuda_available  # noqa: E402
 
+CASE = cases.Case(get("min_plus"), np.dtype("float32"))
 SIZES, BATCH, PRODUCT = (64, 256, 512, 1024, 2048), (10_000, 64), 512
 #: Microseconds above the device's time that closures and products may take, and a whole call on the CPU.
 CLOSURE, MATMUL, CPU_CLOSURE, CPU_MATMUL = 200.0, 80.0, 60.0, 40.0
@@ -80,20 +83,6 @@ def edges(*shape: int, least: int = 1, dtype: str = "float32") -> np.ndarray:
     return weights.astype(dtype)
 
 
-def check_closure(A: np.ndarray, D: np.ndarray) -> None:
-    """Two rows solve d[j] = min over i of d[i] + A[i, j], d[k] = 0: once, as every cycle is longer than 0."""
-    wide = A.astype(np.float64)
-    for k in (0, len(A) - 1):
-        expected = (D[k].astype(np.float64)[:, None] + wide).min(axis=0)
-        expected[k] = 0
-        np.testing.assert_array_equal(D[k], expected)
-
-
-def check_product(A: np.ndarray, B: np.ndarray, C: np.ndarray) -> None:
-    for i in (0, len(A) // 2, len(A) - 1):
-        np.testing.assert_array_equal(C[i], (A[i][:, None] + B).min(axis=0))
-
-
 def best(call: Callable[[], object], wait: Callable[[], object], seconds: float = 1.0) -> float:
     """Microseconds of the shortest call in so many seconds, and of 20 at least."""
     times: list[float] = []
@@ -118,20 +107,20 @@ def gpu_calls() -> list[Call]:
     for n in SIZES:
         A = edges(n, n)
         there, work = cupy.asarray(A), cupy.asarray(A)
-        check_closure(A, closure(there).get())
+        cases.check_distances(A, closure(there).get())
         verb = lambda work=work: schedules.get("recursive")(work, ops, block=ops.pivot)  # noqa: E731
         calls.append((f"closure {n}", lambda there=there: closure(there), verb, CLOSURE))
     batch = edges(*BATCH, BATCH[1])
     many, work = cupy.asarray(batch), cupy.asarray(batch)
     closed = closure(many)
     for i in (0, len(batch) - 1):
-        check_closure(batch[i], closed[i].get())
+        cases.check_distances(batch[i], closed[i].get())
     del closed
     verb = lambda work=work: ops.closure_batch(work)  # noqa: E731
     calls.append((f"closure {BATCH[0]:,} × {BATCH[1]}", lambda: closure(many), verb, CLOSURE))
     A, B = edges(PRODUCT, PRODUCT), edges(PRODUCT, PRODUCT)[::-1].copy()
     left, right = cupy.asarray(A), cupy.asarray(B)
-    check_product(A, B, matmul(left, right).get())
+    cases.check_product(CASE, A, B, matmul(left, right).get())
     C = cupy.empty_like(left)
     calls.append((f"matmul {PRODUCT}", lambda: matmul(left, right), lambda: ops.matmul(C, left, right), MATMUL))
     return calls
@@ -140,8 +129,8 @@ def gpu_calls() -> list[Call]:
 def cpu_calls() -> list[Call]:
     """The same on the CPU, where nothing is taken off."""
     A, B = edges(64, 64), edges(64, 64)[::-1].copy()
-    check_closure(A, closure(A))
-    check_product(A, B, matmul(A, B))
+    cases.check_distances(A, closure(A))
+    cases.check_product(CASE, A, B, matmul(A, B))
     return [
         ("closure 64 on the CPU", lambda: closure(A), lambda: None, CPU_CLOSURE),
         ("matmul 64 on the CPU", lambda: matmul(A, B), lambda: None, CPU_MATMUL),
@@ -252,7 +241,7 @@ def steps(n: int = 1000) -> list[dict[str, Any]]:
     """What a process spends its first call on, where kernels have to be compiled and where they are on disk."""
     with tempfile.TemporaryDirectory() as folder:
         np.save(Path(folder) / "A.npy", edges(n, n))
-        caches = {"SEMIRING_CACHE_DIR": folder, "CUPY_CACHE_DIR": folder, "PYTHONPATH": str(ROOT)}
+        caches = caches_in(folder)
         found = [process(STEPS, caches, Path(folder) / "A.npy") for _ in ("cold", "warm")]
     cold, warm = ([(what, seconds) for what, seconds in steps] for steps in found)
     for kind, listed in (("cold", cold), ("warm", warm)):
@@ -260,6 +249,12 @@ def steps(n: int = 1000) -> list[dict[str, Any]]:
         for what, seconds in listed:
             print(f"{what:28} {1e3 * seconds:10.1f}")
     return [{"steps": "cold", "seconds": cold}, {"steps": "warm", "seconds": warm}]
+
+
+def caches_in(folder: str) -> dict[str, str]:
+    """The environment in which all that is compiled is kept in a folder: by us, by CuPy, by the driver and by NVRTC."""
+    names = ("SEMIRING_CACHE_DIR", "CUPY_CACHE_DIR", "CUDA_CACHE_PATH")
+    return {**dict.fromkeys(names, folder), "PYTHONPATH": str(ROOT)}
 
 
 def process(script: str, caches: dict[str, str], *given: Path) -> Any:
@@ -285,10 +280,10 @@ def first(n: int = 1000) -> list[dict[str, Any]]:
         with tempfile.TemporaryDirectory() as folder:
             given, result = (Path(folder) / file for file in ("A.npy", "D.npy"))
             np.save(given, A)
-            caches = {"SEMIRING_CACHE_DIR": folder, "CUPY_CACHE_DIR": folder, "PYTHONPATH": str(ROOT)}
+            caches = caches_in(folder)
             for kind, limit in (("cold", COLD), ("warm", WARM)):
                 found = process(PROCESS, caches, given, result)
-                check_closure(A, np.load(result))
+                cases.check_distances(A, np.load(result))
                 begun, again = found["seconds"]
                 compiled = sum(seconds for _, seconds in found["units"])
                 rows.append({"first": name, "caches": kind, "limit": limit, **found})

@@ -15,18 +15,22 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+import cases
+
 import apsp
+from semiring import get
 
 
-def random_matrix(n: int, dtype: str, seed: int = 0) -> np.ndarray:
-    """Half of all edges, integer weights of 1 to 99, so that every schedule must agree bit for bit."""
-    rng = np.random.default_rng(seed)
-    A: np.ndarray = np.where(rng.random((n, n)) < 0.5, rng.integers(1, 100, (n, n)), np.inf).astype(dtype)
-    np.fill_diagonal(A, 0)
-    return A
+def edges(n: int) -> np.ndarray:
+    """Half of all edges, of weights whose sums are exact, so that every schedule must agree bit for bit."""
+    return cases.random_matrix(cases.Case(get("min_plus"), np.dtype("float32")), (n, n), n, density=0.5)
 
 
 def best(run: Callable[[], object], repeat: int = 3) -> float:
@@ -42,7 +46,7 @@ def best(run: Callable[[], object], repeat: int = 3) -> float:
 def against_scipy(n: int) -> None:
     from scipy.sparse.csgraph import floyd_warshall
 
-    A = random_matrix(n, "float32")
+    A = edges(n)
     start = time.perf_counter()
     expected = floyd_warshall(A)
     theirs = time.perf_counter() - start
@@ -55,7 +59,7 @@ def against_scipy(n: int) -> None:
 
 
 def schedules(n: int) -> None:
-    A = random_matrix(n, "float32")
+    A = edges(n)
     expected = apsp.closure(A, schedule="recursive")
     times = {}
     for name in ("recursive", "blocked", "iterative"):

@@ -29,25 +29,6 @@ from semiring import get  # noqa: E402
 from semiring.backend import bind  # noqa: E402
 from semiring.cpu.processors import default_threads  # noqa: E402
 
-#: semiring, dtype, whether entries are ≥ 0; the first four carry the bars.
-TABLE = [
-    ("min_plus", "float32", False),
-    ("min_plus", "int32", True),
-    ("min_plus", "float64", False),
-    ("min_plus", "int16", True),
-    ("min_plus", "float32", True),
-    ("min_plus", "float64", True),
-    ("max_plus", "float32", False),
-    ("max_min", "float32", False),
-    ("min_max", "float64", False),
-    ("max_min", "int32", False),
-    ("max_times", "float32", False),
-    ("min_times", "float64", False),
-    ("plus_times", "float32", False),
-    ("min_plus", "int32", False),
-    ("min_plus", "int16", False),
-]
-
 
 def product_time(ops: Any, C: np.ndarray, A: np.ndarray, B: np.ndarray, seconds: float) -> float:
     """The shortest of at least three products. One thread's time leaves out when the machine did something else."""
@@ -84,26 +65,10 @@ def columns(kind: Any, rate: float, before: list[float], after: list[float]) -> 
     return f"{ratios[0]:>13}{ratios[1] if differs else '':>13}"
 
 
-def check_product(case: cases.Case, A: np.ndarray, B: np.ndarray, C: np.ndarray) -> None:
-    """Three rows of A ⊗ B against NumPy, one ⊗ of a column and one ⊕-reduction each."""
-    add, mul = case.semiring.add.ufunc, case.semiring.mul.ufunc
-    for i in np.random.default_rng(1).integers(0, len(A), 3):
-        wide = np.int64 if case.dtype.kind == "i" else np.float64
-        row = mul(A[i].astype(wide)[:, None], B.astype(wide))
-        row[A[i] == case.zero] = case.zero  # 0 ⊗ x = 0
-        row[B == case.zero] = case.zero
-        expected = add.reduce(row, axis=0)
-        if case.semiring.tolerance:
-            np.testing.assert_allclose(C[i], expected, rtol=1e-4)
-        else:
-            np.testing.assert_array_equal(C[i], expected.astype(case.dtype))
-
-
-def products(table: list[tuple[str, str, bool]], sizes: list[int], seconds: float) -> None:
+def products(table: list[tuple[cases.Case, bool]], sizes: list[int], seconds: float) -> None:
     threads = default_threads()
     print(f"{'product':24}{'n':>6}{'G/s':>9}{'r':>13}{'r kernel':>13}{f'×{threads}':>7}")
-    for name, dtype, nonnegative in table:
-        case = cases.Case(get(name), np.dtype(dtype))
+    for case, nonnegative in table:
         single, several = (bind(case.semiring, case.dtype, nonnegative=nonnegative, threads=t) for t in (1, threads))
         for n in sizes:
             A, B = (cases.random_matrix(case, (n, n), seed, density=0.9) for seed in (n, n + 1))
@@ -111,7 +76,7 @@ def products(table: list[tuple[str, str, bool]], sizes: list[int], seconds: floa
             for ops in (single, several):
                 C[...] = case.zero
                 ops.gemm(C, A, B)
-                check_product(case, A, B, C)
+                cases.check_product(case, A, B, C)
             before = probes(single.kind)
             rate = n**3 / product_time(single, C, A, B, seconds)
             text = columns(single.kind, rate, before, probes(single.kind))
@@ -120,11 +85,10 @@ def products(table: list[tuple[str, str, bool]], sizes: list[int], seconds: floa
             print(f"{label:24}{n:6}{rate / 1e9:9.1f}{text}{gain:7.2f}", flush=True)
 
 
-def closures(table: list[tuple[str, str, bool]], sizes: list[int], seconds: float) -> None:
+def closures(table: list[tuple[cases.Case, bool]], sizes: list[int], seconds: float) -> None:
     threads = default_threads()
     print(f"\n{'closure':24}{'n':>6}{'ms':>9}{'r':>13}{'r kernel':>13}{f'×{threads}':>7}")
-    for name, dtype, nonnegative in table:
-        case = cases.Case(get(name), np.dtype(dtype))
+    for case, nonnegative in table:
         single, several = (bind(case.semiring, case.dtype, nonnegative=nonnegative, threads=t) for t in (1, threads))
         for n in sizes:
             A = cases.random_matrix(case, (n, n), n, density=0.3)
@@ -185,7 +149,8 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="*", help="instead of the usual")
     parser.add_argument("--only", help="semirings and dtypes whose name contains this, as in min_plus-float32")
     options = parser.parse_args()
-    table = [row for row in TABLE if not options.only or options.only in f"{row[0]}-{row[1]}"]
+    timed = [row for row in cases.TIMED if row[0].dtype.kind != "b"]  # packed bits have benchmarks/bits.py
+    table = [row for row in timed if not options.only or options.only in str(row[0])]
     table = table[:5] if options.quick else table
     seconds = 0.2 if options.quick else 0.5
     products(table, options.sizes or ([256, 1024] if options.quick else [256, 512, 1024, 2048, 4096]), seconds)

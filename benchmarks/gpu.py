@@ -25,6 +25,9 @@ import cupy as cp
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+import cases
 
 from apsp import schedules
 from semiring import Op, Semiring, dtypes, get
@@ -45,28 +48,10 @@ EUCLIDEAN = Semiring(
     tolerance=1e-5,
 )
 
-#: semiring, dtype, whether weights are non-negative
-PRODUCTS: tuple[tuple[str | Semiring, str, bool], ...] = (
-    ("min_plus", "float32", True),
-    ("max_plus", "float32", True),
-    ("min_plus", "float32", False),
-    ("max_plus", "float32", False),
-    ("min_plus", "int32", True),
-    ("max_plus", "int32", True),
-    ("min_plus", "int16", True),
-    ("max_plus", "int16", True),
-    ("min_plus", "float64", False),
-    ("max_plus", "float64", False),
-    ("max_min", "float32", False),
-    ("min_max", "float32", False),
-    ("max_times", "float32", False),
-    ("min_times", "float32", False),
-    ("plus_times", "float32", False),
-    ("min_plus", "int32", False),
-    ("min_plus", "int64", False),
-    ("log_plus", "float32", False),
-    (EUCLIDEAN, "float32", True),
-    ("lor_land", "bool", False),
+#: Semiring, dtype, whether weights are non-negative, of each step that there is on a GPU.
+PRODUCTS = (
+    *(row for row in cases.TIMED if not row[1] or algebra.variant_of(row[0].semiring, row[0].dtype, nonnegative=True)),
+    (cases.Case(EUCLIDEAN, np.dtype("float32")), True),
 )
 #: m, k, n of thin, tall, wide and small products, for these rows
 SHAPED = ("min_plus float32 ≥ 0", "min_plus float32", "min_plus int16 ≥ 0")
@@ -192,45 +177,15 @@ def matrix(s: Any, dtype: str, shape: tuple[int, ...], nonnegative: bool, seed: 
     return rng.integers(low, 1000, shape).astype(dtype)
 
 
-def check_product(s: Any, C: Any, A: Any, B: Any) -> None:
-    """A few rows of C against NumPy, the last among them, in enough columns to meet every tile, the last among them."""
-    rng = np.random.default_rng(0)
-    rows = np.unique([*rng.integers(0, len(C), 3), len(C) - 1])
-    columns = np.unique([*rng.choice(C.shape[1], min(C.shape[1], 2048), replace=False), C.shape[1] - 1])
-    b = B[:, columns].get()
-    for i in rows:
-        a = A[int(i)].get()
-        expected = s.add.ufunc.reduce(s.mul.ufunc(a[:, None], b), axis=0)
-        got = C[int(i)].get()[columns]
-        if s.tolerance:
-            np.testing.assert_allclose(got, expected, rtol=1e-3)
-        else:
-            np.testing.assert_array_equal(got, expected)
-
-
-def check_closure(D: Any, A: Any) -> None:
-    """Two rows of D against Bellman–Ford in NumPy; weights are integers, so sums are exact."""
-    wide = A.get().astype(np.float64)
-    for i in (0, len(wide) - 1):
-        d = wide[i].copy()
-        d[i] = 0
-        while True:
-            better = np.minimum(d, (d[:, None] + wide).min(axis=0))
-            if (better == d).all():
-                break
-            d = better
-        np.testing.assert_array_equal(D[i].get(), d)
-
-
 class Row:
     """A line of the table: a semiring on a dtype, its backend and the ceiling of its step."""
 
-    def __init__(self, name: str | Semiring, dtype: str, nonnegative: bool) -> None:
-        self.semiring, self.dtype, self.nonnegative = get(name), dtype, nonnegative
-        self.label = f"{self.semiring.name} {dtype}{' ≥ 0' if nonnegative else ''}"
-        variant = algebra.variant_of(self.semiring, np.dtype(dtype), nonnegative=nonnegative)
-        self.text = algebra.text(self.semiring, np.dtype(dtype), variant)
-        self.ops = backend.CudaBackend(self.semiring, np.dtype(dtype), nonnegative)
+    def __init__(self, case: cases.Case, nonnegative: bool) -> None:
+        self.case, self.semiring, self.dtype, self.nonnegative = case, case.semiring, case.dtype.name, nonnegative
+        self.label = f"{self.semiring.name} {self.dtype}{' ≥ 0' if nonnegative else ''}"
+        variant = algebra.variant_of(self.semiring, case.dtype, nonnegative=nonnegative)
+        self.text = algebra.text(self.semiring, case.dtype, variant)
+        self.ops = backend.CudaBackend(self.semiring, case.dtype, nonnegative)
 
     def sources(self) -> tuple[str, ...]:
         """What must be compiled: the largest tile, for aligned rows and others, and the loops in registers."""
@@ -246,7 +201,7 @@ class Row:
         A, B = matrix(s, dtype, (m, k), self.nonnegative, 1), matrix(s, dtype, (k, n), self.nonnegative, 2)
         C = cp.full((m, n), dtypes.zero(s, np.dtype(dtype)), A.dtype)
         self.ops.gemm(C, A, B)
-        check_product(s, C, A, B)
+        cases.check_product(self.case, A, B, C)
         return milliseconds(lambda: self.ops.gemm(C, A, B), repeats=5)
 
 
@@ -328,7 +283,7 @@ def closures(only: str) -> list[dict[str, Any]]:
 
         fresh()
         work()
-        check_closure(D, A)
+        cases.check_distances(A, D)
         t = milliseconds(work, fresh, repeats=5)
         rows.append({"closure": dtype, "n": n, "ms": t, "rate": n**3 / t / 1e9})
         print(f"{label:24} {n:6} {t:9.3f} ms {n**3 / t / 1e9:7.2f} T/s", flush=True)

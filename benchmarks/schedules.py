@@ -18,12 +18,13 @@ import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+import cases
 
 from apsp import closure, machine
 from apsp.comparison import Comparison, measure
@@ -34,24 +35,6 @@ from semiring.backend import cuda_available
 def weights(n: int, seed: int = 0) -> np.ndarray:
     """Integers 1 … 1000 on every edge: float sums are exact, so that all schedules must agree in every bit."""
     return np.random.default_rng(seed).integers(1, 1001, (n, n), dtype=np.int32).astype(np.float32)
-
-
-def check(A: np.ndarray) -> None:
-    """Two rows of the closure against Bellman–Ford, d ← min(d, d ⊗ A), in array operations."""
-    xp: Any = np
-    if cuda_available():
-        import cupy as xp
-    graph = xp.asarray(A)
-    D = closure(graph)
-    for i in (0, len(A) - 1):
-        d = graph[i].copy()
-        d[i] = 0
-        for _ in range(len(A)):
-            better = xp.minimum(d, (d[:, None] + graph).min(axis=0))
-            if bool((better == d).all()):
-                break
-            d = better
-        assert bool((D[i] == d).all()), f"row {i} of the closure of {len(A)} vertices is wrong"
 
 
 def ceiling() -> float | None:
@@ -90,7 +73,7 @@ def main() -> None:
     found = measure.contenders(None, devices, None)
     for n in map(int, options.sizes.split(",")):
         A = weights(n)
-        check(A)
+        cases.check_distances(A, closure(A, device=devices[-1]))
         taking = [c for c in found if c.device == "cuda" or n <= options.cpu_limit]
         known = {row.contender: row for row in rows if row.seconds}
         timed = measure.rows(A, s, taking, known=known, limit=options.limit)

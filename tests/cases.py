@@ -87,6 +87,37 @@ COLOURS = _colours()
 CASES = tuple(Case(s, np.dtype(name)) for s in CATALOG for name in s.dtypes)
 USER_CASES = tuple(Case(COLOURS, np.dtype(name)) for name in COLOURS.dtypes)
 
+#: Ways to compute that are timed: semiring and dtype, and whether weights are ≥ 0, which permits faster steps.
+TIMED = tuple(
+    (Case(semiring.get(name), np.dtype(dtype)), nonnegative)
+    for name, dtype, nonnegative in (
+        ("min_plus", "float32", False),
+        ("min_plus", "float32", True),
+        ("min_plus", "int32", True),
+        ("min_plus", "int16", True),
+        ("min_plus", "float64", False),
+        ("min_plus", "float64", True),
+        ("max_plus", "float32", False),
+        ("max_plus", "float32", True),
+        ("max_plus", "int32", True),
+        ("max_plus", "int16", True),
+        ("max_plus", "float64", False),
+        ("max_min", "float32", False),
+        ("min_max", "float32", False),
+        ("max_times", "float32", False),
+        ("min_times", "float32", False),
+        ("plus_times", "float32", False),
+        ("log_plus", "float32", False),
+        ("min_plus", "int32", False),
+        ("min_plus", "int16", False),
+        ("min_plus", "int64", False),
+        ("max_min", "int32", False),
+        ("min_max", "float64", False),
+        ("min_times", "float64", False),
+        ("lor_land", "bool", False),
+    )
+)
+
 #: Each semiring, dtype, kind of ⊕ and ⊗ (by instructions, saturating, general) and star, in a third of all cases.
 FEW = frozenset(
     (
@@ -146,6 +177,40 @@ def product(case: Case, A: np.ndarray, B: np.ndarray, C: np.ndarray | None = Non
             for a, b in zip(row, column, strict=True):
                 out[i][j] = add(out[i][j], mul(a, b))
     return np.array(out, dtype=case.dtype).reshape(len(rows), len(columns))
+
+
+def check_product(case: Case, A: Any, B: Any, C: Any, *, columns: int = 2048) -> None:
+    """A few rows of C = A ⊗ B, NumPy's or CuPy's, by one ⊗ of a column and one ⊕-reduction in NumPy each.
+
+    The last row is among them, and the last of so many columns.
+    """
+    add, mul, rng = case.semiring.add.ufunc, case.semiring.mul.ufunc, np.random.default_rng(1)
+    wide = {"i": np.int64, "f": np.float64, "b": np.bool_}[case.dtype.kind]
+    seen = np.unique([*rng.choice(C.shape[1], min(C.shape[1], columns), replace=False), C.shape[1] - 1])
+    right = _host(B[:, seen])
+    for i in np.unique([*rng.integers(0, len(C), 3), len(C) - 1]):
+        left = _host(A[int(i)])
+        row = mul(left.astype(wide)[:, None], right.astype(wide))
+        row[left == case.zero] = row[right == case.zero] = case.zero  # 0 ⊗ x = 0, in integers too
+        expected, got = add.reduce(row, axis=0), _host(C[int(i)])[seen]
+        if case.semiring.tolerance:
+            np.testing.assert_allclose(got, expected, rtol=1e-3 if case.dtype.itemsize < 8 else 1e-9)
+        else:
+            np.testing.assert_array_equal(got, expected.astype(case.dtype))
+
+
+def check_distances(A: Any, D: Any, rows: Iterable[int] = (0, -1)) -> None:
+    """Rows of D, NumPy or CuPy, solve d[j] = min over i of d[i] + A[i, j], d[k] = 0; once, if cycles are positive."""
+    for k in map(int, rows):
+        d = D[k].astype(np.float64)
+        parts = [(d[i : i + 1024, None] + A[i : i + 1024]).min(axis=0) for i in range(0, len(A), 1024)]
+        expected = np.minimum.reduce([_host(part) for part in parts])
+        expected[k] = 0
+        np.testing.assert_array_equal(_host(d), expected)
+
+
+def _host(X: Any) -> np.ndarray:
+    return X if isinstance(X, np.ndarray) else X.get()
 
 
 def closure(case: Case, A: np.ndarray) -> np.ndarray:
