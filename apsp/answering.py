@@ -107,7 +107,7 @@ def _spread(graph: Graph, s: Semiring, request: Request, asked: Asked) -> Answer
     """The closure over several ranks, each of which keeps its part."""
     from .distributed import solving
 
-    engine, plan, seconds = solving.engine(graph, s, request, asked.gpus, asked.dtype)
+    engine, plan, seconds = solving.engine(graph, s, request, asked.gpus, asked.dtype, asked.limits)
     if engine.dtype.kind == "i" and s.mul.saturating and _far(graph, s, engine.dtype):
         _refuse_saturated(engine, graph, s)
     return Answer(engine, plan, seconds)

@@ -55,6 +55,8 @@ class Asked:
         The engine that answered for other weights of the same edges.
     gpus
         Several ranks, as in `closure`.
+    limits : Limits or None
+        What these keep and write.
     """
 
     dtype: Any = None
@@ -66,6 +68,7 @@ class Asked:
     limit: Any = None
     like: Any = None
     gpus: Any = None
+    limits: Any = None
 
     @property
     def partial(self) -> bool:

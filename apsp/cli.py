@@ -174,7 +174,7 @@ def solve(
     everything = output is not None or checksum or reduction is not None or wanted is not None or walked is not None
     everything = everything or verify or predecessors is not None
     listed = _asked(graph, table, options, () if everything else ends)
-    limited = any(options[name] is not None for name in ("memory", "checkpoint"))
+    limited = places is not None or any(options[name] is not None for name in ("memory", "checkpoint"))
     streamed = output if limited and output is not None and suffix_of(output) == ".tiles" else None
     with Meter("closure", quiet=_quiet()) as meter:
         r = shortest_paths(graph, callback=meter.callback, output=streamed, **options)

@@ -685,9 +685,12 @@ def shortest_paths(
                 "shortest_paths: memory=, checkpoint= and output= come with the dense closure of all pairs, got "
                 "sources, targets, a limit or another engine beside them. Ask for all, and take parts of the result."
             )
-        given = within(posed, s, request, limits, dtype=dtype, device=device)
+        if gpus is None:
+            given = within(posed, s, request, limits, dtype=dtype, device=device)
+        else:
+            given = answer(posed, s, request, Asked(dtype=dtype, gpus=gpus, limits=limits))
         result = Result(given.engine, posed, s, given.plan, given.seconds, frames.library_of(graph))
-        if output is not None:
+        if output is not None and 0 in getattr(gpus, "mine", (0,)):
             save_archive(output, archive_of(result, output))
         return result
     i, j = (

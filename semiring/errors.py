@@ -26,6 +26,10 @@ from typing import Any
 class SemiringError(Exception):
     """Base class: `except SemiringError` catches whatever this project raises on purpose."""
 
+    def __reduce__(self) -> Any:
+        """Pickled as it stands: what its class is made from need not be what it holds."""
+        return _as_it_stood, (type(self), self.args, self.__dict__)
+
 
 class AlgebraError(SemiringError, ValueError):
     """A semiring breaks one of its laws, or its declaration is incomplete."""
@@ -118,3 +122,9 @@ class VertexError(SemiringError, KeyError):
     """No vertex has the label asked for, or two vertices were given the same one."""
 
     __str__ = Exception.__str__  # KeyError would show the message quoted, as it does a key
+
+
+def _as_it_stood(kind: type[SemiringError], args: tuple[Any, ...], attributes: dict[str, Any]) -> SemiringError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(attributes)
+    return error

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import pickle
+
 import cases
 import numpy as np
 import pytest
 from reference import Reference
 
 from apsp import Graph, NegativeCycleError, Result, ShapeError, as_graph, plan, shortest_paths, transitive_closure
-from apsp.distributed import DistributedMatrix, closing, world
+from apsp.distributed import DistributedMatrix, closing, keeping, solving, world
 from apsp.schedules import distributed
-from semiring import AlgebraError, BitMatrix, DomainError, DTypeError, MemoryNeeded, get
-from semiring.distributed import Grid, InMemory, Layout
+from semiring import AlgebraError, BitMatrix, DomainError, DTypeError, FormatError, MemoryNeeded, get
+from semiring.distributed import Grid, InMemory, Layout, RankError
 from semiring.distributed.threads import run
+from semiring.tiles import TileStore
 
 ALL = [*cases.CASES, *cases.USER_CASES]
 GRIDS = ("1x1", "2x1", "1x2", "2x2", "1x4", "4x1", "1x3")
@@ -260,3 +263,58 @@ def test_a_plan_says_the_grid_and_what_travels(graph):
     # Column strips of half of the rows, row panels of a quarter of the columns, and pivot blocks in every second round.
     assert told.moved_bytes == 65536 * 4 * (32768 + 16384) + 128 * told.block**2 * 4
     assert plan(np.zeros((100, 100)), gpus=places).grid == "2 × 4"
+
+
+def test_a_checkpoint_goes_on_over_another_grid(graph, tmp_path, monkeypatch):
+    monkeypatch.setattr(keeping, "TILE", 16)
+    monkeypatch.setattr(solving, "TILE", 16)
+    expected = shortest_paths(graph, engine="dense", dtype="int16").distances
+    kept = tmp_path / "ck"
+
+    def stop_after(rounds):
+        def tell(done, total):
+            if done >= rounds * 16 * 70 * 70:
+                raise KeyboardInterrupt
+
+        return tell
+
+    for grid, rounds in (("2x2", 2), ("1x3", 4)):
+        places = world(ranks=Grid.parse(grid).size, grid=grid, threads=1)
+        with pytest.raises(KeyboardInterrupt):
+            shortest_paths(
+                graph, gpus=places, dtype="int16", block=16, checkpoint=kept, every=0, callback=stop_after(rounds)
+            )
+        assert TileStore(kept).inspect().oldest == rounds * 16
+    places = world(ranks=4, grid="4x1", threads=1)
+    begun = []
+    r = shortest_paths(
+        graph,
+        gpus=places,
+        dtype="int16",
+        block=32,
+        checkpoint=kept,
+        output=tmp_path / "out",
+        callback=lambda *told: begun.append(told),
+    )
+    assert begun[0][0] > 64 * 70 * 70
+    np.testing.assert_array_equal(r.distances, expected)
+    np.testing.assert_array_equal(Result.load(tmp_path / "out").distances, expected)
+    with pytest.raises(FormatError, match="another"):
+        shortest_paths(graph, gpus=places, dtype="int32", checkpoint=kept)
+    with pytest.raises(ValueError, match="memory="):
+        shortest_paths(graph, gpus=places, dtype="int16", memory="1GiB")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        FormatError("a.csv", 3, "it is torn"),
+        NegativeCycleError("there is one", 4, [4, 5]),
+        RankError("rank 2 is gone", 2),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_errors_travel_from_process_to_process(error):
+    error.everywhere = True
+    there = pickle.loads(pickle.dumps(error))
+    assert (type(there), str(there), vars(there)) == (type(error), str(error), vars(error))

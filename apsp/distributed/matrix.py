@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,9 +20,10 @@ from semiring.observed import Callback
 from semiring.survey import Survey, fast, survey
 
 from .. import divergence
-from ..graph import Graph, combine
+from ..graph import Graph
 from ..schedules import distributed
 from ..schedules.distributed import meet
+from ..sources import arcs_of
 from .plans import default_block, require_room
 
 #: Bytes of a part that are made at a time on the host.
@@ -30,6 +31,16 @@ STRIP = 64 << 20
 
 #: `fill(rows, columns)`: the entries in these rows and columns of the whole matrix.
 Fill = Callable[[slice, slice], Any]
+
+
+class Rounds(Protocol):
+    """What every rank does between the rounds of a closure."""
+
+    def due(self, rank: int) -> bool:
+        """Whether `after` will read the rank's part, which must then be of one round."""
+
+    def after(self, rank: int, done: int, fetch: Callable[[slice, slice], np.ndarray]) -> None:
+        """So many pivots are done; `fetch(rows, columns)` is a window of the rank's part, on the host."""
 
 
 class DistributedMatrix:
@@ -145,6 +156,7 @@ class DistributedMatrix:
         world: World,
         dtype: Any = None,
         block: int | None = None,
+        unit: int = 1,
     ) -> DistributedMatrix:
         """The matrix of a graph, as `Graph.matrix` has it, which is never built as a whole.
 
@@ -154,26 +166,17 @@ class DistributedMatrix:
             With a list of edges, or a matrix; `apsp.as_graph` makes one of whatever is a graph.
         semiring, world, dtype, block
             As in `from_array`.
+        unit : int
+            Parts are cut at its multiples as well.
         """
         s = get(semiring)
         if graph.dense is not None:
-            return cls.from_array(graph.matrix(s, dtype), s, world=world, block=block)
+            A = graph.matrix(s, dtype)
+            return cls.filled(graph.n, s, A.dtype, lambda r, c: A[r, c], world=world, block=block, unit=unit)
         target = graph.target(s) if dtype is None else dtypes.resolve(s, dtype, where="DistributedMatrix")
 
-        arcs = graph.edges(s, target)
-        order = np.argsort(arcs[0], kind="stable")
-        i, j, weights = (x[order] for x in arcs)
-
-        def fill(rows: slice, columns: slice) -> Any:
-            here = slice(*np.searchsorted(i, (rows.start, rows.stop)))
-            inside = (j[here] >= columns.start) & (j[here] < columns.stop)
-            width = columns.stop - columns.start
-            window = np.full((rows.stop - rows.start, width), dtypes.zero(s, target), target)
-            at = (i[here][inside] - rows.start) * width + j[here][inside] - columns.start
-            combine(window.reshape(-1), at, weights[here][inside], s)
-            return window
-
-        return cls.filled(graph.n, s, target, fill, world=world, block=block, rows_at_a_time=True)
+        fill = arcs_of(graph, s, target)
+        return cls.filled(graph.n, s, target, fill, world=world, block=block, rows_at_a_time=True, unit=unit)
 
     @classmethod
     def filled(
@@ -187,6 +190,7 @@ class DistributedMatrix:
         block: int | None = None,
         rows_at_a_time: bool = False,
         keep: bool = False,
+        unit: int = 1,
     ) -> DistributedMatrix:
         """The matrix whose entries `fill(rows, columns)` returns, slices of the whole matrix; called in every rank.
 
@@ -196,12 +200,14 @@ class DistributedMatrix:
             Whether it is asked for some rows after the other, for NumPy arrays of any dtype, or once for a whole part.
         keep : bool
             Whether a whole part that lies where the rank works may be kept, not copied.
+        unit : int
+            Parts are cut at its multiples as well.
         """
 
         def work(comm: Comm) -> tuple[Backend, Any, Layout]:
             ops = bind(semiring, dtype, device=world.device, **world.options)
             size = block or default_block(n, ops)
-            layout = Layout(n, -(-size // ops.grain) * ops.grain, world.grid)
+            layout = Layout(n, -(-size // ops.grain) * ops.grain, world.grid, unit)
             comm.together(lambda: require_room(layout, ops, comm, world))
             rows, columns = layout.part(comm.rank)
             return ops, comm.together(lambda: _made(ops, rows, columns, fill, rows_at_a_time, keep)), layout
@@ -212,7 +218,7 @@ class DistributedMatrix:
     # The closure
 
     def close(
-        self, *, callback: Callback | None = None, first: int = 0, after: Callable[[Comm, int], None] | None = None
+        self, *, callback: Callback | None = None, first: int = 0, rounds: Rounds | None = None
     ) -> DistributedMatrix:
         """A ← A*, in the parts' own memory; returns itself.
 
@@ -222,8 +228,8 @@ class DistributedMatrix:
             `callback(done, total)` in pairs, called by rank 0 alone after each round.
         first : int
             The round to begin with: those before it are done.
-        after : callable, optional
-            `after(comm, round)` in every rank when a round has been given to its device.
+        rounds : Rounds, optional
+            What every rank does between rounds, such as writing its part.
 
         Raises
         ------
@@ -239,14 +245,12 @@ class DistributedMatrix:
                 f"DistributedMatrix.close: ⊕ must be idempotent, got {s.name}, whose sums may have no limit, which is "
                 "looked for in the whole matrix. Pass it to apsp.closure(A, gpus=…)."
             )
-        self.run(callback=callback, first=first, after=after)
+        self.run(callback=callback, first=first, rounds=rounds)
         if divergence.may_diverge(s, self.seen, self.n):
             self._settle()
         return self
 
-    def run(
-        self, *, callback: Callback | None = None, first: int = 0, after: Callable[[Comm, int], None] | None = None
-    ) -> None:
+    def run(self, *, callback: Callback | None = None, first: int = 0, rounds: Rounds | None = None) -> None:
         """What `close` does before it looks whether the closure exists."""
         s, n, layout = self.semiring, self.n, self.layout
         nonnegative = fast(self.seen, s, self.dtype, n)
@@ -255,15 +259,16 @@ class DistributedMatrix:
             ops = bind(s, self.dtype, device=self.world.device, nonnegative=nonnegative, **self.world.options)
 
             def done(index: int, pivot: slice) -> None:
-                if after is not None:
-                    after(comm, index)
+                if rounds is not None:
+                    rounds.after(comm.rank, pivot.stop, lambda r, c: ops.download(part.part(r, c)))
                 if callback is not None and comm.rank == 0:
                     callback(pivot.stop * n * n, n**3)
 
             part = InMemory(self.parts[self.world.mine.index(comm.rank)], ops, layout, comm)
+            whole = None if rounds is None else lambda index: rounds.due(comm.rank)
             comm.barrier()
             watch = ops.stopwatch()
-            distributed.closure(part, ops, block=layout.block, first=first, after=done)
+            distributed.closure(part, ops, block=layout.block, first=first, after=done, whole=whole)
             watch.stop()
             ops.synchronize()
             return ops, watch.seconds
@@ -318,7 +323,7 @@ class DistributedMatrix:
                 _read(ops, part, local(r, its_rows), local(c, its_columns), found)
             return found
 
-        pieces = self._everyone(mine) if everywhere else self.world.first(self._each(mine))
+        pieces = self._everyone(mine) if everywhere else self.world.first(self.each_part(mine))
         out = np.empty((rows.stop - rows.start, columns.stop - columns.start) if pieces else (0, 0), self.dtype)
         for rank, piece in enumerate(pieces or ()):
             r, c = (meet(span, its) for span, its in zip((rows, columns), self.layout.part(rank), strict=True))
@@ -373,7 +378,7 @@ class DistributedMatrix:
             return ops.download(part, out=whole[rows, columns])
 
         if len(self.world.mine) == self.world.grid.size:
-            self._each(mine)
+            self.each_part(mine)
             return whole
         for rank, piece in enumerate(self._everyone(mine)):
             whole[self.layout.part(rank)] = piece
@@ -391,7 +396,7 @@ class DistributedMatrix:
 
     # Inside
 
-    def _each(self, work: Callable[[Backend, Any, slice, slice], Any]) -> list[Any]:
+    def each_part(self, work: Callable[[Backend, Any, slice, slice], Any]) -> list[Any]:
         """work(ops, part, rows, columns) in each rank of this process."""
 
         def one(comm: Comm) -> Any:
@@ -400,8 +405,13 @@ class DistributedMatrix:
 
         return self.world.each(one)
 
+    @staticmethod
+    def reader(ops: Backend, part: Any, rows: slice, columns: slice) -> Callable[[slice, slice], np.ndarray]:
+        """What reads windows of a part, by rows and columns of the whole matrix, to the host."""
+        return lambda r, c: np.asarray(ops.download(part[local(r, rows), local(c, columns)]))
+
     def _everyone(self, work: Callable[[Backend, Any, slice, slice], Any]) -> list[Any]:
-        return self.world.everyone(self._each(work))
+        return self.world.everyone(self.each_part(work))
 
     def _survey(self) -> Survey:
         """What a look at all entries finds."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,10 +17,12 @@ from semiring.errors import AlgebraError, DivergenceError
 from ..engines import Dense, Engine
 from ..engines.stored import Stored
 from ..graph import Graph
+from ..large import TILE, Limits
 from ..log import tell
 from ..plans import Plan
 from ..problem import Memory, Request, take
-from . import closing, plans
+from ..sources import Source
+from . import closing, keeping, plans
 from .matrix import DistributedMatrix
 
 #: What `gpus=` may be.
@@ -50,7 +53,7 @@ def closure(A: Any, semiring: Semiring, request: Request, places: Places, **aske
 
 
 def engine(
-    graph: Graph, semiring: Semiring, request: Request, places: Places, dtype: Any
+    graph: Graph, semiring: Semiring, request: Request, places: Places, dtype: Any, limits: Limits | None = None
 ) -> tuple[Engine, Plan, float]:
     """The table of distances over several ranks, each with its part; how, and the seconds that it took.
 
@@ -64,22 +67,37 @@ def engine(
     told = plan(graph.n, semiring, target, ranks, request)
     tell(told, request.callback, stacklevel=6)
     if semiring.idempotent:
-        M = DistributedMatrix.from_graph(graph, semiring, world=ranks, dtype=dtype, block=request.block)
         try:
-            M.close(callback=request.callback)
+            M = _closed(graph, semiring, request, ranks, dtype, limits)
             return Stored(M), told, M.seconds
         except DivergenceError:  # perhaps by rounding alone, which the whole matrix can tell
-            seconds = M.seconds
-            del M
-    else:
-        seconds = 0.0
+            pass
     if len(ranks.mine) < ranks.grid.size:
         raise AlgebraError(
             f"shortest_paths: over several processes ⊕ must be idempotent and every cycle longer than rounding, got "
             f"{semiring.name} with others. Use the GPUs of one machine, or a wider dtype."
         )
+    begun = time.perf_counter()
     D = closing.close(graph.matrix(semiring, dtype), semiring, ranks, block=request.block, callback=request.callback)
-    return Dense(D), told, seconds
+    return Dense(D), told, time.perf_counter() - begun
+
+
+def _closed(
+    graph: Graph, semiring: Semiring, request: Request, ranks: World, dtype: Any, limits: Limits | None
+) -> DistributedMatrix:
+    """The closure of a graph's matrix, kept in a checkpoint and written as a store where that is asked for."""
+    if limits is not None and limits.memory is not None:
+        raise ValueError("shortest_paths: memory= holds one device, got gpus= beside it. Leave one of them out.")
+    if limits is not None and limits.checkpoint is not None:
+        source = Source.of(graph, semiring, dtype, where="shortest_paths")
+        M = keeping.close(source, ranks, limits, block=request.block, callback=request.callback)
+    else:
+        unit = TILE if limits else 1
+        M = DistributedMatrix.from_graph(graph, semiring, world=ranks, dtype=dtype, block=request.block, unit=unit)
+        M.close(callback=request.callback)
+    if limits is not None and limits.output is not None:
+        keeping.write(M, limits.output)
+    return M
 
 
 def close_bits(closed: BitMatrix, request: Request, places: Places) -> None:

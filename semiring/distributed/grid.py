@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -71,6 +72,8 @@ class Grid:
 class Layout:
     """An n × n matrix in contiguous parts over a grid, cut where pivot blocks of `block` end, as evenly as they allow.
 
+    Where `unit` is given, parts are cut at its multiples as well: tiles of so many rows belong to one process.
+
     Every process updates all of its part in every round, so contiguous parts are as well balanced as cyclic ones.
 
     Examples
@@ -85,13 +88,15 @@ class Layout:
     n: int
     block: int
     grid: Grid
+    unit: int = 1
 
     @cached_property
     def _bounds(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        blocks = -(-self.n // self.block)
+        unit = math.lcm(self.block, self.unit)
+        blocks = -(-self.n // unit)
 
         def cut(parts: int) -> tuple[int, ...]:
-            return tuple(min(self.n, self.block * -(-blocks * i // parts)) for i in range(parts + 1))
+            return tuple(min(self.n, unit * -(-blocks * i // parts)) for i in range(parts + 1))
 
         return cut(self.grid.rows), cut(self.grid.columns)
 

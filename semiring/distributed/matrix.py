@@ -55,9 +55,13 @@ class InMemory(LocalMatrix):
         """A matrix that one process holds alone."""
         return cls(matrix, ops, Layout(len(matrix), block, Grid(1, 1)), Alone())
 
+    def part(self, rows: slice, columns: slice) -> Any:
+        """The window of these rows and columns of the whole matrix, as it lies."""
+        return self.matrix[local(rows, self.rows), local(columns, self.columns)]
+
     def take(self, rows: slice, columns: slice, out: Any) -> None:
         """out ← a window."""
-        self._ops.copy(out, self.matrix[local(rows, self.rows), local(columns, self.columns)])
+        self._ops.copy(out, self.part(rows, columns))
 
     def windows(self, following: slice | None) -> Iterator[tuple[slice, slice, Any]]:
         """The part itself."""

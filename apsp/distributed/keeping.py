@@ -1,0 +1,106 @@
+"""What a closure over ranks has come to, in a store of tiles: each rank writes its own; any grid goes on from it."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from semiring.backend import Backend, bind
+from semiring.distributed import Comm, World
+from semiring.tiles import TileStore
+
+from .. import checkpoints
+from ..checkpoints import Keeper
+from ..large import TILE, Limits, rounds_done
+from ..sources import Source
+from .matrix import DistributedMatrix
+
+
+class Keeping:
+    """Writes each rank's part when it is time, and after the last round: `Rounds` of a distributed matrix."""
+
+    def __init__(self, store: TileStore, every: float, M: DistributedMatrix) -> None:
+        self._keepers = {rank: Keeper(store, every) for rank in M.world.mine}
+        self._parts = {rank: M.layout.part(rank) for rank in M.world.mine}
+        self._due: dict[int, bool] = {}
+        self._n = M.n
+
+    def due(self, rank: int) -> bool:
+        """Whether it is time; the answer holds for the `after` that follows."""
+        self._due[rank] = self._keepers[rank].due
+        return self._due[rank]
+
+    def after(self, rank: int, done: int, fetch: Callable[[slice, slice], np.ndarray]) -> None:
+        """Write the rank's tiles, if it is time."""
+        due = self._due.pop(rank) if rank in self._due else self._keepers[rank].due
+        rows, columns = self._parts[rank]
+        if (due or done == self._n) and rows.start < rows.stop and columns.start < columns.stop:
+            self._keepers[rank].keep(rows, columns, fetch, done)
+
+
+def close(
+    source: Source, world: World, limits: Limits, *, block: int | None, callback: Callable[[int, int], None] | None
+) -> DistributedMatrix:
+    """The closure of a source from where its checkpoint stands.
+
+    Raises
+    ------
+    FormatError
+        If a closure of another matrix was left there; in every rank.
+    OSError
+        If it cannot be written.
+    """
+    path, s = limits.checkpoint, source.semiring
+    assert path is not None
+
+    def look() -> tuple[int, int]:
+        ops = bind(s, source.dtype, device=world.device, **world.options)
+        kept = checkpoints.opened(path, source, ops, tile=TILE, fit=lambda _: True)
+        return kept.begun, kept.store.block[0]
+
+    def work(comm: Comm) -> tuple[int, int] | None:
+        return comm.together(lambda: look() if comm.rank == 0 else None)
+
+    begun, tile = next(found for found in world.everyone(world.each(work)) if found)
+    store = TileStore(path)
+    fill = store.window if begun else source.window
+    M = DistributedMatrix.filled(
+        source.n, s, source.dtype, fill, world=world, block=block, rows_at_a_time=True, unit=tile
+    )
+    first = rounds_done(begun, M.layout.block, M.n)
+    return M.close(callback=callback, first=first, rounds=Keeping(store, limits.every, M))
+
+
+def write(M: DistributedMatrix, path: str | os.PathLike[str]) -> None:
+    """The matrix as a store of tiles, of which each rank writes its own.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; in every rank.
+    """
+    told, layout = {"semiring": M.semiring.name}, M.layout
+    tile = TILE if math.lcm(layout.block, layout.unit) % TILE == 0 else layout.block  # a tile is of one rank
+
+    def create(comm: Comm) -> None:
+        shape = M.shape
+
+        def new() -> None:
+            if comm.rank == 0:
+                TileStore.create(path, shape, M.dtype, block=tile, attributes=told)
+
+        comm.together(new)
+
+    M.world.each(create)
+    store = TileStore(path)
+
+    def put(ops: Backend, part: Any, rows: slice, columns: slice) -> None:
+        if rows.start < rows.stop and columns.start < columns.stop:
+            Keeper(store).keep(rows, columns, M.reader(ops, part, rows, columns), M.n)
+
+    M.each_part(put)
+    M.world.everyone([None for _ in M.world.mine])  # all tiles are there
