@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from semiring.memory import shown
@@ -87,6 +88,7 @@ def vector_rate(semiring: Semiring) -> float:
     return 1.0 if plain else _GENERAL
 
 
+@lru_cache(256)
 def rate(semiring: Semiring, dtype: np.dtype, *, device: str = "cpu", threads: int = 1) -> float:
     """Pairs a second that a closure sustains."""
     return _RATES.get(device, _RATES["cpu"]).get(dtype.name, 1e9) * vector_rate(semiring) * threads

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from semiring.algebra import Semiring
 from semiring.backend import Backend
+from semiring.dtypes import name as name_of
 from semiring.errors import AlgebraError, ShapeError
 from semiring.memory import shown
 
@@ -157,7 +158,7 @@ def make_plan(
         )
     if block and chosen != block:
         reason += f"; block rounded up from {block} to whole words of {ops.grain} bits"
-    dtype, pairs = ops.dtype.name, order.pairs(n)
+    dtype, pairs = name_of(ops.dtype), order.pairs(n)
     matrix = ops.matrix_bytes(n, n)
     workspace = order.workspace(n, ops, block=chosen)
     return Plan(

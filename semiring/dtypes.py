@@ -38,6 +38,12 @@ def one(semiring: Semiring, dtype: Any) -> Any:
     return encode(semiring.one, dtype)
 
 
+@cache
+def name(dtype: np.dtype) -> str:
+    """The dtype's name; NumPy takes its time to say it."""
+    return dtype.name
+
+
 def plain(dtype: Any) -> np.dtype:
     """NumPy's dtype for one of any library, such as torch.float32, by its name.
 
@@ -87,7 +93,7 @@ def resolve(semiring: Semiring, dtype: Any, *, where: str = "semiring") -> np.dt
 
 
 def of(semiring: Semiring) -> tuple[np.dtype, ...]:
-    """The dtypes that a semiring allows; NumPy takes its time to name one."""
+    """The dtypes that a semiring allows."""
     return _named(semiring.dtypes)
 
 
