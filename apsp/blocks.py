@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 
-def pivots(n: int, block: int) -> Iterator[slice]:
-    """The diagonal's pivot ranges, in order; the last may be ragged."""
-    for start in range(0, n, block):
+def pivots(n: int, block: int, begun: int = 0) -> Iterator[slice]:
+    """The diagonal's pivot ranges from `begun` on, in order; the last may be ragged."""
+    for start in range(begun, n, block):
         yield slice(start, min(start + block, n))
 
 

@@ -290,20 +290,19 @@ class Large:
         elif potential is not None:
             reweight(D, s, potential)
         block = self.plan.block
-        told, first = _Told(callback, n), rounds_done(begun, block, n)
+        told = _Told(callback, n)
         if self.in_core:
             M = ops.upload(D, copy=False)
             ops.prepare(n)
             after = told.after(keeper, lambda rows, columns: ops.download(M[rows, columns]), tell=True)
-            whole = None if keeper is None else lambda _: True  # what is written must be of one round
-            distributed.closure(M, ops, block=block, first=first, after=after, whole=whole)
+            distributed.closure(M, ops, block=block, begun=begun, after=after)
             ops.synchronize()
             if M is not D:
                 ops.download(M, out=D)
         else:
             after = told.after(keeper, lambda rows, columns: D[rows, columns], tell=False)
-            step = told.step(first * block)
-            streaming.closure(InArray(D), ops, self.cut, first=first, after=after if keeper else None, step=step)
+            step, keep = told.step(begun), after if keeper else None
+            streaming.closure(InArray(D), ops, self.cut, begun=begun, after=keep, step=step)
         if potential is not None:
             restore(D, s, potential)
             settle.reflexive(D, s)
@@ -320,9 +319,9 @@ class Large:
             remove(place)  # a result that was there is none of this closure
         kept = checkpoints.opened(place, source, self.ops, tile=cut.tile, fit=lambda size: size == cut.tile)
         checkpoints.fill(kept, source)
-        first = rounds_done(kept.begun, cut.block, n)
+        begun = n if kept.begun >= n else kept.begun // cut.tile * cut.tile
         slow = InStore(kept.store, durable=self.limits.checkpoint is not None)
-        streaming.closure(slow, self.ops, cut, first=first, step=_Told(callback, n).step(first * cut.block))
+        streaming.closure(slow, self.ops, cut, begun=begun, step=_Told(callback, n).step(begun))
         kept.store.sync()
         self._exists(kept.store)
         if output is None or os.path.realpath(output) == os.path.realpath(place):
@@ -343,11 +342,6 @@ class Large:
         vertex = divergence.beaten(diagonal, s)
         if vertex is not None:
             raise divergence.vertex_error(vertex, diagonal[vertex].item(), s, where="closure")
-
-
-def rounds_done(begun: int, block: int, n: int) -> int:
-    """How many rounds of so many pivots are done where `begun` pivots are."""
-    return -(-n // block) if begun >= n else begun // block
 
 
 class _Told:

@@ -96,7 +96,7 @@ def closure(
     ops: Backend,
     cut: Cut,
     *,
-    first: int = 0,
+    begun: int = 0,
     after: Callable[[int, slice], None] | None = None,
     step: Callable[[int], None] | None = None,
 ) -> None:
@@ -107,21 +107,25 @@ def closure(
     slow : Slow
     ops : Backend
     cut : Cut
-    first : int
-        The round to begin with: those before it are done. Windows that have gone through it already are left alone.
+    begun : int
+        How many pivots are done, a multiple of the tile. Windows that are ahead of that by a round are left alone.
     after : callable, optional
         `after(round, pivots)` when everything of a round is back.
     step : callable, optional
         `step(pairs)` for every window.
     """
     n = slow.shape[0]
-    todo = list(pivots(n, cut.block))
+    todo = list(pivots(n, cut.block, begun))
+    before = list(pivots(begun, cut.block))
     with ops.courier(slow, cut.tile) as courier:
         rooms = Rooms(ops, courier, min(n, cut.block), min(n, cut.rows), min(n, cut.columns))
-        for index in range(first, len(todo)):
-            k = todo[index]
-            others = [*todo[index + 1 :], *todo[:index]]  # the next super-block's rows are back when it is their turn
-            for pairs in rooms.round(k, others, cut, begun=index == first):
+        for index, k in enumerate(todo):
+            others = [
+                *todo[index + 1 :],
+                *before,
+                *todo[:index],
+            ]  # the next super-block's rows are back when it is their turn
+            for pairs in rooms.round(k, others, cut, begun=index == 0):
                 if step is not None:
                     step(pairs)
             if after is not None:

@@ -89,6 +89,20 @@ def test_super_blocks_stream_from_a_store(tmp_path, n):
     assert store.inspect().oldest == n
 
 
+@pytest.mark.parametrize("begun", [1, 4, 6, 14, 15])
+def test_super_blocks_begin_after_any_pivot(begun):
+    case = next(c for c in ALL if str(c) == "min_plus-int32")
+    A = cases.random_matrix(case, (15, 15), seed=1)
+    D, E, ops = A.copy(), A.copy(), Reference(case)
+    for k in range(begun):
+        ops.step(D, k)
+        ops.step(E, k)
+    streaming.closure(InArray(D), ops, Cut(4, 2, 1, 1, 0), begun=begun)
+    np.testing.assert_array_equal(D, cases.closure(case, A))
+    distributed.closure(E, ops, block=4, begun=begun)
+    np.testing.assert_array_equal(E, cases.closure(case, A))
+
+
 @pytest.mark.parametrize("n", [1, 7, 700, 16384, 131072])
 def test_what_is_cut_to_fit_fits(n):
     ops = bind(semiring.min_plus, "float32")

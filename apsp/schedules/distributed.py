@@ -36,6 +36,7 @@ def closure(
     *,
     block: int,
     first: int = 0,
+    begun: int = 0,
     after: Callable[[int, slice], None] | None = None,
     whole: Callable[[int], bool] | None = None,
 ) -> None:
@@ -50,6 +51,8 @@ def closure(
         The pivot block; a part's layout must be cut at its multiples.
     first : int
         The round to begin with: those before it are done.
+    begun : int
+        The pivot at which the first round begins; a multiple of the block where parts are cut.
     after : callable, optional
         `after(round, pivot)` when a round has been given to the device; its verbs may still be under way.
     whole : callable, optional
@@ -57,7 +60,7 @@ def closure(
         the strips of the next pivot may be older.
     """
     part = A if isinstance(A, LocalMatrix) else InMemory.whole(A, ops, block)
-    todo = list(pivots(part.layout.n, block))
+    todo = list(pivots(part.layout.n, block, begun))
     if first >= len(todo):
         return
     beside = ops.beside() if part.ahead else None
