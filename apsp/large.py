@@ -290,19 +290,18 @@ class Large:
         elif potential is not None:
             reweight(D, s, potential)
         block = self.plan.block
-        told = _Told(callback, n)
         if self.in_core:
             M = ops.upload(D, copy=False)
             ops.prepare(n)
-            after = told.after(keeper, lambda rows, columns: ops.download(M[rows, columns]), tell=True)
-            distributed.closure(M, ops, block=block, begun=begun, after=after)
+            rounds = _Rounds(keeper, lambda rows, columns: ops.download(M[rows, columns]), n, callback)
+            distributed.closure(M, ops, block=block, begun=begun, after=rounds.after, whole=rounds.whole)
             ops.synchronize()
             if M is not D:
                 ops.download(M, out=D)
         else:
-            after = told.after(keeper, lambda rows, columns: D[rows, columns], tell=False)
-            step, keep = told.step(begun), after if keeper else None
-            streaming.closure(InArray(D), ops, self.cut, begun=begun, after=keep, step=step)
+            rounds = _Rounds(keeper, lambda rows, columns: D[rows, columns], n, None)
+            step, after = _pairs(callback, n, begun), rounds.after if keeper else None
+            streaming.closure(InArray(D), ops, self.cut, begun=begun, after=after, step=step)
         if potential is not None:
             restore(D, s, potential)
             settle.reflexive(D, s)
@@ -321,7 +320,7 @@ class Large:
         checkpoints.fill(kept, source)
         begun = n if kept.begun >= n else kept.begun // cut.tile * cut.tile
         slow = InStore(kept.store, durable=self.limits.checkpoint is not None)
-        streaming.closure(slow, self.ops, cut, begun=begun, step=_Told(callback, n).step(begun))
+        streaming.closure(slow, self.ops, cut, begun=begun, step=_pairs(callback, n, begun))
         kept.store.sync()
         self._exists(kept.store)
         if output is None or os.path.realpath(output) == os.path.realpath(place):
@@ -344,33 +343,44 @@ class Large:
             raise divergence.vertex_error(vertex, diagonal[vertex].item(), s, where="closure")
 
 
-class _Told:
-    """Progress in pairs, to a callback."""
+def rounds_done(begun: int, block: int, n: int) -> int:
+    """How many rounds of so many pivots are done where `begun` pivots are."""
+    return -(-n // block) if begun >= n else begun // block
 
-    def __init__(self, callback: Callback | None, n: int) -> None:
-        self._callback, self._n, self._done = callback, n, 0
 
-    def step(self, pivots: int) -> Callable[[int], None] | None:
-        """What adds pairs up, after so many pivots."""
-        callback, n = self._callback, self._n
-        if callback is None:
-            return None
-        self._done = pivots * n * n
+def _pairs(callback: Callback | None, n: int, pivots: int) -> Callable[[int], None] | None:
+    """What adds up the pairs of windows, after so many pivots, and tells them."""
+    if callback is None:
+        return None
+    done = pivots * n * n
 
-        def add(pairs: int) -> None:
-            self._done = min(n**3, self._done + pairs)
-            callback(self._done, n**3)
+    def add(pairs: int) -> None:
+        nonlocal done
+        done = min(n**3, done + pairs)
+        callback(done, n**3)
 
-        return add
+    return add
 
-    def after(self, keeper: Keeper | None, fetch: Callable[[slice, slice], Any], *, tell: bool) -> Any:
-        """What is done after a round: tell, and write the matrix where it is time, and at the end."""
-        callback, n = self._callback, self._n
 
-        def after(index: int, pivot: slice) -> None:
-            if tell and callback is not None:
-                callback(pivot.stop * n * n, n**3)
-            if keeper is not None and (keeper.due or pivot.stop == n):
-                keeper.keep(slice(0, n), slice(0, n), fetch, pivot.stop)
+class _Rounds:
+    """What is done after a round: the callback is told, and the matrix is written where it is time, and at the end."""
 
-        return after
+    def __init__(
+        self, keeper: Keeper | None, fetch: Callable[[slice, slice], Any], n: int, callback: Callback | None
+    ) -> None:
+        self._keeper, self._fetch, self._n, self._callback = keeper, fetch, n, callback
+        self._due: dict[int, bool] = {}
+
+    def whole(self, index: int) -> bool:
+        """Whether the matrix is written after this round; asked before its verbs."""
+        if index not in self._due:
+            self._due[index] = self._keeper is not None and self._keeper.due
+        return self._due[index]
+
+    def after(self, index: int, pivot: slice) -> None:
+        """A round is under way to its end."""
+        if self._callback is not None:
+            self._callback(pivot.stop * self._n**2, self._n**3)
+        if self._keeper is not None and (self.whole(index) or pivot.stop == self._n):
+            every = slice(0, self._n)
+            self._keeper.keep(every, every, self._fetch, pivot.stop)

@@ -89,8 +89,7 @@ class Streamed(LocalMatrix):
         fill()
         while sent:
             room, here, X, ticket = sent.popleft()
-            if ticket is not None:
-                courier.arrived(ticket)
+            courier.arrived(ticket)
             rows, columns = self._bands[here[0]], self._stacks[here[1]]
             yield rows, columns, X
             courier.take_back(X, rows, columns, room, turn)
@@ -102,12 +101,13 @@ class Streamed(LocalMatrix):
         self._courier.finish()
 
     def _bring(self, at: tuple[int, int]) -> tuple[int, tuple[int, int], Any, Any]:
-        """The room that was left first, and what tells that the window is there; None where it is there already."""
+        """The room that was left first, and what tells that the window is there."""
         room, before = self._held.popleft()
         rows, columns = self._bands[at[0]], self._stacks[at[1]]
         m, n = rows.stop - rows.start, columns.stop - columns.start
         X = self._rooms[room][0, : m * n].reshape(m, n)
-        return room, at, X, None if before == at else self._courier.bring(X, rows, columns, room)
+        # What is there already may still be on its way back, and is not written to before.
+        return room, at, X, self._courier.freed(room) if before == at else self._courier.bring(X, rows, columns, room)
 
     def _order(self, following: slice | None) -> list[tuple[int, int]]:
         """The windows that are there; those of the next pivot's row, and column; the others, there and back."""
