@@ -15,6 +15,7 @@ from apsp.schedules import distributed
 from semiring import AlgebraError, BitMatrix, DomainError, DTypeError, FormatError, MemoryNeeded, get
 from semiring.distributed import Grid, InMemory, Layout, RankError
 from semiring.distributed.threads import run
+from semiring.observed import Observed, Progress
 from semiring.tiles import TileStore
 
 ALL = [*cases.CASES, *cases.USER_CASES]
@@ -61,6 +62,14 @@ def test_parts_close_to_what_the_whole_does(case, grid):
     A = cases.random_matrix(case, (11, 11), seed=1)
     for backend in (Reference, LooksAhead):
         cases.same(case, closed(A, Grid.parse(grid), 3, lambda b=backend: b(case)), cases.closure(case, A))
+
+
+@pytest.mark.parametrize("backend", [Reference, LooksAhead])
+def test_nothing_is_computed_twice(backend):
+    progress = Progress(11**3, lambda done, total: None)
+    A = cases.random_matrix(ALL[0], (11, 11), seed=1)
+    distributed.closure(A, Observed(backend(ALL[0]), progress), block=3)
+    assert progress.done == 11**3
 
 
 @pytest.mark.parametrize("n", [0, 1, 3, 4, 9])

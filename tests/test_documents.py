@@ -32,6 +32,7 @@ PAGES = {
     "docs/scipy-networkx.md": ".",
     "docs/sparse.md": ".",
     "docs/routes.md": ".",
+    "docs/scale.md": ".",
 }
 #: What a page computes with, and something smaller of which the same is true: every schedule meets it, twice.
 SMALLER = {"README.md": ("random((2000, 2000))", "random((500, 500))")}

@@ -37,6 +37,8 @@ class Schedule:
     room : callable
         `room(n, ops, *, block)`: the most bytes that its verbs hold beside an n × n matrix, by what each of them holds
         (`ops.room`).
+    panels : callable
+        `panels(n, ops, *, block)`: the bytes of matrices that it makes itself, smaller than A.
     matrices : int
         How many matrices as large as A it holds beside it.
     refuses : callable
@@ -47,6 +49,7 @@ class Schedule:
     description: str
     pairs: Callable[[int], int] = _cube
     room: Callable[..., int] = _no_room
+    panels: Callable[..., int] = _no_room
     matrices: int = 0
     refuses: Callable[[Semiring], str] = _right
 
@@ -57,4 +60,4 @@ class Schedule:
     def workspace(self, n: int, ops: Backend, *, block: int) -> int:
         """Bytes held beside an n × n matrix; by the backend's own figure where it does not know each verb's."""
         held = self.room(n, ops, block=block) if ops.knows_room else ops.workspace(n)
-        return held + self.matrices * ops.matrix_bytes(n, n)
+        return held + self.panels(n, ops, block=block) + self.matrices * ops.matrix_bytes(n, n)

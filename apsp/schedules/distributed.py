@@ -125,7 +125,9 @@ class Panels:
         if self._comm.column == self.owner_column:
             before.update(self.C, self._part.rows, self.pivot)
         if self._comm.row == self.owner_row:
-            before.update(self.R, self.pivot, self._part.columns)
+            columns = self._part.columns
+            for j in without(columns, self.pivot):  # T is closed from C
+                before.update(self.R[:, local(j, columns)], self.pivot, j)
 
     def close(self) -> None:
         """C, and P = T R but T in the columns of k, in every process."""
@@ -189,10 +191,20 @@ def without(span: slice, *left_out: slice | None) -> Iterator[slice]:
 
 
 def room(n: int, ops: Backend, *, block: int) -> int:
-    """The panels, and the most that any verb holds, of a matrix that one process holds alone."""
+    """The most that any verb holds, of a matrix that one process holds alone."""
     b = min(n, block)
-    panels = ops.matrix_bytes(n, block) + 2 * ops.matrix_bytes(block, n) + ops.matrix_bytes(block, block)
-    return panels + max(ops.room("gemm", n, n, b), ops.room("matmul", b, n, b), recursive.room(b, ops, block=ops.pivot))
+    return max(ops.room("gemm", n, n, b), ops.room("matmul", b, n, b), recursive.room(b, ops, block=ops.pivot))
 
 
-SCHEDULE = Schedule(closure, "one product a round; over a grid of processes, each with a part of the matrix", room=room)
+def panels(n: int, ops: Backend, *, block: int) -> int:
+    """Panels; a second pair where the next are made while a product runs."""
+    b, size = min(n, block), ops.matrix_bytes
+    return (2 if ops.looks_ahead else 1) * (size(n, b) + size(b, n)) + size(b, n) + size(b, b)
+
+
+SCHEDULE = Schedule(
+    closure,
+    "one product a round; over a grid of processes, each with a part of the matrix",
+    room=room,
+    panels=panels,
+)
