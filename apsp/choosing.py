@@ -180,12 +180,12 @@ class Question:
 
     @cached_property
     def dense_plan(self) -> Plan:
-        """The plan of the closure of the matrix, on the CPU."""
+        """The plan of the closure of the matrix."""
         return self._closure(self.seen)
 
     def _closure(self, seen: Survey) -> Plan:
         shape_only = np.broadcast_to(np.zeros((), self.dtype), (self.graph.n,) * 2)
-        problem = Problem(shape_only, self.semiring, "cpu", Memory.OURS, seen)
+        problem = Problem(shape_only, self.semiring, self.device, Memory.OURS, seen)
         return problem.plan(problem.bind(self.request), self.request)
 
     def dense(self) -> Estimate:
@@ -195,6 +195,9 @@ class Question:
 
     def elimination(self) -> Estimate:
         """Elimination, and the rows or columns wanted."""
+        if self.device == "cuda":
+            cost, size = self.analysis.cost, self.dtype.itemsize
+            return estimates.elimination_on_gpu(cost, self.graph.n, len(self.arcs[0]), self.lines, size)
         return estimates.elimination(
             self.analysis.cost,
             self.graph.n,
@@ -232,7 +235,7 @@ class Question:
             return False
         if asked.engine == "dense" or request.schedule != "auto" or request.block is not None:
             return True
-        if self.graph.dense is not None or self.semiring.boolean or self.device == "cuda":
+        if self.graph.dense is not None or self.semiring.boolean:
             return True
         if asked.partial:
             return False
@@ -256,7 +259,7 @@ class Question:
         if self.wanted != "auto":
             best = next(e for e in found if e.engine == self.wanted)
             return self._plan_of(best, "as asked", tuple(found))
-        fitting = [e for e in found if _fits(e)]
+        fitting = [e for e in found if self._fits(e)]
         if not fitting:
             raise self._too_large(found)
         return self._plan_of(min(fitting, key=lambda e: e.seconds), "the least predicted", tuple(found))
@@ -267,7 +270,7 @@ class Question:
                 f"shortest_paths: a schedule and a block are the dense closure's, got them with engine={wanted!r}. "
                 "Leave one of them out."
             )
-        if self.device == "cuda":
+        if self.device == "cuda" and wanted != "elimination":
             raise DeviceError(
                 f"shortest_paths: engine={wanted!r} computes on the CPU, got device='cuda'. Leave it out."
             )
@@ -286,9 +289,12 @@ class Question:
 
     def _estimates(self) -> list[Estimate]:
         """What the engines would take; elimination is left out where counting it would be most of the work."""
-        found = [self.dense(), *([self.searches()] if self.search else []), *([self.counted()] if self.hops else [])]
+        found = [self.dense()]
+        if self.device == "cpu":
+            found += [self.searches()] if self.search else []
+            found += [self.counted()] if self.hops else []
         # Worth it: a tenth of the dense closure, and less than what SciPy takes; of those only that fit.
-        worth = min((_SHARE[e.engine] * e.seconds for e in found if _fits(e)), default=math.inf)
+        worth = min((_SHARE[e.engine] * e.seconds for e in found if self._fits(e)), default=math.inf)
         # Where entries cancel, or ⊕ says nothing of its sums, the matrix tells whether there is a limit.
         s = self.semiring
         told = s.idempotent or (s.series is not None and self.seen.nonnegative)
@@ -309,7 +315,7 @@ class Question:
             n=self.graph.n,
             semiring=self.semiring.name,
             dtype=self.dtype.name,
-            device="cpu",
+            device=self.device,
             schedule=schedule,
             block=0,
             variant="general",
@@ -324,14 +330,13 @@ class Question:
         )
 
     def _too_large(self, found: list[Estimate]) -> MemoryNeeded:
-        free = available()
+        free = available(self.device)
         needs = "; ".join(f"{e.engine} {shown(e.bytes)} and {in_units(e.seconds)}" for e in found)
         return MemoryNeeded(
-            f"shortest_paths: what is held must fit on cpu, got {shown(free or 0)} free and a graph for which it is "
-            f"{needs}. Ask for some rows, sources=[…]: SciPy's Dijkstra then takes no more than those."
+            f"shortest_paths: what is held must fit on {self.device}, got {shown(free or 0)} free and a graph for "
+            f"which it is {needs}. Ask for some rows, sources=[…]: SciPy's Dijkstra then takes no more than those."
         )
 
-
-def _fits(estimate: Estimate) -> bool:
-    free = available()
-    return free is None or estimate.bytes <= free
+    def _fits(self, estimate: Estimate) -> bool:
+        free = available(self.device)
+        return free is None or estimate.bytes <= free

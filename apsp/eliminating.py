@@ -12,6 +12,7 @@ from semiring.errors import DivergenceError, DomainError
 from semiring.sparse.cycles import Weighted
 
 from .choosing import Question
+from .engines.base import host
 from .engines.elimination import Eliminated
 
 
@@ -68,6 +69,7 @@ def _engine(question: Question, *, check: bool = True, potential: np.ndarray | N
         question.asked.order,
         check=check,
         potential=potential,
+        device=question.device,
     )
 
 
@@ -104,7 +106,7 @@ def _refuse_saturated(question: Question, dtype: np.dtype) -> None:
     low, high = info.min * room, info.max * room
     if graph.n:
         v = int(E.order[-1])
-        into, out = E.column(v), E.row(v)
+        into, out = host(E.column(v)), host(E.row(v))
         if (into != zero).all() and (out != zero).all():
             sums = float(into.max()) + float(out.max()), float(into.min()) - float(into.max())
             if sums[0] < high and sums[1] > low:
@@ -112,7 +114,7 @@ def _refuse_saturated(question: Question, dtype: np.dtype) -> None:
     for sources, panel in E.panels():
         wrong = (panel != zero) & ((panel >= high) | (panel <= low))
         if wrong.any():
-            j, k = np.argwhere(wrong)[0]
+            j, k = np.argwhere(host(wrong))[0]
             u, v = graph.labels[int(sources[k])], graph.labels[int(j)]
             raise DomainError(
                 f"shortest_paths: every distance must fit {dtype}, got a walk from {u!r} to {v!r} beyond {info.max}. "

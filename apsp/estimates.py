@@ -44,6 +44,8 @@ _TRANSPOSED = 0.45e-9
 _CLIMB = 0.25
 #: Sources whose rows are swept together.
 _BATCH = 16
+#: On one GPU: pairs a second of fronts and of sweeps, bytes written a second, seconds of launches of either.
+_GPU_FRONTS, _GPU_SWEEP, _GPU_WRITTEN, _LAUNCHES = 1e11, 6e12, 3e12, 2e-3
 #: SciPy's Dijkstra, seconds a vertex and doubling of their number, and an arc; its breadth-first search; Bellman and
 #: Ford's round.
 _SETTLE, _RELAX, _VISIT, _ROUND = 9e-9, 7e-9, 8e-9, 2e-9
@@ -139,6 +141,22 @@ def elimination(
         start + min(lines * alone, batched),
         start,
         alone,
+    )
+
+
+def elimination_on_gpu(cost: Cost, n: int, arcs: int, lines: int, itemsize: int) -> Estimate:
+    """Elimination on a GPU, and `lines` rows of all n, or columns: order and structure are found on the CPU."""
+    numbers = _LAUNCHES + cost.elimination / _GPU_FRONTS * max(itemsize, 4) / 4
+    start = counting(n, arcs) + 2 * _SUPERNODE * n + numbers
+    row = cost.sweep + _CLIMB * cost.climb
+    batched = lines * (row / _GPU_SWEEP * max(itemsize, 4) / 4 + n * itemsize / _GPU_WRITTEN)
+    return Estimate(
+        "elimination",
+        cost.elimination + int(lines * row),
+        2 * cost.bytes(itemsize),
+        start + max(_LAUNCHES, batched),
+        start,
+        _LAUNCHES,
     )
 
 

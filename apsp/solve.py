@@ -28,6 +28,7 @@ from semiring.tiles import TileStore
 from . import schedules, settle
 from .choosing import Asked, Question
 from .eliminating import eliminated
+from .engines.base import host
 from .graph import Graph
 from .inputs import as_graph, is_array
 from .large import Large, Limits
@@ -165,7 +166,7 @@ def closure(
                 hint = "Use a smaller dtype, or shortest_paths, whose Result answers without a matrix."
                 require(graph.n**2 * question.dtype.itemsize, where="closure", hint=hint)
                 tell(question.plan, callback, stacklevel=3)
-                return eliminated(question).table()
+                return host(eliminated(question).table())
             A = graph
             del question
         posed = pose(A, s, request, dtype=dtype, device=device, overwrite=overwrite, unweighted=unweighted)

@@ -65,6 +65,8 @@ def _worst(panel: Any, s: Semiring) -> Any:
 
 def _reached(panel: Any, s: Semiring) -> Any:
     zero = dtypes.zero(s, panel.dtype)
+    if not isinstance(panel, np.ndarray):
+        return (panel != zero).sum(axis=0)
     return _added(panel, lambda rows: (rows != zero).view(np.uint8).sum(axis=0, dtype=np.uint8), np.int64)
 
 
@@ -86,18 +88,25 @@ def _harmonic(panel: Any, s: Semiring) -> Any:
     """Σ 1 / d over other vertices at a distance other than 0."""
     zero = dtypes.zero(s, panel.dtype)
 
-    def of(rows: np.ndarray) -> Any:
+    def of(rows: Any) -> Any:
         there = (rows != zero) & (rows != 0)
+        if not isinstance(rows, np.ndarray):
+            return np.where(there, 1.0 / np.where(there, rows, 1), 0.0).sum(axis=0)
         return np.divide(1.0, rows, out=np.zeros(rows.shape), where=there, dtype=np.float64).sum(axis=0)
 
     return _added(panel, of)
 
 
-def _added(panel: Any, of: Callable[[np.ndarray], np.ndarray], dtype: Any = np.float64) -> np.ndarray:
-    """Σ of(rows) over so few rows at a time that what is made of them stays near, and that a byte counts them."""
+def _added(panel: Any, of: Callable[[Any], Any], dtype: Any = np.float64) -> Any:
+    """Σ of(rows) over so few rows at a time that what is made of them stays near, and that a byte counts them.
+
+    On a GPU over all of them at once.
+    """
+    if not isinstance(panel, np.ndarray):
+        return of(panel)
     total = np.zeros(panel.shape[1], dtype)
     for start in range(0, len(panel), _NEAR):
-        total += of(host(panel[start : start + _NEAR]))
+        total += of(panel[start : start + _NEAR])
     return total
 
 

@@ -11,7 +11,7 @@ from semiring import dtypes, sparse
 from semiring.algebra import Semiring
 from semiring.cycles import Lengths
 
-from .base import Engine
+from .base import Engine, host
 
 if TYPE_CHECKING:
     from semiring.sparse import Analysis
@@ -33,7 +33,9 @@ class Eliminated(Engine):
     check : bool
         Raise where the closure does not exist.
     potential : float64 array, shape (n,), optional
-        By which arcs are made non-negative (Johnson 1977), and distances put back.
+        By which arcs are made non-negative (Johnson 1977), and distances put back, on the CPU.
+    device : {"cpu", "cuda"}
+        Where the panels lie, and blocks of rows.
 
     Raises
     ------
@@ -55,23 +57,26 @@ class Eliminated(Engine):
         *,
         check: bool = True,
         potential: np.ndarray | None = None,
+        device: str = "cpu",
     ) -> None:
         self.analysis, self.weights, self.semiring, self.threads = analysis, weights, semiring, threads
-        self.order, self.potential = order, potential
+        self.order, self.potential, self.device = order, potential, device
         lengths = weights if potential is None else self._reweighted(weights, potential)
         self.elimination = sparse.Elimination(
-            analysis, lengths, semiring, dtype=weights.dtype, threads=threads, check=check
+            analysis, lengths, semiring, dtype=weights.dtype, threads=threads, check=check, device=device
         )
         self.shape, self.dtype = (analysis.n, analysis.n), self.elimination.dtype
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = {name: getattr(self, name) for name in ("weights", "semiring", "threads", "order", "potential")}
+        kept = {
+            name: getattr(self, name) for name in ("weights", "semiring", "threads", "order", "potential", "device")
+        }
         return kept | {"tails": self.analysis.tails, "heads": self.analysis.heads, "n": self.analysis.n}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         analysis = sparse.Analysis(kept["tails"], kept["heads"], kept["n"], kept["order"])
         given = (kept[name] for name in ("weights", "semiring", "threads", "order"))
-        Eliminated.__init__(self, analysis, *given, check=False, potential=kept["potential"])
+        Eliminated.__init__(self, analysis, *given, check=False, potential=kept["potential"], device=kept["device"])
 
     def _reweighted(self, weights: np.ndarray, h: np.ndarray) -> np.ndarray:
         """ℓ'(u, v) = max(ℓ(u, v) + h(u) − h(v), 0): the same best walks, and no cycle that rounding makes negative."""
@@ -88,7 +93,7 @@ class Eliminated(Engine):
             return D
         lengths, zero = Lengths.required(self.semiring), dtypes.zero(self.semiring, self.dtype)
         with np.errstate(over="ignore"):
-            found = lengths.to_entries(lengths.of_entries(np.asarray(D), zero) - (h[i] - h[j]))
+            found = lengths.to_entries(lengths.of_entries(np.asarray(host(D)), zero) - (h[i] - h[j]))
         return found.astype(self.dtype)
 
     @property
@@ -105,11 +110,11 @@ class Eliminated(Engine):
 
     def column(self, j: int) -> np.ndarray:
         """One sweep of the transposed panels."""
-        return self._restored(self.elimination.column(j), slice(None), j)
+        return self._restored(host(self.elimination.column(j)), slice(None), j)
 
     def row(self, i: int) -> np.ndarray:
         """One sweep."""
-        return self._restored(self.elimination.row(i), i, slice(None))
+        return self._restored(host(self.elimination.row(i)), i, slice(None))
 
     def entry(self, i: int, j: int) -> Any:
         """Two climbs that meet."""
@@ -122,14 +127,14 @@ class Eliminated(Engine):
         distinct = len(np.unique(i)) if i.size > 1 else 1
         cost = self.elimination.cost
         if 2 * i.size * cost.climb <= distinct * (cost.sweep + cost.climb):
-            return self._restored(self.elimination.entries(i, j), i, j)
+            return self._restored(host(self.elimination.entries(i, j)), i, j)
         return super().entries(i, j)
 
     def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """Entry by entry where they are few, else by rows or columns."""
         cost = self.elimination.cost
         if 2 * cost.climb * len(i) * len(j) <= min(len(i), len(j)) * (cost.sweep + cost.climb):
-            return self._restored(self.elimination.entries(i[:, None], j), i[:, None], j)
+            return self._restored(host(self.elimination.entries(i[:, None], j)), i[:, None], j)
         return super().block(i, j)
 
     def panels(self, *, columns: bool = False) -> Iterator[tuple[np.ndarray, Any]]:
@@ -147,6 +152,11 @@ class Eliminated(Engine):
             return panel
         every = np.arange(self.shape[0])[:, None]
         return self._restored(panel, *((every, at) if columns else (at, every)))
+
+    def table(self) -> Any:
+        """All entries, where the panels lie."""
+        # On a GPU the elimination asks for room itself.
+        return super().table() if self.device == "cpu" or self.potential is not None else self._all()
 
     def _all(self) -> np.ndarray:
         """All n² entries."""

@@ -210,6 +210,11 @@ class Kernels:
         with ThreadPoolExecutor(len(wanted)) as pool:
             list(pool.map(compiled, wanted))
 
+    def count_stars_of(self, module: Any) -> None:
+        """Count the stars of a module's kernels among those that may have no value."""
+        if algebra.counts_stars(self.semiring, self.dtype):
+            self._counters.append(compile.counter(module, algebra.COUNTER))
+
     def stars_without_value(self) -> int:
         """How many stars of integers had no value so far, in all that was launched; waits for the device."""
         return sum(gpu.number(address) for address in self._counters)
@@ -221,8 +226,8 @@ class Kernels:
         if found is None:
             with about(f"{self.semiring.name} in {self.dtype}"):
                 module = compile.functions(text(), name=file)
-            if entry != "gemm" and algebra.counts_stars(self.semiring, self.dtype):
-                self._counters.append(compile.counter(module, algebra.COUNTER))
+            if entry != "gemm":
+                self.count_stars_of(module)
             found = module.get_function(entry)
             compile.allow_shared(found, shared)
             self._functions[key] = found

@@ -12,6 +12,7 @@ import numpy as np
 from .. import dtypes
 from ..algebra import Semiring
 from ..arrays import asarray, conform
+from ..backend import device_of
 from ..catalog import get
 from ..cpu.backend import CpuBackend
 from ..cpu.kinds import choose
@@ -56,6 +57,7 @@ class Analysis:
 
     def __init__(self, tails: np.ndarray, heads: np.ndarray, n: int, order: Any = "auto") -> None:
         self.n, self.tails, self.heads = n, tails, heads
+        self.on_devices: dict[Any, Any] = {}  # the structure, by GPU and size of a number
         self._start, self._beside = neighbours(tails, heads, n)
         # The caller's own order is one of the caller's labels.
         self._labels = (
@@ -132,6 +134,7 @@ def eliminate(
     dtype: Any = None,
     threads: int | None = None,
     check: bool = True,
+    device: str | None = None,
 ) -> Elimination:
     """The closure A* of a sparse matrix, as panels from which rows, columns and entries are computed when asked for.
 
@@ -154,6 +157,9 @@ def eliminate(
         As many as there are processors, or SEMIRING_NUM_THREADS.
     check : bool
         Raise where A* does not exist. False leaves that to the caller: see `Elimination.divergence`.
+    device : {"cpu", "cuda"}, optional
+        Where numbers are computed. On "cuda", the current GPU, results are CuPy arrays; order and structure are found
+        on the CPU. The CPU by default.
 
     Returns
     -------
@@ -169,7 +175,9 @@ def eliminate(
         If A* does not exist: a closed walk beats the semiring's one (NegativeCycleError in min-plus), or a sum has no
         limit. `vertex` lies on such a walk.
     DeviceError
-        If `order="metis"` and pymetis is not installed.
+        If `order="metis"` and pymetis is not installed, or there is no such device.
+    MemoryNeeded
+        If the panels do not fit, from the counts.
 
     Notes
     -----
@@ -194,7 +202,7 @@ def eliminate(
         analysis = Analysis(rows, cols, n, order)
     if weights is None:
         raise ShapeError(f"{where}: an Analysis has no weights, got weights=None. Pass one weight an arc.")
-    return Elimination(analysis, weights, get(semiring), dtype=dtype, threads=threads, check=check)
+    return Elimination(analysis, weights, get(semiring), dtype=dtype, threads=threads, check=check, device=device)
 
 
 class Elimination:
@@ -207,6 +215,10 @@ class Elimination:
     dtype : dtype
     analysis : Analysis
         The structure, shared by all updates.
+    device : {"cpu", "cuda"}
+        Where panels lie. On "cuda" what queries return are CuPy arrays there.
+    on_device : OnDevice or None
+        The panels on a GPU; its `batch` is what queries are made of.
     """
 
     def __init__(
@@ -218,12 +230,15 @@ class Elimination:
         dtype: Any = None,
         threads: int | None = None,
         check: bool = True,
+        device: str | None = None,
     ) -> None:
         where = "eliminate"
         threads = default_threads() if threads is None else threads
         if not isinstance(threads, (int, np.integer)) or threads < 1:
             raise DeviceError(f"{where}: threads must be a positive integer, got {threads!r}.")
+        self.device = device_of(np.empty(0), device)
         given = asarray(weights, where=where)
+        given = given if isinstance(given, np.ndarray) else given.get()  # an arc's numbers are looked at here
         if given.shape != (len(analysis.tails),):
             raise ShapeError(
                 f"{where}: one weight an arc is required, ({len(analysis.tails)},), got shape {given.shape}. "
@@ -237,17 +252,19 @@ class Elimination:
         self.n, self.semiring, self.dtype, self.analysis = analysis.n, semiring, values.dtype, analysis
         self._threads, self._check, self._largest = int(threads), check, dtypes.largest_finite(values)
         self._kind = choose(semiring, values.dtype, nonnegative)
-        ops = CpuBackend(self._kind, self._threads)
         weights = np.ascontiguousarray(values)
-        require(
-            self.cost.bytes(values.dtype.itemsize),
-            where=where,
-            hint=f"{self.cost}. Such a graph is as good as dense; Dijkstra from the sources wanted takes less memory.",
-        )
         if check and semiring.series == "real" and not seen.nonnegative:
             limits.require_spectrum(analysis.tails, analysis.heads, values, analysis.n)
-        self._panels = fronts.numbers(analysis.structure, analysis.arcs, weights, ops)
         self._free: list[Sweeper] = []
+        self.on_device = self._placed(weights, nonnegative) if self.device == "cuda" else None
+        if self.on_device is None:
+            require(
+                self.cost.bytes(values.dtype.itemsize),
+                where=where,
+                hint=f"{self.cost}. Such a graph is as good as dense; Dijkstra from the sources wanted takes less.",
+            )
+            ops = CpuBackend(self._kind, self._threads)
+            self._panels = fronts.numbers(analysis.structure, analysis.arcs, weights, ops)
         if check and self.divergence is not None:
             if values.dtype.kind == "f" and Lengths.of(semiring) is not None:
                 # A walk is judged by its own arcs: a slack that grows with the largest weight would hide true cycles.
@@ -255,10 +272,17 @@ class Elimination:
             if self.divergence[1] > self.slack:
                 raise limits.error(semiring, *self.divergence)
 
+    def _placed(self, weights: np.ndarray, nonnegative: bool) -> Any:
+        from ..cuda.elimination import OnDevice
+
+        known = self.analysis
+        return OnDevice(known.structure, known.arcs, known.cost, weights, self.semiring, nonnegative, known.on_devices)
+
     @classmethod
     def from_arrays(
         cls, rows: Any, cols: Any, weights: Any, n: int, semiring: str | Semiring = "min_plus", *,
         order: Any = "auto", dtype: Any = None, threads: int | None = None, check: bool = True,
+        device: str | None = None,
     ) -> Elimination:  # fmt: skip
         """The elimination of the n × n matrix with weights[k] at (rows[k], cols[k]); those of one place meet by ⊕.
 
@@ -267,7 +291,7 @@ class Elimination:
         rows, cols : integer array_like, shape (arcs,)
         weights : array_like, shape (arcs,)
         n : int
-        semiring, order, dtype, threads, check
+        semiring, order, dtype, threads, check, device
             As in `eliminate`, with its errors.
 
         Examples
@@ -279,7 +303,7 @@ class Elimination:
         """
         tails, heads, _, n = stored((rows, cols), n, where="from_arrays")
         analysis = Analysis(tails, heads, n, order)
-        return cls(analysis, weights, get(semiring), dtype=dtype, threads=threads, check=check)
+        return cls(analysis, weights, get(semiring), dtype=dtype, threads=threads, check=check, device=device)
 
     def __repr__(self) -> str:
         return (
@@ -295,6 +319,8 @@ class Elimination:
     @property
     def nbytes(self) -> int:
         """Bytes of the panels and of the structure."""
+        if self.on_device is not None:
+            return int(self.on_device.nbytes) + self.cost.index_bytes
         return self._panels.lower.nbytes + self._panels.upper.nbytes + self.cost.index_bytes
 
     @property
@@ -321,7 +347,13 @@ class Elimination:
             As `eliminate`.
         """
         return Elimination(
-            self.analysis, weights, self.semiring, dtype=self.dtype, threads=self._threads, check=self._check
+            self.analysis,
+            weights,
+            self.semiring,
+            dtype=self.dtype,
+            threads=self._threads,
+            check=self._check,
+            device=self.device,
         )
 
     # Rows, columns, entries
@@ -336,8 +368,10 @@ class Elimination:
 
     def entry(self, i: int, j: int) -> Any:
         """A*[i, j], a scalar of the dtype: two climbs that meet, without a row."""
-        out = np.empty(1, self.dtype)
         at = np.array([self._vertex(i, "entry"), self._vertex(j, "entry")])
+        if self.on_device is not None:
+            return self.on_device.entries(at[:1], at[1:]).get()[0]
+        out = np.empty(1, self.dtype)
         with self._sweepers(1) as (sweeper,):
             sweeper.pairs(at[:1], at[1:], out)
         return out[0]
@@ -351,8 +385,10 @@ class Elimination:
             If an index lies outside 0 … n − 1.
         """
         i, j = np.broadcast_arrays(*(self._vertices(x, "entries") for x in (i, j)))
-        out = np.empty(i.size, self.dtype)
         sources, targets = i.ravel(), j.ravel()
+        if self.on_device is not None:
+            return self.on_device.entries(sources, targets).reshape(i.shape)
+        out = np.empty(i.size, self.dtype)
         threads = self._threads if 2 * i.size * self.cost.climb > fronts.ALONE else 1
         parts = np.linspace(0, i.size, 4 * threads + 1 if threads > 1 else 2).astype(int).tolist()
         with self._sweepers(threads) as workers:
@@ -371,7 +407,7 @@ class Elimination:
         sources : array_like, optional
             The rows wanted, in the order wanted; by default all, in order. Consecutive vertices of `order` are fastest.
         block : int, optional
-            By default 64, fewer where rows are so long that these would take more than 128 MiB.
+            By default 64, fewer where rows are so long that these would take more than 128 MiB; on a GPU 1024.
 
         Yields
         ------
@@ -387,10 +423,11 @@ class Elimination:
         6
         """
         wanted = np.arange(self.n) if sources is None else self._vertices(sources, "rows").ravel()
-        block = min(LANES, self._lanes) if block is None else block
+        if block is None:
+            block = min(LANES, self._lanes) if self.on_device is None else self.on_device.block
         if not isinstance(block, (int, np.integer)) or block < 1:
             raise ShapeError(f"rows: block must be a positive integer, got {block!r}.")
-        return self._rows(wanted, int(block))
+        return self._rows(wanted, int(block)) if self.on_device is None else self.on_device.rows(wanted, int(block))
 
     def panels(self, *, columns: bool = False) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """All of A*, streamed for reductions: (indices (k,), panel (n, k)), in whatever order is fastest.
@@ -402,6 +439,9 @@ class Elimination:
         indices, panel : arrays (k,), (n, k)
             Memory is used again for later panels once nobody holds an earlier one.
         """
+        if self.on_device is not None:
+            yield from self.on_device.panels(columns=columns)
+            return
         batch, order = self._lanes, self.order
         group = batch * self._threads
         with self._sweepers(self._threads) as workers:
@@ -439,6 +479,9 @@ class Elimination:
         ...     print(sorted(farthest.tolist()))
         [12.0, inf, inf]
         """
+        if self.on_device is not None:
+            yield from ((part, of(part, panel)) for part, panel in self.on_device.panels(columns=columns))
+            return
         batch, order = self._lanes, self.order
         parts = [order[k : k + batch] for k in range(0, self.n, batch)]
         group = 4 * self._threads  # few waits for the last thread, and the caller hears of it often
@@ -465,6 +508,8 @@ class Elimination:
         ShapeError, DTypeError
             If `out` does not fit.
         """
+        if out is None and self.on_device is not None:
+            return self.on_device.dense()
         if out is None:
             hint = "rows() streams blocks of rows, entries() answers pairs."
             require(self.n**2 * self.dtype.itemsize, where="to_dense", hint=hint)
@@ -473,7 +518,11 @@ class Elimination:
             raise ShapeError(f"to_dense: out must have shape {(self.n, self.n)}, got {out.shape}.")
         if out.dtype != self.dtype:
             raise DTypeError(f"to_dense: out must be {self.dtype}, got {out.dtype}.")
-        if out.flags.c_contiguous and out.dtype.isnative:
+        if self.on_device is not None:
+            if isinstance(out, np.ndarray):
+                raise DeviceError("to_dense: out must be a CuPy array, as the panels lie on a GPU, got one of NumPy.")
+            self.on_device.dense(out)
+        elif out.flags.c_contiguous and out.dtype.isnative:
             self._fill([(np.arange(self.n), out)], self._workspace(self._lanes))
         else:
             for index, block in self.rows():
@@ -497,7 +546,10 @@ class Elimination:
         Where ⊕ is idempotent, a closed walk that beats `one` shows on the diagonal of the pivot block of its last
         vertex; elsewhere a star without limit does.
         """
-        diagonal = self._panels.lower[self.analysis.structure.diagonal]
+        if self.on_device is None:
+            diagonal = self._panels.lower[self.analysis.structure.diagonal]
+        else:
+            diagonal = self.on_device.diagonal()
         found = limits.worst_pivot(diagonal, self.semiring, self.cost.height)
         return None if found is None else (int(self.order[found[0]]), found[1])
 
@@ -528,6 +580,8 @@ class Elimination:
         return _Lease(self, count)
 
     def _single(self, vertex: int, *, mirrored: bool) -> np.ndarray:
+        if self.on_device is not None:
+            return self.on_device.line(vertex, mirrored=mirrored)
         out = np.empty((self.n, 1), self.dtype)
         with self._sweepers(1) as (sweeper,):
             sweeper.batch(np.array([vertex]), out, mirrored=mirrored)
@@ -571,6 +625,7 @@ class Elimination:
 
     def _product(self, x: Any, where: str, *, mirrored: bool) -> np.ndarray:
         x = asarray(x, where=where)
+        x = x if isinstance(x, np.ndarray) else x.get()
         if x.ndim not in (1, 2) or len(x) != self.n:
             raise ShapeError(f"{where}: x must have shape ({self.n},) or ({self.n}, k), got {x.shape}.")
         values = conform(x, self.semiring, self.dtype, where=where)
@@ -579,6 +634,9 @@ class Elimination:
         if self._kind is not kind and fast(seen, self.semiring, self.dtype, self.n):
             kind = self._kind
         columns = values[:, None] if values.ndim == 1 else values
+        if self.on_device is not None:
+            found = self.on_device.product(columns, mirrored=mirrored, nonnegative=kind is self._kind)
+            return found[:, 0] if values.ndim == 1 else found
         out = np.empty(columns.shape, self.dtype)
         sweeper = Sweeper(self.analysis.structure, self._panels, kind)
         for start in range(0, columns.shape[1], self._lanes):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..backend import device_of
 from ..catalog import get
 from ..cpu import movers, search
 from ..cpu.code import Entry, machine_code
@@ -42,6 +43,8 @@ class Hops:
         greatest integer. By default int16, and int32 beyond 32,767 vertices.
     threads : int, optional
         As many as there are processors, or SEMIRING_NUM_THREADS.
+    device : {"cpu", "cuda"}, optional
+        On "cuda", the current GPU, counts are CuPy arrays. The CPU by default.
 
     Raises
     ------
@@ -64,7 +67,9 @@ class Hops:
     array([0, 1, 2, 3], dtype=int16)
     """
 
-    def __init__(self, A: Any, n: int | None = None, *, dtype: Any = None, threads: int | None = None) -> None:
+    def __init__(
+        self, A: Any, n: int | None = None, *, dtype: Any = None, threads: int | None = None, device: str | None = None
+    ) -> None:
         where = "Hops"
         rows, cols, _, self.n = stored(A, n, where=where)
         self.dtype = np.dtype(dtype or ("int16" if self.n <= np.iinfo(np.int16).max else "int32"))
@@ -79,12 +84,19 @@ class Hops:
         if not isinstance(threads, (int, np.integer)) or threads < 1:
             raise DeviceError(f"{where}: threads must be a positive integer, got {threads!r}.")
         self._threads = int(threads)
+        self.device = device_of(np.empty(0), device)
         require(
             24 * len(rows) + self._threads * self.n * (BITS * self.dtype.itemsize + 3 * BITS // 8 + 8),
             where=where,
             hint="A search holds 64 hop counts a vertex and thread. Pass threads=1, or a smaller dtype.",
         )
         self._out, self._in = _adjacent(rows, cols, self.n), _adjacent(cols, rows, self.n)
+        self._gpu = self._on_device() if self.device == "cuda" else None
+
+    def _on_device(self) -> Any:
+        from ..cuda.hops import Searches
+
+        return Searches(*self._in, self.dtype)
 
     def __repr__(self) -> str:
         return f"<Hops between {self.n:,} vertices, {len(self._out[1]):,} arcs, {self.dtype}>"
@@ -105,7 +117,7 @@ class Hops:
         limit : float, optional
             Vertices more than so many hops away count as not reached.
         block : int, optional
-            By default 512 or 64, as many sources as are searched from at a time.
+            By default 512 or 64, as many sources as are searched from at a time; on a GPU up to 2048.
 
         Yields
         ------
@@ -123,6 +135,11 @@ class Hops:
         if limit is not None and not limit >= 0:
             raise DomainError(f"rows: limit must be a number of hops, 0 or more, got {limit!r}. Leave it out.")
         most = self.n if limit is None else int(min(limit, self.n))
+        if self._gpu is not None:
+            found: Iterator[tuple[np.ndarray, Any]] = self._gpu.rows(
+                wanted, most, int(block or self.batch(len(wanted)))
+            )
+            return found
         words = self._words(len(wanted) if block is None else min(len(wanted), int(block)))
         return self._rows(wanted, most, words, words * BITS if block is None else int(block))
 
@@ -134,6 +151,8 @@ class Hops:
         ShapeError, DTypeError
             If `out` does not fit.
         """
+        if out is None and self._gpu is not None:
+            out = self._gpu.empty(self.n)
         if out is None:
             require(self.n**2 * self.dtype.itemsize, where="to_dense", hint="rows() streams blocks of rows.")
             out = np.empty((self.n, self.n), self.dtype)
@@ -142,12 +161,12 @@ class Hops:
         if out.dtype != self.dtype:
             raise DTypeError(f"to_dense: out must be {self.dtype}, got {out.dtype}.")
         for index, D in self.rows(limit=limit):
-            out[index] = D
+            out[index[0] : index[-1] + 1] = D
         return out
 
     def batch(self, sources: int) -> int:
         """How many of so many sources are searched from at a time, on each thread."""
-        return BITS * self._words(sources)
+        return BITS * self._words(sources) if self._gpu is None else int(self._gpu.batch(sources))
 
     def _words(self, sources: int) -> int:
         """Words of a vertex for so many sources."""

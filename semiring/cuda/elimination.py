@@ -1,0 +1,223 @@
+"""A sparse elimination on one GPU: what `semiring.sparse.Elimination` asks of it. Arrays are CuPy's and stay there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property, wraps
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..algebra import Semiring
+from ..memory import require
+from ..sparse.structure import Arcs, Cost, Structure
+from . import gpu, sweep
+from .backend import CudaBackend
+from .fronts import Fronts
+from .sweep import LANES, Lanes, Shape, Sweeps, Tree
+
+#: Lines that are computed together where nobody says how many, and bytes that they may take with what is held beside.
+BATCH, ROOM = 4096, 1 << 32
+#: Rows that are handed out together, and pairs of a batch at most: about half a second's worth.
+BLOCK, PAIRS = 1024, 1 << 42
+
+
+def _there(method: Any) -> Any:
+    """On the device on which the numbers lie."""
+
+    @wraps(method)
+    def call(self: OnDevice, *args: Any, **options: Any) -> Any:
+        import cupy
+
+        with cupy.cuda.Device(self.number):
+            return method(self, *args, **options)
+
+    return call
+
+
+class OnDevice:
+    """Panels on the current device, and queries of them; `batch` is what all of them are made of.
+
+    Parameters
+    ----------
+    structure, arcs, cost
+        Of the analysis.
+    weights : NumPy array (arcs,)
+    semiring : Semiring
+    nonnegative : bool
+        Whether the semiring's variants may be used.
+    trees : dict
+        Where structures that are on a device are kept for other weights.
+
+    Raises
+    ------
+    MemoryNeeded
+        If the panels do not fit on the device.
+    """
+
+    def __init__(
+        self,
+        structure: Structure,
+        arcs: Arcs,
+        cost: Cost,
+        weights: np.ndarray,
+        semiring: Semiring,
+        nonnegative: bool,
+        trees: dict[Any, Any],
+    ) -> None:
+        import cupy
+
+        self.number = gpu.current()
+        self._kernels: dict[bool, Sweeps] = {}
+        self.S, self.semiring, self.dtype, self.nonnegative = structure, semiring, weights.dtype, nonnegative
+        self.n, self.cost = structure.n, cost
+        r = np.diff(structure.begin).astype(np.int64)
+        size = self.dtype.itemsize
+        hint = f"{cost}. Such a graph is as good as dense; device='cpu' has more memory."
+        require(2 * cost.bytes(size) + int((r * r).sum()) * size, "cuda", where="eliminate", hint=hint)
+        key = self.number, size
+        if key not in trees:
+            tree = Tree(structure, Shape.of(size), size)
+            trees[key] = tree, Fronts(tree, arcs)
+        self.tree, fronts = trees[key]
+        self.lower, self.upper = fronts.numbers(cupy.asarray(weights), semiring, nonnegative)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the panels."""
+        return int(self.lower.nbytes + self.upper.nbytes)
+
+    @_there
+    def diagonal(self) -> np.ndarray:
+        """The diagonal of each D, by column; on the host."""
+        import cupy
+
+        S, tree = self.S, self.tree
+        within = np.arange(self.n) - S.first[S.owner]
+        high = (tree.w + tree.r + tree.r % 2)[S.owner]
+        unit = tree.panel[S.owner] + within // 4 * high + within
+        found: np.ndarray = self.lower.reshape(-1)[cupy.asarray(4 * unit + within % 4)].get()
+        return found
+
+    @property
+    def block(self) -> int:
+        """Rows that are handed out together."""
+        return min(BLOCK, self.lanes)
+
+    # Lines
+
+    def _sweeps(self, mirrored: bool) -> Sweeps:
+        """The kernels of rows, or of columns where mirrored: each compiled when first asked for."""
+        if mirrored not in self._kernels:
+            up, down = (self.lower, self.upper) if mirrored else (self.upper, self.lower)
+            given = self.semiring, self.dtype, self.nonnegative, mirrored
+            self._kernels[mirrored] = Sweeps(self.tree, up, down, *given)
+        return self._kernels[mirrored]
+
+    @_there
+    def batch(self, vertices: np.ndarray, out: Any = None, *, mirrored: bool = False) -> Any:
+        """out[v, t] ← A*[vertices[t], v], or A*[v, vertices[t]] where mirrored; a new array by default.
+
+        Its rows begin at multiples of 16 bytes and have room for the lanes, made a multiple of 32.
+        """
+        import cupy
+
+        every = len(vertices) == self.n and bool((vertices[1:] > vertices[:-1]).all())
+        lanes = self.tree.everything if every else Lanes(self.tree, self.S.position[vertices])
+        if out is None:
+            out = cupy.empty((self.n, lanes.padded), self.dtype)
+        self._sweeps(mirrored).batch(lanes, out)
+        return out
+
+    @cached_property
+    def lanes(self) -> int:
+        """Lines of a batch."""
+        line = (self.n + 3 * self.S.height) * self.dtype.itemsize
+        most = min(BATCH, ROOM // max(line, 1), PAIRS // max(self.cost.sweep + self.cost.climb, 1))
+        return max(LANES, most // LANES * LANES)
+
+    def line(self, vertex: int, *, mirrored: bool) -> Any:
+        """A row, or a column where mirrored."""
+        return self.batch(np.array([vertex]), mirrored=mirrored)[:, 0].copy()
+
+    @_there
+    def entries(self, sources: np.ndarray, targets: np.ndarray) -> Any:
+        """A*[sources[q], targets[q]]."""
+        import cupy
+
+        out = cupy.empty(len(sources), self.dtype)
+        step = max(LANES, ROOM // (4 * max(self.S.height, 1) * self.dtype.itemsize) // LANES * LANES)
+        for start in range(0, len(sources), step):
+            here, there = (Lanes(self.tree, self.S.position[x[start : start + step]]) for x in (sources, targets))
+            sweep.pairs(self._sweeps(False), self._sweeps(True), here, there, out[start : start + step])
+        return out
+
+    def rows(self, wanted: np.ndarray, block: int) -> Iterator[tuple[np.ndarray, Any]]:
+        """Blocks of complete rows, each contiguous."""
+        batch = min(self.lanes, block)
+        for start in range(0, len(wanted), block):
+            part = wanted[start : start + block]
+            D = self._empty((len(part), self.n))
+            for k in range(0, len(part), batch):
+                self._transposed(part[k : k + batch], D[k : k + batch])
+            yield part, D
+
+    @_there
+    def _transposed(self, wanted: np.ndarray, rows: Any) -> None:
+        self._sweeps(False).transpose(self.batch(wanted), rows)
+
+    @_there
+    def _empty(self, shape: tuple[int, ...]) -> Any:
+        import cupy
+
+        return cupy.empty(shape, self.dtype)
+
+    def panels(self, *, columns: bool = False) -> Iterator[tuple[np.ndarray, Any]]:
+        """All lines as columns, in the order of elimination."""
+        for start in range(0, self.n, self.lanes):
+            part = self.S.permutation[start : start + self.lanes]
+            yield part, self.batch(part, mirrored=columns)[:, : len(part)]
+
+    @_there
+    def dense(self, out: Any = None) -> Any:
+        """All n² entries; rows of a new array begin at multiples of 16 bytes."""
+        import cupy
+
+        pitch = -(-self.n // LANES) * LANES
+        if out is None:
+            require(
+                self.n * pitch * self.dtype.itemsize, "cuda", where="to_dense", hint="rows() streams blocks of rows."
+            )
+            room = cupy.empty((self.n, pitch), self.dtype)
+            out = room[:, : self.n]
+        else:
+            fits = out.flags.c_contiguous and self.n == pitch and out.data.ptr % 16 == 0
+            room = out if fits else None
+        line = 3 * self.S.height * self.dtype.itemsize
+        most = min(ROOM // max(line, 1), PAIRS // max(self.cost.sweep + self.cost.climb, 1))
+        step = max(LANES, most // LANES * LANES) if room is not None else self.lanes
+        for start in range(0, self.n, step):
+            part = np.arange(start, min(start + step, self.n))
+            if room is not None:
+                self.batch(part, room[:, start:], mirrored=True)
+            else:
+                out[:, start : start + step] = self.batch(part, mirrored=True)[:, : len(part)]
+        return out
+
+    @_there
+    def product(self, x: np.ndarray, *, mirrored: bool, nonnegative: bool) -> Any:
+        """A* ⊗ x where mirrored, else (xᵀ ⊗ A*)ᵀ, for x of shape (n, k): with all of A*, some columns at a time."""
+        import cupy
+
+        ops = CudaBackend(self.semiring, self.dtype, nonnegative and self.nonnegative)
+        given = cupy.asarray(x if mirrored else np.ascontiguousarray(x.T))
+        out = cupy.full(x.shape, dtypes.zero(self.semiring, self.dtype), self.dtype)
+        for part, panel in self.panels(columns=True):
+            if mirrored:
+                ops.gemm(out, panel, given[cupy.asarray(part)])
+            else:
+                y = cupy.empty((x.shape[1], len(part)), self.dtype)
+                ops.matmul(y, given, panel)
+                out[cupy.asarray(part)] = y.T
+        return out

@@ -1,0 +1,141 @@
+"""The numeric part of a sparse elimination on the GPU: what is launched; see kernels/fronts.cu."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..algebra import Semiring
+from ..compiling import about
+from ..sparse.structure import Arcs
+from . import algebra, compile, gpu, registry
+from .backend import CudaBackend
+from .sweep import Tree, step_of
+
+#: Orders of fronts, with the threads of a block: a launch a class and level, as far as that memory goes. Larger fronts
+#: are eliminated by the verbs of the dense backend.
+CLASSES = ((16, 32), (32, 64), (64, 128), (112, 256), (140, 512), (200, 1024))
+#: Bytes of shared memory that a block may have, on all architectures that compile.
+SHARED = 162 << 10
+#: Blocks that gather a large front, or take it apart.
+PARTS = 64
+
+_TABLES = ("nodes", "child", "sibling", "local", "begin", "arcs", "arc", "arc_row", "arc_col", "weights", "update")
+
+
+def text(semiring: Semiring, dtype: np.dtype, nonnegative: bool) -> str:
+    """The translation unit."""
+    return compile.source("fronts.cu", step_of(semiring, dtype, nonnegative))
+
+
+@lru_cache(maxsize=64)
+def kernels(semiring: Semiring, dtype: np.dtype, nonnegative: bool, device: int) -> dict[str, Any]:
+    """The entry functions on a device."""
+    unit = text(semiring, dtype, nonnegative)
+    with about(f"{semiring.name} in {dtype}"):
+        module = compile.functions(unit, name="fronts.cu")
+    found = {name: module.get_function(name) for name in ("eliminate_fronts", "gather_front", "part_front")}
+    registry.kernels(semiring, dtype, nonnegative, "tuned", 1, device).count_stars_of(module)
+    compile.allow_shared(
+        found["eliminate_fronts"], max(shared(most, dtype.itemsize) for most, _ in classes(dtype.itemsize))
+    )
+    return found
+
+
+def classes(itemsize: int) -> list[tuple[int, int]]:
+    """Those of `CLASSES` that fit."""
+    return [(most, threads) for most, threads in CLASSES if shared(most, itemsize) <= SHARED]
+
+
+def shared(m: int, itemsize: int) -> int:
+    """Bytes of a front of that order, with a row and a column beside it."""
+    return (m * (m | 1) + 2 * m) * itemsize
+
+
+class Fronts:
+    """The fronts of a structure on the current device: which are eliminated together, and where everything lies."""
+
+    def __init__(self, tree: Tree, arcs: Arcs) -> None:
+        import cupy
+
+        S = tree.S
+        self.tree, self.classes = tree, classes(tree.itemsize)
+        self.order = (tree.w + tree.r).astype(np.int64)
+        squares = tree.r * tree.r
+        self.entries = int(squares.sum())
+        given = {
+            "child": S.child, "sibling": S.sibling, "local": S.local, "begin": S.begin,
+            "arcs": arcs.begin.astype(np.int32), "arc": arcs.arc, "arc_row": arcs.row, "arc_col": arcs.col,
+            "update": np.cumsum(squares) - squares,
+        }  # fmt: skip
+        self.held = {name: cupy.asarray(array) for name, array in given.items()} | {"nodes": tree.nodes}
+        depth = _depths(S.parent)
+        self.steps: list[tuple[Any, int, int] | int] = []  # (supernodes, how many, which class), or a large one
+        kind = np.searchsorted([most for most, _ in self.classes], self.order)
+        sorted_by = np.lexsort((kind, -depth))
+        edges = np.flatnonzero(np.diff(depth[sorted_by]) | np.diff(kind[sorted_by])) + 1
+        lists = cupy.asarray(sorted_by.astype(np.int32))
+        for start, stop in zip([0, *edges.tolist()], [*edges.tolist(), len(sorted_by)], strict=True):
+            if start == stop:
+                continue
+            which = int(kind[sorted_by[start]])
+            if which == len(self.classes):
+                self.steps += sorted_by[start:stop].tolist()
+            else:
+                self.steps.append((lists[start:stop], stop - start, which))
+
+    def numbers(self, weights: Any, semiring: Semiring, nonnegative: bool) -> tuple[Any, Any]:
+        """The panels [D; L] and [D U]ᵀ for weights on the device, in the order of the arcs.
+
+        Raises
+        ------
+        DivergenceError
+            If the star of an integer pivot has no value.
+        """
+        import cupy
+
+        from ..sparse.fronts import closure
+
+        dtype = weights.dtype
+        found = kernels(semiring, dtype, nonnegative, gpu.current())
+        ops = CudaBackend(semiring, dtype, nonnegative)
+        updates = cupy.empty(max(self.entries, 1), dtype)
+        lower, upper = (cupy.empty((max(int(self.tree.panel[-1]), 1), 4), dtype) for _ in range(2))
+        held = self.held | {"weights": weights}
+        addresses = [held[name].data.ptr for name in _TABLES] + [x.data.ptr for x in (updates, lower, upper)]
+        tables = cupy.asarray(np.array(addresses, np.uint64))
+        at = tables.data.ptr
+        for step in self.steps:
+            if isinstance(step, int):
+                m, w = int(self.order[step]), int(self.tree.w[step])
+                unit = 16 // min(16, dtype.itemsize)
+                pitch = -(-m // unit) * unit
+                F = cupy.empty((m, pitch), dtype)
+                arguments = at, np.int32(step), F.data.ptr, np.int32(pitch)
+                found["gather_front"]((PARTS,), (256,), arguments)
+                D = F[:w, :w]
+                closure(ops, D)
+                if w < m:
+                    ops.eliminate(D, F[:w, w:m], F[w:, :w], F[w:, w:m])
+                found["part_front"]((PARTS,), (256,), arguments)
+            else:
+                some, count, which = step
+                most, threads = self.classes[which]
+                found["eliminate_fronts"]((count,), (threads,), (at, some.data.ptr), shared(most, dtype.itemsize))
+        if algebra.counts_stars(semiring, dtype):
+            ops.synchronize()
+        return lower, upper
+
+
+def _depths(parent: np.ndarray) -> np.ndarray:
+    """How far each supernode is from its root."""
+    depth = (parent >= 0).astype(np.int64)  # to `above`
+    above = parent.astype(np.int64)
+    there = np.flatnonzero(above >= 0)
+    while len(there):
+        depth[there] += depth[above[there]]
+        above[there] = above[above[there]]
+        there = there[above[there] >= 0]
+    return depth

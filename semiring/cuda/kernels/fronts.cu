@@ -1,0 +1,106 @@
+// Fronts of a sparse elimination: assembled from arcs and from the updates of children, eliminated, and taken apart
+// into panels; see semiring/sparse. Eliminating the first w of m = w + r vertices leaves
+//
+//   [[D, U], [L, A_RR ⊕ L A_CR]]   with   D = A_CC*,  U = D ⊗ A_CR,  L = A_RC ⊗ D
+//
+// A small front is in the shared memory of the thread block that eliminates it; a large one is gathered in memory,
+// eliminated by other kernels, and taken apart, by several blocks of which each has its rows. Panels are as in sweep.cu.
+#include "sparse.inl"
+
+// Where the numbers of fronts come from and go to; all of it as in semiring.sparse.structure.
+struct Tables {
+    const Node* nodes;
+    const int *child, *sibling, *local;
+    const long long* begin;  // of the rows of each supernode in `local`
+    const int* arcs;         // where those of each supernode begin
+    const int *arc, *arc_row, *arc_col;
+    const T* weights;
+    const long long* update;
+    T *updates, *lower, *upper;
+};
+
+// Rows part, part + parts, … of the front: arcs and the children's updates, each once, met by ⊕.
+__device__ inline void assemble(const Tables& t, int s, int m, T* front, int pitch, int part, int parts) {
+    const int own = (m - part + parts - 1) / parts;
+    for (int i = threadIdx.x; i < own * m; i += blockDim.x) front[(part + i / m * parts) * (long long)pitch + i % m] = T(S::zero());
+    __syncthreads();
+    for (int a = t.arcs[s]; a < t.arcs[s + 1]; ++a) {  // in turn, for some may be of one place
+        const int row = t.arc_row[a];
+        if (row % parts == part && row / parts % blockDim.x == threadIdx.x) {
+            T& to = front[row * (long long)pitch + t.arc_col[a]];
+            to = T(S::add(W(to), W(t.weights[t.arc[a]])));
+        }
+    }
+    for (int c = t.child[s]; c >= 0; c = t.sibling[c]) {
+        const int r = t.nodes[c].rows;
+        const int* local = t.local + t.begin[c];
+        const T* update = t.updates + t.update[c];
+        __syncthreads();
+        for (int i = threadIdx.x; i < r * r; i += blockDim.x) {
+            const int row = local[i / r];
+            if (row % parts != part) continue;
+            T& to = front[row * (long long)pitch + local[i % r]];
+            to = T(S::add(W(to), W(update[i])));
+        }
+    }
+    __syncthreads();
+}
+
+// The panels, and the update for the parent; again by rows.
+__device__ inline void apart(const Tables& t, int s, const Node& node, const T* front, int pitch, int part, int parts) {
+    const int w = node.width, r = node.rows, m = w + r, high = w + even(r), units = (w + 3) / 4 * high;
+    for (int i = part * blockDim.x + threadIdx.x; i < units; i += parts * blockDim.x) {
+        const int k = i % high, j = i / high * 4;
+        Quad low, up;
+#pragma unroll
+        for (int c = 0; c < 4; ++c) {
+            const bool there = k < m && j + c < w;
+            low.at[c] = there ? front[k * (long long)pitch + j + c] : T(S::zero());
+            up.at[c] = there ? front[(j + c) * (long long)pitch + k] : T(S::zero());
+        }
+        reinterpret_cast<Quad*>(t.lower)[node.panel + i] = low;
+        reinterpret_cast<Quad*>(t.upper)[node.panel + i] = up;
+    }
+    T* update = t.updates + t.update[s];
+    for (long long i = part * blockDim.x + threadIdx.x; i < (long long)r * r; i += parts * blockDim.x)
+        update[i] = front[(w + i / r) * pitch + w + i % r];
+}
+
+// All of supernodes[blockIdx.x], in shared memory.
+extern "C" __global__ void eliminate_fronts(const Tables* tables, const int* supernodes) {
+    extern __shared__ __align__(16) unsigned char shared[];
+    const Tables& t = *tables;
+    const int s = supernodes[blockIdx.x];
+    const Node node = t.nodes[s];
+    const int m = node.width + node.rows, pitch = m | 1;
+    T* front = reinterpret_cast<T*>(shared);
+    T *row = front + m * pitch, *column = row + m;
+    assemble(t, s, m, front, pitch, 0, 1);
+    for (int k = 0; k < node.width; ++k) {
+        const W star = S::star(W(front[k * pitch + k]));
+        for (int i = threadIdx.x; i < m; i += blockDim.x) {
+            row[i] = T(i == k ? star : S::mul(star, W(front[k * pitch + i])));
+            column[i] = front[i * pitch + k];
+        }
+        __syncthreads();
+        for (int e = threadIdx.x; e < m * m; e += blockDim.x) {
+            const int i = e / m, j = e % m;
+            T& to = front[i * pitch + j];
+            if (i == k) to = row[j];
+            else if (j == k) to = T(S::mul(W(column[i]), star));
+            else to = T(S::add(W(to), S::mul(W(column[i]), W(row[j]))));
+        }
+        __syncthreads();
+    }
+    apart(t, s, node, front, pitch, 0, 1);
+}
+
+// One large front, in memory.
+extern "C" __global__ void gather_front(const Tables* tables, int s, T* front, int pitch) {
+    const Node node = tables->nodes[s];
+    assemble(*tables, s, node.width + node.rows, front, pitch, blockIdx.x, gridDim.x);
+}
+
+extern "C" __global__ void part_front(const Tables* tables, int s, const T* front, int pitch) {
+    apart(*tables, s, tables->nodes[s], front, pitch, blockIdx.x, gridDim.x);
+}

@@ -1,0 +1,21 @@
+// What kernels of sparse eliminations share: entries, and supernodes with their panels.
+//
+// A panel of w columns and r rows lies in strips of 4 columns, each of w + r rows of 4 entries, which are a unit. What
+// is missing of 4 columns, and where r is odd of another row, is there and zero; the list of rows then names the last
+// one twice.
+#include "gemm.cuh"
+
+using S = Step;
+using T = S::T;
+using W = S::W;
+using Word = S::Word;
+static_assert(S::lanes == 1, "a lane is an entry");
+
+using Quad = Vector<T, 4>;
+
+// A supernode: its first column, how many; where its rows begin among all, how many; its place on the path
+// from the root; where its panel begins, in units; where it begins on its region's stack (−1: nobody asks); what it is.
+struct alignas(16) Node { int first, width, begin, rows, base, panel, own, kind; };
+enum { inner, root, top };
+
+__device__ inline int even(int k) { return k + k % 2; }

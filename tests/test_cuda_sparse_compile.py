@@ -1,0 +1,42 @@
+"""The kernels of sparse eliminations compile for every architecture without a GPU, and spill little or nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from semiring import get
+from semiring.cuda import compile, fronts, sweep
+
+nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed", exc_type=ImportError)
+try:
+    nvrtc.getVersion()
+except RuntimeError as error:
+    pytest.skip(f"NVRTC is not installed: {error}", allow_module_level=True)
+
+#: Ways to compute, each with the registers of its own.
+KINDS = (
+    *(("min_plus", "float32", True), ("min_plus", "float32", False), ("min_plus", "int32", True)),
+    *(("min_plus", "float64", False), ("max_plus", "int16", False), ("lor_land", "bool", False)),
+)
+
+
+@pytest.mark.compile
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize(("name", "dtype", "nonnegative"), KINDS)
+def test_sweeps_and_fronts_compile_without_spilling(name, dtype, nonnegative, arch):
+    given = get(name), np.dtype(dtype), nonnegative
+    shape = sweep.Shape.of(given[1].itemsize)
+    for text in (sweep.text(*given, shape, mirrored=True), fronts.text(*given)):
+        for entry, used in compile.compile(text, arch).resources.items():
+            assert used.registers > 0, entry
+            assert used.spill_stores <= 64, (entry, used)  # of the level's sums, once a tile
+
+
+@pytest.mark.parametrize("itemsize", [1, 2, 4, 8])
+def test_blocks_fit_the_shared_memory_of_a_multiprocessor(itemsize):
+    shape = sweep.Shape.of(itemsize)
+    reserved, most = 1 << 10, 163 << 10  # compute capability 8.0 has the least of all that compile
+    assert shape.shared(itemsize) + reserved <= most
+    assert shape.ring(itemsize) + reserved <= most
+    assert max(fronts.shared(order, itemsize) for order, _ in fronts.classes(itemsize)) + reserved <= most

@@ -1,0 +1,169 @@
+"""Sparse eliminations on a GPU against uncompiled loops and SciPy: kinds of semiring, shapes of graph, queries."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import cases
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases import Case
+from scipy.sparse.csgraph import dijkstra
+from test_hops import expected, random
+from test_sparse import SHAPES, made
+
+import apsp
+import semiring
+from apsp.generate import road_like
+from semiring import DivergenceError, NegativeCycleError, eliminate, get
+from semiring.backend import cuda_available
+from semiring.cuda import compile, fronts, sweep
+from semiring.sparse import Hops
+
+pytestmark = pytest.mark.gpu
+
+#: One of each way to compute.
+KINDS = [
+    Case(get(name), np.dtype(dtype))
+    for name, dtype in (
+        *(("min_plus", dtype) for dtype in ("int16", "int32", "int64", "float32", "float64")),
+        *(("max_plus", "int32"), ("max_times", "float32"), ("max_min", "int16"), ("plus_times", "float64")),
+        ("lor_land", "bool"),
+    )
+] + list(cases.USER_CASES[:1])
+#: Stacks of all sizes: with few rows nearly all supernodes are the top, with many none.
+STACKS = (4, 11, 36)
+
+
+def small(stack):
+    """Sizes of kernels with so short a stack."""
+    return lambda itemsize: sweep.Shape(2 if itemsize == 8 else 4, 2, stack, 2, 4 << 10)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def warm():
+    """Compile all kernels side by side before the first test asks for one."""
+    if not cuda_available():
+        return
+    arch = compile.device_arch(0)
+    units = set()
+    for case in KINDS:
+        for nonnegative in (False, True):
+            units.add(fronts.text(case.semiring, case.dtype, nonnegative))
+            for shape in map(small, STACKS):
+                for mirrored in (False, True):
+                    given = case.semiring, case.dtype, nonnegative, shape(case.dtype.itemsize)
+                    units.add(sweep.text(*given, mirrored=mirrored))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(lambda text: compile.compile(text, arch), units))
+
+
+@pytest.fixture(scope="module")
+def cp():
+    return pytest.importorskip("cupy")
+
+
+def agree(case, got, expected):
+    cases.same(case, got.get(), expected)
+
+
+@pytest.mark.parametrize("stack", STACKS)
+@pytest.mark.parametrize("case", KINDS, ids=str)
+def test_every_kind_on_every_shape_of_graph(cp, case, stack, monkeypatch):
+    monkeypatch.setattr(sweep.Shape, "of", small(stack))
+    monkeypatch.setattr(fronts, "CLASSES", ((8, 32), (12, 64)))  # so that some fronts are large
+    for seed, name in enumerate(SHAPES):
+        E, A = made(case, name, seed, device="cuda")
+        n, want = len(A), cases.closure(case, A)
+        D = E.to_dense()
+        assert isinstance(D, cp.ndarray)
+        agree(case, D, want)
+        some = np.arange(n)[::-2]
+        for index, rows in E.rows(some, block=7):
+            agree(case, rows, want[index])
+        for index, panel in E.panels():
+            agree(case, panel, want[index].T)
+        if n:
+            i, j = np.divmod(np.arange(0, n * n, 3), n)
+            agree(case, E.entries(i, j), want[i, j])
+            agree(case, E.column(n - 1), want[:, n - 1])
+
+
+def test_a_road_network_is_scipys(cp):
+    n = 3000
+    graph = road_like(n, seed=3)
+    tails, heads = np.concatenate((graph.rows, graph.cols)), np.concatenate((graph.cols, graph.rows))
+    weights = np.random.default_rng(0).integers(0, 1000, len(tails))  # zeros are arcs
+    keep = np.lexsort((weights, heads, tails))
+    first = np.concatenate(([True], (np.diff(tails[keep]) != 0) | (np.diff(heads[keep]) != 0)))
+    A = sp.csr_array((weights[keep[first]].astype(float), (tails[keep[first]], heads[keep[first]])), shape=(n, n))
+    want = dijkstra(A)
+    for dtype in ("int32", "float32"):
+        E = semiring.Elimination.from_arrays(tails, heads, weights, n, dtype=dtype, device="cuda")
+        np.testing.assert_array_equal(E.to_dense().get(), want)
+        out = cp.empty((n, n), dtype)
+        assert E.to_dense(out) is out
+        np.testing.assert_array_equal(out.get(), want)
+        x = np.random.default_rng(1).integers(0, 5000, n)
+        np.testing.assert_array_equal(E.matvec(x).get(), (want + x).min(axis=1))
+        np.testing.assert_array_equal(E.rmatvec(np.stack((x, x)).T)[:, 1].get(), (want + x[:, None]).min(axis=0))
+        np.testing.assert_array_equal(E.update(2 * weights).row(7).get(), 2 * want[7])
+        assert E.entry(5, 2995) == want[5, 2995]
+
+
+def test_what_has_no_closure_is_refused_as_on_the_cpu(cp):
+    tails, heads = [0, 1, 2, 3], [1, 2, 0, 0]
+    for dtype in ("int32", "float32"):
+        with pytest.raises(NegativeCycleError, match="vertex"):
+            eliminate(sp.coo_array((np.array([1, -4, 2, 5], dtype), (tails, heads)), shape=(4, 4)), device="cuda")
+    weights = np.array([2.0, 1.0, 1.0, 1.0])
+    with pytest.raises(DivergenceError):
+        eliminate(sp.coo_array((weights, (tails, heads)), shape=(4, 4)), "plus_times", device="cuda")
+
+
+def test_results_stay_on_the_device(cp):
+    n = 900
+    graph = road_like(n, seed=5)
+    here = apsp.shortest_paths(graph, engine="elimination")
+    there = apsp.shortest_paths(graph, engine="elimination", device="cuda")
+    assert there.plan.device == "cuda"
+    D = here.distances
+    assert isinstance(there.distances, cp.ndarray)
+    np.testing.assert_allclose(there.distances.get(), D, rtol=1e-6)
+    for labels, rows in there.rows(sources=[3, 800, 3]):
+        assert isinstance(rows, cp.ndarray)
+        np.testing.assert_allclose(rows.get(), D[labels], rtol=1e-6)
+    np.testing.assert_allclose(there.table([1, 2], [3, 4, 5]), here.table([1, 2], [3, 4, 5]), rtol=1e-6)
+    for name in ("eccentricity", "closeness", "harmonic", "total", "reached"):
+        np.testing.assert_allclose(there.reduce(name), here.reduce(name), rtol=1e-5)
+    assert there.nearest([1, 500]).source == here.nearest([1, 500]).source
+    assert there.path(0, n - 1) == here.path(0, n - 1)
+    assert there.distance(0, n - 1) == pytest.approx(here.distance(0, n - 1))
+    part = apsp.shortest_paths(graph, sources=[5, 6], targets=[7], engine="elimination", device="cuda")
+    np.testing.assert_allclose(cp.asnumpy(part.distances), D[[5, 6]][:, [7]], rtol=1e-6)
+    np.testing.assert_allclose(there.update(graph.weights * 2).distances.get(), 2 * D, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["int16", "float32", "int64"])
+def test_hops_are_networkxs(cp, dtype):
+    for n, degree in ((1, 0), (70, 1.3), (700, 3)):
+        arcs = random(n, degree)
+        H = Hops(tuple(arcs), n, dtype=dtype, device="cuda")
+        want = expected(arcs, n, dtype)
+        D = H.to_dense()
+        assert isinstance(D, cp.ndarray)
+        np.testing.assert_array_equal(D.get(), want)
+        wanted = np.arange(n)[::-1]
+        for index, rows in H.rows(wanted, block=65):
+            np.testing.assert_array_equal(rows.get(), want[index])
+        zero = want.max() if want.dtype.kind == "i" else np.inf
+        np.testing.assert_array_equal(H.row(0, limit=2).get(), np.where(want[0] <= 2, want[0], zero) if n > 1 else [0])
+
+
+def test_hops_of_many_levels(cp):
+    n = 1500
+    i = np.arange(n)
+    D = Hops((i[:-1], i[1:]), n, dtype="int32", device="cuda").to_dense().get()
+    np.testing.assert_array_equal(D, np.where(i >= i[:, None], i - i[:, None], np.iinfo(np.int32).max))
