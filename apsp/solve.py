@@ -23,7 +23,6 @@ from semiring.cycles import restore, reweight
 from semiring.errors import DivergenceError
 from semiring.memory import require
 from semiring.observed import Callback, Clock, Observed, Observer, Progress
-from semiring.tiles import TileStore
 
 from . import schedules, settle
 from .choosing import Asked, Question
@@ -35,7 +34,7 @@ from .large import Large, Limits
 from .log import tell
 from .plans import Plan, make_plan
 from .problem import HINT, Memory, Problem, Request, at, lies, pose
-from .sources import Source
+from .sources import Source, has_windows
 
 if TYPE_CHECKING:
     from .distributed.solving import Places
@@ -106,7 +105,8 @@ def closure(
     memory : int or str, optional
         Bytes, or such as "16GiB", to which the computation is held: on a GPU those of the device, through which the
         matrix then streams from memory of the host; else those of this process, through which it streams from a
-        `semiring.tiles.TileStore`. A may be a `np.memmap` or a `TileStore`, of which windows alone are read.
+        `semiring.tiles.TileStore`. Of a `np.memmap`, a `TileStore`, or anything with `shape`, `dtype` and A[a:b, c:d]
+        (an array of Zarr or HDF5, or an object that makes entries up), windows alone are read.
     checkpoint : path, optional
         A directory that keeps what the closure has come to. The same call goes on from there after whatever has ended
         it, with any block, memory and device (docs/stores.md).
@@ -175,13 +175,13 @@ def closure(
 
 def _within(A: Any, s: Semiring, request: Request, limits: Limits, *, unweighted: bool, **asked: Any) -> Any:
     """The closure within limits of memory, kept and written as they say."""
-    source = A if isinstance(A, TileStore) or (is_array(A) and not unweighted) else as_graph(A, unweighted=unweighted)
+    source = A if has_windows(A) or (is_array(A) and not unweighted) else as_graph(A, unweighted=unweighted)
     large = Large.asked(source, s, limits, request, **asked)
     if not large.ordinary:
         return large.close(request.callback, stacklevel=4)
     large.check()
     options = {**request.options, "schedule": request.schedule, "block": request.block, "callback": request.callback}
-    A = source if not isinstance(source, TileStore) else source[:]
+    A = large.source.whole() if has_windows(source) else source
     return large.given(np.asarray(closure(A, s, **options, **asked)))
 
 
@@ -233,7 +233,7 @@ def plan(
     request = Request.of(schedule=schedule, block=block, threads=threads)
     limits = Limits.of(memory, checkpoint, output)
     if limits is not None and not isinstance(A, (int, np.integer)):
-        source = A if isinstance(A, TileStore) or is_array(A) else as_graph(A, unweighted=unweighted)
+        source = A if has_windows(A) or is_array(A) else as_graph(A, unweighted=unweighted)
         return Large.asked(source, s, limits, request, dtype=dtype, device=device).plan
     if isinstance(A, (int, np.integer)):
         preferred = "float64" if "float64" in s.dtypes else s.dtypes[0]

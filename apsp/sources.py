@@ -15,7 +15,6 @@ from semiring.algebra import Semiring
 from semiring.arrays import conform
 from semiring.errors import ShapeError
 from semiring.survey import Survey, survey
-from semiring.tiles import TileStore
 
 from .graph import Graph, combine
 
@@ -45,7 +44,7 @@ class Source:
 
     @classmethod
     def of(cls, A: Any, semiring: Semiring, dtype: Any = None, *, where: str) -> Source:
-        """Of an array (np.memmap is read as it is wanted), a tile store, or a `Graph`.
+        """Of an array (np.memmap is read as it is wanted), whatever `has_windows`, or a `Graph`.
 
         Raises
         ------
@@ -57,7 +56,7 @@ class Source:
         if isinstance(A, Graph):
             target = A.target(semiring) if dtype is None else dtypes.resolve(semiring, dtype, where=where)
             return cls(A.n, semiring, target, arcs_of(A, semiring, target))
-        matrix = A if isinstance(A, TileStore) else np.asanyarray(A)
+        matrix = A if has_windows(A) else np.asanyarray(A)
         if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
             raise ShapeError(f"{where}: A must be square, (n, n), got shape {matrix.shape}.")
         target = dtypes.resolve(semiring, matrix.dtype if dtype is None else dtype, where=where)
@@ -106,6 +105,15 @@ class Source:
                 crc = zlib.crc32(np.ascontiguousarray(part).reshape(-1).view(np.uint8).data, crc)
         least, greatest = min((x.least for x in seen), default=0), max((x.greatest for x in seen), default=0)
         return Survey(least, greatest, all(x.nonnegative for x in seen)), crc
+
+
+def has_windows(A: Any) -> bool:
+    """Whether A has a shape, a dtype and windows A[a:b, c:d], and is no array: a tile store, Zarr, HDF5, one's own."""
+    if isinstance(A, (np.ndarray, Graph)) or any(
+        hasattr(A, sign) for sign in ("__cuda_array_interface__", "__dlpack__", "tocoo")
+    ):
+        return False
+    return len(getattr(A, "shape", ())) == 2 and hasattr(A, "dtype") and hasattr(A, "__getitem__")
 
 
 def arcs_of(graph: Graph, semiring: Semiring, dtype: np.dtype) -> Callable[[slice, slice], np.ndarray]:

@@ -33,6 +33,7 @@ PAGES = {
     "docs/sparse.md": ".",
     "docs/routes.md": ".",
     "docs/scale.md": ".",
+    "docs/stores.md": "examples",
 }
 #: What a page computes with, and something smaller of which the same is true: every schedule meets it, twice.
 SMALLER = {"README.md": ("random((2000, 2000))", "random((500, 500))")}

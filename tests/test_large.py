@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import cases
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from processes import ROOT
 from reference import Reference
 
 import semiring
@@ -18,6 +23,7 @@ from semiring.memory import parsed
 from semiring.tiles import TileStore
 
 N, LITTLE = 1500, "8 MiB"
+ENV = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +113,7 @@ def test_an_interrupted_closure_in_memory_goes_on_with_another_block(tmp_path, m
     np.testing.assert_array_equal(D, expected)
     assert seen[0] > 0.3
     # … and one that began in memory ends on disk, and the other way round.
+    np.testing.assert_array_equal(closure(matrix, checkpoint=tmp_path, output=tmp_path)[:], expected)
     with pytest.raises(FormatError, match="too large"):
         closure(matrix, checkpoint=tmp_path, memory=LITTLE)
 
@@ -228,3 +235,24 @@ def test_sizes_of_memory():
         with pytest.raises(ValueError, match="16GiB"):
             parsed(wrong)
     assert semiring.get("min_plus").idempotent
+
+
+def test_a_store_is_read_as_a_graph(tmp_path):
+    matrix = np.array([[0, 4, np.inf], [np.inf, 0, 7], [1, np.inf, 0]])
+    TileStore.create(tmp_path / "g", (3, 3), "float64", block=2).put(matrix)
+    r = shortest_paths(tmp_path / "g")
+    assert (r.distance(0, 2), r.path(0, 2)) == (11, [0, 1, 2])
+    done = CliRunner().invoke(main, ["solve", str(tmp_path / "g"), "--memory", "1GiB", "--from", "0", "--to", "2"])
+    assert "distance 11" in done.output
+
+
+def test_the_example_answers_from_its_store(tmp_path):
+    command = [sys.executable, str(ROOT / "examples" / "relays.py"), "--stations", "900", "--memory", "3 MiB"]
+    for _ in range(2):  # the second time all is there
+        told = subprocess.run([*command, "--store", str(tmp_path / "t")], env=ENV, capture_output=True, text=True)
+        assert told.returncode == 0, told.stderr
+        assert "from 0 to 450: " in told.stdout
+    store = TileStore(tmp_path / "t")
+    at = np.random.default_rng(0).random((900, 2), np.float32)
+    direct = ((at[0] - at[450]) ** 2).sum()
+    assert 0 < store[0, 450] < direct / 3

@@ -33,7 +33,9 @@ from typing import IO, Any
 
 from semiring.errors import FormatError
 from semiring.files import check_writable
+from semiring.tiles.store import is_store
 
+from .. import tiles
 from ..files import Source, open_for_writing, plain_lines
 from ..graph import Graph
 from ..reading import BY_RULE, Columns, Reading, Weight, positional
@@ -118,6 +120,8 @@ def read(
     """
     positional(columns)  # refuses what is malformed
     reading = Reading(weight, columns)
+    if isinstance(path, (str, os.PathLike)) and is_store(path):
+        return tiles.read(path)
     source = Source(path)
     chosen = _named(format) if format is not None else _seen(source, reading)
     if directed and not chosen.directions:
