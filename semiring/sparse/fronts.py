@@ -16,10 +16,7 @@ import numpy as np
 from ..backend import Backend
 from ..cpu import fronts, movers, strips
 from ..cpu.backend import CpuBackend
-from ..cpu.code import Entry as _Entry
-from ..cpu.code import code as _code
-from ..cpu.code import gain as _gain
-from ..cpu.code import machine_code as _compile
+from ..cpu.code import CALL, Entry, code, gain, machine_code
 from ..cpu.intrinsics import DEPTH
 from ..cpu.kinds import Kind, raw
 from ..cpu.pool import run
@@ -27,8 +24,6 @@ from .structure import Arcs, Structure
 
 #: Fronts of more pairs than this go to the dense backend (of pairs that vector code computes).
 LARGE = 1 << 24
-#: A call into compiled code does at most about so many pairs (of those slow to compute), so that Ctrl-C is heard.
-CALL = 1 << 24
 #: What a supernode costs beside its pairs, in pairs that vector code computes.
 OVERHEAD = 1 << 14
 #: Below this many pairs a second thread costs more than it brings.
@@ -51,16 +46,16 @@ class Code:
     """The machine code for fronts and queries of one kind: what knows it, and what does not; compiled when wanted."""
 
     def __init__(self, kind: Kind) -> None:
-        self.kind, self.dense, self.raw = kind, _code(kind), raw(kind.itemsize)
+        self.kind, self.dense, self.raw = kind, code(kind), raw(kind.itemsize)
 
     @cached_property
     def steps(self) -> np.ndarray:
         """Addresses of the steps of small fronts, in the order of `cpu.fronts`."""
         entries = (
             self.fill,
-            _compile(fronts.place, self.kind, "iiiiiii"),
-            _compile(fronts.extend, self.kind, "iiiiii"),
-            _compile(fronts.pivots, self.kind, "iiiii"),
+            machine_code(fronts.place, self.kind, "iiiiiii"),
+            machine_code(fronts.extend, self.kind, "iiiiii"),
+            machine_code(fronts.pivots, self.kind, "iiiii"),
             self.scatter,
         )
         return np.array([*(entry.address for entry in entries), 0, 0, 0])
@@ -72,41 +67,41 @@ class Code:
         return np.array([*self.steps[: -len(dense)], *(entry.address for entry in dense)])
 
     @cached_property
-    def fill(self) -> _Entry:
-        return _compile(strips.fill, self.kind, "iii")
+    def fill(self) -> Entry:
+        return machine_code(strips.fill, self.kind, "iii")
 
     @cached_property
-    def scatter(self) -> _Entry:
-        return _compile(movers.take_apart, self.raw, "biiiiiii")
+    def scatter(self) -> Entry:
+        return machine_code(movers.take_apart, self.raw, "biiiiiii")
 
     @cached_property
-    def transpose(self) -> _Entry:
-        return _compile(movers.transpose, self.raw, "iiiiii")
+    def transpose(self) -> Entry:
+        return machine_code(movers.transpose, self.raw, "iiiiii")
 
     @cached_property
-    def climb(self) -> _Entry:
-        return _compile(strips.climb_strip, self.kind, "biiiiiii")
+    def climb(self) -> Entry:
+        return machine_code(strips.climb_strip, self.kind, "biiiiiii")
 
     @cached_property
-    def sweep(self) -> _Entry:
-        return _compile(strips.sweep_strip, self.kind, "biiiiiiiiiiiii")
+    def sweep(self) -> Entry:
+        return machine_code(strips.sweep_strip, self.kind, "biiiiiiiiiiiii")
 
     @cached_property
-    def pair(self) -> _Entry:
-        return _compile(strips.pair_strip, self.kind, "iiiiii")
+    def pair(self) -> Entry:
+        return machine_code(strips.pair_strip, self.kind, "iiiiii")
 
 
 code_of = cache(Code)
 
 
 @cache
-def _eliminate() -> _Entry:
-    return _compile(fronts.eliminate, None, "liiii" + "slsssl" + "l" + "lssi" + "iiii")
+def _eliminate() -> Entry:
+    return machine_code(fronts.eliminate, None, "liiii" + "slsssl" + "l" + "lssi" + "iiii")
 
 
 @cache
-def _gather() -> _Entry:
-    return _compile(fronts.gather, None, "liii" + "slsssl" + "lssi" + "i")
+def _gather() -> Entry:
+    return machine_code(fronts.gather, None, "liii" + "slsssl" + "lssi" + "i")
 
 
 def numbers(structure: Structure, arcs: Arcs, weights: np.ndarray, ops: CpuBackend) -> Panels:
@@ -138,8 +133,8 @@ class _Elimination:
         self.order = np.diff(S.first) + self.rows  # of each front
         self.ends = S.update + self.rows**2
         pairs = np.diff(S.work)
-        self.large = np.flatnonzero(pairs > LARGE * _gain(self.kind) // 64)
-        self.cost = np.concatenate(([0], np.cumsum(pairs + OVERHEAD * _gain(self.kind) // 64)))
+        self.large = np.flatnonzero(pairs > LARGE * gain(self.kind) // 64)
+        self.cost = np.concatenate(([0], np.cumsum(pairs + OVERHEAD * gain(self.kind) // 64)))
         self.kept: list[np.ndarray] = []  # memory that updates lie in
         self.tables = (S.first, S.begin, S.local, S.child, S.sibling, self.where)
         self.arcs = (arcs.begin, arcs.row, arcs.col, self.weights.ctypes.data)
@@ -147,7 +142,7 @@ class _Elimination:
     def run(self) -> Panels:
         """Every supernode, children first: subtrees on all threads, then what is above them."""
         total = int(self.cost[-1])
-        threads = self.ops.threads if total >= 8 * ALONE * _gain(self.kind) // 64 else 1
+        threads = self.ops.threads if total >= 8 * ALONE * gain(self.kind) // 64 else 1
         subtrees = self._shares(threads) if threads > 1 else []
         alone = CpuBackend(self.kind, 1)
         run(lambda _, start, stop: self._subtree(start, stop, alone), subtrees, threads)
@@ -225,7 +220,7 @@ class _Elimination:
         blocks = (self.order[start:stop] * (self.order[start:stop] + lanes - 1) * size).max() > fronts.NEAR
         steps = code.all_steps if blocks else code.steps
         while start < stop:
-            most = self.cost[start] + CALL * _gain(self.kind)
+            most = self.cost[start] + CALL * gain(self.kind)
             end = min(max(int(np.searchsorted(self.cost, most, "right")) - 1, start + 1), stop)
             _eliminate().call(
                 steps, size, lanes, start, end, *self.tables, S.panel, *self.arcs,

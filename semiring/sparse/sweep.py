@@ -7,10 +7,10 @@ from functools import cache
 import numpy as np
 
 from ..cpu import sweep
-from ..cpu.code import Entry, gain, machine_code
+from ..cpu.code import CALL, Entry, gain, machine_code
 from ..cpu.kinds import Kind
 from .buffers import aligned
-from .fronts import CALL, Panels, code_of
+from .fronts import Panels, code_of
 from .structure import Structure
 
 #: Lanes of a batch, at least.
