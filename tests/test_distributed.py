@@ -147,7 +147,10 @@ def test_parts_come_of_functions_graphs_and_files(tmp_path):
     _, A = table("min_plus-int16", 70)
     places = world(ranks=4, threads=1)
     np.save(tmp_path / "a.npy", A)
+    store = TileStore.create(tmp_path / "tiles", A.shape, A.dtype, block=32)
+    store.put(A)
     made = (
+        DistributedMatrix.from_array(store, world=places, block=16),
         DistributedMatrix.from_function(lambda i, j: A[i, j], 70, world=places, dtype="int16", block=16),
         DistributedMatrix.from_array(np.load(tmp_path / "a.npy", mmap_mode="r"), world=places, block=16),
         DistributedMatrix.from_array(

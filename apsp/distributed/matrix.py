@@ -18,6 +18,7 @@ from semiring.errors import AlgebraError, ShapeError
 from semiring.memory import require
 from semiring.observed import Callback
 from semiring.survey import Survey, fast, survey
+from semiring.tiles import TileStore
 
 from .. import divergence
 from ..graph import Graph
@@ -91,8 +92,8 @@ class DistributedMatrix:
 
         Parameters
         ----------
-        A : array, shape (n, n), or BitMatrix
-            NumPy, with np.memmap; over the Boolean semiring also a `BitMatrix` on the host.
+        A : array, shape (n, n), TileStore or BitMatrix
+            NumPy, with np.memmap; a store of tiles; over the Boolean semiring also a `BitMatrix` on the host.
         semiring : str or Semiring
         world : World
         dtype : dtype, optional
@@ -108,7 +109,7 @@ class DistributedMatrix:
             If a part with what its closure needs does not fit on some rank; in every rank.
         """
         s = get(semiring)
-        if not isinstance(A, BitMatrix):
+        if not isinstance(A, (BitMatrix, TileStore)):
             A = np.asanyarray(A)
         if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
             raise ShapeError(f"DistributedMatrix: an array must be square, (n, n), got shape {A.shape}.")

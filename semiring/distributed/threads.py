@@ -121,6 +121,9 @@ def run(
         The first error of any rank; the others have ended then. Ctrl-C ends all of them, after the verb each is at.
     """
     team = Team(grid)
+    if grid.size == 1:
+        with device(0) if device else nullcontext():
+            return [work(ThreadComm(team, 0))]
     found: list[Any] = [None] * grid.size
     errors: list[tuple[int, BaseException]] = []
 
