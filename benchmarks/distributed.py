@@ -103,11 +103,12 @@ def free(gpus: int) -> None:
 def scale(given: argparse.Namespace) -> None:
     """n by n on several cards against one."""
     for dtype in given.dtypes:
-        several(4096, dtype, given.gpus, 1024, given.grid)  # kernels are compiled
+        for block in given.blocks or [1024, 2048]:
+            several(4 * block, dtype, given.gpus, block, given.grid)  # kernels are compiled
         for n in given.sizes:
             alone = one_gpu(n, dtype) if given.alone else float("nan")
             for block in given.blocks or [None]:
-                seconds, made = several(n, dtype, given.gpus, block, given.grid)
+                seconds, made = several(n, dtype, given.gpus, block, given.grid, given.check)
                 size, moved = made.layout.block, made.n
                 del made
                 if n <= 1 << 15:  # once more, now that every kernel is there
@@ -126,7 +127,7 @@ def numpy(given: argparse.Namespace) -> None:
     for n in given.sizes:
         A = window(slice(0, n), slice(0, n), "float32").get()
         free(1)
-        several(4096, "float32", given.gpus, 1024, given.grid)
+        several(8192, "float32", given.gpus, 2048, given.grid)
         seconds = several(n, "float32", given.gpus, None, given.grid, check=False)[0]
         free(given.gpus)
         closure(A[:8192, :8192], gpus=given.gpus)  # pinned buffers are there
@@ -233,6 +234,7 @@ def main() -> None:
     parser.add_argument("--dtypes", nargs="*", default=["float32"])
     parser.add_argument("--blocks", type=int, nargs="*")
     parser.add_argument("--alone", action=argparse.BooleanOptionalAction, default=True, help="time one GPU as well")
+    parser.add_argument("--check", action=argparse.BooleanOptionalAction, default=True, help="check sampled rows")
     parser.add_argument("--ahead", action=argparse.BooleanOptionalAction, default=True, help="look ahead")
     given = parser.parse_args()
     if cuda_available() and not given.ahead:

@@ -19,7 +19,9 @@ def default_block(n: int, ops: Backend) -> int:
     """The pivot block, by n and the device alone: results have the same bits on every grid."""
     if ops.device == "cpu":
         return ops.pivot
-    return (8192 if n >= 1 << 17 else 2048) if ops.grain > 1 else 1024
+    if ops.grain > 1:
+        return 8192 if n >= 1 << 17 else 2048
+    return 2048 if n > 1 << 15 else 1024
 
 
 def part_bytes(layout: Layout, ops: Backend) -> int:
