@@ -21,7 +21,8 @@ def minimum_degree(start: Any, heads: Any, factor: int) -> Any:
     size = len(heads)
     room = size + size // 5 + n + 1
     lists = np.empty(room, np.int32)  # of variables: their elements, then their neighbours; of elements: variables
-    lists[:size] = heads
+    for q in range(size):  # a slice would take seconds to compile, for its error
+        lists[q] = heads[q]
     at = start[:n].copy()  # where a list begins
     length = np.empty(n, np.int32)
     elements = np.zeros(n, np.int32)  # how many of a variable's list are elements

@@ -140,12 +140,13 @@ def pivots(kind: Any, w: int, m: int, pitch: int, front: int, work: int) -> None
     wide = pitch * size
     k = 0
     while k < w:
-        if abreast == 1 or k + ABREAST > w:
-            _pivot(kind, k, 0, m, pitch, front, work)
+        some = abreast > 1 and k + ABREAST <= w
+        start, stop = (k, k + ABREAST) if some else (0, m)
+        for p in range(k, k + ABREAST if some else k + 1):  # the rows K become R, P in the columns K
+            _pivot(kind, p, start, stop, pitch, front, work)
+        if not some:
             k += 1
             continue
-        for p in range(k, k + ABREAST):  # the rows K become R, P in the columns K
-            _pivot(kind, p, k, k + ABREAST, pitch, front, work)
         for i in range(m):  # C goes aside, and 0 in its place: so C R puts C P there
             for p in range(ABREAST):
                 store(kind, work + (i * ABREAST + p) * size, load(kind, front + i * wide + (k + p) * size))

@@ -19,10 +19,10 @@ from .strips import STRIP
 
 
 @own
-def prepare(sources: Any, owner: Any, parent: Any, first: Any, at: Any, path: Any) -> Any:
-    """The supernodes on the sources' root paths, ascending, and for each where its columns begin among theirs.
+def ancestors(sources: Any, owner: Any, parent: Any, at: Any, path: Any) -> Any:
+    """The supernodes on the sources' root paths, in no order; returns how many.
 
-    `at` has −1 for every supernode, and gets those places. Returns how many supernodes and columns are on the paths.
+    `at` has −1 for every supernode, and gets 0 for these.
     """
     found = 0
     for p in sources:
@@ -32,13 +32,17 @@ def prepare(sources: Any, owner: Any, parent: Any, first: Any, at: Any, path: An
             path[found] = s
             found += 1
             s = parent[s]
-    path[:found].sort()
+    return found
+
+
+@own
+def places(path: Any, first: Any, at: Any) -> Any:
+    """at[s] ← where the columns of each supernode of a path begin among theirs; returns how many they are."""
     columns = 0
-    for q in range(found):
-        s = path[q]
+    for s in path:
         at[s] = columns
         columns += first[s + 1] - first[s]
-    return found, columns
+    return columns
 
 
 @kernel

@@ -61,9 +61,11 @@ class Sweeper:
     def batch(self, sources: np.ndarray, out: np.ndarray, *, mirrored: bool = False) -> None:
         """out[v, k] ← A*[sources[k], v], or A*[v, sources[k]] where mirrored; `out` has `lanes` columns, aligned."""
         places = self.S.position[sources]
-        found, columns = sweep.prepare(places, self.S.owner, self.S.parent, self.S.first, self.at, self.path)
+        found = sweep.ancestors(places, self.S.owner, self.S.parent, self.at, self.path)
         path = self.path[:found]
+        path.sort()  # here, as it would take a second to compile
         try:
+            columns = sweep.places(path, self.S.first, self.at)
             z = self._cleared(columns, out.shape[1])
             z[self.at[self.S.owner[places]] + places - self.S.first[self.S.owner[places]], np.arange(len(places))] = (
                 self.kind.one
