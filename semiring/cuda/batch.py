@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import tiles
+from .launches import Launches
 from .matrix import Matrix
-
-if TYPE_CHECKING:
-    from .backend import CudaBackend
 
 
 @dataclass(frozen=True)
@@ -19,7 +17,7 @@ class Batch:
     All views must come from one array whose rows are contiguous; block sizes must not exceed that of a pivot block.
     """
 
-    ops: CudaBackend
+    ops: Launches
 
     def closure(self, D: Any) -> None:
         """D ← D*, a thread block a matrix."""

@@ -5,16 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from . import gpu, matrix
+from .launches import Launches
 from .matrix import Matrix
 from .tiles import Tile
-
-if TYPE_CHECKING:
-    from .backend import CudaBackend
 
 #: How many strips are computed at the same time, and how many times they fill the device together.
 UNDER_WAY, FILLING = 6, 2
@@ -22,13 +20,13 @@ UNDER_WAY, FILLING = 6, 2
 LARGE = 16384
 
 
-def left_mul(ops: CudaBackend, D: Matrix, R: Matrix) -> None:
+def left_mul(ops: Launches, D: Matrix, R: Matrix) -> None:
     """R ← D ⊗ R."""
     with Strips(ops, R.rows, R.columns, R.ld) as strips:
         _columns_of_product(ops, strips, D, R)
 
 
-def right_mul(ops: CudaBackend, C: Matrix, D: Matrix) -> None:
+def right_mul(ops: Launches, C: Matrix, D: Matrix) -> None:
     """C ← C ⊗ D."""
     with Strips(ops, C.columns, C.rows, C.ld) as strips:
         for rows in strips.bounds(C.rows):
@@ -37,7 +35,7 @@ def right_mul(ops: CudaBackend, C: Matrix, D: Matrix) -> None:
                 strips.product(part, _copy_of(ops, part, workspace), D)
 
 
-def eliminate(ops: CudaBackend, D: Matrix, R: Matrix, C: Matrix, rest: Matrix) -> None:
+def eliminate(ops: Launches, D: Matrix, R: Matrix, C: Matrix, rest: Matrix) -> None:
     """R ← D ⊗ R; then rest ← rest ⊕ C ⊗ R and C ← C ⊗ D, from one copy of each strip of C.
 
     Only rest needs R: the strips of C begin while those of R come to their end.
@@ -54,7 +52,7 @@ def eliminate(ops: CudaBackend, D: Matrix, R: Matrix, C: Matrix, rest: Matrix) -
                 strips.product(matrix.rows(rest, *rows, ops.dtype.itemsize), was, R, accumulate=True)
 
 
-def _columns_of_product(ops: CudaBackend, strips: Strips, D: Matrix, R: Matrix) -> None:
+def _columns_of_product(ops: Launches, strips: Strips, D: Matrix, R: Matrix) -> None:
     for columns in strips.bounds(R.columns):
         with strips.workspace() as workspace:
             part = matrix.columns(R, *columns, ops.dtype.itemsize)
@@ -63,7 +61,7 @@ def _columns_of_product(ops: CudaBackend, strips: Strips, D: Matrix, R: Matrix) 
             ops.copy_rows(part, beside)
 
 
-def _copy_of(ops: CudaBackend, part: Matrix, workspace: int) -> Matrix:
+def _copy_of(ops: Launches, part: Matrix, workspace: int) -> Matrix:
     copy = _beside(part, workspace)
     ops.copy_rows(copy, part)
     return copy
@@ -92,7 +90,7 @@ def sizes(tile: Tile, multiprocessors: int, along: int, across: int, ld: int) ->
 class Strips:
     """Workspaces for strips of a panel, each with a stream on which what happens in it is done in turn."""
 
-    def __init__(self, ops: CudaBackend, along: int, across: int, ld: int) -> None:
+    def __init__(self, ops: Launches, along: int, across: int, ld: int) -> None:
         import cupy
 
         self._ops = ops
