@@ -679,6 +679,11 @@ def shortest_paths(
     posed = as_graph(graph, **reading)
     request = Request.of(schedule=schedule, block=block, callback=callback, threads=threads)
     limits = Limits.of(memory, checkpoint, output, every)
+    if gpus is not None and (engine not in ("auto", "dense") or not (isinstance(order, str) and order == "auto")):
+        raise ValueError(
+            f"shortest_paths: gpus= comes with the dense closure, got engine={engine!r} and order={order!r} beside it. "
+            "Leave gpus out: one device eliminates or searches."
+        )
     if limits is not None:
         if sources is not None or targets is not None or limit is not None or engine not in ("auto", "dense"):
             raise ValueError(

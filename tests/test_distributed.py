@@ -263,6 +263,8 @@ def test_what_a_result_over_ranks_refuses():
         shortest_paths([("a", "b", -2.0), ("b", "a", 1.0)], gpus=places)
     almost = shortest_paths([("a", "b", 0.1), ("b", "c", 0.7), ("c", "a", -0.8)], gpus=places)
     assert almost.distances.diagonal().tolist() == [0, 0, 0]
+    with pytest.raises(ValueError, match="engine='elimination'"):
+        shortest_paths([("a", "b", 1)], gpus=places, engine="elimination")
     with pytest.raises(DomainError, match="int16"):
         shortest_paths([("a", "b", 30000), ("b", "c", 30000)], gpus=places, dtype="int16")
 
