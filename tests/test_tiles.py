@@ -19,7 +19,7 @@ def store(tmp_path):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "int64", "bool", "uint64"])
-@pytest.mark.parametrize("shape", [(0, 0), (1, 1), (4, 4), (9, 13), (600, 530)])
+@pytest.mark.parametrize("shape", [(0, 0), (1, 1), (4, 4), (9, 13), (70, 530)])
 def test_what_is_written_comes_back(tmp_path, shape, dtype):
     A = np.random.default_rng(0).integers(0, 2, shape).astype(dtype)
     made = TileStore.create(tmp_path / "t", shape, dtype, block=(4, 512))
