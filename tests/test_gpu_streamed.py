@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import semiring
-from apsp import streaming
+from apsp import closure, streaming
 from apsp.schedules import distributed
 from apsp.streaming import Cut
 from semiring.backend import bind
@@ -62,3 +62,13 @@ def test_a_matrix_streams_through_the_device(tmp_path, monkeypatch, super_blocks
             distributed.closure(part, ops, block=block)
             part.finish()
     np.testing.assert_array_equal(store[:] if where == "store" else D, expected(A))
+
+
+@pytest.mark.parametrize("checkpoint", [False, True])
+def test_a_closure_is_held_to_memory_of_the_device(tmp_path, checkpoint):
+    A = graph(1200, "int32")
+    kept = {"checkpoint": tmp_path / "ck", "every": 0} if checkpoint else {}
+    D = closure(A, device="cuda", memory="5 MiB", **kept)
+    np.testing.assert_array_equal(D, expected(A))
+    if checkpoint:  # on the device alone it goes on from there
+        np.testing.assert_array_equal(closure(A, device="cuda", **kept), D)

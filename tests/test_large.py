@@ -248,10 +248,9 @@ def test_a_store_is_read_as_a_graph(tmp_path):
 
 def test_the_example_answers_from_its_store(tmp_path):
     command = [sys.executable, str(ROOT / "examples" / "relays.py"), "--stations", "500", "--memory", "1 MiB"]
-    for _ in range(2):  # the second time all is there
-        told = subprocess.run([*command, "--store", str(tmp_path / "t")], env=ENV, capture_output=True, text=True)
-        assert told.returncode == 0, told.stderr
-        assert "from 0 to 250: " in told.stdout
+    told = subprocess.run([*command, "--store", str(tmp_path / "t")], env=ENV, capture_output=True, text=True)
+    assert told.returncode == 0, told.stderr
+    assert "from 0 to 250: " in told.stdout
     store = TileStore(tmp_path / "t")
     at = np.random.default_rng(0).random((500, 2), np.float32)
     direct = ((at[0] - at[250]) ** 2).sum()
