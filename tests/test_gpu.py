@@ -660,6 +660,26 @@ def test_what_does_not_fit_is_refused(cp):
         ops.step(cp.zeros((3, 3), cp.float32), 3)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int16"])
+def test_operands_of_more_than_4_gib(cp, dtype):
+    """Rows of A that lie 4 GiB and more below its first are read where they are, and none is taken for another."""
+    ops = bind(get("min_plus"), dtype, device="cuda", nonnegative=True)
+    size = np.dtype(dtype).itemsize
+    ld, k, n = 3 << 14, 37, 70
+    m = 5 * 2**30 // (ld * size) + 1
+    if cp.cuda.runtime.memGetInfo()[0] < 6 * 2**30:
+        pytest.skip("needs 6 GiB of the GPU's memory")
+    A = cp.empty((m, ld), dtype)[:, :k]
+    A[...] = cp.random.default_rng(1).integers(0, 10_000, A.shape)
+    B = cp.random.default_rng(2).integers(0, 10_000, (k, n)).astype(dtype)
+    expected = (A[:, :, None] + B).min(1)
+    C = cp.full((m, n), 30_000, dtype)
+    ops.gemm(C, A, B)
+    assert not (C != expected).any()
+    ops.right_mul(A, B[:, :k])
+    assert not (A != expected[:, :k]).any()
+
+
 def test_uploads_and_downloads(cp):
     ops = bind(get("min_plus"), "float32", device="cuda")
     A = np.arange(12, dtype=np.float32).reshape(3, 4)

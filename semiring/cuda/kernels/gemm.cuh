@@ -305,7 +305,8 @@ struct Gemm {
         b_base = reinterpret_cast<const char*>(B);
         a_offset = (a_row(0) * unsigned(lda) + lane() % 8) * unsigned(sizeof(T));
         a_step = (a_row(1) - a_row(0)) * unsigned(lda) * unsigned(sizeof(T));
-        a_last = ((m - 1 - row0) * unsigned(lda) + lane() % 8) * unsigned(sizeof(T));
+        // The tile's last row inside: from row0 on, for from there alone every row is less than 4 GiB away.
+        a_last = (min(m - 1 - row0, bm - 1) * unsigned(lda) + lane() % 8) * unsigned(sizeof(T));
         // Beyond the edge: the last column inside, or the last group of 16 bytes that begins inside.
         constexpr int group = b_words > 1 ? b_words * lanes : 1;
         const int col = min(col0 + b_word() * lanes, (n - 1) / group * group);
