@@ -66,9 +66,9 @@ def test_a_matrix_streams_through_the_device(tmp_path, monkeypatch, super_blocks
 
 @pytest.mark.parametrize("checkpoint", [False, True])
 def test_a_closure_is_held_to_memory_of_the_device(tmp_path, checkpoint):
-    A = graph(1200, "int32")
+    A = graph(2000, "int32")
     kept = {"checkpoint": tmp_path / "ck", "every": 0} if checkpoint else {}
-    D = closure(A, device="cuda", memory="5 MiB", **kept)
+    D = closure(A, device="cuda", memory="12 MiB", **kept)
     np.testing.assert_array_equal(D, expected(A))
     if checkpoint:  # on the device alone it goes on from there
         np.testing.assert_array_equal(closure(A, device="cuda", **kept), D)
