@@ -107,6 +107,11 @@ def _spread(graph: Graph, s: Semiring, request: Request, asked: Asked) -> Answer
     """The closure over several ranks, each of which keeps its part."""
     from .distributed import solving
 
+    if asked.engine == "elimination":
+        from .distributed import sweeping
+
+        eliminations, plan = sweeping.engine(graph, s, request, solving.world_of(asked.gpus), asked)
+        return Answer(eliminations, plan, 0.0)
     engine, plan, seconds = solving.engine(graph, s, request, asked.gpus, asked.dtype, asked.limits)
     if engine.dtype.kind == "i" and s.mul.saturating and _far(graph, s, engine.dtype):
         _refuse_saturated(engine, graph, s)

@@ -646,7 +646,8 @@ def shortest_paths(
     paths : bool
         Find `Result.predecessors` at once, not on first use.
     gpus : int, sequence of int or World, optional
-        The dense closure over several GPUs, as in `closure`; distances stay there, and are fetched when asked for.
+        The dense closure over several GPUs, as in `closure`; distances stay there, and are fetched when asked for. With
+        engine="elimination" each GPU has the panels, and reductions of all pairs are shared out.
     memory, checkpoint, every, output
         As in `closure`, for the dense closure of all pairs. A result in a store is read where it lies, and
         `Result.load(output)` finds it again.
@@ -679,10 +680,10 @@ def shortest_paths(
     posed = as_graph(graph, **reading)
     request = Request.of(schedule=schedule, block=block, callback=callback, threads=threads)
     limits = Limits.of(memory, checkpoint, output, every)
-    if gpus is not None and (engine not in ("auto", "dense") or not (isinstance(order, str) and order == "auto")):
+    if gpus is not None and engine not in ("auto", "dense", "elimination"):
         raise ValueError(
-            f"shortest_paths: gpus= comes with the dense closure, got engine={engine!r} and order={order!r} beside it. "
-            "Leave gpus out: one device eliminates or searches."
+            f"shortest_paths: gpus= comes with the dense closure or with engine='elimination', got engine={engine!r}. "
+            "Leave gpus out: one device searches."
         )
     if limits is not None:
         if sources is not None or targets is not None or limit is not None or engine not in ("auto", "dense"):

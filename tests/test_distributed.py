@@ -263,8 +263,8 @@ def test_what_a_result_over_ranks_refuses():
         shortest_paths([("a", "b", -2.0), ("b", "a", 1.0)], gpus=places)
     almost = shortest_paths([("a", "b", 0.1), ("b", "c", 0.7), ("c", "a", -0.8)], gpus=places)
     assert almost.distances.diagonal().tolist() == [0, 0, 0]
-    with pytest.raises(ValueError, match="engine='elimination'"):
-        shortest_paths([("a", "b", 1)], gpus=places, engine="elimination")
+    with pytest.raises(ValueError, match="engine='scipy'"):
+        shortest_paths([("a", "b", 1)], gpus=places, engine="scipy")
     with pytest.raises(DomainError, match="int16"):
         shortest_paths([("a", "b", 30000), ("b", "c", 30000)], gpus=places, dtype="int16")
 
@@ -332,3 +332,16 @@ def test_errors_travel_from_process_to_process(error):
     error.everywhere = True
     there = pickle.loads(pickle.dumps(error))
     assert (type(there), str(there), vars(there)) == (type(error), str(error), vars(error))
+
+
+def test_sweeps_of_an_elimination_are_shared_out(graph):
+    places = world(ranks=3, threads=1)
+    one = shortest_paths(graph, engine="elimination", dtype="int16")
+    r = shortest_paths(graph, engine="elimination", dtype="int16", gpus=places)
+    for name in ("eccentricity", "closeness", "reached"):
+        np.testing.assert_array_equal(r.reduce(name), one.reduce(name))
+    np.testing.assert_array_equal(r.reduce("eccentricity"), one.reduce("eccentricity"))
+    np.testing.assert_array_equal(r.distances, one.distances)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(r)).reduce("eccentricity"), one.reduce("eccentricity"))
+    with pytest.raises(NegativeCycleError, match="a → b → a"):
+        shortest_paths([("a", "b", -2), ("b", "a", 1)], gpus=places, engine="elimination")

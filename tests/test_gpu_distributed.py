@@ -63,6 +63,14 @@ def test_sums_are_right_without_idempotence(count):
     np.testing.assert_allclose(apsp.closure(A, "plus_times", gpus=count), np.linalg.inv(np.eye(500) - A), rtol=1e-9)
 
 
+def test_sweeps_of_an_elimination_are_shared_out(count):
+    graph = apsp.road_like(3000, seed=0)
+    one = apsp.shortest_paths(graph, engine="elimination", dtype="float32")
+    r = apsp.shortest_paths(graph, engine="elimination", dtype="float32", gpus=count)
+    np.testing.assert_array_equal(r.reduce("eccentricity"), one.reduce("eccentricity"))
+    np.testing.assert_array_equal(r.reduce("reached"), one.reduce("reached"))
+
+
 def test_a_part_is_whole_after_a_round_where_that_is_asked(count):
     """Between rounds, look-ahead leaves the strips of the next pivot older than the rest."""
     A = np.random.default_rng(1).integers(1, 99, (600, 600)).astype(np.float32)

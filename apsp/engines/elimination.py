@@ -142,9 +142,13 @@ class Eliminated(Engine):
         found = self.elimination.panels(columns=columns)
         return ((at, self._true(at, panel, columns)) for at, panel in found)
 
-    def reduced(self, of: Callable[[Any], Any], *, columns: bool = False) -> Iterator[tuple[np.ndarray, Any]]:
-        """Each panel by the thread that sweeps it."""
-        return self.elimination.reduced(lambda at, panel: of(self._true(at, panel, columns)), columns=columns)
+    def reduced(
+        self, of: Callable[[Any], Any], *, columns: bool = False, share: tuple[int, int] = (0, 1)
+    ) -> Iterator[tuple[np.ndarray, Any]]:
+        """Each panel by the thread that sweeps it; or a share of them, every count-th from the k-th on."""
+        return self.elimination.reduced(
+            lambda at, panel: of(self._true(at, panel, columns)), columns=columns, share=share
+        )
 
     def _true(self, at: np.ndarray, panel: np.ndarray, columns: bool) -> np.ndarray:
         """A panel of distances, of one on reweighted arcs."""

@@ -173,10 +173,12 @@ class OnDevice:
 
         return cupy.empty(shape, self.dtype)
 
-    def panels(self, *, columns: bool = False) -> Iterator[tuple[np.ndarray, Any]]:
-        """All lines as columns, in the order of elimination."""
-        for start in range(0, self.n, self.lanes):
-            part = self.S.permutation[start : start + self.lanes]
+    def panels(self, *, columns: bool = False, share: tuple[int, int] = (0, 1)) -> Iterator[tuple[np.ndarray, Any]]:
+        """All lines as columns, in the order of elimination; or (k, count): every count-th panel from the k-th on."""
+        # Where they are shared out, each of `count` has as many of them as others, give or take one.
+        lanes = min(self.lanes, -(-self.n // (share[1] * LANES)) * LANES) if share[1] > 1 else self.lanes
+        for start in range(share[0] * lanes, self.n, share[1] * lanes):
+            part = self.S.permutation[start : start + lanes]
             yield part, self.batch(part, mirrored=columns)[:, : len(part)]
 
     @_there

@@ -459,7 +459,7 @@ class Elimination:
                     yield part, panels.pop(0)[:, : len(part)]
 
     def reduced(
-        self, of: Callable[[np.ndarray, np.ndarray], Any], *, columns: bool = False
+        self, of: Callable[[np.ndarray, np.ndarray], Any], *, columns: bool = False, share: tuple[int, int] = (0, 1)
     ) -> Iterator[tuple[np.ndarray, Any]]:
         """All of A*, each panel reduced by the thread that sweeps it: (indices (k,), of(indices, panel)).
 
@@ -470,6 +470,8 @@ class Elimination:
             at a time; which panels there are does not depend on how many threads.
         columns : bool
             As in `panels`.
+        share : (int, int)
+            (k, count): every count-th panel from the k-th on, where others see to the rest.
 
         Examples
         --------
@@ -480,10 +482,10 @@ class Elimination:
         [12.0, inf, inf]
         """
         if self.on_device is not None:
-            yield from ((part, of(part, panel)) for part, panel in self.on_device.panels(columns=columns))
+            yield from ((part, of(part, panel)) for part, panel in self.on_device.panels(columns=columns, share=share))
             return
         batch, order = self._lanes, self.order
-        parts = [order[k : k + batch] for k in range(0, self.n, batch)]
+        parts = [order[k : k + batch] for k in range(0, self.n, batch)][share[0] :: share[1]]
         group = 4 * self._threads  # few waits for the last thread, and the caller hears of it often
         panels, settings = self._workspace(min(self.n, batch)), np.geterr()
         found: dict[int, Any] = {}
