@@ -65,7 +65,7 @@ def test_sums_are_right_without_idempotence(count):
 
 def test_sweeps_of_an_elimination_are_shared_out(count):
     graph = apsp.road_like(3000, seed=0)
-    one = apsp.shortest_paths(graph, engine="elimination", dtype="float32")
+    one = apsp.shortest_paths(graph, engine="elimination", dtype="float32", device="cuda")
     r = apsp.shortest_paths(graph, engine="elimination", dtype="float32", gpus=count)
     np.testing.assert_array_equal(r.reduce("eccentricity"), one.reduce("eccentricity"))
     np.testing.assert_array_equal(r.reduce("reached"), one.reduce("reached"))
