@@ -14,7 +14,7 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
-from semiring.arrays import module, take_in
+from semiring.arrays import module, take_in, there
 from semiring.catalog import min_plus
 from semiring.errors import AlgebraError, DTypeError, NoPathError, ShapeError
 
@@ -126,19 +126,20 @@ class Totals:
         apart, zero = None, dtypes.zero(min_plus, dtype)
         for rows, D in blocks:
             xp = module(D)
-            if farthest is None:
-                farthest, inward, reaching = xp.zeros(n, dtype), xp.zeros(n), xp.zeros(n, np.int64)
-            path = D != zero
-            lengths = xp.where(path, D, 0)
-            if apart is None and not bool(path.all()):
-                i, j = (int(x[0]) for x in (~path).nonzero())
-                apart = int(rows[i]), j
-            farthest[xp.asarray(rows)] = lengths.max(axis=1)
-            inward += lengths.sum(axis=0, dtype=np.float64)
-            reaching += path.sum(axis=0)
-            total += float(lengths.sum(dtype=np.float64))
-            positive = lengths > 0
-            inverse += float(xp.where(positive, 1.0 / xp.where(positive, lengths, 1), 0.0).sum(dtype=np.float64))
+            with there(D):
+                if farthest is None:
+                    farthest, inward, reaching = xp.zeros(n, dtype), xp.zeros(n), xp.zeros(n, np.int64)
+                path = D != zero
+                lengths = xp.where(path, D, 0)
+                if apart is None and not bool(path.all()):
+                    i, j = (int(x[0]) for x in (~path).nonzero())
+                    apart = int(rows[i]), j
+                farthest[xp.asarray(rows)] = lengths.max(axis=1)
+                inward += lengths.sum(axis=0, dtype=np.float64)
+                reaching += path.sum(axis=0)
+                total += float(lengths.sum(dtype=np.float64))
+                positive = lengths > 0
+                inverse += float(xp.where(positive, 1.0 / xp.where(positive, lengths, 1), 0.0).sum(dtype=np.float64))
         if farthest is None:
             return cls(np.zeros(0, dtype), np.zeros(0), np.zeros(0, np.int64), 0.0, 0.0, None)
         return cls(farthest, inward, reaching, total, inverse, apart)

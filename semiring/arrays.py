@@ -11,7 +11,7 @@ import numpy as np
 
 from . import dtypes, memory
 from .algebra import Semiring
-from .errors import DTypeError, SemiringError, ShapeError
+from .errors import DeviceError, DTypeError, SemiringError, ShapeError
 
 #: The integer dtypes whose largest value stands for ∞.
 _WITH_INFINITY = (np.dtype("int16"), np.dtype("int32"), np.dtype("int64"))
@@ -215,25 +215,38 @@ def take_in(source: Any, *, where: str) -> Taken:
 
 
 def in_kind_of(*taken: Taken, where: str) -> Taken:
-    """The operand as which a result goes back: any of them, as long as all are of one library; lists go with any.
+    """The operand as which a result goes back: any of them, as long as all are of one library and lie on one device.
+
+    Lists go with any.
 
     Raises
     ------
     DTypeError
         If they are of several libraries.
+    DeviceError
+        If they lie on several devices: a kernel on one cannot read what lies on another.
     """
     first, *others = taken
     for other in others:
-        if type(other.source) is type(first.source):
-            continue
         if _is_list(first.source):
             first = other
-        elif not _is_list(other.source) and _kind(other.source) != _kind(first.source):
-            raise DTypeError(
-                f"{where}: operands must be arrays of one library, got {_kind(first.source)} and "
-                f"{_kind(other.source)}. Convert one of them."
-            )
+        elif not _is_list(other.source):
+            if type(other.source) is not type(first.source) and _kind(other.source) != _kind(first.source):
+                raise DTypeError(
+                    f"{where}: operands must be arrays of one library, got {_kind(first.source)} and "
+                    f"{_kind(other.source)}. Convert one of them."
+                )
+            here, other_one = _place(first.array), _place(other.array)
+            if here != other_one:
+                raise DeviceError(
+                    f"{where}: operands must lie on one device, got {here} and {other_one}. Move one of them."
+                )
     return first
+
+
+def _place(array: Any) -> str:
+    """Where NumPy's or CuPy's array lies."""
+    return "the CPU" if isinstance(array, np.ndarray) else f"GPU {array.data.device_id}"
 
 
 def _is_list(source: Any) -> bool:

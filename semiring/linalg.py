@@ -65,7 +65,7 @@ def matmul(
     DomainError
         If an entry is NaN or outside the semiring.
     DeviceError
-        If there is no such device, or it takes no threads.
+        If there is no such device, or it takes no threads; if operands and `out` lie on several devices.
 
     Examples
     --------

@@ -13,6 +13,7 @@ import pytest
 import apsp
 import semiring
 from semiring import compiling, linalg
+from semiring.errors import DeviceError
 
 
 @pytest.fixture
@@ -171,6 +172,16 @@ class TestAnotherDevice:
         D = call(A)
         assert fake_cupy.current == [0]
         assert isinstance(D, np.ndarray) or D.number == 1
+
+    def test_operands_on_two_devices_are_refused(self, cp, A):
+        B = weights(cp, 64, 64)
+        for call in (
+            lambda: semiring.matmul(A, B),
+            lambda: semiring.matvec(B, A[0]),
+            lambda: semiring.matmul(B, B, out=A),
+        ):
+            with pytest.raises(DeviceError, match=r"must lie on one device, got GPU [01] and GPU [01]"):
+                call()
 
     def test_queries_and_plans(self, A):
         r = apsp.shortest_paths(A)

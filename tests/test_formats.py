@@ -1083,3 +1083,24 @@ def test_an_arc_that_is_none_is_refused(tmp_path, data, line):
     with pytest.raises(FormatError) as caught:
         read(tmp_path / "g.gr")
     assert caught.value.line == line
+
+
+@pytest.mark.parametrize("longest", [3, 8, 9, 32, 33])
+@pytest.mark.parametrize("kind", [str, int])
+def test_a_csv_of_few_names_and_many_rows(longest, kind):
+    """Names that differ in length, or in their last byte; integers of many digits."""
+    if kind is str:
+        names = ["a" * length + end for length in range(longest) for end in ("b", "c")]
+    else:
+        names = [str(sign * (10**k + k)) for k in range(longest - 1) for sign in (1, -1)]
+    rng = np.random.default_rng(longest)
+    u, v = ([names[k] for k in rng.integers(0, len(names), 2000)] for _ in range(2))
+    weights = rng.integers(1, 9, 2000).tolist()
+    rows = [f"{a},{b},{w}" for a, b, w in zip(u, v, weights, strict=True)]
+    g = read(io.StringIO("\n".join(["source,target,weight", *rows])), format="csv")
+    assert list(g.labels) == sorted({kind(name) for name in (*u, *v)})
+    ends = [(g.labels[i], g.labels[j], w) for i, j, w in zip(g.rows, g.cols, g.weights, strict=True)]
+    assert ends == [(kind(a), kind(b), w) for a, b, w in zip(u, v, weights, strict=True)]
+    for wrong, needed in ((",a,1", "a vertex must have a name"), ("a,b,x", "a weight must be a number, got 'x'")):
+        with pytest.raises(FormatError, match=rf":1502: {needed}"):
+            read(io.StringIO("\n".join(["source,target,weight", *rows[:1500], wrong, *rows[1500:]])), format="csv")

@@ -56,13 +56,17 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
         names, skipped = range(len(names)), 0
     header, delimiter = start + 1 if skipped else None, _delimiter(first)
     if '"' not in text:
-        columns = separated(text[start:], delimiter, len(names), csv.field_size_limit())
-        if columns is not None:
-
-            def column(index: int) -> Sequence[str]:
-                return columns[index][skipped:]
-
-            return Table(source, names, header, column, lambda row: start + 1 + skipped + row).edges(reading)
+        cells = separated(text[start:], delimiter, len(names), csv.field_size_limit())
+        if cells is not None:
+            table = Table(
+                source,
+                names,
+                header,
+                lambda index: cells.column(index, skipped),
+                lambda row: start + 1 + skipped + row,
+                distinct=lambda indices: cells.distinct(indices, skipped),
+            )
+            return table.edges(reading)
     rows, line = _rows(source, text, delimiter)
     for index, row in enumerate(rows):
         if len(row) != len(names):

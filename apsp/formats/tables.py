@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,11 @@ from .tokens import integral, numbers, show
 #: Bytes that `str.split` takes for blanks, as far as they are ASCII.
 _BLANK = np.zeros(256, dtype=bool)
 _BLANK[[*range(9, 14), *range(28, 33)]] = True
+#: Words of 8 bytes that a field may have to be compared by them; the lowest bytes of a word, so many; any odd number.
+_WORDS, _LOW, _ODD = 4, np.array([2 ** (8 * k) - 1 for k in range(9)], np.uint64), np.uint64(0x9E3779B97F4A7C15)
+
+#: Of so many fields at most so many may differ: else there are too many different ones.
+_SAMPLE, _MOST = 4096, 0.97
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,9 @@ class Table:
         `line(row)`: where the row of that number stands, from 1.
     unquoted : callable
         `unquoted(fields)`: what fields hold once it is known which were quoted.
+    distinct : callable
+        `distinct(indices)`: the different fields of some columns, and for each column which of them a row has; None
+        where there is no short way to them.
     """
 
     source: Source
@@ -45,6 +54,7 @@ class Table:
     column: Callable[[int], Sequence[str]]
     line: Callable[[int], int]
     unquoted: Callable[[Sequence[str]], Sequence[str]] = lambda fields: fields
+    distinct: Callable[[Sequence[int]], tuple[list[str], np.ndarray] | None] = lambda indices: None
 
     def edges(self, reading: Reading) -> Graph:
         """A row an edge. Names are integers where all look like integers and none is quoted."""
@@ -53,28 +63,40 @@ class Table:
             return self.source.error(problem, self.header)
 
         at = choose(self.names, reading, refuse, header=self.header is not None)
-        ends = [self.column(end) for end in at[:2]]
-        for fields in ends:
-            if "" in fields:
-                raise self.source.error("a vertex must have a name, got an empty field.", self.line(fields.index("")))
-        weights = None
-        if at.weight is not None:
-            found = self.unquoted(self.column(at.weight))
-            weights, wrong = numbers(found)
-            if wrong is not None:
-                what = f"a {self.names[at.weight]}" if self.header else "a weight"
-                way = (
-                    " Say weight=None for unweighted edges (in a shell: --unweighted)."
-                    if reading.weight is BY_RULE
-                    else ""
-                )
-                shown = show(found[wrong.index])
-                raise self.source.error(f"{what} must be {wrong.need}, got {shown}.{way}", self.line(wrong.index))
+        known = self.distinct(at[:2])
+        if known is None or "" in known[0]:
+            ends = [self.column(end) for end in at[:2]]
+            for fields in ends:
+                if "" in fields:
+                    problem = "a vertex must have a name, got an empty field."
+                    raise self.source.error(problem, self.line(fields.index("")))
+        else:
+            ends = [known[0], []]
+        weights = None if at.weight is None else self._weights(at.weight, reading)
         if all(map(integral, ends)):
             labels, rows, cols = number_ends(*(list(map(int, fields)) for fields in ends))
         else:
             labels, rows, cols = number_ends(*map(self.unquoted, ends))
+        if known is not None and not ends[1]:
+            rows, cols = rows[known[1]]
         return Graph.from_arrays(rows, cols, weights, labels=labels)
+
+    def _weights(self, index: int, reading: Reading) -> np.ndarray:
+        known = self.distinct([index])
+        if known is not None:
+            values, wrong = numbers(known[0])
+            if wrong is None:
+                return values[known[1][0]]
+        found = self.unquoted(self.column(index))
+        values, wrong = numbers(found)
+        if wrong is not None:
+            what = f"a {self.names[index]}" if self.header else "a weight"
+            way = (
+                " Say weight=None for unweighted edges (in a shell: --unweighted)." if reading.weight is BY_RULE else ""
+            )
+            problem = f"{what} must be {wrong.need}, got {show(found[wrong.index])}.{way}"
+            raise self.source.error(problem, self.line(wrong.index))
+        return values
 
 
 def of_rows(rows: Sequence[Sequence[str]]) -> Callable[[int], Sequence[str]]:
@@ -87,23 +109,95 @@ def of_rows(rows: Sequence[Sequence[str]]) -> Callable[[int], Sequence[str]]:
     return column
 
 
-def separated(text: str, separator: str, width: int, longest: int) -> list[Sequence[str]] | None:
-    """All columns of a text, cut at once: no row is a list of its own, which would take most of the time.
+@dataclass(frozen=True)
+class Cells:
+    """The fields of a text by where they begin and end; strings are made of those that are wanted.
+
+    Parameters
+    ----------
+    text : str
+    separator : str
+    data : uint8 array
+        The text's bytes, with a line end at the last.
+    stops : int64 array, shape (rows, width)
+        Where fields end in `data`.
+    strip : bool
+        Whether fields may have blanks around them, or bytes are not characters.
+    """
+
+    text: str
+    separator: str
+    data: np.ndarray
+    stops: np.ndarray
+    strip: bool
+
+    @cached_property
+    def _columns(self) -> list[Sequence[str]]:
+        """All columns, cut at once: no row is a list of its own, which would take most of the time."""
+        cells = self.text.removesuffix("\n").replace("\n", self.separator).split(self.separator)
+        if self.strip:
+            cells = list(map(str.strip, cells))
+        width = self.stops.shape[1]
+        return [cells[index::width] for index in range(width)]
+
+    def column(self, index: int, first: int) -> Sequence[str]:
+        """The fields of a column, from row `first` on."""
+        return self._columns[index][first:]
+
+    def distinct(self, indices: Sequence[int], first: int) -> tuple[list[str], np.ndarray] | None:
+        """The different fields of columns from row `first` on, and which of them each is, shape (indices, rows).
+
+        Fields are compared as words of 8 bytes, and found by sorting one number made of these. None where fields have
+        more words than is worth it, or blanks around them, or where nearly all of them differ.
+        """
+        before = np.concatenate(([-1], self.stops.ravel()[:-1])).reshape(self.stops.shape)
+        begins, stops = (x[first:, indices].T.ravel() for x in (before + 1, self.stops))
+        lengths = stops - begins
+        longest = int(lengths.max(initial=0))
+        if self.strip or longest > 8 * _WORDS or not len(lengths):
+            return None
+        padded = np.concatenate((self.data, np.zeros(8 * _WORDS, np.uint8)))
+        words = np.ndarray(len(padded) - 7, "<u8", padded, strides=(1,))  # one at every byte
+
+        def keyed(begins: np.ndarray, lengths: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
+            keys = [words[begins + k] & _LOW[np.clip(lengths - k, 0, 8)] for k in range(0, longest, 8)]
+            told = lengths.astype(np.uint64)
+            for key in keys:
+                told = told * _ODD + key
+            return [*keys, lengths], told
+
+        apart = max(1, len(lengths) // _SAMPLE)
+        sample = keyed(begins[::apart], lengths[::apart])[1]
+        if len(np.unique(sample)) > _MOST * len(sample):
+            return None
+        keys, told = keyed(begins, lengths)
+        order = np.argsort(told)
+        new = np.concatenate(([True], np.diff(told[order]) != 0))
+        which = np.empty(len(told), np.int64)
+        which[order] = np.cumsum(new) - 1
+        some = order[new]
+        if any((key != key[some][which]).any() for key in keys):  # two had one number
+            return None
+        fields = [self.text[a:b] for a, b in zip(begins[some].tolist(), stops[some].tolist(), strict=True)]
+        return fields, which.reshape(len(indices), -1)
+
+
+def separated(text: str, separator: str, width: int, longest: int) -> Cells | None:
+    """The cells of a text.
 
     None where a line does not have just so many fields, or is `longest` or longer. There are no quotes.
     """
     data = np.frombuffer((text if text.endswith("\n") else text + "\n").encode(), np.uint8)
     new = data == ord("\n")
     between = new | (data == ord(separator))
-    ends = data[between]
+    stops = np.flatnonzero(between)
+    ends = data[stops]
     if len(ends) % width or (ends.reshape(-1, width) != [*[ord(separator)] * (width - 1), ord("\n")]).any():
         return None
     if len(data) >= longest and np.diff(np.flatnonzero(new), prepend=-1).max() >= longest:
         return None
-    cells = text.removesuffix("\n").replace("\n", separator).split(separator)
-    if not text.isascii() or bool((_BLANK[data] & ~between).any()):
-        cells = list(map(str.strip, cells))
-    return [cells[index::width] for index in range(width)]
+    strip = not text.isascii() or bool((_BLANK[data] & ~between).any())
+    return Cells(text, separator, data, stops.reshape(-1, width), strip)
 
 
 def blank_separated(text: str) -> tuple[list[Sequence[str]], np.ndarray] | None:
