@@ -19,7 +19,7 @@ from semiring.survey import Survey, survey
 from .graph import Graph, combine
 
 #: Bytes of entries that are looked at together.
-STRIP = 64 << 20
+STRIP = 4 << 20
 
 
 @dataclass(frozen=True)

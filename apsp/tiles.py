@@ -13,7 +13,7 @@ from semiring.tiles import TileStore
 from .graph import Graph
 
 #: Bytes of entries that are looked at together.
-STRIP = 64 << 20
+STRIP = 4 << 20
 
 
 def read(path: str | os.PathLike[str]) -> Graph:
