@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import tempfile
@@ -27,6 +28,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "gpu" in item.keywords:
             item.add_marker(pytest.mark.skip(reason="no NVIDIA GPU with CuPy on this machine"))
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected is not garbage: compiling, which makes much, would look through it each time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
