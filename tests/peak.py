@@ -1,9 +1,10 @@
 """What one call holds at its peak, as the system sees it: a process of its own, for `tests/test_memory.py`.
 
-    python peak.py '{"call": "closure", "semiring": "min_plus", "dtype": "float32", "n": 2048}'
+    echo '{"call": "closure", "semiring": "min_plus", "dtype": "float32", "n": 2048}' | python peak.py
 
-prints what was promised and what was held, in bytes, beside what the call was given. Everything is compiled and warm
-before: the same call on something small comes first.
+prints what was promised and what was held, in bytes, beside what the call was given; or what went wrong. A line is
+answered by a process forked for it: all share what is imported. Everything is compiled and warm before: the same
+call on something small comes first.
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ from __future__ import annotations
 import ctypes
 import gc
 import json
+import os
 import sys
 import threading
+import traceback
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import apsp
-from semiring import BitMatrix
+from semiring import BitMatrix, get
+from semiring.backend import bind
 
 
 def status(name: str) -> int:
@@ -86,15 +90,28 @@ def run(case: dict[str, Any], n: int, measure: bool) -> tuple[int, int]:
     return promised, status("VmHWM") - before
 
 
-def main() -> None:
-    case = json.loads(sys.argv[1])
-    ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)  # PR_SET_THP_DISABLE: pages are counted one by one
+def measured(case: dict[str, Any]) -> tuple[int, int]:
     # In a thread, whose workspace goes with it; in small blocks, so that every kernel has its turn.
     small = {"block": 64, **case, **({"threads": 1} if "threads" in case else {})}
     warm = threading.Thread(target=run, args=(small, 700, False))
     warm.start()
     warm.join()
-    print(json.dumps(run(case, case["n"], measure=True)))
+    return run(case, case["n"], measure=True)
+
+
+def main() -> None:
+    ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)  # PR_SET_THP_DISABLE: pages are counted one by one
+    bind(get("min_plus"), np.float32)  # imports numba
+    for line in sys.stdin:
+        child = os.fork()
+        if child:
+            os.waitpid(child, 0)
+            continue
+        try:
+            print(json.dumps(measured(json.loads(line))), flush=True)
+        except BaseException:
+            print(json.dumps(traceback.format_exc()), flush=True)
+        os._exit(0)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tracemalloc
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -92,24 +93,36 @@ CASES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def peak() -> Iterator[Callable[[dict[str, Any]], tuple[int, int]]]:
+    """What a call promises and what it holds, measured in a process of its own (`tests/peak.py`)."""
+    # What is given back goes back to the system at once.
+    environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536", "PYTHONPATH": str(Path(apsp.__file__).parents[1])}
+    script = [sys.executable, str(Path(__file__).with_name("peak.py"))]
+    with subprocess.Popen(script, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+
+        def ask(case: dict[str, Any]) -> tuple[int, int]:
+            print(json.dumps(case), file=process.stdin, flush=True)
+            answer = json.loads(process.stdout.readline() or '"the process ended"')
+            assert isinstance(answer, list), answer
+            return answer[0], answer[1]
+
+        yield ask
+
+
 @needs_peaks
 @pytest.mark.parametrize("name", CASES)
-def test_what_is_promised_is_what_is_held(name):
+def test_what_is_promised_is_what_is_held(name, peak):
     """Within 10 %, and half a MiB for what else a process does."""
     case = {"semiring": "min_plus", "threads": 2, **CASES[name]}
     if case["call"] == "matrix":
         del case["threads"]
-    # What is given back goes back to the system at once.
-    environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536", "PYTHONPATH": str(Path(apsp.__file__).parents[1])}
     # A peak is what is needed and what chance adds, as which thread came when: the least of three.
     peaks = []
     while len(peaks) < 3:
-        ran = subprocess.run(
-            [sys.executable, str(Path(__file__).with_name("peak.py")), json.dumps(case)],
-            capture_output=True, text=True, env=environment, check=False,
-        )  # fmt: skip
-        assert ran.returncode == 0, ran.stderr
-        promised, held = json.loads(ran.stdout)
+        promised, held = peak(case)
         peaks.append(held)
         if min(peaks) <= 1.1 * promised + MIB / 2:
             break
