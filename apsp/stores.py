@@ -107,7 +107,7 @@ def save_zarr(table: Table, path: str | os.PathLike[str], more: Mapping[str, Any
             dtype=table.dtype,
             chunks=tile,
             compressors=[ZstdCodec(level=1), Crc32cCodec()],
-            dimension_names=("source", "target"),
+            dimension_names=("sources", "targets"),
             config={"write_empty_chunks": True},
         )
         at = 0
@@ -117,18 +117,19 @@ def save_zarr(table: Table, path: str | os.PathLike[str], more: Mapping[str, Any
         for side, arrays in sides.items():
             plain, text = arrays.get("labels"), arrays.get("labels_json")
             if plain is not None and plain.dtype.kind != "U":
-                group.create_array(side, data=plain, dimension_names=(side[:-1],))
+                group.create_array(side, data=plain, dimension_names=(side,))  # in xarray an index
                 continue
             if plain is not None:
                 text = np.frombuffer(json.dumps(plain.tolist(), ensure_ascii=False).encode(), np.uint8)
-            group.create_array(f"{side}_json", data=text)
+            group.create_array(f"{side}_json", data=text, dimension_names=(f"{side}_json_bytes",))
         if table.semiring is not None:
             group.attrs["semiring"] = table.semiring.name
             group.attrs["infinity"] = str(dtypes.zero(table.semiring, table.dtype))
         if more:
             buffer = io.BytesIO()
             np.savez(buffer, **more)
-            group.create_array("result_npz", data=np.frombuffer(buffer.getvalue(), np.uint8))
+            content = np.frombuffer(buffer.getvalue(), np.uint8)
+            group.create_array("result_npz", data=content, dimension_names=("result_npz_bytes",))
 
 
 def load_zarr(path: str | os.PathLike[str]) -> tuple[Any, dict[str, np.ndarray]]:
