@@ -231,16 +231,14 @@ def _all(
     names, nodes = _names(G), G.nodes
     bound = np.finfo(np.float64).max if cutoff is None else min(cutoff, np.finfo(np.float64).max)
     for positions, D, P in _blocks(arcs, paths):
-        keys = _sortable(D, arcs)
-        for k, i in enumerate(positions.tolist()):
-            row, order = D[k], _by_distance(keys[k], i)
-            S = row[order]
+        for k, order in enumerate(_by_distance(D, positions, arcs)):
+            S = D[k, order]
             count = 1 + int(np.searchsorted(S[1:], bound, side="right"))
             values = arcs.numbers(S[:count])
             values[0] = 0  # an int, whatever the weights are
             order = order[:count]
             lengths = dict(zip(names[order].tolist(), values, strict=True))
-            yield nodes[i], lengths, {} if P is None else _paths(nodes, order.tolist(), P[k].tolist())
+            yield nodes[positions[k]], lengths, {} if P is None else _paths(nodes, order.tolist(), P[k].tolist())
 
 
 def _blocks(arcs: Arcs, paths: bool) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
@@ -258,23 +256,25 @@ def _blocks(arcs: Arcs, paths: bool) -> Iterator[tuple[np.ndarray, np.ndarray, n
         yield part, *with_predecessors(arcs.network(), part, Options())
 
 
-def _sortable(D: np.ndarray, arcs: Arcs) -> np.ndarray:
-    """A copy of D whose rows sort as those of D do: of 16 bits, which sort fastest, where that holds them."""
-    most = np.iinfo(np.int16).max
+def _by_distance(D: np.ndarray, sources: np.ndarray, arcs: Arcs) -> Iterator[np.ndarray]:
+    """For each row of distances the vertices by distance, its own source first, equals in their order."""
     finite = D[np.isfinite(D)] if arcs.whole else D[:0]
-    if not finite.size or max(-finite.min(), finite.max()) >= most:
-        return D.copy()
-    return np.where(np.isinf(D), most, D).astype(np.int16)
-
-
-def _by_distance(row: np.ndarray, source: int) -> np.ndarray:
-    """The vertices by distance, the source first, equals in their order; the row is written to."""
-    row[source] = -_INF if row.dtype.kind == "f" else np.iinfo(row.dtype).min
-    order = np.argsort(row, kind="stable" if row.dtype.kind == "i" else None)
-    S = row[order]
-    if row.dtype.kind == "f" and (S[1:] == S[:-1]).any():  # else a faster sort than the stable one does
-        order = np.argsort(row, kind="stable")
-    return order
+    low, high = finite.min(initial=0), finite.max(initial=0)
+    shift = D.shape[1].bit_length()
+    if arcs.whole and max(-low, high) < 2.0 ** (62 - shift):
+        # Distance and place as one integer: numbers that all differ are sorted fastest.
+        keys = (np.where(np.isinf(D), high + 1, D).astype(np.int64) << shift) | np.arange(D.shape[1])
+        keys[np.arange(len(D)), sources] = np.iinfo(np.int64).min + sources
+        keys.sort(axis=1)
+        yield from keys & ((1 << shift) - 1)
+        return
+    for row, source in zip(D, sources.tolist(), strict=True):
+        row = row.copy()
+        row[source] = -_INF
+        order = np.argsort(row)
+        S = row[order]
+        # The stable sort is slower.
+        yield np.argsort(row, kind="stable") if (S[1:] == S[:-1]).any() else order
 
 
 def _paths(nodes: list[Any], order: list[int], before: list[int]) -> dict[Any, list[Any]]:
