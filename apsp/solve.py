@@ -151,11 +151,12 @@ def closure(
     """
     s = get(semiring)
     request = Request.of(schedule=schedule, block=block, callback=callback, threads=threads, per_thread=per_thread)
+    limits = Limits.of(memory, checkpoint, output, every)
     if gpus is not None:
         from .distributed import solving
 
-        return solving.closure(A, s, request, gpus, dtype=dtype, overwrite=overwrite, unweighted=unweighted)
-    limits = Limits.of(memory, checkpoint, output, every)
+        asked: dict[str, Any] = {"dtype": dtype, "overwrite": overwrite, "unweighted": unweighted}
+        return solving.closure(A, s, request, gpus, limits, **asked)
     if limits is not None:
         return _within(A, s, request, limits, dtype=dtype, device=device, unweighted=unweighted)
     with at(A):

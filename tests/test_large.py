@@ -16,6 +16,7 @@ from reference import Reference
 import semiring
 from apsp import Result, checkpoints, closure, large, plan, shortest_paths
 from apsp.cli import main
+from apsp.distributed import world
 from apsp.generate import road_like
 from apsp.sources import Source
 from semiring.errors import AlgebraError, DivergenceError, DTypeError, FormatError, MemoryNeeded, NegativeCycleError
@@ -255,3 +256,15 @@ def test_the_example_answers_from_its_store(tmp_path):
     at = np.random.default_rng(0).random((500, 2), np.float32)
     direct = ((at[0] - at[250]) ** 2).sum()
     assert 0 < store[0, 250] < direct / 3
+
+
+def test_ranks_go_on_where_other_ranks_were_interrupted(tmp_path, matrix, expected):
+    with pytest.raises(Stop):
+        closure(matrix, gpus=world(ranks=4), checkpoint=tmp_path / "ck", every=0, callback=until(0.5))
+    seen = []
+    where = {"checkpoint": tmp_path / "ck", "output": tmp_path / "d", "every": 0}
+    store = closure(matrix, gpus=world(ranks=2, grid="2x1"), block=128, **where, callback=begins(seen))
+    np.testing.assert_array_equal(store[:], expected)
+    assert seen[0] > 0.4
+    with pytest.raises(ValueError, match="one device"):
+        closure(matrix, gpus=world(ranks=2), memory=LITTLE)

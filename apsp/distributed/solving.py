@@ -13,15 +13,17 @@ from semiring.bits import BitMatrix
 from semiring.catalog import get
 from semiring.distributed import World, world
 from semiring.errors import AlgebraError, DivergenceError
+from semiring.tiles import TileStore
 
 from ..engines import Dense, Engine
 from ..engines.stored import Stored
 from ..graph import Graph
+from ..inputs import as_graph, is_array
 from ..large import TILE, Limits
 from ..log import tell
 from ..plans import Plan
 from ..problem import Memory, Request, take
-from ..sources import Source
+from ..sources import Source, has_windows
 from . import closing, keeping, plans
 from .matrix import DistributedMatrix
 
@@ -41,9 +43,16 @@ def plan(n: int, semiring: Semiring, dtype: Any, places: Places, request: Reques
     return plans.plan(n, semiring, ops, ranks, block=request.block)
 
 
-def closure(A: Any, semiring: Semiring, request: Request, places: Places, **asked: Any) -> Any:
-    """A* over several ranks, in kind."""
+def closure(
+    A: Any, semiring: Semiring, request: Request, places: Places, limits: Limits | None = None, **asked: Any
+) -> Any:
+    """A* over several ranks, in kind; with an output, as a store of tiles."""
     ranks = world_of(places)
+    if limits is not None:
+        listed = A if has_windows(A) or (is_array(A) and not asked["unweighted"]) else None
+        listed = as_graph(A, unweighted=asked["unweighted"]) if listed is None else listed
+        M = _kept(Source.of(listed, semiring, asked["dtype"], where="closure"), request, ranks, limits)
+        return M.gather() if limits.output is None else TileStore(limits.output)
     given: dict[str, Any] = {"block": request.block, "overwrite": asked["overwrite"], "callback": request.callback}
     if isinstance(A, BitMatrix):
         return closing.close(A, semiring, ranks, **given)
@@ -86,16 +95,38 @@ def _closed(
     graph: Graph, semiring: Semiring, request: Request, ranks: World, dtype: Any, limits: Limits | None
 ) -> DistributedMatrix:
     """The closure of a graph's matrix, kept in a checkpoint and written as a store where that is asked for."""
-    if limits is not None and limits.memory is not None:
-        raise ValueError("shortest_paths: memory= holds one device, got gpus= beside it. Leave one of them out.")
-    if limits is not None and limits.checkpoint is not None:
-        source = Source.of(graph, semiring, dtype, where="shortest_paths")
-        M = keeping.close(source, ranks, limits, block=request.block, callback=request.callback)
+    if limits is not None:
+        return _kept(Source.of(graph, semiring, dtype, where="shortest_paths"), request, ranks, limits)
+    M = DistributedMatrix.from_graph(graph, semiring, world=ranks, dtype=dtype, block=request.block)
+    return M.close(callback=request.callback)
+
+
+def _kept(source: Source, request: Request, ranks: World, limits: Limits) -> DistributedMatrix:
+    """The closure of a source, kept in a checkpoint and written as a store where that is asked for.
+
+    Raises
+    ------
+    ValueError
+        If memory is limited too.
+    """
+    if limits.memory is not None:
+        raise ValueError("closure: memory= holds one device, got gpus= beside it. Leave one of them out.")
+    block, callback = request.block, request.callback
+    if limits.checkpoint is not None:
+        M = keeping.close(source, ranks, limits, block=block, callback=callback)
     else:
-        unit = TILE if limits else 1
-        M = DistributedMatrix.from_graph(graph, semiring, world=ranks, dtype=dtype, block=request.block, unit=unit)
-        M.close(callback=request.callback)
-    if limits is not None and limits.output is not None:
+        M = DistributedMatrix.filled(
+            source.n,
+            source.semiring,
+            source.dtype,
+            source.window,
+            world=ranks,
+            block=block,
+            rows_at_a_time=True,
+            unit=TILE,
+        )
+        M.close(callback=callback)
+    if limits.output is not None:
         keeping.write(M, limits.output)
     return M
 
