@@ -443,9 +443,11 @@ class Elimination:
             yield from self.on_device.panels(columns=columns)
             return
         batch, order = self._lanes, self.order
-        group = batch * self._threads
+        # Two panels for each thread, where they are small: there are fewer waits for the last one.
+        each = 2 if self._threads > 1 and 2 * self.n * batch * self.dtype.itemsize <= PANEL else 1
+        group = batch * self._threads * each
         with self._sweepers(self._threads) as workers:
-            buffers = Buffers(2 * self._threads)
+            buffers = Buffers(2 * self._threads * each)
             for start in range(0, self.n, group):
                 parts = [order[k : k + batch] for k in range(start, min(start + group, self.n), batch)]
                 panels = [buffers.get((self.n, workers[0].lanes(max(2, len(part)))), self.dtype) for part in parts]
