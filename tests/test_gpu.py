@@ -669,11 +669,11 @@ def test_operands_of_more_than_4_gib(cp, dtype):
     m = 5 * 2**30 // (ld * size) + 1
     if cp.cuda.runtime.memGetInfo()[0] < 6 * 2**30:
         pytest.skip("needs 6 GiB of the GPU's memory")
-    A = cp.empty((m, ld), dtype)[:, :k]
-    A[...] = cp.random.default_rng(1).integers(0, 10_000, A.shape)
-    B = cp.random.default_rng(2).integers(0, 10_000, (k, n)).astype(dtype)
-    expected = (A[:, :, None] + B).min(1)
-    C = cp.full((m, n), 30_000, dtype)
+    rng = np.random.default_rng(1)
+    a, b = (rng.integers(0, 10_000, shape).astype(dtype) for shape in ((m, k), (k, n)))
+    expected = cp.asarray((a[:, :, None] + b).min(1))
+    A, B, C = cp.empty((m, ld), dtype)[:, :k], cp.asarray(b), cp.full((m, n), 30_000, dtype)
+    A[...] = cp.asarray(a)
     ops.gemm(C, A, B)
     assert not (C != expected).any()
     ops.right_mul(A, B[:, :k])
