@@ -154,7 +154,8 @@ def reduce(
     watch = Watch(
         f"reduce: {engine.shape[0]} × {engine.shape[1]} distances", engine.shape[0] * engine.shape[1], callback
     )
-    for positions, line in engine.reduced(lambda panel: of(panel, s), columns=columns):
+    reduced = engine.worst if what == "eccentricity" else engine.reduced
+    for positions, line in reduced(lambda panel: of(panel, s), columns=columns):
         found = line.get() if hasattr(line, "get") else np.asarray(line)
         out = np.empty(lines, found.dtype) if out is None else out
         out[positions] = found

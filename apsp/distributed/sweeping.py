@@ -43,14 +43,25 @@ class SharedOut(Eliminated):
         self, of: Callable[[Any], Any], *, columns: bool = False, share: tuple[int, int] = (0, 1)
     ) -> Iterator[tuple[np.ndarray, Any]]:
         """Every rank takes a share of the panels."""
+        return self._shared(Eliminated.reduced, of, columns, share)
+
+    def worst(
+        self, of: Callable[[Any], Any], *, columns: bool = False, share: tuple[int, int] = (0, 1)
+    ) -> Iterator[tuple[np.ndarray, Any]]:
+        """Every rank takes a share of the lines."""
+        return self._shared(Eliminated.worst, of, columns, share)
+
+    def _shared(
+        self, found_by: Callable[..., Any], of: Callable[[Any], Any], columns: bool, share: tuple[int, int]
+    ) -> Iterator[tuple[np.ndarray, Any]]:
         ranks = self._ranks
         if ranks is None:  # unpickled elsewhere
-            yield from super().reduced(of, columns=columns, share=share)
+            yield from found_by(self, of, columns=columns, share=share)
             return
 
         def work(comm: Comm) -> list[tuple[np.ndarray, Any]]:
             engine = self._engines[ranks.mine.index(comm.rank)]
-            found = engine.reduced(of, columns=columns, share=(comm.rank, ranks.grid.size))
+            found = found_by(engine, of, columns=columns, share=(comm.rank, ranks.grid.size))
             return [(at, host(values)) for at, values in found]
 
         for found in ranks.everyone(ranks.each(work)):

@@ -108,6 +108,10 @@ class Engine(ABC):
         """What `of` makes of each panel: (positions, of(panel)). It may be called on several threads at a time."""
         return ((positions, of(panel)) for positions, panel in self.panels(columns=columns))
 
+    def worst(self, of: Callable[[Any], Any], *, columns: bool = False) -> Iterator[tuple[np.ndarray, Any]]:
+        """The worst entry of each line, which `of` finds in a panel: (positions, entries)."""
+        return self.reduced(of, columns=columns)
+
     def table(self) -> Any:
         """All entries, where they lie.
 

@@ -150,6 +150,16 @@ class Eliminated(Engine):
             lambda at, panel: of(self._true(at, panel, columns)), columns=columns, share=share
         )
 
+    def worst(
+        self, of: Callable[[Any], Any], *, columns: bool = False, share: tuple[int, int] = (0, 1)
+    ) -> Iterator[tuple[np.ndarray, Any]]:
+        """On a GPU as rows are swept, most of which are not written."""
+        there = self.elimination.on_device
+        if there is None or self.potential is not None:
+            return self.reduced(of, columns=columns, share=share)
+        found: Iterator[tuple[np.ndarray, Any]] = there.worst(columns=columns, share=share)
+        return found
+
     def _true(self, at: np.ndarray, panel: np.ndarray, columns: bool) -> np.ndarray:
         """A panel of distances, of one on reweighted arcs."""
         if self.potential is None:

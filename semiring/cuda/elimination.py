@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import dtypes
 from ..algebra import Semiring
-from ..memory import require
+from ..memory import available, require
 from ..sparse.structure import Arcs, Cost, Structure
 from . import gpu, sweep
 from .backend import CudaBackend
@@ -134,7 +134,8 @@ class OnDevice:
     def lanes(self) -> int:
         """Lines of a batch."""
         line = (self.n + 3 * self.S.height) * self.dtype.itemsize
-        most = min(BATCH, ROOM // max(line, 1), PAIRS // max(self.cost.sweep + self.cost.climb, 1))
+        room = max(ROOM, (available("cuda") or 0) // 6)
+        most = min(BATCH, room // max(line, 1), PAIRS // max(self.cost.sweep + self.cost.climb, 1))
         return max(LANES, most // LANES * LANES)
 
     def line(self, vertex: int, *, mirrored: bool) -> Any:
@@ -175,11 +176,25 @@ class OnDevice:
 
     def panels(self, *, columns: bool = False, share: tuple[int, int] = (0, 1)) -> Iterator[tuple[np.ndarray, Any]]:
         """All lines as columns, in the order of elimination; or (k, count): every count-th panel from the k-th on."""
+        for part in self._parts(share):
+            yield part, self.batch(part, mirrored=columns)[:, : len(part)]
+
+    def _parts(self, share: tuple[int, int]) -> Iterator[np.ndarray]:
+        """All vertices in the order of elimination, some at a time, or a share of them."""
         # Where they are shared out, each of `count` has as many of them as others, give or take one.
         lanes = min(self.lanes, -(-self.n // (share[1] * LANES)) * LANES) if share[1] > 1 else self.lanes
         for start in range(share[0] * lanes, self.n, share[1] * lanes):
-            part = self.S.permutation[start : start + lanes]
-            yield part, self.batch(part, mirrored=columns)[:, : len(part)]
+            yield self.S.permutation[start : start + lanes]
+
+    def worst(self, *, columns: bool = False, share: tuple[int, int] = (0, 1)) -> Iterator[tuple[np.ndarray, Any]]:
+        """The worst entry of each row, or column, where ⊕ selects: (indices (k,), entries (k,)); or a share of them."""
+        room = self._empty((self.n, min(self.lanes, -(-self.n // LANES) * LANES)))
+        for part in self._parts(share):
+            yield part, self._worst(part, room, columns)
+
+    @_there
+    def _worst(self, vertices: np.ndarray, room: Any, mirrored: bool) -> Any:
+        return self._sweeps(mirrored).worst(Lanes(self.tree, self.S.position[vertices]), room)
 
     @_there
     def dense(self, out: Any = None) -> Any:

@@ -91,13 +91,14 @@ struct Program {
     Quad* panel;
     Node* nodes;
     Range* ranges;
-    int *slots, *labels;
+    int *slots, *rows, *labels;
 };
 
 // One strip of a supernode in a region: `columns` of it, from rows on the stack.
 template <int columns>
 __device__ inline void strip(const Node& node, int j, const Quad* p, const int2* slots, const int* labels, Lanes* stack, bool some,
-                             const int (&place)[each], Range range, const T* v, long long v_pitch, T* out, long long pitch, bool inside) {
+                             const int (&place)[each], Range range, const T* v, long long v_pitch, T* out, long long pitch, bool inside,
+                             Lanes& worst) {
     Word y[columns][each];
     begin<columns>(y, some, place, range, v + (node.base + j) * v_pitch, v_pitch, columns);
 #pragma unroll 2
@@ -111,14 +112,19 @@ __device__ inline void strip(const Node& node, int j, const Quad* p, const int2*
     for (int c = 0; c < columns; ++c) {
         const Lanes value = stored(y[c]);
         if (node.own >= 0) stack[(node.own + j + c) * 32] = value;
-        if (inside) stream(reinterpret_cast<Lanes*>(out + labels[j + c] * pitch), value);
+        if constexpr (only_worst) {
+#pragma unroll
+            for (int e = 0; e < each; ++e)
+                if (greatest ? value.at[e] > worst.at[e] : value.at[e] < worst.at[e]) worst.at[e] = value.at[e];
+        } else if (inside) stream(reinterpret_cast<Lanes*>(out + labels[j + c] * pitch), value);
     }
 }
 
-// y for all supernodes of the region blockIdx.x, and the lanes of blockIdx.y.
+// y for all supernodes of the region blockIdx.x, and the lanes of blockIdx.y. Where only_worst, none is written but the
+// worst of the region's, or one: greatest or least.
 extern "C" __global__ __launch_bounds__(32 * warps, region_blocks) void sweep_regions(
     const Node* nodes, const Range* regions, const Range* ranges, const int* slots, const int* rows, const int* labels, const T* panel,
-    const int* places, const T* v, long long v_pitch, T* out, long long pitch, int lanes) {
+    const int* places, const T* v, long long v_pitch, T* out, long long pitch, int lanes, T* worst_of, long long worst_pitch) {
     extern __shared__ __align__(16) unsigned char shared[];
     const Range region = regions[blockIdx.x];
     const Node first = nodes[region.low], end = nodes[region.high];
@@ -128,11 +134,13 @@ extern "C" __global__ __launch_bounds__(32 * warps, region_blocks) void sweep_re
     here.nodes = reinterpret_cast<Node*>(shared + sizeof(Lanes) * 32 * stack_rows * warps + (end.panel - first.panel) * (sizeof(Quad) > 16 ? sizeof(Quad) : 16));
     here.ranges = reinterpret_cast<Range*>(here.nodes + count);
     here.slots = reinterpret_cast<int*>(here.ranges + even(count));
-    here.labels = here.slots + (end.begin - first.begin + 3) / 4 * 4;
+    here.rows = here.slots + (end.begin - first.begin + 3) / 4 * 4;
+    here.labels = here.rows + (end.begin - first.begin + 3) / 4 * 4;
     if constexpr (sizeof(Quad) >= 4) bring(here.panel, reinterpret_cast<const Quad*>(panel) + first.panel, end.panel - first.panel);
     bring(here.nodes, nodes + region.low, count);
     bring(here.ranges, ranges + region.low, count);
     bring(here.slots, slots + first.begin, end.begin - first.begin);
+    bring(here.rows, rows + first.begin, end.begin - first.begin);
     bring(here.labels, labels + first.first, end.first - first.first);
     commit_copies();
     const int warp = threadIdx.x / 32, thread = threadIdx.x % 32;
@@ -143,6 +151,9 @@ extern "C" __global__ __launch_bounds__(32 * warps, region_blocks) void sweep_re
     int place[each];
     places_of(place, places, lane, inside);
     v += lane, out += lane;
+    Lanes worst;
+#pragma unroll
+    for (int e = 0; e < each; ++e) worst.at[e] = T(S::one());
     wait_for_copies();
     __syncthreads();
     if (idle) return;
@@ -151,9 +162,13 @@ extern "C" __global__ __launch_bounds__(32 * warps, region_blocks) void sweep_re
         const Node node = here.nodes[s];
         const Range range = here.ranges[s];
         if (node.kind == root) {  // what lies above comes from the rows already written
+            const int* row = here.rows + node.begin - first.begin;
 #pragma unroll 4
-            for (int k = 0; k < node.rows; ++k)
-                stack[k * 32] = *reinterpret_cast<const Lanes*>(out + rows[node.begin + k] * pitch);
+            for (int k = 0; k < node.rows; ++k) {
+                if constexpr (sizeof(Lanes) >= 4) copy_async<sizeof(Lanes)>(&stack[k * 32], out + row[k] * pitch);
+                else stack[k * 32] = *reinterpret_cast<const Lanes*>(out + row[k] * pitch);
+            }
+            wait_for_copies();
         }
         const bool some = on_path(place, range);
         const int2* at = reinterpret_cast<const int2*>(here.slots + node.begin - first.begin);
@@ -162,14 +177,15 @@ extern "C" __global__ __launch_bounds__(32 * warps, region_blocks) void sweep_re
 #pragma unroll 1
         for (int j = 0; j < node.width; j += 4) {
             switch (node.width - j) {
-                case 1: strip<1>(node, j, p, at, label, stack, some, place, range, v, v_pitch, out, pitch, inside); break;
-                case 2: strip<2>(node, j, p, at, label, stack, some, place, range, v, v_pitch, out, pitch, inside); break;
-                case 3: strip<3>(node, j, p, at, label, stack, some, place, range, v, v_pitch, out, pitch, inside); break;
-                default: strip<4>(node, j, p, at, label, stack, some, place, range, v, v_pitch, out, pitch, inside);
+                case 1: strip<1>(node, j, p, at, label, stack, some, place, range, v, v_pitch, out, pitch, inside, worst); break;
+                case 2: strip<2>(node, j, p, at, label, stack, some, place, range, v, v_pitch, out, pitch, inside, worst); break;
+                case 3: strip<3>(node, j, p, at, label, stack, some, place, range, v, v_pitch, out, pitch, inside, worst); break;
+                default: strip<4>(node, j, p, at, label, stack, some, place, range, v, v_pitch, out, pitch, inside, worst);
             }
             p += node.width + even(node.rows);
         }
     }
+    if (only_worst && inside) *reinterpret_cast<Lanes*>(worst_of + blockIdx.x * worst_pitch + lane) = worst;
 }
 
 // The top. Rows of y come from memory, through a ring of asynchronous copies that each warp has for itself: a thread
@@ -241,12 +257,12 @@ __device__ void tile(const Node& node, int j, const int* rows, const T* panel, b
 }
 
 // y for one level of the top: tile blockIdx.x is (supernode, first column, strips), the lanes are those of blockIdx.y.
-extern "C" __global__ __launch_bounds__(128, level_blocks) void sweep_level(
+extern "C" __global__ __launch_bounds__(32 * level_warps, level_blocks) void sweep_level(
     const Node* nodes, const int* tiles, const Range* ranges, const int* rows, const int* labels, const T* panel, const int* places,
     const T* v, long long v_pitch, T* out, long long pitch, int lanes) {
     extern __shared__ __align__(16) unsigned char shared[];
     const int warp = threadIdx.x / 32, thread = threadIdx.x % 32;
-    int lane = ((blockIdx.y * 4 + warp) * 32 + thread) * each;
+    int lane = ((blockIdx.y * level_warps + warp) * 32 + thread) * each;
     if (lane - thread * each >= lanes) return;
     const bool inside = lane < lanes;
     lane = inside ? lane : 0;
@@ -328,22 +344,16 @@ extern "C" __global__ __launch_bounds__(128) void climb_level(
     }
     const Quad* u = reinterpret_cast<const Quad*>(panel) + node.panel;
     const T* from = z + node.base * pitch + lane;
-    Lanes x[4], next[4];
-    const auto fetch = [&](int j) {
-#pragma unroll
-        for (int c = 0; c < 4; ++c) {
-            if (j + c < node.width) next[c] = *reinterpret_cast<const Lanes*>(from + (j + c) * pitch);
-            else
-#pragma unroll
-                for (int e = 0; e < each; ++e) next[c].at[e] = T(S::zero());
-        }
-    };
-    fetch(0);
 #pragma unroll 1
     for (int j = 0; j < node.width; j += 4) {
+        Lanes x[4];
 #pragma unroll
-        for (int c = 0; c < 4; ++c) x[c] = next[c];
-        fetch(j + 4);
+        for (int c = 0; c < 4; ++c) {
+            if (j + c < node.width) x[c] = *reinterpret_cast<const Lanes*>(from + (j + c) * pitch);
+            else
+#pragma unroll
+                for (int e = 0; e < each; ++e) x[c].at[e] = T(S::zero());
+        }
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
             const Quad p = u[j / 4 * apart + min(first + i, height - 1)];
