@@ -22,8 +22,15 @@ def cp():
     return pytest.importorskip("cupy")
 
 
-#: How the third line is searched: level by level for all pairs, or source by source after the first level.
-WAYS = {"as it comes": {}, "levels": {"FEW": 0, "LEVELS": 1 << 30}, "sources": {"FEW": 1 << 30}, "both": {"FEW": 0}}
+#: How the third line is searched: level by level for all pairs, or source by source, by a warp or a block each; and how
+#: edges are read, from bits alone or from lists first.
+WAYS = {
+    "as it comes": {},
+    "levels": {"FEW": 0, "LEVELS": 1 << 30, "WORTH": 0, "GATHERED": 5},
+    "blocks": {"FEW": 1 << 30, "LARGE": 0},
+    "both": {"FEW": 0, "LEVELS": 2, "WORTH": 0},
+    "blocks after levels": {"FEW": 0, "LEVELS": 1, "LARGE": 0},
+}
 
 
 @pytest.fixture(params=WAYS)

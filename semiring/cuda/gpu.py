@@ -195,8 +195,16 @@ def energy() -> float | None:
         return None
 
 
-def resident(function: Any, threads: int) -> int:
-    """Blocks of so many threads of a kernel that a multiprocessor holds."""
+def resident(function: Any, threads: int, shared: int = 0) -> int:
+    """Blocks of so many threads and bytes of shared memory of a kernel that a multiprocessor holds."""
     from cupy_backends.cuda.api import driver
 
-    return int(driver.occupancyMaxActiveBlocksPerMultiprocessor(function.ptr, threads, 0))
+    return int(driver.occupancyMaxActiveBlocksPerMultiprocessor(function.ptr, threads, shared))
+
+
+@cache
+def most_shared(device: int) -> int:
+    """Bytes of shared memory that a thread block may ask for."""
+    from cupy.cuda import runtime
+
+    return int(runtime.deviceGetAttribute(runtime.cudaDevAttrMaxSharedMemoryPerBlockOptin, device))

@@ -23,11 +23,16 @@ from . import algebra, compile, gpu, transfer
 THREADS, WARPS, SOURCES = 256, 8, 128
 #: Rows of a tile, and the most blocks of a grid's last axis.
 TILE, MOST = 32, 65535
-#: Edges that a warp fetches together, and blocks of such warps that a multiprocessor should hold.
+#: Edges that a warp fetches together, and blocks of such warps that a multiprocessor should hold, by an entry's bytes.
 AHEAD, RESIDENT = 2, {8: 3}
-#: Lists of up to so many tight edges a vertex are searched source by source after one level of all pairs; longer ones
-#: after so many.
+#: Groups of sources whose blocks run side by side.
+SIDE = 4
+#: Edges into a vertex that are gathered in a list; words of bits a row from which on that pays.
+GATHERED, WORTH = 256, 8
+#: With up to so many tight edges a vertex, levels are searched source by source; else after so many of all pairs.
 FEW, LEVELS = 16, 4
+#: Threads of a block that searches for a source, and vertices from which on a source gets a block.
+SEARCHERS, LARGE = 512, 512
 #: Edges that one launch may look at: about half a second's worth.
 LONG = 1 << 37
 #: What a sum may be off by, in eps.
@@ -65,18 +70,14 @@ def of_matrix(semiring: Semiring, A: Any, D: Any, P: Any, *, mirrored: bool = Fa
 
 def text(semiring: Semiring, dtype: np.dtype) -> str:
     """The translation unit of predecessors."""
-    constants = {
-        "least": semiring.add.selects == "least",
-        "rounds": rounds(semiring, dtype),
-        "lengths": semiring.lengths,
-    }
-    told = "".join(f"constexpr bool {name} = {str(value).lower()};\n" for name, value in constants.items())
-    return compile.source(
-        "predecessors.cu",
-        algebra.text(semiring, dtype),
-        told,
-        f"constexpr int ahead = {AHEAD}, resident = {RESIDENT.get(dtype.itemsize, 5)};\n",
-    )
+    least = semiring.add.selects == "least"
+    # Where lengths add and the least counts, no edge beats `one` if none is negative.
+    variant = algebra.variant_of(semiring, dtype, nonnegative=True) if semiring.lengths and least else None
+    flags = {"least": least, "rounds": rounds(semiring, dtype), "lengths": semiring.lengths}
+    sizes = {"ahead": AHEAD, "resident": RESIDENT.get(dtype.itemsize, 4)}
+    told = [f"constexpr bool {name} = {str(value).lower()};\n" for name, value in flags.items()]
+    told += [f"constexpr int {name} = {value};\n" for name, value in sizes.items()]
+    return compile.source("predecessors.cu", algebra.text(semiring, dtype, variant), *told)
 
 
 #: Sums and products are rounded one by one, as the CPU rounds them.
@@ -101,15 +102,15 @@ class _Edges(NamedTuple):
     starts: Any
     heads: Any
     weights: Any
-    total: int
 
 
 class _Told(NamedTuple):
-    """What kernels say: pairs are open; some were found; some could not be."""
+    """What kernels say: pairs are open; some were found; some could not be; how many edges are tight."""
 
-    open: bool
-    found: bool
-    failed: bool
+    open: int
+    found: int
+    failed: int
+    edges: int
 
 
 class _Search:
@@ -131,25 +132,30 @@ class _Search:
         require(D.nbytes + 5 * bits, "cuda", where="predecessors", hint="Use a smaller dtype, or fewer vertices.")
         self.leaving, self.entering, self.nearer, *self.settled = (gpu.memory(bits) for _ in range(5))
         self.facts = gpu.memory(FACTS * self.batch, zeros=FACTS * self.batch)
-        self.told = cupy.zeros(3, np.int32)
+        self.told = cupy.zeros(len(_Told._fields), np.int64)
+        self.edges = 0
         self.transposed: Any = None
 
     def run(self) -> tuple[int, int] | None:
         """P; or a pair that stays open."""
         self._look_at_all()
         told = self._nearest()
-        if told.open:
+        few = told.edges <= FEW * self.rows
+        self.edges = told.edges
+        if told.open and not few:
             told = self._levels_of_all()
-        self._turn(settle=not (told.open and told.found))
+        hopeful = told.open and (few or told.found)
+        self._turn(settle=not hopeful)
         self.transposed = None
         if not told.open:
             return None
-        if told.found and not self._search(self._listed(), self._slack(ALLOWED), False, False):
+        if hopeful and not self._search(self._slack(ALLOWED), every=few):
             return None
         for allowed, wide in self._wider():
             slack = self._slack(allowed)
             self._tight(slack, wide)
-            if not self._search(self._listed(), slack, wide, True):
+            self.edges = self._asked().edges
+            if not self._search(slack, wide=wide, anew=True):
                 return None
         return self._open_pair()
 
@@ -168,75 +174,89 @@ class _Search:
 
     def _tight(self, slack: Any, wide: bool) -> None:
         """The tight edges; where there is room for Dᵀ, that too, and the first line of the rule."""
-        Dt = self.transposed.ptr if self.transposed else 0
-        sides = -(-self.n // TILE)
-        where = self.leaving, self.entering, self.nearer, Dt, self.P
-        self._call(
-            "tight", (sides, sides, self._deep), self.A, self.D, *self._sizes, self.facts, slack, np.int32(wide), *where
-        )
+        sides, Dt = -(-self.n // TILE), self.transposed or 0
+        given = self.A, self.D, *self._sizes, self.facts, slack, np.int32(wide)
+        where = self.leaving, self.entering, self.nearer, Dt, self.P, self.told
+        self._call("tight", (sides, sides, self._deep), *given, *where)
 
     def _nearest(self) -> _Told:
         """The first two lines of the rule, in Pᵀ."""
         self.transposed = gpu.memory(self.D.nbytes)
         slack = self._slack(ALLOWED)
         self._tight(slack, False)
-        given = self.A, self.transposed, self.top, *self._sizes, self.facts, slack, self.mirrored, self.nearer
-        self._call("nearest", self._targets, *given, self.P, self.settled[0], self.told)
+        given = self.A, self.transposed, self.top, *self._sizes, np.int32(SIDE), self.facts, slack, self.mirrored
+        edges = self._gathered(self.nearer)
+        self._call("nearest", self._targets, *given, *edges, self.P, self.settled[0], self.told)
         return self._asked()
 
     def _levels_of_all(self) -> _Told:
         """Some levels of the third line of the rule, in Pᵀ."""
-        slack, (before, after) = self._slack(ALLOWED), self.settled
-        given = self.A, self.transposed, *self._sizes, self.facts, slack, self.mirrored, self.entering
-        self._rows("count", self.leaving, *self._sizes[:2], self.rows, starts := self._starts())
-        for done in range(LEVELS):
+        before, after = self.settled
+        slack, edges = self._slack(ALLOWED), self._gathered(self.entering)
+        given = self.A, self.transposed, *self._sizes, np.int32(SIDE), self.facts, slack, self.mirrored, *edges
+        for _ in range(LEVELS):
             self._call("level", self._targets, *given, before, after, self.P, self.told)
             before, after = after, before
-            if not done:
-                self._call("add_up", (1, 1, 1), starts, self.rows, threads=1024)
             told = self._asked()
-            if not (told.open and told.found) or int(starts[-1:].get()[0]) <= FEW * self.rows:
+            if not (told.open and told.found):
                 break
         return told
+
+    def _gathered(self, bits: Any) -> tuple[Any, ...]:
+        """Edges into each vertex: their bits, and a list of the first of them where rows are long."""
+        most = min(GATHERED, self.n) if self.words > WORTH else 0
+        tails, weights, counts = (gpu.memory(max(1, most) * self.rows * size) for size in (4, self.dtype.itemsize, 4))
+        if most:
+            given = self.A, bits, *self._sizes[:2], self.rows, np.int32(most)
+            self._rows("gather", *given, tails, weights, counts)
+        return bits, np.int32(most), tails, weights, counts
 
     def _turn(self, *, settle: bool) -> None:
         """P ← its transpose; settled, where no search of levels goes on."""
         sides = -(-self.n // TILE)
         self._call("turn", (sides, sides, self._deep), self.P, np.int32(self.n), np.int32(self.batch), np.int32(settle))
 
-    def _starts(self) -> Any:
-        import cupy
-
-        return cupy.empty(self.rows + 1, np.int64)
-
     def _listed(self) -> _Edges:
         """The tight edges by tail, from the bits."""
-        import cupy
 
-        sizes, starts = self._sizes[:2], self._starts()
-        self._rows("count", self.leaving, *sizes, self.rows, starts)
+        size = self.dtype.itemsize
+        require(self.edges * (4 + size), "cuda", where="predecessors", hint="Use a smaller dtype.")
+        starts, heads, weights = (
+            gpu.memory(max(1, x)) for x in (8 * (self.rows + 1), 4 * self.edges, size * self.edges)
+        )
+        sizes = *self._sizes[:2], self.rows
+        self._rows("count", self.leaving, *sizes, starts)
         self._call("add_up", (1, 1, 1), starts, self.rows, threads=1024)
-        count = int(starts[-1:].get()[0])
-        require(count * (4 + self.dtype.itemsize), "cuda", where="predecessors", hint="Use a smaller dtype.")
-        heads, weights = cupy.empty(count, np.int32), cupy.empty(count, self.dtype)
-        self._rows("list", self.A, self.leaving, *sizes, self.rows, starts, heads, weights)
-        return _Edges(starts, heads, weights, count)
+        self._rows("list", self.A, self.leaving, *sizes, starts, heads, weights)
+        return _Edges(starts, heads, weights)
 
-    def _search(self, edges: _Edges, slack: Any, wide: bool, anew: bool) -> bool:
-        """The third line of the rule for rows with open pairs, in P; whether some are still open."""
-        function, device = self.module.get_function("levels"), gpu.current()
-        blocks = min(-(-self.rows // WARPS), gpu.resident(function, THREADS) * gpu.multiprocessors(device))
-        queues = gpu.memory(4 * blocks * WARPS * self.n)
-        each = edges.total // self.rows
-        lanes = 1 << min(5, (each // 2).bit_length())
-        how = self.facts, slack, np.int32(wide), self.mirrored, np.int32(anew)
-        several = max(blocks * WARPS, LONG // max(1, edges.total // self.batch + self.n))
+    def _search(self, slack: Any, *, wide: bool = False, anew: bool = False, every: bool = False) -> bool:
+        """The third line of the rule for rows with open pairs, in P; whether some are still open.
+
+        From what was reached last; from all that is settled where `every`; from a source's own edges where `anew`.
+        """
+        edges, device = self._listed(), gpu.current()
+        entry, threads, across, shared = "levels", THREADS, WARPS, 0
+        if self.n > LARGE and self._shared <= gpu.most_shared(device):
+            entry, threads, across, shared = "search", SEARCHERS, 1, self._shared
+        function = self.module.get_function(entry)
+        compile.allow_shared(function, shared)
+        blocks = min(-(-self.rows // across), gpu.resident(function, threads, shared) * gpu.multiprocessors(device))
+        queues = gpu.memory(4 * blocks * across * self.n if entry == "levels" else 1)
+        lanes = 1 << min(5, (self.edges // self.rows // 2).bit_length())
+        how = self.facts, slack, np.int32(wide), self.mirrored, np.int32(anew), *edges, queues
+        several = max(blocks * across, LONG // max(1, self.edges // self.batch + self.n))
         for first in range(0, self.rows, several):
-            stop = min(first + several, self.rows)
-            where = self.D, self.P, np.int32(self.n), first, stop
-            self._call("levels", (blocks, 1, 1), *where, *how, *edges[:3], queues, np.int32(lanes), self.told)
+            where = self.D, self.P, np.int32(self.n), first, min(first + several, self.rows)
+            last = np.int32(lanes), np.int32(every), self.told
+            self._call(entry, (blocks, 1, 1), *where, *how, *last, threads=threads, shared=shared)
             transfer.synchronize()
-        return self._asked().failed
+        return bool(self._asked().failed)
+
+    @property
+    def _shared(self) -> int:
+        """Bytes in which a block searches: rows of D and P, and a queue of 16 bits each."""
+        return -(-self.n * self.dtype.itemsize // 8) * 8 + 6 * self.n if self.n < 1 << 16 else 1 << 30
 
     def _open_pair(self) -> tuple[int, int]:
         import cupy
@@ -256,23 +276,29 @@ class _Search:
 
     @property
     def _targets(self) -> tuple[int, int, int]:
-        """A warp for every target and every group of sources; the sources of blocks that run together are the same."""
-        return -(-self.n // WARPS), -(-self.n // SOURCES), self._deep
+        """A warp for every target and every group of sources; those of blocks that run together are few."""
+        return -(-self.n // WARPS) * SIDE, -(-self.n // (SOURCES * SIDE)), self._deep
 
     def _rows(self, entry: str, *arguments: Any) -> None:
         """A kernel with a warp a row."""
         self._call(entry, (-(-self.rows // WARPS), 1, 1), *arguments)
 
-    def _call(self, entry: str, grid: tuple[int, int, int], *arguments: Any, threads: int = THREADS) -> None:
-        given = (
-            x.data.ptr if hasattr(x, "data") and hasattr(x, "dtype") and x.ndim else getattr(x, "ptr", x)
-            for x in arguments
-        )
-        self.module.get_function(entry)(grid, (threads,), tuple(given))
+    def _call(
+        self, entry: str, grid: tuple[int, int, int], *arguments: Any, threads: int = THREADS, shared: int = 0
+    ) -> None:
+        given = tuple(_address(x) for x in arguments)
+        self.module.get_function(entry)(grid, (threads,), given, shared)
 
     def _asked(self) -> _Told:
         """What kernels have said since the last time; waits for them."""
         transfer.synchronize()
-        told = _Told(*(bool(x) for x in self.told.get()))
+        told = _Told(*self.told.get().tolist())
         self.told.fill(0)
         return told
+
+
+def _address(x: Any) -> Any:
+    """What a kernel is given: numbers as they are, the addresses of arrays and of memory."""
+    if isinstance(x, (int, np.generic)):
+        return x
+    return x.ptr if hasattr(x, "ptr") else x.data.ptr

@@ -4,9 +4,9 @@
 // edges are tight, A[k,j] = D[k,j], is kept as bits: of a vertex's edges in, of those in that do not weigh `one`, of
 // those out. Each lane has the sources lane, lane + 32, … of its group.
 //
-// The prelude gives Algebra, and: `least`, whether ⊕ selects the lesser of two; `rounds`, whether ⊗ rounds; `lengths`,
-// whether ⊗ adds; `ahead`, how many edges a warp of `nearest` fetches together, and how many of its blocks a
-// multiprocessor should hold.
+// The prelude gives Algebra and Step, whose `mul` is right where no edge beats `one`; and: `least`, whether ⊕ selects
+// the lesser of two; `rounds`, whether ⊗ rounds; `lengths`, whether ⊗ adds; `ahead`, how many edges a warp fetches
+// together; `resident`, how many of its blocks a multiprocessor should hold.
 #include "algebra.cuh"
 
 using T = Algebra::T;
@@ -15,8 +15,8 @@ using W = Algebra::W;
 // No predecessor; none yet. What was found in the level that goes on has its bit `REACHED`, and is found for good when
 // the level ends: so a minimum over what is there keeps whatever came a level before.
 constexpr int NONE = -9999, OPEN = 0x7fffffff, REACHED = 1 << 30;
-constexpr int threads = 256, warps = threads / 32;
-// Groups of 32 sources that a warp takes together, and edges that it fetches together.
+constexpr int threads = 256, warps = threads / 32, searchers = 512;
+// Groups of 32 sources that a warp takes together.
 constexpr int groups = 4, sources = 32 * groups;
 constexpr unsigned whole = ~0u;
 
@@ -26,8 +26,8 @@ struct Facts {
     int anew, unused;
 };
 
-// What the host reads: whether pairs are open, whether some were found, whether some could not be.
-enum Told { STILL_OPEN, FOUND, FAILED };
+// What the host reads: whether pairs are open, whether some were found, whether some could not be; how many tight edges.
+enum Told { STILL_OPEN, FOUND, FAILED, EDGES };
 
 __device__ inline bool better(W a, W b) { return least ? a < b : a > b; }
 
@@ -48,7 +48,8 @@ __device__ inline bool is_tight(W a, W d, W slack, W floor) {
     return a != Algebra::zero() && d != Algebra::zero() && !better(limit(d, larger(d, floor), slack), a);
 }
 
-__device__ inline W times(W d, W w, bool mirrored) { return mirrored ? Algebra::mul(w, d) : Algebra::mul(d, w); }
+template <class A = Algebra>
+__device__ inline W times(W d, W w, bool mirrored) { return mirrored ? A::mul(w, d) : A::mul(d, w); }
 
 // Whether d ⊗ w is as good as the goal; unless anew, d must be so too.
 __device__ inline bool attained(W d, W w, W goal, bool anew, bool mirrored, W slack, W floor) {
@@ -100,131 +101,230 @@ extern "C" __global__ void __launch_bounds__(threads)
 // 32 × 32; without T, only the bits of edges out.
 extern "C" __global__ void __launch_bounds__(threads)
     tight(const T* A, const T* D, int n, int words, int batch, const Facts* facts, W slack, int wide,
-          unsigned* leaving, unsigned* entering, unsigned* nearer, T* Dt, int* Pt) {
+          unsigned* leaving, unsigned* entering, unsigned* nearer, T* Dt, int* Pt, long long* told) {
+    constexpr int each = 32 / warps;
     __shared__ T tile[32][33];
     __shared__ unsigned char seen[32][36];  // 1: tight; 2: and does not weigh `one`; 4: there is a path
+    __shared__ int edges;
     const int x = threadIdx.x % 32, y = threadIdx.x / 32, k0 = blockIdx.y * 32, j0 = blockIdx.x * 32;
+    if (threadIdx.x == 0) edges = 0;
+    __syncthreads();
     for (int b = blockIdx.z; b < batch; b += gridDim.z) {
         const long long first = (long long)b * n;
         const W floor = floor_of(facts[b], wide);
+        W a[each], d[each];
 #pragma unroll
-        for (int r = y; r < 32; r += warps) {
-            const int k = k0 + r, j = j0 + x;
+        for (int e = 0; e < each; ++e) {
+            const int k = k0 + y + e * warps, j = j0 + x;
             const bool inside = k < n && j < n;
             const long long at = (first + k) * n + j;
-            const W a = inside ? W(A[at]) : Algebra::zero(), d = inside ? W(D[at]) : Algebra::zero();
-            const bool path = d != Algebra::zero() && k != j;
-            const bool found = path && is_tight(a, d, slack, floor);
-            tile[r][x] = T(d);
-            seen[r][x] = found | (found && a != Algebra::one()) << 1 | path << 2;
+            a[e] = inside ? W(A[at]) : Algebra::zero();
+            d[e] = inside ? W(D[at]) : Algebra::zero();
+        }
+#pragma unroll
+        for (int e = 0; e < each; ++e) {
+            const int r = y + e * warps, k = k0 + r, j = j0 + x;
+            const bool path = d[e] != Algebra::zero() && k != j;
+            const bool found = path && is_tight(a[e], d[e], slack, floor);
+            tile[r][x] = T(d[e]);
+            seen[r][x] = found | (found && a[e] != Algebra::one()) << 1 | path << 2;
             const unsigned out = __ballot_sync(whole, found);
-            if (x == 0 && k < n) leaving[(first + k) * words + blockIdx.x] = out;
+            if (x == 0 && k < n) {
+                leaving[(first + k) * words + blockIdx.x] = out;
+                if (out) atomicAdd(&edges, __popc(out));
+            }
         }
         if (!Dt) continue;
         __syncthreads();
 #pragma unroll
-        for (int r = y; r < 32; r += warps) {
-            const int j = j0 + r, k = k0 + x;
+        for (int e = 0; e < each; ++e) {
+            const int r = y + e * warps, j = j0 + r, k = k0 + x;
             const int what = seen[x][r];
             const unsigned in = __ballot_sync(whole, what & 1), near = __ballot_sync(whole, what & 2);
-            if (j >= n) continue;
-            if (x == 0) {
+            if (x == 0 && j < n) {
                 entering[(first + j) * words + blockIdx.y] = in;
                 nearer[(first + j) * words + blockIdx.y] = near;
             }
-            if (k < n) {
+            if (j < n && k < n) {
                 Dt[(first + j) * n + k] = tile[x][r];
                 Pt[(first + j) * n + k] = what & 1 ? k : what & 4 ? OPEN : NONE;
             }
         }
         __syncthreads();
     }
+    __syncthreads();
+    if (threadIdx.x == 0 && edges) atomicAdd((unsigned long long*)&told[EDGES], (unsigned long long)edges);
 }
 
-// The bits of a row of words, in ascending order, some at a time: `each(k, count)` with the next few of them, the last
-// one again where they are fewer; until it says that it has enough.
-template <int ahead, class Each>
-__device__ inline void for_bits(const unsigned* row, int words, int lane, const Each& each) {
-    for (int w = 0; w < words; w += 32) {
-        const unsigned mine = w + lane < words ? row[w + lane] : 0;
-        unsigned some = __ballot_sync(whole, mine != 0);
-        while (some) {
-            const int from = __ffs(some) - 1;
-            some &= some - 1;
-            unsigned word = __shfl_sync(whole, mine, from);
-            while (word) {
-                int k[ahead];
-#pragma unroll
-                for (int e = 0; e < ahead; ++e) {
-                    k[e] = e && !word ? k[e - 1] : (w + from) * 32 + __ffs(word) - 1;
-                    word &= word - 1;
-                }
-                if (each(k)) return;
-            }
+// The first `most` of the edges into each vertex whose bits are given, ascending: tails and weights; a warp a row.
+// counts ← how many they are, or most + 1 where there are more.
+extern "C" __global__ void __launch_bounds__(threads)
+    gather(const T* A, const unsigned* bits, int n, int words, long long rows, int most, int* tails, T* weights,
+           int* counts) {
+    const int lane = threadIdx.x % 32;
+    const long long row = blockIdx.x * (long long)warps + threadIdx.x / 32;
+    if (row >= rows) return;
+    const int j = int(row % n), used = (n + 31) / 32;
+    const long long matrix = row - j;
+    int at = 0;
+    for (int w = 0; w < used && at <= most; w += 32) {
+        unsigned mine = w + lane < used ? bits[row * words + w + lane] : 0;
+        int sum = __popc(mine);
+        for (int apart = 1; apart < 32; apart *= 2) {
+            const int other = __shfl_up_sync(whole, sum, apart);
+            if (lane >= apart) sum += other;
         }
+        for (int here = at + sum - __popc(mine); mine && here < most; ++here, mine &= mine - 1) {
+            const int k = (w + lane) * 32 + __ffs(mine) - 1;
+            tails[row * most + here] = k;
+            weights[row * most + here] = A[(matrix + k) * n + j];
+        }
+        at += __shfl_sync(whole, sum, 31);
+    }
+    if (lane == 0) counts[row] = at > most ? most + 1 : at;
+}
+
+// An edge into a target, for each lane; none where `there` is false.
+struct Candidate {
+    int k;
+    W w;
+    bool there;
+};
+
+// The edges into j, ascending, 32 at a time, until `each` says that it has enough: those that were gathered, if any,
+// then the others by their bits, word by word.
+template <class Each>
+__device__ inline void for_edges(const T* A, long long matrix, int j, int n, const unsigned* bits, int words, int most,
+                                 const int* tails, const T* weights, const int* counts, int lane, const Each& each) {
+    const long long row = matrix + j;
+    const int count = most ? counts[row] : 1, listed = count > most ? most : count;
+    int last = -1;
+    for (int e = 0; e < listed; e += 32) {
+        const bool there = e + lane < listed;
+        const Candidate mine = {there ? tails[row * most + e + lane] : 0,
+                                there ? W(weights[row * most + e + lane]) : Algebra::zero(), there};
+        if (each(mine)) return;
+        last = __shfl_sync(whole, mine.k, 31);
+    }
+    if (count <= most) return;
+    for (int w = (last + 1) / 32; w < (n + 31) / 32; ++w) {
+        const unsigned word = bits[row * words + w];  // the same for all lanes
+        if (!word) continue;
+        const int k = 32 * w + lane;
+        const bool there = k > last && word >> lane & 1;
+        if (each({k, there ? W(A[(matrix + k) * n + j]) : Algebra::zero(), there})) return;
     }
 }
 
+// A warp's target and sources. The sources of blocks that run together are the same few groups.
+struct Place {
+    int lane, j, first;
+    __device__ explicit Place(int side)
+        : lane(threadIdx.x % 32), j(int(blockIdx.x / side) * warps + int(threadIdx.x) / 32),
+          first((blockIdx.y * side + int(blockIdx.x % side)) * sources) {}
+};
+
 // The second line of the rule: a warp has one target j and `sources` sources. `settled` ← which pairs are served.
 extern "C" __global__ void __launch_bounds__(threads, resident)
-    nearest(const T* A, const T* Dt, const T* top, int n, int words, int batch, const Facts* facts, W slack,
-            int mirrored, const unsigned* nearer, int* Pt, unsigned* settled, int* told) {
-    const int lane = threadIdx.x % 32, j = blockIdx.x * warps + threadIdx.x / 32, first = blockIdx.y * sources;
-    if (j >= n) return;
+    nearest(const T* A, const T* Dt, const T* top, int n, int words, int batch, int side, const Facts* facts, W slack,
+            int mirrored, const unsigned* nearer, int most, const int* tails, const T* weights, const int* counts,
+            int* Pt, unsigned* settled, long long* told) {
+    const Place at(side);
+    const int lane = at.lane, j = at.j, first = at.first;
+    if (j >= n || first >= n) return;
     for (int b = blockIdx.z; b < batch; b += gridDim.z) {
         const long long matrix = (long long)b * n, row = matrix + j;
-        int p[groups], was[groups];
-        W goal[groups], best[groups];
+        int p[groups];
+        unsigned changed = 0;
         bool open = false;
 #pragma unroll
         for (int r = 0; r < groups; ++r) {
             const int i = first + 32 * r + lane;
-            was[r] = p[r] = i < n ? Pt[row * n + i] : NONE;
-            // A source that is served, or that no vertex lies before, gets a goal that nothing is better than.
-            goal[r] = best[r] = Algebra::one();
-            if (p[r] == OPEN && !facts[b].anew) {
-                const W d = Dt[row * n + i];
-                if (better(W(top[matrix + i]), d)) goal[r] = d, best[r] = limit(d, d, slack), open = true;
-            }
+            p[r] = i < n ? Pt[row * n + i] : NONE;
         }
-        if (__any_sync(whole, open))
-            for_bits<ahead>(nearer + row * words, (n + 31) / 32, lane, [&](const int(&k)[ahead]) {
-                W w[ahead], d[ahead][groups];
 #pragma unroll
-                for (int e = 0; e < ahead; ++e) {
-                    w[e] = A[(matrix + k[e]) * n + j];
+        for (int r = 0; r < groups; ++r) open |= p[r] == OPEN;
+        if (__any_sync(whole, open) && !facts[b].anew) {
+            W goal[groups], best[groups], lead[groups];
 #pragma unroll
-                    for (int r = 0; r < groups; ++r) {
-                        const int i = first + 32 * r + lane;
-                        d[e][r] = i < n ? W(Dt[(matrix + k[e]) * n + i]) : Algebra::zero();
-                    }
-                }
-                bool left = false;
+            for (int r = 0; r < groups; ++r) {
+                const int i = first + 32 * r + lane;
+                goal[r] = i < n ? W(Dt[row * n + i]) : Algebra::zero();
+                lead[r] = i < n ? W(top[matrix + i]) : Algebra::zero();
+            }
+            // A source that is served, or that no vertex lies before, gets a goal that nothing is better than.
+            open = false;
 #pragma unroll
-                for (int r = 0; r < groups; ++r) {
+            for (int r = 0; r < groups; ++r) {
+                const bool wanted = p[r] == OPEN && better(lead[r], goal[r]);
+                best[r] = wanted ? limit(goal[r], goal[r], slack) : Algebra::one();
+                goal[r] = wanted ? goal[r] : Algebra::one();
+                open |= wanted;
+            }
+            if (__any_sync(whole, open))
+                for_edges(A, matrix, j, n, nearer, words, most, tails, weights, counts, lane, [&](const Candidate& c) {
+                    // No sum is better than that with the best of all D[i,k]: most edges are seen to be too long.
+                    W near = Algebra::zero(), far = Algebra::one();
 #pragma unroll
-                    for (int e = 0; e < ahead; ++e) {
-                        const W s = times(d[e][r], w[e], mirrored);
-                        if (rounds) {  // the first whose sum is at least as good as the goal, or that of the best sum
-                            const bool taken = better(d[e][r], goal[r]) && better(s, best[r]) && better(goal[r], best[r]);
-                            // `best` is the limit, worse than the goal, until a sum is found.
-                            p[r] = taken ? k[e] : p[r];
-                            best[r] = taken ? s : best[r];
-                        } else if (p[r] == OPEN && better(d[e][r], goal[r]) && s == goal[r]) {
-                            p[r] = k[e];
+                    for (int r = 0; r < groups; ++r)
+                        if (goal[r] != Algebra::one()) {
+                            near = better(lead[r], near) ? lead[r] : near;
+                            far = better(far, best[r]) ? best[r] : far;
                         }
+                    for (int half = 16; half; half /= 2) {
+                        const W one = __shfl_xor_sync(whole, near, half), other = __shfl_xor_sync(whole, far, half);
+                        near = better(one, near) ? one : near;
+                        far = better(far, other) ? other : far;
                     }
-                    left |= goal[r] != Algebra::one() && (rounds ? better(goal[r], best[r]) : p[r] == OPEN);
-                }
-                return !__any_sync(whole, left);
-            });
+                    const W soonest = times<Step>(near, c.w, mirrored);
+                    unsigned some = __ballot_sync(whole, c.there && (rounds ? better(soonest, far) : !better(far, soonest)));
+                    while (some) {
+                        int k[ahead];
+                        W w[ahead], d[ahead][groups];
+#pragma unroll
+                        for (int e = 0; e < ahead; ++e) {
+                            const int from = __ffs(some) - 1;
+                            k[e] = e && !some ? k[e - 1] : __shfl_sync(whole, c.k, from & 31);
+                            w[e] = e && !some ? w[e - 1] : __shfl_sync(whole, c.w, from & 31);
+                            some &= some - 1;
+                        }
+#pragma unroll
+                        for (int e = 0; e < ahead; ++e)
+#pragma unroll
+                            for (int r = 0; r < groups; ++r) {
+                                const int i = first + 32 * r + lane;
+                                d[e][r] = i < n ? W(Dt[(matrix + k[e]) * n + i]) : Algebra::zero();
+                            }
+                        bool left = false;
+#pragma unroll
+                        for (int r = 0; r < groups; ++r) {
+#pragma unroll
+                            for (int e = 0; e < ahead; ++e) {
+                                const W s = times<Step>(d[e][r], w[e], mirrored);
+                                // Where ⊗ rounds, the first whose sum is as good as the goal, or that of the best sum.
+                                const bool taken =
+                                    better(d[e][r], goal[r]) && (rounds ? better(s, best[r]) : s == goal[r]);
+                                if (taken) {
+                                    p[r] = k[e];
+                                    changed |= 1u << r;
+                                    if (!rounds || !better(goal[r], s)) goal[r] = Algebra::one();
+                                    best[r] = s;
+                                }
+                            }
+                            left |= goal[r] != Algebra::one();
+                        }
+                        if (!__any_sync(whole, left)) return true;
+                    }
+                    return false;
+                });
+        }
         bool still = false;
 #pragma unroll
         for (int r = 0; r < groups; ++r) {
             const int i = first + 32 * r;
             const unsigned served = __ballot_sync(whole, p[r] >= 0 && p[r] != OPEN);
             if (lane == 0) settled[row * words + i / 32] = served;
-            if (p[r] != was[r]) Pt[row * n + i + lane] = p[r];
+            if (changed >> r & 1) Pt[row * n + i + lane] = p[r];
             still |= p[r] == OPEN;
         }
         if (still) told[STILL_OPEN] = 1;
@@ -232,56 +332,67 @@ extern "C" __global__ void __launch_bounds__(threads, resident)
 }
 
 // One level of the third line of the rule, for all pairs: from those that are `before`; `after` has the new ones too.
-extern "C" __global__ void __launch_bounds__(threads)
-    level(const T* A, const T* Dt, int n, int words, int batch, const Facts* facts, W slack, int mirrored,
-          const unsigned* entering, const unsigned* before, unsigned* after, int* Pt, int* told) {
-    const int lane = threadIdx.x % 32, j = blockIdx.x * warps + threadIdx.x / 32, first = blockIdx.y * sources;
-    if (j >= n) return;
+extern "C" __global__ void __launch_bounds__(threads, 4)
+    level(const T* A, const T* Dt, int n, int words, int batch, int side, const Facts* facts, W slack, int mirrored,
+          const unsigned* entering, int most, const int* tails, const T* weights, const int* counts,
+          const unsigned* before, unsigned* after, int* Pt, long long* told) {
+    const Place at(side);
+    const int lane = at.lane, j = at.j, first = at.first;
+    if (j >= n || first >= n) return;
     for (int b = blockIdx.z; b < batch; b += gridDim.z) {
         const long long matrix = (long long)b * n, row = matrix + j;
         const bool anew = facts[b].anew;
         const W floor = floor_of(facts[b], false);
-        unsigned open[groups], found[groups], any = 0;
+        const uint4 was = *reinterpret_cast<const uint4*>(before + row * words + first / 32);
+        unsigned open[groups], found[groups] = {}, any = 0;
+        int p[groups];
         W goal[groups];
 #pragma unroll
         for (int r = 0; r < groups; ++r) {
             const int i = first + 32 * r + lane;
-            open[r] = __ballot_sync(whole, i < n && Pt[row * n + (i < n ? i : 0)] == OPEN);
-            goal[r] = open[r] && i < n ? W(Dt[row * n + i]) : Algebra::zero();
-            found[r] = 0;
-            any |= open[r];
+            p[r] = i < n ? Pt[row * n + i] : NONE;
         }
-        if (any)
-            for_bits<1>(entering + row * words, (n + 31) / 32, lane, [&](const int(&k)[1]) {
-                const uint4 four = *reinterpret_cast<const uint4*>(before + (matrix + k[0]) * words + first / 32);
-                const unsigned from[groups] = {four.x & open[0], four.y & open[1], four.z & open[2], four.w & open[3]};
-                if (!(from[0] | from[1] | from[2] | from[3])) return false;
-                const W w = A[(matrix + k[0]) * n + j];
-                unsigned left = 0;
 #pragma unroll
-                for (int r = 0; r < groups; ++r) {
-                    if (from[r]) {
-                        const int i = first + 32 * r + lane;
-                        const W d = i < n ? W(Dt[(matrix + k[0]) * n + i]) : Algebra::zero();
-                        const bool mine = from[r] >> lane & 1;
-                        const bool now = mine && attained(d, w, goal[r], anew, mirrored, slack, floor);
-                        if (now) Pt[row * n + i] = k[0] | REACHED;
-                        const unsigned them = __ballot_sync(whole, now);
-                        found[r] |= them;
-                        open[r] &= ~them;
-                    }
-                    left |= open[r];
-                }
-                return !left;
-            });
+        for (int r = 0; r < groups; ++r) any |= open[r] = __ballot_sync(whole, p[r] == OPEN);
+        if (any) {
 #pragma unroll
-        for (int r = 0; r < groups; ++r) {
-            const int at = first / 32 + r;
-            if (lane == 0) {
-                after[row * words + at] = before[row * words + at] | found[r];
-                if (open[r]) told[STILL_OPEN] = 1;
-                if (found[r]) told[FOUND] = 1;
+            for (int r = 0; r < groups; ++r) {
+                const int i = first + 32 * r + lane;
+                goal[r] = i < n ? W(Dt[row * n + i]) : Algebra::zero();
             }
+            for_edges(A, matrix, j, n, entering, words, most, tails, weights, counts, lane, [&](const Candidate& c) {
+                uint4 from = {0, 0, 0, 0};
+                if (c.there) from = *reinterpret_cast<const uint4*>(before + (matrix + c.k) * words + first / 32);
+                const unsigned mine[groups] = {from.x, from.y, from.z, from.w};
+                unsigned some = __ballot_sync(whole, mine[0] & open[0] || mine[1] & open[1] || mine[2] & open[2] || mine[3] & open[3]);
+                for (; some; some &= some - 1) {
+                    const int e = __ffs(some) - 1, k = __shfl_sync(whole, c.k, e);
+                    const W w = __shfl_sync(whole, c.w, e);
+                    unsigned left = 0;
+#pragma unroll
+                    for (int r = 0; r < groups; ++r) {
+                        const unsigned these = __shfl_sync(whole, mine[r], e) & open[r];
+                        if (these) {
+                            const int i = first + 32 * r + lane;
+                            const W d = i < n ? W(Dt[(matrix + k) * n + i]) : Algebra::zero();
+                            const bool now = these >> lane & 1 && attained(d, w, goal[r], anew, mirrored, slack, floor);
+                            if (now) Pt[row * n + i] = k | REACHED;
+                            const unsigned them = __ballot_sync(whole, now);
+                            found[r] |= them;
+                            open[r] &= ~them;
+                        }
+                        left |= open[r];
+                    }
+                    if (!left) return true;
+                }
+                return false;
+            });
+        }
+        if (lane == 0) {
+            *reinterpret_cast<uint4*>(after + row * words + first / 32) = {was.x | found[0], was.y | found[1],
+                                                                           was.z | found[2], was.w | found[3]};
+            if (open[0] | open[1] | open[2] | open[3]) told[STILL_OPEN] = 1;
+            if (found[0] | found[1] | found[2] | found[3]) told[FOUND] = 1;
         }
     }
 }
@@ -294,14 +405,23 @@ extern "C" __global__ void __launch_bounds__(threads) turn(int* P, int n, int ba
     const auto kept = [&](int p) { return settle && p >= 0 && p != OPEN ? p & ~REACHED : p; };
     for (int b = blockIdx.z; b < batch; b += gridDim.z) {
         int* const p = P + (long long)b * n * n;
+        constexpr int each = 32 / warps;
+        int mine[each], theirs[each];
 #pragma unroll
-        for (int r = y; r < 32; r += warps) {
-            if (i0 + r < n && j0 + x < n) one[r][x] = kept(p[(i0 + r) * (long long)n + j0 + x]);
-            if (j0 + r < n && i0 + x < n) other[r][x] = kept(p[(j0 + r) * (long long)n + i0 + x]);
+        for (int e = 0; e < each; ++e) {
+            const int r = y + e * warps;
+            mine[e] = i0 + r < n && j0 + x < n ? p[(i0 + r) * (long long)n + j0 + x] : NONE;
+            theirs[e] = j0 + r < n && i0 + x < n ? p[(j0 + r) * (long long)n + i0 + x] : NONE;
+        }
+#pragma unroll
+        for (int e = 0; e < each; ++e) {
+            one[y + e * warps][x] = kept(mine[e]);
+            other[y + e * warps][x] = kept(theirs[e]);
         }
         __syncthreads();
 #pragma unroll
-        for (int r = y; r < 32; r += warps) {
+        for (int e = 0; e < each; ++e) {
+            const int r = y + e * warps;
             if (j0 + r < n && i0 + x < n) p[(j0 + r) * (long long)n + i0 + x] = one[x][r];
             if (i0 + r < n && j0 + x < n) p[(i0 + r) * (long long)n + j0 + x] = other[x][r];
         }
@@ -372,10 +492,11 @@ extern "C" __global__ void __launch_bounds__(threads)
 }
 
 // The third line of the rule, source by source, for those with open pairs: a warp a source, from what was reached last
-// along listed edges. Where `anew`, sources begin with their own edges alone. `queues` has room for n each warp.
+// along listed edges; or, where `every`, from all that is settled. Where `anew`, sources begin with their own edges
+// alone. `queues` has room for n each warp.
 extern "C" __global__ void __launch_bounds__(threads, 4)
     levels(const T* D, int* P, int n, long long first_row, long long rows, const Facts* facts, W slack, int wide, int mirrored, int anew,
-           const long long* starts, const int* heads, const T* weights, int* queues, int least_lanes, int* told) {
+           const long long* starts, const int* heads, const T* weights, int* queues, int least_lanes, int every, long long* told) {
     __shared__ int ends[warps];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     int& end = ends[warp];
@@ -391,7 +512,7 @@ extern "C" __global__ void __launch_bounds__(threads, 4)
         for (int first = 0; first < n; first += 32) {
             const int j = first + lane, v = j < n ? p[j] : NONE;
             open += __popc(__ballot_sync(whole, v == OPEN));
-            const bool reached = v >= REACHED && v != OPEN;
+            const bool reached = v != OPEN && v >= (every ? 0 : REACHED);
             const unsigned them = __ballot_sync(whole, reached);
             if (reached) {
                 queue[to + __popc(them & ((1u << lane) - 1))] = j;
@@ -443,6 +564,103 @@ extern "C" __global__ void __launch_bounds__(threads, 4)
         }
         if (open > 0 && lane == 0) told[FAILED] = 1;
         __syncwarp();
+    }
+}
+
+// The same by a thread block a source, which has its rows of D and P in shared memory.
+extern "C" __global__ void __launch_bounds__(searchers, 2)
+    search(const T* D, int* P, int n, long long first_row, long long rows, const Facts* facts, W slack, int wide,
+           int mirrored, int anew, const long long* starts, const int* heads, const T* weights, int* queues,
+           int least_lanes, int every, long long* told) {
+    extern __shared__ long long room[];
+    T* const d = reinterpret_cast<T*>(room);
+    int* const p = reinterpret_cast<int*>(room + (n * sizeof(T) + 7) / 8);
+    unsigned short* const queue = reinterpret_cast<unsigned short*>(p + n);
+    __shared__ int end, opened;
+    const int lane = threadIdx.x % 32;
+    for (long long row = first_row + blockIdx.x; row < rows; row += gridDim.x) {
+        const int b = int(row / n), i = int(row % n);
+        const long long matrix = (long long)b * n;
+        const bool all_but_own = anew || facts[b].anew;
+        const W floor = floor_of(facts[b], wide);
+        if (threadIdx.x == 0) end = opened = 0;
+        __syncthreads();
+        const auto put = [&](bool these, int j) {  // at the end of the queue
+            const unsigned them = __ballot_sync(whole, these);
+            int at = 0;
+            if (lane == 0 && them) at = atomicAdd(&end, __popc(them));
+            at = __shfl_sync(whole, at, 0) + __popc(them & ((1u << lane) - 1));
+            if (these) queue[at] = (unsigned short)j;
+        };
+        for (int from = 0; from < n; from += searchers) {
+            const int j = from + int(threadIdx.x);
+            const int v = j < n ? P[row * n + j] : NONE;
+            const unsigned them = __ballot_sync(whole, v == OPEN);
+            if (lane == 0 && them) atomicAdd(&opened, __popc(them));
+            const bool reached = v != OPEN && v >= REACHED;
+            if (j < n) {
+                d[j] = D[row * n + j];
+                p[j] = reached ? v & ~REACHED : v;
+            }
+            if (reached) P[row * n + j] = v & ~REACHED;  // for good, if nothing here is open
+            put(v != OPEN && v >= (every ? 0 : REACHED), j);
+        }
+        __syncthreads();
+        int open = opened;
+        if (!open) {
+            __syncthreads();
+            continue;
+        }
+        if (anew) {
+            __syncthreads();
+            if (threadIdx.x == 0) end = opened = 0;
+            __syncthreads();
+            for (int from = 0; from < n; from += searchers) {
+                const int j = from + int(threadIdx.x);
+                const bool path = j < n && j != i && W(d[j < n ? j : 0]) != Algebra::zero();
+                if (j < n) p[j] = path ? OPEN : NONE;
+                const unsigned them = __ballot_sync(whole, path);
+                if (lane == 0 && them) atomicAdd(&opened, __popc(them));
+            }
+            __syncthreads();
+            const int own = int(starts[row + 1] - starts[row]);
+            for (int e = threadIdx.x; e < own; e += searchers) {
+                const int j = heads[starts[row] + e];
+                queue[e] = (unsigned short)j;
+                p[j] = i;
+            }
+            open = opened - own;
+            if (threadIdx.x == 0) end = own;
+            __syncthreads();
+        }
+        int to = end;
+        __syncthreads();
+        for (int from = 0; open > 0 && from < to;) {
+            int lanes = least_lanes;  // for each vertex reached last
+            while (lanes < 32 && 2 * lanes * (to - from) <= searchers) lanes *= 2;
+            for (int q = from + threadIdx.x / lanes; q < to; q += searchers / lanes) {
+                const int k = queue[q], found = k | REACHED;
+                const W near = d[k];
+                const long long stop = starts[matrix + k + 1];
+#pragma unroll 1
+                for (long long e = starts[matrix + k] + threadIdx.x % lanes; e < stop; e += lanes) {
+                    const int j = heads[e];
+                    if (*(volatile int*)&p[j] > found &&
+                        attained(near, weights[e], d[j], all_but_own, mirrored, slack, floor) &&
+                        atomicMin(&p[j], found) == OPEN)
+                        queue[atomicAdd(&end, 1)] = (unsigned short)j;
+                }
+            }
+            __syncthreads();
+            from = to;
+            to = end;
+            open -= to - from;
+            for (int q = from + threadIdx.x; q < to; q += searchers) p[queue[q]] &= ~REACHED;
+            __syncthreads();
+        }
+        for (int j = threadIdx.x; j < n; j += searchers) P[row * n + j] = p[j];
+        if (open > 0 && threadIdx.x == 0) told[FAILED] = 1;
+        __syncthreads();
     }
 }
 
