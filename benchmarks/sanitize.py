@@ -133,7 +133,11 @@ def routes(np: Any, cp: Any) -> None:
             A[n // 2 :] = np.where(rng.random((n - n // 2, n)) < 0.2, rng.integers(0, 3, (n - n // 2, n)), A[n // 2 :])
             weights = cp.asarray(A.astype(dtype))
             D = closure(weights, s)
-            for search.FEW, search.LARGE, search.WORTH in ((0, 512, 0), (1 << 30, 0, 8), (1 << 30, 512, 0)):
+            for search.SMALL, search.FEW, search.LARGE, search.WORTH in (
+                (64, 16, 512, 8),
+                (0, 0, 512, 0),
+                (0, 1 << 30, 0, 8),
+            ):
                 P = predecessors(weights, D, s)
                 next_hops(cp.stack([weights, weights]), cp.stack([D, D]), s)
                 hops(P)

@@ -22,14 +22,14 @@ def cp():
     return pytest.importorskip("cupy")
 
 
-#: How the third line is searched: level by level for all pairs, or source by source, by a warp or a block each; and how
-#: edges are read, from bits alone or from lists first.
+#: By a block a matrix, which does all, as small ones are; else how the third line is searched, level by level for all
+#: pairs or source by source, by a block or a warp each; and how edges are read, from bits alone or from lists first.
 WAYS = {
     "as it comes": {},
-    "levels": {"FEW": 0, "LEVELS": 1 << 30, "WORTH": 0, "GATHERED": 5},
-    "blocks": {"FEW": 1 << 30, "LARGE": 0},
-    "both": {"FEW": 0, "LEVELS": 2, "WORTH": 0},
-    "blocks after levels": {"FEW": 0, "LEVELS": 1, "LARGE": 0},
+    "levels": {"SMALL": 0, "FEW": 0, "LEVELS": 1 << 30, "WORTH": 0, "GATHERED": 5},
+    "warps after levels": {"SMALL": 0, "FEW": 0, "LEVELS": 2, "WORTH": 0},
+    "blocks": {"SMALL": 0, "FEW": 1 << 30, "LARGE": 0},
+    "warps after blocks after a level": {"SMALL": 0, "FEW": 0, "LEVELS": 1, "LARGE": 0, "WIDE": 2},
 }
 
 

@@ -24,15 +24,15 @@ THREADS, WARPS, SOURCES = 256, 8, 128
 #: Rows of a tile, and the most blocks of a grid's last axis.
 TILE, MOST = 32, 65535
 #: Edges that a warp fetches together, and blocks of such warps that a multiprocessor should hold, by an entry's bytes.
-AHEAD, RESIDENT = 2, {8: 3}
-#: Groups of sources whose blocks run side by side.
-SIDE = 4
+AHEAD, RESIDENT = 2, {8: 2}
 #: Edges into a vertex that are gathered in a list; words of bits a row from which on that pays.
 GATHERED, WORTH = 256, 8
 #: With up to so many tight edges a vertex, levels are searched source by source; else after so many of all pairs.
 FEW, LEVELS = 16, 4
-#: Threads of a block that searches for a source, and vertices from which on a source gets a block.
-SEARCHERS, LARGE = 512, 512
+#: Threads of a block that searches for a source, vertices from which on a source gets a block, and for how many levels.
+SEARCHERS, LARGE, WIDE = 512, 512, 32
+#: Matrices of up to so many vertices get a block each, which does all.
+SMALL = 64
 #: Edges that one launch may look at: about half a second's worth.
 LONG = 1 << 37
 #: What a sum may be off by, in eps.
@@ -138,6 +138,8 @@ class _Search:
 
     def run(self) -> tuple[int, int] | None:
         """P; or a pair that stays open."""
+        if self.n <= SMALL and self._small():
+            return None
         self._look_at_all()
         told = self._nearest()
         few = told.edges <= FEW * self.rows
@@ -168,6 +170,16 @@ class _Search:
     def _slack(self, allowed: float) -> Any:
         return _REGISTERS.get(self.dtype.name, np.int32)(allowed * self.eps)
 
+    def _small(self) -> bool:
+        """The whole rule, a block a matrix; whether all pairs were found."""
+        pitch = self.n | 1
+        shared = -(-4 * self.n * pitch // 8) * 8 + 2 * self.n * pitch * self.dtype.itemsize
+        compile.allow_shared(self.module.get_function("small"), shared)
+        sizes = np.int32(self.n), np.int32(self.batch), self._slack(ALLOWED), self.mirrored
+        blocks = min(self.batch, 1 << 30)
+        self._call("small", (blocks, 1, 1), self.A, self.D, *sizes, self.P, self.told, shared=shared)
+        return not self._asked().failed
+
     def _look_at_all(self) -> None:
         self.top = gpu.memory(self.rows * self.dtype.itemsize)
         self._rows("look", self.A, self.D, np.int32(self.n), self.rows, self.facts, self.top)
@@ -184,7 +196,7 @@ class _Search:
         self.transposed = gpu.memory(self.D.nbytes)
         slack = self._slack(ALLOWED)
         self._tight(slack, False)
-        given = self.A, self.transposed, self.top, *self._sizes, np.int32(SIDE), self.facts, slack, self.mirrored
+        given = self.A, self.transposed, self.top, *self._sizes, self.facts, slack, self.mirrored
         edges = self._gathered(self.nearer)
         self._call("nearest", self._targets, *given, *edges, self.P, self.settled[0], self.told)
         return self._asked()
@@ -193,7 +205,7 @@ class _Search:
         """Some levels of the third line of the rule, in Pᵀ."""
         before, after = self.settled
         slack, edges = self._slack(ALLOWED), self._gathered(self.entering)
-        given = self.A, self.transposed, *self._sizes, np.int32(SIDE), self.facts, slack, self.mirrored, *edges
+        given = self.A, self.transposed, *self._sizes, self.facts, slack, self.mirrored, *edges
         for _ in range(LEVELS):
             self._call("level", self._targets, *given, before, after, self.P, self.told)
             before, after = after, before
@@ -235,28 +247,38 @@ class _Search:
 
         From what was reached last; from all that is settled where `every`; from a source's own edges where `anew`.
         """
-        edges, device = self._listed(), gpu.current()
-        entry, threads, across, shared = "levels", THREADS, WARPS, 0
-        if self.n > LARGE and self._shared <= gpu.most_shared(device):
-            entry, threads, across, shared = "search", SEARCHERS, 1, self._shared
+        edges, how = self._listed(), (slack, np.int32(wide), self.mirrored, np.int32(anew))
+        if self.n > LARGE and self._shared <= gpu.most_shared(gpu.current()):
+            told = self._sources("search", edges, how, begin=anew, every=every)
+            if not told.open:
+                return bool(told.failed)
+            anew = every = False  # it goes on
+        return bool(self._sources("levels", edges, how, begin=anew, every=every).failed)
+
+    def _sources(self, entry: str, edges: _Edges, how: tuple[Any, ...], *, begin: bool, every: bool) -> _Told:
+        """Every source, by a block or a warp of its own."""
+        alone = entry == "search"
+        threads, across, shared = (SEARCHERS, 1, self._shared) if alone else (THREADS, WARPS, 0)
         function = self.module.get_function(entry)
         compile.allow_shared(function, shared)
-        blocks = min(-(-self.rows // across), gpu.resident(function, threads, shared) * gpu.multiprocessors(device))
-        queues = gpu.memory(4 * blocks * across * self.n if entry == "levels" else 1)
+        blocks = gpu.resident(function, threads, shared) * gpu.multiprocessors(gpu.current())
+        blocks = max(1, min(-(-self.rows // across), blocks))
+        queues = gpu.memory(1 if alone else 8 * blocks * across * self.n)
         lanes = 1 << min(5, (self.edges // self.rows // 2).bit_length())
-        how = self.facts, slack, np.int32(wide), self.mirrored, np.int32(anew), *edges, queues
+        last = queues, np.int32(lanes), np.int32(every), np.int32(WIDE), self.told
         several = max(blocks * across, LONG // max(1, self.edges // self.batch + self.n))
         for first in range(0, self.rows, several):
-            where = self.D, self.P, np.int32(self.n), first, min(first + several, self.rows)
-            last = np.int32(lanes), np.int32(every), self.told
-            self._call(entry, (blocks, 1, 1), *where, *how, *last, threads=threads, shared=shared)
+            where = self.D, self.P, np.int32(self.n), first, min(first + several, self.rows), self.facts
+            self._call(
+                entry, (blocks, 1, 1), *where, *how, np.int32(begin), *edges, *last, threads=threads, shared=shared
+            )
             transfer.synchronize()
-        return bool(self._asked().failed)
+        return self._asked()
 
     @property
     def _shared(self) -> int:
-        """Bytes in which a block searches: rows of D and P, and a queue of 16 bits each."""
-        return -(-self.n * self.dtype.itemsize // 8) * 8 + 6 * self.n if self.n < 1 << 16 else 1 << 30
+        """Bytes in which a block searches: rows of D and P, and two queues of 16 bits each."""
+        return -(-self.n * self.dtype.itemsize // 8) * 8 + 8 * self.n if self.n < 1 << 16 else 1 << 30
 
     def _open_pair(self) -> tuple[int, int]:
         import cupy
@@ -276,8 +298,8 @@ class _Search:
 
     @property
     def _targets(self) -> tuple[int, int, int]:
-        """A warp for every target and every group of sources; those of blocks that run together are few."""
-        return -(-self.n // WARPS) * SIDE, -(-self.n // (SOURCES * SIDE)), self._deep
+        """A warp for every target and every group of sources; the sources of blocks that run together are the same."""
+        return -(-self.n // WARPS), -(-self.n // SOURCES), self._deep
 
     def _rows(self, entry: str, *arguments: Any) -> None:
         """A kernel with a warp a row."""

@@ -216,22 +216,13 @@ __device__ inline void for_edges(const T* A, long long matrix, int j, int n, con
     }
 }
 
-// A warp's target and sources. The sources of blocks that run together are the same few groups.
-struct Place {
-    int lane, j, first;
-    __device__ explicit Place(int side)
-        : lane(threadIdx.x % 32), j(int(blockIdx.x / side) * warps + int(threadIdx.x) / 32),
-          first((blockIdx.y * side + int(blockIdx.x % side)) * sources) {}
-};
-
 // The second line of the rule: a warp has one target j and `sources` sources. `settled` ← which pairs are served.
 extern "C" __global__ void __launch_bounds__(threads, resident)
-    nearest(const T* A, const T* Dt, const T* top, int n, int words, int batch, int side, const Facts* facts, W slack,
+    nearest(const T* A, const T* Dt, const T* top, int n, int words, int batch, const Facts* facts, W slack,
             int mirrored, const unsigned* nearer, int most, const int* tails, const T* weights, const int* counts,
             int* Pt, unsigned* settled, long long* told) {
-    const Place at(side);
-    const int lane = at.lane, j = at.j, first = at.first;
-    if (j >= n || first >= n) return;
+    const int lane = threadIdx.x % 32, j = blockIdx.x * warps + threadIdx.x / 32, first = blockIdx.y * sources;
+    if (j >= n) return;
     for (int b = blockIdx.z; b < batch; b += gridDim.z) {
         const long long matrix = (long long)b * n, row = matrix + j;
         int p[groups];
@@ -332,13 +323,12 @@ extern "C" __global__ void __launch_bounds__(threads, resident)
 }
 
 // One level of the third line of the rule, for all pairs: from those that are `before`; `after` has the new ones too.
-extern "C" __global__ void __launch_bounds__(threads, 4)
-    level(const T* A, const T* Dt, int n, int words, int batch, int side, const Facts* facts, W slack, int mirrored,
+extern "C" __global__ void __launch_bounds__(threads, sizeof(W) > 4 ? 3 : 4)
+    level(const T* A, const T* Dt, int n, int words, int batch, const Facts* facts, W slack, int mirrored,
           const unsigned* entering, int most, const int* tails, const T* weights, const int* counts,
           const unsigned* before, unsigned* after, int* Pt, long long* told) {
-    const Place at(side);
-    const int lane = at.lane, j = at.j, first = at.first;
-    if (j >= n || first >= n) return;
+    const int lane = threadIdx.x % 32, j = blockIdx.x * warps + threadIdx.x / 32, first = blockIdx.y * sources;
+    if (j >= n) return;
     for (int b = blockIdx.z; b < batch; b += gridDim.z) {
         const long long matrix = (long long)b * n, row = matrix + j;
         const bool anew = facts[b].anew;
@@ -491,23 +481,52 @@ extern "C" __global__ void __launch_bounds__(threads)
     }
 }
 
+// What a search looks at: tight edges by tail, and what counts as attained. Vertices that more than `hub` edges leave
+// are left for all of its threads together.
+struct Search {
+    const long long* starts;
+    const int* heads;
+    const T* weights;
+    bool anew, mirrored;
+    W slack, floor;
+    static constexpr int hub = 128;
+
+    // Each edge out of k, `mine` of so many threads: p[j] ← k, if k attains D[i,j] and nothing better came before; then
+    // `put(j)` where it is the first that does.
+    template <class Row, class Put>
+    __device__ void expand(const Row* d, int* p, long long matrix, int k, int mine, int threads, const Put& put) const {
+        const int found = k | REACHED;
+        const W near = d[k];
+        const long long stop = starts[matrix + k + 1];
+#pragma unroll 1
+        for (long long e = starts[matrix + k] + mine; e < stop; e += threads) {
+            const int j = heads[e];
+            const W w = weights[e];
+            if (*(volatile int*)&p[j] > found && attained(near, w, d[j], anew, mirrored, slack, floor) &&
+                atomicMin(&p[j], found) == OPEN)
+                put(j);
+        }
+    }
+    __device__ bool is_hub(long long vertex) const { return starts[vertex + 1] - starts[vertex] > hub; }
+};
+
 // The third line of the rule, source by source, for those with open pairs: a warp a source, from what was reached last
-// along listed edges; or, where `every`, from all that is settled. Where `anew`, sources begin with their own edges
-// alone. `queues` has room for n each warp.
+// along listed edges; or, where `every`, from all that is settled. Where `begin`, sources begin with their own edges
+// alone; `anew` says what is attained. `queues` has room for 2 n each warp.
 extern "C" __global__ void __launch_bounds__(threads, 4)
-    levels(const T* D, int* P, int n, long long first_row, long long rows, const Facts* facts, W slack, int wide, int mirrored, int anew,
-           const long long* starts, const int* heads, const T* weights, int* queues, int least_lanes, int every, long long* told) {
-    __shared__ int ends[warps];
+    levels(const T* D, int* P, int n, long long first_row, long long rows, const Facts* facts, W slack, int wide,
+           int mirrored, int anew, int begin, const long long* starts, const int* heads, const T* weights, int* queues,
+           int least_lanes, int every, int most_levels, long long* told) {
+    __shared__ int ends[warps], hub_ends[warps];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    int& end = ends[warp];
-    int* const queue = queues + (blockIdx.x * (long long)warps + warp) * n;
+    int &end = ends[warp], &hub_end = hub_ends[warp];
+    int *const queue = queues + 2 * (blockIdx.x * (long long)warps + warp) * n, *const hubs = queue + n;
     for (long long row = first_row + blockIdx.x * (long long)warps + warp; row < rows; row += gridDim.x * (long long)warps) {
         int* const p = P + row * n;
         const T* const d = D + row * n;
         const int b = int(row / n), i = int(row % n);
         const long long matrix = (long long)b * n;
-        const bool all_but_own = anew || facts[b].anew;
-        const W floor = floor_of(facts[b], wide);
+        const Search edges = {starts, heads, weights, anew || facts[b].anew, bool(mirrored), slack, floor_of(facts[b], wide)};
         int open = 0, to = 0;
         for (int first = 0; first < n; first += 32) {
             const int j = first + lane, v = j < n ? p[j] : NONE;
@@ -521,7 +540,7 @@ extern "C" __global__ void __launch_bounds__(threads, 4)
             to += __popc(them);
         }
         if (!open) continue;
-        if (anew) {
+        if (begin) {
             open = 0;
             for (int first = 0; first < n; first += 32) {
                 const int j = first + lane;
@@ -538,28 +557,25 @@ extern "C" __global__ void __launch_bounds__(threads, 4)
             }
             open -= to;
         }
-        if (lane == 0) end = to;
+        const auto put = [&](int j) { queue[atomicAdd(&end, 1)] = j; };
+        if (lane == 0) end = to, hub_end = 0;
         __syncwarp();
         for (int from = 0; open > 0 && from < to;) {
             int lanes = least_lanes;  // for each vertex reached last
             while (lanes < 32 && 2 * lanes * (to - from) <= 32) lanes *= 2;
             for (int q = from + lane / lanes; q < to; q += 32 / lanes) {
-                const int k = queue[q], found = k | REACHED;
-                const W near = d[k];
-                const long long stop = starts[matrix + k + 1];
-#pragma unroll 1
-                for (long long e = starts[matrix + k] + lane % lanes; e < stop; e += lanes) {
-                    const int j = heads[e];
-                    if (p[j] > found && attained(near, weights[e], d[j], all_but_own, mirrored, slack, floor) &&
-                        atomicMin(&p[j], found) == OPEN)
-                        queue[atomicAdd(&end, 1)] = j;
-                }
+                const int k = queue[q];
+                if (!edges.is_hub(matrix + k)) edges.expand(d, p, matrix, k, lane % lanes, lanes, put);
+                else if (lane % lanes == 0) hubs[atomicAdd(&hub_end, 1)] = k;
             }
+            __syncwarp();
+            for (int h = *(volatile int*)&hub_end - 1; h >= 0; --h) edges.expand(d, p, matrix, hubs[h], lane, 32, put);
             __syncwarp();
             from = to;
             to = *(volatile int*)&end;
             open -= to - from;
             for (int q = from + lane; q < to; q += 32) atomicAnd(&p[queue[q]], ~REACHED);
+            if (lane == 0) hub_end = 0;
             __syncwarp();
         }
         if (open > 0 && lane == 0) told[FAILED] = 1;
@@ -567,43 +583,39 @@ extern "C" __global__ void __launch_bounds__(threads, 4)
     }
 }
 
-// The same by a thread block a source, which has its rows of D and P in shared memory.
+// The same by a thread block a source, which has its rows of D and P in shared memory. After so many levels what is
+// still open is left: with few vertices a level, many warps are faster than few blocks.
 extern "C" __global__ void __launch_bounds__(searchers, 2)
     search(const T* D, int* P, int n, long long first_row, long long rows, const Facts* facts, W slack, int wide,
-           int mirrored, int anew, const long long* starts, const int* heads, const T* weights, int* queues,
-           int least_lanes, int every, long long* told) {
+           int mirrored, int anew, int begin, const long long* starts, const int* heads, const T* weights, int* queues,
+           int least_lanes, int every, int most_levels, long long* told) {
     extern __shared__ long long room[];
     T* const d = reinterpret_cast<T*>(room);
     int* const p = reinterpret_cast<int*>(room + (n * sizeof(T) + 7) / 8);
-    unsigned short* const queue = reinterpret_cast<unsigned short*>(p + n);
-    __shared__ int end, opened;
+    unsigned short *const queue = reinterpret_cast<unsigned short*>(p + n), *const hubs = queue + n;
+    __shared__ int end, hub_end, opened;
     const int lane = threadIdx.x % 32;
     for (long long row = first_row + blockIdx.x; row < rows; row += gridDim.x) {
         const int b = int(row / n), i = int(row % n);
         const long long matrix = (long long)b * n;
-        const bool all_but_own = anew || facts[b].anew;
-        const W floor = floor_of(facts[b], wide);
-        if (threadIdx.x == 0) end = opened = 0;
+        const Search edges = {starts, heads, weights, anew || facts[b].anew, bool(mirrored), slack, floor_of(facts[b], wide)};
+        if (threadIdx.x == 0) end = hub_end = opened = 0;
         __syncthreads();
-        const auto put = [&](bool these, int j) {  // at the end of the queue
-            const unsigned them = __ballot_sync(whole, these);
-            int at = 0;
-            if (lane == 0 && them) at = atomicAdd(&end, __popc(them));
-            at = __shfl_sync(whole, at, 0) + __popc(them & ((1u << lane) - 1));
-            if (these) queue[at] = (unsigned short)j;
-        };
         for (int from = 0; from < n; from += searchers) {
             const int j = from + int(threadIdx.x);
             const int v = j < n ? P[row * n + j] : NONE;
-            const unsigned them = __ballot_sync(whole, v == OPEN);
-            if (lane == 0 && them) atomicAdd(&opened, __popc(them));
-            const bool reached = v != OPEN && v >= REACHED;
+            const bool reached = v != OPEN && v >= REACHED, first = v != OPEN && v >= (every ? 0 : REACHED);
             if (j < n) {
                 d[j] = D[row * n + j];
                 p[j] = reached ? v & ~REACHED : v;
             }
             if (reached) P[row * n + j] = v & ~REACHED;  // for good, if nothing here is open
-            put(v != OPEN && v >= (every ? 0 : REACHED), j);
+            const unsigned open = __ballot_sync(whole, v == OPEN), them = __ballot_sync(whole, first);
+            int at = 0;
+            if (lane == 0 && open) atomicAdd(&opened, __popc(open));
+            if (lane == 0 && them) at = atomicAdd(&end, __popc(them));
+            at = __shfl_sync(whole, at, 0) + __popc(them & ((1u << lane) - 1));
+            if (first) queue[at] = (unsigned short)j;
         }
         __syncthreads();
         int open = opened;
@@ -611,9 +623,9 @@ extern "C" __global__ void __launch_bounds__(searchers, 2)
             __syncthreads();
             continue;
         }
-        if (anew) {
+        if (begin) {
             __syncthreads();
-            if (threadIdx.x == 0) end = opened = 0;
+            if (threadIdx.x == 0) opened = 0;
             __syncthreads();
             for (int from = 0; from < n; from += searchers) {
                 const int j = from + int(threadIdx.x);
@@ -633,33 +645,130 @@ extern "C" __global__ void __launch_bounds__(searchers, 2)
             if (threadIdx.x == 0) end = own;
             __syncthreads();
         }
-        int to = end;
+        const auto put = [&](int j) { queue[atomicAdd(&end, 1)] = (unsigned short)j; };
+        int from = 0, to = end;
         __syncthreads();
-        for (int from = 0; open > 0 && from < to;) {
+        for (int level = 0; open > 0 && from < to && level < most_levels; ++level) {
             int lanes = least_lanes;  // for each vertex reached last
             while (lanes < 32 && 2 * lanes * (to - from) <= searchers) lanes *= 2;
             for (int q = from + threadIdx.x / lanes; q < to; q += searchers / lanes) {
-                const int k = queue[q], found = k | REACHED;
-                const W near = d[k];
-                const long long stop = starts[matrix + k + 1];
-#pragma unroll 1
-                for (long long e = starts[matrix + k] + threadIdx.x % lanes; e < stop; e += lanes) {
-                    const int j = heads[e];
-                    if (*(volatile int*)&p[j] > found &&
-                        attained(near, weights[e], d[j], all_but_own, mirrored, slack, floor) &&
-                        atomicMin(&p[j], found) == OPEN)
-                        queue[atomicAdd(&end, 1)] = (unsigned short)j;
-                }
+                const int k = queue[q];
+                if (!edges.is_hub(matrix + k)) edges.expand(d, p, matrix, k, threadIdx.x % lanes, lanes, put);
+                else if (threadIdx.x % lanes == 0) hubs[atomicAdd(&hub_end, 1)] = (unsigned short)k;
             }
             __syncthreads();
+            const int many = hub_end;
+            if (many) {
+                for (int h = 0; h < many; ++h) edges.expand(d, p, matrix, hubs[h], threadIdx.x, searchers, put);
+                __syncthreads();
+            }
             from = to;
             to = end;
             open -= to - from;
             for (int q = from + threadIdx.x; q < to; q += searchers) p[queue[q]] &= ~REACHED;
+            if (threadIdx.x == 0) hub_end = 0;
+            __syncthreads();
+        }
+        if (open > 0) {
+            for (int q = from + threadIdx.x; q < to; q += searchers) p[queue[q]] |= REACHED;
+            if (threadIdx.x == 0) told[from < to ? STILL_OPEN : FAILED] = 1;
             __syncthreads();
         }
         for (int j = threadIdx.x; j < n; j += searchers) P[row * n + j] = p[j];
-        if (open > 0 && threadIdx.x == 0) told[FAILED] = 1;
+        __syncthreads();
+    }
+}
+
+// The whole rule for matrices of up to 64 vertices, a thread block a matrix, all of it in shared memory. Where pairs stay
+// open it says so, and what it wrote does not count.
+extern "C" __global__ void __launch_bounds__(threads)
+    small(const T* A, const T* D, int n, int batch, W slack, int mirrored, int* P, long long* told) {
+    extern __shared__ long long room[];
+    __shared__ unsigned long long entering[64], settled[64], largest;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, pitch = n | 1;
+    int* const p = reinterpret_cast<int*>(room);
+    T *const a = reinterpret_cast<T*>(room + (n * pitch + 1) / 2), *const d = a + n * pitch;
+    for (int b = blockIdx.x; b < batch; b += gridDim.x) {
+        const long long first = (long long)b * n * n;
+        bool beats = false;
+        for (int at = threadIdx.x; at < n * n; at += threads) {
+            const int here = at / n * pitch + at % n;
+            const T x = A[first + at];
+            a[here] = x;
+            d[here] = D[first + at];
+            beats |= better(W(x), Algebra::one());
+        }
+        if (threadIdx.x == 0) largest = 0;
+        Facts facts = {0, __syncthreads_or(beats), 0};
+        if (rounds && lengths && facts.anew) {
+            for (int at = threadIdx.x; at < n * n; at += threads) {
+                const W size = size_of(W(d[at / n * pitch + at % n]));
+                if (size < W(INFINITY)) atomicMax(&largest, (unsigned long long)__double_as_longlong(double(size)));
+            }
+            __syncthreads();
+            facts.largest = largest;
+        }
+        const W floor = floor_of(facts, false);
+        // The first two lines: a warp has a target, and a lane one source of 32 and one of the next 32.
+        for (int j = warp; j < n; j += warps) {
+            unsigned in[2], near[2];
+            for (int h = 0; h < 2; ++h) {
+                const int k = 32 * h + lane;
+                const W x = k < n ? W(a[k * pitch + j]) : Algebra::zero(), y = k < n ? W(d[k * pitch + j]) : Algebra::zero();
+                const bool path = k != j && y != Algebra::zero(), found = path && is_tight(x, y, slack, floor);
+                in[h] = __ballot_sync(whole, found);
+                near[h] = __ballot_sync(whole, found && x != Algebra::one());
+                if (k < n) p[k * pitch + j] = found ? k : path ? OPEN : NONE;
+            }
+            if (lane == 0) entering[j] = in[0] | (unsigned long long)in[1] << 32;
+            for (int i = lane; i < n && !facts.anew; i += 32) {
+                if (p[i * pitch + j] != OPEN) continue;
+                const W goal = d[i * pitch + j];
+                W best = limit(goal, goal, slack);
+                unsigned long long some = near[0] | (unsigned long long)near[1] << 32;
+                for (; some; some &= some - 1) {
+                    const int k = __ffsll((long long)some) - 1;
+                    const W from = d[i * pitch + k], s = times<Step>(from, a[k * pitch + j], mirrored);
+                    if (!better(from, goal) || !(rounds ? better(s, best) : s == goal)) continue;
+                    p[i * pitch + j] = k;
+                    best = s;
+                    if (!rounds || !better(goal, s)) break;
+                }
+            }
+        }
+        // The third, level by level: settled[i] has a bit for each vertex that is settled for a source i.
+        for (;;) {
+            __syncthreads();
+            bool open = false, found = false;
+            for (int i = warp; i < n; i += warps) {
+                unsigned long long bits = 0;
+                for (int h = 0; h < 2; ++h) {
+                    const int j = 32 * h + lane, v = j < n ? p[i * pitch + j] : NONE;
+                    open |= v == OPEN;
+                    bits |= (unsigned long long)__ballot_sync(whole, v >= 0 && v != OPEN) << 32 * h;
+                }
+                if (lane == 0) settled[i] = bits;
+            }
+            if (!__syncthreads_or(open)) break;
+            for (int j = warp; j < n; j += warps)
+                for (int i = lane; i < n; i += 32) {
+                    if (p[i * pitch + j] != OPEN) continue;
+                    unsigned long long some = entering[j] & settled[i];
+                    for (; some; some &= some - 1) {
+                        const int k = __ffsll((long long)some) - 1;
+                        if (attained(d[i * pitch + k], a[k * pitch + j], d[i * pitch + j], facts.anew, mirrored, slack, floor)) {
+                            p[i * pitch + j] = k;
+                            found = true;
+                            break;
+                        }
+                    }
+                }
+            if (!__syncthreads_or(found)) {
+                if (threadIdx.x == 0) told[FAILED] = 1;
+                break;
+            }
+        }
+        for (int at = threadIdx.x; at < n * n; at += threads) P[first + at] = p[at / n * pitch + at % n];
         __syncthreads();
     }
 }
