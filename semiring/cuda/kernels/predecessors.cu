@@ -666,7 +666,7 @@ extern "C" __global__ void __launch_bounds__(searchers, 2)
             to = end;
             open -= to - from;
             for (int q = from + threadIdx.x; q < to; q += searchers) p[queue[q]] &= ~REACHED;
-            if (threadIdx.x == 0) hub_end = 0;
+            if (many && threadIdx.x == 0) hub_end = 0;  // where there are none, others may not have read that yet
             __syncthreads();
         }
         if (open > 0) {
