@@ -703,7 +703,8 @@ def roads(tmp_path):
 
 def test_a_sparse_graph_is_asked_in_parts(roads, tmp_path):
     graph = as_graph(roads)
-    A = scipy.sparse.csr_array((graph.weights, (graph.rows, graph.cols)), shape=(3000, 3000))
+    ends = graph.rows.astype(np.int32), graph.cols.astype(np.int32)  # as the least SciPy wants them
+    A = scipy.sparse.csr_array((graph.weights, ends), shape=(3000, 3000))
     D = scipy.sparse.csgraph.dijkstra(A, indices=[4, 2999, 7])
     (tmp_path / "stops.txt").write_text("5\n3000\n\n8\n")
     (tmp_path / "stops.csv").write_text("stop,what\n5,a\n3000,b\n8,c\n")

@@ -510,3 +510,10 @@ def test_choices():
     assert choice.choose(ring, n, 2).engine == "elimination"
     assert set(choice.choose(ring, n, 2).seconds) == {"dense", "search", "elimination"}
     assert choice.choose(thin, 1, 2).engine == "search"
+
+
+@pytest.mark.parametrize("A", [np.ones((3, 3)), sparse.coo_array(np.ones((3, 3)))])
+def test_what_scipys_searches_get_has_indices_of_32_bits(A):
+    """The least SciPy takes no others."""
+    G = network(A, where="test").csr()
+    assert G.indices.dtype == G.indptr.dtype == np.int32

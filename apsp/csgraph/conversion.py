@@ -85,9 +85,12 @@ class Network:
     def csr(self) -> Any:
         """As SciPy's compiled loops need it: CSR in float64, no two entries of one place."""
         own = self.arcs()._in_order()
-        indptr = np.zeros(self.n + 1, np.int64)
+        # The least SciPy's searches take indices of 32 bits alone.
+        index = np.int32 if len(own.weights) < 2**31 else np.int64
+        indptr = np.zeros(self.n + 1, index)
         np.cumsum(np.bincount(own.tails, minlength=self.n), out=indptr[1:])
-        return scipy.sparse.csr_array((own.weights.astype(FLOAT), own.heads, indptr), shape=(self.n, self.n))
+        heads = own.heads.astype(index, copy=False)
+        return scipy.sparse.csr_array((own.weights.astype(FLOAT), heads, indptr), shape=(self.n, self.n))
 
     def both_ways(self) -> Network:
         """Undirected: each arc also in the other direction."""
