@@ -71,8 +71,8 @@ class Backend(ABC):
         CPU threads that verbs use.
     variant : str
         The step c ⊕ a ⊗ b that verbs compute with: "general", or the name of a faster one that the data must permit.
-    knows_room : bool
-        Whether `room` tells what each verb holds; where not, `workspace` is one figure for closures.
+    knows_workspaces : bool
+        Whether `verb_workspace` tells what each verb holds; where not, `workspace` is one figure for closures.
     looks_ahead : bool
         Whether verbs can be put beside others: `beside` returns a queue.
     """
@@ -85,7 +85,7 @@ class Backend(ABC):
     grain: int = 1
     threads: int = 1
     variant: str = "general"
-    knows_room: bool = False
+    knows_workspaces: bool = False
     looks_ahead: bool = False
 
     # Verbs that every backend has of its own.
@@ -244,14 +244,16 @@ class Backend(ABC):
     def workspace(self, n: int) -> int:
         """Bytes held beside an n × n matrix while its closure is computed."""
 
-    def room(self, verb: str, m: int, n: int, k: int) -> int:
+    def verb_workspace(self, verb: str, m: int, n: int, k: int) -> int:
         """Bytes that a verb with an m × n output and inner size k holds; of `closure` and `step`, m × m."""
-        raise NotImplementedError(f"the {self.device} backend knows no room of {verb}; ask knows_room first")
+        raise NotImplementedError(
+            f"the {self.device} backend does not know what {verb} holds; ask knows_workspaces first"
+        )
 
-    def elimination_room(self, d: int, rest: int) -> int:
+    def elimination_workspace(self, d: int, rest: int) -> int:
         """The bytes that `eliminate` holds, where D is d × d and `rest` has as many rows and columns as it says."""
-        room = self.room
-        return max(room("left_mul", d, rest, d), room("gemm", rest, rest, d), room("right_mul", rest, d, d))
+        held = self.verb_workspace
+        return max(held("left_mul", d, rest, d), held("gemm", rest, rest, d), held("right_mul", rest, d, d))
 
 
 class HostStopwatch:

@@ -34,10 +34,10 @@ def panel_bytes(layout: Layout, ops: Backend) -> int:
     (m, n), b = layout.largest, layout.block
     sets = 2 if ops.looks_ahead else 1
     panels = sets * (ops.matrix_bytes(m, b) + ops.matrix_bytes(b, n)) + ops.matrix_bytes(b, n) + ops.matrix_bytes(b, b)
-    if not ops.knows_room:
+    if not ops.knows_workspaces:
         return panels + ops.workspace(2 * b)
-    products = max(ops.room("gemm", m, n, b), ops.room("matmul", b, n, b))
-    return panels + max(products, recursive.room(min(b, layout.n), ops, block=ops.pivot))
+    products = max(ops.verb_workspace("gemm", m, n, b), ops.verb_workspace("matmul", b, n, b))
+    return panels + max(products, recursive.held(min(b, layout.n), ops, block=ops.pivot))
 
 
 def require_room(layout: Layout, ops: Backend, comm: Comm, world: World) -> None:

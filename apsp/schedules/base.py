@@ -14,7 +14,7 @@ def _cube(n: int) -> int:
     return n**3
 
 
-def _no_room(n: int, ops: Backend, *, block: int) -> int:
+def _none(n: int, ops: Backend, *, block: int) -> int:
     return 0
 
 
@@ -34,9 +34,9 @@ class Schedule:
         One line for people.
     pairs : callable
         `pairs(n)`: how many ⊕ with one ⊗ it computes; n³ unless it says otherwise. Progress ends there.
-    room : callable
-        `room(n, ops, *, block)`: the most bytes that its verbs hold beside an n × n matrix, by what each of them holds
-        (`ops.room`).
+    held : callable
+        `held(n, ops, *, block)`: the most bytes that its verbs hold beside an n × n matrix, by what each of them holds
+        (`ops.verb_workspace`).
     panels : callable
         `panels(n, ops, *, block)`: the bytes of matrices that it makes itself, smaller than A.
     matrices : int
@@ -48,8 +48,8 @@ class Schedule:
     closure: Callable[..., None]
     description: str
     pairs: Callable[[int], int] = _cube
-    room: Callable[..., int] = _no_room
-    panels: Callable[..., int] = _no_room
+    held: Callable[..., int] = _none
+    panels: Callable[..., int] = _none
     matrices: int = 0
     refuses: Callable[[Semiring], str] = _right
 
@@ -59,5 +59,5 @@ class Schedule:
 
     def workspace(self, n: int, ops: Backend, *, block: int) -> int:
         """Bytes held beside an n × n matrix; by the backend's own figure where it does not know each verb's."""
-        held = self.room(n, ops, block=block) if ops.knows_room else ops.workspace(n)
+        held = self.held(n, ops, block=block) if ops.knows_workspaces else ops.workspace(n)
         return held + self.panels(n, ops, block=block) + self.matrices * ops.matrix_bytes(n, n)

@@ -29,17 +29,17 @@ def closure(A: Any, ops: Backend, *, block: int) -> None:
             ops.right_mul(A[i, k], D)  # C ← C D
 
 
-def room(n: int, ops: Backend, *, block: int) -> int:
+def held(n: int, ops: Backend, *, block: int) -> int:
     """The most that the phases of a pivot hold, over the sizes of what lies before and after it.
 
     What a product holds grows with it only until it is cut into strips; so the smaller sizes are looked at as well, as
     far as 64 blocks.
     """
-    most = ops.room("closure", min(n, block), 0, 0)
+    most = ops.verb_workspace("closure", min(n, block), 0, 0)
     for k in pivots(min(n, 64 * block), block):
         for side in {k.start, n - k.stop} - {0}:
-            most = max(most, ops.elimination_room(k.stop - k.start, side))
+            most = max(most, ops.elimination_workspace(k.stop - k.start, side))
     return most
 
 
-SCHEDULE = Schedule(closure, "Floyd–Warshall on blocks, three phases a pivot block", room=room)
+SCHEDULE = Schedule(closure, "Floyd–Warshall on blocks, three phases a pivot block", held=held)

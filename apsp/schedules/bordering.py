@@ -25,13 +25,13 @@ def closure(A: Any, ops: Backend, *, block: int) -> None:
             ops.eliminate(A22, A21, A12, A11)  # A21 ← A22 A21, A11 ← A11 ⊕ A12 A21, A12 ← A12 A22
 
 
-def _room(n: int, ops: Backend, *, block: int) -> int:
+def _held(n: int, ops: Backend, *, block: int) -> int:
     """The most that any border holds; the last is the longest, but what is cut into strips may hold less."""
-    most = ops.room("closure", min(n, block), 0, 0)
+    most = ops.verb_workspace("closure", min(n, block), 0, 0)
     for k in list(pivots(n, block))[-64:]:
         b = k.stop - k.start
-        most = max(most, ops.elimination_room(k.start, b), ops.elimination_room(b, k.start))
+        most = max(most, ops.elimination_workspace(k.start, b), ops.elimination_workspace(b, k.start))
     return most
 
 
-SCHEDULE = Schedule(closure, "left-looking: the closure of the first vertices grows by a border", room=_room)
+SCHEDULE = Schedule(closure, "left-looking: the closure of the first vertices grows by a border", held=_held)

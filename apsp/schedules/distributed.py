@@ -190,10 +190,14 @@ def without(span: slice, *left_out: slice | None) -> Iterator[slice]:
         yield slice(start, span.stop)
 
 
-def room(n: int, ops: Backend, *, block: int) -> int:
+def held(n: int, ops: Backend, *, block: int) -> int:
     """The most that any verb holds, of a matrix that one process holds alone."""
     b = min(n, block)
-    return max(ops.room("gemm", n, n, b), ops.room("matmul", b, n, b), recursive.room(b, ops, block=ops.pivot))
+    return max(
+        ops.verb_workspace("gemm", n, n, b),
+        ops.verb_workspace("matmul", b, n, b),
+        recursive.held(b, ops, block=ops.pivot),
+    )
 
 
 def panels(n: int, ops: Backend, *, block: int) -> int:
@@ -205,6 +209,6 @@ def panels(n: int, ops: Backend, *, block: int) -> int:
 SCHEDULE = Schedule(
     closure,
     "one product a round; over a grid of processes, each with a part of the matrix",
-    room=room,
+    held=held,
     panels=panels,
 )

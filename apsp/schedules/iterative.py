@@ -15,9 +15,9 @@ def closure(A: Any, ops: Backend, *, block: int) -> None:
         ops.step(A, k)
 
 
-def _room(n: int, ops: Backend, *, block: int) -> int:
+def _held(n: int, ops: Backend, *, block: int) -> int:
     """What one step holds."""
-    return ops.room("step", n, n, 1)
+    return ops.verb_workspace("step", n, n, 1)
 
 
-SCHEDULE = Schedule(closure, "Floyd–Warshall one vertex at a time", room=_room)
+SCHEDULE = Schedule(closure, "Floyd–Warshall one vertex at a time", held=_held)

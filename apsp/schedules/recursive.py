@@ -35,21 +35,21 @@ def closure(A: Any, ops: Backend, *, block: int) -> None:
     ops.eliminate(A22, A21, A12, A11)  # A21 ← A22 A21, A11 ← A11 ⊕ A12 A21, A12 ← A12 A22
 
 
-def room(n: int, ops: Backend, *, block: int) -> int:
+def held(n: int, ops: Backend, *, block: int) -> int:
     """The most that any level of the recursion holds."""
     most, sizes = 0, {n}
     while sizes:
         halved = set()
         for size in sizes:
             if size <= max(block, ops.cutover):
-                most = max(most, blocked.room(size, ops, block=block))
+                most = max(most, blocked.held(size, ops, block=block))
                 continue
             h = half(size, block)
             rest = size - h
-            most = max(most, ops.elimination_room(h, rest), ops.elimination_room(rest, h))
+            most = max(most, ops.elimination_workspace(h, rest), ops.elimination_workspace(rest, h))
             halved |= {h, rest}
         sizes = halved
     return most
 
 
-SCHEDULE = Schedule(closure, "R-Kleene: halves recursively, the blocked schedule finishes", room=room)
+SCHEDULE = Schedule(closure, "R-Kleene: halves recursively, the blocked schedule finishes", held=held)

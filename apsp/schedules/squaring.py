@@ -38,15 +38,15 @@ def _refuses(semiring: Semiring) -> str:
     return "⊕ must be idempotent (a ⊕ a = a), as squaring adds the same walks again in every round"
 
 
-def _room(n: int, ops: Backend, *, block: int) -> int:
-    return ops.room("gemm", n, n, n)
+def _held(n: int, ops: Backend, *, block: int) -> int:
+    return ops.verb_workspace("gemm", n, n, n)
 
 
 SCHEDULE = Schedule(
     closure,
     "repeated squaring of I ⊕ A, one product a round",
     pairs=_pairs,
-    room=_room,
+    held=_held,
     matrices=1,
     refuses=_refuses,
 )

@@ -169,7 +169,7 @@ class CpuBackend(Backend):
     """
 
     device = "cpu"
-    knows_room = True
+    knows_workspaces = True
     pivot = 256
     cutover = 256
 
@@ -223,7 +223,7 @@ class CpuBackend(Backend):
                 self.step(D, k)
         elif n:
             d = self._upright(_layout(D))
-            work = _scratch.reserve(self.room("closure", n, n, n))
+            work = _scratch.reserve(self.verb_workspace("closure", n, n, n))
             code, kind = self._code, self.kind
             code.closure.call(kind, code.pack.address, code.block.address, STEP, n, n, d.address, d.row, d.col, work)
 
@@ -236,7 +236,7 @@ class CpuBackend(Backend):
             return
         batch, n, batch_stride = len(D), D.shape[-1], D.strides[0]
         d = self._upright(_layout(D[0]))
-        own = self.room("closure", n, n, n)
+        own = self.verb_workspace("closure", n, n, n)
         own += -own % _ALIGNMENT
         threads = self._crew(batch * n**3)
         work = _scratch.reserve(threads * own)
@@ -298,9 +298,12 @@ class CpuBackend(Backend):
         """Bytes held beside an n × n matrix while its closure is computed, whatever the schedule."""
         half = -(-n // 2)
         verbs = ("left_mul", "gemm", "right_mul")
-        return max(self.room("closure", min(n, self.pivot), 0, 0), *(self.room(v, half, half, half) for v in verbs))
+        return max(
+            self.verb_workspace("closure", min(n, self.pivot), 0, 0),
+            *(self.verb_workspace(v, half, half, half) for v in verbs),
+        )
 
-    def room(self, verb: str, m: int, n: int, k: int) -> int:
+    def verb_workspace(self, verb: str, m: int, n: int, k: int) -> int:
         """Bytes that a verb with an m × n output and inner size k holds; of `closure` and `step`, m × m."""
         if not m:
             return 0

@@ -104,7 +104,7 @@ class _Cut(NamedTuple):
     copied: int
     held: int
 
-    def room(self, parts: int) -> int:
+    def workspace(self, parts: int) -> int:
         """The bytes that the threads hold together, where there are so many parts to take."""
         return min(self.threads, parts) * self.held
 
@@ -299,7 +299,7 @@ class BitBackend(Backend):
     """
 
     device = "cpu"
-    knows_room = True
+    knows_workspaces = True
     semiring = lor_land
     dtype = np.dtype(bool)
     grain = 64
@@ -379,9 +379,12 @@ class BitBackend(Backend):
         """Bytes held beside an n × n matrix while its closure is computed, whatever the schedule."""
         half = -(-n // 2)
         verbs = ("left_mul", "gemm", "right_mul")
-        return max(self.room("closure", min(n, self.pivot), 0, 0), *(self.room(v, half, half, half) for v in verbs))
+        return max(
+            self.verb_workspace("closure", min(n, self.pivot), 0, 0),
+            *(self.verb_workspace(v, half, half, half) for v in verbs),
+        )
 
-    def room(self, verb: str, m: int, n: int, k: int) -> int:
+    def verb_workspace(self, verb: str, m: int, n: int, k: int) -> int:
         """Bytes that a verb with an m × n output and inner size k holds; of `closure` and `step`, m × m."""
         if verb == "step" or not m:
             return 0
@@ -392,6 +395,6 @@ class BitBackend(Backend):
         words = -(-n // 64)
         if verb == "left_mul":
             cut = _cut_left(m, words, self.threads)
-            return cut.room(-(-words // cut.words))
+            return cut.workspace(-(-words // cut.words))
         cut = _cut_right(m, k, words, self.threads) if verb == "right_mul" else _cut(m, k, words, self.threads)
-        return cut.room(-(-m // cut.rows) * (1 if verb == "right_mul" else -(-words // cut.words)))
+        return cut.workspace(-(-m // cut.rows) * (1 if verb == "right_mul" else -(-words // cut.words)))
