@@ -64,7 +64,9 @@ CASES: dict[str, dict[str, Any]] = {
         "call": "shortest_paths", "dtype": "float64", "n": 1800, "degree": 8, "schedule": "recursive",
     },
     "paths of a dense graph": {"call": "shortest_paths", "dtype": "int32", "n": 2000, "degree": 1000},
-    "paths, a negative edge": {"call": "shortest_paths", "dtype": "float64", "n": 1800, "degree": 8, "negative": True},
+    "paths, a negative edge": {
+        "call": "shortest_paths", "dtype": "float64", "n": 1800, "degree": 8, "negative": True, "schedule": "recursive",
+    },
     "paths in a matrix": {"call": "shortest_paths", "dtype": "float32", "n": 2048},
     "a matrix of edges": {"call": "matrix", "dtype": "float64", "n": 2000, "degree": 500, "directed": False},
     "a matrix of unweighted edges": {
