@@ -20,6 +20,7 @@ from scipy.sparse.csgraph import bellman_ford, dijkstra
 
 import semiring
 from semiring import Elimination, Op, Semiring, eliminate, get
+from semiring.cpu.backend import CpuBackend
 from semiring.errors import (
     AlgebraError,
     DeviceError,
@@ -150,8 +151,28 @@ def test_fronts_of_every_size_by_every_way(case, monkeypatch):
             same(case, E.to_dense(), expected)
 
 
+@pytest.mark.parametrize("parts", ["a forest", "one tree", "no arc"])
+def test_threads_take_whole_subtrees_each_once(parts):
+    n = 200
+    tails, heads = {
+        "a forest": (np.arange(0, n - 1, 2), np.arange(1, n, 2)),
+        "one tree": (np.arange(1, n), rng().integers(0, np.arange(1, n))),
+        "no arc": (np.zeros(0, int), np.zeros(0, int)),
+    }[parts]
+    E = Elimination.from_arrays(tails, heads, np.ones(len(tails), np.int32), n, threads=3)
+    S, weights = E.analysis.structure, np.ones(len(tails), np.int32)
+    work = fronts._Elimination(S, E.analysis.arcs, weights, CpuBackend(E._kind, 3))
+    for most in (1, int(work.cost[1]), int(work.cost[-1]) // 7, int(work.cost[-1])):
+        found = sorted(work._subtrees(most))
+        taken = [s for start, stop in found for s in range(start, stop)]
+        assert len(set(taken)) == len(taken)
+        whole = {s for s in range(len(S)) if work.cost[s + 1] - work.cost[S.leaf[s]] <= most}
+        assert set(taken) == whole  # a subtree that fits is taken, with all that is below it
+        assert all(work.cost[stop] - work.cost[start] <= 2 * most for start, stop in found)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "int16"])
-@pytest.mark.parametrize("n", [200, 331])
+@pytest.mark.parametrize("n", [200, 421])
 def test_large_fronts(dtype, n):
     """Fronts beyond the nearest cache are eliminated in blocks, w of m vertices."""
     r = rng(n)
