@@ -67,8 +67,10 @@ def fit(n: int, ops: Backend, memory: int, *, tile: int | None = None) -> Cut | 
         The tiles of which the matrix is made already.
     """
     if tile is not None:
-        counts = [1, 2, *range(4, 4 * -(-n // (4 * tile)) + 1, 4)]
-        return max((c for c in (_cut_of(n, ops, tile, count) for count in counts) if c.bytes <= memory), default=None)
+        most = max(1, -(-n // tile))
+        fits = [cut for cut in (_cut_of(n, ops, tile, count) for count in range(1, most + 1)) if cut.bytes <= memory]
+        rounds = min((-(-n // cut.block) for cut in fits), default=0)
+        return min((cut for cut in fits if -(-n // cut.block) == rounds), default=None)  # of about equal super-blocks
     unit = max(UNIT if n >= 4 * UNIT else 1, ops.grain)
     for size in range(min(TILE, unit * -(-n // (4 * unit))), 0, -unit):
         found = fit(n, ops, memory, tile=size)
