@@ -172,7 +172,7 @@ def test_threads_take_whole_subtrees_each_once(parts):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int16"])
-@pytest.mark.parametrize("n", [200, 421])
+@pytest.mark.parametrize("n", [200, 521])
 def test_large_fronts(dtype, n):
     """Fronts beyond the nearest cache are eliminated in blocks, w of m vertices."""
     r = rng(n)
