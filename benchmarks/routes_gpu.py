@@ -86,7 +86,9 @@ def check(case: Case, A: Any, D: Any, P: Any) -> str:
 def measure(n: int, repeats: int) -> None:
     """A table, and batches."""
     print(f"n = {n}, the best of {repeats} by device events\n")
-    print("| graph | closure, ms | predecessors, ms | both | bar | edges, mean / most |\n|---|---|---|---|---|---|")
+    print(
+        "| graph | closure, ms | predecessors, ms | both | bar | walk, ms | edges, mean / most |\n" + "|---" * 7 + "|"
+    )
     for case in cases():
         A = families(n)[case.name](np.random.default_rng(SEED)).astype(np.float32)
         np.fill_diagonal(A, 0)
@@ -121,8 +123,11 @@ def line(case: Case, A: Any, repeats: int) -> None:
     find()
     edges = check(case, A, D, P)
     alone, after = closing(case, A, repeats), milliseconds(find, repeats)
+    walked = milliseconds(lambda: lengths(get(case.semiring), P, None, D.dtype, A=A), repeats)
     bar = case.bar if case.beyond is None else alone + case.beyond
     title = case.name if case.semiring == "min_plus" else f"{case.name}, {case.semiring}"
     title += "" if case.dtype == "float32" else f", {case.dtype}"
     shown = "" if bar is None else f"{bar:.0f}{'' if alone + after <= bar else ' (missed)'}"
-    print(f"| {title} | {alone:.2f} | {after:.2f} | {alone + after:.2f} | {shown} | {edges} |", flush=True)
+    print(
+        f"| {title} | {alone:.2f} | {after:.2f} | {alone + after:.2f} | {shown} | {walked:.1f} | {edges} |", flush=True
+    )

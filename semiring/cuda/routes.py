@@ -1,8 +1,8 @@
 """Predecessors from matrices and their closures, on the GPU: the rule of semiring/cpu/routes.py, and so the same bits.
 
-Reading order: `of_matrix`, then `_Search`, whose steps are the kernels of kernels/predecessors.cu. The first two lines
-of the rule are found for all pairs together; the third level by level for all pairs, and where levels are many, source
-by source on lists of tight edges.
+Reading order: `of_matrix`, then `_Search`, whose steps are the kernels of kernels/predecessors.cu. Small matrices get a
+thread block each, which does all. Else the first two lines of the rule are found for all pairs together, and the third
+source by source on lists of tight edges; where these are many, after some levels of all pairs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from . import algebra, compile, gpu, transfer
 THREADS, WARPS, SOURCES = 256, 8, 128
 #: Rows of a tile, and the most blocks of a grid's last axis.
 TILE, MOST = 32, 65535
-#: Edges that a warp fetches together, and blocks of such warps that a multiprocessor should hold, by an entry's bytes.
+#: Edges that a warp fetches together; blocks of such warps that a multiprocessor should hold, by an entry's bytes: 4
+#: where these are not listed.
 AHEAD, RESIDENT = 2, {8: 2}
 #: Edges into a vertex that are gathered in a list; words of bits a row from which on that pays.
 GATHERED, WORTH = 256, 8
@@ -40,7 +41,7 @@ ALLOWED = 4.0
 #: Bytes of a record of what is so of a matrix.
 FACTS = 16
 
-#: A new kernel argument of the algebra's register type.
+#: As what kernels take an entry: int32 where its dtype is not listed.
 _REGISTERS: dict[str, Any] = {"float32": np.float32, "float64": np.float64, "int64": np.int64}
 
 
