@@ -17,8 +17,6 @@ from .sweep import Tree, step_of
 #: Orders of fronts, with the threads of a block: a launch a class and level, as far as that memory goes. Larger fronts
 #: are eliminated by the verbs of the dense backend.
 CLASSES = ((16, 32), (32, 64), (64, 128), (112, 256), (140, 512), (200, 1024))
-#: Bytes of shared memory that a block may have, on all architectures that compile.
-SHARED = 162 << 10
 #: Blocks that gather a large front, or take it apart.
 PARTS = 64
 
@@ -38,15 +36,13 @@ def kernels(semiring: Semiring, dtype: np.dtype, nonnegative: bool, device: int)
         module = compile.functions(unit, name="fronts.cu")
     found = {name: module.get_function(name) for name in ("eliminate_fronts", "gather_front", "part_front")}
     registry.kernels(semiring, dtype, nonnegative, "tuned", 1, device).count_stars_of(module)
-    compile.allow_shared(
-        found["eliminate_fronts"], max(shared(most, dtype.itemsize) for most, _ in classes(dtype.itemsize))
-    )
+    compile.allow_shared(found["eliminate_fronts"], gpu.most_shared(device))
     return found
 
 
-def classes(itemsize: int) -> list[tuple[int, int]]:
-    """Those of `CLASSES` that fit."""
-    return [(most, threads) for most, threads in CLASSES if shared(most, itemsize) <= SHARED]
+def classes(itemsize: int, room: int) -> list[tuple[int, int]]:
+    """Those of `CLASSES` that fit so many bytes of shared memory."""
+    return [(most, threads) for most, threads in CLASSES if shared(most, itemsize) <= room]
 
 
 def shared(m: int, itemsize: int) -> int:
@@ -61,7 +57,7 @@ class Fronts:
         import cupy
 
         S = tree.S
-        self.tree, self.classes = tree, classes(tree.itemsize)
+        self.tree, self.classes = tree, classes(tree.itemsize, gpu.most_shared(gpu.current()))
         self.order = (tree.w + tree.r).astype(np.int64)
         squares = tree.r * tree.r
         self.entries = int(squares.sum())
