@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import cases
 import numpy as np
@@ -279,6 +280,20 @@ def test_stars_of_integers_are_counted_where_they_have_no_value():
             assert algebra.COUNTER.encode() in compile.compile(unit, "sm_90").cubin
     for case in cases.CASES:
         assert algebra.COUNTER not in algebra.text(case.semiring, case.dtype), case
+
+
+def test_what_was_counted_for_others_is_left_out(monkeypatch, h200):
+    """Equal texts are one module with one counter, whoever asked for it first."""
+    counted = {1: 3}
+    monkeypatch.setattr(gpu, "number", counted.__getitem__)
+    monkeypatch.setattr(compile, "counter", lambda module, name: 1)
+    monkeypatch.setattr(compile, "functions", lambda *given, **options: SimpleNamespace(get_function=lambda name: name))
+    monkeypatch.setattr(compile, "allow_shared", lambda function, size: None)
+    kernels = registry.Kernels(cases.counting(cases.STARLESS["inf"]), np.dtype("int32"), True, "tuned", 1, 0)
+    kernels.step("step"), kernels.step("snapshot")
+    assert kernels.stars_without_value() == 0
+    counted[1] = 5
+    assert kernels.stars_without_value() == 2
 
 
 ONE = 'extern "C" __global__ void one(int* x) { *x = 1; }'

@@ -55,7 +55,7 @@ class Kernels:
     _chosen: dict[int, Geometry] = field(default_factory=dict, init=False, repr=False)
     _prepared: set[int] = field(default_factory=set, init=False, repr=False)
     _functions: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
-    _counters: list[int] = field(default_factory=list, init=False, repr=False)
+    _counters: dict[int, int] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def variant(self) -> Variant | None:
@@ -213,11 +213,13 @@ class Kernels:
     def count_stars_of(self, module: Any) -> None:
         """Count the stars of a module's kernels among those that may have no value."""
         if algebra.counts_stars(self.semiring, self.dtype):
-            self._counters.append(compile.counter(module, algebra.COUNTER))
+            # Equal texts are one module, whose kernels may have counted for others before.
+            address = compile.counter(module, algebra.COUNTER)
+            self._counters.setdefault(address, gpu.number(address))
 
     def stars_without_value(self) -> int:
-        """How many stars of integers had no value so far, in all that was launched; waits for the device."""
-        return sum(gpu.number(address) for address in self._counters)
+        """How many stars of integers had no value since these kernels were first asked for; waits for the device."""
+        return sum(gpu.number(address) - before for address, before in self._counters.items())
 
     def _function(self, entry: str, text: Callable[[], str], file: str, variant: Any = None, *, shared: int = 0) -> Any:
         """An entry function on the current device, compiled when it is first asked for."""
