@@ -97,6 +97,7 @@ class Fronts:
         dtype = weights.dtype
         found = kernels(semiring, dtype, nonnegative, gpu.current())
         ops = CudaBackend(semiring, dtype, nonnegative)
+        assert ops.kernels is not None  # from here on it counts stars without a value
         updates = cupy.empty(max(self.entries, 1), dtype)
         lower, upper = (cupy.empty((max(int(self.tree.panel[-1]), 1), 4), dtype) for _ in range(2))
         held = self.held | {"weights": weights}
