@@ -227,6 +227,12 @@ def solve(
 @click.argument("file", type=_SOURCE)
 @_ends
 @_options(_reading, _computing, _device, _threads, _spread)
+@click.option(
+    "--semiring",
+    type=SEMIRING,
+    metavar="NAME",
+    help="What weights mean: an edge of this semiring's zero is none. One of `apsp info`, or FILE.py:NAME.",
+)
 @click.option("--reflexive", is_flag=True, help="Every vertex reaches itself.")
 @click.option("--counts", is_flag=True, help="How many vertices each vertex reaches.")
 @click.option("--output", type=_FILE, help="Write all answers (.npz), all pairs (.csv) or the matrix (.npy).")

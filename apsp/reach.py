@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from semiring import dtypes
 from semiring.acyclic import close_acyclic
 from semiring.archives import load_arrays
 from semiring.arrays import there, to_device
 from semiring.backend import Backend, bind, device_of
 from semiring.bits import BitMatrix
-from semiring.catalog import lor_land
+from semiring.catalog import get, lor_land
 from semiring.errors import FormatError
 from semiring.files import writing
 from semiring.memory import require
@@ -38,6 +39,8 @@ from .solve import solve
 _HINT = "Only strongly connected parts shrink; split the graph, or ask for fewer vertices."
 
 if TYPE_CHECKING:
+    from semiring.algebra import Semiring
+
     from .distributed.solving import Places
 
 
@@ -311,6 +314,7 @@ def transitive_closure(
     device: str | None = None,
     threads: int | None = None,
     gpus: Places | None = None,
+    semiring: str | Semiring | None = None,
     **reading: Any,
 ) -> Reachability:
     """A⁺ = A ⊕ A² ⊕ … over the Boolean semiring: which vertices a walk of at least one edge connects.
@@ -330,6 +334,9 @@ def transitive_closure(
         As in `closure`. Components are found on the CPU in any case, and the answer lies there.
     gpus : int, sequence of int or World, optional
         Close what is left over several GPUs, each with its part of the packed bits, as in `closure`.
+    semiring : str or Semiring, optional
+        What the weights mean: an edge whose weight is this semiring's zero, its value of no path, is none, as a
+        probability of 0 is over "max_times". By default every edge of a list is one.
     **reading
         Passed to `as_graph`.
 
@@ -351,11 +358,24 @@ def transitive_closure(
     """
     graph = as_graph(source, **reading)
     start, where = time.perf_counter(), device_of(graph.dense, device)
+    if semiring is not None:
+        with there(graph.dense):
+            graph = _joining(graph, get(semiring))
     request = Request.of(schedule=schedule, block=block, callback=callback, threads=threads)
     ops = bind(lor_land, bool, device="cpu" if gpus is not None else where, **request.options)
     with there(graph.dense):
         c, closed, plan = _closed(graph, ops, request, gpus)
     return Reachability(graph.labels, c, closed, reflexive, plan, time.perf_counter() - start)
+
+
+def _joining(graph: Graph, s: Semiring) -> Graph:
+    """The same vertices, and the edges whose weights are not the semiring's zero."""
+    if graph.dense is not None:
+        A = graph.matrix(s)
+        return replace(graph, dense=A != dtypes.zero(s, A.dtype))
+    rows, cols, weights = graph.edges(s)
+    kept = weights != dtypes.zero(s, weights.dtype)
+    return replace(graph, rows=rows[kept], cols=cols[kept], weights=None, directed=True)
 
 
 def _closed(graph: Graph, ops: Backend, request: Request, gpus: Places | None) -> tuple[Condensation, BitMatrix, Plan]:

@@ -180,6 +180,9 @@ def test_a_semiring_of_ones_own_from_a_file(tmp_path):
     mine, graph = f"{tmp_path}/mine.py:fuzzy", tmp_path / "g.csv"
     text = good("-q", "solve", graph, "--semiring", mine, "--from", "a", "--to", "c")
     assert text == "distance 0.25\npath a -> b -> c\n"
+    graph.write_text("from,to,weight\na,b,0.5\nb,c,0\n")
+    assert good("-q", "reach", graph, "--from", "a") == "b\nc\n"
+    assert good("-q", "reach", graph, "--from", "a", "--semiring", mine) == "b\n"
     assert "over fuzzy" in good("plan", 100, "--semiring", mine)
     assert "over fuzzy" in good("compare", "--sizes", 8, "--semiring", mine, "--device", "cpu")
 

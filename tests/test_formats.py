@@ -410,7 +410,8 @@ class TestColumns:
                 assert graph.weights.tolist() == [295]
                 assert not file.closed
             assert as_graph(io.StringIO(text)).labels == ("A", "B")
-        assert read(open(path)).name == "roads"  # noqa: SIM115
+        with open(path) as named:
+            assert read(named).name == "roads"
         begun = io.StringIO("title\n" + text)
         begun.readline()
         assert read(begun).edge_count == 1

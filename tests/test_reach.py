@@ -85,6 +85,20 @@ def test_plans_say_whether_the_graph_shrank():
     assert "shrink" not in transitive_closure(sparse, schedule="blocked").plan.reason
 
 
+def test_an_edge_of_the_semiring_s_zero_is_none():
+    edges = [("a", "b", 0.5), ("b", "c", 0.0), ("c", "a", 1.0)]
+    assert transitive_closure(edges).reaches("a", "c")
+    t = transitive_closure(edges, semiring="max_times")
+    assert t.descendants("c") == ["a", "b"]
+    assert t.descendants("a") == ["b"]
+    both = transitive_closure(edges, semiring="max_times", directed=False)
+    assert both.reaches("b", "c")
+    assert both.reaches("c", "b")
+    A = np.array([[0, 0.5, 0], [0, 0, 0], [1.0, 0, 0]])
+    t = transitive_closure(A, semiring="max_times")
+    assert np.asarray(t.matrix).tolist() == [[0, 1, 0], [0, 0, 0], [1, 1, 0]]
+
+
 def test_labels_and_undirected_edges():
     t = transitive_closure([("a", "b", 3), ("b", "c", 0), ("c", "b", 1)])
     assert t.reaches("a", "c")
