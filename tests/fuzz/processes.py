@@ -24,10 +24,11 @@ from .draw import Draw
 from .files import FRAGMENTS
 from .limits import MIB, within
 
-#: Exit codes by what ended the command (docs/cli.md).
+#: Exit codes by what ended the command (docs/cli.md). A signal itself ends one that has done its work: Python lets go
+#: of its handlers as it exits.
 DONE = {0, 1, 2, 3, 4}
 ENDED = {
-    signal.SIGINT: {130},
+    signal.SIGINT: {130, -signal.SIGINT},
     signal.SIGTERM: {143, -signal.SIGTERM},
     signal.SIGHUP: {129, -signal.SIGHUP},
     signal.SIGKILL: {-9},
@@ -203,7 +204,7 @@ def _disturbed(draw: Draw, folder: Path) -> None:
     assert "Traceback" not in errors
     left = {p.name for p in folder.iterdir()} - {"large.npz", target.name}
     assert not left or kind == signal.SIGKILL, f"left behind: {left}"
-    if process.returncode == 0 or (target.exists() and target.read_bytes() != old):
+    if process.returncode in (0, -signal.SIGINT) or (target.exists() and target.read_bytes() != old):
         _whole(target)
     elif old is not None:
         assert target.read_bytes() == old, "what stood there was lost"
