@@ -201,3 +201,23 @@ class TestAnotherDevice:
 
         with pytest.raises(ValueError, match="device 1 was met on device 0"):
             bind(semiring.min_plus, np.float32, device="cuda").closure(A)
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_threads_that_share_a_backend_do_not_wait_for_one_anothers_long_work(cp, monkeypatch, apart):
+    ops = semiring.backend.bind(semiring.get("min_plus"), "float32", device="cuda")
+    most, waits = ops.limits.pairs, []
+    monkeypatch.setattr("semiring.cuda.transfer.wait", waits.append)
+
+    def work(count):
+        for _ in range(count):
+            ops.pace(most // 4)
+
+    for _ in range(3):
+        if apart:
+            thread = threading.Thread(target=work, args=(2,))
+            thread.start()
+            thread.join()
+        else:
+            work(2)
+    assert len(waits) == (0 if apart else 4)  # two are under way, or half of what one launch may last

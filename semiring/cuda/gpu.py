@@ -160,6 +160,13 @@ def recorded(stream: Any = None) -> Any:
     return event
 
 
+def capturing() -> bool:
+    """Whether what the current stream is given is recorded into a graph, not done."""
+    from cupy.cuda import get_current_stream, runtime
+
+    return bool(runtime.streamIsCapturing(get_current_stream().ptr))
+
+
 class EventStopwatch:
     """The time between two events on the current stream, as the device sees it."""
 

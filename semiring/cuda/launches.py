@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +19,28 @@ from .registry import Kernels
 MOST = 65535
 #: False and True as kernels take them.
 _FLAGS = np.int32(0), np.int32(1)
+
+
+class Pace(threading.local):
+    """How far the host is ahead of the device: two long launches, and half of what a launch may last at most.
+
+    Each thread has its own, for the threads of a grid share a backend and each drives a device: if they waited for
+    one another's work, devices would be idle in turn.
+    """
+
+    def __init__(self) -> None:
+        self._begun = 0
+        self._ahead: deque[tuple[int, Any]] = deque()
+
+    def after(self, pairs: int, most: int) -> None:
+        """So many pairs were begun on the current stream, where one launch does at most `most`."""
+        self._begun += pairs
+        if self._begun < most // 16 or gpu.capturing():
+            return
+        self._ahead.append((self._begun, gpu.recorded()))
+        self._begun = 0
+        while len(self._ahead) > 2 and sum(done for done, _ in self._ahead) > most // 2:
+            transfer.wait(self._ahead.popleft()[1])
 
 
 @dataclass(eq=False)
@@ -42,8 +65,7 @@ class Launches:
     nonnegative: bool = False
     per_thread: int = 1
     tile: str = "tuned"
-    _begun: int = field(default=0, init=False, repr=False)
-    _ahead: deque[Any] = field(default_factory=deque, init=False, repr=False)
+    _pace: Pace = field(default_factory=lambda: Pace(), init=False, repr=False)
     _kernels: dict[int, Kernels] = field(default_factory=dict, init=False, repr=False)
 
     # Kernels
@@ -133,19 +155,8 @@ class Launches:
             launch.function(grid, launch.threads, (*operands, *sizes), launch.shared)
 
     def pace(self, pairs: int) -> None:
-        """After long work: let the host run at most two such launches ahead, so that Ctrl-C need not wait for more."""
-        self._begun += pairs
-        if self._begun < self.limits.pairs // 16:
-            return
-        import cupy
-
-        stream = cupy.cuda.get_current_stream()
-        if cupy.cuda.runtime.streamIsCapturing(stream.ptr):
-            return
-        self._begun = 0
-        self._ahead.append(stream.record())
-        if len(self._ahead) > 2:
-            transfer.wait(self._ahead.popleft())
+        """After long work: keep the host from running far ahead, so that Ctrl-C need not wait for more."""
+        self._pace.after(pairs, self.limits.pairs)
 
     # Steps
 
