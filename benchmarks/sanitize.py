@@ -1,22 +1,26 @@
-"""Every kernel at awkward sizes, for compute-sanitizer; without arguments, under each of its four tools.
+"""Every kernel at awkward sizes, for compute-sanitizer: each part under each tool, with one summary line.
 
-python benchmarks/sanitize.py            # memcheck, racecheck, initcheck, synccheck, one summary line each
-python benchmarks/sanitize.py --kernels  # the kernels alone
+python benchmarks/sanitize.py                                     # all parts under all four tools, side by side
+python benchmarks/sanitize.py --tools racecheck --parts routes    # some
+python benchmarks/sanitize.py --kernels                           # the kernels alone
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
+TOOLS = ("racecheck", "memcheck", "initcheck", "synccheck")
+PARTS = ("numbers", "bits", "routes", "sparse")
 #: semiring, dtype, non-negative: every kind of step and every word size
 STEPS = (
     ("min_plus", "float32", True),
@@ -73,15 +77,13 @@ def compile_all() -> None:
         list(pool.map(lambda text: compile.compile(text, arch), units))
 
 
-def kernels() -> None:
+def numbers() -> None:
     """Every tile of every product, aligned and not; panels, pivots, steps and whole closures."""
     import cupy as cp
-    import numpy as np
 
     from apsp import schedules
     from semiring.cuda import backend, panels
 
-    cp.cuda.set_allocator(None)  # no pool: every matrix has its own bounds
     for ops in bound():
         for m, k, n in SHAPES:
             for pad in (0, 3):
@@ -112,12 +114,44 @@ def kernels() -> None:
                 batch = cp.stack([entries(ops, (size, size), seed) for seed in range(ops.limits.together)])
                 ops.closure_batch(batch, schedules.get("blocked"))
         cp.cuda.Device().synchronize()
-    bits(np, cp)
-    routes(np, cp)
 
 
-def routes(np: Any, cp: Any) -> None:
+def sparse() -> None:
+    """Eliminations with stacks of all sizes, sweeps both ways, single entries, reductions; breadth-first searches."""
+    import numpy as np
+
+    from semiring import Elimination
+    from semiring.cuda import fronts, sweep
+    from semiring.sparse import Hops
+
+    rng = np.random.default_rng(0)
+    fronts.CLASSES = ((8, 32), (12, 64))  # so that some fronts are large
+    for n, arcs in ((1, 0), (67, 150), (331, 900)):
+        tails, heads = rng.integers(0, n, (2, arcs))
+        weights = rng.integers(1, 100, arcs)
+        for name, dtype in (
+            ("min_plus", "float32"),
+            ("min_plus", "int16"),
+            ("max_min", "int32"),
+            ("max_plus", "float64"),
+        ):
+            signs = -1 if name == "max_plus" else 1
+            for stack in (4, 24):
+                shape = sweep.Shape(2 if dtype == "float64" else 4, 2, stack, 2, 4 << 10)
+                sweep.Shape.of = lambda itemsize, shape=shape: shape
+                E = Elimination.from_arrays(tails, heads, signs * weights, n, name, dtype=dtype, device="cuda")
+                E.to_dense()
+                E.column(n - 1)
+                E.entries(np.arange(n), np.arange(n)[::-1])
+                E.update(2 * signs * weights).row(0)
+        Hops((tails, heads), n, device="cuda").to_dense()
+
+
+def routes() -> None:
     """Predecessors, next hops and walks: many levels found for all pairs at once, and source by source."""
+    import cupy as cp
+    import numpy as np
+
     from apsp import closure, next_hops, predecessors
     from semiring import dtypes, get
     from semiring.cuda import routes as search
@@ -142,11 +176,13 @@ def routes(np: Any, cp: Any) -> None:
                 next_hops(cp.stack([weights, weights]), cp.stack([D, D]), s)
                 hops(P)
                 lengths(s, P, None, D.dtype, A=weights)
-    cp.cuda.Device().synchronize()
 
 
-def bits(np: Any, cp: Any) -> None:
+def bits() -> None:
     """The kernels on packed bits: products by each of three, closures, and all that BitMatrix asks for."""
+    import cupy as cp
+    import numpy as np
+
     from apsp import schedules
     from semiring import BitMatrix
     from semiring.cuda.bits import CudaBitBackend
@@ -171,31 +207,50 @@ def bits(np: Any, cp: Any) -> None:
         bit.counts(axis=1)
         rows, columns = bit.to_edges()
         assert BitMatrix.from_edges(rows, columns, (m, n)) == bit
-    cp.cuda.Device().synchronize()
 
 
 def main() -> None:
-    if "--kernels" in sys.argv:
-        kernels()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tools", nargs="*", default=TOOLS, choices=TOOLS)
+    parser.add_argument("--parts", nargs="*", default=PARTS, choices=PARTS)
+    parser.add_argument("--kernels", action="store_true", help="without a tool")
+    given = parser.parse_args()
+    if given.kernels:
+        kernels(given.parts)
         return
     compile_all()
     # Side by side: each has its own process, and none measures time.
-    with ThreadPoolExecutor(len(TOOLS)) as pool:
-        sys.exit(max(pool.map(under, TOOLS)))
+    work = [(tool, part) for tool in given.tools for part in given.parts]
+    with ThreadPoolExecutor(len(work)) as pool:
+        sys.exit(max(pool.map(under, *zip(*work, strict=True))))
 
 
-def under(tool: str) -> int:
-    """The kernels under one tool; prints its summary, and what it found."""
+def kernels(parts: Iterable[str]) -> None:
+    """What a tool looks at."""
+    import cupy as cp
+
+    cp.cuda.set_allocator(None)  # no pool: every matrix has its own bounds
+    for part in parts:
+        globals()[part]()
+        cp.cuda.Device().synchronize()
+
+
+def under(tool: str, part: str) -> int:
+    """A part's kernels under one tool; prints its summary, and what it found."""
     command = ["compute-sanitizer", "--tool", tool, "--error-exitcode", "1", sys.executable, __file__, "--kernels"]
+    begun = time.perf_counter()
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=float(os.environ.get("LIMIT", 600)))
+        done = subprocess.run(
+            [*command, "--parts", part], capture_output=True, text=True, timeout=float(os.environ.get("LIMIT", 600))
+        )
     except subprocess.TimeoutExpired as late:
-        print(f"{tool}: not finished within {late.timeout:g} s", flush=True)
+        print(f"{tool} {part}: not finished within {late.timeout:g} s", flush=True)
         return 1
     lines = (done.stdout + done.stderr).splitlines()
     reports = [line for line in lines if line.startswith("=========")]
     shown = (lines if done.returncode else [])[:30]
-    print("\n".join([f"{tool}: exit {done.returncode}; {' '.join(reports[-1:])}", *shown]), flush=True)
+    taken = f"{time.perf_counter() - begun:.0f} s"
+    print("\n".join([f"{tool} {part}: exit {done.returncode}, {taken}; {' '.join(reports[-1:])}", *shown]), flush=True)
     return done.returncode
 
 
