@@ -3,6 +3,7 @@
     python benchmarks/distributed.py                                  # float32 on two GPUs: 8,192 … 32,768
     python benchmarks/distributed.py --sizes 65536 131072 --dtypes float32 int16
     python benchmarks/distributed.py --parts check numpy bits cpu
+    python benchmarks/distributed.py --sizes 65536 --rounds 8 --trace # the last rounds alone, and where their time goes
 
 Entries are a hash of their place, 1 … 99, made on each card. Sampled rows are checked before a time is printed: the
 lengths of shortest walks from k are the one solution of D[k,j] = min over i of D[k,i] + A[i,j], D[k,k] = 0, where
@@ -24,9 +25,26 @@ from semiring import get
 from semiring.backend import bind, cuda_available
 
 HASH = """
-unsigned long long x = (unsigned long long)(row + i / columns) * 0x9e3779b97f4a7c15ull + (column + i % columns);
-x ^= x >> 31; x *= 0xbf58476d1ce4e5b9ull; x ^= x >> 27; x *= 0x94d049bb133111ebull; x ^= x >> 31;
-out = (T)(1 + x % 99);
+__device__ int hashed(long long i, long long j) {
+    unsigned long long x = i * 0x9e3779b97f4a7c15ull + j;
+    x ^= x >> 31; x *= 0xbf58476d1ce4e5b9ull; x ^= x >> 27; x *= 0x94d049bb133111ebull; x ^= x >> 31;
+    return 1 + x % 99;
+}
+"""
+#: Rows whose equation is looked at together, and those of the matrix that a thread of STEP takes.
+SAMPLED, EACH = 4, 1024
+STEP = """
+extern "C" __global__ void step(const int* D, int* best, long long n) {  // best[k, j] ← min over i of D[k, i] + A[i, j]
+    const long long j = blockIdx.x * 256ll + threadIdx.x, last = min(n, (blockIdx.y + 1ll) * each);
+    int found[sampled];
+    for (int k = 0; k < sampled; ++k) found[k] = 1 << 30;
+    for (long long i = blockIdx.y * (long long)each; i < last; ++i) {
+        const int weight = hashed(i, j);
+        for (int k = 0; k < sampled; ++k) found[k] = min(found[k], D[k * n + i] + weight);
+    }
+    if (j < n)
+        for (int k = 0; k < sampled; ++k) atomicMin(best + k * n + j, found[k]);
+}
 """
 
 
@@ -34,25 +52,24 @@ def window(rows: slice, columns: slice, dtype: str) -> Any:
     """Entries of the test matrix on the current card."""
     import cupy
 
-    fill = cupy.ElementwiseKernel("int64 row, int64 column, int64 columns", "T out", HASH, "hashed")
+    at = "out = (T)hashed(row + i / columns, column + i % columns)"
+    fill = cupy.ElementwiseKernel("int64 row, int64 column, int64 columns", "T out", at, "filled", preamble=HASH)
     m, n = rows.stop - rows.start, columns.stop - columns.start
     return fill(rows.start, columns.start, n, cupy.empty((m, n), dtype))
 
 
-def check_rows(found: np.ndarray, sampled: list[int], dtype: str) -> None:
+def check_rows(found: np.ndarray, sampled: list[int]) -> None:
     """Rows of the closure against the equation that determines them."""
     import cupy
 
+    assert len(sampled) == SAMPLED
     n = found.shape[1]
     D = cupy.asarray(found).astype(cupy.int32)
     best = cupy.full_like(D, 1 << 30)
-    step = max(1, (1 << 22) // n)
-    for i in range(0, n, step):
-        part = window(slice(i, i + step), slice(0, n), dtype)[: n - i].astype(cupy.int32)
-        for k in range(len(sampled)):
-            cupy.minimum(best[k], (part + D[k, i : i + step, None]).min(axis=0), out=best[k])
+    sizes = f"constexpr int each = {EACH}, sampled = {SAMPLED};\n"
+    step = cupy.RawKernel(sizes + HASH + STEP, "step")
+    step((-(-n // 256), -(-n // EACH)), (256,), (D, best, np.int64(n)))
     for k, row in enumerate(sampled):
-        cupy.minimum(best[k], window(slice(row, row + 1), slice(0, n), dtype)[0].astype(cupy.int32), out=best[k])
         best[k, row] = 0
     np.testing.assert_array_equal(best.get(), D.get())
 
@@ -78,18 +95,62 @@ def one_gpu(n: int, dtype: str) -> float:
 
 
 def several(
-    n: int, dtype: str, gpus: int, block: int | None, grid: str | None, check: bool = True
+    n: int,
+    dtype: str,
+    given: argparse.Namespace,
+    block: int | None,
+    *,
+    check: bool = False,
+    rounds: int | None = None,
+    trace: bool = False,
 ) -> tuple[float, Any]:
-    """Seconds of the closure on several cards, and the matrix."""
-    places = world(gpus=gpus, grid=grid)
+    """Seconds of the closure on several cards, or of its last rounds, and the matrix."""
     made = DistributedMatrix.filled(
-        n, get("min_plus"), np.dtype(dtype), lambda r, c: window(r, c, dtype), world=places, block=block, keep=True
+        n,
+        get("min_plus"),
+        np.dtype(dtype),
+        lambda r, c: window(r, c, dtype),
+        world=world(gpus=given.gpus, grid=given.grid),
+        block=block,
+        keep=True,
     )
-    made.close()
-    if check:
+    close(made, rounds, trace)
+    if check and rounds is None:
         sampled = [0, n - 1, n // 2 + 1, n // 3]
-        check_rows(made.rows(sampled), sampled, dtype)
+        check_rows(made.rows(sampled), sampled)
     return made.seconds, made
+
+
+def close(made: Any, rounds: int | None, trace: bool) -> None:
+    """The closure, or its last rounds alone, which take as long as others and compute nothing of use."""
+    first = 0 if rounds is None else max(0, -(-made.n // made.layout.block) - rounds)
+    if not trace:
+        made.run(first=first)
+        return
+    from traced import traced
+
+    with traced() as found:
+        made.run(first=first)
+    print(found, flush=True)
+
+
+def pairs(made: Any, rounds: int | None) -> int:
+    """What `close` computes."""
+    n, block = made.n, made.layout.block
+    return int(n * n * (n if rounds is None else min(n, n - (-(-n // block) - rounds) * block)))
+
+
+def memory(made: Any) -> str:
+    """What a card was to hold, and what it does."""
+    import cupy
+
+    from apsp.distributed import plans
+    from semiring.memory import shown
+
+    planned = [f(made.layout, made._ops[0]) for f in (plans.part_bytes, plans.panel_bytes)]
+    held = cupy.get_default_memory_pool().total_bytes()
+    free, _ = cupy.cuda.runtime.memGetInfo()
+    return f"{' + '.join(shown(x) for x in planned)} planned a card, {shown(held)} held, {shown(free)} free"
 
 
 def free(gpus: int) -> None:
@@ -104,19 +165,25 @@ def scale(given: argparse.Namespace) -> None:
     """n by n on several cards against one."""
     for dtype in given.dtypes:
         for block in given.blocks or [1024, 2048]:
-            several(4 * block, dtype, given.gpus, block, given.grid)  # kernels are compiled
+            several(4 * block, dtype, given, block, check=True)  # kernels are compiled
         for n in given.sizes:
             alone = one_gpu(n, dtype) if given.alone else float("nan")
             for block in given.blocks or [None]:
-                seconds, made = several(n, dtype, given.gpus, block, given.grid, given.check)
-                size, moved = made.layout.block, made.n
+                begun = time.perf_counter()
+                seconds, made = several(
+                    n, dtype, given, block, check=given.check, rounds=given.rounds, trace=given.trace
+                )
+                wall = time.perf_counter() - begun
+                size, computed, held = made.layout.block, pairs(made, given.rounds), memory(made)
                 del made
                 if n <= 1 << 15:  # once more, now that every kernel is there
-                    seconds = min(several(n, dtype, given.gpus, block, given.grid, False)[0] for _ in range(3))
-                rate = moved**3 / seconds / 1e12
+                    seconds = min(several(n, dtype, given, block, rounds=given.rounds)[0] for _ in range(3))
                 print(
-                    f"{dtype:8} n = {n:6} block {size:5}  {given.gpus} GPUs {seconds * 1e3:10.2f} ms {rate:7.2f} T/s"
-                    f"   one {alone * 1e3:10.2f} ms   {alone / seconds:5.2f} ×",
+                    f"{dtype:8} n = {n:6} block {size:5}  {given.gpus} GPUs {seconds * 1e3:10.2f} ms"
+                    f" {computed / seconds / 1e12:7.2f} T/s"
+                    + (f" in {given.rounds} rounds" if given.rounds else "")
+                    + (f"   one {alone * 1e3:10.2f} ms   {alone / seconds:5.2f} ×" if given.alone else "")
+                    + f"   ({wall:.1f} s with all; {held})",
                     flush=True,
                 )
             free(given.gpus)
@@ -127,8 +194,8 @@ def numpy(given: argparse.Namespace) -> None:
     for n in given.sizes:
         A = window(slice(0, n), slice(0, n), "float32").get()
         free(1)
-        several(8192, "float32", given.gpus, 2048, given.grid)
-        seconds = several(n, "float32", given.gpus, None, given.grid, check=False)[0]
+        several(8192, "float32", given, 2048)
+        seconds = several(n, "float32", given, None)[0]
         free(given.gpus)
         closure(A[:8192, :8192], gpus=given.gpus)  # pinned buffers are there
         begun = time.perf_counter()
@@ -137,13 +204,34 @@ def numpy(given: argparse.Namespace) -> None:
         against = f"{taken / seconds:5.2f} × the device's {seconds:6.2f} s"
         print(f"NumPy in and out  n = {n:6}  {taken:6.2f} s  {against}", flush=True)
         free(given.gpus)
-        sampled = [0, n - 1, n // 2]
-        check_rows(D[sampled], sampled, "float32")
+        sampled = [0, n - 1, n // 2, n // 3]
+        check_rows(D[sampled], sampled)
         print("rows are right", flush=True)
 
 
+def edges(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Four classes of vertices, each strongly connected, and edges from the first to the second: (tails, heads)."""
+    rng = np.random.default_rng(0)
+    i = np.repeat(np.arange(n, dtype=np.int64), 4)
+    j = (rng.integers(0, n // 4, len(i)) * 4 + i % 4) % n
+    j[(i % 4 == 0) & (rng.random(len(i)) < 0.01)] += 1
+    return i, j
+
+
+def dense(rows: slice, columns: slice) -> Any:
+    """As many ones as zeros, as in the last rounds of a closure: what bits are multiplied decides on power."""
+    import cupy
+
+    from semiring.cuda import bits as packed
+
+    part = packed.zeros((rows.stop - rows.start, columns.stop - columns.start))
+    mixed = "unsigned long long x = i * 0x9e3779b97f4a7c15ull; x ^= x >> 31; word = x * 0xbf58476d1ce4e5b9ull"
+    cupy.ElementwiseKernel("", "uint64 word", mixed, "mixed")(part.words)
+    return part
+
+
 def bits(given: argparse.Namespace) -> None:
-    """Packed bits: four classes of vertices, each strongly connected, and edges from the first to the second."""
+    """Packed bits, checked by breadth-first searches."""
     import cupy
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order
@@ -151,12 +239,11 @@ def bits(given: argparse.Namespace) -> None:
     from semiring.cuda import bits as packed
 
     for n in given.sizes:
-        rng = np.random.default_rng(0)
-        i = np.repeat(np.arange(n, dtype=np.int64), 4)
-        j = (rng.integers(0, n // 4, len(i)) * 4 + i % 4) % n
-        j[(i % 4 == 0) & (rng.random(len(i)) < 0.01)] += 1
+        i, j = edges(n) if given.rounds is None else (np.zeros(0, np.int64),) * 2
 
         def fill(rows: slice, columns: slice, i: Any = i, j: Any = j) -> Any:
+            if given.rounds is not None:
+                return dense(rows, columns)
             here = (i >= rows.start) & (i < rows.stop) & (j >= columns.start) & (j < columns.stop)
             part = packed.zeros((rows.stop - rows.start, columns.stop - columns.start))
             packed.set_bits(part, i[here] - rows.start, j[here] - columns.start)
@@ -164,17 +251,23 @@ def bits(given: argparse.Namespace) -> None:
 
         graph = csr_array((np.ones(len(i), bool), (i, j)), shape=(n, n))
         for block in given.blocks or [None]:
-            places = world(gpus=given.gpus, grid=given.grid)
+            begun, places = time.perf_counter(), world(gpus=given.gpus, grid=given.grid)
             made = DistributedMatrix.filled(
                 n, get("lor_land"), np.dtype(bool), fill, world=places, block=block, keep=True
             )
-            made.close()
-            for k in (0, 1, n - 2):
+            close(made, given.rounds, given.trace)
+            for k in (0, 1, n - 2) if given.check and given.rounds is None else ():
                 reached = np.zeros(n, bool)
                 reached[breadth_first_order(graph, k, return_predecessors=False)] = True
                 np.testing.assert_array_equal(made.rows([k])[0], reached)
-            rate = n**3 / made.seconds / 1e15
-            print(f"bits     n = {n:7} block {made.layout.block:6}  {made.seconds:8.3f} s  {rate:6.2f} P/s", flush=True)
+            rate, wall = pairs(made, given.rounds) / made.seconds / 1e15, time.perf_counter() - begun
+            print(
+                f"bits     n = {n:7} block {made.layout.block:6}  {given.gpus} GPUs"
+                f" {made.seconds:8.3f} s  {rate:6.2f} P/s"
+                + (f" in {given.rounds} rounds" if given.rounds else "")
+                + f"   ({wall:.1f} s with all; {memory(made)})",
+                flush=True,
+            )
             del made
             free(given.gpus)
     cupy.get_default_memory_pool().free_all_blocks()
@@ -265,6 +358,8 @@ def main() -> None:
     parser.add_argument("--blocks", type=int, nargs="*")
     parser.add_argument("--alone", action=argparse.BooleanOptionalAction, default=True, help="time one GPU as well")
     parser.add_argument("--check", action=argparse.BooleanOptionalAction, default=True, help="check sampled rows")
+    parser.add_argument("--rounds", type=int, help="only so many, the last ones: nothing is checked")
+    parser.add_argument("--trace", action="store_true", help="where the time of rounds goes")
     parser.add_argument("--ahead", action=argparse.BooleanOptionalAction, default=True, help="look ahead")
     given = parser.parse_args()
     if cuda_available() and not given.ahead:

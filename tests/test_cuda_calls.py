@@ -221,3 +221,23 @@ def test_threads_that_share_a_backend_do_not_wait_for_one_anothers_long_work(cp,
         else:
             work(2)
     assert len(waits) == (0 if apart else 4)  # two are under way, or half of what one launch may last
+
+
+@pytest.mark.parametrize(("steps", "rows"), [(8, 1 << 19), (8, 4096), (1, 600), (512, 1 << 14)])
+def test_bits_that_are_multiplied_beside_others_give_way_now_and_then(cp, monkeypatch, steps, rows):
+    """Blocks that stay until all is done would keep what has priority waiting, a kernel after the other."""
+    from semiring.cuda import bitproduct
+    from semiring.cuda.bitproduct import Bits
+
+    grids = []
+    monkeypatch.setattr(bitproduct, "tensor_map", lambda X, rows: None)
+    monkeypatch.setattr(bitproduct, "_function", lambda *given: lambda grid, *rest, **options: grids.append(grid[0]))
+    C, A, B = (Bits(0, columns // 64, rows, columns) for columns in (rows, 1024 * steps, 1024 * steps))
+    for gives_way in (False, True):
+        bitproduct.multiply("wgmma", C, A, B, accumulate=True, gives_way=gives_way)
+    stay, leave = grids
+    tiles = (-(-rows // 256)) ** 2  # of two blocks each
+    assert stay == 2 * min(tiles, 66)
+    longest = -(-2 * tiles // leave) * steps  # of a block
+    assert leave == stay if tiles * steps <= 66 * bitproduct.STAY else stay < leave <= stay * bitproduct.TURNS
+    assert longest <= max(steps, bitproduct.STAY, tiles * steps // (66 * bitproduct.TURNS)) + steps

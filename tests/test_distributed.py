@@ -11,6 +11,7 @@ from reference import Reference
 
 from apsp import Graph, NegativeCycleError, Result, ShapeError, as_graph, plan, shortest_paths, transitive_closure
 from apsp.distributed import DistributedMatrix, closing, keeping, solving, world
+from apsp.engines.elimination import Eliminated
 from apsp.schedules import distributed
 from semiring import AlgebraError, BitMatrix, DomainError, DTypeError, FormatError, MemoryNeeded, get
 from semiring.distributed import Grid, InMemory, Layout, RankError
@@ -345,3 +346,24 @@ def test_sweeps_of_an_elimination_are_shared_out(graph):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(r)).reduce("eccentricity"), one.reduce("eccentricity"))
     with pytest.raises(NegativeCycleError, match="a → b → a"):
         shortest_paths([("a", "b", -2), ("b", "a", 1)], gpus=places, engine="elimination")
+
+
+def test_shared_sweeps_are_all_begun_before_a_device_is_waited_for(graph, monkeypatch):
+    """A fetch waits for its device: one after each batch would leave the device idle while the next is prepared."""
+    r = shortest_paths(graph, engine="elimination", gpus=world(ranks=2, threads=1))
+    happened = []
+
+    class There:
+        def get(self):
+            happened.append("fetched")
+            return np.zeros(1)
+
+    def begun(engine, of, *, columns, share):
+        for k in range(share[0], graph.n, share[1]):
+            happened.append("begun")
+            yield np.array([k]), There()
+
+    monkeypatch.setattr(Eliminated, "worst", begun)
+    monkeypatch.setattr(r.engine, "_ranks", world(ranks=1))
+    r.reduce("eccentricity")
+    assert happened == ["begun"] * graph.n + ["fetched"] * graph.n

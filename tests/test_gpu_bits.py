@@ -91,6 +91,19 @@ def test_square_products(ops, n):
     check(got, C | product(A, B))
 
 
+def test_products_that_give_way(ops, monkeypatch):
+    """In blocks that end, here, after a tile or two."""
+    from semiring.cuda import bitproduct
+
+    monkeypatch.setattr(bitproduct, "STAY", 1)
+    m, k, n = 4095, 200, 4100
+    A, B, C = (random_bool(shape, seed, 0.05) for seed, shape in enumerate(((m, k), (k, n), (m, n))))
+    got, columns = ops.upload(C), ops.upload(C[:, :128])
+    ops.gemms([(got, ops.upload(A), ops.upload(B)), (columns, ops.upload(A), ops.upload(B[:, :128]))])
+    check(got, C | product(A, B))
+    check(columns, (C | product(A, B))[:, :128])
+
+
 SHAPES = [
     *((1, 1, 1), (3, 1, 70), (33, 17, 9), (130, 3000, 70), (70, 5, 1000), (257, 65, 513), (1, 2049, 1)),
     *((600, 129, 300), (0, 3, 2), (2, 3, 0), (4, 0, 5)),

@@ -61,7 +61,8 @@ class SharedOut(Eliminated):
 
         def work(comm: Comm) -> list[tuple[np.ndarray, Any]]:
             engine = self._engines[ranks.mine.index(comm.rank)]
-            found = found_by(engine, of, columns=columns, share=(comm.rank, ranks.grid.size))
+            # All is given to the device before anything is fetched, which waits for what was given until then.
+            found = list(found_by(engine, of, columns=columns, share=(comm.rank, ranks.grid.size)))
             return [(at, host(values)) for at, values in found]
 
         for found in ranks.everyone(ranks.each(work)):

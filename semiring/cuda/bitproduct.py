@@ -15,6 +15,10 @@ import numpy as np
 from ..errors import DeviceError
 from . import compile, gpu
 
+#: Where a product gives way, a block that takes tile after tile stays for so many steps of 1024 bits at least (a third
+#: of a millisecond), and makes room so many times in a launch at most: each time costs what a few steps do.
+STAY, TURNS = 512, 128
+
 
 class Bits(NamedTuple):
     """A packed matrix as kernels see it: address, words from one row to the next, sizes in bits."""
@@ -113,17 +117,20 @@ def check(name: str, device: int) -> None:
         raise DeviceError(f'bits: instructions="wgmma" needs compute capability 9.0, got {major}.{minor}. Use "mma".')
 
 
-def multiply(name: str, C: Bits, A: Bits, Bt: Bits, *, accumulate: bool) -> None:
-    """C ← A ∧ B, or C ← C ∨ A ∧ B where `accumulate`, from A and Bᵀ; A.columns > 0."""
+def multiply(name: str, C: Bits, A: Bits, Bt: Bits, *, accumulate: bool, gives_way: bool = False) -> None:
+    """C ← A ∧ B, or C ← C ∨ A ∧ B where `accumulate`, from A and Bᵀ; A.columns > 0.
+
+    Where it `gives_way`, its blocks end before all is done: streams of higher priority get their turn meanwhile.
+    """
     device, product = gpu.current(), PRODUCTS[name]
     (high, wide), sizes = product.tile, (np.int32(C.rows), np.int32(C.columns))
     function = _function(product, device)
     if name == "wgmma":
         tiles = -(-C.rows // (high * product.cluster)) * -(-C.columns // wide)
-        blocks = product.cluster * min(tiles, gpu.multiprocessors(device) // product.cluster)
+        room, steps = gpu.multiprocessors(device) // product.cluster, -(-A.columns // 1024)
+        blocks = product.cluster * min(tiles, room * (turns(tiles, room, steps) if gives_way else 1))
         left, right = tensor_map(A, high), tensor_map(Bt, wide // product.cluster)
-        steps = np.int32(-(-A.columns // 1024))
-        arguments: tuple[Any, ...] = (left, right, C.address, C.ld, *sizes, steps, np.int32(accumulate))
+        arguments: tuple[Any, ...] = (left, right, C.address, C.ld, *sizes, np.int32(steps), np.int32(accumulate))
         threads = 288
     else:
         unit = 1 if name == "mma" else 2  # logic works on half words
@@ -132,6 +139,18 @@ def multiply(name: str, C: Bits, A: Bits, Bt: Bits, *, accumulate: bool) -> None
         arguments = (*addresses, *sizes, np.int32(unit * A.words), np.int32(accumulate))
         threads = 256
     function((blocks,), (threads,), arguments, shared_mem=product.shared)
+
+
+def turns(tiles: int, room: int, steps: int) -> int:
+    """How many blocks, one after the other, share what would be one's, for so many tiles where `room` are at a time.
+
+    Examples
+    --------
+    >>> turns(100, 66, 8), turns(66 * 200, 66, 8), turns(1 << 20, 66, 8)
+    (1, 4, 128)
+    """
+    each = -(-tiles // room)
+    return min(TURNS, -(-each * steps // STAY))
 
 
 @cache

@@ -6,7 +6,7 @@ kernels are in kernels/bits*.cu, the choice among products in `bitproduct`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -78,12 +78,20 @@ class CudaBitBackend(Backend):
 
     def gemm(self, C: BitMatrix, A: BitMatrix, B: BitMatrix) -> None:
         """C ← C ∨ A ∧ B; C must not overlap A or B. Strips of columns of B are transposed one after the other."""
+        self._gemm(C, A, B)
+
+    def gemms(self, products: Sequence[tuple[BitMatrix, BitMatrix, BitMatrix]]) -> None:
+        """C ← C ∨ A ∧ B for each, in blocks that end early: what is made ahead beside them gets its turn."""
+        for C, A, B in products:
+            self._gemm(C, A, B, gives_way=True)
+
+    def _gemm(self, C: BitMatrix, A: BitMatrix, B: BitMatrix, gives_way: bool = False) -> None:
         c, a, b = _fitting("gemm", C, A, B)
         if not (c.rows and c.columns and a.columns):
             return
         with self._operand(a) as left:
             for j, strip in self._transposed(b):
-                self._multiply(c.cut_columns(j, j + strip.rows), left, strip, accumulate=True)
+                self._multiply(c.cut_columns(j, j + strip.rows), left, strip, accumulate=True, gives_way=gives_way)
 
     def left_mul(self, D: BitMatrix, R: BitMatrix) -> None:
         """R ← D ∧ R; a transposed strip of columns is what R was."""
@@ -215,8 +223,8 @@ class CudaBitBackend(Backend):
 
     # Inside
 
-    def _multiply(self, C: Bits, A: Bits, Bt: Bits, *, accumulate: bool) -> None:
-        bitproduct.multiply(self.instructions, C, A, Bt, accumulate=accumulate)
+    def _multiply(self, C: Bits, A: Bits, Bt: Bits, *, accumulate: bool, gives_way: bool = False) -> None:
+        bitproduct.multiply(self.instructions, C, A, Bt, accumulate=accumulate, gives_way=gives_way)
 
     def _transposed(self, B: Bits) -> Iterator[tuple[int, Bits]]:
         """(first column, the transpose) of one strip of columns of B after the other, in the same workspace."""

@@ -36,6 +36,20 @@ def _there(method: Any) -> Any:
     return call
 
 
+def shared(n: int, most: int, count: int) -> int:
+    """Lines of a panel, `most` at most, where each of `count` devices is to have as many panels as others.
+
+    Examples
+    --------
+    >>> shared(126146, 4096, 1), shared(126146, 4096, 2), shared(1000, 4096, 2)
+    (4096, 3968, 512)
+    """
+    if count == 1:
+        return most
+    panels = count * max(1, -(-n // (count * most)))
+    return max(1, -(-n // (panels * LANES))) * LANES
+
+
 class OnDevice:
     """Panels on the current device, and queries of them; `batch` is what all of them are made of.
 
@@ -181,8 +195,7 @@ class OnDevice:
 
     def _parts(self, share: tuple[int, int]) -> Iterator[np.ndarray]:
         """All vertices in the order of elimination, some at a time, or a share of them."""
-        # Where they are shared out, each of `count` has as many of them as others, give or take one.
-        lanes = min(self.lanes, -(-self.n // (share[1] * LANES)) * LANES) if share[1] > 1 else self.lanes
+        lanes = shared(self.n, self.lanes, share[1])
         for start in range(share[0] * lanes, self.n, share[1] * lanes):
             yield self.S.permutation[start : start + lanes]
 
