@@ -6,7 +6,9 @@ For every super-block k of t pivots, with T = A(k,k)*, which stays in its room:
 
 The order is that of the blocked schedule (apsp/schedules/blocked.py): no entry meets T twice, so it is right in every
 closed semiring. T is closed by R-Kleene where it lies. Windows of A(i,j) and A(k,j) come and go while others are worked
-on, three rooms each, in boustrophedon order, so that the panel of a turn is there already; A(i,k) stays for a band.
+on, three rooms each, in boustrophedon order, so that the panel of a turn is there already; A(i,k) stays for a band, of
+which A(i,k) T comes first. So all rounds are one sequence of tasks, and what the next task works on is on its way
+always: the next pivot too, for T is used no more when the windows of the last band are.
 
 A round reads the matrix once, and its row panel once a band; it writes the matrix once. With t/n of it in fast memory
 that is n/t rounds: of all that is moved, the fewest rounds need the least (Hong and Kung 1981 have the lower bound).
@@ -15,11 +17,12 @@ that is n/t rounds: of all that is moved, the fewest rounds need the least (Hong
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from semiring.backend import Backend
+from semiring.distributed import local
 from semiring.tiles.courier import Courier, Slow
 
 from .blocks import pivots
@@ -70,7 +73,8 @@ def fit(n: int, ops: Backend, memory: int, *, tile: int | None = None) -> Cut | 
         most = max(1, -(-n // tile))
         fits = [cut for cut in (_cut_of(n, ops, tile, count) for count in range(1, most + 1)) if cut.bytes <= memory]
         rounds = min((-(-n // cut.block) for cut in fits), default=0)
-        return min((cut for cut in fits if -(-n // cut.block) == rounds), default=None)  # of about equal super-blocks
+        equal = min((cut for cut in fits if -(-n // cut.block) == rounds), default=None)  # of about equal super-blocks
+        return equal and _widest(n, ops, memory, equal)
     unit = max(UNIT if n >= 4 * UNIT else 1, ops.grain)
     for size in range(min(TILE, unit * -(-n // (4 * unit))), 0, -unit):
         found = fit(n, ops, memory, tile=size)
@@ -84,6 +88,15 @@ def _cut_of(n: int, ops: Backend, tile: int, count: int) -> Cut:
     """Super-blocks of so many tiles, windows of half of that by a quarter."""
     t, h, w = tile * count, tile * max(1, count // 2), tile * max(1, count // 4)
     return Cut(t, h, w, tile, _held(n, ops, t, h, w))
+
+
+def _widest(n: int, ops: Backend, memory: int, cut: Cut) -> Cut:
+    """The same super-blocks with the largest windows that fit: a product of many tiles leaves less of a device idle."""
+    t, tile = cut.block, cut.tile
+    sizes = {tile * -(-(t // tile) // parts) for parts in range(2, t // tile + 1)}
+    cuts = [Cut(t, h, w, tile, _held(n, ops, t, h, w)) for h in sizes for w in sizes if w <= h]
+    fits = [cut, *(wider for wider in cuts if wider.bytes <= memory)]
+    return max(fits, key=lambda cut: (cut.rows * cut.columns, -cut.bytes))
 
 
 def _held(n: int, ops: Backend, t: int, h: int, w: int) -> int:
@@ -116,24 +129,106 @@ def closure(
     step : callable, optional
         `step(pairs)` for every window.
     """
-    n = slow.shape[0]
+    with ops.courier(slow, cut.tile) as courier:
+        for task in _ahead(_rounds(ops, courier, cut, begun, after), courier):
+            task.run(courier)
+            if step is not None:
+                step(task.pairs)
+        courier.finish()
+
+
+@dataclass(frozen=True)
+class Window:
+    """Some rows and columns of the matrix, in a room."""
+
+    room: str
+    X: Any
+    rows: slice
+    columns: slice
+
+    def meets(self, other: Window) -> bool:
+        """Whether both have some entry."""
+        return all(
+            a.start < b.stop and b.start < a.stop for a, b in ((self.rows, other.rows), (self.columns, other.columns))
+        )
+
+
+@dataclass
+class Task:
+    """verb(result, *operands), on windows in rooms; then the result goes back.
+
+    Attributes
+    ----------
+    verb : callable
+    result : Window
+    operands : tuple of Window
+    missing : list of Window
+        What is not in its room yet.
+    turn, pairs : int
+        How many pivots the result has gone through; what the verb does.
+    """
+
+    verb: Callable[..., None]
+    result: Window
+    operands: tuple[Window, ...]
+    missing: list[Window]
+    turn: int
+    pairs: int
+    sent: list[Any] = field(default_factory=list)
+
+    def waits_for(self, before: Task) -> bool:
+        """Whether what is missing is a result of `before`, or comes into a room that it uses."""
+        rooms = {window.room for window in (before.result, *before.operands)}
+        return any(window.room in rooms or window.meets(before.result) for window in self.missing)
+
+    def send(self, courier: Courier) -> None:
+        """Have brought what is missing."""
+        self.sent = [courier.bring(w.X, w.rows, w.columns, w.room) for w in self.missing]
+
+    def run(self, courier: Courier) -> None:
+        """When that is there."""
+        for sent in (*self.sent, courier.freed(self.result.room)):
+            courier.arrived(sent)
+        self.verb(self.result.X, *(window.X for window in self.operands))
+        courier.take_back(self.result.X, self.result.rows, self.result.columns, self.result.room, self.turn)
+
+
+def _ahead(tasks: Iterator[Task | None], courier: Courier) -> Iterator[Task]:
+    """Each task when what the next one works on is on its way; a None is asked beyond when all before it are done."""
+    before = None
+    for task in tasks:
+        if before is not None and (task is None or task.waits_for(before)):
+            yield before
+            before = None
+        if task is not None:
+            task.send(courier)
+        if before is not None:
+            yield before
+        before = task
+    if before is not None:
+        yield before
+
+
+def _rounds(
+    ops: Backend, courier: Courier, cut: Cut, begun: int, after: Callable[[int, slice], None] | None
+) -> Iterator[Task | None]:
+    """The tasks of all rounds."""
+    n = courier.slow.shape[0]
     todo = list(pivots(n, cut.block, begun))
     before = list(pivots(begun, cut.block))
-    with ops.courier(slow, cut.tile) as courier:
-        rooms = Rooms(ops, courier, min(n, cut.block), min(n, cut.rows), min(n, cut.columns))
-        for index, k in enumerate(todo):
-            others = [
-                *todo[index + 1 :],
-                *before,
-                *todo[:index],
-            ]  # the next super-block's rows are back when it is their turn
-            for pairs in rooms.round(k, others, cut, begun=index == 0):
-                if step is not None:
-                    step(pairs)
-            if after is not None:
-                courier.finish()
-                after(index, k)
-        courier.finish()
+    rooms = Rooms(ops, min(n, cut.block), min(n, cut.rows), min(n, cut.columns))
+    for index, k in enumerate(todo):
+
+        def left(rows: slice, columns: slice, first: bool = index == 0, turn: int = k.stop) -> bool:
+            """Whether a window has still to go through this round."""
+            return not first or courier.slow.turn(rows, columns) < turn
+
+        # The next super-block's rows first: they are back when it is their turn.
+        yield from rooms.round(k, [*todo[index + 1 :], *before, *todo[:index]], cut, left)
+        if after is not None:
+            yield None
+            courier.finish()
+            after(index, k)
 
 
 class Ring:
@@ -143,17 +238,21 @@ class Ring:
         self._rooms = deque((f"{name} {index}", ops.empty((1, size))) for index in range(count))
         self._there: dict[str, tuple[slice, slice]] = {}
 
-    def next(self, rows: slice, columns: slice) -> tuple[str, Any, bool]:
-        """(room, matrix, whether this window is in it already); else the room that was used the longest ago."""
-        window = rows, columns
-        at = next((at for at, (name, _) in enumerate(self._rooms) if self._there.get(name) == window), 0)
-        known = self._there.get(self._rooms[at][0]) == window
+    def next(self, rows: slice, columns: slice) -> tuple[Window, list[Window]]:
+        """A window in its room, and what of it is missing: it, or nothing where it is there already.
+
+        Else the room is the one that was used the longest ago.
+        """
+        wanted = rows, columns
+        at = next((at for at, (name, _) in enumerate(self._rooms) if self._there.get(name) == wanted), 0)
         name, room = self._rooms[at]
+        known = self._there.get(name) == wanted
         del self._rooms[at]
         self._rooms.append((name, room))
-        self._there[name] = window
+        self._there[name] = wanted
         m, n = rows.stop - rows.start, columns.stop - columns.start
-        return name, room[0, : m * n].reshape(m, n), known
+        window = Window(name, room[0, : m * n].reshape(m, n), rows, columns)
+        return window, [] if known else [window]
 
     def forget(self) -> None:
         """What is in the rooms is no longer what the matrix has there."""
@@ -163,85 +262,42 @@ class Ring:
 class Rooms:
     """Fast memory: T, and rings for windows, row panels and column panels."""
 
-    def __init__(self, ops: Backend, courier: Courier, t: int, h: int, w: int) -> None:
-        self._ops, self._courier = ops, courier
-        self._pivot = ops.empty((1, t * t))
+    def __init__(self, ops: Backend, t: int, h: int, w: int) -> None:
+        self._ops = ops
+        self._pivot = Ring(ops, 1, t * t, "pivot")
         self._windows = Ring(ops, WINDOWS, h * w, "window")
         self._panels = Ring(ops, PANELS, t * w, "panel")
         self._columns = Ring(ops, COLUMNS, h * t, "column")
 
-    def round(self, k: slice, others: list[slice], cut: Cut, *, begun: bool) -> Iterator[int]:
-        """All that a super-block of pivots does; yields the pairs of each window."""
-        ops, courier, turn, b = self._ops, self._courier, k.stop, k.stop - k.start
-        T = self._pivot[0, : b * b].reshape(b, b)
-        courier.arrived(courier.bring(T, k, k, "pivot"))
-        recursive.closure(T, ops, block=ops.pivot)  # T ← A(k,k)*
-        courier.take_back(T, k, k, "pivot", turn)
-        yield b**3
-
-        def left(rows: slice, columns: slice) -> bool:
-            """Whether a window has still to go through this round."""
-            return not begun or courier.slow.turn(rows, columns) < turn
-
-        stacks = [j for p in others for j in _cut(p, cut.columns)]
-        for ring in (self._windows, self._panels, self._columns):
+    def round(self, k: slice, others: list[slice], cut: Cut, left: Callable[[slice, slice], bool]) -> Iterator[Task]:
+        """All that a super-block of pivots does with those windows that are `left` to do."""
+        ops, b = self._ops, k.stop - k.start
+        for ring in (self._pivot, self._windows, self._panels, self._columns):
             ring.forget()
-        for room, R, j in self._ahead(self._panel(k, j) for j in stacks if left(k, j)):
-            ops.left_mul(T, R)  # A(k,j) ← T A(k,j)
-            courier.take_back(R, k, j, room, turn)
-            yield b * b * (j.stop - j.start)
-        within, forwards = _cut(k, cut.columns), True
-        tasks: list[tuple[slice, slice]] = []
-        for i in (i for p in others for i in _cut(p, cut.rows)):
-            row = [*(stacks if forwards else reversed(stacks)), *within]
-            tasks += [(i, j) for j in row if left(i, j)]
-            forwards = not forwards
-        for room, X, C, P, i, j in self._ahead(self._window(i, j, k, within) for i, j in tasks):
-            if P is None:
-                ops.matmul(X, C, T[:, j.start - k.start : j.stop - k.start])  # A(i,k) ← A(i,k) T
-            else:
-                ops.gemm(X, C, P)  # A(i,j) ← A(i,j) ⊕ A(i,k) A(k,j)
-            courier.take_back(X, i, j, room, turn)
-            yield X.shape[0] * X.shape[1] * b
 
-    def _panel(self, k: slice, j: slice) -> tuple[list[Any], tuple[Any, ...]]:
-        room, R, _ = self._panels.next(k, j)
-        return [self._courier.bring(R, k, j, room)], (room, R, j)
+        def task(verb: Callable[..., None], result: Window, operands: tuple[Window, ...], *missing: Window) -> Task:
+            return Task(verb, result, operands, list(missing), k.stop, result.X.size * b)
 
-    def _window(self, i: slice, j: slice, k: slice, within: list[slice]) -> tuple[list[Any], tuple[Any, ...]]:
-        """A window, and the panels that it is updated by: what of them is not there is sent for."""
-        sent = []
-
-        def there(ring: Ring, rows: slice, columns: slice) -> tuple[str, Any]:
-            room, X, known = ring.next(rows, columns)
-            if not known:
-                sent.append(self._courier.bring(X, rows, columns, room))
-            return room, X
-
-        _, C = there(self._columns, i, k)
-        if j in within:
-            room, X, _ = self._windows.next(i, j)
-            return [*sent, self._courier.freed(room)], (room, X, C, None, i, j)
-        _, P = there(self._panels, k, j)
-        room, X = there(self._windows, i, j)
-        return sent, (room, X, C, P, i, j)
-
-    def _ahead(self, tasks: Iterable[tuple[list[Any], tuple[Any, ...]]]) -> Iterator[tuple[Any, ...]]:
-        """Tasks whose matrices are there, each when those of the next are on their way."""
-        before = None
-        for task in tasks:
-            if before is not None:
-                yield self._arrived(before)
-            before = task
-        if before is not None:
-            yield self._arrived(before)
-
-    def _arrived(self, task: tuple[list[Any], tuple[Any, ...]]) -> tuple[Any, ...]:
-        for sent in task[0]:
-            self._courier.arrived(sent)
-        return task[1]
+        T, missing = self._pivot.next(k, k)
+        yield task(lambda T: recursive.closure(T, ops, block=ops.pivot), T, (), *missing)  # T ← A(k,k)*
+        stacks, within = _parts(others, cut.columns), _parts([k], cut.columns)
+        for j in (j for j in stacks if left(k, j)):
+            R, missing = self._panels.next(k, j)
+            yield task(lambda R, T: ops.left_mul(T, R), R, (T,), *missing)  # A(k,j) ← T A(k,j)
+        for i in _parts(others, cut.rows):
+            for j in (j for j in within if left(i, j)):
+                C, missing = self._columns.next(i, k)
+                X, _ = self._windows.next(i, j)
+                right = Window(T.room, T.X[:, local(j, k)], k, j)
+                yield task(ops.matmul, X, (C, right), *missing)  # A(i,k) ← A(i,k) T; C stays as it was
+            for j in (j for j in stacks if left(i, j)):
+                C, missing = self._columns.next(i, k)
+                P, more = self._panels.next(k, j)
+                X, its = self._windows.next(i, j)
+                yield task(ops.gemm, X, (C, P), *missing, *more, *its)  # A(i,j) ← A(i,j) ⊕ A(i,k) A(k,j)
+            stacks.reverse()
 
 
-def _cut(span: slice, size: int) -> list[slice]:
-    """A range in parts of so many."""
-    return [slice(at, min(at + size, span.stop)) for at in range(span.start, span.stop, size)]
+def _parts(spans: list[slice], size: int) -> list[slice]:
+    """Ranges in parts of so many."""
+    return [slice(at, min(at + size, p.stop)) for p in spans for at in range(p.start, p.stop, size)]

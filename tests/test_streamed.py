@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import cases
 import numpy as np
 import pytest
@@ -87,6 +89,23 @@ def test_super_blocks_stream_from_a_store(tmp_path, n):
     assert seen == list(enumerate(pivots(n, 4)))
     assert sum(pairs) == n**3
     assert store.inspect().oldest == n
+
+
+class Late(InArray):
+    """Writes that take their time: what is read too early is what was there before."""
+
+    def write(self, rows, columns, entries, turn):
+        time.sleep(0.01)
+        super().write(rows, columns, entries, turn)
+
+
+@pytest.mark.parametrize("n", [5, 8, 9, 12])
+def test_a_window_is_read_when_it_has_been_written(n):
+    case = next(c for c in ALL if str(c) == "min_plus-int32")
+    A = cases.random_matrix(case, (n, n), seed=n)
+    D = A.copy()
+    streaming.closure(Late(D), Reference(case), Cut(4, 2, 2, 1, 0))
+    np.testing.assert_array_equal(D, cases.closure(case, A))
 
 
 @pytest.mark.parametrize("begun", [1, 4, 6, 14, 15])
