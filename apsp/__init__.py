@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from . import csgraph
     from .comparison import Comparison, compare, compare_sizes
-    from .divergence import negative_cycle
+    from .convergence.divergence import negative_cycle
     from .formats import read
     from .generate import cycle, grid, random_graph, road_like
     from .graph import Graph
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "comparison": ("Comparison", "compare", "compare_sizes"),
-    "divergence": ("negative_cycle",),
+    "convergence.divergence": ("negative_cycle",),
     "generate": ("cycle", "grid", "random_graph", "road_like"),
     "formats": ("read",),
     "graph": ("Graph",),

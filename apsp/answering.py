@@ -24,7 +24,7 @@ from .engines.searches import Searches
 from .engines.stored import Stored
 from .estimates import Estimate
 from .graph import Graph
-from .large import Large, Limits
+from .large.closing import Large, Limits
 from .log import tell
 from .plans import Plan
 from .problem import Memory, Request, matrix_of, pose_array

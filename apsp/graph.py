@@ -16,7 +16,7 @@ from semiring.algebra import Semiring
 from semiring.arrays import asarray, conform, exact, from_sequence, module
 from semiring.errors import DomainError, DTypeError, ShapeError, VertexError
 
-from . import notebook
+from .display import notebook
 from .labels import Labels, number
 
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]

@@ -10,7 +10,8 @@ from semiring.dtypes import name as name_of
 from semiring.errors import AlgebraError, ShapeError
 from semiring.memory import shown
 
-from . import estimates, notebook, schedules
+from . import estimates, schedules
+from .display import notebook
 from .estimates import Estimate, in_units
 
 #: More vertices have no n × n matrix in 64 bits of address, not even at one bit an entry.

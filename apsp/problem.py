@@ -24,7 +24,7 @@ from semiring.memory import require
 from semiring.observed import Callback
 from semiring.survey import Survey, fast, survey
 
-from . import divergence
+from .convergence import divergence
 from .graph import Graph, unit_lengths
 from .inputs import as_graph, is_array
 from .plans import Plan, make_plan

@@ -11,7 +11,7 @@ import numpy as np
 
 from semiring.errors import DivergenceError, DomainError, DTypeError, VertexError
 
-from . import notebook
+from .display import notebook
 from .graph import Graph
 from .inputs.frames import columns_of, is_table
 from .labels import Labels

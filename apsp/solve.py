@@ -24,17 +24,18 @@ from semiring.errors import DivergenceError
 from semiring.memory import require
 from semiring.observed import Callback, Clock, Observed, Observer, Progress
 
-from . import schedules, settle
+from . import schedules
 from .choosing import Asked, Question
+from .convergence import settle
 from .eliminating import eliminated
 from .engines.base import host
 from .graph import Graph
 from .inputs import as_graph, is_array
-from .large import Large, Limits
+from .large.closing import Large, Limits
+from .large.sources import Source, has_windows
 from .log import tell
 from .plans import Plan, make_plan
 from .problem import HINT, Memory, Problem, Request, at, lies, pose
-from .sources import Source, has_windows
 
 if TYPE_CHECKING:
     from .distributed.solving import Places

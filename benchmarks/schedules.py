@@ -26,7 +26,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import cases
 
-from apsp import closure, machine
+from apsp import closure
+from apsp.cli import machine
 from apsp.comparison import Comparison, measure
 from semiring import get
 from semiring.backend import cuda_available

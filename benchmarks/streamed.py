@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import semiring
-from apsp import streaming
+from apsp.large import streaming
 from apsp.schedules import distributed, recursive
 from semiring.backend import Backend, bind
 from semiring.memory import parsed, shown

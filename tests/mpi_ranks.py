@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 
-from apsp.checksum import crc32
+from apsp.cli.checksum import crc32
 from apsp.distributed import DistributedMatrix, world
 
 

@@ -18,10 +18,12 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner, Result
 from processes import PATIENCE, finish, start, wait_for
 
-from apsp import cli, exit_codes, formats, schedules, terminal
+from apsp import cli, formats, schedules
+from apsp.cli import exit_codes
+from apsp.display import terminal
 from apsp.generate import road_like
 from apsp.inputs import as_graph, write
-from apsp.positions import read_positions
+from apsp.reading.positions import read_positions
 from semiring.backend import cuda_available
 
 ROOT = Path(__file__).parents[1]
@@ -625,7 +627,8 @@ def test_a_terminal_gets_a_table_and_a_bar(six):
 #: Work of 25 steps on a clock of its own, by which each takes 0.06 seconds.
 _SLOW = """
 import itertools, sys, types
-from apsp import cli, terminal
+from apsp import cli
+from apsp.display import terminal
 ticks = itertools.count()
 terminal.time = types.SimpleNamespace(monotonic=lambda: 0.06 * next(ticks))
 class Slow(terminal.Meter):
@@ -771,14 +774,15 @@ def test_a_route_is_drawn_on_coordinates_of_any_format(roads, tmp_path):
 #: Writes half of its output, says so, and goes on without end.
 _HALF = """
 import sys, time
-from apsp import cli, saving
+from apsp import cli
+from apsp.saving import results
 def save(file, table):
     file.write(b"half")
     file.flush()
     print("half", flush=True)
     while True:
         time.sleep(0.01)
-saving._write_npy = save
+results._write_npy = save
 cli.main(["solve", *sys.argv[1:]])
 """
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from apsp import Reachability, formats, shortest_paths, transitive_closure
-from apsp.encoding import decode, encode
 from apsp.inputs import write
+from apsp.saving.encoding import decode, encode
 from semiring import FormatError
 
 SAVED = {

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import semiring
-from apsp import closure, streaming
+from apsp import closure
+from apsp.large import streaming
+from apsp.large.streaming import Cut
 from apsp.schedules import distributed
-from apsp.streaming import Cut
 from semiring.backend import bind
 from semiring.tiles import TileStore
 from semiring.tiles.courier import InArray, InStore

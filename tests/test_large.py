@@ -14,11 +14,13 @@ from processes import ROOT
 from reference import Reference
 
 import semiring
-from apsp import Result, checkpoints, closure, large, plan, shortest_paths
+from apsp import Result, closure, plan, shortest_paths
 from apsp.cli import main
 from apsp.distributed import world
 from apsp.generate import road_like
-from apsp.sources import Source
+from apsp.large import checkpoints
+from apsp.large import closing as large
+from apsp.large.sources import Source
 from semiring.errors import AlgebraError, DivergenceError, DTypeError, FormatError, MemoryNeeded, NegativeCycleError
 from semiring.memory import parsed
 from semiring.tiles import TileStore

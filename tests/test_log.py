@@ -9,7 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from apsp import closure, plan, terminal
+from apsp import closure, plan
+from apsp.display import terminal
 from apsp.log import Watch, tell
 from semiring import Op, Semiring, compiling
 

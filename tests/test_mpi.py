@@ -13,7 +13,7 @@ from mpi_ranks import matrix
 from scipy.sparse.csgraph import floyd_warshall
 
 from apsp import Result
-from apsp.checksum import crc32
+from apsp.cli.checksum import crc32
 
 MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
 

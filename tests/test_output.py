@@ -145,7 +145,7 @@ def test_a_polars_table_has_the_labels():
 
 
 def test_without_a_library_of_tables_the_error_names_one(monkeypatch):
-    from apsp import frames
+    from apsp.display import frames
 
     monkeypatch.setattr(frames.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match="pip install pandas"):

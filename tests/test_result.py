@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from apsp import shortest_paths
-from apsp.checksum import crc32, fletcher16
+from apsp.cli.checksum import crc32, fletcher16
 from semiring import AlgebraError, DomainError, NegativeCycleError, NoPathError, Op, Semiring, VertexError
 
 

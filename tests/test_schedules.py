@@ -8,7 +8,8 @@ import pytest
 from parts import PartsBackend
 from reference import Reference
 
-from apsp import blocks, closure, schedules
+from apsp import closure, schedules
+from apsp.schedules import blocks
 from semiring import AlgebraError, get
 from semiring.backend import Backend
 from semiring.observed import Clock, Observed, Progress, Traffic

@@ -21,10 +21,10 @@ import pytest
 import scipy.sparse as sp
 from processes import finish, start
 
-from apsp.files import Source
 from apsp.formats import formats, read, write, written
 from apsp.generate import random_graph
 from apsp.inputs import as_graph
+from apsp.reading.files import Source
 from semiring.errors import FormatError, MemoryNeeded, ShapeError
 
 #: The formats that are written as well as read.

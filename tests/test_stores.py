@@ -23,7 +23,7 @@ def test_a_store_answers_what_memory_answers(tmp_path, monkeypatch, name, semiri
     if name == "d.zarr":
         pytest.importorskip("zarr")
     place = os.path.join(tmp_path, name)
-    monkeypatch.setattr("apsp.stores.TILE", 32)
+    monkeypatch.setattr("apsp.saving.stores.TILE", 32)
     r = shortest_paths(ROAD, semiring, engine="dense")
     r.save(place)
     again = Result.load(place)
@@ -48,7 +48,7 @@ def test_a_store_answers_what_memory_answers(tmp_path, monkeypatch, name, semiri
 
 def test_a_path_reads_the_tiles_of_a_row_alone(tmp_path, monkeypatch):
     """The rest may even be gone: nothing else is loaded."""
-    monkeypatch.setattr("apsp.stores.TILE", 32)
+    monkeypatch.setattr("apsp.saving.stores.TILE", 32)
     r = shortest_paths(ROAD)
     r.save(f"{tmp_path}/t/")
     for i, j in ((1, 0), (2, 2), (1, 1)):
@@ -76,7 +76,7 @@ def test_a_store_is_a_result_when_it_is_complete(tmp_path):
 
 def test_a_tile_that_zarr_would_read_as_its_fill_value_is_missed(tmp_path, monkeypatch):
     pytest.importorskip("zarr")
-    monkeypatch.setattr("apsp.stores.TILE", 32)
+    monkeypatch.setattr("apsp.saving.stores.TILE", 32)
     shortest_paths(ROAD).save(tmp_path / "d.zarr")
     (tmp_path / "d.zarr" / "distances" / "c" / "1" / "2").unlink()
     with pytest.raises(FormatError, match="all 9 tiles"):

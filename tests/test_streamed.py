@@ -10,10 +10,10 @@ import pytest
 from reference import Reference
 
 import semiring
-from apsp import streaming
-from apsp.blocks import pivots
+from apsp.large import streaming
+from apsp.large.streaming import Cut
 from apsp.schedules import distributed
-from apsp.streaming import Cut
+from apsp.schedules.blocks import pivots
 from semiring.backend import bind
 from semiring.distributed import Grid, Layout
 from semiring.distributed.threads import run

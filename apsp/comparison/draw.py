@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..drawing import canvas
-from ..terminal import aligned
+from ..display.terminal import aligned
+from ..result.drawing import canvas
 
 if TYPE_CHECKING:
     from .records import Comparison, Row

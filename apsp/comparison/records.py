@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import notebook
+from ..display import notebook
 from . import draw
 
 

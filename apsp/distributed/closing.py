@@ -13,7 +13,7 @@ from semiring.distributed import World
 from semiring.errors import DivergenceError, DTypeError, ShapeError
 from semiring.observed import Callback
 
-from .. import divergence, settle
+from ..convergence import divergence, settle
 from .matrix import DistributedMatrix
 
 

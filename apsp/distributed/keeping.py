@@ -13,10 +13,10 @@ from semiring.backend import Backend, bind
 from semiring.distributed import Comm, World
 from semiring.tiles import TileStore
 
-from .. import checkpoints
-from ..checkpoints import Keeper
-from ..large import TILE, Limits, rounds_done
-from ..sources import Source
+from ..large import checkpoints
+from ..large.checkpoints import Keeper
+from ..large.closing import TILE, Limits, rounds_done
+from ..large.sources import Source
 from .matrix import DistributedMatrix
 
 

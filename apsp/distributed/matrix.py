@@ -20,11 +20,11 @@ from semiring.observed import Callback
 from semiring.survey import Survey, fast, survey
 from semiring.tiles import TileStore
 
-from .. import divergence
+from ..convergence import divergence
 from ..graph import Graph
+from ..large.sources import arcs_of
 from ..schedules import distributed
 from ..schedules.distributed import meet
-from ..sources import arcs_of
 from .plans import default_block, require_room
 
 #: Bytes of a part that are made at a time on the host.

@@ -19,11 +19,11 @@ from ..engines import Dense, Engine
 from ..engines.stored import Stored
 from ..graph import Graph
 from ..inputs import as_graph, is_array
-from ..large import TILE, Limits
+from ..large.closing import TILE, Limits
+from ..large.sources import Source, has_windows
 from ..log import tell
 from ..plans import Plan
 from ..problem import Memory, Request, take
-from ..sources import Source, has_windows
 from . import closing, keeping, plans
 from .matrix import DistributedMatrix
 

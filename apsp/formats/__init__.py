@@ -35,10 +35,10 @@ from semiring.errors import FormatError
 from semiring.files import check_writable
 from semiring.tiles.store import is_store
 
-from .. import tiles
-from ..files import Source, open_for_writing, plain_lines
 from ..graph import Graph
-from ..reading import BY_RULE, Columns, Reading, Weight, positional
+from ..reading import tiles
+from ..reading.files import Source, open_for_writing, plain_lines
+from ..reading.options import BY_RULE, Columns, Reading, Weight, positional
 from . import csv, edgelist, plain, snap
 from .base import Format, fitted
 

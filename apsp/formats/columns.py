@@ -12,7 +12,7 @@ import numpy as np
 
 from semiring.errors import FormatError
 
-from ..files import Source
+from ..reading.files import Source
 from .tokens import EXACT, fits, numbers, show, unmet
 
 _SIGNED = re.compile(rb"[+-]?[0-9]+")

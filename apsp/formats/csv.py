@@ -1,8 +1,8 @@
 """Edge lists with a header: `source,target,weight`, separated by commas, semicolons or tabs.
 
-The header names the columns in any case and order, and `apsp.reading` tells which of them are the ends and the weight.
-Blanks around a field do not belong to it, unless they stand within quotes. Names are integers where all look like
-integers and none is quoted: quotes make text of what they hold, the empty name included.
+The header names the columns in any case and order, and `apsp.reading.options` tells which of them are the ends and the
+weight. Blanks around a field do not belong to it, unless they stand within quotes. Names are integers where all look
+like integers and none is quoted: quotes make text of what they hold, the empty name included.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import IO, Any
 
 from semiring.errors import FormatError
 
-from ..files import Source
 from ..graph import Graph
-from ..reading import ANYHOW, SOURCES, TARGETS, Reading, positional
+from ..reading.files import Source
+from ..reading.options import ANYHOW, SOURCES, TARGETS, Reading, positional
 from .base import Format, listed, names_of, require_edges, weighted, write_lines
 from .tables import Table, of_rows, separated
 from .tokens import integral, show

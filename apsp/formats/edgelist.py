@@ -14,9 +14,9 @@ import numpy as np
 
 from semiring.errors import FormatError
 
-from ..files import Source
 from ..graph import Graph
-from ..reading import ANYHOW, SOURCES, TARGETS, Reading, positional
+from ..reading.files import Source
+from ..reading.options import ANYHOW, SOURCES, TARGETS, Reading, positional
 from . import named
 from .base import Format, listed, names_of, require_edges, weighted, write_lines
 from .tables import Table, blank_separated, of_rows

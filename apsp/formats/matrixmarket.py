@@ -13,9 +13,9 @@ from typing import IO
 
 import numpy as np
 
-from ..files import Source
 from ..graph import Graph
 from ..labels import Labels
+from ..reading.files import Source
 from . import npy
 from .base import Format, listed, remark, weighted, write_lines
 from .columns import Columns, check_count, check_range, columns, edge_line, values

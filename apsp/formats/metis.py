@@ -20,8 +20,8 @@ import numpy as np
 
 from semiring.errors import FormatError
 
-from ..files import Source
 from ..graph import Graph
+from ..reading.files import Source
 from .base import Format, remark, told, unreturned, write_lines
 from .tokens import show
 

@@ -10,8 +10,8 @@ from typing import IO
 
 from semiring.errors import FormatError
 
-from ..files import Source
 from ..graph import Graph
+from ..reading.files import Source
 from .base import Format, listed, names_of, require_edges, vertices, write_lines
 from .tokens import integral, numbers, show
 

@@ -12,8 +12,8 @@ import numpy as np
 from semiring.errors import FormatError
 from semiring.memory import require
 
-from ..files import Source
 from ..graph import Graph
+from ..reading.files import Source
 from .base import Format
 from .tokens import show
 

@@ -4,7 +4,7 @@
 |------------------------------------------------------|-----------------------------------------------|
 | `matrix` (or `distances`), shape (n, n)              | a dense matrix, inf where there is no edge    |
 | `n`, `rows`, `cols`, and `weights` and `directed`, both optional | edges by position                 |
-| `labels` or `labels_json`, optional beside either    | the vertices' names, see `apsp.encoding`      |
+| `labels` or `labels_json`, optional beside either    | the vertices' names, see `apsp.saving.encoding`      |
 | `format`, `shape`, `data`, …                         | a SciPy sparse matrix                         |
 """
 
@@ -20,10 +20,10 @@ import numpy as np
 
 from semiring.errors import FormatError, ShapeError
 
-from ..encoding import decode, encode
-from ..files import Source
-from ..from_sparse import from_entries, from_sparse
 from ..graph import Graph
+from ..reading.files import Source
+from ..reading.from_sparse import from_entries, from_sparse
+from ..saving.encoding import decode, encode
 from . import npy
 from .base import Format
 from .tokens import show

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import IO
 
-from ..files import Source
 from ..graph import Graph
+from ..reading.files import Source
 from .base import Format, listed, write_lines
 from .columns import check_count, check_range, columns
 from .tokens import count, show

@@ -15,9 +15,9 @@ import numpy as np
 
 from semiring.errors import FormatError
 
-from ..files import Source
 from ..graph import Graph
-from ..reading import ANYHOW, Reading
+from ..reading.files import Source
+from ..reading.options import ANYHOW, Reading
 from . import edgelist
 from .base import Format, listed, names_of, remark, require_edges, weighted, write_lines
 from .columns import columns

@@ -1,4 +1,4 @@
-"""What texts in columns share: columns by the rule of `apsp.reading`, names, weights, and the line of an error."""
+"""Texts in columns: which column is which, by the rule of `apsp.reading.options`; names, weights, lines of errors."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..files import Source
 from ..graph import Graph
 from ..labels import number_ends
-from ..reading import BY_RULE, Reading, choose
+from ..reading.files import Source
+from ..reading.options import BY_RULE, Reading, choose
 from .tokens import integral, numbers, show
 
 #: Bytes that `str.split` takes for blanks, as far as they are ASCII.

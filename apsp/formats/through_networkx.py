@@ -8,11 +8,11 @@ from typing import IO, Any
 
 from semiring.errors import FormatError
 
-from ..files import Source
-from ..from_networkx import from_networkx
 from ..graph import Graph
 from ..labels import Labels
-from ..reading import ANYHOW, BY_RULE, WEIGHTS, Reading
+from ..reading.files import Source
+from ..reading.from_networkx import from_networkx
+from ..reading.options import ANYHOW, BY_RULE, WEIGHTS, Reading
 from .tokens import integral, show
 
 

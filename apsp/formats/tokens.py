@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..files import Source
+from ..reading.files import Source
 
 #: An integer as one writes it; Python turns no more than 640 digits into a number wherever it runs.
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,639}")

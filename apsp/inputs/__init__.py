@@ -30,7 +30,7 @@ from semiring.errors import DTypeError
 
 from .. import formats
 from ..graph import Graph
-from ..reading import ANYHOW, BY_RULE, Columns, Reading, Weight, positional
+from ..reading.options import ANYHOW, BY_RULE, Columns, Reading, Weight, positional
 from .base import Kind
 
 __all__ = ["NAMES", "Kind", "as_graph", "is_array", "kinds", "write"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..graph import Graph
-from ..reading import Reading
+from ..reading.options import Reading
 
 
 @dataclass(frozen=True)

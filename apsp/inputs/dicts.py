@@ -9,10 +9,10 @@ import numpy as np
 
 from semiring.errors import DTypeError
 
-from ..from_networkx import missing
 from ..graph import Graph
 from ..labels import Labels
-from ..reading import BY_RULE, Reading
+from ..reading.from_networkx import missing
+from ..reading.options import BY_RULE, Reading
 from .base import Kind
 
 

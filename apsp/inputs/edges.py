@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..graph import Graph
-from ..reading import Reading
+from ..reading.options import Reading
 from .base import Kind
 
 

@@ -11,7 +11,7 @@ from semiring.errors import DTypeError, FormatError, ShapeError
 
 from ..graph import Graph
 from ..labels import number_ends
-from ..reading import ANYHOW, BY_RULE, SOURCES, TARGETS, Reading, choose
+from ..reading.options import ANYHOW, BY_RULE, SOURCES, TARGETS, Reading, choose
 from .base import Kind
 
 #: Libraries whose tables narwhals takes.

@@ -7,7 +7,7 @@ from typing import Any
 from semiring.errors import DTypeError
 
 from ..graph import Graph
-from ..reading import BY_RULE, Reading
+from ..reading.options import BY_RULE, Reading
 from .base import Kind
 from .indices import from_indices
 

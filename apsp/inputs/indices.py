@@ -9,7 +9,7 @@ import numpy as np
 from semiring.arrays import asarray
 
 from ..graph import Graph
-from ..reading import BY_RULE, Reading
+from ..reading.options import BY_RULE, Reading
 from .base import Kind
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..graph import Graph
-from ..reading import Reading
+from ..reading.options import Reading
 from .base import Kind
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..graph import Graph
-from ..reading import Reading
+from ..reading.options import Reading
 from .base import Kind
 
 

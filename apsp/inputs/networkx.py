@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from ..from_networkx import from_networkx
+from ..reading.from_networkx import from_networkx
 from .base import Kind
 
 KIND = Kind(

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..from_networkx import missing
 from ..graph import Graph
-from ..reading import BY_RULE, Reading
+from ..reading.from_networkx import missing
+from ..reading.options import BY_RULE, Reading
 from .base import Kind
 
 

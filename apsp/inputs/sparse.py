@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..from_sparse import from_sparse
+from ..reading.from_sparse import from_sparse
 from .base import Kind
 
 KIND = Kind(

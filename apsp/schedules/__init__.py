@@ -14,11 +14,14 @@ from .base import Schedule
 
 __all__ = ["Schedule", "get", "names"]
 
+#: Modules here that are no schedules.
+_SHARED = ("base", "blocks")
+
 
 @cache
 def names() -> tuple[str, ...]:
     """The names of all schedules, alphabetical."""
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name != "base"))
+    return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if m.name not in _SHARED))
 
 
 @cache

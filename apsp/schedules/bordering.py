@@ -10,8 +10,8 @@ from typing import Any
 
 from semiring.backend import Backend
 
-from ..blocks import pivots, quadrants
 from .base import Schedule
+from .blocks import pivots, quadrants
 
 
 def closure(A: Any, ops: Backend, *, block: int) -> None:

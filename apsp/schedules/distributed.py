@@ -25,9 +25,9 @@ from typing import Any
 from semiring.backend import Backend
 from semiring.distributed import InMemory, LocalMatrix, local
 
-from ..blocks import pivots
 from . import recursive
 from .base import Schedule
+from .blocks import pivots
 
 
 def closure(

@@ -14,9 +14,9 @@ from typing import Any
 
 from semiring.backend import Backend
 
-from ..blocks import half, quadrants
 from . import blocked
 from .base import Schedule
+from .blocks import half, quadrants
 
 
 def closure(A: Any, ops: Backend, *, block: int) -> None:

@@ -266,8 +266,8 @@ def _through_a_pipe(data: bytes, format: str) -> Graph:
 
 def _format_seen(path: Path) -> str | None:
     from apsp import formats as package
-    from apsp.files import Source
-    from apsp.reading import ANYHOW
+    from apsp.reading.files import Source
+    from apsp.reading.options import ANYHOW
 
     with contextlib.suppress(AttributeError, TypeError):
         return package._seen(Source(path), ANYHOW).name
@@ -339,7 +339,7 @@ def _lines_of(format: str, data: bytes) -> Iterator[tuple[str, str, str]]:
         text = re.sub(r"^[ \t]*%[^\n]*", "", text, flags=re.MULTILINE)
     lines = [line.split() for line in text.split("\n") if line.split()]
     if format == "edgelist" and lines:
-        from apsp.reading import SOURCES, TARGETS
+        from apsp.reading.options import SOURCES, TARGETS
 
         head = {name.lower() for name in lines[0]}
         if head & set(SOURCES) and head & set(TARGETS):
@@ -361,7 +361,7 @@ def _csv_lines(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _by_header(rows: list[list[str]]) -> Iterator[tuple[str, str, str]]:
-    from apsp.reading import SOURCES, TARGETS, WEIGHTS
+    from apsp.reading.options import SOURCES, TARGETS, WEIGHTS
 
     names = [name.strip().lower() for name in rows[0]]
     ends = [[at for at, name in enumerate(names) if name in known] for known in (SOURCES, TARGETS)]

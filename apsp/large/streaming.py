@@ -25,8 +25,8 @@ from semiring.backend import Backend
 from semiring.distributed import local
 from semiring.tiles.courier import Courier, Slow
 
-from .blocks import pivots
-from .schedules import recursive
+from ..schedules import recursive
+from ..schedules.blocks import pivots
 
 #: Rooms for windows and for row panels: one is on its way in, one is worked on, one is on its way back; and for
 #: column panels, which do not go back.

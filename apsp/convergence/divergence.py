@@ -21,7 +21,7 @@ from semiring.errors import DivergenceError, NegativeCycleError
 from semiring.sparse.cycles import Weighted
 from semiring.survey import Survey
 
-from .inputs import as_graph
+from ..inputs import as_graph
 
 
 def may_diverge(semiring: Semiring, survey: Survey, n: int) -> bool:

@@ -31,7 +31,7 @@ from semiring.errors import DivergenceError
 from semiring.memory import require
 from semiring.survey import Survey
 
-from . import schedules
+from .. import schedules
 
 
 def precaution(A: Any, semiring: Semiring, survey: Survey) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from semiring.errors import ShapeError, VertexError
 
-from .graph import Graph
+from ..graph import Graph
 
 
 def reweighted(graph: Graph, weights: Any) -> Graph:

@@ -14,8 +14,8 @@ from semiring.arrays import module, there
 from semiring.errors import DomainError
 from semiring.routes import lengths, product, require_selection
 
-from .engines.base import host
-from .routes import Trees
+from ..engines.base import host
+from ..routes import Trees
 
 #: Rows that are looked at where nobody says how many.
 ROWS = 64

@@ -24,24 +24,24 @@ from semiring.memory import require
 from semiring.observed import Callback
 from semiring.survey import Survey
 
-from . import notebook
+from ..display import notebook
+from ..estimates import in_units
+from ..graph import Graph
+from ..inputs import as_graph
+from ..labels import Labels
+from ..plans import Plan, make_plan
+from ..problem import Memory, Problem, Request
+from ..saving.encoding import decode, encode
+from ..saving.results import check_output, plan_from_array, plan_to_array
+from ..solve import solve
 from .condensation import Condensation, condense, expanded, expansion_bytes, trivial
-from .encoding import decode, encode
-from .estimates import in_units
-from .graph import Graph
-from .inputs import as_graph
-from .labels import Labels
-from .plans import Plan, make_plan
-from .problem import Memory, Problem, Request
-from .saving import check_output, plan_from_array, plan_to_array
-from .solve import solve
 
 _HINT = "Only strongly connected parts shrink; split the graph, or ask for fewer vertices."
 
 if TYPE_CHECKING:
     from semiring.algebra import Semiring
 
-    from .distributed.solving import Places
+    from ..distributed.solving import Places
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -217,7 +217,7 @@ class Reachability:
         ValueError
             If the suffix is not `.npz`.
         FormatError
-            If a label is none that can be saved; see `apsp.encoding`.
+            If a label is none that can be saved; see `apsp.saving.encoding`.
         OSError
             If the file cannot be written.
         """
@@ -456,7 +456,7 @@ def _close(closed: BitMatrix, plan: Plan, ops: Backend, request: Request, gpus: 
     if gpus is None:
         solve(Problem(closed, lor_land, ops.device, Memory.OURS, Survey(0, 1, True)), request)
         return plan
-    from .distributed import solving
+    from ..distributed import solving
 
     spread = solving.plan(len(closed), lor_land, bool, gpus, request)
     solving.close_bits(closed, request, gpus)

@@ -9,9 +9,9 @@ import numpy as np
 
 from semiring.errors import DTypeError
 
-from .graph import Graph
-from .labels import Labels
-from .reading import ANYHOW, BY_RULE, Reading
+from ..graph import Graph
+from ..labels import Labels
+from .options import ANYHOW, BY_RULE, Reading
 
 
 def from_networkx(source: Any, reading: Reading = ANYHOW) -> Graph:

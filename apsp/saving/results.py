@@ -26,20 +26,20 @@ from semiring.memory import shown
 from semiring.observed import Callback
 from semiring.tiles.store import check_place
 
-from . import output
+from ..display import output
+from ..engines import Dense, Engine
+from ..engines.base import host
+from ..engines.stored import Stored
+from ..estimates import Estimate
+from ..graph import Graph
+from ..labels import Labels
+from ..log import Watch
+from ..plans import Plan
 from .encoding import decode, encode
-from .engines import Dense, Engine
-from .engines.base import host
-from .engines.stored import Stored
-from .estimates import Estimate
-from .graph import Graph
-from .labels import Labels
-from .log import Watch
-from .plans import Plan
 from .stores import load_tiles, load_zarr, save_tiles, save_zarr, suffix_of
 
 if TYPE_CHECKING:
-    from .result import Result
+    from ..result import Result
 
 #: What distances and reachability are written as.
 SUFFIXES = (".npy", ".npz", ".csv")

@@ -15,12 +15,12 @@ from semiring.algebra import Semiring
 from semiring.arrays import there
 from semiring.errors import ShapeError
 
-from .engines import Engine
-from .engines.base import host
-from .graph import Graph
-from .labels import Labels
-from .routes import Trees
-from .saving import save_matrix
+from ..engines import Engine
+from ..engines.base import host
+from ..graph import Graph
+from ..labels import Labels
+from ..routes import Trees
+from ..saving.results import save_matrix
 from .verification import Verification, verify
 from .walked import Paths, paths_of
 

@@ -54,31 +54,31 @@ class SemiringType(click.ParamType):
 
 
 def _schedules() -> list[str]:
-    from . import schedules
+    from .. import schedules
 
     return list(schedules.names())
 
 
 def _formats() -> Iterable[str]:
-    from . import formats
+    from .. import formats
 
     return formats.names()
 
 
 def _written() -> Iterable[str]:
-    from . import formats
+    from .. import formats
 
     return formats.written()
 
 
 def _engines() -> Iterable[str]:
-    from .choosing import ENGINES
+    from ..choosing import ENGINES
 
     return ENGINES
 
 
 def _reductions() -> Iterable[str]:
-    from .sweeps import REDUCTIONS
+    from ..result.sweeps import REDUCTIONS
 
     return REDUCTIONS
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from semiring.errors import FormatError
 
-from .labels import Labels
+from ..labels import Labels
 
 _INT64 = range(-(2**63), 2**63)
 

@@ -13,10 +13,10 @@ from semiring.algebra import Semiring
 from semiring.errors import AlgebraError, ShapeError
 from semiring.observed import Callback
 
-from . import output
-from .engines import Engine
-from .engines.base import host
-from .log import Watch
+from ..display import output
+from ..engines import Engine
+from ..engines.base import host
+from ..log import Watch
 
 #: Rows of a panel that are reduced side by side.
 _FOLD = 16

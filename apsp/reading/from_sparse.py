@@ -8,7 +8,7 @@ import numpy as np
 
 from semiring.errors import ShapeError
 
-from .graph import Graph
+from ..graph import Graph
 
 
 def from_sparse(source: Any) -> Graph:

@@ -10,7 +10,7 @@ from semiring import catalog, dtypes
 from semiring.memory import require
 from semiring.tiles import TileStore
 
-from .graph import Graph
+from ..graph import Graph
 
 #: Bytes of entries that are looked at together.
 STRIP = 4 << 20

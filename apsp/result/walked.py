@@ -10,9 +10,9 @@ import numpy as np
 
 from semiring.routes import walks
 
-from .engines.base import host
-from .labels import Labels
-from .routes import Trees
+from ..engines.base import host
+from ..labels import Labels
+from ..routes import Trees
 
 
 class Paths(Sequence[list[Any]]):

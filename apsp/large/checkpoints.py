@@ -29,7 +29,7 @@ from semiring.errors import FormatError, TileError
 from semiring.tiles import TileStore
 from semiring.tiles.store import Inspection, is_store
 
-from .schedules import recursive
+from ..schedules import recursive
 from .sources import Source
 
 logger = logging.getLogger("apsp")

@@ -20,8 +20,8 @@ import numpy as np
 
 from semiring.errors import FormatError, VertexError
 
+from ..labels import Labels
 from .files import Source
-from .labels import Labels
 
 NAMES = ("label", "vertex", "node", "id", "name", "stop")
 _X, _Y = ("x", "lon", "longitude", "lng"), ("y", "lat", "latitude")

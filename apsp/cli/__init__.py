@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import __version__
+from .. import __version__
+from ..display.terminal import Meter, show_table
 from .choices import ENGINE, FORMAT, OUTPUT_FORMAT, REDUCTION, SCHEDULE, SCHEDULE_OR_AUTO, SEMIRING
 from .exit_codes import EPILOG, EVERY_RANK, NO, Commands, ending
-from .terminal import Meter, show_table
 
 if TYPE_CHECKING:
-    from .graph import Graph
-    from .reach import Reachability
-    from .result import Result
+    from ..graph import Graph
+    from ..reach import Reachability
+    from ..result import Result
 
 DTYPES = ("float32", "float64", "int16", "int32", "int64", "bool")
 _FILE = click.Path(path_type=Path)
@@ -157,9 +157,9 @@ def solve(
     With --from and --to, the distance and a path; else a table of the first ten vertices (with one of them, of all
     distances from or to it; with --table, --sources or --targets, of those vertices).
     """
-    from .result import shortest_paths
-    from .saving import RESULTS
-    from .stores import suffix_of
+    from ..result import shortest_paths
+    from ..saving.results import RESULTS
+    from ..saving.stores import suffix_of
 
     options["gpus"] = places = _places(options)
     _check(output, RESULTS)
@@ -242,7 +242,7 @@ def reach(file: str, source: str | None, target: str | None, counts: bool, outpu
     With --from and --to: yes or no, and exit code 0 or 1. With --from alone, all that it reaches; with --to alone,
     all that reach it; one label a line.
     """
-    from .reach import transitive_closure
+    from ..reach import transitive_closure
 
     options["gpus"] = places = _places(options)
     _check(output)
@@ -298,7 +298,7 @@ def compare(
     **options: Any,
 ) -> None:
     """Every schedule on the graph in FILE, or on random graphs of several sizes: time, rate, speed-up, same result."""
-    from . import comparison
+    from .. import comparison
 
     _check(plot, (".png", ".svg", ".pdf"))
     _check(json_file, (".json",))
@@ -352,7 +352,7 @@ _written = _options(
 @_written
 def generate_cycle(n: int, undirected: bool, weight: float, **written: Any) -> None:
     """The cycle through N vertices."""
-    from .generate import cycle
+    from ..generate import cycle
 
     _write(lambda: cycle(n, directed=not undirected, weight=_whole(weight)), **written)
 
@@ -375,7 +375,7 @@ def generate_random(
     **written: Any,
 ) -> None:
     """N vertices with random edges."""
-    from .generate import random_graph
+    from ..generate import random_graph
 
     options: dict[str, Any] = {"integer": not real, "directed": not undirected}
     _write(lambda: random_graph(n, density, seed=seed, weights=weights, **options), **written)
@@ -388,7 +388,7 @@ def generate_random(
 @_written
 def generate_grid(rows: int, cols: int, weight: float, **written: Any) -> None:
     """ROWS by COLS vertices, neighbours joined both ways."""
-    from .generate import grid
+    from ..generate import grid
 
     _write(lambda: grid(rows, cols, weight=_whole(weight)), **written)
 
@@ -399,7 +399,7 @@ def generate_grid(rows: int, cols: int, weight: float, **written: Any) -> None:
 @_written
 def generate_roads(n: int, seed: int, **written: Any) -> None:
     """N crossings of a map, joined as roads are; weights are metres."""
-    from .generate import road_like
+    from ..generate import road_like
 
     _write(lambda: road_like(n, seed=seed), **written)
 
@@ -421,7 +421,7 @@ def convert(source: str, target: Path, from_format: str | None, to_format: str |
 @click.option("--memory", metavar="SIZE", help="What if the dense closure is held to so much memory, such as 16GiB?")
 def plan(what: str, **options: Any) -> None:
     """What `solve` would do with the graph in FILE, or with N vertices, and why; nothing is computed."""
-    from .solve import plan as make
+    from ..solve import plan as make
 
     options["gpus"] = _places(options)
     reading = {name: options.pop(name) for name in _READING}
@@ -438,7 +438,7 @@ def info() -> None:
     """This machine, the versions at work, and what there is to choose from."""
     from semiring.catalog import CATALOG
 
-    from . import formats, schedules
+    from .. import formats, schedules
     from .machine import describe
 
     show_table(["machine", ""], describe())
@@ -487,7 +487,7 @@ def _answers(r: Result, places: Any) -> bool:
     """Whether this process is the one that answers; the others hand over what it reads, until it has answered."""
     if places is None or len(places.mine) == places.grid.size:
         return True
-    from .distributed.serving import Served, serve
+    from ..distributed.serving import Served, serve
 
     engine: Any = r.engine.whole
     if places.rank:
@@ -517,7 +517,7 @@ def _read(file: str, options: dict[str, Any]) -> Graph:
 
 
 def _read_as_asked(file: str, options: dict[str, Any]) -> Graph:
-    from . import formats
+    from .. import formats
 
     format, undirected, columns, weight, unweighted = (options.pop(name, None) for name in _READING)
     asked: dict[str, Any] = {"format": format, "directed": False if undirected else None}
@@ -534,7 +534,7 @@ def _read_as_asked(file: str, options: dict[str, Any]) -> Graph:
 
 def _write(make: Callable[[], Graph], output: Path, format: str | None) -> None:
     """Make a graph and write it, unless it could not be written."""
-    from . import formats
+    from .. import formats
 
     formats.check_output(output, format=format)
     graph = make()
@@ -548,14 +548,14 @@ def _parse(graph: Graph, text: str | None) -> Any:
 
 
 def _pairs(path: Path, graph: Graph) -> list[tuple[Any, Any]]:
-    from .positions import read_pairs
+    from ..reading.positions import read_pairs
 
     return read_pairs(path, graph.labels)
 
 
 def _paths(r: Result, pairs: list[tuple[Any, Any]]) -> tuple[list[str], list[list[str]]]:
     """Headings and cells: both ends, the distance, and the path."""
-    from .output import text
+    from ..display.output import text
 
     distances = [text(r.engine.entry(r.sources.position(u), r.targets.position(v)), r.semiring) for u, v in pairs]
     found = (" -> ".join(map(str, path)) or "none" for path in r.paths(pairs))
@@ -564,7 +564,7 @@ def _paths(r: Result, pairs: list[tuple[Any, Any]]) -> tuple[list[str], list[lis
 
 
 def _labels(path: Path, graph: Graph) -> list[Any]:
-    from .positions import read_labels
+    from ..reading.positions import read_labels
 
     return read_labels(path, graph.labels)
 
@@ -574,7 +574,7 @@ def _asked(graph: Graph, table: Path | None, options: dict[str, Any], ends: tupl
 
     Where a single pair or line of a large graph is wanted, no more is asked for.
     """
-    from .choosing import FEW
+    from ..choosing import FEW
 
     if table is not None:
         if options["sources"] is not None or options["targets"] is not None:
@@ -609,7 +609,7 @@ def _plot(r: Result, ends: tuple[Any, Any], no: bool, plot: Path, positions: Pat
 def _check(path: str | Path | None, suffixes: tuple[str, ...] | None = None) -> None:
     """Refuse before the work what could not be written after it."""
     if path is not None:
-        from .saving import SUFFIXES, check_output
+        from ..saving.results import SUFFIXES, check_output
 
         check_output(path, suffixes or SUFFIXES)
 
@@ -617,7 +617,7 @@ def _check(path: str | Path | None, suffixes: tuple[str, ...] | None = None) -> 
 def _check_names(graph: Graph, path: str | Path | None) -> None:
     """Refuse before the work vertices that the file would not give back."""
     if path is not None:
-        from .saving import check_labels
+        from ..saving.results import check_labels
 
         check_labels(graph.labels, path)
 
@@ -631,7 +631,7 @@ def _print_path(r: Result, u: Any, v: Any) -> bool:
     """Distance and path; False where there is no path."""
     from semiring.errors import AlgebraError, NoPathError
 
-    from .output import text
+    from ..display.output import text
 
     # As its dtype writes it, 0.1 and not 0.10000000149.
     distance = f"distance {text(r.engine.entry(r.sources.position(u), r.targets.position(v)), r.semiring)}"
@@ -648,7 +648,7 @@ def _print_path(r: Result, u: Any, v: Any) -> bool:
 
 def _distances(r: Result, only_row: bool, only_column: bool, u: Any, v: Any) -> tuple[list[str], list[list[str]]]:
     """Headings and cells: the first ten vertices, or everything from u, or everything to v."""
-    from .output import text
+    from ..display.output import text
 
     s, engine = r.semiring, r.engine
     if only_row or only_column:
@@ -665,7 +665,7 @@ def _block(r: Result, k: int, m: int) -> tuple[list[str], list[list[str]]]:
     """Headings and cells of the first k rows and m columns."""
     import numpy as np
 
-    from .output import text
+    from ..display.output import text
 
     block = r.engine.block(np.arange(k), np.arange(m))
     return ["", *map(str, r.targets[:m])], [
@@ -675,7 +675,7 @@ def _block(r: Result, k: int, m: int) -> tuple[list[str], list[list[str]]]:
 
 def _save_reach(t: Reachability, output: Path) -> None:
     """All that answers queries, the matrix, or all pairs."""
-    from .saving import save_matrix, save_pairs
+    from ..saving.results import save_matrix, save_pairs
 
     if output.suffix == ".npz":
         t.save(output)

@@ -18,30 +18,31 @@ from semiring.errors import DTypeError, NoPathError, ShapeError
 from semiring.memory import require
 from semiring.observed import Callback
 
-from . import drawing, frames, notebook, output, sweeps
-from .answering import answer, within
-from .choosing import Asked
-from .engines import Dense, Engine
-from .engines.base import host
-from .engines.part import Limit, Part
-from .estimates import in_units
-from .graph import Graph
-from .inputs import as_graph
-from .labels import Labels
-from .large import Limits
-from .measures import Measured
+from ..answering import answer, within
+from ..choosing import Asked
+from ..display import frames, notebook, output
+from ..engines import Dense, Engine
+from ..engines.base import host
+from ..engines.part import Limit, Part
+from ..estimates import in_units
+from ..graph import Graph
+from ..inputs import as_graph
+from ..labels import Labels
+from ..large.closing import Limits
+from ..measures import Measured
+from ..plans import Plan
+from ..problem import Request
+from ..reading.positions import read_positions
+from ..saving.results import archive_of, load_result, save_result
+from ..saving.stores import save_archive
+from . import drawing, sweeps
 from .paths import Neighbours, best_path, require_paths
-from .plans import Plan
-from .positions import read_positions
-from .problem import Request
 from .reweighting import reweighted
 from .routed import Routed
-from .saving import archive_of, load_result, save_result
-from .stores import save_archive
 from .sweeps import Nearest
 
 if TYPE_CHECKING:
-    from .distributed.solving import Places
+    from ..distributed.solving import Places
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -498,7 +499,7 @@ class Result(Routed, Measured):
         """Write the distances: `.npy`, `.npz`, `.csv`, `.zarr` or tiles. A file appears whole or not at all.
 
         Rows are written as they are computed: no engine makes a table for it. An `.npz` keeps everything, exactly:
-        `distances`, `labels` (see `apsp.encoding`), the graph, semiring and plan. `Result.load` reads it, and
+        `distances`, `labels` (see `apsp.saving.encoding`), the graph, semiring and plan. `Result.load` reads it, and
         `apsp.formats.read` takes its distances for a graph. An `.npy` has the matrix alone; `np.load(path,
         mmap_mode="r")` reads parts of a large one. A `.csv` has the labels in its first row and column, and inf for no
         path. "tiles/" or `.tiles` is a directory of tiles with checksums (docs/stores.md), and a `.zarr` a group of the

@@ -2,7 +2,7 @@
 
 in core        the matrix fits where the verbs work                  any schedule; with a checkpoint, one round after
                                                                      the other, and the matrix written when it is time
-through a GPU  it fits into memory of the host alone                 super-blocks stream (apsp/streaming.py)
+through a GPU  it fits into memory of the host alone                 super-blocks stream (apsp/large/streaming.py)
 from disk      it fits into neither                                  the same, from a store that is its own checkpoint
 """
 
@@ -27,12 +27,13 @@ from semiring.tiles import TileStore
 from semiring.tiles.courier import InArray, InStore
 from semiring.tiles.store import check_place, is_store, remove
 
-from . import checkpoints, divergence, settle, streaming
+from ..convergence import divergence, settle
+from ..log import tell
+from ..plans import Plan, make_plan
+from ..problem import Request
+from ..schedules import distributed
+from . import checkpoints, streaming
 from .checkpoints import EVERY, Keeper
-from .log import tell
-from .plans import Plan, make_plan
-from .problem import Request
-from .schedules import distributed
 from .sources import Source
 
 #: Of what is free, so much is used where nobody says how much.
