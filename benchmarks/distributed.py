@@ -1,7 +1,7 @@
 """Closures over several GPUs of one host, or over ranks on the CPU: checked, then timed against one.
 
     python benchmarks/distributed.py                                  # float32 on two GPUs: 8,192 … 32,768
-    python benchmarks/distributed.py --sizes 65536 131072 --dtypes float32 int16
+    python benchmarks/distributed.py --sizes 65536 131072 --dtypes float32 int16 --gpus 2 4
     python benchmarks/distributed.py --parts check numpy bits cpu
     python benchmarks/distributed.py --sizes 65536 --rounds 8 --trace # the last rounds alone, and where their time goes
 
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,7 @@ def check_rows(found: np.ndarray, sampled: list[int]) -> None:
     np.testing.assert_array_equal(best.get(), D.get())
 
 
+@cache
 def one_gpu(n: int, dtype: str) -> float:
     """Seconds of the recursive schedule on one card."""
     import cupy
@@ -351,7 +353,7 @@ def main() -> None:
     parser.add_argument(
         "--parts", nargs="*", default=["scale"], choices=["scale", "numpy", "bits", "sweeps", "check", "cpu"]
     )
-    parser.add_argument("--gpus", type=int, default=2)
+    parser.add_argument("--gpus", type=int, nargs="+", default=[2], help="so many, one number after the other")
     parser.add_argument("--grid")
     parser.add_argument("--sizes", type=int, nargs="*", default=[8192, 16384, 32768])
     parser.add_argument("--dtypes", nargs="*", default=["float32"])
@@ -368,7 +370,8 @@ def main() -> None:
 
         CudaBackend.beside = CudaBitBackend.beside = lambda self: None  # type: ignore[assignment, method-assign]
     for part in given.parts:
-        globals()[part](given)
+        for gpus in given.gpus:
+            globals()[part](argparse.Namespace(**{**vars(given), "gpus": gpus}))
 
 
 if __name__ == "__main__":
