@@ -204,9 +204,13 @@ class TestAnotherDevice:
 
 
 @pytest.mark.parametrize("apart", [True, False])
-def test_threads_that_share_a_backend_do_not_wait_for_one_anothers_long_work(cp, monkeypatch, apart):
-    ops = semiring.backend.bind(semiring.get("min_plus"), "float32", device="cuda")
-    most, waits = ops.limits.pairs, []
+@pytest.mark.parametrize("name", ["min_plus", "lor_land"])
+def test_threads_that_share_a_backend_do_not_wait_for_one_anothers_long_work(cp, monkeypatch, name, apart):
+    from semiring.cuda.bits import PAIRS
+
+    dtype = {"min_plus": "float32", "lor_land": "bool"}[name]
+    ops, waits = semiring.backend.bind(semiring.get(name), dtype, device="cuda"), []
+    most = ops.limits.pairs if name == "min_plus" else PAIRS
     monkeypatch.setattr("semiring.cuda.transfer.wait", waits.append)
 
     def work(count):
@@ -241,3 +245,16 @@ def test_bits_that_are_multiplied_beside_others_give_way_now_and_then(cp, monkey
     longest = -(-2 * tiles // leave) * steps  # of a block
     assert leave == stay if tiles * steps <= 66 * bitproduct.STAY else stay < leave <= stay * bitproduct.TURNS
     assert longest <= max(steps, bitproduct.STAY, tiles * steps // (66 * bitproduct.TURNS)) + steps
+
+
+def test_the_host_does_not_run_far_ahead_of_products_of_bits(cp, monkeypatch):
+    from semiring.cuda import bitproduct, bits
+
+    waits, launched = [], []
+    monkeypatch.setattr("semiring.cuda.transfer.wait", waits.append)
+    monkeypatch.setattr(bitproduct, "multiply", lambda *given, **options: launched.append(given))
+    ops, A = bits.CudaBitBackend(), bitproduct.Bits(0, 1 << 10, 1 << 16, 1 << 16)
+    for _ in range(20):
+        ops._multiply(A, A, A, accumulate=True)  # a sixteenth of PAIRS each
+    assert len(launched) == 20
+    assert len(waits) == 12  # half of PAIRS is under way

@@ -19,6 +19,7 @@ from ..catalog import lor_land
 from ..errors import DTypeError, ShapeError
 from . import bitproduct, cards, compile, gpu, routes, transfer
 from .bitproduct import Bits
+from .launches import Pace
 from .matrix import evenly
 
 P = ParamSpec("P")
@@ -28,6 +29,8 @@ R = TypeVar("R")
 PIVOT = 256
 #: Bytes that a workspace may always have, and those beyond which it never grows, for a transposed strip and a copy.
 LEAST, MOST_TRANSPOSED, MOST_COPIED = 128 << 20, 4 << 30, 3 << 30
+#: Pairs of about half a second: what may be under way on a device while the host goes on.
+PAIRS = 1 << 52
 #: Bytes of bools that are on the device at once while a host array is packed or unpacked.
 TRANSFER = 256 << 20
 
@@ -70,6 +73,7 @@ class CudaBitBackend(Backend):
         bitproduct.check(self.instructions, gpu.current())
         self.pivot = self.cutover = cards.limits(compile.device_arch(gpu.current())).packed
         self._workspaces: dict[tuple[int, int], Any] = {}
+        self._pace = Pace()
 
     def __repr__(self) -> str:
         return f"CudaBitBackend(instructions={self.instructions!r})"
@@ -209,6 +213,10 @@ class CudaBitBackend(Backend):
         """The matrix as a NumPy bool array, or into `out`, NumPy or CuPy."""
         return unpack(matrix, np.empty(matrix.shape, bool) if out is None else out)
 
+    def pace(self, pairs: int) -> None:
+        """After long work: keep the host from running far ahead, so that Ctrl-C need not wait for more."""
+        self._pace.after(pairs, PAIRS)
+
     def synchronize(self) -> None:
         """Wait for the current stream, in a way that Ctrl-C ends."""
         transfer.synchronize()
@@ -225,6 +233,7 @@ class CudaBitBackend(Backend):
 
     def _multiply(self, C: Bits, A: Bits, Bt: Bits, *, accumulate: bool, gives_way: bool = False) -> None:
         bitproduct.multiply(self.instructions, C, A, Bt, accumulate=accumulate, gives_way=gives_way)
+        self.pace(C.rows * A.columns * C.columns)
 
     def _transposed(self, B: Bits) -> Iterator[tuple[int, Bits]]:
         """(first column, the transpose) of one strip of columns of B after the other, in the same workspace."""
