@@ -37,7 +37,7 @@ def panel_bytes(layout: Layout, ops: Backend) -> int:
     if not ops.knows_workspaces:
         return panels + ops.workspace(2 * b)
     products = max(ops.verb_workspace("gemm", m, n, b), ops.verb_workspace("matmul", b, n, b))
-    return panels + max(products, recursive.held(min(b, layout.n), ops, block=ops.pivot))
+    return panels + sets * max(products, recursive.held(min(b, layout.n), ops, block=ops.pivot))
 
 
 def require_room(layout: Layout, ops: Backend, comm: Comm, world: World) -> None:

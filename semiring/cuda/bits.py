@@ -67,6 +67,7 @@ class CudaBitBackend(Backend):
     #: 16 bytes: what the copy engine and ldmatrix want rows to start at.
     grain = 128
     looks_ahead = True
+    knows_workspaces = True
 
     def __init__(self, instructions: str | None = None) -> None:
         self.instructions = instructions or bitproduct.default(gpu.current())
@@ -224,10 +225,18 @@ class CudaBitBackend(Backend):
     def workspace(self, n: int) -> int:
         """Bytes held beside an n × n matrix while its closure is computed."""
         if n <= self.pivot:
-            return 64 * -(-n // 64) * PIVOT // 8
+            return self.verb_workspace("closure", n, n, n)
         h = -(-n // (2 * self.pivot)) * self.pivot
-        height, width = _strip(h, h, MOST_COPIED, unit=128), _strip(h, h, MOST_TRANSPOSED)
-        return 8 * height * _padded(h // 64) + _transposed_bytes(width, h)
+        return self.verb_workspace("right_mul", h, h, h)
+
+    def verb_workspace(self, verb: str, m: int, n: int, k: int) -> int:
+        """Bytes that a verb with an m × n output and inner size k holds, each stream its own; of `closure`, m × m."""
+        if verb == "closure":
+            return -(-m // 64) * PIVOT * 8
+        transposed = _transposed_bytes(_strip(n, k, MOST_TRANSPOSED), k)
+        if verb == "right_mul":
+            return 8 * _strip(m, n, MOST_COPIED, unit=128) * _padded(-(-n // 64)) + transposed
+        return transposed if verb in ("gemm", "matmul", "left_mul") else 0
 
     # Inside
 
