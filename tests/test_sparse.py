@@ -138,17 +138,21 @@ SOME = [
 
 @pytest.mark.parametrize("case", SOME, ids=str)
 def test_fronts_of_every_size_by_every_way(case, monkeypatch):
-    """One dense front by compiled runs and by the verbs of the dense backend, on one thread and on two."""
+    """One dense front in a run of small ones and by itself, on one thread and on two: the same to the last bit."""
     n = 90 if case.semiring.add.simd else 45
     arcs = rng(3).integers(0, n, (2, 5 * n))
     weights = values(case, arcs.shape[1], n, 3)
     expected = cases.closure(case, matrix_of(case, n, arcs, weights))
-    for near in (0, 1 << 17):
-        monkeypatch.setattr(fronts, "LARGE", near)
-        monkeypatch.setattr(fronts, "ALONE", near)
+    ways = []
+    for large in (0, 1 << 17, 1 << 40):
+        monkeypatch.setattr(fronts, "LARGE", large)
+        monkeypatch.setattr(fronts, "ALONE", large >> 13)
         for threads in (1, 2):
             E = Elimination.from_arrays(*arcs, weights, n, case.semiring, dtype=case.dtype, threads=threads)
             same(case, E.to_dense(), expected)
+            ways.append(E.to_dense())
+    for D in ways:
+        np.testing.assert_array_equal(D, ways[0])
 
 
 @pytest.mark.parametrize("parts", ["a forest", "one tree", "no arc"])

@@ -201,3 +201,11 @@ def stream(v: Vectors, value: Any, address: Any) -> None:
     if width == v.kind.tile.width:
         written.align = width
         written.set_metadata("nontemporal", builder.module.add_metadata([I32(1)]))
+
+
+def expanded(v: Vectors, address: Any, mask: Any) -> Any:
+    """A vector whose lanes of a mask are entries that lie side by side, the semiring's 0 elsewhere."""
+    builder, pointer = v.builder, v.type.element.as_pointer()
+    name = f"llvm.masked.expandload.{_suffix(v.type)}"
+    function = _declare(builder, name, v.type, [pointer, mask.type, v.type])
+    return builder.call(function, [builder.inttoptr(address, pointer), mask, v.zero()])

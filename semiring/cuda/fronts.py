@@ -92,8 +92,6 @@ class Fronts:
         """
         import cupy
 
-        from ..sparse.fronts import closure
-
         dtype = weights.dtype
         found = kernels(semiring, dtype, nonnegative, gpu.current())
         ops = CudaBackend(semiring, dtype, nonnegative)
@@ -136,3 +134,17 @@ def _depths(parent: np.ndarray) -> np.ndarray:
         above[there] = above[above[there]]
         there = there[above[there] >= 0]
     return depth
+
+
+def closure(ops: CudaBackend, A: Any) -> None:
+    """A ← A*, R-Kleene: each quadrant on the diagonal closed in turn, and eliminated from the others."""
+    n = len(A)
+    if n <= ops.pivot:
+        ops.closure(A)
+        return
+    h = -(-n // 2 // ops.pivot) * ops.pivot
+    A11, A12, A21, A22 = A[:h, :h], A[:h, h:], A[h:, :h], A[h:, h:]
+    closure(ops, A11)
+    ops.eliminate(A11, A12, A21, A22)
+    closure(ops, A22)
+    ops.eliminate(A22, A21, A12, A11)

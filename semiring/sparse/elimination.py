@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import pairwise
@@ -250,7 +251,9 @@ class Elimination:
         if values.dtype.kind == "f":
             values = values + 0.0  # −0 sorts below 0 where bit patterns are compared
         self.n, self.semiring, self.dtype, self.analysis = analysis.n, semiring, values.dtype, analysis
-        self._threads, self._check, self._largest = int(threads), check, dtypes.largest_finite(values)
+        self._threads, self._check = int(threads), check
+        ends = abs(seen.least), abs(seen.greatest)
+        self._largest = max(ends) if max(ends) < math.inf else dtypes.largest_finite(values)
         self._kind = choose(semiring, values.dtype, nonnegative)
         weights = np.ascontiguousarray(values)
         if check and semiring.series == "real" and not seen.nonnegative:

@@ -1,7 +1,7 @@
 """The numeric part: every front assembled, eliminated and put into panels, subtrees beside one another.
 
-Many fronts are small: runs of them are one call into compiled code. The large ones are eliminated by the verbs of the
-dense backend, on all threads.
+Many fronts are small: runs of them are one call into compiled code. Of the large ones, blocks of pivots are eliminated
+one after the other, from the other rows on all threads. What each row goes through is the same in either way.
 """
 
 from __future__ import annotations
@@ -13,16 +13,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..backend import Backend
-from ..cpu import fronts, movers, strips
+from ..cpu import abreast, fronts, movers, strips
+from ..cpu.abreast import ABREAST, BLOCK
 from ..cpu.backend import CpuBackend
-from ..cpu.code import CALL, Entry, code, gain, machine_code
-from ..cpu.intrinsics import DEPTH
+from ..cpu.code import CALL, Entry, gain, machine_code
 from ..cpu.kinds import Kind, raw
 from ..cpu.pool import run
 from .structure import Arcs, Structure
 
-#: Fronts of more pairs than this go to the dense backend (of pairs that vector code computes).
+#: Fronts of more pairs than this are taken one by one (of pairs that vector code computes).
 LARGE = 1 << 24
 #: What a supernode costs beside its pairs, in pairs that vector code computes.
 OVERHEAD = 1 << 14
@@ -46,7 +45,7 @@ class Code:
     """The machine code for fronts and queries of one kind: what knows it, and what does not; compiled when wanted."""
 
     def __init__(self, kind: Kind) -> None:
-        self.kind, self.dense, self.raw = kind, code(kind), raw(kind.itemsize)
+        self.kind, self.raw = kind, raw(kind.itemsize)
 
     @cached_property
     def steps(self) -> np.ndarray:
@@ -54,17 +53,20 @@ class Code:
         entries = (
             self.fill,
             machine_code(fronts.place, self.kind, "iiiiiii"),
-            machine_code(fronts.extend, self.kind, "iiiiii"),
-            machine_code(fronts.pivots, self.kind, "iiiii"),
+            machine_code(fronts.extend, self.kind, "iiiii"),
+            self.pivots,
+            self.others,
             self.scatter,
         )
-        return np.array([*(entry.address for entry in entries), 0, 0, 0])
+        return np.array([entry.address for entry in entries])
 
     @cached_property
-    def all_steps(self) -> np.ndarray:
-        """The same, and those of fronts that are eliminated in blocks."""
-        dense = self.dense.closure, self.dense.pack, self.dense.block
-        return np.array([*self.steps[: -len(dense)], *(entry.address for entry in dense)])
+    def pivots(self) -> Entry:
+        return machine_code(abreast.pivots, self.kind, "iiiiii")
+
+    @cached_property
+    def others(self) -> Entry:
+        return machine_code(abreast.others, self.kind, "iiiiiii")
 
     @cached_property
     def fill(self) -> Entry:
@@ -126,7 +128,7 @@ class _Elimination:
         S = self.S = structure
         self.ops, self.kind, self.code, self.size = ops, ops.kind, code_of(ops.kind), ops.kind.itemsize
         self._lanes = self.kind.lanes if self.kind.vector else 1
-        self.weights = weights[arcs.arc]  # is read by address
+        self.weights = weights.take(arcs.arc)  # is read by address
         self.lower, self.upper = (np.empty(S.sizes.sum(), ops.dtype) for _ in range(2))
         self.where = np.zeros(len(S), np.int64)  # the address of each update
         self.rows = np.diff(S.begin)
@@ -199,58 +201,61 @@ class _Elimination:
 
     def _stretch(self, start: int, stop: int, ops: CpuBackend) -> None:
         """Supernodes start … stop, large ones one by one."""
+        room = _Room(int(self.order[start:stop].max()), self.kind)
         for s in self.large[np.searchsorted(self.large, start) : np.searchsorted(self.large, stop)].tolist():
-            self._small(start, s)
-            self._one(s, ops)
+            self._small(start, s, room)
+            self._one(s, room, ops.threads)
             start = s + 1
-        self._small(start, stop)
+        self._small(start, stop, room)
 
-    def _small(self, start: int, stop: int) -> None:
+    def _small(self, start: int, stop: int, room: _Room) -> None:
         """A run of supernodes in calls that are short enough."""
-        if start == stop:
-            return
-        code, S, size = self.code, self.S, self.size
-        m, (rows, columns) = int(self.order[start:stop].max()), (self.kind.tile.rows, self.kind.columns)
-        # A front; and beside it a row, or two packed operands and what a product needs besides (`CpuBackend.closure`).
-        room = -(-m * (m + self.kind.lanes) // ALIGNED) * ALIGNED
-        beside = 2 * (m + max(rows, columns)) * DEPTH + columns * (1 + rows)
-        memory = np.empty(room + beside + ALIGNED, self.ops.dtype)
-        front = memory.ctypes.data + -memory.ctypes.data % ALIGNED
-        lanes = self._lanes
-        blocks = (self.order[start:stop] * (self.order[start:stop] + lanes - 1) * size).max() > fronts.NEAR
-        steps = code.all_steps if blocks else code.steps
         while start < stop:
             most = self.cost[start] + CALL * gain(self.kind)
             end = min(max(int(np.searchsorted(self.cost, most, "right")) - 1, start + 1), stop)
             _eliminate().call(
-                steps, size, lanes, start, end, *self.tables, S.panel, *self.arcs,
-                self.lower.ctypes.data, self.upper.ctypes.data, front, front + room * size,
+                self.code.steps, self.size, self._lanes, start, end, *self.tables, self.S.panel, *self.arcs,
+                self.lower.ctypes.data, self.upper.ctypes.data, room.front, room.work,
             )  # fmt: skip
             start = end
 
-    def _one(self, s: int, ops: CpuBackend) -> None:
-        """A large front, by the verbs of the dense backend."""
-        S, code, size = self.S, self.code, self.size
-        m, w = int(self.order[s]), int(S.first[s + 1] - S.first[s])
-        lanes = self._lanes
-        F = np.empty((m, -(-m // lanes) * lanes), ops.dtype)
-        _gather().call(code.steps, size, lanes, s, *self.tables, *self.arcs, F.ctypes.data)
-        D = F[:w, :w]
-        closure(ops, D)
-        ops.eliminate(D, F[:w, w:m], F[w:, :w], F[w:, w:m])
+    def _one(self, s: int, room: _Room, threads: int) -> None:
+        """A large front, the rows beside a block of pivots on all threads."""
+        S, code, kind, size = self.S, self.code, self.kind, self.size
+        m, w, front = int(self.order[s]), int(S.first[s + 1] - S.first[s]), room.front
+        pitch = -(-m // self._lanes) * self._lanes
+        _gather().call(code.steps, size, self._lanes, s, *self.tables, *self.arcs, front)
+        for k in range(0, w, BLOCK):
+            depth = min(BLOCK, w - k)
+            code.pivots.call(kind, code.others.address, k, k + depth, pitch, front, room.work)
+
+            def others(_: int, start: int, stop: int, k: int = k, depth: int = depth) -> None:
+                work = room.work + start * depth * size
+                code.others.call(kind, k, depth, start, stop, pitch, front, work)
+
+            count = self._calls(depth * m * m, threads)
+            run(others, [*_parts(0, k, m, count), *_parts(k + depth, m, m, count)], threads)
         lower, upper = (X.ctypes.data + int(S.panel[s]) * size for X in (self.lower, self.upper))
-        code.scatter.call(code.raw, lanes > 1, w, m, F.ctypes.data, F.strides[0], lower, upper, int(self.where[s]))
+        code.scatter.call(code.raw, self._lanes > 1, w, m, front, pitch * size, lower, upper, int(self.where[s]))
+
+    def _calls(self, pairs: int, threads: int) -> int:
+        """In how many calls so many pairs are computed: short ones, and as many as keep all threads busy."""
+        worth = pairs // max(1, ALONE * gain(self.kind) // 64) if threads > 1 else 1
+        return max(1, min(3 * threads, worth), -(-pairs // (CALL * gain(self.kind))))
 
 
-def closure(ops: Backend, A: np.ndarray) -> None:
-    """A ← A*, R-Kleene: each quadrant on the diagonal closed in turn, and eliminated from the others."""
-    n = len(A)
-    if n <= ops.pivot:
-        ops.closure(A)
-        return
-    h = -(-n // 2 // ops.pivot) * ops.pivot
-    A11, A12, A21, A22 = A[:h, :h], A[:h, h:], A[h:, :h], A[h:, h:]
-    closure(ops, A11)
-    ops.eliminate(A11, A12, A21, A22)
-    closure(ops, A22)
-    ops.eliminate(A22, A21, A12, A11)
+class _Room:
+    """Memory for a front of up to `m` vertices, and for what its elimination needs besides; both by address."""
+
+    def __init__(self, m: int, kind: Kind) -> None:
+        lanes, size = kind.lanes, kind.itemsize
+        entries = -(-m * (m + lanes) // ALIGNED) * ALIGNED
+        self.memory = np.empty(entries + (m + lanes) * BLOCK + ALIGNED, kind.dtype)
+        self.front = self.memory.ctypes.data + -self.memory.ctypes.data % ALIGNED
+        self.work = self.front + entries * size
+
+
+def _parts(start: int, stop: int, all: int, count: int) -> list[tuple[int, int]]:
+    """Rows start … stop in ranges of about all / count, whole groups as far as they go."""
+    size = -(-all // (count * ABREAST)) * ABREAST
+    return [(at, min(at + size, stop)) for at in range(start, stop, size)]
