@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.catalog import get
-from semiring.errors import DTypeError, NoPathError, ShapeError
-from semiring.memory import require
 from semiring.observed import Callback
 
 from ..answering import answer, within
 from ..choosing import Asked
-from ..display import frames, notebook, output
+from ..display import frames
 from ..engines import Dense, Engine
-from ..engines.base import host
-from ..engines.part import Limit, Part
 from ..estimates import in_units
 from ..graph import Graph
 from ..inputs import as_graph
@@ -32,21 +23,18 @@ from ..large.closing import Limits
 from ..measures import Measured
 from ..plans import Plan
 from ..problem import Request
-from ..reading.positions import read_positions
 from ..saving.results import archive_of, load_result, save_result
 from ..saving.stores import save_archive
-from . import drawing, sweeps
-from .paths import Neighbours, best_path, require_paths
 from .reweighting import reweighted
 from .routed import Routed
-from .sweeps import Nearest
+from .shown import Shown
 
 if TYPE_CHECKING:
     from ..distributed.solving import Places
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result(Routed, Measured):
+class Result(Shown, Routed, Measured):
     """Best walks of a graph: between all its vertices, or from some sources to some targets.
 
     It asks an engine: a matrix that is there, a sparse graph eliminated, from which rows and single distances are
@@ -97,260 +85,15 @@ class Result(Routed, Measured):
         part = "" if (k, m) == (self.graph.n,) * 2 else f"{k} × {m} of "
         return f"<Result: {part}{self.graph.n} vertices, {what}, {self.plan.schedule}, {in_units(self.seconds)}>"
 
-    def _repr_html_(self) -> str:
-        k, m = (min(notebook.SHOWN, size) for size in self.engine.shape)
-        names = [str(label) for label in self.targets[:m]]
-        return notebook.table(repr(self), ["", *names], self._texts(notebook.SHOWN), self._left_out(k, m))
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        """All distances, no path as inf. (`np.asarray(r)`; of integers, float64. Their own dtype gives `distances`.)"""
-        D = host(self.distances)
-        wanted = None if dtype is None else np.dtype(dtype)
-        if wanted == D.dtype or not output.infinities(self.semiring, D.dtype):
-            return np.asarray(D, wanted) if copy is None else np.array(D, wanted, copy=copy)
-        if wanted is not None and wanted.kind not in "fc":
-            raise DTypeError(
-                f"Result: an array of floats, or of {D.dtype}, is what distances become, got dtype {wanted}: it has no "
-                "inf for no path. Take `distances`, `infinity` and `reachable`."
-            )
-        if copy is False:
-            raise ValueError("Result: an array with inf for no path is a copy of integer distances, got copy=False.")
-        return output.numbers(D, self.semiring).astype(wanted or np.float64, copy=False)
-
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: not what was found on first use, which is found again."""
         kept = {f.name for f in fields(self)}
         return {name: value for name, value in vars(self).items() if name in kept}
 
-    @cached_property
-    def distances(self) -> Any:
-        """The table of all distances, in the dtype computed in.
-
-        Raises
-        ------
-        MemoryNeeded
-            If an engine that holds none has no room for it; `rows` streams it.
-        """
-        return self.engine.table()
-
-    @property
-    def labels(self) -> Sequence[Any]:
-        """The vertices' names, in the order of the graph."""
-        return self.graph.labels
-
-    @property
-    def dtype(self) -> np.dtype:
-        """What distances are computed in."""
-        return self.engine.dtype
-
-    @property
-    def reachable(self) -> Any:
-        """bool, the shape of `distances`, where that lies: whether there is a path."""
-        return self.distances != self.infinity
-
     @property
     def rate(self) -> float:
         """Pairs (one ⊕ with one ⊗) a second: n³ / seconds for a dense closure."""
         return self.plan.pairs / self.seconds if self.seconds else 0.0
-
-    def distance(self, u: Any, v: Any) -> Any:
-        """The best weight of a walk from u to v, given by label; no path is inf (the semiring's zero).
-
-        For lists or arrays of labels, an array of the shape that they broadcast to, so that `distance(us[:, None], vs)`
-        is a table; of integers a float64 array, so that no path is inf in it. A tuple is one label.
-
-        Raises
-        ------
-        VertexError
-            If a label is not in the graph.
-        DTypeError
-            If a float64 array would round an integer.
-        """
-        if not isinstance(u, (list, np.ndarray)) and not isinstance(v, (list, np.ndarray)):
-            return output.number(self.engine.entry(self.sources.position(u), self.targets.position(v)), self.semiring)
-        i, j = np.broadcast_arrays(self.sources.some(u), self.targets.some(v))
-        return output.numbers(self.engine.entries(i, j), self.semiring)
-
-    def path(self, u: Any, v: Any) -> list[Any]:
-        """The labels u, …, v along a best path: a walk of weight `distance(u, v)` that visits no vertex twice.
-
-        Raises
-        ------
-        VertexError
-            If a label is not in the graph.
-        NoPathError
-            If v cannot be reached from u.
-        AlgebraError
-            If the semiring's ⊕ does not select one of two walks.
-        """
-        require_paths(self.semiring)
-        i, j, start, end = self.sources.position(u), self.targets.position(v), self.graph.index(u), self.graph.index(v)
-        if self.engine.entry(i, j).item() == self.infinity and start != end:
-            raise NoPathError(f"path: {v!r} must be reachable from {u!r}, got no walk between them.")
-        walk = best_path(start, end, self._column(end), self._neighbours, self.semiring)
-        return [self.labels[k] for k in walk]
-
-    def text(self, count: int = 10) -> str:
-        """The distances between the first `count` vertices as text; no path is inf."""
-        k, m = (min(count, size) for size in self.engine.shape)
-        lines = [["", *(str(label) for label in self.targets[:m])], *self._texts(count)]
-        width = max(len(cell) for line in lines for cell in line)
-        shown = [" ".join(cell.rjust(width) for cell in line) for line in lines]
-        left = self._left_out(k, m)
-        return "\n".join([*shown, f"({left[0].lower()}{left[1:-1]})"] if left else shown)
-
-    def table(self, sources: Any = None, targets: Any = None) -> np.ndarray:
-        """The distances from some vertices to some, shape (sources, targets), as `np.asarray(r)` has them: inf is none.
-
-        Parameters
-        ----------
-        sources, targets : list or array of labels, optional
-            All by default.
-
-        Raises
-        ------
-        VertexError
-            If a label is not in the graph.
-        DTypeError
-            If a float64 array would round an integer.
-        MemoryNeeded
-            If the table does not fit.
-
-        Examples
-        --------
-        >>> from apsp import shortest_paths
-        >>> shortest_paths([("A", "B", 4), ("B", "C", 7)]).table(["A", "C"], ["B", "C"])
-        array([[ 4., 11.],
-               [inf,  0.]])
-        """
-        i, j = self._at("table", sources, self.sources), self._at("table", targets, self.targets)
-        size = (self.engine.shape[0] if i is None else len(i)) * (self.engine.shape[1] if j is None else len(j))
-        require(size * (8 + self.dtype.itemsize), where="table", hint="Ask for fewer, or stream them by rows().")
-        if i is None and j is None:
-            return output.numbers(host(self.distances), self.semiring)
-        every = tuple(map(np.arange, self.engine.shape))
-        D = self.engine.block(every[0] if i is None else i, every[1] if j is None else j)
-        return output.numbers(D, self.semiring)
-
-    def rows(
-        self, sources: Any = None, targets: Any = None, *, limit: Any = None, block: int | None = None
-    ) -> Iterator[tuple[list[Any], Any]]:
-        """Blocks of complete rows, computed as they are taken: no table of all distances is made.
-
-        Parameters
-        ----------
-        sources : list or array of labels, optional
-            The rows, in that order; all by default.
-        targets : list or array of labels, optional
-            The columns; all by default.
-        limit : float, optional
-            Distances beyond it become `infinity`, as in SciPy's `dijkstra`; where ⊕ keeps the greatest, those below.
-        block : int, optional
-            Rows at a time; by default 64, fewer where rows are very long.
-
-        Yields
-        ------
-        labels : list
-            The sources of these rows.
-        D : array, shape (len(labels), targets)
-            In the dtype of `distances`, with `infinity` for no path; CuPy where the distances lie on a device. It may
-            be a view of what others see, or memory that is used again once you let go of it: copy what you change.
-
-        Raises
-        ------
-        VertexError
-            If a label is not in the graph.
-
-        Examples
-        --------
-        >>> from apsp import shortest_paths
-        >>> r = shortest_paths([("A", "B", 4), ("B", "C", 7)])
-        >>> for labels, D in r.rows(targets=["C"]):
-        ...     print(labels, D.ravel())
-        ['A', 'B', 'C'] [11  7  0]
-        """
-        i, j = self._at("rows", sources, self.sources), self._at("rows", targets, self.targets)
-        if block is not None and (not isinstance(block, (int, np.integer)) or block < 1):
-            raise ShapeError(f"rows: block must be a positive integer, got {block!r}.")
-        every = tuple(map(np.arange, self.engine.shape))
-        bound = None if limit is None else Limit(limit, self.semiring, self.dtype)
-        names = self.sources
-        wanted, engine = every[0] if i is None else i, self.engine
-        if j is not None or bound is not None:
-            engine = Part(engine, every[0], every[1] if j is None else j, bound)
-        return (([names[k] for k in at.tolist()], D) for at, D in engine.rows(wanted, block))
-
-    def reduce(self, what: str | np.ufunc, *, axis: int | None = None, callback: Callback | None = None) -> np.ndarray:
-        """One number a vertex, of all its distances; every pair is looked at, and none is kept.
-
-        Parameters
-        ----------
-        what : str or numpy.ufunc
-            "eccentricity": the worst distance from the vertex, inf where it does not reach all. "closeness": as
-            NetworkX has it, of the distances to the vertex. "harmonic": Σ 1 / distance over all that reach it.
-            "total": the sum of the distances from it to all that it reaches. "reached": how many it reaches, itself
-            counted. Or a ufunc of two arguments: `r.reduce(np.maximum)` is
-            `np.maximum.reduce(np.asarray(r), axis=1)`.
-        axis : {0, 1}, optional
-            1 reduces rows, distances from a vertex; 0 columns, distances to it. By default what the name says; rows for
-            a ufunc.
-        callback : callable, optional
-            `callback(done, total)` in entries.
-
-        Returns
-        -------
-        array, one number a source, or a target for columns, in the order of the labels
-
-        Raises
-        ------
-        AlgebraError
-            If the name is made of lengths, and the semiring has none.
-        ShapeError
-            If it is made of the distances from all vertices, and this result has those from some.
-
-        Examples
-        --------
-        >>> from apsp import shortest_paths
-        >>> shortest_paths([("A", "B", 4), ("B", "A", 1)]).reduce("eccentricity")
-        array([4., 1.])
-        """
-        return sweeps.reduce(self.engine, self.semiring, what, axis=axis, callback=callback)
-
-    def nearest(self, sources: Any, *, towards: bool = False) -> Nearest:
-        """For every vertex the best of several sources, and which one it is.
-
-        Parameters
-        ----------
-        sources : list or array of labels
-            Hospitals, say. Among equally near ones, the first in this order.
-        towards : bool
-            Whether walks lead from the vertex to one of them, and not from them to the vertex.
-
-        Returns
-        -------
-        Nearest
-            `source`, a list with a label or None for every vertex, and `distance`, an array with inf for none; in the
-            order of the targets (with `towards`, of the sources) of this result.
-
-        Raises
-        ------
-        VertexError
-            If a label is not in the graph.
-        AlgebraError
-            If the semiring's ⊕ does not select one of two walks.
-
-        Examples
-        --------
-        >>> from apsp import shortest_paths
-        >>> r = shortest_paths([("A", "B", 4), ("B", "C", 7), ("C", "D", 1)], directed=False)
-        >>> r.nearest(["A", "D"]).source
-        ['A', 'A', 'D', 'D']
-        """
-        names = self.targets if towards else self.sources
-        wanted = names.several(sources, where="nearest")
-        which, best = sweeps.nearest(self.engine, self.semiring, wanted, towards=towards)
-        found = [names[k] for k in wanted.tolist()]
-        return Nearest([None if k < 0 else found[k] for k in which.tolist()], output.numbers(best, self.semiring))
 
     def update(self, weights: Any, *, callback: Callback | None = None) -> Result:
         """The result for other weights of the same edges; an elimination keeps its structure, and takes milliseconds.
@@ -397,103 +140,6 @@ class Result(Routed, Measured):
         request = Request.of(callback=callback, threads=getattr(asked.like, "threads", None))
         found = answer(graph, self.semiring, request, asked)
         return replace(self, engine=found.engine, graph=graph, plan=found.plan, seconds=found.seconds)
-
-    @staticmethod
-    def _at(where: str, wanted: Any, names: Labels) -> np.ndarray | None:
-        """The positions of labels wanted; None for all."""
-        return None if wanted is None else names.several(wanted, where=where)
-
-    def to_frame(self, rows: Any = None, cols: Any = None, *, long: bool = False) -> Any:
-        """The distances as a table of pandas or Polars, whichever the graph came in, or is installed; no path is inf.
-
-        Parameters
-        ----------
-        rows, cols : list or array of labels, optional
-            The sources and the targets; all of them by default.
-        long : bool
-            A line a pair, in columns `from`, `to` and `distance`, instead of a row a source and a column a target.
-            (Polars has no row names: in its wide table they are the column `from`, and column names are text.)
-
-        Raises
-        ------
-        VertexError
-            If a label is not in the graph.
-        DTypeError
-            If float64 would round an integer.
-        ImportError
-            If neither library is installed.
-
-        Examples
-        --------
-        >>> from apsp import shortest_paths
-        >>> shortest_paths([("A", "B", 4)]).to_frame(["B"], long=True)  # doctest: +SKIP
-          from to  distance
-        0    B  A       inf
-        1    B  B       0.0
-        """
-        sources = list(self.sources if rows is None else rows)
-        targets = list(self.targets if cols is None else cols)
-        if rows is None and cols is None:
-            D = host(self.distances)
-        else:
-            D = self.engine.block(self.sources.positions(sources), self.targets.positions(targets))
-        make = frames.long if long else frames.wide
-        return make(output.numbers(D, self.semiring), sources, targets, self.frames)
-
-    def plot(
-        self,
-        ax: Any = None,
-        path: Sequence[Any] | None = None,
-        positions: Mapping[Any, Sequence[float]] | str | Path | None = None,
-        *,
-        save: str | Path | None = None,
-    ) -> Any:
-        """Draw the distances as an image; or, with `positions`, the graph on its coordinates. Needs matplotlib.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        path : sequence of labels, optional
-            A path to show, such as `r.path(u, v)`.
-        positions : mapping or path, optional
-            The coordinates (x, y) of each vertex, by label, or the file that has them: DIMACS `.co`, points in
-            `.geojson`, or a `.csv` with columns such as id, lon, lat. Vertices without any are not drawn.
-        save : path, optional
-            A `.png`, `.svg` or `.pdf` file to write; none is written without it.
-
-        Returns
-        -------
-        matplotlib Axes
-
-        Raises
-        ------
-        VertexError
-            If a label of the path is not in the graph.
-        FormatError
-            If the file of positions is malformed.
-        MemoryNeeded
-            If an image of all distances does not fit.
-        ImportError
-            If matplotlib is missing: it comes with the extra `plot`.
-        """
-        steps = [] if path is None else self.graph.labels.positions(list(path)).tolist()
-        title = f"{self.semiring.name}, {self.graph.n} vertices"
-        with drawing.canvas(ax, save) as axes:
-            if positions is None:
-                drawing.image(axes, np.asarray(self), self.labels, steps, title)
-            else:
-                at = self._positions(positions)
-                tails, heads, _ = self.graph.edges(self.semiring)
-                named = dict(enumerate(self.labels)) if self.graph.n <= notebook.SHOWN else {}
-                named |= {k: self.labels[k] for k in (steps[:1] + steps[-1:])}
-                drawing.network(axes, at.reshape(-1, 2), (tails, heads), named, steps, title)
-        return axes
-
-    def _positions(self, positions: Mapping[Any, Sequence[float]] | str | Path) -> np.ndarray:
-        if isinstance(positions, Mapping):
-            return np.array([positions.get(label, (np.nan, np.nan)) for label in self.labels], dtype=np.float64)
-        return read_positions(positions, self.graph.labels)
 
     def save(self, path: str | Path, *, callback: Callback | None = None) -> None:
         """Write the distances: `.npy`, `.npz`, `.csv`, `.zarr` or tiles. A file appears whole or not at all.
@@ -546,55 +192,6 @@ class Result(Routed, Measured):
             If it cannot be read.
         """
         return cls(**load_result(path, semiring))
-
-    def _texts(self, count: int) -> list[list[str]]:
-        """The first rows and columns as text, the labels first."""
-        k, m = (min(count, size) for size in self.engine.shape)
-        block = self.engine.block(np.arange(k), np.arange(m))
-        return [
-            [str(label), *(output.text(x, self.semiring) for x in entries)]
-            for label, entries in zip(self.sources[:k], block, strict=True)
-        ]
-
-    def _left_out(self, k: int, m: int) -> str:
-        """What to say below the first k rows and m columns."""
-        if (k, m) == self.engine.shape:
-            return ""
-        if self.engine.shape == (self.graph.n,) * 2:
-            return f"The first {k} of {self.graph.n} vertices."
-        return f"The first {k} of {self.engine.shape[0]} sources and {m} of {self.engine.shape[1]} targets."
-
-    def _column(self, end: int) -> np.ndarray:
-        """The distances from every vertex of the graph to one."""
-        whole = self.engine.whole
-        if whole.shape == (self.graph.n,) * 2:
-            return whole.column(end)
-        # Only a part of the table was saved: the rest is searched for.
-        asked = Asked(dtype=self.dtype, targets=np.array([end]))
-        return answer(self.graph, self.semiring, Request(), asked).engine.column(0)
-
-    @cached_property
-    def _neighbours(self) -> Neighbours:
-        """Out-edges by vertex, in the dtype of the distances."""
-        dtype = self.dtype
-        if self.graph.dense is not None:
-            dense, zero = self.graph.matrix(self.semiring, dtype), dtypes.zero(self.semiring, dtype)
-
-            def row(x: int) -> tuple[np.ndarray, np.ndarray]:
-                weights = host(dense[x])
-                heads = np.flatnonzero(weights != zero)
-                return heads, weights[heads]
-
-            return row
-        tails, heads, weights = self.graph.edges(self.semiring, dtype)
-        order = np.argsort(tails, kind="stable")
-        heads, weights = heads[order], weights[order]
-        start = np.searchsorted(tails[order], np.arange(self.graph.n + 1))
-
-        def sparse(x: int) -> tuple[np.ndarray, np.ndarray]:
-            return heads[start[x] : start[x + 1]], weights[start[x] : start[x + 1]]
-
-        return sparse
 
 
 def shortest_paths(

@@ -9,35 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from semiring import dtypes
 from semiring import routes as found
-from semiring.algebra import Semiring
 from semiring.arrays import there
 from semiring.errors import ShapeError
 
-from ..engines import Engine
 from ..engines.base import host
-from ..graph import Graph
 from ..labels import Labels
 from ..routes import Trees
 from ..saving.results import save_matrix
+from .distances import Distances
 from .verification import Verification, verify
 from .walked import Paths, paths_of
 
 
-class Routed:
+class Routed(Distances):
     """Routes of a result; found on first use and kept, but for rows and paths."""
-
-    graph: Graph
-    semiring: Semiring
-    engine: Engine
-    sources: Labels
-    targets: Labels
-
-    @property
-    def infinity(self) -> Any:
-        """The entry of `distances` that means no path: the semiring's zero, which may be an integer's largest value."""
-        return dtypes.zero(self.semiring, self.engine.dtype).item()
 
     @property
     def _whole(self) -> bool:

@@ -1,0 +1,296 @@
+"""What a `Result` tells of distances: one, some, all, row by row; a best path; reductions; the nearest of several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from semiring import dtypes
+from semiring.algebra import Semiring
+from semiring.errors import NoPathError, ShapeError
+from semiring.memory import require
+from semiring.observed import Callback
+
+from ..answering import answer
+from ..choosing import Asked
+from ..display import output
+from ..engines import Engine
+from ..engines.base import host
+from ..engines.part import Limit, Part
+from ..graph import Graph
+from ..labels import Labels
+from ..problem import Request
+from . import sweeps
+from .paths import Neighbours, best_path, require_paths
+from .sweeps import Nearest
+
+
+class Distances:
+    """Distances of a result, asked of its engine; the table of all of them is made on first use, and kept."""
+
+    engine: Engine
+    graph: Graph
+    semiring: Semiring
+    sources: Labels
+    targets: Labels
+
+    @property
+    def labels(self) -> Sequence[Any]:
+        """The vertices' names, in the order of the graph."""
+        return self.graph.labels
+
+    @property
+    def infinity(self) -> Any:
+        """The entry of `distances` that means no path: the semiring's zero, which may be an integer's largest value."""
+        return dtypes.zero(self.semiring, self.engine.dtype).item()
+
+    @cached_property
+    def distances(self) -> Any:
+        """The table of all distances, in the dtype computed in.
+
+        Raises
+        ------
+        MemoryNeeded
+            If an engine that holds none has no room for it; `rows` streams it.
+        """
+        return self.engine.table()
+
+    @property
+    def dtype(self) -> np.dtype:
+        """What distances are computed in."""
+        return self.engine.dtype
+
+    @property
+    def reachable(self) -> Any:
+        """bool, the shape of `distances`, where that lies: whether there is a path."""
+        return self.distances != self.infinity
+
+    def distance(self, u: Any, v: Any) -> Any:
+        """The best weight of a walk from u to v, given by label; no path is inf (the semiring's zero).
+
+        For lists or arrays of labels, an array of the shape that they broadcast to, so that `distance(us[:, None], vs)`
+        is a table; of integers a float64 array, so that no path is inf in it. A tuple is one label.
+
+        Raises
+        ------
+        VertexError
+            If a label is not in the graph.
+        DTypeError
+            If a float64 array would round an integer.
+        """
+        if not isinstance(u, (list, np.ndarray)) and not isinstance(v, (list, np.ndarray)):
+            return output.number(self.engine.entry(self.sources.position(u), self.targets.position(v)), self.semiring)
+        i, j = np.broadcast_arrays(self.sources.some(u), self.targets.some(v))
+        return output.numbers(self.engine.entries(i, j), self.semiring)
+
+    def path(self, u: Any, v: Any) -> list[Any]:
+        """The labels u, …, v along a best path: a walk of weight `distance(u, v)` that visits no vertex twice.
+
+        Raises
+        ------
+        VertexError
+            If a label is not in the graph.
+        NoPathError
+            If v cannot be reached from u.
+        AlgebraError
+            If the semiring's ⊕ does not select one of two walks.
+        """
+        require_paths(self.semiring)
+        i, j, start, end = self.sources.position(u), self.targets.position(v), self.graph.index(u), self.graph.index(v)
+        if self.engine.entry(i, j).item() == self.infinity and start != end:
+            raise NoPathError(f"path: {v!r} must be reachable from {u!r}, got no walk between them.")
+        walk = best_path(start, end, self._column(end), self._neighbours, self.semiring)
+        return [self.labels[k] for k in walk]
+
+    def table(self, sources: Any = None, targets: Any = None) -> np.ndarray:
+        """The distances from some vertices to some, shape (sources, targets), as `np.asarray(r)` has them: inf is none.
+
+        Parameters
+        ----------
+        sources, targets : list or array of labels, optional
+            All by default.
+
+        Raises
+        ------
+        VertexError
+            If a label is not in the graph.
+        DTypeError
+            If a float64 array would round an integer.
+        MemoryNeeded
+            If the table does not fit.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> shortest_paths([("A", "B", 4), ("B", "C", 7)]).table(["A", "C"], ["B", "C"])
+        array([[ 4., 11.],
+               [inf,  0.]])
+        """
+        i, j = self._at("table", sources, self.sources), self._at("table", targets, self.targets)
+        size = (self.engine.shape[0] if i is None else len(i)) * (self.engine.shape[1] if j is None else len(j))
+        require(size * (8 + self.dtype.itemsize), where="table", hint="Ask for fewer, or stream them by rows().")
+        if i is None and j is None:
+            return output.numbers(host(self.distances), self.semiring)
+        every = tuple(map(np.arange, self.engine.shape))
+        D = self.engine.block(every[0] if i is None else i, every[1] if j is None else j)
+        return output.numbers(D, self.semiring)
+
+    def rows(
+        self, sources: Any = None, targets: Any = None, *, limit: Any = None, block: int | None = None
+    ) -> Iterator[tuple[list[Any], Any]]:
+        """Blocks of complete rows, computed as they are taken: no table of all distances is made.
+
+        Parameters
+        ----------
+        sources : list or array of labels, optional
+            The rows, in that order; all by default.
+        targets : list or array of labels, optional
+            The columns; all by default.
+        limit : float, optional
+            Distances beyond it become `infinity`, as in SciPy's `dijkstra`; where ⊕ keeps the greatest, those below.
+        block : int, optional
+            Rows at a time; by default 64, fewer where rows are very long.
+
+        Yields
+        ------
+        labels : list
+            The sources of these rows.
+        D : array, shape (len(labels), targets)
+            In the dtype of `distances`, with `infinity` for no path; CuPy where the distances lie on a device. It may
+            be a view of what others see, or memory that is used again once you let go of it: copy what you change.
+
+        Raises
+        ------
+        VertexError
+            If a label is not in the graph.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> r = shortest_paths([("A", "B", 4), ("B", "C", 7)])
+        >>> for labels, D in r.rows(targets=["C"]):
+        ...     print(labels, D.ravel())
+        ['A', 'B', 'C'] [11  7  0]
+        """
+        i, j = self._at("rows", sources, self.sources), self._at("rows", targets, self.targets)
+        if block is not None and (not isinstance(block, (int, np.integer)) or block < 1):
+            raise ShapeError(f"rows: block must be a positive integer, got {block!r}.")
+        every = tuple(map(np.arange, self.engine.shape))
+        bound = None if limit is None else Limit(limit, self.semiring, self.dtype)
+        names = self.sources
+        wanted, engine = every[0] if i is None else i, self.engine
+        if j is not None or bound is not None:
+            engine = Part(engine, every[0], every[1] if j is None else j, bound)
+        return (([names[k] for k in at.tolist()], D) for at, D in engine.rows(wanted, block))
+
+    def reduce(self, what: str | np.ufunc, *, axis: int | None = None, callback: Callback | None = None) -> np.ndarray:
+        """One number a vertex, of all its distances; every pair is looked at, and none is kept.
+
+        Parameters
+        ----------
+        what : str or numpy.ufunc
+            "eccentricity": the worst distance from the vertex, inf where it does not reach all. "closeness": as
+            NetworkX has it, of the distances to the vertex. "harmonic": Σ 1 / distance over all that reach it.
+            "total": the sum of the distances from it to all that it reaches. "reached": how many it reaches, itself
+            counted. Or a ufunc of two arguments: `r.reduce(np.maximum)` is
+            `np.maximum.reduce(np.asarray(r), axis=1)`.
+        axis : {0, 1}, optional
+            1 reduces rows, distances from a vertex; 0 columns, distances to it. By default what the name says; rows for
+            a ufunc.
+        callback : callable, optional
+            `callback(done, total)` in entries.
+
+        Returns
+        -------
+        array, one number a source, or a target for columns, in the order of the labels
+
+        Raises
+        ------
+        AlgebraError
+            If the name is made of lengths, and the semiring has none.
+        ShapeError
+            If it is made of the distances from all vertices, and this result has those from some.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> shortest_paths([("A", "B", 4), ("B", "A", 1)]).reduce("eccentricity")
+        array([4., 1.])
+        """
+        return sweeps.reduce(self.engine, self.semiring, what, axis=axis, callback=callback)
+
+    def nearest(self, sources: Any, *, towards: bool = False) -> Nearest:
+        """For every vertex the best of several sources, and which one it is.
+
+        Parameters
+        ----------
+        sources : list or array of labels
+            Hospitals, say. Among equally near ones, the first in this order.
+        towards : bool
+            Whether walks lead from the vertex to one of them, and not from them to the vertex.
+
+        Returns
+        -------
+        Nearest
+            `source`, a list with a label or None for every vertex, and `distance`, an array with inf for none; in the
+            order of the targets (with `towards`, of the sources) of this result.
+
+        Raises
+        ------
+        VertexError
+            If a label is not in the graph.
+        AlgebraError
+            If the semiring's ⊕ does not select one of two walks.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> r = shortest_paths([("A", "B", 4), ("B", "C", 7), ("C", "D", 1)], directed=False)
+        >>> r.nearest(["A", "D"]).source
+        ['A', 'A', 'D', 'D']
+        """
+        names = self.targets if towards else self.sources
+        wanted = names.several(sources, where="nearest")
+        which, best = sweeps.nearest(self.engine, self.semiring, wanted, towards=towards)
+        found = [names[k] for k in wanted.tolist()]
+        return Nearest([None if k < 0 else found[k] for k in which.tolist()], output.numbers(best, self.semiring))
+
+    @staticmethod
+    def _at(where: str, wanted: Any, names: Labels) -> np.ndarray | None:
+        """The positions of labels wanted; None for all."""
+        return None if wanted is None else names.several(wanted, where=where)
+
+    def _column(self, end: int) -> np.ndarray:
+        """The distances from every vertex of the graph to one."""
+        whole = self.engine.whole
+        if whole.shape == (self.graph.n,) * 2:
+            return whole.column(end)
+        # Only a part of the table was saved: the rest is searched for.
+        asked = Asked(dtype=self.dtype, targets=np.array([end]))
+        return answer(self.graph, self.semiring, Request(), asked).engine.column(0)
+
+    @cached_property
+    def _neighbours(self) -> Neighbours:
+        """Out-edges by vertex, in the dtype of the distances."""
+        dtype = self.dtype
+        if self.graph.dense is not None:
+            dense, zero = self.graph.matrix(self.semiring, dtype), dtypes.zero(self.semiring, dtype)
+
+            def row(x: int) -> tuple[np.ndarray, np.ndarray]:
+                weights = host(dense[x])
+                heads = np.flatnonzero(weights != zero)
+                return heads, weights[heads]
+
+            return row
+        tails, heads, weights = self.graph.edges(self.semiring, dtype)
+        order = np.argsort(tails, kind="stable")
+        heads, weights = heads[order], weights[order]
+        start = np.searchsorted(tails[order], np.arange(self.graph.n + 1))
+
+        def sparse(x: int) -> tuple[np.ndarray, np.ndarray]:
+            return heads[start[x] : start[x + 1]], weights[start[x] : start[x + 1]]
+
+        return sparse

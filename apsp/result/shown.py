@@ -1,0 +1,161 @@
+"""How a `Result` shows itself: as an array with inf for no path, text, HTML in a notebook, a data frame, a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from semiring.errors import DTypeError
+
+from ..display import frames, notebook, output
+from ..engines.base import host
+from ..reading.positions import read_positions
+from . import drawing
+from .distances import Distances
+
+
+class Shown(Distances):
+    """Distances as people and other libraries read them."""
+
+    frames: str | None
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """All distances, no path as inf. (`np.asarray(r)`; of integers, float64. Their own dtype gives `distances`.)"""
+        D = host(self.distances)
+        wanted = None if dtype is None else np.dtype(dtype)
+        if wanted == D.dtype or not output.infinities(self.semiring, D.dtype):
+            return np.asarray(D, wanted) if copy is None else np.array(D, wanted, copy=copy)
+        if wanted is not None and wanted.kind not in "fc":
+            raise DTypeError(
+                f"Result: an array of floats, or of {D.dtype}, is what distances become, got dtype {wanted}: it has no "
+                "inf for no path. Take `distances`, `infinity` and `reachable`."
+            )
+        if copy is False:
+            raise ValueError("Result: an array with inf for no path is a copy of integer distances, got copy=False.")
+        return output.numbers(D, self.semiring).astype(wanted or np.float64, copy=False)
+
+    def _repr_html_(self) -> str:
+        k, m = (min(notebook.SHOWN, size) for size in self.engine.shape)
+        names = [str(label) for label in self.targets[:m]]
+        return notebook.table(repr(self), ["", *names], self._texts(notebook.SHOWN), self._left_out(k, m))
+
+    def text(self, count: int = 10) -> str:
+        """The distances between the first `count` vertices as text; no path is inf."""
+        k, m = (min(count, size) for size in self.engine.shape)
+        lines = [["", *(str(label) for label in self.targets[:m])], *self._texts(count)]
+        width = max(len(cell) for line in lines for cell in line)
+        shown = [" ".join(cell.rjust(width) for cell in line) for line in lines]
+        left = self._left_out(k, m)
+        return "\n".join([*shown, f"({left[0].lower()}{left[1:-1]})"] if left else shown)
+
+    def to_frame(self, rows: Any = None, cols: Any = None, *, long: bool = False) -> Any:
+        """The distances as a table of pandas or Polars, whichever the graph came in, or is installed; no path is inf.
+
+        Parameters
+        ----------
+        rows, cols : list or array of labels, optional
+            The sources and the targets; all of them by default.
+        long : bool
+            A line a pair, in columns `from`, `to` and `distance`, instead of a row a source and a column a target.
+            (Polars has no row names: in its wide table they are the column `from`, and column names are text.)
+
+        Raises
+        ------
+        VertexError
+            If a label is not in the graph.
+        DTypeError
+            If float64 would round an integer.
+        ImportError
+            If neither library is installed.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> shortest_paths([("A", "B", 4)]).to_frame(["B"], long=True)  # doctest: +SKIP
+          from to  distance
+        0    B  A       inf
+        1    B  B       0.0
+        """
+        sources = list(self.sources if rows is None else rows)
+        targets = list(self.targets if cols is None else cols)
+        if rows is None and cols is None:
+            D = host(self.distances)
+        else:
+            D = self.engine.block(self.sources.positions(sources), self.targets.positions(targets))
+        make = frames.long if long else frames.wide
+        return make(output.numbers(D, self.semiring), sources, targets, self.frames)
+
+    def plot(
+        self,
+        ax: Any = None,
+        path: Sequence[Any] | None = None,
+        positions: Mapping[Any, Sequence[float]] | str | Path | None = None,
+        *,
+        save: str | Path | None = None,
+    ) -> Any:
+        """Draw the distances as an image; or, with `positions`, the graph on its coordinates. Needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        path : sequence of labels, optional
+            A path to show, such as `r.path(u, v)`.
+        positions : mapping or path, optional
+            The coordinates (x, y) of each vertex, by label, or the file that has them: DIMACS `.co`, points in
+            `.geojson`, or a `.csv` with columns such as id, lon, lat. Vertices without any are not drawn.
+        save : path, optional
+            A `.png`, `.svg` or `.pdf` file to write; none is written without it.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Raises
+        ------
+        VertexError
+            If a label of the path is not in the graph.
+        FormatError
+            If the file of positions is malformed.
+        MemoryNeeded
+            If an image of all distances does not fit.
+        ImportError
+            If matplotlib is missing: it comes with the extra `plot`.
+        """
+        steps = [] if path is None else self.graph.labels.positions(list(path)).tolist()
+        title = f"{self.semiring.name}, {self.graph.n} vertices"
+        with drawing.canvas(ax, save) as axes:
+            if positions is None:
+                drawing.image(axes, np.asarray(self), self.labels, steps, title)
+            else:
+                at = self._positions(positions)
+                tails, heads, _ = self.graph.edges(self.semiring)
+                named = dict(enumerate(self.labels)) if self.graph.n <= notebook.SHOWN else {}
+                named |= {k: self.labels[k] for k in (steps[:1] + steps[-1:])}
+                drawing.network(axes, at.reshape(-1, 2), (tails, heads), named, steps, title)
+        return axes
+
+    def _positions(self, positions: Mapping[Any, Sequence[float]] | str | Path) -> np.ndarray:
+        if isinstance(positions, Mapping):
+            return np.array([positions.get(label, (np.nan, np.nan)) for label in self.labels], dtype=np.float64)
+        return read_positions(positions, self.graph.labels)
+
+    def _texts(self, count: int) -> list[list[str]]:
+        """The first rows and columns as text, the labels first."""
+        k, m = (min(count, size) for size in self.engine.shape)
+        block = self.engine.block(np.arange(k), np.arange(m))
+        return [
+            [str(label), *(output.text(x, self.semiring) for x in entries)]
+            for label, entries in zip(self.sources[:k], block, strict=True)
+        ]
+
+    def _left_out(self, k: int, m: int) -> str:
+        """What to say below the first k rows and m columns."""
+        if (k, m) == self.engine.shape:
+            return ""
+        if self.engine.shape == (self.graph.n,) * 2:
+            return f"The first {k} of {self.graph.n} vertices."
+        return f"The first {k} of {self.engine.shape[0]} sources and {m} of {self.engine.shape[1]} targets."
