@@ -513,12 +513,12 @@ def test_out_of_memory_is_4(six, monkeypatch):
     monkeypatch.setattr("semiring.memory.LEAST", 0)
     monkeypatch.setattr("semiring.memory.available", lambda device: 1)
     assert "must fit" in bad(4, "solve", six)
-    monkeypatch.setattr(cli, "_read", lambda *_: (_ for _ in ()).throw(MemoryError))
+    monkeypatch.setattr("apsp.cli.graphs.read", lambda *_: (_ for _ in ()).throw(MemoryError))
     assert bad(4, "solve", six) == "apsp: out of memory.\n"
 
 
 def test_what_nobody_expected_keeps_its_traceback(six, monkeypatch):
-    monkeypatch.setattr(cli, "_read", lambda *_: 1 / 0)
+    monkeypatch.setattr("apsp.cli.graphs.read", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         apsp("solve", six)
 
@@ -529,13 +529,13 @@ def test_ctrl_c_that_python_wraps_is_ctrl_c(six, monkeypatch):
     def struck(*_):
         raise RuntimeError from KeyboardInterrupt()
 
-    monkeypatch.setattr(cli, "_read", struck)
+    monkeypatch.setattr("apsp.cli.graphs.read", struck)
     assert bad(130, "solve", six) == "apsp: interrupted.\n"
 
 
 @pytest.mark.parametrize("command", ["solve", "reach"])
 def test_outputs_that_cannot_be_written_are_refused_before_the_work(six, tmp_path, command, monkeypatch):
-    monkeypatch.setattr(cli, "_read", lambda *_: pytest.fail("worked before looking"))
+    monkeypatch.setattr("apsp.cli.graphs.read", lambda *_: pytest.fail("worked before looking"))
     assert "suffix must be" in bad(2, command, six, "--output", tmp_path / "out.txt")
     assert "directory must exist" in bad(2, command, six, "--output", tmp_path / "no" / "out.npy")
 
@@ -543,7 +543,7 @@ def test_outputs_that_cannot_be_written_are_refused_before_the_work(six, tmp_pat
 @pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
 def test_what_may_not_be_written_is_refused_before_the_work(unprivileged, monkeypatch):
     for work in (
-        "apsp.cli._read",
+        "apsp.cli.graphs.read",
         "apsp.comparison.compare_sizes",
         "apsp.generate.cycle",
         "apsp.generate.random_graph",
@@ -628,6 +628,7 @@ def test_a_terminal_gets_a_table_and_a_bar(six):
 _SLOW = """
 import itertools, sys, types
 from apsp import cli
+from apsp.cli import solving
 from apsp.display import terminal
 ticks = itertools.count()
 terminal.time = types.SimpleNamespace(monotonic=lambda: 0.06 * next(ticks))
@@ -636,7 +637,7 @@ class Slow(terminal.Meter):
         for done in range(25):
             self.callback(done, 25)
         return self
-cli.Meter = Slow
+solving.Meter = Slow
 cli.main(["solve", sys.argv[1]])
 """
 

@@ -1,0 +1,90 @@
+"""What commands print: distances, paths, tables of them, and a line that sums up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from ..graph import Graph
+    from ..result import Result
+
+SHOWN = 10
+
+
+def quiet() -> bool:
+    return bool(click.get_current_context().obj)
+
+
+def unseen(done: int, total: int) -> None:
+    """Progress that nobody looks at, as where the output is no terminal."""
+
+
+def summary(graph: Graph, what: str, seconds: float, rate: float | None = None) -> None:
+    speed = "" if rate is None else f" rate={rate:.3g}"
+    click.echo(f"n={graph.n} edges={graph.edge_count} {what} seconds={seconds:.3g}{speed}")
+
+
+def print_path(r: Result, u: Any, v: Any) -> bool:
+    """Distance and path; False where there is no path."""
+    from semiring.errors import AlgebraError, NoPathError
+
+    from ..display.output import text
+
+    # As its dtype writes it, 0.1 and not 0.10000000149.
+    distance = f"distance {text(r.engine.entry(r.sources.position(u), r.targets.position(v)), r.semiring)}"
+    try:
+        path = " -> ".join(map(str, r.path(u, v)))
+    except NoPathError:
+        click.echo(f"{distance}\npath none")
+        return False
+    except AlgebraError:
+        path = "none: a sum over all paths has no single one"
+    click.echo(f"{distance}\npath {path}")
+    return True
+
+
+def paths(r: Result, pairs: list[tuple[Any, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Headings and cells: both ends, the distance, and the path."""
+    from ..display.output import text
+
+    distances = [text(r.engine.entry(r.sources.position(u), r.targets.position(v)), r.semiring) for u, v in pairs]
+    found = (" -> ".join(map(str, path)) or "none" for path in r.paths(pairs))
+    lines = [[str(u), str(v), d, path] for (u, v), d, path in zip(pairs, distances, found, strict=True)]
+    return ["from", "to", "distance", "path"], lines
+
+
+def nearest(r: Result, wanted: list[Any]) -> tuple[list[str], list[list[str]]]:
+    found = r.nearest(wanted)
+    return ["vertex", "nearest", "distance"], [
+        [str(v), "none" if u is None else str(u), f"{x:.10g}" if isinstance(x, float) else str(x)]
+        for v, u, x in zip(r.targets, found.source, found.distance.tolist(), strict=True)
+    ]
+
+
+def distances(r: Result, u: Any, v: Any) -> tuple[list[str], list[list[str]]]:
+    """Headings and cells: the first ten vertices, or everything from u, or everything to v."""
+    from ..display.output import text
+
+    s, engine = r.semiring, r.engine
+    if u is not None or v is not None:
+        line = engine.column(r.targets.position(v)) if u is None else engine.row(r.sources.position(u))
+        names = r.sources if u is None else r.targets
+        return ["from" if u is None else "to", "distance"], [
+            [str(name), text(x, s)] for name, x in zip(names, line, strict=True)
+        ]
+    k, m = (min(SHOWN, size) for size in engine.shape)
+    return block(r, k, m)
+
+
+def block(r: Result, k: int, m: int) -> tuple[list[str], list[list[str]]]:
+    """Headings and cells of the first k rows and m columns."""
+    import numpy as np
+
+    from ..display.output import text
+
+    block = r.engine.block(np.arange(k), np.arange(m))
+    return ["", *map(str, r.targets[:m])], [
+        [str(name), *(text(x, r.semiring) for x in row)] for name, row in zip(r.sources[:k], block, strict=True)
+    ]

@@ -1,0 +1,108 @@
+"""Graphs and labels, read and written as options say; what could not be written is refused before the work."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .answers import quiet
+from .options import READING
+
+if TYPE_CHECKING:
+    from ..graph import Graph
+
+
+def read(file: str, options: dict[str, Any]) -> Graph:
+    """The graph in a file, or in standard input; takes what concerns reading out of the command's options."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", UserWarning)
+        graph = _read_as_asked(file, options)
+    for warning in said:
+        click.echo(f"apsp: {warning.message}", err=True)
+    return graph
+
+
+def _read_as_asked(file: str, options: dict[str, Any]) -> Graph:
+    from .. import formats
+
+    format, undirected, columns, weight, unweighted = (options.pop(name, None) for name in READING)
+    asked: dict[str, Any] = {"format": format, "directed": False if undirected else None}
+    named = [] if columns is None else [column.strip() for column in columns.split(",")]
+    by_position = all(column.isdecimal() for column in named)
+    if columns is not None:
+        asked["columns"] = [int(column) for column in named] if by_position else named
+    if unweighted and weight is not None:
+        raise ValueError("give --weight or --unweighted, and not both.")
+    if unweighted or weight is not None:
+        asked["weight"] = int(weight) if weight is not None and by_position and weight.isdecimal() else weight
+    return formats.read(file, **asked)
+
+
+def write(make: Callable[[], Graph], output: Path, format: str | None) -> None:
+    """Make a graph and write it, unless it could not be written."""
+    from .. import formats
+
+    formats.check_output(output, format=format)
+    graph = make()
+    formats.write(graph, output, format=format)
+    if not quiet():
+        click.echo(f"{output}: n={graph.n} edges={graph.edge_count}")
+
+
+def parse(graph: Graph, text: str | None) -> Any:
+    return None if text is None else graph.labels.parse(text)
+
+
+def labels(path: Path, graph: Graph) -> list[Any]:
+    from ..reading.positions import read_labels
+
+    return read_labels(path, graph.labels)
+
+
+def pairs(path: Path, graph: Graph) -> list[tuple[Any, Any]]:
+    from ..reading.positions import read_pairs
+
+    return read_pairs(path, graph.labels)
+
+
+def asked(graph: Graph, table: Path | None, options: dict[str, Any], ends: tuple[Any, ...] = ()) -> bool:
+    """Puts the labels of sources and targets in place of their files; whether there are any.
+
+    Where a single pair or line of a large graph is wanted, no more is asked for.
+    """
+    from ..choosing import FEW
+
+    if table is not None:
+        if options["sources"] is not None or options["targets"] is not None:
+            raise click.UsageError("solve: give either --table or --sources and --targets.")
+        options["sources"] = options["targets"] = table
+    listed = False
+    for side in ("sources", "targets"):
+        path = options.pop(side)
+        if path is not None:
+            options[side], listed = labels(path, graph), True
+    if not listed and graph.dense is None and graph.n > FEW and options["schedule"] == "auto" and ends:
+        for side, end in zip(("sources", "targets"), ends, strict=True):
+            if end is not None:
+                options[side] = [end]
+    return listed
+
+
+def check(path: str | Path | None, suffixes: tuple[str, ...] | None = None) -> None:
+    """Refuse before the work what could not be written after it."""
+    if path is not None:
+        from ..saving.results import SUFFIXES, check_output
+
+        check_output(path, suffixes or SUFFIXES)
+
+
+def check_names(graph: Graph, path: str | Path | None) -> None:
+    """Refuse before the work vertices that the file would not give back."""
+    if path is not None:
+        from ..saving.results import check_labels
+
+        check_labels(graph.labels, path)

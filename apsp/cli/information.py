@@ -1,0 +1,27 @@
+"""`apsp info`: this machine, and what there is to choose from."""
+
+from __future__ import annotations
+
+import click
+
+from ..display.terminal import show_table
+
+
+@click.command()
+def info() -> None:
+    """This machine, the versions at work, and what there is to choose from."""
+    from semiring.catalog import CATALOG
+
+    from .. import formats, schedules
+    from .machine import describe
+
+    show_table(["machine", ""], describe())
+    click.echo()
+    rows = [[s.name, " ".join(s.aliases) or "-", " ".join(s.dtypes)] for s in CATALOG]
+    show_table(["semiring", "aliases", "dtypes"], rows)
+    click.echo()
+    known = [[f.name, " ".join(f.suffixes), f.description] for f in formats.formats().values()]
+    show_table(["format", "suffixes", "holds"], known)
+    click.echo()
+    doc = {name: schedules.get(name).description for name in schedules.names()}
+    show_table(["schedule", ""], [["auto", "The one that the plan finds best."], *([k, v] for k, v in doc.items())])

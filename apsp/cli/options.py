@@ -1,0 +1,94 @@
+"""The options that several commands have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .choices import ENGINE, FORMAT, SCHEDULE_OR_AUTO, SEMIRING
+
+DTYPES = ("float32", "float64", "int16", "int32", "int64", "bool")
+FILE = click.Path(path_type=Path)
+SOURCE = click.Path(allow_dash=True)  # text: "-" is standard input, and "./-" a file of that name
+#: The options that concern reading a graph.
+READING = ("format", "undirected", "columns", "weight", "unweighted")
+
+
+def together(*several: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Decorators applied in the order in which `--help` shows them."""
+
+    def decorate(command: Any) -> Any:
+        for option in reversed(several):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+columns = (
+    click.option("--undirected", is_flag=True, help="Edges lead both ways."),
+    click.option(
+        "--columns",
+        metavar="FROM,TO[,WEIGHT]",
+        help="The columns, by name; or by position from 0, where there is no header.",
+    ),
+    click.option("--weight", metavar="COLUMN", help="The column, or the edges' attribute, that holds the weight."),
+    click.option("--unweighted", is_flag=True, help="Every edge weighs 1."),
+)
+reading = together(
+    click.option(
+        "--format", type=FORMAT, metavar="NAME", help="The file's format; by default its suffix or content says."
+    ),
+    *columns,
+)
+computing = together(
+    click.option(
+        "--schedule",
+        type=SCHEDULE_OR_AUTO,
+        default="auto",
+        show_default=True,
+        metavar="NAME",
+        help="Order of work; see `apsp info`.",
+    ),
+    click.option("--block", type=click.IntRange(min=1), help="The pivot block."),
+)
+semiring = click.option(
+    "--semiring",
+    type=SEMIRING,
+    default="min_plus",
+    show_default=True,
+    metavar="NAME",
+    help="One of `apsp info`, or one of your own: FILE.py:NAME.",
+)
+dtype = click.option("--dtype", type=click.Choice(DTYPES), help="What to compute in.")
+device = click.option("--device", type=click.Choice(["cpu", "cuda"]), help="Where to compute.")
+threads = click.option("--threads", type=click.IntRange(min=1), help="CPU threads; all by default.")
+ends = together(
+    click.option("--from", "source", metavar="LABEL", help="The vertex to start from."),
+    click.option("--to", "target", metavar="LABEL", help="The vertex to arrive at."),
+)
+engine = click.option(
+    "--engine",
+    type=ENGINE,
+    default="auto",
+    show_default=True,
+    metavar="NAME",
+    help="dense, elimination, scipy or hops; see `apsp plan`.",
+)
+spread = together(
+    click.option("--gpus", type=click.IntRange(min=1), metavar="N", help="Spread the closure over N GPUs."),
+    click.option("--distributed", is_flag=True, help="Spread it over the processes that mpiexec or srun has started."),
+    click.option("--grid", metavar="RxC", help="How these stand, such as 2x4; as squarely as they can by default."),
+)
+limits = together(
+    click.option("--memory", metavar="SIZE", help="Hold the dense closure to so much memory, such as 16GiB."),
+    click.option("--checkpoint", type=click.Path(), metavar="DIR", help="Keep what it has come to; go on from there."),
+    click.option("--every", type=float, metavar="SECONDS", help="Between checkpoints in memory; 60 by default."),
+)
+parts = together(
+    click.option("--sources", type=FILE, metavar="FILE", help="Only from the vertices in FILE, one label a line."),
+    click.option("--targets", type=FILE, metavar="FILE", help="Only to the vertices in FILE."),
+)

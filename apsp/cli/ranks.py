@@ -1,0 +1,60 @@
+"""A command whose closure is spread over GPUs, or over processes under MPI."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .answers import quiet
+from .exit_codes import EVERY_RANK, NO, ending
+
+if TYPE_CHECKING:
+    from ..result import Result
+
+
+def spread_over(options: dict[str, Any]) -> Any:
+    """The ranks over which the closure is spread; None for one place.
+
+    Of processes under MPI, errors end all of them, and only rank 0 is heard.
+    """
+    gpus, distributed, grid = (options.pop(name) for name in ("gpus", "distributed", "grid"))
+    if gpus is not None and distributed:
+        raise click.UsageError("give either --gpus or --distributed.")
+    if gpus is None and not distributed:
+        if grid is not None:
+            raise click.UsageError("--grid goes with --gpus or --distributed.")
+        return None
+    from semiring.distributed import Grid, world
+
+    if gpus is not None:
+        return world(gpus=gpus, grid=grid)
+    from semiring.backend import cuda_available
+    from semiring.distributed.processes import Processes
+
+    device = options["device"] or ("cuda" if cuda_available() else "cpu")
+    shape = None if grid is None else Grid.parse(grid)
+    ranks = Processes(shape, device, options["threads"], failed=lambda error: getattr(ending(error), "code", NO))
+    click.get_current_context().meta[EVERY_RANK] = ranks.end
+    if ranks.rank:
+        sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - open until the process ends
+    elif not quiet():
+        click.echo("\n".join(f"rank {k}: {at}" for k, at in enumerate(ranks.addresses)), err=True)
+    return ranks
+
+
+def answers_here(r: Result, places: Any) -> bool:
+    """Whether this process is the one that answers; the others hand over what it reads, until it has answered."""
+    if places is None or len(places.mine) == places.grid.size:
+        return True
+    from ..distributed.serving import Served, serve
+
+    engine: Any = r.engine.whole
+    if places.rank:
+        serve(engine.matrix)
+        return False
+    engine.matrix = Served(engine.matrix)
+    click.get_current_context().call_on_close(engine.matrix.close)
+    return True

@@ -1,0 +1,78 @@
+"""`apsp reach`: which vertices reach which others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..display.terminal import Meter, show_table
+from . import graphs
+from .answers import quiet, summary
+from .choices import SEMIRING
+from .exit_codes import NO
+from .options import FILE, SOURCE, computing, device, ends, reading, spread, threads, together
+from .ranks import spread_over
+
+if TYPE_CHECKING:
+    from ..reach import Reachability
+
+
+@click.command()
+@click.argument("file", type=SOURCE)
+@ends
+@together(reading, computing, device, threads, spread)
+@click.option(
+    "--semiring",
+    type=SEMIRING,
+    metavar="NAME",
+    help="What weights mean: an edge of this semiring's zero is none. One of `apsp info`, or FILE.py:NAME.",
+)
+@click.option("--reflexive", is_flag=True, help="Every vertex reaches itself.")
+@click.option("--counts", is_flag=True, help="How many vertices each vertex reaches.")
+@click.option("--output", type=FILE, help="Write all answers (.npz), all pairs (.csv) or the matrix (.npy).")
+def reach(file: str, source: str | None, target: str | None, counts: bool, output: Path | None, **options: Any) -> None:
+    """Which vertices of the graph in FILE reach which others, by one edge or more.
+
+    With --from and --to: yes or no, and exit code 0 or 1. With --from alone, all that it reaches; with --to alone,
+    all that reach it; one label a line.
+    """
+    from ..reach import transitive_closure
+
+    options["gpus"] = places = spread_over(options)
+    graphs.check(output)
+    graph = graphs.read(file, options)
+    graphs.check_names(graph, output)
+    u, v = graphs.parse(graph, source), graphs.parse(graph, target)
+    with Meter("reachability", quiet=quiet()) as meter:
+        t = transitive_closure(graph, callback=meter.callback, **options)
+    if output is not None and 0 in getattr(places, "mine", (0,)):
+        _save_reach(t, output)
+    if counts:
+        rows = [[str(label), str(count)] for label, count in zip(t.labels, t.counts().tolist(), strict=True)]
+        show_table(["vertex", "reaches"], rows, right=[1])
+    reached = True
+    if source is not None and target is not None:
+        reached = t.reaches(u, v)
+        click.echo("yes" if reached else "no")
+    elif source is not None or target is not None:
+        for label in t.descendants(u) if source is not None else t.ancestors(v):
+            click.echo(str(label))
+    if not quiet():
+        found = f"pairs={int(t.counts().sum())} components={len(t.components())} schedule={t.plan.schedule}"
+        summary(graph, found, t.seconds)
+    if not reached:
+        click.get_current_context().exit(NO)
+
+
+def _save_reach(t: Reachability, output: Path) -> None:
+    """All that answers queries, the matrix, or all pairs."""
+    from ..saving.results import save_matrix, save_pairs
+
+    if output.suffix == ".npz":
+        t.save(output)
+    elif output.suffix == ".npy":
+        save_matrix(t.to_bool(), t.labels, output)
+    else:
+        save_pairs(((i, t.matrix.indices(i).tolist()) for i in range(t.n)), t.labels, output)

@@ -1,0 +1,167 @@
+"""`apsp solve` and `apsp plan`: best walks, and what would be done to find them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..display.terminal import Meter, show_table
+from . import answers, graphs
+from .answers import SHOWN, quiet, summary, unseen
+from .choices import REDUCTION
+from .exit_codes import NO
+from .options import (
+    FILE,
+    READING,
+    SOURCE,
+    computing,
+    device,
+    dtype,
+    ends,
+    engine,
+    limits,
+    parts,
+    reading,
+    semiring,
+    spread,
+    threads,
+    together,
+)
+from .ranks import answers_here, spread_over
+
+if TYPE_CHECKING:
+    from ..result import Result
+
+
+@click.command()
+@click.argument("file", type=SOURCE)
+@ends
+@together(reading, semiring, engine, computing, dtype, device, threads, parts)
+@click.option("--table", type=FILE, metavar="FILE", help="Only between the vertices in FILE, one label a line.")
+@click.option("--limit", type=float, help="Distances beyond it are no path.")
+@click.option("--reduce", "reduction", type=REDUCTION, metavar="NAME", help="A number a vertex: eccentricity, …")
+@click.option("--nearest", type=FILE, metavar="FILE", help="For every vertex the nearest of those in FILE.")
+@click.option("--paths", "pairs", type=FILE, metavar="FILE", help="The paths between the pairs in FILE, two a line.")
+@click.option("--output", type=click.Path(), help="Write the distances: .npy, .npz, .csv, .zarr, or tiles/.")
+@limits
+@spread
+@click.option("--predecessors", type=FILE, help="Write who comes before whom on best paths: .npy, .npz or .csv.")
+@click.option("--plot", type=FILE, help="Draw the network and the path: .png, .svg or .pdf; with --positions.")
+@click.option("--positions", type=FILE, metavar="FILE", help="Coordinates to draw at: .co, .geojson or .csv.")
+@click.option("--checksum", is_flag=True, help="Print Fletcher-16 and CRC-32 of the distances.")
+@click.option("--verify", is_flag=True, help="Check the distances and every path by their definition.")
+def solve(
+    file: str,
+    source: str | None,
+    target: str | None,
+    output: str | None,
+    checksum: bool,
+    table: Path | None,
+    reduction: str | None,
+    nearest: Path | None,
+    plot: Path | None,
+    positions: Path | None,
+    pairs: Path | None,
+    predecessors: Path | None,
+    verify: bool,
+    **options: Any,
+) -> None:
+    """Best walks between all vertices of the graph in FILE, or between some.
+
+    With --from and --to, the distance and a path; else a table of the first ten vertices (with one of them, of all
+    distances from or to it; with --table, --sources or --targets, of those vertices).
+    """
+    from ..result import shortest_paths
+    from ..saving.results import RESULTS
+    from ..saving.stores import suffix_of
+
+    options["gpus"] = places = spread_over(options)
+    graphs.check(output, RESULTS)
+    graphs.check(predecessors)
+    graphs.check(plot, (".png", ".svg", ".pdf"))
+    graph = graphs.read(file, options)
+    graphs.check_names(graph, output)
+    graphs.check_names(graph, predecessors)
+    walked = None if pairs is None else graphs.pairs(pairs, graph)
+    ends = graphs.parse(graph, source), graphs.parse(graph, target)
+    wanted = None if nearest is None else graphs.labels(nearest, graph)
+    everything = output is not None or checksum or reduction is not None or wanted is not None or walked is not None
+    everything = everything or verify or predecessors is not None
+    listed = graphs.asked(graph, table, options, () if everything else ends)
+    limited = places is not None or any(options[name] is not None for name in ("memory", "checkpoint"))
+    streamed = output if limited and output is not None and suffix_of(output) == ".tiles" else None
+    with Meter("closure", quiet=quiet()) as meter:
+        r = shortest_paths(graph, callback=meter.callback, output=streamed, **options)
+    if not answers_here(r, places):
+        return
+    if output is not None and streamed is None:
+        with Meter("save", quiet=quiet()) as meter:
+            r.save(output, callback=meter.callback or unseen)
+    if predecessors is not None:
+        r.save_predecessors(predecessors)
+    no = not _print(r, ends, walked, wanted, reduction, listed)
+    if plot is not None:
+        _plot(r, ends, no, plot, positions)
+    if checksum:
+        from .checksum import crc32, fletcher16
+
+        click.echo(f"fletcher16 0x{fletcher16(r.distances):04x}\ncrc32 0x{crc32(r.distances):08x}")
+    if verify:
+        told = r.verify("all", paths=r.semiring.add.selects is not None)
+        click.echo(f"verified: {told}" if told else f"not verified: {told}")
+        no = no or not told
+    if not quiet():
+        dtype, schedule = r.dtype.name, f"{r.plan.schedule} device={r.plan.device}"
+        summary(graph, f"semiring={r.semiring.name} dtype={dtype} schedule={schedule}", r.seconds, r.rate)
+    if no:
+        click.get_current_context().exit(NO)
+
+
+def _print(r: Result, ends: tuple[Any, Any], walked: Any, wanted: Any, reduction: str | None, listed: bool) -> bool:
+    """What was asked for: paths, the nearest, a number a vertex, one path, or a table. False where there is no path."""
+    if walked is not None:
+        show_table(*answers.paths(r, walked), right=[2])
+    elif wanted is not None:
+        show_table(*answers.nearest(r, wanted), right=[2])
+    elif reduction is not None:
+        with Meter(reduction, quiet=quiet()) as meter:
+            found = r.reduce(reduction, callback=meter.callback or unseen)
+        columns = len(found) == r.engine.shape[1] and reduction in ("closeness", "harmonic")
+        names = r.targets if columns else r.sources
+        lines = [[str(v), f"{x:g}"] for v, x in zip(names, found.tolist(), strict=True)]
+        show_table(["vertex", reduction], lines, right=[1])
+    elif None not in ends:
+        return answers.print_path(r, *ends)
+    elif listed:
+        show_table(*answers.block(r, *r.engine.shape), right=range(1, r.engine.shape[1] + 1))
+    else:
+        show_table(*answers.distances(r, *ends), right=range(1, SHOWN + 1))
+        if r.graph.n > SHOWN and ends == (None, None) and not quiet():
+            click.echo(f"(the first {SHOWN} of {r.graph.n} vertices)")
+    return True
+
+
+def _plot(r: Result, ends: tuple[Any, Any], no: bool, plot: Path, positions: Path | None) -> None:
+    if positions is None:
+        raise click.UsageError("solve: --plot needs the coordinates of vertices, --positions FILE.")
+    r.plot(path=None if no or None in ends else r.path(*ends), positions=positions, save=plot)
+
+
+@click.command()
+@click.argument("what", metavar="FILE|N")
+@together(reading, semiring, engine, computing, dtype, device, threads, parts, spread)
+@click.option("--memory", metavar="SIZE", help="What if the dense closure is held to so much memory, such as 16GiB?")
+def plan(what: str, **options: Any) -> None:
+    """What `solve` would do with the graph in FILE, or with N vertices, and why; nothing is computed."""
+    from ..solve import plan as make
+
+    options["gpus"] = spread_over(options)
+    reading = {name: options.pop(name) for name in READING}
+    if what.isdecimal() and not Path(what).exists():
+        click.echo(str(make(int(what), **options)))
+        return
+    graph = graphs.read(what, reading)
+    graphs.asked(graph, None, options)
+    click.echo(str(make(graph, **options)))
