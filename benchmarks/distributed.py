@@ -59,18 +59,18 @@ def window(rows: slice, columns: slice, dtype: str) -> Any:
     return fill(rows.start, columns.start, n, cupy.empty((m, n), dtype))
 
 
-def check_rows(found: np.ndarray, sampled: list[int]) -> None:
+def check_rows(found: Any, rows: list[int]) -> None:
     """Rows of the closure against the equation that determines them."""
     import cupy
 
-    assert len(sampled) == SAMPLED
+    assert len(rows) == SAMPLED
     n = found.shape[1]
     D = cupy.asarray(found).astype(cupy.int32)
     best = cupy.full_like(D, 1 << 30)
     sizes = f"constexpr int each = {EACH}, sampled = {SAMPLED};\n"
     step = cupy.RawKernel(sizes + HASH + STEP, "step")
     step((-(-n // 256), -(-n // EACH)), (256,), (D, best, np.int64(n)))
-    for k, row in enumerate(sampled):
+    for k, row in enumerate(rows):
         best[k, row] = 0
     np.testing.assert_array_equal(best.get(), D.get())
 
@@ -91,6 +91,7 @@ def one_gpu(n: int, dtype: str) -> float:
     watch.stop()
     ops.synchronize()
     seconds = float(watch.seconds)
+    check_rows(D[sampled(n)], sampled(n))
     del D, small
     cupy.get_default_memory_pool().free_all_blocks()
     return seconds
@@ -118,9 +119,13 @@ def several(
     )
     close(made, rounds, trace)
     if check and rounds is None:
-        sampled = [0, n - 1, n // 2 + 1, n // 3]
-        check_rows(made.rows(sampled), sampled)
+        check_rows(made.rows(sampled(n)), sampled(n))
     return made.seconds, made
+
+
+def sampled(n: int) -> list[int]:
+    """Rows that are checked."""
+    return [0, n - 1, n // 2, n // 3]
 
 
 def close(made: Any, rounds: int | None, trace: bool) -> None:
@@ -191,6 +196,20 @@ def scale(given: argparse.Namespace) -> None:
             free(given.gpus)
 
 
+def alone(given: argparse.Namespace) -> None:
+    """n by n on one GPU."""
+    for dtype in given.dtypes:
+        for n in given.sizes:
+            begun, seconds = time.perf_counter(), one_gpu(n, dtype)
+            wall, rate = time.perf_counter() - begun, n**3 / seconds / 1e12
+            block = bind(get("min_plus"), dtype, device="cuda", nonnegative=True).pivot
+            print(
+                f"{dtype:8} n = {n:6} block {block:5}  1 GPUs {seconds * 1e3:10.2f} ms {rate:7.2f} T/s"
+                f"   ({wall:.1f} s with all)",
+                flush=True,
+            )
+
+
 def numpy(given: argparse.Namespace) -> None:
     """From NumPy to NumPy, against the device's time."""
     for n in given.sizes:
@@ -206,8 +225,7 @@ def numpy(given: argparse.Namespace) -> None:
         against = f"{taken / seconds:5.2f} × the device's {seconds:6.2f} s"
         print(f"NumPy in and out  n = {n:6}  {taken:6.2f} s  {against}", flush=True)
         free(given.gpus)
-        sampled = [0, n - 1, n // 2, n // 3]
-        check_rows(D[sampled], sampled)
+        check_rows(D[sampled(n)], sampled(n))
         print("rows are right", flush=True)
 
 
@@ -240,38 +258,42 @@ def bits(given: argparse.Namespace) -> None:
 
     from semiring.cuda import bits as packed
 
-    for n in given.sizes:
-        i, j = edges(n) if given.rounds is None else (np.zeros(0, np.int64),) * 2
+    for n in (1 << 14, *given.sizes):  # kernels are compiled by the first
+        begun, rounds = time.perf_counter(), given.rounds if n > 1 << 14 else None
+        i, j = edges(n) if rounds is None else (np.zeros(0, np.int64),) * 2
+        graph = csr_array((np.ones(len(i), bool), (i, j)), shape=(n, n))
 
-        def fill(rows: slice, columns: slice, i: Any = i, j: Any = j) -> Any:
-            if given.rounds is not None:
+        def fill(rows: slice, columns: slice, i: Any = i, j: Any = j, rounds: int | None = rounds) -> Any:
+            if rounds is not None:
                 return dense(rows, columns)
             here = (i >= rows.start) & (i < rows.stop) & (j >= columns.start) & (j < columns.stop)
             part = packed.zeros((rows.stop - rows.start, columns.stop - columns.start))
             packed.set_bits(part, i[here] - rows.start, j[here] - columns.start)
             return part
 
-        graph = csr_array((np.ones(len(i), bool), (i, j)), shape=(n, n))
-        for block in given.blocks or [None]:
-            begun, places = time.perf_counter(), world(gpus=given.gpus, grid=given.grid)
+        for block in given.blocks if given.blocks and n > 1 << 14 else [None]:
+            places = world(gpus=given.gpus, grid=given.grid)
             made = DistributedMatrix.filled(
                 n, get("lor_land"), np.dtype(bool), fill, world=places, block=block, keep=True
             )
-            close(made, given.rounds, given.trace)
-            for k in (0, 1, n - 2) if given.check and given.rounds is None else ():
+            there = time.perf_counter()
+            close(made, rounds, given.trace and n > 1 << 14)
+            closed = time.perf_counter()
+            for k in (0, 1, n - 2) if given.check and rounds is None else ():
                 reached = np.zeros(n, bool)
                 reached[breadth_first_order(graph, k, return_predecessors=False)] = True
                 np.testing.assert_array_equal(made.rows([k])[0], reached)
-            rate, wall = pairs(made, given.rounds) / made.seconds / 1e15, time.perf_counter() - begun
+            rate, checked = pairs(made, rounds) / made.seconds / 1e15, time.perf_counter() - closed
             print(
                 f"bits     n = {n:7} block {made.layout.block:6}  {given.gpus} GPUs"
                 f" {made.seconds:8.3f} s  {rate:6.2f} P/s"
-                + (f" in {given.rounds} rounds" if given.rounds else "")
-                + f"   ({wall:.1f} s with all; {memory(made)})",
+                + (f" in {rounds} rounds" if rounds else "")
+                + f"   (made in {there - begun:.1f} s, checked in {checked:.1f} s; {memory(made)})",
                 flush=True,
             )
             del made
             free(given.gpus)
+            begun = time.perf_counter()
     cupy.get_default_memory_pool().free_all_blocks()
 
 
@@ -351,7 +373,7 @@ def cpu(given: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--parts", nargs="*", default=["scale"], choices=["scale", "numpy", "bits", "sweeps", "check", "cpu"]
+        "--parts", nargs="*", default=["scale"], choices=["scale", "alone", "numpy", "bits", "sweeps", "check", "cpu"]
     )
     parser.add_argument("--gpus", type=int, nargs="+", default=[2], help="so many, one number after the other")
     parser.add_argument("--grid")

@@ -20,7 +20,7 @@ def default_block(n: int, ops: Backend) -> int:
     if ops.device == "cpu":
         return ops.pivot
     if ops.grain > 1:
-        return 8192 if n >= 1 << 17 else 2048
+        return 1 << 14 if n >= 1 << 20 else 1 << 13 if n >= 1 << 17 else 1 << 11
     return 2048 if n > 1 << 15 else 1024
 
 
