@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -38,12 +39,50 @@ def close_acyclic(count: int, tails: np.ndarray, heads: np.ndarray) -> BitMatrix
     >>> close_acyclic(3, np.array([2, 1]), np.array([1, 0]))[2, 0]
     True
     """
-    if (tails <= heads).any():
-        at = int((tails <= heads).argmax())
-        raise ShapeError(f"close_acyclic: arcs must lead to lower numbers, got {tails[at]} → {heads[at]}.")
+    _check_down(tails, heads)
     closed = BitMatrix.eye(count)
     _cpu("dag").unite_rows(closed, *_by_tail(count, tails, heads))
     return closed
+
+
+def acyclic_strips(count: int, tails: np.ndarray, heads: np.ndarray, width: int) -> Iterator[tuple[slice, BitMatrix]]:
+    """The same matrix, so many columns after the others: no strip needs another, and one is held at a time.
+
+    Parameters
+    ----------
+    count, tails, heads
+        As in `close_acyclic`.
+    width : int
+        Columns of a strip, a multiple of 64.
+
+    Yields
+    ------
+    slice, BitMatrix
+        Some columns, and the rows from the first of them on: above, no bit is set. The next strip takes its memory.
+
+    Examples
+    --------
+    >>> strips = acyclic_strips(100, np.array([99, 70]), np.array([70, 1]), 64)
+    >>> [(columns.start, strip.shape, int(strip.counts())) for columns, strip in strips]
+    [(0, (100, 64), 66), (64, (36, 36), 37)]
+    """
+    _check_down(tails, heads)
+    start, sorted_heads = _by_tail(count, tails, heads)
+    room = BitMatrix.zeros((count, min(width, count))).words.reshape(-1)
+    for first in range(0, count, width):
+        columns = slice(first, min(first + width, count))
+        words = room[: (count - first) * -(-(columns.stop - first) // 64)].reshape(count - first, -1)
+        words[...] = 0
+        strip = BitMatrix(words, (count - first, columns.stop - first))
+        strip.set_diagonal(True)
+        _cpu("dag").unite_rows(strip, start, sorted_heads, first)
+        yield columns, strip
+
+
+def _check_down(tails: np.ndarray, heads: np.ndarray) -> None:
+    if (tails <= heads).any():
+        at = int((tails <= heads).argmax())
+        raise ShapeError(f"close_acyclic: arcs must lead to lower numbers, got {tails[at]} → {heads[at]}.")
 
 
 def expand_acyclic(closed: BitMatrix, component: np.ndarray, tails: np.ndarray, heads: np.ndarray) -> BitMatrix:

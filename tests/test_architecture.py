@@ -123,7 +123,7 @@ PUBLIC = {
         NoPathError SemiringError ShapeError TileError VertexError
     """,
     "semiring.sparse": "Analysis Cost Elimination Hops analyse eliminate",
-    "semiring.tiles": "TileStore",
+    "semiring.tiles": "StoredBits TileStore",
     "apsp": """
         AlgebraError Comparison CriticalPath DTypeError DeviceError DivergenceError DomainError FormatError Graph
         MemoryNeeded NegativeCycleError NoPathError Plan Reachability Result SemiringError ShapeError VertexError

@@ -44,6 +44,25 @@ def test_two_processes_close_a_matrix(run):
     assert ended.stdout.strip() == f"{crc32(expected.astype(A.dtype)):08x}"
 
 
+@pytest.mark.parametrize("sign", ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"])
+def test_a_launcher_of_another_mpi_is_refused(run, sign, tmp_path):
+    """Each of its processes would believe to be alone, and write the same store."""
+    check = f"import os; os.environ['{sign}'] = '2'; from apsp.distributed import world; world(mpi=True, device='cpu')"
+    code = f"from mpi4py import MPI; {check}"  # MPICH itself reads PMI_SIZE when it starts
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 1
+    assert f"{sign}=2" in ended.stderr.splitlines()[-1]
+    assert "MPI4PY_LIBMPI" in ended.stderr.splitlines()[-1]
+    graph, store = tmp_path / "g.csv", tmp_path / "d"
+    graph.write_text("from,to,weight\na,b,4\n")
+    command = [sys.executable, "-c", f"from mpi4py import MPI; import os; os.environ['{sign}'] = '2'; import apsp.cli"]
+    command[-1] += f"; apsp.cli.main(['solve', {str(graph)!r}, '--distributed', '--output', {str(store) + '/'!r}])"
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 4, ended.stderr
+    assert f"{sign}=2" in ended.stderr
+    assert not store.exists()
+
+
 def test_an_error_of_one_process_ends_the_job_with_one_message(run):
     ended = run("fail")
     assert ended.returncode == 1

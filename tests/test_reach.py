@@ -5,11 +5,15 @@ from __future__ import annotations
 import networkx as nx
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from damage import check_damaged
 
-from apsp import Reachability, schedules, transitive_closure
+from apsp import Reachability, schedules, shortest_paths, transitive_closure
+from apsp.cli import main
 from semiring import FormatError, MemoryNeeded, ShapeError, VertexError
 from semiring.acyclic import close_acyclic
+from semiring.errors import TileError
+from semiring.tiles import StoredBits
 
 
 def random_digraph(n: int, degree: float, seed: int = 0) -> nx.DiGraph:
@@ -48,6 +52,68 @@ def test_every_question_agrees_with_networkx(n, degree, reflexive, schedule):
         assert t.reaches(i, n // 2) is bool(expected[i, n // 2])
     classes = sorted((sorted(c) for c in nx.strongly_connected_components(graph)), key=lambda c: (-len(c), c[0]))
     assert t.components() == classes
+
+
+@pytest.mark.parametrize("reflexive", [False, True])
+@pytest.mark.parametrize(
+    ("n", "degree", "memory"), [(0, 0, "1kB"), (1, 0, "1kB"), (700, 0.9, "25kB"), (700, 1.5, "26kB")]
+)
+def test_what_is_larger_than_memory_answers_from_its_store(tmp_path, n, degree, memory, reflexive):
+    graph = random_digraph(n, degree, seed=n)
+    t = transitive_closure(graph, reflexive=reflexive, memory=memory, output=tmp_path / "r")
+    assert isinstance(t.closed, StoredBits) is (n > 1)
+    expected, rng = oracle(graph, reflexive), np.random.default_rng(0)
+    for found in (t, Reachability.load(tmp_path / "r")):
+        np.testing.assert_array_equal(found.counts(), expected.sum(axis=1))
+        np.testing.assert_array_equal(found.counts(axis=0), expected.sum(axis=0))
+        np.testing.assert_array_equal(found.to_bool(), expected)
+        classes = sorted((sorted(c) for c in nx.strongly_connected_components(graph)), key=lambda c: (-len(c), c[0]))
+        assert found.components() == classes
+        if n:
+            u, v = rng.integers(0, n, (2, 100, 3))
+            np.testing.assert_array_equal(found.reaches(u, v), expected[u, v])
+            assert found.descendants(n - 1) == np.flatnonzero(expected[n - 1]).tolist()
+            assert found.ancestors(n // 2) == np.flatnonzero(expected[:, n // 2]).tolist()
+            assert found.reaches(n // 2, n - 1) is bool(expected[n // 2, n - 1])
+
+
+def test_what_is_larger_than_memory_needs_a_place_and_some_memory(tmp_path):
+    graph = random_digraph(700, 0.9)
+    with pytest.raises(MemoryNeeded, match=r"output='reach/'"):
+        transitive_closure(graph, memory="10kB")
+    with pytest.raises(MemoryNeeded, match="64 columns"):
+        transitive_closure(graph, memory="1kB", output=tmp_path / "r")
+    with pytest.raises(MemoryNeeded, match="closed whole"):
+        transitive_closure(graph, memory="10kB", output=tmp_path / "r", schedule="blocked")
+    with pytest.raises(ValueError, match="gpus="):
+        transitive_closure(graph, memory="10kB", gpus=2)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_damaged_store_is_told_and_is_no_graph(tmp_path):
+    path = tmp_path / "r"
+    transitive_closure([(0, 1), (1, 2)]).save(f"{path}/")
+    assert Reachability.load(path).reaches(0, 2)
+    with pytest.raises(FormatError, match=r"Reachability\.load"):
+        shortest_paths(path)
+    tile = path / "00000-00000.tile"
+    tile.write_bytes(tile.read_bytes()[:-1])
+    with pytest.raises(TileError, match="truncated"):
+        Reachability.load(path).reaches(0, 2)
+    (path / "result.npz").unlink()
+    with pytest.raises(FormatError, match=r"result\.npz"):
+        Reachability.load(path)
+
+
+def test_the_command_writes_a_store(tmp_path):
+    (tmp_path / "g.txt").write_text("a b\nb c\n")
+    command = ["reach", str(tmp_path / "g.txt"), "--memory", "1MiB", "--output", f"{tmp_path}/r/"]
+    done = CliRunner().invoke(main, [*command, "--from", "a", "--to", "c"])
+    assert (done.exit_code, "yes" in done.output.splitlines()) == (0, True), done.output
+    assert Reachability.load(tmp_path / "r").reaches("a", "c")
+    done = CliRunner().invoke(main, [*command[:2], "--memory", "1", "--from", "a"])
+    assert done.exit_code != 0
+    assert "must fit into memory, got 1 B" in done.output
 
 
 @pytest.mark.parametrize("schedule", ["auto", "recursive"])

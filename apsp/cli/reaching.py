@@ -12,7 +12,7 @@ from . import graphs
 from .answers import quiet, summary
 from .choices import SEMIRING
 from .exit_codes import NO
-from .options import FILE, SOURCE, computing, device, ends, reading, spread, threads, together
+from .options import SOURCE, computing, device, ends, reading, spread, threads, together
 from .ranks import spread_over
 
 if TYPE_CHECKING:
@@ -31,24 +31,30 @@ if TYPE_CHECKING:
 )
 @click.option("--reflexive", is_flag=True, help="Every vertex reaches itself.")
 @click.option("--counts", is_flag=True, help="How many vertices each vertex reaches.")
-@click.option("--output", type=FILE, help="Write all answers (.npz), all pairs (.csv) or the matrix (.npy).")
-def reach(file: str, source: str | None, target: str | None, counts: bool, output: Path | None, **options: Any) -> None:
+@click.option("--memory", metavar="SIZE", help="Hold it to so much memory, such as 16GiB; the rest goes to tiles/.")
+@click.option(
+    "--output", type=click.Path(), help="Write all answers (.npz, tiles/), all pairs (.csv), a matrix (.npy)."
+)
+def reach(file: str, source: str | None, target: str | None, counts: bool, output: str | None, **options: Any) -> None:
     """Which vertices of the graph in FILE reach which others, by one edge or more.
 
     With --from and --to: yes or no, and exit code 0 or 1. With --from alone, all that it reaches; with --to alone,
     all that reach it; one label a line.
     """
     from ..reach import transitive_closure
+    from ..saving.results import SUFFIXES
+    from ..saving.stores import suffix_of
 
     options["gpus"] = places = spread_over(options)
-    graphs.check(output)
+    graphs.check(output, (*SUFFIXES, ".tiles"))
     graph = graphs.read(file, options)
     graphs.check_names(graph, output)
+    streamed = output if output is not None and suffix_of(output) == ".tiles" else None
     u, v = graphs.parse(graph, source), graphs.parse(graph, target)
     with Meter("reachability", quiet=quiet()) as meter:
-        t = transitive_closure(graph, callback=meter.callback, **options)
-    if output is not None and 0 in getattr(places, "mine", (0,)):
-        _save_reach(t, output)
+        t = transitive_closure(graph, callback=meter.callback, output=streamed, **options)
+    if output is not None and streamed is None and 0 in getattr(places, "mine", (0,)):
+        _save_reach(t, Path(output))
     if counts:
         rows = [[str(label), str(count)] for label, count in zip(t.labels, t.counts().tolist(), strict=True)]
         show_table(["vertex", "reaches"], rows, right=[1])

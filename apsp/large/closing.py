@@ -117,8 +117,8 @@ class Large:
         if semiring.dtypes == ("bool",):
             raise DTypeError(
                 f"closure: memory=, checkpoint= and output= take matrices of numbers, got {semiring.name}, whose truth "
-                "values are packed: 2²⁰ vertices in 128 GiB. transitive_closure(graph) takes the memory of its "
-                "components alone."
+                "values are packed: 2²⁰ vertices in 128 GiB. transitive_closure(graph, memory=…, output='reach/') is "
+                "for graphs whose answer is larger than memory."
             )
         source = A if isinstance(A, Source) else Source.of(A, semiring, dtype, where="closure")
         place = device_of(None, device or "cpu")

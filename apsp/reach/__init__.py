@@ -2,44 +2,52 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from semiring import dtypes
-from semiring.acyclic import close_acyclic
+from semiring.acyclic import acyclic_strips, close_acyclic
 from semiring.archives import load_arrays
 from semiring.arrays import there, to_device
 from semiring.backend import Backend, bind, device_of
 from semiring.bits import BitMatrix
 from semiring.catalog import get, lor_land
-from semiring.errors import FormatError
+from semiring.errors import FormatError, MemoryNeeded
 from semiring.files import writing
-from semiring.memory import require
+from semiring.memory import available, require, shown
 from semiring.observed import Callback
 from semiring.survey import Survey
+from semiring.tiles import StoredBits
+from semiring.tiles.bits import WORDS
+from semiring.tiles.store import is_store
 
 from ..display import notebook
 from ..estimates import in_units
 from ..graph import Graph
 from ..inputs import as_graph
 from ..labels import Labels
+from ..large.closing import SHARE, Limits
 from ..plans import Plan, make_plan
 from ..problem import Memory, Problem, Request
 from ..saving.encoding import decode, encode
 from ..saving.results import check_output, plan_from_array, plan_to_array
+from ..saving.stores import load_tiles, save_archive, suffix_of
 from ..solve import solve
 from .condensation import Condensation, condense, expanded, expansion_bytes, trivial
 
+#: A graph with so many arcs that products pay has eight times as many bytes of them as of packed bits.
+_FITS = "A graph with so many edges is closed whole. Give more memory, or several GPUs (gpus=)."
 _HINT = "Only strongly connected parts shrink; split the graph, or ask for fewer vertices."
 
 if TYPE_CHECKING:
     from semiring.algebra import Semiring
+    from semiring.tiles import TileStore
 
     from ..distributed.solving import Places
 
@@ -54,8 +62,8 @@ class Reachability:
         The vertices' names, in the order of the matrix.
     condensation : Condensation
         The strongly connected components, or every vertex as its own where shrinking did not pay.
-    closed : BitMatrix, shape (count, count)
-        The reflexive closure of the condensation.
+    closed : BitMatrix or StoredBits, shape (count, count)
+        The reflexive closure of the condensation, in memory or on disk.
     reflexive : bool
     plan : Plan
         How it was computed, and why so.
@@ -65,7 +73,7 @@ class Reachability:
 
     labels: Labels
     condensation: Condensation
-    closed: BitMatrix
+    closed: BitMatrix | StoredBits
     reflexive: bool
     plan: Plan
     seconds: float
@@ -104,9 +112,9 @@ class Reachability:
         needed = 8 * words * self.n + (0 if whole else expansion_bytes(self.n, c.count))
         require(needed, where="Reachability.matrix", hint="Ask reaches, or counts, instead.")
         if whole:
-            full = self.closed.copy()
+            full = self._held.copy() if isinstance(self.closed, BitMatrix) else self._held
         else:
-            full = expanded(self.closed, c)
+            full = expanded(self._held, c)
         if not self.reflexive:
             full.set_diagonal(c.cyclic[c.component])
         return full
@@ -209,37 +217,52 @@ class Reachability:
         rows, cols = self.matrix.to_edges()
         return [(self.labels[i], self.labels[j]) for i, j in zip(rows.tolist(), cols.tolist(), strict=True)]
 
-    def save(self, path: str | Path) -> None:
-        """Write everything that answers queries to one `.npz` file, which appears whole or not at all.
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything that answers queries to one `.npz` file, which appears whole or not at all, or to a store.
+
+        A path that ends with "/" is a directory of tiles (docs/stores.md), from which `load` answers without reading
+        all of it.
 
         Raises
         ------
         ValueError
-            If the suffix is not `.npz`.
+            If the suffix is another.
         FormatError
             If a label is none that can be saved; see `apsp.saving.encoding`.
         OSError
             If the file cannot be written.
         """
-        check_output(path, (".npz",))
-        c, labels = self.condensation, encode(self.labels, path)
+        check_output(path, (".npz", ".tiles"))
+        if suffix_of(path) == ".tiles":
+            stored = StoredBits.create(path, self.closed.shape)
+            stored.put(slice(0, len(self.closed)), self._held)
+            self._save_beside(path)
+            return
+        arrays = self._arrays(path)
         with writing(path) as file:
-            np.savez(
-                file,
-                component=c.component,
-                sizes=c.sizes,
-                cyclic=c.cyclic,
-                tails=c.tails,
-                heads=c.heads,
-                words=self.closed.words,
-                reflexive=np.array(self.reflexive),
-                plan=plan_to_array(self.plan),
-                seconds=np.array(self.seconds),
-                **labels,  # type: ignore[arg-type]
-            )
+            np.savez(file, words=self._held.words, **arrays)
+
+    def _save_beside(self, path: str | os.PathLike[str]) -> None:
+        """What makes a store of packed bits a Reachability; it comes last."""
+        save_archive(path, self._arrays(path))
+
+    def _arrays(self, path: str | os.PathLike[str]) -> dict[str, Any]:
+        """All but the bits."""
+        c = self.condensation
+        return {
+            "component": c.component,
+            "sizes": c.sizes,
+            "cyclic": c.cyclic,
+            "tails": c.tails,
+            "heads": c.heads,
+            "reflexive": np.array(self.reflexive),
+            "plan": plan_to_array(self.plan),
+            "seconds": np.array(self.seconds),
+            **encode(self.labels, path),
+        }
 
     @classmethod
-    def load(cls, path: str | Path) -> Reachability:
+    def load(cls, path: str | os.PathLike[str]) -> Reachability:
         """Read what `save` wrote.
 
         Raises
@@ -249,7 +272,11 @@ class Reachability:
         OSError
             If it cannot be read.
         """
-        parts = load_arrays(path, "a Reachability")
+        store = None
+        if is_store(path):
+            store, parts = load_tiles(path)
+        else:
+            parts = load_arrays(path, "a Reachability")
         try:
             labels = decode(parts)
             if labels is None:
@@ -259,7 +286,7 @@ class Reachability:
             return cls(
                 labels,
                 c,
-                BitMatrix(parts["words"], (c.count, c.count)),
+                BitMatrix(parts["words"], (c.count, c.count)) if store is None else _stored(store, c.count),
                 bool(parts["reflexive"]),
                 plan_from_array(parts["plan"]),
                 float(parts["seconds"]),
@@ -267,13 +294,24 @@ class Reachability:
         except (LookupError, ValueError, TypeError) as error:
             raise FormatError(path, None, f"a Reachability that `save` wrote is required, got {error!r}.") from error
 
+    @property
+    def _held(self) -> BitMatrix:
+        """The closure in memory.
+
+        Raises
+        ------
+        MemoryNeeded
+            If it does not fit.
+        """
+        return self.closed if isinstance(self.closed, BitMatrix) else self.closed.whole()
+
     @cached_property
     def _classes(self) -> np.ndarray:
         """The strongly connected component of each vertex, also where the computation did not shrink the graph."""
         c = self.condensation
         if (c.sizes > 1).any() or not c.cyclic.any():
             return c.component
-        mutual = self.closed & self.closed.T
+        mutual = self._held & self._held.T
         # The first member of each vertex's class names the class.
         first = np.concatenate([dense.argmax(axis=1) for dense in _dense_rows(mutual)])
         component: np.ndarray = np.unique(first, return_inverse=True)[1]
@@ -283,7 +321,7 @@ class Reachability:
         """Which class reaches which other, as a BitMatrix of classes."""
         c = self.condensation
         if len(first) == c.count and (component == c.component).all():
-            strict = self.closed.copy()
+            strict = self._held.copy()
         else:
             at = c.component[first]
             parts = [self.closed.rows(at[k : k + 4096])[:, at] for k in range(0, len(at), 4096)]
@@ -315,6 +353,8 @@ def transitive_closure(
     threads: int | None = None,
     gpus: Places | None = None,
     semiring: str | Semiring | None = None,
+    memory: int | str | None = None,
+    output: str | os.PathLike[str] | None = None,
     **reading: Any,
 ) -> Reachability:
     """A⁺ = A ⊕ A² ⊕ … over the Boolean semiring: which vertices a walk of at least one edge connects.
@@ -337,6 +377,11 @@ def transitive_closure(
     semiring : str or Semiring, optional
         What the weights mean: an edge whose weight is this semiring's zero, its value of no path, is none, as a
         probability of 0 is over "max_times". By default every edge of a list is one.
+    memory : int or str, optional
+        Bytes, or such as "16GiB", to which the closure of the components is held. What is larger goes to `output`, so
+        many columns at a time: where arcs are few, none of them needs another.
+    output : path, optional
+        A directory for the answer, as a store of tiles, from which `Reachability.load` answers too.
     **reading
         Passed to `as_graph`.
 
@@ -348,6 +393,8 @@ def transitive_closure(
     ------
     MemoryNeeded
         If the bits do not fit, before any work.
+    OSError
+        If `output` cannot be written, or has no room on its disk.
 
     Examples
     --------
@@ -363,9 +410,23 @@ def transitive_closure(
             graph = _joining(graph, get(semiring))
     request = Request.of(schedule=schedule, block=block, callback=callback, threads=threads)
     ops = bind(lor_land, bool, device="cpu" if gpus is not None else where, **request.options)
+    place = None if output is None else f"{os.fspath(output).rstrip(os.sep)}{os.sep}"
+    limits = Limits.of(memory, None, place) or Limits()
+    if gpus is not None and limits.memory is not None:
+        raise ValueError(
+            "transitive_closure: memory= holds one process to so much, got gpus= as well. Say one of them."
+        )
+    if place is not None:
+        check_output(place, (".tiles",))
     with there(graph.dense):
-        c, closed, plan = _closed(graph, ops, request, gpus)
-    return Reachability(graph.labels, c, closed, reflexive, plan, time.perf_counter() - start)
+        c, closed, plan = _closed(graph, ops, request, gpus, limits)
+    answer = Reachability(graph.labels, c, closed, reflexive, plan, time.perf_counter() - start)
+    if place is not None and 0 in getattr(gpus, "mine", (0,)):
+        if isinstance(closed, BitMatrix):
+            answer.save(place)
+        else:
+            answer._save_beside(place)
+    return answer
 
 
 def _joining(graph: Graph, s: Semiring) -> Graph:
@@ -378,7 +439,23 @@ def _joining(graph: Graph, s: Semiring) -> Graph:
     return replace(graph, rows=rows[kept], cols=cols[kept], weights=None, directed=True)
 
 
-def _closed(graph: Graph, ops: Backend, request: Request, gpus: Places | None) -> tuple[Condensation, BitMatrix, Plan]:
+def _stored(store: TileStore, count: int) -> StoredBits:
+    """The closure of so many components.
+
+    Raises
+    ------
+    ValueError
+        If the store holds something else.
+    """
+    bits = StoredBits(store)
+    if bits.shape != (count, count):
+        raise ValueError(f"{bits!r} for {count} components")
+    return bits
+
+
+def _closed(
+    graph: Graph, ops: Backend, request: Request, gpus: Places | None, limits: Limits
+) -> tuple[Condensation, BitMatrix | StoredBits, Plan]:
     """The closure, of components where finding them pays; the current GPU is that on which the graph lies."""
     n, made = graph.n, 0
     if graph.dense is not None and graph.dense.dtype.kind != "b":
@@ -386,7 +463,7 @@ def _closed(graph: Graph, ops: Backend, request: Request, gpus: Places | None) -
     # Finding components looks at every edge; on a dense graph the closure itself is as quick.
     arcs = graph.edge_count * (1 if graph.directed else 2)
     shrink = request.schedule == "auto" and arcs * 64 <= n * n
-    c, closed, plan = (_shrunk if shrink else _whole)(graph, arcs, ops, request, gpus)
+    c, closed, plan = (_shrunk if shrink else _whole)(graph, arcs, ops, request, gpus, limits)
     return c, closed, replace(plan, beside_bytes=plan.beside_bytes + made)
 
 
@@ -397,8 +474,8 @@ _UNITING = 26
 
 
 def _shrunk(
-    graph: Graph, arcs: int, ops: Backend, request: Request, gpus: Places | None
-) -> tuple[Condensation, BitMatrix, Plan]:
+    graph: Graph, arcs: int, ops: Backend, request: Request, gpus: Places | None, limits: Limits
+) -> tuple[Condensation, BitMatrix | StoredBits, Plan]:
     """The closure of the condensation."""
     n = graph.n
     # Edges of a list, one way, are there already; others are written out, undirected ones with temporaries.
@@ -414,9 +491,24 @@ def _shrunk(
         reason = f"{shrunk}, and {len(c.tails)} arcs unite their rows"
         plan = replace(plan, schedule="acyclic", workspace_bytes=_UNITING * len(c.tails))
     needed = plan.matrix_bytes + plan.workspace_bytes
+    strip = _strip(c.count, plan, limits) if acyclic and gpus is None else c.count
+    if strip < c.count:
+        needed = strip * c.count // 8 + plan.workspace_bytes
+        told = f"{shown(plan.matrix_bytes)} go to {limits.output} in strips of {strip} columns"
+        plan, reason = replace(plan, matrix_bytes=strip * c.count // 8), f"{reason}; {told}"
+    else:
+        _within(needed, limits, "Say output='reach/', where the answer will be." if acyclic else _FITS)
     require(needed, "cpu" if acyclic else ops.device, where="transitive_closure", hint=_HINT)
     condensing = listed + max(arcs * _FINDING, arcs * _COMPONENTS + len(c.tails) * _BETWEEN)
     plan = replace(plan, reason=reason, beside_bytes=max(condensing, needed + 17 * n + 16 * len(c.tails)))
+    if strip < c.count:
+        assert limits.output is not None
+        stored = StoredBits.create(limits.output, (c.count, c.count), width=strip // 64)
+        for columns, bits in acyclic_strips(c.count, c.tails, c.heads, strip):
+            stored.put(columns, bits)
+            if request.callback is not None:
+                request.callback(columns.stop, c.count)
+        return c, stored, plan
     if acyclic:
         return c, close_acyclic(c.count, c.tails, c.heads), plan
     tails, heads = (to_device(x, ops.device) for x in (c.tails, c.heads))
@@ -425,8 +517,33 @@ def _shrunk(
     return c, closed.get(), plan
 
 
+def _strip(count: int, plan: Plan, limits: Limits) -> int:
+    """How many columns are united at a time, whole tiles: all where they fit, or nothing else takes them."""
+    there = limits.memory
+    if there is None:
+        free = available("cpu")
+        there = plan.matrix_bytes + plan.workspace_bytes if free is None else int(SHARE * free)
+    if limits.output is None or plan.matrix_bytes + plan.workspace_bytes <= there:
+        return count
+    words = (there - plan.workspace_bytes) // (8 * max(1, count))
+    if words < 1:
+        raise MemoryNeeded(
+            f"transitive_closure: {shown(8 * count + plan.workspace_bytes)} must fit into memory, 64 columns of "
+            f"{count} components and their arcs, got {shown(there)}. Give more memory."
+        )
+    return 64 * (words // WORDS * WORDS if words > WORDS else words)
+
+
+def _within(needed: int, limits: Limits, hint: str) -> None:
+    """Refuse what is larger than the memory that was given."""
+    if limits.memory is not None and needed > limits.memory:
+        raise MemoryNeeded(
+            f"transitive_closure: {shown(needed)} must fit into memory, got {shown(limits.memory)}. {hint}"
+        )
+
+
 def _whole(
-    graph: Graph, arcs: int, ops: Backend, request: Request, gpus: Places | None
+    graph: Graph, arcs: int, ops: Backend, request: Request, gpus: Places | None, limits: Limits
 ) -> tuple[Condensation, BitMatrix, Plan]:
     """The closure of all vertices, each its own component."""
     n, on_device = graph.n, ops.device == "cuda"
@@ -436,6 +553,7 @@ def _whole(
     if graph.weights is not None and graph.weights.dtype.kind == "f":
         listed *= 17
     plan = replace(plan, beside_bytes=plan.matrix_bytes + max(listed, plan.workspace_bytes + plan.matrix_bytes))
+    _within(plan.beside_bytes, limits, _FITS)
     require(plan.beside_bytes, where="transitive_closure", hint=_HINT)
     if on_device:
         require(plan.matrix_bytes + plan.workspace_bytes, ops.device, where="transitive_closure", hint=_HINT)
@@ -474,7 +592,7 @@ def _packed(graph: Graph) -> BitMatrix:
     return packed
 
 
-def _dense_rows(matrix: BitMatrix) -> Iterator[np.ndarray]:
+def _dense_rows(matrix: BitMatrix | StoredBits) -> Iterator[np.ndarray]:
     """The rows as bool arrays, about 16 MiB at a time."""
     height = max(1, (1 << 24) // max(matrix.shape[1], 1))
     for start in range(0, len(matrix), height):

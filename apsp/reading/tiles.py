@@ -7,8 +7,10 @@ import os
 import numpy as np
 
 from semiring import catalog, dtypes
+from semiring.errors import FormatError
 from semiring.memory import require
 from semiring.tiles import TileStore
+from semiring.tiles.bits import COLUMNS
 
 from ..graph import Graph
 
@@ -24,12 +26,17 @@ def read(path: str | os.PathLike[str]) -> Graph:
 
     Raises
     ------
+    FormatError
+        If the store holds packed bits, which are an answer.
     MemoryNeeded
         If the edges do not fit.
     TileError
         If a tile is missing or damaged.
     """
     store = TileStore(path)
+    if COLUMNS in store.attributes:
+        problem = "a matrix of numbers is required, got the packed bits of a closure, which Reachability.load reads."
+        raise FormatError(path, None, problem)
     name = store.attributes.get("semiring", "min_plus")
     s = catalog.get(name if name in catalog.names() else "min_plus")
     zero = dtypes.zero(s, store.dtype) if store.dtype.name in s.dtypes else 0

@@ -30,6 +30,8 @@ Found = TypeVar("Found")
 BEAT, SILENCE = 1.0, float(os.environ.get("APSP_RANK_SILENCE", "20"))
 #: Seconds within which ranks that meet the same error say so.
 AGREE = 2.0
+#: Where launchers (Open MPI's, those of MPICH and its kin, a step of Slurm) say how many processes they have started.
+LAUNCHED = "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"
 #: Exit code of a job that ends because a rank is silent.
 LOST = 4
 
@@ -51,7 +53,7 @@ class Processes(World):
     Raises
     ------
     DeviceError
-        If mpi4py or an MPI is not installed.
+        If mpi4py or an MPI is not installed, or it is another MPI than that of the launcher.
     ValueError
         If the grid has another number of ranks.
     """
@@ -65,6 +67,8 @@ class Processes(World):
     ) -> None:
         MPI = mpi()
         everybody = MPI.COMM_WORLD.Dup()
+        if everybody.Get_size() == 1:
+            _check_launcher(MPI.Get_library_version())
         self.grid, self.device, self._failed = grid or Grid.of(everybody.Get_size()), device, failed
         if self.grid.size != everybody.Get_size():
             raise ValueError(f"world: a grid of {everybody.Get_size()} ranks is required, got {self.grid}.")
@@ -132,6 +136,24 @@ class Processes(World):
             with gpu.at(device):
                 self._stream = gpu.stream()
         return gpu.at(device, self._stream)
+
+
+def _check_launcher(library: str) -> None:
+    """Refuse to be one of several processes that all believe to be alone: each would do all, and write the same files.
+
+    Raises
+    ------
+    DeviceError
+    """
+    for name in LAUNCHED:
+        count = os.environ.get(name, "1")
+        if count.isdecimal() and int(count) > 1:
+            mine = library.splitlines()[0].split(",")[0].strip("\0 ") if library else "?"
+            raise DeviceError(
+                f"world: the MPI of the launcher must be that of mpi4py, got {count} processes ({name}={count}), each "
+                f"alone in its own, {mine}. Start them by the mpiexec of that MPI, or set MPI4PY_LIBMPI to the library "
+                "of the launcher's."
+            )
 
 
 class _Watch(threading.Thread):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .bits import StoredBits
 from .store import TileStore
 
-__all__ = ["TileStore"]
+__all__ = ["StoredBits", "TileStore"]
