@@ -13,10 +13,11 @@ from semiring.arrays import conform
 from semiring.backend import Backend, bind
 from semiring.bits import BitMatrix
 from semiring.catalog import get
-from semiring.distributed import Comm, InMemory, Layout, World, local
+from semiring.distributed import Comm, InMemory, Layout, World
 from semiring.errors import AlgebraError, ShapeError
 from semiring.memory import require
 from semiring.observed import Callback
+from semiring.ranges import local, meet
 from semiring.survey import Survey, fast, survey
 from semiring.tiles import TileStore
 
@@ -24,7 +25,6 @@ from ..convergence import divergence
 from ..graph import Graph
 from ..large.sources import arcs_of
 from ..schedules import distributed
-from ..schedules.distributed import meet
 from .plans import default_block, require_room
 
 #: Bytes of a part that are made at a time on the host.
@@ -290,15 +290,14 @@ class DistributedMatrix:
         """The entries (k, k)."""
 
         def mine(ops: Backend, part: Any, rows: slice, columns: slice) -> np.ndarray:
-            k = slice(max(rows.start, columns.start), min(rows.stop, columns.stop))
-            if k.start >= k.stop:
+            k = meet(rows, columns)
+            if k.start == k.stop:
                 return np.empty(0, self.dtype)
             return ops.diagonal(part[local(k, rows), local(k, columns)])
 
         found = np.empty(self.n, self.dtype)
         for rank, piece in enumerate(self._everyone(mine)):
-            rows, columns = self.layout.part(rank)
-            start = max(rows.start, columns.start)
+            start = meet(*self.layout.part(rank)).start
             found[start : start + len(piece)] = piece
         return found
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from semiring.backend import Backend
-from semiring.distributed import local
+from semiring.ranges import local
 from semiring.tiles.courier import Courier, Slow
 
 from ..schedules import recursive

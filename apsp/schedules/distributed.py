@@ -19,11 +19,12 @@ product then leaves them out: the next round overwrites A(k,:) and A(:,k) whatev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from semiring.backend import Backend
-from semiring.distributed import InMemory, LocalMatrix, local
+from semiring.distributed import InMemory, LocalMatrix
+from semiring.ranges import local, meet, without
 
 from . import recursive
 from .base import Schedule
@@ -170,24 +171,6 @@ class Panels:
             ops.gemms(products)
         if down.start < down.stop:
             ops.copy(X[local(down, rows), :], self.P[local(down, k), local(columns, part.columns)])
-
-
-def meet(a: slice, b: slice) -> slice:
-    """What two ranges have in common."""
-    start = max(a.start, b.start)
-    return slice(start, max(start, min(a.stop, b.stop)))
-
-
-def without(span: slice, *left_out: slice | None) -> Iterator[slice]:
-    """What of a range lies in none of some others; empty pieces are left out."""
-    start = span.start
-    for out in sorted((meet(span, x) for x in left_out if x is not None), key=lambda x: (x.start, x.stop)):
-        if out.start < out.stop:
-            if start < out.start:
-                yield slice(start, out.start)
-            start = out.stop
-    if start < span.stop:
-        yield slice(start, span.stop)
 
 
 def held(n: int, ops: Backend, *, block: int) -> int:

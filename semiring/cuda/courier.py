@@ -69,7 +69,7 @@ class Direct(Courier):
 
     def __init__(self, slow: Slow, unit: int, pinned: Pinned) -> None:
         super().__init__(slow, unit)
-        self._pinned, (self._in, self._out) = pinned, _streams()
+        self._pinned, (self._in, self._out) = pinned, (gpu.stream(), gpu.stream())
         self._rows = pinned.array.strides[0]
 
     def __exit__(self, *exception: object) -> None:
@@ -80,21 +80,21 @@ class Direct(Courier):
 
     def bring(self, X: Any, rows: slice, columns: slice, room: Hashable = None) -> Any:
         """Begin X ← window."""
-        for event in (*self._before(rows, columns, room), _here()):
+        for event in (*self._before(rows, columns, room), gpu.recorded()):
             self._in.wait_event(event)
         _copy(X.data.ptr, X.strides[0], self._address(rows, columns), self._rows, X, 1, self._in)
-        return _recorded(self._in)
+        return gpu.recorded(self._in)
 
     def arrived(self, sent: Any) -> None:
         """The current stream waits for it."""
         if sent is not None:
-            _current().wait_event(sent)
+            gpu.follow([sent])
 
     def take_back(self, X: Any, rows: slice, columns: slice, room: Hashable, turn: int) -> None:
         """Begin window ← X."""
-        self._out.wait_event(_here())
+        self._out.wait_event(gpu.recorded())
         _copy(self._address(rows, columns), self._rows, X.data.ptr, X.strides[0], X, 2, self._out)
-        self._leaves(rows, columns, room, _recorded(self._out))
+        self._leaves(rows, columns, room, gpu.recorded(self._out))
 
     def finish(self) -> None:
         """Wait until all is back."""
@@ -112,7 +112,7 @@ class Staged(Courier):
 
     def __init__(self, slow: Slow, unit: int) -> None:
         super().__init__(slow, unit)
-        self._device, (self._in, self._out) = gpu.current(), _streams()
+        self._device, (self._in, self._out) = gpu.current(), (gpu.stream(), gpu.stream())
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="semiring-reads")
         self._writers = ThreadPoolExecutor(WRITERS, thread_name_prefix="semiring-writes")
         self._buffers: dict[str, SimpleQueue[Any]] = {}
@@ -126,17 +126,17 @@ class Staged(Courier):
 
     def bring(self, X: Any, rows: slice, columns: slice, room: Hashable = None) -> Future[Any]:
         """Begin X ← window."""
-        return self._readers.submit(self._read, self._before(rows, columns, room), _here(), X, rows, columns)
+        return self._readers.submit(self._read, self._before(rows, columns, room), gpu.recorded(), X, rows, columns)
 
     def arrived(self, sent: Future[Any] | None) -> None:
         """Wait until it has been read; the current stream waits until it is on the device."""
         event = None if sent is None else sent.result()
         if event is not None:
-            _current().wait_event(event)
+            gpu.follow([event])
 
     def take_back(self, X: Any, rows: slice, columns: slice, room: Hashable, turn: int) -> None:
         """Begin window ← X."""
-        self._leaves(rows, columns, room, self._writers.submit(self._write, _here(), X, rows, columns, turn))
+        self._leaves(rows, columns, room, self._writers.submit(self._write, gpu.recorded(), X, rows, columns, turn))
 
     def finish(self) -> None:
         """Wait until all is back."""
@@ -158,7 +158,7 @@ class Staged(Courier):
                     self.slow.read(part, columns, view)
                     _copy(y.data.ptr, y.strides[0], buffer.ptr, view.strides[0], y, 1, self._in)
                     event.record(self._in)
-            return _recorded(self._in)
+            return gpu.recorded(self._in)
 
     def _write(self, computed: Any, X: Any, rows: slice, columns: slice, turn: int) -> None:
         import cupy
@@ -216,26 +216,3 @@ def _copy(to: int, to_apart: int, source: int, apart: int, X: Any, way: int, str
     if X.size:
         width = X.shape[1] * X.itemsize
         runtime.memcpy2DAsync(to, max(to_apart, width), source, max(apart, width), width, len(X), way, stream.ptr)
-
-
-def _current() -> Any:
-    import cupy
-
-    return cupy.cuda.get_current_stream()
-
-
-def _here() -> Any:
-    """An event: what the current stream was given so far is done."""
-    return _recorded(_current())
-
-
-def _recorded(stream: Any) -> Any:
-    import cupy
-
-    return stream.record(cupy.cuda.Event(disable_timing=True))
-
-
-def _streams() -> tuple[Any, Any]:
-    import cupy
-
-    return cupy.cuda.Stream(non_blocking=True), cupy.cuda.Stream(non_blocking=True)

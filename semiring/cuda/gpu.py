@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import Any
@@ -158,6 +158,15 @@ def recorded(stream: Any = None) -> Any:
     event = Event(disable_timing=True)
     event.record(stream or get_current_stream())
     return event
+
+
+def follow(events: Iterable[Any]) -> None:
+    """What the current stream is given from now on comes after these."""
+    from cupy.cuda import get_current_stream
+
+    stream = get_current_stream()
+    for event in events:
+        stream.wait_event(event)
 
 
 def capturing() -> bool:

@@ -48,7 +48,7 @@ def eliminate(ops: Launches, D: Matrix, R: Matrix, C: Matrix, rest: Matrix) -> N
                 part = matrix.rows(C, *rows, ops.dtype.itemsize)
                 was = _copy_of(ops, part, workspace)
                 strips.product(part, was, D)
-                wait(multiplied)
+                gpu.follow(multiplied)
                 strips.product(matrix.rows(rest, *rows, ops.dtype.itemsize), was, R, accumulate=True)
 
 
@@ -134,15 +134,6 @@ class Strips:
     def reached(self) -> list[Any]:
         """Events: what was begun so far is done."""
         return [stream.record() for stream in self._streams]
-
-
-def wait(events: list[Any]) -> None:
-    """What is begun on the current stream from now on comes after these."""
-    import cupy
-
-    stream = cupy.cuda.get_current_stream()
-    for event in events:
-        stream.wait_event(event)
 
 
 def side_by_side(works: Sequence[Callable[[], None]]) -> None:

@@ -40,11 +40,7 @@ def take(memory: Any, offered: Offer) -> Any:
 
 def release(taken: list[Any]) -> None:
     """The current stream goes on when all of them have been read."""
-    import cupy
-
-    stream = cupy.cuda.get_current_stream()
-    for event in taken:
-        stream.wait_event(event)
+    gpu.follow(taken)
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .choosing import world
 from .comm import Alone, Comm, RankError
 from .grid import Grid, Layout
-from .matrix import InMemory, LocalMatrix, local
+from .matrix import InMemory, LocalMatrix
 from .world import World
 
-__all__ = ["Alone", "Comm", "Grid", "InMemory", "Layout", "LocalMatrix", "RankError", "World", "local", "world"]
+__all__ = ["Alone", "Comm", "Grid", "InMemory", "Layout", "LocalMatrix", "RankError", "World", "world"]

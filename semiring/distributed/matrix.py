@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..backend import Backend
+from ..ranges import local
 from .comm import Alone, Comm
 from .grid import Grid, Layout
 
@@ -66,8 +67,3 @@ class InMemory(LocalMatrix):
     def windows(self, following: slice | None) -> Iterator[tuple[slice, slice, Any]]:
         """The part itself."""
         yield self.rows, self.columns, self.matrix
-
-
-def local(span: slice, within: slice) -> slice:
-    """A range as one of what begins with `within`."""
-    return slice(span.start - within.start, span.stop - within.start)

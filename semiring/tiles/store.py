@@ -20,6 +20,7 @@ import numpy as np
 from ..errors import FormatError, ShapeError, TileError
 from ..files import check_writable, remove_unfinished, writing
 from ..memory import shown
+from ..ranges import local, meet
 from . import file
 from .file import Layout, Reader
 
@@ -279,9 +280,9 @@ class TileStore:
         for i in range(rows.start // a, -(-rows.stop // a)):
             for j in range(columns.start // b, -(-columns.stop // b)):
                 its_rows, its_columns = self.layout.window(i, j)
-                r, c = _meet(rows, its_rows), _meet(columns, its_columns)
+                r, c = meet(rows, its_rows), meet(columns, its_columns)
                 with self.opened(i, j) as tile:
-                    tile.read(_from(r, its_rows), _from(c, its_columns), room[_from(r, rows), _from(c, columns)])
+                    tile.read(local(r, its_rows), local(c, its_columns), room[local(r, rows), local(c, columns)])
         return room
 
     def put(self, entries: Any, rows: int = 0, columns: int = 0, *, round: int = 0, durable: bool = True) -> None:
@@ -357,11 +358,6 @@ class TileStore:
                 shutil.copyfile(self.tile_path(i, j), there)
         _describe(place, self.layout, self.attributes)
         return TileStore(place)
-
-    def set_attributes(self, **attributes: Any) -> None:
-        """Add attributes, or change them."""
-        _describe(self.path, self.layout, {**self.attributes, **attributes})
-        self.attributes.update(attributes)
 
 
 def is_store(path: str | os.PathLike[str]) -> bool:
@@ -461,15 +457,6 @@ def _described(place: Path) -> tuple[Layout, dict[str, Any]]:
         raise FormatError(place, None, "a tile store is a directory, got a file.") from None
     except (ValueError, TypeError, KeyError) as error:
         raise FormatError(path, None, f"the description of a tile store is required, got {error}.") from error
-
-
-def _meet(a: slice, b: slice) -> slice:
-    return slice(max(a.start, b.start), min(a.stop, b.stop))
-
-
-def _from(part: slice, whole: slice) -> slice:
-    """A range counted from the start of another."""
-    return slice(part.start - whole.start, part.stop - whole.start)
 
 
 def _ranged(key: Any, size: int) -> slice:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..backend import Backend
 from ..distributed import Alone, Comm, Grid, Layout, LocalMatrix
+from ..ranges import overlap
 from .courier import Slow
 
 #: Rooms for windows: one is on its way in, one is worked on, one is on its way back.
@@ -120,13 +121,9 @@ class Streamed(LocalMatrix):
         if following is None:
             early = []
         else:
-            early = [at for at in rest if _meets(self._bands[at[0]], following)]
-            early += [at for at in rest if _meets(self._stacks[at[1]], following)]
+            early = [at for at in rest if overlap(self._bands[at[0]], following)]
+            early += [at for at in rest if overlap(self._stacks[at[1]], following)]
         return list(dict.fromkeys([*there, *early, *rest]))
-
-
-def _meets(a: slice, b: slice) -> bool:
-    return a.start < b.stop and b.start < a.stop
 
 
 @dataclass(frozen=True)

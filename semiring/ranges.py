@@ -1,0 +1,33 @@
+"""Ranges of rows or columns, as slices with both ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+
+def local(span: slice, within: slice) -> slice:
+    """A range as one of what begins with `within`."""
+    return slice(span.start - within.start, span.stop - within.start)
+
+
+def overlap(a: slice, b: slice) -> bool:
+    """Whether two ranges have anything in common."""
+    return a.start < b.stop and b.start < a.stop
+
+
+def meet(a: slice, b: slice) -> slice:
+    """What two ranges have in common."""
+    start = max(a.start, b.start)
+    return slice(start, max(start, min(a.stop, b.stop)))
+
+
+def without(span: slice, *left_out: slice | None) -> Iterator[slice]:
+    """What of a range lies in none of some others; empty pieces are left out."""
+    start = span.start
+    for out in sorted((meet(span, x) for x in left_out if x is not None), key=lambda x: (x.start, x.stop)):
+        if out.start < out.stop:
+            if start < out.start:
+                yield slice(start, out.start)
+            start = out.stop
+    if start < span.stop:
+        yield slice(start, span.stop)
