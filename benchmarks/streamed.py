@@ -1,7 +1,8 @@
 """Closures of matrices that stream through little memory, against those that lie there whole; checked, then timed.
 
     python benchmarks/streamed.py --device cuda --n 65536 --memory 4GiB         # through the card, from host memory
-    python benchmarks/streamed.py --device cpu --n 8192 --memory 64MiB --disk D # through RAM, from a store in D
+    python benchmarks/streamed.py --device cpu --n 16384 --memory 256MiB --disk D # through RAM, from a store in D
+    python benchmarks/streamed.py --device cuda --n 131072 --memory 16GiB --in-core 32768 # rate of a smaller one
 
 Both results are compared bit for bit. On a GPU CuPy is held to that much memory while the matrix streams.
 """
@@ -96,10 +97,17 @@ def streamed(slow: Slow, ops: Backend, cut: Cut) -> tuple[float, float]:
 
 def super_blocks(slow: Slow, ops: Backend, cut: streaming.Cut) -> tuple[float, float]:
     """The same by super-blocks."""
-    start = time.perf_counter()
+    n, done, start = slow.shape[0], 0, time.perf_counter()
+
+    def step(pairs: int) -> None:
+        nonlocal done
+        tenth, done = done * 10 // n**3, done + pairs
+        if done * 10 // n**3 > tenth and n > 16384:
+            print(f"    {done / n**3:.0%} begun after {time.perf_counter() - start:.1f} s", flush=True)
+
     with ops.courier(slow, cut.tile):  # which pins what lies in host memory
         begun = time.perf_counter()
-        streaming.closure(slow, ops, cut)
+        streaming.closure(slow, ops, cut, step=step)
         end = time.perf_counter()
     return time.perf_counter() - start, end - begun
 
@@ -122,14 +130,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--n", type=int, default=4096)
-    parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--dtype", default="float32", choices=["float32", "float64"])
     parser.add_argument("--memory", type=parsed, default="16MiB", help="what the matrix streams through")
     parser.add_argument("--block", type=int, help="the pivot block; by default the largest that fits")
     parser.add_argument("--disk", help="a directory for the store; without, the matrix is in host memory")
     parser.add_argument("--panels", action="store_true", help="hold the panels of a pivot whole, as ranks of a grid do")
     parser.add_argument("--durable", action="store_true", help="every tile on the disk before the next step")
     parser.add_argument("--rows", type=int, default=2, help="rows checked by their definition")
-    parser.add_argument("--alone", action="store_true", help="do not close it in core; only the rows are checked")
+    parser.add_argument("--in-core", type=int, help="vertices of the matrix in core, by default as many; 0: none")
     parser.add_argument("--same", action="store_true", help="compare with the same schedule in core, bit for bit")
     given = parser.parse_args()
     s, n = semiring.get("min_plus"), given.n
@@ -138,11 +146,21 @@ def main() -> None:
     if cut is None:
         raise SystemExit(f"{shown(given.memory)} do not hold the panels of {n} vertices.")
     run: Any = streamed if given.panels else super_blocks
-    small = made(1500, given.dtype, ops, 1)  # compiles what there is to compile
-    in_core(small, ops, None), in_core(small, ops, 256)
+    small, size = made(2500, given.dtype, ops, 1), n if given.in_core is None else given.in_core
+    in_core(small, ops, 256 if given.panels or given.same else None)  # compiles what there is to compile
+    if not given.panels:
+        streaming.closure(InArray(small), ops, streaming.Cut(1024, 512, 256, 256, 0))
+    whole, seconds = in_core(made(size, given.dtype, ops, 0), ops, None) if size else (None, np.nan)
+    print(
+        f"n = {size}, {given.dtype}, {given.device}: in core {seconds:.3f} s, {size**3 / seconds:.4g} pairs/s",
+        flush=True,
+    )
+    if size != n:
+        whole, seconds = None, seconds * (n / max(1, size)) ** 3
+        print(f"n = {n} at that rate: {seconds:.3f} s", flush=True)
+    start = time.perf_counter()
     A = made(n, given.dtype, ops, 0)
-    whole, seconds = (None, np.nan) if given.alone else in_core(A, ops, None)
-    print(f"n = {n}, {given.dtype}, {given.device}: in core {seconds:.3f} s, {n**3 / seconds:.3g} pairs/s", flush=True)
+    print(f"n = {n} made in {time.perf_counter() - start:.1f} s", flush=True)
     if given.same:
         whole, same = in_core(A, ops, cut.block)
         print(f"in core by the same schedule, block {cut.block}: {same:.3f} s", flush=True)
@@ -158,11 +176,11 @@ def main() -> None:
             total, alone = run(InArray(A), ops, cut)
     if given.device == "cuda":
         hold(None)
+    print(f"through {shown(cut.bytes)} of {shown(given.memory)}, {cut}: {alone:.3f} s", flush=True)
     bits = "" if whole is None else "the same bits, " if same_bits(A, whole, ops) else "OTHER BITS, "
     wrong = wrong_entries(A, strips(n, given.dtype, given.device, 0), ops, given.rows) if given.rows else 0
     print(
-        f"through {shown(cut.bytes)} of {shown(given.memory)}, {cut}: {alone:.3f} s "
-        f"({total:.3f} s with all around it), {alone / seconds:.3f} × in core; "
+        f"{total:.3f} s with all around it, {alone / seconds:.3f} × in core; "
         f"{bits}{wrong} entries wrong in {given.rows} rows",
         flush=True,
     )
