@@ -24,6 +24,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,11 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT), str(Path(__file__).parent)]
 
-import cases  # noqa: E402
+import cases
 
-from apsp import closure, schedules  # noqa: E402
-from semiring import get, matmul  # noqa: E402
-from semiring.backend import bind, cuda_available  # noqa: E402
+from apsp import closure, schedules
+from semiring import get, matmul
+from semiring.backend import bind, cuda_available
 
 CASE = cases.Case(get("min_plus"), np.dtype("float32"))
 SIZES, BATCH, PRODUCT = (64, 256, 512, 1024, 2048), (10_000, 64), 512
@@ -108,7 +109,7 @@ def gpu_calls() -> list[Call]:
         A = edges(n, n)
         there, work = cupy.asarray(A), cupy.asarray(A)
         cases.check_distances(A, closure(there).get())
-        verb = lambda work=work: schedules.get("recursive")(work, ops, block=ops.pivot)  # noqa: E731
+        verb = partial(schedules.get("recursive"), work, ops, block=ops.pivot)
         calls.append((f"closure {n}", lambda there=there: closure(there), verb, CLOSURE))
     batch = edges(*BATCH, BATCH[1])
     many, work = cupy.asarray(batch), cupy.asarray(batch)
@@ -116,7 +117,7 @@ def gpu_calls() -> list[Call]:
     for i in (0, len(batch) - 1):
         cases.check_distances(batch[i], closed[i].get())
     del closed
-    verb = lambda work=work: ops.closure_batch(work)  # noqa: E731
+    verb = partial(ops.closure_batch, work)
     calls.append((f"closure {BATCH[0]:,} × {BATCH[1]}", lambda: closure(many), verb, CLOSURE))
     A, B = edges(PRODUCT, PRODUCT), edges(PRODUCT, PRODUCT)[::-1].copy()
     left, right = cupy.asarray(A), cupy.asarray(B)

@@ -21,13 +21,13 @@ import numpy as np
 
 sys.path[:0] = [str(Path(__file__).parents[1] / "tests"), str(Path(__file__).parents[1])]
 
-import cases  # noqa: E402
-import probe  # noqa: E402
+import cases
+import probe
 
-from apsp.schedules import recursive  # noqa: E402
-from semiring import get  # noqa: E402
-from semiring.backend import bind  # noqa: E402
-from semiring.cpu.processors import default_threads  # noqa: E402
+from apsp.schedules import recursive
+from semiring import get
+from semiring.backend import bind
+from semiring.cpu.processors import default_threads
 
 
 def product_time(ops: Any, C: np.ndarray, A: np.ndarray, B: np.ndarray, seconds: float) -> float:

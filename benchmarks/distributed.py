@@ -390,7 +390,7 @@ def main() -> None:
         from semiring.cuda.backend import CudaBackend
         from semiring.cuda.bits import CudaBitBackend
 
-        CudaBackend.beside = CudaBitBackend.beside = lambda self: None  # type: ignore[assignment, method-assign]
+        CudaBackend.beside = CudaBitBackend.beside = lambda self: None  # type: ignore[assignment, method-assign] # on purpose
     for part in given.parts:
         for gpus in given.gpus:
             globals()[part](argparse.Namespace(**{**vars(given), "gpus": gpus}))

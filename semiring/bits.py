@@ -50,7 +50,7 @@ class BitMatrix:
     """
 
     __slots__ = ("shape", "words")
-    __hash__ = None  # type: ignore[assignment]  # mutable
+    __hash__ = None  # type: ignore[assignment] # mutable
     __array_ufunc__ = None  # NumPy leaves operators to this class
 
     def __init__(self, words: Any, shape: tuple[int, int]) -> None:

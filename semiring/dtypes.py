@@ -112,7 +112,7 @@ def largest_finite(A: Any) -> float:
     if A.dtype.kind == "i":
         ends = (np.iinfo(A.dtype).min, np.iinfo(A.dtype).max)
     largest = 0.0
-    for part in _chunks(A):
+    for part in parts(A):
         finite = part[(part != ends[0]) & (part != ends[1])]
         if finite.size:
             largest = max(largest, abs(float(finite.min())), abs(float(finite.max())))
@@ -131,5 +131,6 @@ def chunks(shape: tuple[int, ...], entries: int = _CHUNK) -> Iterator[tuple[slic
         yield (slice(start, min(start + rows, shape[0])),)
 
 
-def _chunks(A: Any) -> Iterator[Any]:
+def parts(A: Any) -> Iterator[Any]:
+    """An array, cut by `chunks`."""
     return (A[part] for part in chunks(A.shape))

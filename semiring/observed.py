@@ -42,7 +42,7 @@ class Observed:
         if name not in VERBS:
             return getattr(self._ops, name)
         if name == "eliminate" and self._apart:
-            return lambda D, R, C, rest: Backend.eliminate(self, D, R, C, rest)  # type: ignore[arg-type]
+            return lambda D, R, C, rest: Backend.eliminate(self, D, R, C, rest)  # type: ignore[arg-type] # has all verbs
         verb, observers = VERBS[name], self._observers
         call = None if self._dry else getattr(self._ops, name)
 

@@ -40,7 +40,7 @@ def reduce(record: Any, where: tuple[Any, ...], own: tuple[Callable[..., Any] | 
                     f"names in a module, got {function!r} of {function.__module__}. Define it with `def` at the "
                     "top of a module, or make the semiring a global name of a module that can be imported."
                 )
-    return copyreg.__newobj__, (type(record),), dict(vars(record))  # type: ignore[attr-defined]
+    return copyreg.__newobj__, (type(record),), dict(vars(record))  # type: ignore[attr-defined] # typeshed lacks it
 
 
 def _standing(module: str, variable: str) -> Any:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .algebra import Semiring
-from .dtypes import chunks, zero
+from .dtypes import chunks, parts, zero
 from .errors import DomainError
 
 
@@ -84,10 +84,10 @@ def _survey_on_host(A: np.ndarray, semiring: Semiring, where: str) -> Survey:
     _check_domain(A, least, greatest, semiring, where)
     nonnegative = least >= 0
     if not nonnegative and least == zero(semiring, A.dtype):
-        nonnegative = all(not bool(((part < 0) & (part != least)).any()) for part in _chunks(A))
+        nonnegative = all(not bool(((part < 0) & (part != least)).any()) for part in parts(A))
     if nonnegative and semiring.zero == -math.inf and A.dtype.kind == "f":
         # −0 is not below 0, but its bit pattern is below that of −∞, which the variants of max-plus rely on.
-        nonnegative = all(not bool((np.signbit(part) & (part == 0)).any()) for part in _chunks(A))
+        nonnegative = all(not bool((np.signbit(part) & (part == 0)).any()) for part in parts(A))
     return Survey(least, greatest, nonnegative)
 
 
@@ -98,10 +98,6 @@ def fast(seen: Survey, semiring: Semiring, dtype: np.dtype, edges: int) -> bool:
     """
     most = math.inf if dtype.kind != "i" or semiring.zero != -math.inf else np.iinfo(dtype).max // 2
     return seen.nonnegative and seen.greatest * edges <= most
-
-
-def _chunks(A: Any) -> Iterator[Any]:
-    return (A[part] for part in chunks(A.shape))
 
 
 def _refuse(A: Any, semiring: Semiring, where: str) -> None:

@@ -20,8 +20,8 @@ import pytest
 from processes import ROOT
 
 sybil = pytest.importorskip("sybil", reason="sybil is not installed; it comes with the extra `test`")
-from sybil import Document, Example, Region  # noqa: E402
-from sybil.parsers.markdown import CodeBlockParser, SkipParser  # noqa: E402
+from sybil import Document, Example, Region  # noqa: E402 (skipped above where it is missing)
+from sybil.parsers.markdown import CodeBlockParser, SkipParser  # noqa: E402 (skipped above where it is missing)
 
 #: Where the blocks of each page run: in the repository's root, or among the examples.
 PAGES = {

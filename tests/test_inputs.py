@@ -287,7 +287,10 @@ class TestGraphs:
 
     def test_a_callable_of_an_undirected_graph_may_differ_by_direction(self):
         G = nx.Graph([(0, 1), (1, 2), (2, 2)])
-        up = lambda u, v, data: 1 if u < v else 5 if u > v else None  # noqa: E731
+
+        def up(u, v, data):
+            return 1 if u < v else 5 if u > v else None
+
         r = shortest_paths(G, weight=up)
         lengths = dict(nx.all_pairs_dijkstra_path_length(G, weight=up))
         assert {(u, v): r.distance(u, v) for u in G for v in G} == {(u, v): lengths[u][v] for u in G for v in G}
@@ -297,7 +300,10 @@ class TestGraphs:
         G = nx.MultiDiGraph()
         G.add_edge(0, 1, w=5)
         G.add_edge(0, 1, w=3)
-        lightest = lambda u, v, edges: min(data["w"] for data in edges.values())  # noqa: E731
+
+        def lightest(u, v, edges):
+            return min(data["w"] for data in edges.values())
+
         assert nx.dijkstra_path_length(G, 0, 1, weight=lightest) == shortest_paths(G, weight=lightest).distance(0, 1)
 
     def test_order_and_names(self):

@@ -814,7 +814,7 @@ def test_errors_name_what_is_wrong():
 def test_metis_is_asked_for_by_name():
     A = sp.coo_array(([1.0], ([0], [1])), shape=(2, 2))
     try:
-        import pymetis  # noqa: F401
+        import pymetis  # noqa: F401 (only whether it is there)
     except ImportError:
         with pytest.raises(DeviceError, match="pip install pymetis"):
             eliminate(A, order="metis")

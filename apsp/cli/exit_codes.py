@@ -153,9 +153,9 @@ def _open_streams() -> None:
         except OSError:
             os.open(os.devnull, os.O_RDONLY)  # takes the lowest that is free, which is this one
     if sys.stdout is None:
-        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 (open until the process ends)
     if sys.stderr is None:
-        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115 (open until the process ends)
 
 
 @contextmanager

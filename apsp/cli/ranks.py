@@ -39,7 +39,7 @@ def spread_over(options: dict[str, Any]) -> Any:
     ranks = Processes(shape, device, options["threads"], failed=lambda error: getattr(ending(error), "code", NO))
     click.get_current_context().meta[EVERY_RANK] = ranks.end
     if ranks.rank:
-        sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - open until the process ends
+        sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (open until the process ends)
     elif not quiet():
         click.echo("\n".join(f"rank {k}: {at}" for k, at in enumerate(ranks.addresses)), err=True)
     return ranks

@@ -32,6 +32,7 @@ from semiring.memory import require
 from semiring.survey import Survey
 
 from .. import schedules
+from ..engines.base import host
 
 
 def precaution(A: Any, semiring: Semiring, survey: Survey) -> None:
@@ -156,7 +157,7 @@ def _sums(A: Any, semiring: Semiring, members: np.ndarray | None = None) -> tupl
             xp.abs(part, out=part)
         by_row[i] = _fold(part.T, add)
         add(by_column, _fold(part, add), out=by_column)
-    return tuple(x if isinstance(x, np.ndarray) else x.get() for x in (by_row, by_column))  # type: ignore[return-value]
+    return host(by_row), host(by_column)
 
 
 def _norm(A: Any, semiring: Semiring) -> float:

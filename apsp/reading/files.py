@@ -30,7 +30,7 @@ def open_for_writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         if Path(path).suffix.lower() == ".gz":
             # Neither time nor name: the same graph gives the same bytes.
             with gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0) as file:
-                yield file  # type: ignore[misc]
+                yield file  # type: ignore[misc] # no IO[bytes] in typeshed
         else:
             yield raw
 

@@ -38,7 +38,7 @@ if config.DISABLE_JIT:
 _log = logging.getLogger("semiring")
 
 
-class Kernel(CPUDispatcher):  # type: ignore[misc]
+class Kernel(CPUDispatcher):  # type: ignore[misc] # numba has no types
     """A function that numba compiles when it is first called; Ctrl-C waits until it is done."""
 
     def compile(self, sig: Any) -> Any:
@@ -54,7 +54,7 @@ def kernel(function: Callable[..., Any], *, on_disk: bool = True) -> Kernel:
     return compiled
 
 
-class Nowhere(NullCache):  # type: ignore[misc]
+class Nowhere(NullCache):  # type: ignore[misc] # numba has no types
     """Where nothing is kept; what is not found is compiled next, and announced."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:

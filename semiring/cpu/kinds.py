@@ -131,12 +131,13 @@ def raw(itemsize: int) -> Kind:
     return Kind("", f"int{8 * itemsize}", 0, 0, "", "", "", "", "same")
 
 
-register_model(Kind)(models.OpaqueModel)
+def without_value(kind: type[types.Type]) -> None:
+    """What is a type and nothing more: an argument of it selects the code, and has no value at run time."""
+    register_model(kind)(models.OpaqueModel)
+    unbox(kind)(lambda _type, _value, c: NativeValue(c.context.get_dummy_value()))
 
 
-@unbox(Kind)
-def _unbox(kind: Any, value: Any, c: Any) -> Any:
-    return NativeValue(c.context.get_dummy_value())
+without_value(Kind)
 
 
 _declared: dict[str, Semiring] = {}

@@ -16,9 +16,10 @@ from typing import Any
 
 from llvmlite import ir
 from numba.core import types
-from numba.extending import NativeValue, intrinsic, models, register_model, unbox
+from numba.extending import intrinsic
 
 from .intrinsics import kernel
+from .kinds import without_value
 from .vectors import I32, I64, short_at
 
 #: Sources of a word.
@@ -35,12 +36,7 @@ class Width(types.Type):
         super().__init__(name=f"Width({words}, {itemsize})")
 
 
-register_model(Width)(models.OpaqueModel)
-
-
-@unbox(Width)
-def _unbox(width: Any, value: Any, c: Any) -> Any:
-    return NativeValue(c.context.get_dummy_value())
+without_value(Width)
 
 
 class _Rows:

@@ -40,7 +40,8 @@ class CudaBackend(Launches, Backend):
         if algebra.counts_stars(self.semiring, self.dtype):
             self._stars = self.kernels.stars_without_value()
 
-    # Looked up when first asked for: declarations are checked, and translation units listed, without a device.
+    # Attributes of other backends; looked up when first asked for here: declarations are checked, and translation
+    # units listed, without a device.
 
     @cached_property
     def pivot(self) -> int:  # type: ignore[override]

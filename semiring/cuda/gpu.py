@@ -202,7 +202,7 @@ def energy() -> float | None:
     """Joules that the current card has used since its driver was loaded; None where NVML does not tell."""
     try:
         import cupy
-        import pynvml  # type: ignore[import-not-found, import-untyped, unused-ignore]
+        import pynvml  # type: ignore[import-not-found, import-untyped, unused-ignore] # there or not, typed or not
 
         pynvml.nvmlInit()
         card = pynvml.nvmlDeviceGetHandleByPciBusId(cupy.cuda.Device().pci_bus_id.encode())

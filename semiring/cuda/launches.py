@@ -47,17 +47,7 @@ class Pace(threading.local):
 class Launches:
     """What is launched for a semiring on a dtype, on the caller's current device and stream.
 
-    Parameters
-    ----------
-    semiring : Semiring
-    dtype : dtype
-        One of the semiring's own.
-    nonnegative : bool
-        That no entry is below 0 other than the semiring's zero: permits its variants.
-    per_thread : {1, 4}
-        Rows that a thread of `step_on` computes.
-    tile : {"tuned", "plain"}
-        Products by the tuned tile table, or by one small tile.
+    Its parameters are those of `semiring.cuda.bind`.
     """
 
     semiring: Semiring

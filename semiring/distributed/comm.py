@@ -97,9 +97,9 @@ class Comm(ABC):
             error = problem
         failed = [e for e in self.everyone(error) if e is not None]
         if failed:
-            failed[0].everywhere = True  # type: ignore[attr-defined]
+            failed[0].everywhere = True  # type: ignore[attr-defined] # a note for whoever catches it
             raise failed[0]
-        return found  # type: ignore[return-value]
+        return found  # type: ignore[return-value] # `work` has returned it
 
 
 def everywhere(error: BaseException) -> bool:

@@ -233,7 +233,7 @@ def _fill(file: IO[bytes], room: Any, cut: Callable[[], TileError]) -> None:
     view = memoryview(room).cast("B") if not isinstance(room, memoryview) else room
     at = 0
     while at < len(view):
-        got = file.readinto(view[at:])  # type: ignore[attr-defined]
+        got = file.readinto(view[at:])  # type: ignore[attr-defined] # typeshed's IO lacks it
         if not got:
             raise cut()
         at += got
