@@ -367,3 +367,21 @@ def test_shared_sweeps_are_all_begun_before_a_device_is_waited_for(graph, monkey
     monkeypatch.setattr(r.engine, "_ranks", world(ranks=1))
     r.reduce("eccentricity")
     assert happened == ["begun"] * graph.n + ["fetched"] * graph.n
+
+
+@pytest.mark.parametrize("grid", ["1x1", "2x2", "1x3"])
+def test_rows_are_asked_of_all_ranks_once(grid, monkeypatch):
+    A = np.arange(90 * 90).reshape(90, 90) % 7 > 3
+    shape = Grid.parse(grid)
+    for M in (
+        DistributedMatrix.from_array(A, "lor_land", world=world(ranks=shape.size, grid=shape, threads=1), block=32),
+        DistributedMatrix.from_array(
+            A.astype(np.int16), world=world(ranks=shape.size, grid=shape, threads=1), block=32
+        ),
+    ):
+        asked, each = [], M.world.each
+        monkeypatch.setattr(M.world, "each", lambda work, each=each, asked=asked: asked.append(work) or each(work))
+        for k in ([], [5], [89, 3, 3, 4, 40, 0, 41], slice(None), np.arange(90)[::-2]):
+            asked.clear()
+            np.testing.assert_array_equal(M.rows(k), A[k])
+            assert len(asked) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -304,10 +305,26 @@ class DistributedMatrix:
     def rows(self, i: Sequence[int] | np.ndarray | slice) -> np.ndarray:
         """Some rows as a NumPy array of shape (len(i), n)."""
         index = np.arange(self.n)[i]
+
+        def wanted(rows: slice) -> np.ndarray:
+            """Which of them lie there, in the order of the matrix."""
+            here = np.flatnonzero((index >= rows.start) & (index < rows.stop))
+            return here[np.argsort(index[here], kind="stable")]
+
+        def mine(ops: Backend, part: Any, rows: slice, columns: slice) -> np.ndarray:
+            k = index[wanted(rows)] - rows.start
+            width = columns.stop - columns.start
+            found = np.empty((len(k), width), self.dtype)
+            cuts = [0, *(np.flatnonzero(np.diff(k) != 1) + 1).tolist(), len(k)]
+            for start, stop in pairwise(cuts):  # of neighbours
+                if stop > start and width:
+                    _read(ops, part, slice(int(k[start]), int(k[stop - 1]) + 1), slice(0, width), found[start:stop])
+            return found
+
         out = np.empty((len(index), self.n), self.dtype)
-        order = np.argsort(index, kind="stable")
-        for run in np.split(order, np.flatnonzero(np.diff(index[order]) != 1) + 1) if len(index) else ():
-            out[run] = self.window(slice(int(index[run[0]]), int(index[run[-1]]) + 1), slice(0, self.n))
+        for rank, piece in enumerate(self._everyone(mine)):
+            rows, columns = self.layout.part(rank)
+            out[wanted(rows), columns] = piece
         return out
 
     def window(self, rows: slice, columns: slice, *, everywhere: bool = True) -> np.ndarray:
