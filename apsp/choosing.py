@@ -213,7 +213,11 @@ class Question:
         assert self.search is not None
         n, asked = self.graph.n, self.asked
         columns = max(n if x is None else len(x) for x in (asked.sources, asked.targets)) if asked.partial else 0
-        return estimates.searches(n, len(self.arcs[0]), self.lines, columns, self.dtype.itemsize, self.search)
+        tails, heads, _ = self.arcs
+        reach, levels = estimates.reached(tails, heads, n), self.hops.levels if self.hops else 0
+        return estimates.searches(
+            n, len(tails), self.lines, columns, self.dtype.itemsize, self.search, reach=reach, levels=levels
+        )
 
     def counted(self) -> Estimate:
         """Hops from every source, or backwards from every target."""

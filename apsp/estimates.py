@@ -33,7 +33,7 @@ _SWEEP = {1: 40e9, 2: 40e9, 4: 24e9, 8: 12e9}
 #: Pairs a second of one row alone, and seconds to write one of its entries.
 _ALONE, _ENTRY = 1.0e9, 3e-9
 #: Pairs a second of the numeric part in small fronts, up to how many pairs a vertex; larger ones come near dense ones.
-_FRONTS, _SMALL, _GROWTH, _LARGE = 12e9, 3e3, 0.2, 3.0
+_FRONTS, _SMALL, _GROWTH, _LARGE = 18e9, 3e3, 0.2, 2.0
 #: Seconds to find an order and the structure, a vertex and an arc; what a supernode costs beside its pairs, a vertex.
 _VERTEX, _ARC, _SUPERNODE = 0.2e-6, 0.25e-6, 0.1e-6
 #: Seconds that any search for an order takes, and any elimination.
@@ -41,16 +41,25 @@ _START = 3e-4
 #: Seconds to bring a number of four bytes from a panel into a row.
 _TRANSPOSED = 0.45e-9
 #: Share of the longest climb that sources take on average.
-_CLIMB = 0.25
+_CLIMB = 0.5
 #: Sources whose rows are swept together.
 _BATCH = 16
 #: On one GPU: pairs a second of fronts and of sweeps, bytes written a second, seconds of launches of either.
 _GPU_FRONTS, _GPU_SWEEP, _GPU_WRITTEN, _LAUNCHES = 1e11, 6e12, 3e12, 2e-3
-#: SciPy's Dijkstra, seconds a vertex and doubling of their number, and an arc; its breadth-first search; Bellman and
-#: Ford's round.
-_SETTLE, _RELAX, _VISIT, _ROUND = 9e-9, 7e-9, 8e-9, 2e-9
-#: Our searches from a batch of vertices: seconds to build, an arc; a level, a vertex or arc; to write, a byte.
-_ADJACENT, _LEVEL, _BYTE = 60e-9, 2.5e-9, 0.45e-9
+#: SciPy's Dijkstra, seconds: a vertex of the graph, reached or not; one that is reached, and each time that it comes
+#: nearer, which of d arcs into it about ln d do; an arc that is looked at.
+_CLEAR, _SETTLE, _NEARER, _LOOK = 8e-9, 10e-9, 60e-9, 8e-9
+#: Vertices of a graph that a core's own cache holds; a search takes so much longer for each doubling beyond.
+_CACHED, _FARTHER = 4096, 0.2
+#: SciPy's breadth-first search: a vertex or arc, so much longer for each doubling beyond the cache; and a level.
+_VISIT, _VISIT_FARTHER, _LEVEL = 3e-9, 0.4, 2.4e-6
+#: Bellman and Ford's round.
+_ROUND = 2e-9
+#: Our searches from a batch of vertices: seconds to build, an arc; a visit, and an arc that leaves as a share of that;
+#: so much longer for each doubling beyond the cache, where sources come one by one; to write, a byte.
+_ADJACENT, _VISITED, _LEAVING, _ALONE_FARTHER, _BYTE = 60e-9, 5.4e-9, 0.25, 0.9, 0.3e-9
+#: Sources that a word holds; on so many levels they come one by one.
+_WORD = 64
 
 
 @dataclass(frozen=True)
@@ -165,14 +174,38 @@ def dense(pairs: int, size: int, seconds: float) -> Estimate:
     return Estimate("dense", pairs, size, seconds, seconds, 0.0)
 
 
-def search(n: int, arcs: int, method: str) -> float:
-    """Seconds of one search of SciPy's through the whole graph."""
-    return 1e-6 + ((n + arcs) * _VISIT if method == "breadth-first" else n * math.log2(n + 2) * _SETTLE + arcs * _RELAX)
+def reached(tails: np.ndarray, heads: np.ndarray, n: int) -> float:
+    """The share of all vertices that a search reaches on average, about: some sources no arc leaves, some targets none
+    enters.
+    """
+    import numpy as np
+
+    share = 1.0
+    for ends in (tails, heads):
+        there = np.zeros(max(n, 1), bool)
+        there[ends] = True
+        share *= float(there.mean())
+    return share
 
 
-def searches(n: int, arcs: int, lines: int, columns: int, itemsize: int, method: str) -> Estimate:
+def search(n: int, arcs: int, method: str, *, reach: float = 1.0, levels: int = 0) -> float:
+    """Seconds of one search of SciPy's that reaches this share of a graph of about twice so many levels."""
+    if method == "breadth-first":
+        return 1e-6 + (n + reach * arcs) * _VISIT * _beyond(n, _VISIT_FARTHER) + 1.5 * levels * _LEVEL
+    settled = _SETTLE + _NEARER * math.log(max(1.0, arcs / max(1, n)))
+    return 1e-6 + n * _CLEAR + reach * (n * settled + arcs * _LOOK) * _beyond(n, _FARTHER)
+
+
+def _beyond(n: float, slope: float) -> float:
+    """How many times as long a step takes in a graph of n vertices as in one that stays in the cache."""
+    return 1 + slope * math.log2(max(1.0, n / _CACHED))
+
+
+def searches(
+    n: int, arcs: int, lines: int, columns: int, itemsize: int, method: str, *, reach: float = 1.0, levels: int = 0
+) -> Estimate:
     """SciPy's searches from `lines` vertices, of each of which so many columns are kept."""
-    row = search(n, arcs, method)
+    row = search(n, arcs, method, reach=reach, levels=levels)
     before = arcs * 60e-9 + 1e-4
     if method == "johnson":
         before += n * arcs * _ROUND
@@ -183,13 +216,18 @@ def searches(n: int, arcs: int, lines: int, columns: int, itemsize: int, method:
 def hops(n: int, arcs: int, lines: int, itemsize: int, levels: int, batch: int, threads: int) -> Estimate:
     """Breadth-first searches from `lines` vertices, `batch` at a time, on a graph of about twice so many levels."""
     batches = -(-lines // batch)
-    # A level of one search is a level of few others where there are many: in a batch each has its own.
-    row = (n + arcs) * 2 * _LEVEL + n * itemsize * _BYTE
-    each = (n + arcs) * min(2 * levels, batch) * _LEVEL + n * batch * itemsize * _BYTE
+    words = batch // _WORD
+    # A vertex is visited once a level on which a source comes to it: together where levels are few, else one by one.
+    alone = 2 * levels >= _WORD
+    visit = _VISITED * (1 + _LEAVING * arcs / max(1, n))
+    visit *= _beyond(n * words, _ALONE_FARTHER) if alone else 1 + words / 8
+    written = n * batch * itemsize * _BYTE
+    visits = min(2 * levels, lines, batch)
     before = arcs * _ADJACENT + 1e-4
     held = 24 * arcs + min(threads, batches) * n * batch * (2 * itemsize + 1)
-    seconds = batches * each / max(1, min(threads, batches))
-    return Estimate("hops", arcs * min(2 * levels, batch) * batches, held, before + seconds, before + row, row)
+    seconds = batches * (n * visits * visit + written) / max(1, min(threads, batches))
+    row = n * visit + written
+    return Estimate("hops", arcs * visits * batches, held, before + seconds, before + row, row)
 
 
 def in_units(seconds: float) -> str:

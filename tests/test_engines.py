@@ -22,6 +22,7 @@ from apsp import (
     ShapeError,
     VertexError,
     choosing,
+    estimates,
     shortest_paths,
 )
 from apsp.generate import random_graph, road_like
@@ -384,6 +385,21 @@ def test_the_plan_takes_what_counts_least():
     plan = shortest_paths(road).plan
     assert [e.engine for e in plan.considered] == ["dense", "elimination", "scipy"]
     assert all(word in str(plan) for word in ("dense:", "elimination:", "scipy:", "pairs"))
+
+
+def test_searches_are_predicted_by_what_they_reach():
+    """Arcs lead from even vertices to odd ones: half of the sources reach any, and half of the targets are reached."""
+    even = np.arange(0, 4000, 2)
+    tails, heads = np.repeat(even, 3), 1 + np.concatenate([np.roll(even, k) for k in range(3)])
+    assert estimates.reached(tails, heads, 4000) == 0.25
+    assert estimates.reached(tails[:0], heads[:0], 0) == 0
+
+    def predicted(directed):
+        graph = Graph.from_arrays(tails, heads, np.arange(1, 6001), n=4000, directed=directed)
+        found = {e.engine: e for e in apsp.plan(graph, engine="scipy", threads=1).considered}
+        return found["scipy"].row
+
+    assert 4 < predicted(directed=False) / predicted(directed=True) < 16
 
 
 def test_orders_give_the_same_integers():
