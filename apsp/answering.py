@@ -11,7 +11,7 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
-from semiring.arrays import there
+from semiring.devices import there
 from semiring.errors import DivergenceError, DomainError
 
 from .choosing import Asked, Question

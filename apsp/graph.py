@@ -13,7 +13,9 @@ import numpy as np
 
 from semiring import catalog, dtypes, memory
 from semiring.algebra import Semiring
-from semiring.arrays import asarray, conform, exact, from_sequence, module
+from semiring.arrays import asarray
+from semiring.conversion import conform, exact, from_sequence
+from semiring.devices import module
 from semiring.errors import DomainError, DTypeError, ShapeError, VertexError
 
 from .display import notebook

@@ -14,8 +14,9 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
-from semiring.arrays import module, take_in, there
+from semiring.arrays import take_in
 from semiring.catalog import min_plus
+from semiring.devices import module, there
 from semiring.errors import AlgebraError, DTypeError, NoPathError, ShapeError
 
 #: Entries that are looked at together: temporaries stay small beside the matrix; on a GPU so many that it is busy.

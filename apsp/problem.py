@@ -16,9 +16,10 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
-from semiring.arrays import Taken, take_in, there
+from semiring.arrays import Taken, take_in
 from semiring.backend import Backend, bind, device_of
 from semiring.bits import BitMatrix
+from semiring.devices import there
 from semiring.errors import DTypeError, ShapeError
 from semiring.memory import require
 from semiring.observed import Callback

@@ -10,9 +10,10 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
-from semiring.arrays import Taken, module, take_in, there
+from semiring.arrays import Taken, take_in
 from semiring.backend import bind, device_of
 from semiring.catalog import get
+from semiring.devices import module, there
 from semiring.errors import ShapeError
 from semiring.memory import require
 from semiring.routes import of_rows, require_selection

@@ -15,11 +15,11 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
-from semiring.arrays import module
 from semiring.backend import Backend, bind, device_of
 from semiring.bits import BitMatrix
 from semiring.catalog import get
 from semiring.cycles import restore, reweight
+from semiring.devices import module
 from semiring.errors import DivergenceError
 from semiring.memory import require
 from semiring.observed import Callback, Clock, Observed, Observer, Progress

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import dtypes
 from .algebra import Semiring
-from .arrays import module
+from .devices import module
 from .errors import AlgebraError, DivergenceError, NegativeCycleError
 
 #: The spacing of float64 at 1, in which lengths are computed.

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import diagonal, module, take_in, there
+from .arrays import take_in
+from .devices import diagonal, module, there
 from .errors import AlgebraError, DTypeError, ShapeError
 
 #: Blocks of this many rows are eliminated row by row.

@@ -10,9 +10,11 @@ import numpy as np
 
 from . import dtypes, memory
 from .algebra import Semiring
-from .arrays import Taken, conform, diagonal, in_kind_of, module, take_in, there
+from .arrays import Taken, in_kind_of, take_in
 from .backend import Backend, bind, device_of
 from .catalog import get
+from .conversion import conform
+from .devices import diagonal, module, there
 from .errors import DTypeError, ShapeError
 from .survey import fast, survey, surveys
 

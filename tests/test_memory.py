@@ -17,7 +17,7 @@ import pytest
 import apsp
 from apsp import Graph, closure, generate, plan, problem, shortest_paths, transitive_closure
 from semiring import BitMatrix, DTypeError, MemoryNeeded, eye, get, matmul, memory
-from semiring.arrays import conform
+from semiring.conversion import conform
 
 MIB = 1 << 20
 needs_peaks = pytest.mark.skipif(

@@ -23,10 +23,10 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
-from semiring.arrays import module
 from semiring.backend import bind, device_of
 from semiring.bits import BitMatrix
 from semiring.catalog import lor_land
+from semiring.devices import module
 from semiring.errors import DivergenceError
 from semiring.memory import require
 from semiring.survey import Survey

@@ -14,8 +14,8 @@ import numpy as np
 import scipy.sparse
 
 from semiring import dtypes
-from semiring.arrays import conform
 from semiring.catalog import min_plus
+from semiring.conversion import conform
 from semiring.errors import DTypeError, ShapeError
 from semiring.memory import require
 

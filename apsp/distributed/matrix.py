@@ -10,10 +10,10 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
-from semiring.arrays import conform
 from semiring.backend import Backend, bind
 from semiring.bits import BitMatrix
 from semiring.catalog import get
+from semiring.conversion import conform
 from semiring.distributed import Comm, InMemory, Layout, World
 from semiring.errors import AlgebraError, ShapeError
 from semiring.memory import require

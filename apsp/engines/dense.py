@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from semiring.arrays import module, there
+from semiring.devices import module, there
 
 from .base import BLOCK, Engine, host
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
-from semiring.arrays import module
+from semiring.devices import module
 from semiring.errors import AlgebraError, DomainError
 
 from .base import Engine, host

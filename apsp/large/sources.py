@@ -12,7 +12,7 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
-from semiring.arrays import conform
+from semiring.conversion import conform
 from semiring.errors import ShapeError
 from semiring.survey import Survey, survey
 

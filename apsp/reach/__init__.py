@@ -14,10 +14,10 @@ import numpy as np
 from semiring import dtypes
 from semiring.acyclic import acyclic_strips, close_acyclic
 from semiring.archives import load_arrays
-from semiring.arrays import there, to_device
 from semiring.backend import Backend, bind, device_of
 from semiring.bits import BitMatrix
 from semiring.catalog import get, lor_land
+from semiring.devices import there, to_device
 from semiring.errors import FormatError, MemoryNeeded
 from semiring.files import writing
 from semiring.memory import available, require, shown

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from semiring import routes as found
-from semiring.arrays import there
+from semiring.devices import there
 from semiring.errors import ShapeError
 
 from ..engines.base import host

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from semiring import dtypes, linalg
-from semiring.arrays import module, there
+from semiring.devices import module, there
 from semiring.errors import DomainError
 from semiring.routes import lengths, product, require_selection
 

@@ -12,10 +12,10 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
-from ..arrays import there
 from ..backend import Backend, Beside, Stopwatch
 from ..bits import BitMatrix
 from ..catalog import lor_land
+from ..devices import there
 from ..errors import DTypeError, ShapeError
 from . import bitproduct, cards, compile, gpu, routes, transfer
 from .bitproduct import Bits

@@ -12,9 +12,10 @@ import numpy as np
 
 from .. import dtypes
 from ..algebra import Semiring
-from ..arrays import asarray, conform
+from ..arrays import asarray
 from ..backend import device_of
 from ..catalog import get
+from ..conversion import conform
 from ..cpu.backend import CpuBackend
 from ..cpu.kinds import choose
 from ..cpu.pool import run

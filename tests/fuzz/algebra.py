@@ -20,7 +20,7 @@ import numpy as np
 import semiring
 from apsp import closure, schedules
 from semiring import BitMatrix
-from semiring.arrays import module
+from semiring.devices import module
 from semiring.errors import AlgebraError, DivergenceError, DomainError, DTypeError, SemiringError
 
 from . import oracle, problems, semirings

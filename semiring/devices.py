@@ -1,0 +1,84 @@
+"""Where arrays lie: the module that takes them, and their device as the current one."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+
+#: What DLPack calls the places where we compute.
+CPU, CUDA, PINNED = 1, 2, 3
+_HERE: AbstractContextManager[Any] = nullcontext()
+
+
+def module(array: Any) -> Any:
+    """numpy or cupy: the module whose functions take this array."""
+    if isinstance(array, np.ndarray):
+        return np
+    import cupy
+
+    return cupy
+
+
+def diagonal(matrix: Any) -> Any:
+    """The diagonal of a matrix, of any size, as a view to read and write; no kernel is compiled for its indices."""
+    return np.einsum("ii->i", matrix) if isinstance(matrix, np.ndarray) else matrix.diagonal()
+
+
+def to_device(array: Any, device: str) -> Any:
+    """A NumPy array as NumPy or CuPy, by the device's name."""
+    if device == "cpu":
+        return array
+    import cupy
+
+    return cupy.asarray(array)
+
+
+def there(array: Any) -> AbstractContextManager[Any]:
+    """The GPU on which an array lies as the current one, on which CuPy launches, while this lasts. None for the CPU.
+
+    Parameters
+    ----------
+    array : array of any library, BitMatrix, or None
+    """
+    if array is None or type(array) is np.ndarray:
+        return _HERE
+    if is_plain(array) and array.data.device_id == _current():
+        return _HERE
+    number = _gpu(getattr(array, "words", array))
+    if number is None:
+        return _HERE
+    import cupy
+
+    found: AbstractContextManager[Any] = cupy.cuda.Device(number)
+    return found
+
+
+def _current() -> int:
+    """The number of the current GPU."""
+    from cupy.cuda import runtime
+
+    return int(runtime.getDevice())
+
+
+def is_plain(array: Any) -> bool:
+    """Whether this is NumPy's or CuPy's own array, of numbers or truth values: most are, and the rest takes time."""
+    kind = type(array)
+    ours = kind is np.ndarray or (kind.__name__ == "ndarray" and kind.__module__ == "cupy")
+    return ours and array.dtype.kind in "biuf"
+
+
+def _gpu(array: Any) -> int | None:
+    """The number of the GPU on which an array lies; None where it lies elsewhere, or does not tell."""
+    try:
+        if hasattr(array, "__dlpack_device__"):
+            kind, number = array.__dlpack_device__()
+            return int(number) if kind == CUDA else None
+        if hasattr(array, "__cuda_array_interface__"):
+            from cupy.cuda import runtime
+
+            return int(runtime.pointerGetAttributes(array.__cuda_array_interface__["data"][0]).device)
+    except Exception:  # the other library's, which says the same when it is to export the array
+        return None
+    return None
