@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 
@@ -17,6 +18,7 @@ import semiring
 from apsp import Result, closure, plan, shortest_paths
 from apsp.cli import main
 from apsp.distributed import world
+from apsp.formats import write
 from apsp.generate import road_like
 from apsp.large import checkpoints
 from apsp.large import closing as large
@@ -24,6 +26,7 @@ from apsp.large.sources import Source
 from semiring.errors import AlgebraError, DivergenceError, DTypeError, FormatError, MemoryNeeded, NegativeCycleError
 from semiring.memory import parsed
 from semiring.tiles import TileStore
+from semiring.tiles.store import is_store
 
 N, LITTLE = 700, "1.5 MiB"
 ENV = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
@@ -78,11 +81,14 @@ def test_a_matrix_larger_than_memory_streams_from_disk(tmp_path, matrix, expecte
     np.testing.assert_array_equal(again[:], expected)
 
 
-def test_a_place_on_disk_is_asked_for(matrix):
+def test_a_place_on_disk_is_asked_for(tmp_path, matrix):
     with pytest.raises(MemoryNeeded, match=r"output='tiles/'"):
         closure(matrix, memory=LITTLE)
-    with pytest.raises(MemoryNeeded, match="a super-block"):
+    with pytest.raises(MemoryNeeded, match="a super-block") as error:
         closure(matrix, memory="10 kB", output="nowhere")
+    least = re.search(r"must fit into memory, (\S+ \S+) at least", str(error.value))[1]
+    store = closure(matrix, memory=round(1.001 * parsed(least)), output=tmp_path / "d")
+    assert store.shape == matrix.shape
 
 
 def test_a_plan_tells_what_streams(matrix):
@@ -223,6 +229,19 @@ def test_the_command_goes_on_and_writes_a_store(tmp_path):
     assert done.exit_code == 2
     done = CliRunner().invoke(main, ["plan", "131072", "--memory", "16GiB", "--dtype", "float32"])
     assert "rounds" in done.output
+
+
+def test_one_pair_is_asked_of_a_closure_within_limits(tmp_path):
+    """Not of a search: what is held, and what is kept, is the closure of all pairs."""
+    graph = road_like(600, seed=3)
+    write(graph, tmp_path / "g.csv")
+    expected = shortest_paths(graph).distance(3, 250)
+    for more in (["--memory", "1GiB"], ["--checkpoint", str(tmp_path / "ck")]):
+        asked = ["solve", str(tmp_path / "g.csv"), "--from", "3", "--to", "250", *more]
+        done = CliRunner().invoke(main, asked)
+        assert done.exit_code == 0, done.output
+        assert f"distance {expected:g}" in done.output
+    assert is_store(tmp_path / "ck")
 
 
 def test_sizes_of_memory():

@@ -89,9 +89,11 @@ def solve(
     wanted = None if nearest is None else graphs.labels(nearest, graph)
     everything = output is not None or checksum or reduction is not None or wanted is not None or walked is not None
     everything = everything or verify or predecessors is not None
-    listed = graphs.asked(graph, table, options, () if everything else ends)
-    limited = places is not None or any(options[name] is not None for name in ("memory", "checkpoint"))
-    streamed = output if limited and output is not None and suffix_of(output) == ".tiles" else None
+    limited = any(options[name] is not None for name in ("memory", "checkpoint"))  # of all pairs
+    listed = graphs.asked(graph, table, options, () if everything or limited else ends)
+    streamed = (
+        output if (limited or places is not None) and output is not None and suffix_of(output) == ".tiles" else None
+    )
     with Meter("closure", quiet=quiet()) as meter:
         r = shortest_paths(graph, callback=meter.callback, output=streamed, **options)
     if not answers_here(r, places):

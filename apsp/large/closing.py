@@ -192,9 +192,10 @@ class Large:
         if found is None and tile is not None:
             found = streaming.fit(n, self.ops, self.memory)
         if found is None:
+            least = shown(streaming.least(n, self.ops))
             raise MemoryNeeded(
-                f"closure: a super-block with its windows must fit into memory, got {shown(self.memory)} for {n} "
-                "vertices. Give more memory, or fewer threads."
+                f"closure: a super-block with its windows must fit into memory, {least} at least for {n} vertices, got "
+                f"{shown(self.memory)}. Give more memory, or fewer threads."
             )
         return found
 

@@ -75,13 +75,22 @@ def fit(n: int, ops: Backend, memory: int, *, tile: int | None = None) -> Cut | 
         rounds = min((-(-n // cut.block) for cut in fits), default=0)
         equal = min((cut for cut in fits if -(-n // cut.block) == rounds), default=None)  # of about equal super-blocks
         return equal and _widest(n, ops, memory, equal)
-    unit = max(UNIT if n >= 4 * UNIT else 1, ops.grain)
+    unit = _unit(n, ops)
     for size in range(min(TILE, unit * -(-n // (4 * unit))), 0, -unit):
         found = fit(n, ops, memory, tile=size)
         if found is not None and (found.block >= 4 * size or size <= unit):
             even = -(-n // -(-n // found.block))  # as many rounds of about equal super-blocks
             return fit(n, ops, memory, tile=min(size, unit * -(-even // (4 * unit))))
     return None
+
+
+def least(n: int, ops: Backend) -> int:
+    """Bytes that the smallest super-blocks take."""
+    return _cut_of(n, ops, _unit(n, ops), 1).bytes
+
+
+def _unit(n: int, ops: Backend) -> int:
+    return max(UNIT if n >= 4 * UNIT else 1, ops.grain)
 
 
 def _cut_of(n: int, ops: Backend, tile: int, count: int) -> Cut:
