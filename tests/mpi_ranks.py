@@ -31,6 +31,8 @@ def main(what: str) -> None:
     def work(comm):
         if comm.rank == 1 and what == "fail":
             raise ValueError("one has had enough")
+        if what == f"interrupt {comm.rank}":
+            raise KeyboardInterrupt
         if comm.rank == 1 and what == "stop":
             os.kill(os.getpid(), signal.SIGSTOP)
         if what == "refuse":

@@ -72,6 +72,16 @@ def test_an_error_of_one_process_ends_the_job_with_one_message(run):
     assert told[0].endswith(": one has had enough")
 
 
+@pytest.mark.parametrize("who", ["0", "1"])
+def test_an_interrupt_of_one_process_ends_the_job_and_is_told_once(run, who):
+    ended = run(f"interrupt {who}")
+    assert ended.returncode == 1
+    told = [line for line in ended.stderr.splitlines() if line.startswith("apsp:")]
+    assert len(told) == 1
+    assert told[0] == "apsp: interrupted." if who == "0" else told[0].startswith("apsp: rank 1 (process")
+    assert told[0].endswith("interrupted.")
+
+
 def test_what_one_process_refuses_all_refuse(run):
     ended = run("refuse")
     assert ended.returncode == 0

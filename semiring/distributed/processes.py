@@ -110,17 +110,19 @@ class Processes(World):
 
     def end(self, error: BaseException) -> None:
         """End the whole job for an error that this rank alone has met; return where all ranks have met one."""
-        if self.grid.size > 1 and not everywhere(error) and not self._all_end():
-            told = f"rank {self.rank} ({self.addresses[self.rank]}): {str(error) or type(error).__name__}"
-            if isinstance(error, KeyboardInterrupt):  # comes to every rank
-                told = "interrupted" if self.rank == 0 else ""
+        interrupt = isinstance(error, KeyboardInterrupt)  # mostly comes to every rank, and rank 0 tells
+        patience = AGREE / 4 if interrupt and self.rank == 0 else AGREE
+        if self.grid.size > 1 and not everywhere(error) and not self._all_end(patience):
+            told = str(error) or ("interrupted." if interrupt else type(error).__name__)
+            if not interrupt or self.rank:
+                told = f"rank {self.rank} ({self.addresses[self.rank]}): {told}"
             end(told, self._failed(error) if self._failed else 1)
 
-    def _all_end(self) -> bool:
-        """Whether every rank ends by an error, within a few seconds."""
+    def _all_end(self, patience: float) -> bool:
+        """Whether every rank ends by an error, within so many seconds."""
         request, begun = self._ends.Ibarrier(), time.monotonic()
         while not request.Test():
-            if time.monotonic() - begun > AGREE:
+            if time.monotonic() - begun > patience:
                 return False
             time.sleep(BEAT / 100)
         return True
