@@ -26,7 +26,8 @@ from semiring.observed import Callback
 from semiring.survey import Survey, fast, survey
 
 from .convergence import divergence
-from .graph import Graph, unit_lengths
+from .graph import Graph
+from .graph.entries import unit_lengths
 from .inputs import as_graph, is_array
 from .plans import Plan, make_plan
 

@@ -16,7 +16,8 @@ from semiring.conversion import conform
 from semiring.errors import ShapeError
 from semiring.survey import Survey, survey
 
-from ..graph import Graph, combine
+from ..graph import Graph
+from ..graph.entries import combine
 
 #: Bytes of entries that are looked at together.
 STRIP = 4 << 20

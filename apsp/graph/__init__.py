@@ -1,11 +1,11 @@
-"""The record `Graph`: a dense matrix where it stays, or an edge list; all validation of both lives here.
+"""The record `Graph`: a dense matrix where it stays, or an edge list; both are checked when it is made.
 
 What else describes a graph is turned into one by `apsp.inputs`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,14 +14,13 @@ import numpy as np
 from semiring import catalog, dtypes, memory
 from semiring.algebra import Semiring
 from semiring.arrays import asarray
-from semiring.conversion import conform, exact, from_sequence
-from semiring.devices import module
-from semiring.errors import DomainError, DTypeError, ShapeError, VertexError
+from semiring.conversion import conform
+from semiring.errors import ShapeError, VertexError
 
-from .display import notebook
-from .labels import Labels, number
-
-Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
+from ..display import notebook
+from ..labels import Labels, number
+from .entries import Edges, combine, finite_entries, is_boolean, listed, present, unit_lengths
+from .given import from_array, from_tuples, numbers, positions, refuse_nan
 
 #: Vertices: no memory holds an array with more entries.
 _MOST = 10**15
@@ -144,7 +143,7 @@ class Graph:
         >>> Graph.from_arrays([0, 1], [1, 2], [4, 7])
         Graph(n=3, directed=True, name='')
         """
-        tails, heads = (_positions(x, side) for x, side in ((rows, "rows"), (cols, "cols")))
+        tails, heads = (positions(x, side) for x, side in ((rows, "rows"), (cols, "cols")))
         if len(tails) != len(heads):
             raise ShapeError(f"Graph: rows and cols must be equally long, got {len(tails)} and {len(heads)}.")
         ends = np.concatenate((tails, heads))
@@ -164,11 +163,11 @@ class Graph:
                 f"Graph: positions must lie in 0 … {n - 1}, got {ends[at]} on edge {at % len(tails)}. "
                 "Count vertices from 0, or give n."
             )
-        w = None if weights is None else _numbers(weights)
+        w = None if weights is None else numbers(weights)
         if w is not None:
             if w.shape != tails.shape:
                 raise ShapeError(f"Graph: there must be one weight an edge, got {w.shape} for {len(tails)} edges.")
-            _refuse_nan(w, tails, heads, names)
+            refuse_nan(w, tails, heads, names)
         return cls(n, names, rows=tails, cols=heads, weights=w, directed=directed, name=name)
 
     @classmethod
@@ -200,7 +199,7 @@ class Graph:
         >>> g.labels, g.index("C")
         (Labels(('A', 'B', 'C')), 2)
         """
-        pairs, weights = _array_edges(edges) if isinstance(edges, np.ndarray) else _tuple_edges(edges)
+        pairs, weights = from_array(edges) if isinstance(edges, np.ndarray) else from_tuples(edges)
         if labels is None:
             names, rows, cols = number(pairs)
         else:
@@ -249,7 +248,7 @@ class Graph:
         if self.rows is not None:
             return len(self.rows)
         A = conform(finite_entries(self.dense), catalog.get("boolean"), where="Graph") if self.unit else self.dense
-        return sum(int(_present(A[part]).sum()) for part in dtypes.chunks(A.shape))
+        return sum(int(present(A[part]).sum()) for part in dtypes.chunks(A.shape))
 
     def matrix(self, semiring: str | Semiring = "min_plus", dtype: Any = None) -> Any:
         """A with A[i, j] = ⊕ of the weights of all edges from i to j; the semiring's zero where there is none.
@@ -303,7 +302,7 @@ class Graph:
         """Rows, cols and weights of all arcs, undirected edges both ways, weights as `matrix` would hold them."""
         s = catalog.get(semiring)
         if self.dense is not None:
-            return _listed(self._from_dense(s, dtype), s)
+            return listed(self._from_dense(s, dtype), s)
         rows, cols, weights = self._listed(s, self.target(s) if dtype is None else np.dtype(dtype), slice(None))
         weights = weights if weights.flags.writeable else weights.copy()
         if self.directed:
@@ -318,7 +317,7 @@ class Graph:
         assert self.rows is not None
         assert self.cols is not None
         rows, cols, weights = self.rows[part], self.cols[part], None if self.weights is None else self.weights[part]
-        if _boolean(s):
+        if is_boolean(s):
             if weights is not None and weights.dtype.kind == "f":
                 there = np.isfinite(weights)
                 if not there.all():
@@ -330,7 +329,7 @@ class Graph:
 
     def target(self, s: Semiring) -> np.dtype:
         """The default dtype of an edge list's matrix: exact, and as narrow as is safe."""
-        if _boolean(s):
+        if is_boolean(s):
             return np.dtype(bool)
         natural: np.dtype = np.dtype(np.int32)
         if self.weights is not None and len(self.weights):
@@ -343,49 +342,8 @@ class Graph:
     def _from_dense(self, s: Semiring, dtype: Any) -> Any:
         if self.unit:
             return unit_lengths(self.dense, s, dtype, where="Graph.matrix")
-        A = finite_entries(self.dense) if _boolean(s) else self.dense
+        A = finite_entries(self.dense) if is_boolean(s) else self.dense
         return conform(A, s, dtype, where="Graph.matrix")
-
-
-def finite_entries(A: Any) -> Any:
-    """Which entries of a matrix, or of a batch, are edges; A itself where it holds no infinity that would say so."""
-    if A.dtype.kind == "b":
-        return A
-    parts = list(dtypes.chunks(A.shape))
-    if all(bool(_present(A[part]).all()) for part in parts):
-        return A
-    where = "cpu" if isinstance(A, np.ndarray) else "cuda"
-    memory.require(A.size, where, where="Graph.matrix", hint="Pass a matrix of bool.")
-    there = module(A).empty(A.shape, bool)
-    for part in parts:
-        _refuse_nan_entries(A[part], part)
-        there[part] = _present(A[part])
-    return there
-
-
-def unit_lengths(A: Any, s: Semiring, dtype: Any = None, *, where: str) -> Any:
-    """The matrix, or batch, in which each edge of A weighs 1 and the rest is the semiring's zero.
-
-    Parameters
-    ----------
-    dtype : dtype, optional
-        By default int32 where the semiring is defined on it, else the smallest safe one that it allows.
-
-    Raises
-    ------
-    DTypeError
-        If numbers without infinities are others than zeros and ones, and so do not say which of them are edges.
-    """
-    there = conform(finite_entries(A), catalog.get("boolean"), where=f"{where}: unweighted")
-    if _boolean(s):
-        return there
-    target = dtypes.resolve(s, np.int32 if dtype is None else dtype, where=where)
-    device = "cpu" if isinstance(A, np.ndarray) else "cuda"
-    memory.require(there.size * target.itemsize, device, where=where, hint="Use a smaller dtype.")
-    out = module(A).full(A.shape, dtypes.zero(s, target), dtype=target)
-    for part in dtypes.chunks(A.shape):
-        out[part][there[part]] = 1
-    return out
 
 
 def _meant(shape: tuple[int, ...]) -> str:
@@ -395,127 +353,3 @@ def _meant(shape: tuple[int, ...]) -> str:
     if len(shape) == 2 and shape[1] in (2, 3):
         return " Edges in an array go through Graph.from_edges."
     return ""
-
-
-def _tuple_edges(edges: Iterable[Any]) -> tuple[list[tuple[Any, Any]], list[Any] | None]:
-    """Pairs and weights, None where no edge has one."""
-    listed = list(edges)
-    for index, edge in enumerate(listed):
-        if not isinstance(edge, Sequence) or isinstance(edge, str) or len(edge) not in (2, 3):
-            raise ShapeError(f"Graph: edge {index} must be (u, v) or (u, v, weight), got {edge!r}.")
-    weighted = any(len(edge) == 3 for edge in listed)
-    weights = [edge[2] if len(edge) == 3 else 1 for edge in listed] if weighted else None
-    return [(edge[0], edge[1]) for edge in listed], weights
-
-
-def _array_edges(edges: np.ndarray) -> tuple[list[tuple[Any, Any]], np.ndarray | None]:
-    if edges.ndim != 2 or edges.shape[1] not in (2, 3):
-        raise ShapeError(f"Graph: an array of edges must have shape (m, 2) or (m, 3), got {edges.shape}.")
-    if edges.dtype.kind in "OSU":
-        raise DTypeError(f"Graph: an array of edges must hold numbers, got dtype {edges.dtype}. Pass a list of tuples.")
-    with np.errstate(invalid="ignore"):
-        ends = edges[:, :2].astype(np.int64)
-    if (ends != edges[:, :2]).any():
-        raise DomainError("Graph: the first two columns of an array of edges must be integers, the vertices.")
-    return list(map(tuple, ends.tolist())), edges[:, 2] if edges.shape[1] == 3 else None
-
-
-def _positions(x: Any, side: str) -> np.ndarray:
-    array = x if isinstance(x, np.ndarray) else from_sequence(x, where=f"Graph: {side}")
-    if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
-        raise ShapeError(
-            f"Graph: {side} must be a 1-D array of integers, got {array.dtype} of shape {array.shape}. "
-            "Edges with names go through Graph.from_edges."
-        )
-    return array.astype(np.int64, copy=False)
-
-
-def _numbers(weights: Any) -> np.ndarray:
-    """Weights as int64 where they are integers that fit, else as float64, which must hold every integer exactly."""
-    where = "Graph: weights"
-    array = weights if isinstance(weights, np.ndarray) else from_sequence(weights, where=where)
-    kind = array.dtype.kind
-    if not array.size:
-        return array.astype(np.int64 if kind in "iu" else np.float64)
-    if kind == "u" and array.max() > np.iinfo(np.int64).max:
-        return exact(array.astype(object), where=where)
-    if kind in "iu":
-        return array.astype(np.int64, copy=False)
-    if kind == "f":
-        return array.astype(np.float64, copy=False)
-    if kind == "O":
-        # Exact fractions, decimals and NumPy scalars are numbers; None and text are not.
-        for index, value in enumerate(array.flat):
-            if not hasattr(value, "__float__"):
-                raise DTypeError(f"Graph: weights must be real numbers, got {value!r} on edge {index}.")
-        return exact(array, where=where)
-    raise DTypeError(f"Graph: weights must be real numbers that fit 64 bits, got dtype {array.dtype}.")
-
-
-def _refuse_nan(weights: np.ndarray, rows: np.ndarray, cols: np.ndarray, labels: Labels) -> None:
-    wrong = np.isnan(weights) if weights.dtype.kind == "f" else np.zeros(0, bool)
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        ends = f"{labels[int(rows[at])]!r} → {labels[int(cols[at])]!r}"
-        raise DomainError(f"Graph: weights must be numbers, got NaN on edge {at}, {ends}. Leave the edge out.")
-
-
-def _refuse_nan_entries(A: Any, part: tuple[slice, ...]) -> None:
-    """`part` is where A stands in the whole matrix."""
-    wrong = A != A
-    if wrong.any():
-        index = [int(axis[0]) for axis in wrong.nonzero()]
-        at = tuple(i + (part[axis].start if axis < len(part) else 0) for axis, i in enumerate(index))
-        raise DomainError(f"Graph: entries must be numbers, got NaN at {at}. A missing edge is inf.")
-
-
-def _present(A: Any) -> Any:
-    """Which entries of a matrix are edges: all but the infinities, or the True ones."""
-    if A.dtype.kind == "b":
-        return A
-    if A.dtype.kind == "f":
-        return abs(A) != np.inf
-    info = np.iinfo(A.dtype)
-    # An integer dtype's own ends stand for its infinities; an unsigned one has none.
-    return (A != info.max) & (A != info.min) if A.dtype.kind == "i" else module(A).ones(A.shape, dtype=bool)
-
-
-def _boolean(s: Semiring) -> bool:
-    return s.dtypes == ("bool",)
-
-
-def _listed(A: Any, s: Semiring) -> Edges:
-    """The entries of a matrix that are edges, on the host; counted first, so that nothing is held twice."""
-    zero, parts = dtypes.zero(s, A.dtype), list(dtypes.chunks(A.shape))
-    counts = [int((A[part] != zero).sum()) for part in parts]
-    total = sum(counts)
-    memory.require(total * (16 + A.dtype.itemsize), where="Graph.edges", hint="Keep the matrix.")
-    rows, cols, weights = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, A.dtype)
-    end = 0
-    for part, count in zip(parts, counts, strict=True):
-        i, j = (A[part] != zero).nonzero()
-        w = A[part][i, j]
-        i, j, w = (x if isinstance(x, np.ndarray) else x.get() for x in (i, j, w))
-        here = slice(end, end + count)
-        rows[here], cols[here], weights[here] = i + part[0].start, j, w
-        end += count
-    return rows, cols, weights
-
-
-def combine(flat: np.ndarray, at: np.ndarray, weights: np.ndarray, s: Semiring) -> None:
-    """flat[at] ← flat[at] ⊕ weights one by one, so that duplicates meet."""
-    add = s.add
-    if flat.dtype.kind == "b":
-        flat[at[weights]] = True
-        return
-    # Sums of integers may saturate; NumPy's would wrap.
-    if add.ufunc is not None and (add.selects is not None or flat.dtype.kind == "f"):
-        add.ufunc.at(flat, at, weights)
-        return
-    order = np.argsort(at, kind="stable")
-    at, weights = at[order], weights[order]
-    again = flat[at] != dtypes.zero(s, flat.dtype)
-    again[1:] |= at[1:] == at[:-1]
-    flat[at[~again]] = weights[~again]
-    for index in np.flatnonzero(again):
-        flat[at[index]] = add.python(flat[at[index]].item(), weights[index].item())

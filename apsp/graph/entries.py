@@ -1,0 +1,117 @@
+"""Matrices and edges: which entries of a matrix are edges, and edges that meet in one entry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from semiring import catalog, dtypes, memory
+from semiring.algebra import Semiring
+from semiring.conversion import conform
+from semiring.devices import module
+from semiring.errors import DomainError
+
+Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def finite_entries(A: Any) -> Any:
+    """Which entries of a matrix, or of a batch, are edges; A itself where it holds no infinity that would say so."""
+    if A.dtype.kind == "b":
+        return A
+    parts = list(dtypes.chunks(A.shape))
+    if all(bool(present(A[part]).all()) for part in parts):
+        return A
+    where = "cpu" if isinstance(A, np.ndarray) else "cuda"
+    memory.require(A.size, where, where="Graph.matrix", hint="Pass a matrix of bool.")
+    there = module(A).empty(A.shape, bool)
+    for part in parts:
+        _refuse_nan_entries(A[part], part)
+        there[part] = present(A[part])
+    return there
+
+
+def unit_lengths(A: Any, s: Semiring, dtype: Any = None, *, where: str) -> Any:
+    """The matrix, or batch, in which each edge of A weighs 1 and the rest is the semiring's zero.
+
+    Parameters
+    ----------
+    dtype : dtype, optional
+        By default int32 where the semiring is defined on it, else the smallest safe one that it allows.
+
+    Raises
+    ------
+    DTypeError
+        If numbers without infinities are others than zeros and ones, and so do not say which of them are edges.
+    """
+    there = conform(finite_entries(A), catalog.get("boolean"), where=f"{where}: unweighted")
+    if is_boolean(s):
+        return there
+    target = dtypes.resolve(s, np.int32 if dtype is None else dtype, where=where)
+    device = "cpu" if isinstance(A, np.ndarray) else "cuda"
+    memory.require(there.size * target.itemsize, device, where=where, hint="Use a smaller dtype.")
+    out = module(A).full(A.shape, dtypes.zero(s, target), dtype=target)
+    for part in dtypes.chunks(A.shape):
+        out[part][there[part]] = 1
+    return out
+
+
+def present(A: Any) -> Any:
+    """Which entries of a matrix are edges: all but the infinities, or the True ones."""
+    if A.dtype.kind == "b":
+        return A
+    if A.dtype.kind == "f":
+        return abs(A) != np.inf
+    info = np.iinfo(A.dtype)
+    # An integer dtype's own ends stand for its infinities; an unsigned one has none.
+    return (A != info.max) & (A != info.min) if A.dtype.kind == "i" else module(A).ones(A.shape, dtype=bool)
+
+
+def listed(A: Any, s: Semiring) -> Edges:
+    """The entries of a matrix that are edges, on the host; counted first, so that nothing is held twice."""
+    zero, parts = dtypes.zero(s, A.dtype), list(dtypes.chunks(A.shape))
+    counts = [int((A[part] != zero).sum()) for part in parts]
+    total = sum(counts)
+    memory.require(total * (16 + A.dtype.itemsize), where="Graph.edges", hint="Keep the matrix.")
+    rows, cols, weights = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, A.dtype)
+    end = 0
+    for part, count in zip(parts, counts, strict=True):
+        i, j = (A[part] != zero).nonzero()
+        w = A[part][i, j]
+        i, j, w = (x if isinstance(x, np.ndarray) else x.get() for x in (i, j, w))
+        here = slice(end, end + count)
+        rows[here], cols[here], weights[here] = i + part[0].start, j, w
+        end += count
+    return rows, cols, weights
+
+
+def _refuse_nan_entries(A: Any, part: tuple[slice, ...]) -> None:
+    """`part` is where A stands in the whole matrix."""
+    wrong = A != A
+    if wrong.any():
+        index = [int(axis[0]) for axis in wrong.nonzero()]
+        at = tuple(i + (part[axis].start if axis < len(part) else 0) for axis, i in enumerate(index))
+        raise DomainError(f"Graph: entries must be numbers, got NaN at {at}. A missing edge is inf.")
+
+
+def combine(flat: np.ndarray, at: np.ndarray, weights: np.ndarray, s: Semiring) -> None:
+    """flat[at] ← flat[at] ⊕ weights one by one, so that duplicates meet."""
+    add = s.add
+    if flat.dtype.kind == "b":
+        flat[at[weights]] = True
+        return
+    # Sums of integers may saturate; NumPy's would wrap.
+    if add.ufunc is not None and (add.selects is not None or flat.dtype.kind == "f"):
+        add.ufunc.at(flat, at, weights)
+        return
+    order = np.argsort(at, kind="stable")
+    at, weights = at[order], weights[order]
+    again = flat[at] != dtypes.zero(s, flat.dtype)
+    again[1:] |= at[1:] == at[:-1]
+    flat[at[~again]] = weights[~again]
+    for index in np.flatnonzero(again):
+        flat[at[index]] = add.python(flat[at[index]].item(), weights[index].item())
+
+
+def is_boolean(s: Semiring) -> bool:
+    return s.dtypes == ("bool",)

@@ -1,0 +1,76 @@
+"""Edges as callers give them, in tuples or arrays, as positions and numbers; or an error that names what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from semiring.conversion import exact, from_sequence
+from semiring.errors import DomainError, DTypeError, ShapeError
+
+from ..labels import Labels
+
+
+def from_tuples(edges: Iterable[Any]) -> tuple[list[tuple[Any, Any]], list[Any] | None]:
+    """Pairs and weights, None where no edge has one."""
+    listed = list(edges)
+    for index, edge in enumerate(listed):
+        if not isinstance(edge, Sequence) or isinstance(edge, str) or len(edge) not in (2, 3):
+            raise ShapeError(f"Graph: edge {index} must be (u, v) or (u, v, weight), got {edge!r}.")
+    weighted = any(len(edge) == 3 for edge in listed)
+    weights = [edge[2] if len(edge) == 3 else 1 for edge in listed] if weighted else None
+    return [(edge[0], edge[1]) for edge in listed], weights
+
+
+def from_array(edges: np.ndarray) -> tuple[list[tuple[Any, Any]], np.ndarray | None]:
+    if edges.ndim != 2 or edges.shape[1] not in (2, 3):
+        raise ShapeError(f"Graph: an array of edges must have shape (m, 2) or (m, 3), got {edges.shape}.")
+    if edges.dtype.kind in "OSU":
+        raise DTypeError(f"Graph: an array of edges must hold numbers, got dtype {edges.dtype}. Pass a list of tuples.")
+    with np.errstate(invalid="ignore"):
+        ends = edges[:, :2].astype(np.int64)
+    if (ends != edges[:, :2]).any():
+        raise DomainError("Graph: the first two columns of an array of edges must be integers, the vertices.")
+    return list(map(tuple, ends.tolist())), edges[:, 2] if edges.shape[1] == 3 else None
+
+
+def positions(x: Any, side: str) -> np.ndarray:
+    array = x if isinstance(x, np.ndarray) else from_sequence(x, where=f"Graph: {side}")
+    if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
+        raise ShapeError(
+            f"Graph: {side} must be a 1-D array of integers, got {array.dtype} of shape {array.shape}. "
+            "Edges with names go through Graph.from_edges."
+        )
+    return array.astype(np.int64, copy=False)
+
+
+def numbers(weights: Any) -> np.ndarray:
+    """Weights as int64 where they are integers that fit, else as float64, which must hold every integer exactly."""
+    where = "Graph: weights"
+    array = weights if isinstance(weights, np.ndarray) else from_sequence(weights, where=where)
+    kind = array.dtype.kind
+    if not array.size:
+        return array.astype(np.int64 if kind in "iu" else np.float64)
+    if kind == "u" and array.max() > np.iinfo(np.int64).max:
+        return exact(array.astype(object), where=where)
+    if kind in "iu":
+        return array.astype(np.int64, copy=False)
+    if kind == "f":
+        return array.astype(np.float64, copy=False)
+    if kind == "O":
+        # Exact fractions, decimals and NumPy scalars are numbers; None and text are not.
+        for index, value in enumerate(array.flat):
+            if not hasattr(value, "__float__"):
+                raise DTypeError(f"Graph: weights must be real numbers, got {value!r} on edge {index}.")
+        return exact(array, where=where)
+    raise DTypeError(f"Graph: weights must be real numbers that fit 64 bits, got dtype {array.dtype}.")
+
+
+def refuse_nan(weights: np.ndarray, rows: np.ndarray, cols: np.ndarray, labels: Labels) -> None:
+    wrong = np.isnan(weights) if weights.dtype.kind == "f" else np.zeros(0, bool)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        ends = f"{labels[int(rows[at])]!r} → {labels[int(cols[at])]!r}"
+        raise DomainError(f"Graph: weights must be numbers, got NaN on edge {at}, {ends}. Leave the edge out.")
