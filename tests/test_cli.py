@@ -776,14 +776,14 @@ def test_a_route_is_drawn_on_coordinates_of_any_format(roads, tmp_path):
 _HALF = """
 import sys, time
 from apsp import cli
-from apsp.saving import results
+from apsp.saving import tables
 def save(file, table):
     file.write(b"half")
     file.flush()
     print("half", flush=True)
     while True:
         time.sleep(0.01)
-results._write_npy = save
+tables._write_npy = save
 cli.main(["solve", *sys.argv[1:]])
 """
 

@@ -95,7 +95,7 @@ def asked(graph: Graph, table: Path | None, options: dict[str, Any], ends: tuple
 def check(path: str | Path | None, suffixes: tuple[str, ...] | None = None) -> None:
     """Refuse before the work what could not be written after it."""
     if path is not None:
-        from ..saving.results import SUFFIXES, check_output
+        from ..saving.tables import SUFFIXES, check_output
 
         check_output(path, suffixes or SUFFIXES)
 
@@ -103,6 +103,6 @@ def check(path: str | Path | None, suffixes: tuple[str, ...] | None = None) -> N
 def check_names(graph: Graph, path: str | Path | None) -> None:
     """Refuse before the work vertices that the file would not give back."""
     if path is not None:
-        from ..saving.results import check_labels
+        from ..saving.tables import check_labels
 
         check_labels(graph.labels, path)

@@ -42,8 +42,8 @@ def reach(file: str, source: str | None, target: str | None, counts: bool, outpu
     all that reach it; one label a line.
     """
     from ..reach import transitive_closure
-    from ..saving.results import SUFFIXES
     from ..saving.stores import suffix_of
+    from ..saving.tables import SUFFIXES
 
     options["gpus"] = places = spread_over(options)
     graphs.check(output, (*SUFFIXES, ".tiles"))
@@ -74,7 +74,7 @@ def reach(file: str, source: str | None, target: str | None, counts: bool, outpu
 
 def _save_reach(t: Reachability, output: Path) -> None:
     """All that answers queries, the matrix, or all pairs."""
-    from ..saving.results import save_matrix, save_pairs
+    from ..saving.tables import save_matrix, save_pairs
 
     if output.suffix == ".npz":
         t.save(output)

@@ -74,8 +74,8 @@ def solve(
     distances from or to it; with --table, --sources or --targets, of those vertices).
     """
     from ..result import shortest_paths
-    from ..saving.results import RESULTS
     from ..saving.stores import suffix_of
+    from ..saving.tables import RESULTS
 
     options["gpus"] = places = spread_over(options)
     graphs.check(output, RESULTS)

@@ -36,8 +36,9 @@ from ..large.closing import SHARE, Limits
 from ..plans import Plan, make_plan
 from ..problem import Memory, Problem, Request
 from ..saving.encoding import decode, encode
-from ..saving.results import check_output, plan_from_array, plan_to_array
+from ..saving.results import plan_from_array, plan_to_array
 from ..saving.stores import load_tiles, save_archive, suffix_of
+from ..saving.tables import check_output
 from ..solve import solve
 from .condensation import Condensation, condense, expanded, expansion_bytes, trivial
 

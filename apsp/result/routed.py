@@ -16,7 +16,7 @@ from semiring.errors import ShapeError
 from ..engines.base import host
 from ..labels import Labels
 from ..routes import Trees
-from ..saving.results import save_matrix
+from ..saving.tables import save_matrix
 from .distances import Distances
 from .verification import Verification, verify
 from .walked import Paths, paths_of

@@ -1,18 +1,11 @@
-"""Answers on disk, in the formats of `RESULTS`, and back; what could not be written is refused before the work."""
+"""A `Result` on disk, with all that answers queries, and back."""
 
 from __future__ import annotations
 
-import csv
-import errno
-import io
 import json
 import os
-import shutil
-import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,121 +14,27 @@ from semiring import catalog
 from semiring.algebra import Semiring
 from semiring.archives import load_arrays
 from semiring.errors import AlgebraError, FormatError
-from semiring.files import check_writable, writing
-from semiring.memory import shown
 from semiring.observed import Callback
-from semiring.tiles.store import check_place
 
-from ..display import output
 from ..engines import Dense, Engine
 from ..engines.base import host
 from ..engines.stored import Stored
 from ..estimates import Estimate
 from ..graph import Graph
 from ..labels import Labels
-from ..log import Watch
 from ..plans import Plan
 from .encoding import decode, encode
-from .stores import load_tiles, load_zarr, save_tiles, save_zarr, suffix_of
+from .stores import load_tiles, load_zarr, suffix_of
+from .tables import Table, save
 
 if TYPE_CHECKING:
     from ..result import Result
 
-#: What distances and reachability are written as.
-SUFFIXES = (".npy", ".npz", ".csv")
-#: What a Result is written as.
-RESULTS = (*SUFFIXES, ".zarr", ".tiles")
 #: The attributes of a plan in the files that hold no names for them.
 _FIRST_PLAN = (
     *("n", "semiring", "dtype", "device", "schedule", "block", "variant"),
     *("matrix_bytes", "workspace_bytes", "seconds", "reason"),
 )
-
-
-def check_output(path: str | os.PathLike[str], suffixes: Sequence[str] = SUFFIXES) -> None:
-    """Refuse a path that cannot be written to.
-
-    Raises
-    ------
-    ValueError
-        If its suffix is none of `suffixes`.
-    OSError
-        As `semiring.files.check_writable` does.
-    """
-    suffix, path = suffix_of(path), Path(path)
-    if suffix not in suffixes:
-        raise ValueError(f"save: the suffix must be one of {', '.join(suffixes)}, got {path.name!r}.")
-    if suffix == ".tiles":
-        check_place(path)
-        return
-    check_writable(path.with_name(f".{path.name}") if path.suffix == ".zarr" and path.is_dir() else path)
-
-
-def check_labels(labels: Sequence[Any], path: str | os.PathLike[str]) -> None:
-    """Refuse labels that a file of that suffix would not give back.
-
-    Raises
-    ------
-    FormatError
-        In `.npz`, as `encode` does; in `.csv`, if two labels are the same text.
-    """
-    suffix = Path(path).suffix
-    if suffix == ".npz":
-        encode(labels, path)
-    elif suffix == ".csv":
-        _texts(labels, path)
-
-
-def save_matrix(matrix: Any, labels: Sequence[Any], path: str | os.PathLike[str]) -> None:
-    """Write a matrix with its labels: `.npy`, `.npz` (see `encode`) or `.csv`.
-
-    Raises
-    ------
-    ValueError, FormatError, OSError
-        As `check_output` and `check_labels` do.
-    """
-    there = host(matrix)
-    _save(Table(there.shape, there.dtype, lambda: iter((there,)), labels, labels), path, {})
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table to be written, some rows at a time.
-
-    Attributes
-    ----------
-    shape : (int, int)
-    dtype : dtype
-    blocks : callable
-        Makes an iterator over blocks of complete rows, on the host.
-    rows, columns : sequences of labels
-    semiring : Semiring, optional
-        Over which numbers stand for an infinity, which a `.csv` says.
-    callback : callable, optional
-        `callback(done, total)` in entries.
-    """
-
-    shape: tuple[int, int]
-    dtype: np.dtype
-    blocks: Callable[[], Iterator[np.ndarray]]
-    rows: Sequence[Any]
-    columns: Sequence[Any]
-    semiring: Semiring | None = None
-    callback: Callback | None = None
-
-    @property
-    def nbytes(self) -> int:
-        """What its entries take."""
-        return self.shape[0] * self.shape[1] * self.dtype.itemsize
-
-    def streamed(self, block: int | None = None) -> Iterator[np.ndarray]:
-        """Its blocks; the callback is told of each, or after a while whoever waits how long it will take."""
-        done = 0
-        watch = Watch(f"save: {shown(self.nbytes)}", self.shape[0] * self.shape[1], self.callback, stacklevel=6)
-        for part in self.blocks():
-            yield part
-            done += part.size
-            watch(done)
 
 
 def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | None = None) -> None:
@@ -146,7 +45,7 @@ def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | No
         return (host(D) for _, D in engine.rows(np.arange(engine.shape[0])))
 
     table = Table(engine.shape, r.dtype, blocks, r.sources, r.targets, r.semiring, callback)
-    _save(table, path, archive_of(r, path) if suffix_of(path) in (".npz", ".zarr", ".tiles") else {})
+    save(table, path, archive_of(r, path) if suffix_of(path) in (".npz", ".zarr", ".tiles") else {})
 
 
 def archive_of(r: Result, path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -165,64 +64,6 @@ def archive_of(r: Result, path: str | os.PathLike[str]) -> dict[str, Any]:
         if labels is not g.labels:
             more[name] = g.labels.positions(list(labels))
     return more
-
-
-def _save(table: Table, path: str | os.PathLike[str], more: Mapping[str, Any]) -> None:
-    """Write a table by the suffix of its file; the file appears whole or not at all."""
-    check_output(path, RESULTS)
-    suffix = suffix_of(path)
-    if suffix in (".npy", ".npz"):
-        _require_room(table.nbytes, path)
-    if suffix == ".npy":
-        with writing(path) as file:
-            _write_npy(file, table)
-    elif suffix == ".npz":
-        named = more or encode(table.rows, path)
-        with writing(path) as file, zipfile.ZipFile(file, "w", allowZip64=True) as archive:
-            with archive.open("distances.npy", "w", force_zip64=True) as member:
-                _write_npy(member, table)
-            for name, array in named.items():
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                    np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
-    elif suffix == ".zarr":
-        save_zarr(table, path, more)
-    elif suffix == ".tiles":
-        save_tiles(table, path, more)
-    else:
-        rows, columns = _texts(table.rows, path), _texts(table.columns, path)
-        s, names = table.semiring, iter(rows)
-        with _table(path) as out:
-            out.writerow(["", *columns])
-            for part in table.streamed():
-                for entries in part:
-                    out.writerow([next(names), *(entries.tolist() if s is None else output.row(entries, s))])
-
-
-def _write_npy(file: Any, table: Table) -> None:
-    """The table as `np.save` writes it, block by block."""
-    header = {"descr": np.lib.format.dtype_to_descr(table.dtype), "fortran_order": False, "shape": tuple(table.shape)}
-    np.lib.format.write_array_header_1_0(file, header)
-    for part in table.streamed():
-        for row in part:
-            file.write(np.ascontiguousarray(row).data)
-
-
-def _require_room(size: int, path: str | os.PathLike[str]) -> None:
-    """Refuse before the work what does not fit on the disk.
-
-    Raises
-    ------
-    OSError
-    """
-    place = Path(os.path.realpath(path))
-    if place.exists() and not place.is_file():  # a pipe, a device
-        return
-    try:
-        free = shutil.disk_usage(place.parent).free
-    except OSError:
-        return
-    if size > free:
-        raise OSError(errno.ENOSPC, f"{shown(size)} must fit on its disk, and {shown(free)} are free", os.fspath(path))
 
 
 def load_result(path: str | os.PathLike[str], semiring: str | Semiring | None = None) -> dict[str, Any]:
@@ -297,37 +138,3 @@ def plan_from_array(saved: np.ndarray) -> Plan:
     considered = tuple(Estimate(**estimate) for estimate in values.pop("considered", ()))
     kinds = {f.name: {"int": int, "float": float}.get(str(f.type), str) for f in fields(Plan)}
     return Plan(**{name: kind(values[name]) for name, kind in kinds.items() if name in values}, considered=considered)
-
-
-def save_pairs(pairs: Iterable[tuple[int, list[int]]], labels: Sequence[Any], path: str | os.PathLike[str]) -> None:
-    """Write (source, its targets), given by position, as a `.csv` of labels, a pair a line."""
-    names = _texts(labels, path)
-    with _table(path) as table:
-        table.writerow(("source", "target"))
-        for source, targets in pairs:
-            table.writerows((names[source], names[target]) for target in targets)
-
-
-@contextmanager
-def _table(path: str | os.PathLike[str]) -> Iterator[Any]:
-    with writing(path) as file, io.TextIOWrapper(file, "utf-8", newline="") as text:
-        yield csv.writer(text)
-
-
-def _texts(labels: Sequence[Any], path: object) -> list[str]:
-    """The labels as text, which must tell them apart."""
-    names = [str(label) for label in labels]
-    try:
-        "".join(names).encode()
-    except UnicodeEncodeError as error:
-        raise FormatError(path, None, f"save: labels must be UTF-8 text, got {error}. Save an .npz instead.") from None
-    first: dict[str, Any] = {}
-    for name, label in zip(names, labels, strict=True):
-        if name in first:
-            raise FormatError(
-                path,
-                None,
-                f"save: labels must differ as text, got {first[name]!r} and {label!r}. Save an .npz instead.",
-            )
-        first[name] = label
-    return names

@@ -25,7 +25,7 @@ from semiring.tiles.store import is_store
 from .encoding import encode
 
 if TYPE_CHECKING:
-    from .results import Table
+    from .tables import Table
 
 #: Rows and columns of a tile.
 TILE = 1024
