@@ -247,6 +247,30 @@ def test_the_degree_order_is_a_permutation_and_stops_early_in_what_is_dense():
     assert order.minimum_degree(*neighbours(complete[0], complete[1], 30)).dense == 30
 
 
+def test_columns_found_with_the_degree_order_are_those_of_eliminating_set_by_set():
+    for seed in range(30):
+        r = rng(seed)
+        n = int(r.integers(1, 150))
+        tails, heads = r.integers(0, n, (2, int(n * r.choice([0.8, 1.3, 2.5])))).astype(np.int32)
+        if seed % 3 == 0 and n > 100:  # leaves of a vertex of more neighbours than are searched
+            tails[:90], heads[:90] = 0, np.arange(1, 91)[: len(heads[:90])]
+        found = order.minimum_degree(*neighbours(tails, heads, n))
+        parent, counts = found.columns
+        beside = [set() for _ in range(n)]
+        for u, v in zip(tails.tolist(), heads.tolist(), strict=True):
+            if u != v:
+                beside[u].add(v)
+                beside[v].add(u)
+        place = {int(v): k for k, v in enumerate(found.permutation)}
+        for k, v in enumerate(found.permutation[: n - found.dense].tolist()):
+            assert counts[k] == 1 + len(beside[v])
+            above = min((place[u] for u in beside[v]), default=-1)
+            assert parent[k] == (above if above < 0 else min(above, n - found.dense))
+            for u in beside[v]:
+                beside[u] |= beside[v]
+                beside[u] -= {u, v}
+
+
 def test_levels_are_taken_for_a_lattice_and_degrees_for_a_tree():
     at = np.arange(40 * 40).reshape(40, 40)
     arcs = [np.concatenate((at[:, :-1].ravel(), at[:-1].ravel())), np.concatenate((at[:, 1:].ravel(), at[1:].ravel()))]

@@ -28,7 +28,7 @@ from ..survey import fast, survey
 from . import fronts, limits, structure
 from .buffers import LINE, Buffers, aligned
 from .cycles import Weighted
-from .order import FOUND, candidates
+from .order import FOUND, candidates, inverse
 from .pattern import indices, near, neighbours, stored
 from .structure import Arcs, Cost, Structure
 from .sweep import LANES, Sweeper
@@ -66,7 +66,7 @@ class Analysis:
             near(tails, heads, self._start, self._beside) if isinstance(order, str) and order in FOUND else None
         )
         if self._labels is not None:
-            position = structure.inverse(self._labels)
+            position = inverse(self._labels)
             self._start, self._beside = neighbours(position[tails], position[heads], n)
         trees = {
             name: structure.supernodes(self._start, self._beside, found)

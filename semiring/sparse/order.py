@@ -15,6 +15,9 @@ from ..errors import AlgebraError, DeviceError, ShapeError
 
 #: Parts of so many vertices are not dissected.
 SMALLEST = 6
+#: Vertices of at most so many neighbours are eliminated on the graph itself, if each of these has no more than SEARCHED
+#: itself, and has not got more than ROOM since.
+LOW, ROOM, SEARCHED = 4, 6, 64
 #: Vertices of more than max(16, FACTOR √n) neighbours are ordered last: their lists would be read again at each step.
 FACTOR = 10
 
@@ -28,24 +31,43 @@ class Order(NamedTuple):
         The vertices in the order in which they are eliminated.
     dense : int
         The last so many are to be one supernode: what remains there is as good as complete.
+    columns : (int32 array, int32 array), optional
+        Where they are known by then, the parent of each column in the elimination tree, −1 for a root, and the number
+        of its entries on and below the diagonal.
     """
 
     permutation: np.ndarray
     dense: int = 0
+    columns: tuple[np.ndarray, np.ndarray] | None = None
 
 
 def minimum_degree(start: np.ndarray, heads: np.ndarray) -> Order:
     """The order by approximate minimum degree, until half of what remains are neighbours of everything that remains.
+
+    Low degrees are exact, and go first, on the graph itself: of roads and the like most vertices, three times as fast.
 
     Parameters
     ----------
     start, heads : int64 array (n + 1,), int32 array
         Neighbours of v: heads[start[v] : start[v + 1]], symmetric, without loops and duplicates.
     """
+    from ..cpu import peeling, symbolic
     from ..cpu.degree import minimum_degree as run
 
-    permutation, dense = run(start, heads, FACTOR)
-    return Order(permutation, int(dense))
+    first, rest, start, heads, *lists = peeling.peel(start, heads, LOW, ROOM, SEARCHED)
+    found, dense = run(start, heads, FACTOR)
+    permutation = np.concatenate((first, rest[found]))
+    low = peeling.columns(first, *lists, inverse(permutation), dense)
+    above, counts = symbolic.columns(start, heads, found, inverse(found), dense)
+    parent = np.concatenate((low[0], np.where(above >= 0, above + np.int32(len(first)), above)))
+    return Order(permutation, int(dense), (parent, np.concatenate((low[1], counts))))
+
+
+def inverse(permutation: np.ndarray) -> np.ndarray:
+    """The place of each item of a permutation."""
+    position = np.empty(len(permutation), np.int32)
+    position[permutation] = np.arange(len(permutation), dtype=np.int32)
+    return position
 
 
 def levels(start: np.ndarray, heads: np.ndarray) -> Order:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..cpu import symbolic
 from ..cpu.strips import STRIP
-from .order import Order
+from .order import Order, inverse
 
 #: Supernodes of at most so many columns may hold any number of zeros; wider ones this fraction.
 NARROW, ZEROS = 4, 0.2
@@ -182,7 +182,7 @@ class Tree:
 def supernodes(start: np.ndarray, beside: np.ndarray, order: Order) -> Tree:
     """The supernodes of the graph whose neighbours of v are beside[start[v] : start[v + 1]], in that order."""
     given = order.permutation
-    parent, counts = symbolic.columns(start, beside, given, inverse(given), order.dense)
+    parent, counts = order.columns or symbolic.columns(start, beside, given, inverse(given), order.dense)
     permutation, first, above, height = symbolic.supernodes(parent, counts, given, order.dense, NARROW, ZEROS)
     return Tree(permutation, first, above, height)
 
@@ -237,13 +237,6 @@ def build(start: np.ndarray, beside: np.ndarray, tree: Tree) -> Structure:
         leaf,
         work,
     )
-
-
-def inverse(permutation: np.ndarray) -> np.ndarray:
-    """The place of each item of a permutation."""
-    position = np.empty(len(permutation), np.int32)
-    position[permutation] = np.arange(len(permutation), dtype=np.int32)
-    return position
 
 
 @dataclass(frozen=True, eq=False)
