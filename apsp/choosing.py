@@ -174,7 +174,8 @@ class Question:
             return None
         from .engines.hops import Searched
 
-        return Searched(self.arcs, self.graph.n, self.semiring, self.request.options.get("threads"))
+        threads = self.request.options.get("threads")
+        return Searched(self.arcs, self.graph.n, self.semiring, threads, self.device)
 
     # What each engine would take
 
@@ -224,6 +225,8 @@ class Question:
         assert self.hops is not None
         n, size = self.graph.n, self.dtype.itemsize
         batch = self.hops.batch(self.lines)
+        if self.device == "cuda":
+            return estimates.hops_on_gpu(n, len(self.arcs[0]), self.lines, size, self.hops.levels, batch)
         return estimates.hops(n, len(self.arcs[0]), self.lines, size, self.hops.levels, batch, self.threads)
 
     # The choice
@@ -274,7 +277,7 @@ class Question:
                 f"shortest_paths: a schedule and a block are the dense closure's, got them with engine={wanted!r}. "
                 "Leave one of them out."
             )
-        if self.device == "cuda" and wanted != "elimination":
+        if self.device == "cuda" and wanted not in ("elimination", "hops"):
             raise DeviceError(
                 f"shortest_paths: engine={wanted!r} computes on the CPU, got device='cuda'. Leave it out."
             )
@@ -294,9 +297,8 @@ class Question:
     def _estimates(self) -> list[Estimate]:
         """What the engines would take; elimination is left out where counting it would be most of the work."""
         found = [self.dense()]
-        if self.device == "cpu":
-            found += [self.searches()] if self.search else []
-            found += [self.counted()] if self.hops else []
+        found += [self.searches()] if self.search and self.device == "cpu" else []
+        found += [self.counted()] if self.hops else []
         # Worth it: a tenth of the dense closure, and less than what SciPy takes; of those only that fit.
         worth = min((_SHARE[e.engine] * e.seconds for e in found if self._fits(e)), default=math.inf)
         # Where entries cancel, or ⊕ says nothing of its sums, the matrix tells whether there is a limit.

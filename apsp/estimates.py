@@ -46,6 +46,8 @@ _CLIMB = 0.5
 _BATCH = 16
 #: On one GPU: pairs a second of fronts and of sweeps, bytes written a second, seconds of launches of either.
 _GPU_FRONTS, _GPU_SWEEP, _GPU_WRITTEN, _LAUNCHES = 1e11, 6e12, 3e12, 2e-3
+#: There, of searches: words of sources met a second, in bytes, and seconds of a level besides.
+_GPU_WORDS, _GPU_LEVEL = 1e12, 1e-5
 #: SciPy's Dijkstra, seconds: a vertex of the graph, reached or not; one that is reached, and each time that it comes
 #: nearer, which of d arcs into it about ln d do; an arc that is looked at.
 _CLEAR, _SETTLE, _NEARER, _LOOK = 8e-9, 10e-9, 60e-9, 8e-9
@@ -228,6 +230,15 @@ def hops(n: int, arcs: int, lines: int, itemsize: int, levels: int, batch: int, 
     seconds = batches * (n * visits * visit + written) / max(1, min(threads, batches))
     row = n * visit + written
     return Estimate("hops", arcs * visits * batches, held, before + seconds, before + row, row)
+
+
+def hops_on_gpu(n: int, arcs: int, lines: int, itemsize: int, levels: int, batch: int) -> Estimate:
+    """Breadth-first searches on a GPU, `batch` at a time, on a graph of about twice so many levels."""
+    batches, words = -(-lines // batch), batch // 8
+    each = 2 * levels * ((arcs + 4 * n) * words / _GPU_WORDS + _GPU_LEVEL) + n * batch * itemsize / _GPU_WRITTEN
+    before = arcs * _ADJACENT + _LAUNCHES
+    held = 24 * arcs + 10 * n * words + n * min(lines, batch) * itemsize
+    return Estimate("hops", 2 * levels * arcs * batches, held, before + batches * each, before + each, each)
 
 
 def in_units(seconds: float) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from semiring import dtypes, sparse
 from semiring.algebra import Semiring
 
-from .base import Engine
+from .base import Engine, host
 
 if TYPE_CHECKING:
     from semiring.sparse import Hops
@@ -28,6 +28,8 @@ class Searched(Engine):
     semiring : Semiring
         One over lengths, of which ⊕ keeps the least.
     threads : int, optional
+    device : {"cpu", "cuda"}
+        Where the searches run, and blocks of rows lie.
     """
 
     name = "hops"
@@ -38,8 +40,9 @@ class Searched(Engine):
         n: int,
         semiring: Semiring,
         threads: int | None = None,
+        device: str = "cpu",
     ) -> None:
-        self.arcs, self.semiring, self.threads = arcs, semiring, threads
+        self.arcs, self.semiring, self.threads, self.device = arcs, semiring, threads, device
         self.shape, self.dtype = (n, n), arcs[2].dtype
         self._unit = arcs[2][0] if len(arcs[2]) else self.dtype.type(1)
         self._zero = dtypes.zero(semiring, self.dtype)
@@ -49,11 +52,15 @@ class Searched(Engine):
 
     @cached_property
     def _forward(self) -> Hops:
-        return sparse.Hops(self.arcs[:2], self.shape[0], dtype=self.dtype, threads=self.threads)
+        return self._hops(*self.arcs[:2])
 
     @cached_property
     def _backward(self) -> Hops:
-        return sparse.Hops(self.arcs[1::-1], self.shape[0], dtype=self.dtype, threads=self.threads)
+        return self._hops(*self.arcs[1::-1])
+
+    def _hops(self, tails: np.ndarray, heads: np.ndarray) -> Hops:
+        n = self.shape[0]
+        return sparse.Hops((tails, heads), n, dtype=self.dtype, threads=self.threads, device=self.device)
 
     @cached_property
     def levels(self) -> int:
@@ -67,16 +74,23 @@ class Searched(Engine):
         """Vertices that are searched from at a time, of so many."""
         return self._forward.batch(lines)
 
-    def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, Any]]:
         """Searches from all of a block."""
         for positions, D in self._forward.rows(wanted, block=block):
             yield positions, self._weighed(D)
 
     def column(self, j: int) -> np.ndarray:
         """A search backwards."""
-        return self._weighed(self._backward.row(j))
+        return host(self._weighed(self._backward.row(j)))
 
-    def _weighed(self, D: np.ndarray) -> np.ndarray:
+    def table(self) -> Any:
+        """All entries, where the searches run."""
+        # On a GPU the searches ask for room themselves.
+        return super().table() if self.device == "cpu" else self._weighed(self._forward.to_dense())
+
+    def _weighed(self, D: Any) -> Any:
         if self._unit == 1:
             return D
+        if self.device != "cpu":
+            return np.where(D == self._zero, D, D * self._unit)
         return np.multiply(D, self._unit, out=D, where=D != self._zero)
