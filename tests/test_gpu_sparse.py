@@ -6,6 +6,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 
 import cases
+import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -18,7 +19,7 @@ import apsp
 import semiring
 from apsp.generate import road_like
 from semiring import DivergenceError, NegativeCycleError, eliminate, get
-from semiring.cuda import compile, fronts, sweep
+from semiring.cuda import compile, fronts, products, sweep
 from semiring.sparse import Hops
 
 pytestmark = pytest.mark.gpu
@@ -38,7 +39,7 @@ STACKS = (4, 24)
 
 def small(stack):
     """Sizes of kernels with so short a stack."""
-    return lambda itemsize: sweep.Shape(2 if itemsize == 8 else 4, 2, stack, 2, 4 << 10)
+    return lambda itemsize: sweep.Shape(2 if itemsize == 8 else 4, 2, stack, 8, 4 << 10, turns=2)
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +54,7 @@ def warm():
                 for mirrored in (False, True):
                     given = case.semiring, case.dtype, nonnegative, shape(case.dtype.itemsize)
                     units.add(sweep.text(*given, mirrored=mirrored))
+            units |= {products.text(case.semiring, case.dtype, nonnegative, mirrored) for mirrored in (False, True)}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(lambda text: compile.compile(text, arch), units))
 
@@ -71,6 +73,7 @@ def agree(case, got, expected):
 def test_every_kind_on_every_shape_of_graph(cp, warm, case, stack, monkeypatch):
     monkeypatch.setattr(sweep.Shape, "of", small(stack))
     monkeypatch.setattr(fronts, "CLASSES", ((8, 32), (12, 64)))  # so that some fronts are large
+    monkeypatch.setattr(sweep, "WIDE", 5)  # and roots wide
     for seed, name in enumerate(SHAPES):
         E, A = made(case, name, seed, device="cuda")
         n, want = len(A), cases.closure(case, A)
@@ -86,6 +89,9 @@ def test_every_kind_on_every_shape_of_graph(cp, warm, case, stack, monkeypatch):
             i, j = np.divmod(np.arange(0, n * n, 3), n)
             agree(case, E.entries(i, j), want[i, j])
             agree(case, E.column(n - 1), want[:, n - 1])
+            x = np.ascontiguousarray(want[:, :3] if n > 2 else want)
+            agree(case, E.matvec(x), cases.product(case, want, x))
+            agree(case, E.rmatvec(x[:, 0]), cases.product(case, x[:, :1].T.copy(), want)[0])
 
 
 def test_a_road_network_is_scipys(cp):
@@ -105,6 +111,7 @@ def test_a_road_network_is_scipys(cp):
         np.testing.assert_array_equal(out.get(), want)
         x = np.random.default_rng(1).integers(0, 5000, n)
         np.testing.assert_array_equal(E.matvec(x).get(), (want + x).min(axis=1))
+        np.testing.assert_array_equal(E.matvec(x - 4000).get(), (want + x - 4000).min(axis=1))
         np.testing.assert_array_equal(E.rmatvec(np.stack((x, x)).T)[:, 1].get(), (want + x[:, None]).min(axis=0))
         np.testing.assert_array_equal(E.update(2 * weights).row(7).get(), 2 * want[7])
         assert E.entry(5, 2995) == want[5, 2995]
@@ -113,7 +120,7 @@ def test_a_road_network_is_scipys(cp):
 def test_what_has_no_closure_is_refused_as_on_the_cpu(cp):
     tails, heads = [0, 1, 2, 3], [1, 2, 0, 0]
     for dtype in ("int32", "float32"):
-        with pytest.raises(NegativeCycleError, match="vertex"):
+        with pytest.raises(NegativeCycleError, match=r"vertex [012] beats|0 → 1 → 2 → 0 of weight -1"):
             eliminate(sp.coo_array((np.array([1, -4, 2, 5], dtype), (tails, heads)), shape=(4, 4)), device="cuda")
     weights = np.array([2.0, 1.0, 1.0, 1.0])
     with pytest.raises(DivergenceError):
@@ -164,3 +171,28 @@ def test_hops_of_many_levels(cp):
     i = np.arange(n)
     D = Hops((i[:-1], i[1:]), n, dtype="int32", device="cuda").to_dense().get()
     np.testing.assert_array_equal(D, np.where(i >= i[:, None], i - i[:, None], np.iinfo(np.int32).max))
+
+
+@pytest.mark.parametrize("unit", [1, 3])
+def test_hops_answer_shortest_paths(cp, unit):
+    g = nx.gnp_random_graph(300, 0.01, seed=3, directed=True)
+    nx.set_edge_attributes(g, unit, "weight")
+    found = dict(nx.all_pairs_shortest_path_length(g))
+    want = np.array([[unit * found[u].get(v, np.inf) for v in range(300)] for u in range(300)])
+    r = apsp.shortest_paths(g, engine="hops", device="cuda", dtype="float32")
+    assert (r.plan.engine, r.plan.device) == ("hops", "cuda")
+    assert isinstance(r.distances, cp.ndarray)
+    np.testing.assert_array_equal(r.distances.get(), want)
+    for labels, rows in r.rows(sources=[3, 299, 3]):
+        assert isinstance(rows, cp.ndarray)
+        np.testing.assert_array_equal(rows.get(), want[labels])
+    np.testing.assert_array_equal(r.engine.column(7), want[:, 7])
+    np.testing.assert_array_equal(r.reduce(np.maximum, axis=0), want.max(axis=0))
+    u, v = np.argwhere(np.isfinite(want) & (want > 2 * unit))[0]
+    assert r.distance(u, v) == want[u, v]
+    assert len(r.path(u, v)) == 1 + want[u, v] / unit
+    some = {"sources": [5, 6], "targets": [7, 9], "limit": 4 * unit}
+    part = apsp.shortest_paths(g, engine="hops", device="cuda", dtype="float32", **some)
+    within = want[5:7, 7:10:2]
+    np.testing.assert_array_equal(cp.asnumpy(part.distances), np.where(within <= 4 * unit, within, np.inf))
+    assert "hops" in {e.engine for e in apsp.shortest_paths(g, engine="elimination", device="cuda").plan.considered}

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import dtypes
 from ..algebra import Semiring
 from ..memory import available, require
-from ..sparse.structure import Arcs, Cost, Structure
 from . import gpu, sweep
-from .backend import CudaBackend
 from .fronts import Fronts
+from .products import product
 from .sweep import LANES, Lanes, Shape, Sweeps, Tree
+
+if TYPE_CHECKING:
+    from ..sparse.elimination import Analysis
 
 #: Lines that are computed together where nobody says how many, and bytes that they may take with what is held beside.
 BATCH, ROOM = 4096, 1 << 32
+#: The same where only the worst of each line is kept.
+WORST = 16384
 #: Rows that are handed out together, and pairs of a batch at most: about half a second's worth.
 BLOCK, PAIRS = 1024, 1 << 42
 
@@ -55,14 +59,12 @@ class OnDevice:
 
     Parameters
     ----------
-    structure, arcs, cost
-        Of the analysis.
+    analysis : Analysis
+        Of the arcs. It keeps structures that are on a device, for other weights.
     weights : NumPy array (arcs,)
     semiring : Semiring
     nonnegative : bool
         Whether the semiring's variants may be used.
-    trees : dict
-        Where structures that are on a device are kept for other weights.
 
     Raises
     ------
@@ -72,18 +74,16 @@ class OnDevice:
 
     def __init__(
         self,
-        structure: Structure,
-        arcs: Arcs,
-        cost: Cost,
+        analysis: Analysis,
         weights: np.ndarray,
         semiring: Semiring,
         nonnegative: bool,
-        trees: dict[Any, Any],
     ) -> None:
         import cupy
 
         self.number = gpu.current()
         self._kernels: dict[bool, Sweeps] = {}
+        structure, cost, trees = analysis.structure, analysis.cost, analysis.on_devices
         self.S, self.semiring, self.dtype, self.nonnegative = structure, semiring, weights.dtype, nonnegative
         self.n, self.cost = structure.n, cost
         r = np.diff(structure.begin).astype(np.int64)
@@ -92,10 +92,12 @@ class OnDevice:
         require(2 * cost.bytes(size) + int((r * r).sum()) * size, "cuda", where="eliminate", hint=hint)
         key = self.number, size
         if key not in trees:
-            tree = Tree(structure, Shape.of(size), size)
-            trees[key] = tree, Fronts(tree, arcs)
-        self.tree, fronts = trees[key]
-        self.lower, self.upper = fronts.numbers(cupy.asarray(weights), semiring, nonnegative)
+            with ThreadPoolExecutor(1) as beside:
+                arcs = beside.submit(lambda: analysis.arcs)
+                tree = Tree(structure, Shape.of(size), size)
+                trees[key] = tree, Fronts(tree, arcs.result())
+        self.tree, self.fronts = trees[key]
+        self.lower, self.upper = self.fronts.numbers(cupy.asarray(weights), semiring, nonnegative)
 
     @property
     def nbytes(self) -> int:
@@ -147,9 +149,12 @@ class OnDevice:
     @cached_property
     def lanes(self) -> int:
         """Lines of a batch."""
-        line = (self.n + 3 * self.S.height) * self.dtype.itemsize
+        return self._lanes((self.n + 3 * self.S.height) * self.dtype.itemsize, BATCH)
+
+    def _lanes(self, line: int, most: int) -> int:
+        """Lines of a batch of which each takes so many bytes, at most `most`."""
         room = max(ROOM, (available("cuda") or 0) // 6)
-        most = min(BATCH, room // max(line, 1), PAIRS // max(self.cost.sweep + self.cost.climb, 1))
+        most = min(most, room // max(line, 1), PAIRS // max(self.cost.sweep + self.cost.climb, 1))
         return max(LANES, most // LANES * LANES)
 
     def line(self, vertex: int, *, mirrored: bool) -> Any:
@@ -190,19 +195,22 @@ class OnDevice:
 
     def panels(self, *, columns: bool = False, share: tuple[int, int] = (0, 1)) -> Iterator[tuple[np.ndarray, Any]]:
         """All lines as columns, in the order of elimination; or (k, count): every count-th panel from the k-th on."""
-        for part in self._parts(share):
+        for part in self._parts(share, self.lanes):
             yield part, self.batch(part, mirrored=columns)[:, : len(part)]
 
-    def _parts(self, share: tuple[int, int]) -> Iterator[np.ndarray]:
-        """All vertices in the order of elimination, some at a time, or a share of them."""
-        lanes = shared(self.n, self.lanes, share[1])
+    def _parts(self, share: tuple[int, int], lanes: int) -> Iterator[np.ndarray]:
+        """All vertices in the order of elimination, so many at a time, or a share of them."""
+        lanes = shared(self.n, lanes, share[1])
         for start in range(share[0] * lanes, self.n, share[1] * lanes):
             yield self.S.permutation[start : start + lanes]
 
     def worst(self, *, columns: bool = False, share: tuple[int, int] = (0, 1)) -> Iterator[tuple[np.ndarray, Any]]:
         """The worst entry of each row, or column, where ⊕ selects: (indices (k,), entries (k,)); or a share of them."""
-        room = self._empty((self.n, min(self.lanes, -(-self.n // LANES) * LANES)))
-        for part in self._parts(share):
+        # Only the top of a line is held, and what each region found.
+        line = (self.tree.top_columns + len(self.tree.regions) + 3 * self.S.height) * self.dtype.itemsize
+        lanes = self._lanes(line, WORST)
+        room = self._empty((self.tree.top_columns, min(lanes, -(-self.n // LANES) * LANES)))
+        for part in self._parts(share, lanes):
             yield part, self._worst(part, room, columns)
 
     @_there
@@ -237,17 +245,16 @@ class OnDevice:
 
     @_there
     def product(self, x: np.ndarray, *, mirrored: bool, nonnegative: bool) -> Any:
-        """A* ⊗ x where mirrored, else (xᵀ ⊗ A*)ᵀ, for x of shape (n, k): with all of A*, some columns at a time."""
+        """A* ⊗ x where mirrored, else (xᵀ ⊗ A*)ᵀ, for x of shape (n, k): a climb and a sweep."""
         import cupy
 
-        ops = CudaBackend(self.semiring, self.dtype, nonnegative and self.nonnegative)
-        given = cupy.asarray(x if mirrored else np.ascontiguousarray(x.T))
-        out = cupy.full(x.shape, dtypes.zero(self.semiring, self.dtype), self.dtype)
-        for part, panel in self.panels(columns=True):
-            if mirrored:
-                ops.gemm(out, panel, given[cupy.asarray(part)])
-            else:
-                y = cupy.empty((x.shape[1], len(part)), self.dtype)
-                ops.matmul(y, given, panel)
-                out[cupy.asarray(part)] = y.T
+        up, down = (self.lower, self.upper) if mirrored else (self.upper, self.lower)
+        given = {"nonnegative": nonnegative and self.nonnegative, "mirrored": mirrored}
+        vectors = np.ascontiguousarray(x.T + 0.0 if self.dtype.kind == "f" else x.T)  # no −0
+        out = cupy.empty(x.shape, self.dtype)
+        line = (self.fronts.places + 3 * self.n) * self.dtype.itemsize
+        step = max(1, min(ROOM // max(line, 1), 65535))
+        for start in range(0, len(vectors), step):
+            part = cupy.asarray(vectors[start : start + step])
+            out[:, start : start + step] = product(self.fronts, up, down, part, self.semiring, **given).T
         return out

@@ -60,14 +60,14 @@ class Fronts:
         self.tree, self.classes = tree, classes(tree.itemsize, gpu.most_shared(gpu.current()))
         self.order = (tree.w + tree.r).astype(np.int64)
         squares = tree.r * tree.r
-        self.entries = int(squares.sum())
+        self.entries, self.places = int(squares.sum()), int(self.order.sum())
         given = {
             "child": S.child, "sibling": S.sibling, "local": S.local, "begin": S.begin,
             "arcs": arcs.begin.astype(np.int32), "arc": arcs.arc, "arc_row": arcs.row, "arc_col": arcs.col,
-            "update": np.cumsum(squares) - squares,
+            "update": np.cumsum(squares) - squares, "place": np.cumsum(self.order) - self.order,
         }  # fmt: skip
         self.held = {name: cupy.asarray(array) for name, array in given.items()} | {"nodes": tree.nodes}
-        depth = _depths(S.parent)
+        depth = tree.depth
         self.steps: list[tuple[Any, int, int] | int] = []  # (supernodes, how many, which class), or a large one
         kind = np.searchsorted([most for most, _ in self.classes], self.order)
         sorted_by = np.lexsort((kind, -depth))
@@ -122,18 +122,6 @@ class Fronts:
         if algebra.counts_stars(semiring, dtype):
             ops.synchronize()
         return lower, upper
-
-
-def _depths(parent: np.ndarray) -> np.ndarray:
-    """How far each supernode is from its root."""
-    depth = (parent >= 0).astype(np.int64)  # to `above`
-    above = parent.astype(np.int64)
-    there = np.flatnonzero(above >= 0)
-    while len(there):
-        depth[there] += depth[above[there]]
-        above[there] = above[above[there]]
-        there = there[above[there] >= 0]
-    return depth
 
 
 def closure(ops: CudaBackend, A: Any) -> None:

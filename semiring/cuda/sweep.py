@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from .. import dtypes
 from ..algebra import Semiring
 from ..compiling import about
-from ..cpu.regions import TOP, regions
+from ..cpu.regions import TOP, depths, even_rows, regions
 from . import algebra, compile, gpu
 from .backend import CudaBackend
 
@@ -20,6 +21,10 @@ from .backend import CudaBackend
 WARP, WARPS = 32, 4
 #: Columns of a root from which on z D is left to the product of dense matrices.
 WIDE = 128
+#: Parts in which rows of the top are looked at for their worst.
+PARTS = 64
+#: Lanes that a product takes to start, as it were.
+ALONE = 2048
 #: Lanes are counted in multiples of this.
 LANES = 32
 
@@ -36,31 +41,37 @@ class Shape:
         Warps of a block that walks regions.
     stack : int
         Rows of a stack.
-    strips : int
-        Strips of four columns that a warp computes together in the top, at most.
+    columns : int
+        Columns that a warp computes together in the top, at most; a multiple of 4.
     program : int
         Bytes that a region takes beside its stacks, at most.
     deep, stages : int
         Rows of a stage, and stages of a ring of copies, in the top.
     region_blocks, level_blocks : int
         Blocks that a multiprocessor holds at least of each kernel; it bounds the registers.
+    level_warps : int
+        Warps of a block in the top.
+    turns, run : int
+        A block walks its region for the lanes of so many turns, and so many blocks do before the next region comes.
     """
 
     each: int
     warps: int
     stack: int
-    strips: int
+    columns: int
     program: int
     deep: int = 8
     stages: int = 3
     region_blocks: int = 3
     level_blocks: int = 4
     level_warps: int = 4
+    turns: int = 1
+    run: int = 32
 
     @classmethod
     def of(cls, itemsize: int) -> Shape:
         """What suits entries of so many bytes."""
-        return cls(2 if itemsize == 8 else 4, 4, 32, 2, 9 << 10)
+        return cls(2 if itemsize == 8 else 4, 4, 32, 8, 9 << 10)
 
     def shared(self, itemsize: int) -> int:
         """Bytes of a region and of the stacks of a block."""
@@ -68,7 +79,8 @@ class Shape:
 
     def ring(self, itemsize: int) -> int:
         """Bytes of the rings of a block."""
-        return self.level_warps * self.stages * self.deep * (WARP * self.each + 4 * self.strips) * itemsize
+        strips = -(-self.columns // 4)
+        return self.level_warps * self.stages * self.deep * (WARP * self.each + 4 * strips) * itemsize
 
     def text(self, mirrored: bool, worst: str = "") -> str:
         """As constants for the kernels; `worst` is what regions are reduced to: "greatest", "least" or nothing."""
@@ -76,12 +88,14 @@ class Shape:
             "each": self.each,
             "warps": self.warps,
             "stack_rows": self.stack,
-            "most_strips": self.strips,
+            "most_columns": self.columns,
             "deep": self.deep,
             "stages": self.stages,
             "region_blocks": self.region_blocks,
             "level_blocks": self.level_blocks,
             "level_warps": self.level_warps,
+            "turns": self.turns,
+            "run": self.run,
         }
         constants = ", ".join(f"{name} = {size}" for name, size in sizes.items())
         flags = {"mirrored": mirrored, "only_worst": bool(worst), "greatest": worst == "greatest"}
@@ -108,7 +122,7 @@ def kernels(
 ) -> dict[str, Any]:
     """The entry functions on a device."""
     unit = text(semiring, dtype, nonnegative, shape, mirrored=mirrored, worst=worst)
-    names = "sweep_regions", "sweep_level", "climb_regions", "climb_level", "arrange", "pairs", "transpose"
+    names = "sweep_regions", "sweep_level", "climb_regions", "climb_level", "worst_rows", "pairs", "transpose"
     with about(f"{semiring.name} in {dtype}"):
         found = {name: compile.functions(unit, name="sweep.cu").get_function(name) for name in names}
     compile.allow_shared(found["sweep_regions"], shape.shared(dtype.itemsize))
@@ -132,54 +146,48 @@ class Tree:
         w, r = (np.diff(x).astype(np.int64) for x in (S.first, S.begin))
         self.w, self.r = w, r
         even = r + r % 2
-        begin = np.concatenate(([0], np.cumsum(even)))
         units = -(-w // 4) * (w + even)
         self.panel = np.concatenate(([0], np.cumsum(units)))
         # A supernode with its range, its rows and labels, and its panel, of which little may be a unit.
         bytes_of = 40 + 8 * even + 4 * w + max(16, 4 * itemsize) * units
-        tables = S.parent, S.child, S.leaf, S.first, S.begin, S.base, S.rows, S.slot
-        kind, low, high, local, own = regions(*tables, bytes_of, shape.stack, shape.program - 80)
-        # The last row twice where their number is odd.
-        index = np.repeat(S.begin[:-1] - begin[:-1], even) + np.arange(begin[-1])
-        index = np.minimum(index, np.repeat(S.begin[1:] - 1, even))
-        nodes = np.stack((S.first[:-1], w, begin[:-1], r, S.base, self.panel[:-1], own, kind), axis=1)
+        tables = S.parent, S.child, S.leaf, S.first, S.begin, S.base, S.rows, S.slot, S.owner
+        kind, low, high, local, own, ahead = regions(*tables, bytes_of, shape.stack, shape.program - 80)
+        begin, slots, local, rows = even_rows(S.begin, S.rows, S.slot, local, S.permutation)
+        nodes = np.stack((S.first[:-1], w, begin[:-1], r, S.base, self.panel[:-1], own, kind + 4 * ahead), axis=1)
         end = [[S.n, 0, begin[-1], 0, 0, self.panel[-1], -1, TOP]]
         self.nodes = cupy.asarray(np.concatenate((nodes, end)).astype(np.int32))
         self.regions = cupy.asarray(np.stack((low, high), axis=1))
-        self.local, self.slots = (cupy.asarray(x[index].astype(np.int32)) for x in (local, S.slot))
-        self.rows = cupy.asarray(S.permutation[S.rows[index]].astype(np.int32))
+        self.slots, self.local, self.rows = (cupy.asarray(x) for x in (slots, local, rows))
         self.labels, self.owner, self.parent = (cupy.asarray(x) for x in (S.permutation, S.owner, S.parent))
         self.bounds = cupy.asarray(np.stack((S.first[S.leaf], S.first[1:]), axis=1))
+        self.depth = depths(S.parent)
         self.levels = list(self._levels(kind))
-        top = np.concatenate([some for some, _, _ in self.levels]) if self.levels else np.zeros(0, np.int64)
+        top = np.concatenate([some for some, _ in self.levels]) if self.levels else np.zeros(0, np.int64)
+        self.tiles = [cupy.asarray(self._tiles(some)) for some, _ in self.levels]
         self.above = np.stack((S.first[S.leaf[top]], S.first[top + 1]))
         self.pieces = -(-(w + r)[top] // 8)
         columns = np.repeat(S.first[top] + w[top] - np.cumsum(w[top]), w[top]) + np.arange(w[top].sum())
-        self.top_labels = cupy.asarray(S.permutation[columns])
+        self._top = columns
 
-    def _levels(self, kind: np.ndarray) -> Iterator[tuple[np.ndarray, Any, Any]]:
-        """Of each level of the top, its supernodes and the tiles of a sweep: (supernode, first column, strips)."""
+    def _levels(self, kind: np.ndarray) -> Iterator[tuple[np.ndarray, Any]]:
+        """The supernodes of each level of the top, parents first; also on the device."""
         import cupy
 
-        S = self.S
-        above = np.flatnonzero(kind == TOP)
-        depth = np.zeros(len(kind), np.int64)
-        for s in above[::-1].tolist():
-            depth[s] = depth[S.parent[s]] + 1 if S.parent[s] >= 0 else 0
+        depth, above = self.depth, np.flatnonzero(kind == TOP)
         order = above[np.argsort(depth[above], kind="stable")]
         for some in np.split(order, np.flatnonzero(np.diff(depth[order])) + 1):
-            if not len(some):
-                continue
-            tiles = [tile for s in some.tolist() for tile in self._tiles(s)]
-            yield some, cupy.asarray(some.astype(np.int32)), cupy.asarray(np.array(tiles, np.int32))
+            if len(some):
+                yield some, cupy.asarray(some.astype(np.int32))
 
-    def _tiles(self, s: int) -> Iterator[tuple[int, int, int]]:
-        j, strips = 0, -(-int(self.w[s]) // 4)
-        while strips:
-            some = next(k for k in (4, 2, 1) if k <= min(strips, self.shape.strips))
-            yield s, j, some
-            j += 4 * some
-            strips -= some
+    def _tiles(self, some: np.ndarray) -> np.ndarray:
+        """Tiles of a sweep over supernodes, (supernode, first column, columns), large ones first."""
+        most, w = self.shape.columns, self.w[some]
+        count = -(-w // most)
+        which = np.repeat(np.arange(len(some)), count)
+        first = most * (np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count))
+        columns = np.minimum(most, w[which] - first)
+        order = np.lexsort((-self.r[some][which], -columns))
+        return np.stack((some[which], first, columns), axis=1)[order].astype(np.int32)
 
     def dense_root(self, panel: Any) -> Any:
         """D of the only root as a matrix, where it is so wide that a product of matrices is worth it; else None."""
@@ -193,6 +201,54 @@ class Tree:
             return None
         strips = panel[int(self.panel[s]) : int(self.panel[s + 1])].reshape(-1, w, 4)
         return cupy.ascontiguousarray(strips.transpose(1, 0, 2).reshape(w, -1)[:, :w])
+
+    def below_root(self) -> Iterator[tuple[int, int, np.ndarray]]:
+        """Runs of the root's children: first and last column below them, and which of the root's columns they meet."""
+        S = self.S
+        s = int(self.levels[0][0][0])
+        held: list[tuple[int, int, np.ndarray]] = []
+        for t in np.flatnonzero(S.parent == s).tolist():
+            low, high, met = (
+                int(S.first[S.leaf[t]]),
+                int(S.first[t + 1]),
+                S.rows[S.begin[t] : S.begin[t + 1]] - S.first[s],
+            )
+            # A run takes in the next where one product is less than two of them, each with a start of its own.
+            while held:
+                start, stop, before = held[-1]
+                both = np.union1d(before, met)
+                if (high - start) * len(both) > (stop - start) * len(before) + (high - low) * len(met) + ALONE * len(
+                    both
+                ):
+                    break
+                low, met = start, both
+                held.pop()
+            held.append((low, high, met))
+        yield from held
+
+    @property
+    def top_columns(self) -> int:
+        """Columns of the top."""
+        return len(self._top)
+
+    @cached_property
+    def ranked(self) -> tuple[Any, Any]:
+        """Rows and labels of the top by their rank among its columns, in place of those by label."""
+        import cupy
+
+        by_label, by_column = (np.full(self.n, -1, np.int32) for _ in range(2))
+        by_column[self._top] = by_label[self.S.permutation[self._top]] = np.arange(len(self._top))
+        return cupy.asarray(by_label)[self.rows], cupy.asarray(by_column)
+
+    @cached_property
+    def every_level(self) -> list[Any]:
+        """All supernodes of each level of the tree, parents first; on the device."""
+        import cupy
+
+        by = np.argsort(self.depth, kind="stable")
+        edges = [0, *(np.flatnonzero(np.diff(self.depth[by])) + 1).tolist(), len(by)]
+        there = cupy.asarray(by.astype(np.int32))
+        return [there[start:stop] for start, stop in pairwise(edges) if stop > start]
 
     @cached_property
     def everything(self) -> Lanes:
@@ -209,15 +265,16 @@ class Lanes:
         self.count = len(columns)
         self.padded = -(-self.count // LANES) * LANES
         starts, places = (np.full(self.padded, -1, np.int32) for _ in range(2))
-        self.ordered = bool((columns[1:] >= columns[:-1]).all())
-        order: Any = slice(None)
-        if columns is tree.S.position:
+        self.every = columns is tree.S.position
+        if self.every:
             starts[: self.count], places[: self.count] = np.arange(tree.n), columns
         else:
-            order = slice(None) if self.ordered else np.argsort(columns, kind="stable")
+            ordered = bool((columns[1:] >= columns[:-1]).all())
+            order: Any = slice(None) if ordered else np.argsort(columns, kind="stable")
             starts[: self.count] = columns[order]
             places[: self.count][order] = np.arange(self.count)
         self.starts, self.places = cupy.asarray(starts), cupy.asarray(places)
+        self.columns = starts[: self.count]
         # Where the columns below each supernode begin among the lanes, and where they end.
         at = self.starts[: self.count].searchsorted(tree.bounds.ravel())
         self.ranges = at.astype(np.int32).reshape(-1, 2)
@@ -228,12 +285,12 @@ class Lanes:
         import cupy
 
         wide = WARP * tree.shape.each
-        low, high = np.searchsorted(columns, tree.above)
+        low, high = tree.above if self.every else np.searchsorted(columns, tree.above)
         groups = np.where(high > low, -(-high // wide) - low // wide, 0)
         total = np.concatenate(([0], np.cumsum(groups * tree.pieces)))
         counts: list[tuple[Any, int, int, int]] = []
         start, parts = 0, []
-        for some, there, _ in tree.levels:
+        for some, there in tree.levels:
             stop = start + len(some)
             parts.append(total[start : stop + 1] - total[start])
             counts.append((there, len(some), start + len(counts), int(parts[-1][-1])))
@@ -249,11 +306,23 @@ class Sweeps:
     def __init__(
         self, tree: Tree, up: Any, down: Any, semiring: Semiring, dtype: np.dtype, nonnegative: bool, mirrored: bool
     ) -> None:
+        import cupy
+
         self.tree, self.up, self.down, self.dtype = tree, up, down, dtype
         self._given = semiring, dtype, nonnegative, tree.shape, mirrored, gpu.current()
         self.kernels = kernels(*self._given)
         self.ops = CudaBackend(semiring, dtype, nonnegative)
         self._root = tree.dense_root(up) if mirrored else None  # where D is the left operand of ⊗, as in products
+        self._parts = (
+            []
+            if self._root is None
+            else [
+                (low, high, cupy.asarray(met), cupy.ascontiguousarray(self._root[:, cupy.asarray(met)]))
+                for low, high, met in tree.below_root()
+            ]
+        )
+        top = int(tree.levels[0][0][0]) if tree.levels else 0
+        self._below = int(tree.S.first[tree.S.leaf[top]]), int(tree.S.first[top + 1])
 
     def batch(self, lanes: Lanes, out: Any) -> None:
         """out[v, t] ← A*[lane t, v], or A*[v, lane t] where mirrored.
@@ -262,30 +331,25 @@ class Sweeps:
         """
         if not lanes.count:
             return
-        v = self._climbed(lanes)
+        _, v = self.climb(lanes)
         self.sweep_top(lanes, v, out)
         self.sweep_low(lanes, v, out)
 
-    def worst(self, lanes: Lanes, out: Any) -> Any:
-        """The worst entry of each lane; of `out`, like that of `batch`, only the rows of the top are written."""
+    def worst(self, lanes: Lanes, top: Any) -> Any:
+        """The worst entry of each lane. The rows of the top are written into `top`, the others nowhere."""
         import cupy
 
         semiring, dtype, *_ = self._given
         word = "greatest" if semiring.add.selects == "least" else "least"
-        v = self._climbed(lanes)
-        self.sweep_top(lanes, v, out)
-        found = cupy.full((len(self.tree.regions) + 1, lanes.padded), dtypes.one(semiring, dtype), dtype)
-        self.sweep_low(lanes, v, out, found, kernels(*self._given, word))
-        top = out[self.tree.top_labels, : lanes.padded]
-        of = "max" if word == "greatest" else "min"
-        parts = [getattr(X, of)(axis=0) for X in (found, top) if len(X)]
-        worst = parts[0] if len(parts) == 1 else (cupy.maximum if of == "max" else cupy.minimum)(*parts)
-        return worst[: lanes.count]
-
-    def _climbed(self, lanes: Lanes) -> Any:
-        """v in the caller's order."""
-        z, v = self.climb(lanes)
-        return v if lanes.ordered else self.arranged(lanes, v, z)
+        worst = kernels(*self._given, word)
+        _, v = self.climb(lanes)
+        self.sweep_top(lanes, v, top, ranked=True)
+        regions, pitch, wide = len(self.tree.regions), lanes.padded, 128 * self.tree.shape.each
+        found = cupy.full((regions + PARTS, pitch), dtypes.one(semiring, dtype), dtype)
+        self.sweep_low(lanes, v, top, found, worst)
+        rest = top.data.ptr, top.strides[0] // top.itemsize, np.int32(len(top)), found[regions:].data.ptr, pitch
+        worst["worst_rows"]((-(-pitch // wide), PARTS), (128,), (*rest, np.int32(pitch)))
+        return (found.max if word == "greatest" else found.min)(axis=0)[: lanes.count]
 
     def climb(self, lanes: Lanes) -> tuple[Any, Any]:
         """z and v of the lanes as sorted, on each one's path: of a row for each place on the path from the root."""
@@ -300,44 +364,59 @@ class Sweeps:
         )
         for there, count, start, work in lanes.climbs:
             if work and self._root is not None and there is tree.levels[0][1]:
-                self.ops.matmul(v[: len(self._root)], self._root, z[: len(self._root)])
+                self._climb_root(lanes, z, v)
             elif work:
                 before = lanes.before.data.ptr + 4 * start
                 level = *_at(tree.nodes, there), before, np.int32(count), *_at(lanes.ranges)
                 self.kernels["climb_level"]((-(-work // WARPS),), (WARP * WARPS,), (*level, *tables, *ours))
         return z, v
 
-    def arranged(self, lanes: Lanes, v: Any, to: Any) -> Any:
-        """v with the lanes in the caller's order."""
-        tree, pitch = self.tree, lanes.padded
-        given = _at(tree.nodes, tree.owner, lanes.starts, lanes.places, v, to)
-        grid = -(-pitch // 256), min(tree.S.height, 64)
-        self.kernels["arrange"](grid, (256,), (*given, pitch, np.int32(pitch)))
-        return to
+    def _climb_root(self, lanes: Lanes, z: Any, v: Any) -> None:
+        """v = z D of a wide root, for the lanes below it. Of those below a child, z is zero but at the child's rows."""
+        root: Any = self._root
+        w = len(root)
 
-    def sweep_top(self, lanes: Lanes, v: Any, out: Any) -> None:
-        """y of the top, a level at a time."""
+        def lanes_of(low: int, high: int) -> tuple[int, int]:
+            start, stop = np.searchsorted(lanes.columns, (low, high)).tolist()
+            return start, stop
+
+        done, end = lanes_of(*self._below)
+        for low, high, met, D in self._parts:
+            start, stop = lanes_of(low, high)
+            start, stop = -(-start // LANES) * LANES, stop // LANES * LANES
+            if stop > start:
+                if start > done:
+                    self.ops.matmul(v[:w, done:start], root, z[:w, done:start])
+                self.ops.matmul(v[:w, start:stop], D, z[:, start:stop][met])
+                done = stop
+        if end > done:
+            self.ops.matmul(v[:w, done:end], root, z[:w, done:end])
+
+    def sweep_top(self, lanes: Lanes, v: Any, out: Any, *, ranked: bool = False) -> None:
+        """y of the top, a level at a time; into rows by label, or by rank among those of the top."""
         tree = self.tree
         threads, shared = WARP * tree.shape.level_warps, tree.shape.ring(self.dtype.itemsize)
         groups = -(-lanes.padded // (threads * tree.shape.each))
-        for _, _, tiles in tree.levels:
-            given = *_at(tree.nodes, tiles, lanes.ranges, tree.rows), *self._rest(lanes, v, out)
+        for tiles in tree.tiles:
+            given = *_at(tree.nodes, tiles, lanes.ranges), *self._rest(lanes, v, out, ranked)
             self.kernels["sweep_level"]((len(tiles), groups), (threads,), given, shared)
 
     def sweep_low(self, lanes: Lanes, v: Any, out: Any, worst: Any = None, kernels: Any = None) -> None:
-        """y of all regions; or, by other kernels, only the worst of each."""
+        """y of all regions; or, by other kernels and from ranked rows, only the worst of each."""
         tree, shape = self.tree, self.tree.shape
         if not len(tree.regions):
             return
-        groups, shared = -(-lanes.padded // (WARP * shape.warps * shape.each)), shape.shared(self.dtype.itemsize)
-        given = *_at(tree.nodes, tree.regions, lanes.ranges, tree.local, tree.rows), *self._rest(lanes, v, out)
+        groups = -(-lanes.padded // (WARP * shape.warps * shape.each * shape.turns))
+        given = *_at(tree.nodes, tree.regions, lanes.ranges, tree.local), *self._rest(lanes, v, out, worst is not None)
         given += (0, 0) if worst is None else (worst.data.ptr, lanes.padded)
+        given += np.int32(len(tree.regions)), np.int32(groups)
         function = (kernels or self.kernels)["sweep_regions"]
-        function((len(tree.regions), groups), (WARP * shape.warps,), given, shared)
+        function((len(tree.regions) * groups,), (WARP * shape.warps,), given, shape.shared(self.dtype.itemsize))
 
-    def _rest(self, lanes: Lanes, v: Any, out: Any) -> tuple[Any, ...]:
-        """Labels, panels, the lanes with v, and where y goes."""
-        given = _at(self.tree.labels, self.down, lanes.places, v)
+    def _rest(self, lanes: Lanes, v: Any, out: Any, ranked: bool) -> tuple[Any, ...]:
+        """Rows and labels, panels, the lanes with v, and where y goes."""
+        tree = self.tree
+        given = _at(*(tree.ranked if ranked else (tree.rows, tree.labels)), self.down, lanes.places, v)
         return *given, lanes.padded, out.data.ptr, out.strides[0] // out.itemsize, np.int32(lanes.padded)
 
     def transpose(self, panel: Any, rows: Any) -> None:

@@ -279,8 +279,7 @@ class Elimination:
     def _placed(self, weights: np.ndarray, nonnegative: bool) -> Any:
         from ..cuda.elimination import OnDevice
 
-        known = self.analysis
-        return OnDevice(known.structure, known.arcs, known.cost, weights, self.semiring, nonnegative, known.on_devices)
+        return OnDevice(self.analysis, weights, self.semiring, nonnegative)
 
     @classmethod
     def from_arrays(
@@ -638,12 +637,11 @@ class Elimination:
             raise ShapeError(f"{where}: x must have shape ({self.n},) or ({self.n}, k), got {x.shape}.")
         values = conform(x, self.semiring, self.dtype, where=where)
         seen = survey(values, self.semiring, where=where)
-        kind = choose(self.semiring, self.dtype, False)
-        if self._kind is not kind and fast(seen, self.semiring, self.dtype, self.n):
-            kind = self._kind
+        nonnegative = fast(seen, self.semiring, self.dtype, self.n)
+        kind = self._kind if nonnegative else choose(self.semiring, self.dtype, False)
         columns = values[:, None] if values.ndim == 1 else values
         if self.on_device is not None:
-            found = self.on_device.product(columns, mirrored=mirrored, nonnegative=kind is self._kind)
+            found = self.on_device.product(columns, mirrored=mirrored, nonnegative=nonnegative)
             return found[:, 0] if values.ndim == 1 else found
         out = np.empty(columns.shape, self.dtype)
         sweeper = Sweeper(self.analysis.structure, self._panels, kind)

@@ -6,7 +6,7 @@
 // A lane is a source (or a target, where `mirrored`: the operands of ⊗ change places); each thread has `each` lanes
 // side by side. Rows of y, one a vertex, are written once, at the vertex's label. z and v have a row for each place on
 // the path from the root. In them lanes are sorted by their place in the elimination order, so that those below a
-// supernode are a range; `arrange` puts v into the caller's order.
+// supernode are a range; places[t] is where lane t of y is among them.
 //
 // Low subtrees are *regions*: a warp walks one for its lanes, with y on a stack in shared memory that only its own
 // threads see, so nothing waits. The top of the tree goes level by level.
@@ -35,17 +35,19 @@ __device__ inline void stream(Lanes* to, const Lanes& v) {
     else *to = v;
 }
 
-// Sums of `columns` columns for a thread's lanes begin with v, where a lane is below the supernode.
+// Sums of `columns` columns for a thread's lanes begin with v, where a lane is below the supernode, as `some` of the warp's are.
 template <int columns>
-__device__ inline void begin(Word (&y)[columns][each], bool some, const int (&place)[each], Range range, const T* v, long long pitch, int inside) {
+__device__ inline void begin(Word (&y)[columns][each], bool some, const int (&place)[each], Range range, const T* v, long long pitch) {
 #pragma unroll
-    for (int c = 0; c < columns; ++c) {
-        Lanes given;
-        if (some && c < inside) given = *reinterpret_cast<const Lanes*>(v + c * pitch);
+    for (int c = 0; c < columns; ++c)
+#pragma unroll
+        for (int e = 0; e < each; ++e) y[c][e] = S::nothing();
+    if (!some) return;
+#pragma unroll
+    for (int c = 0; c < columns; ++c)
 #pragma unroll
         for (int e = 0; e < each; ++e)
-            y[c][e] = some && c < inside && place[e] >= range.low && place[e] < range.high ? S::begin(S::spread(given.at[e])) : S::nothing();
-    }
+            if (place[e] >= range.low && place[e] < range.high) y[c][e] = S::begin(S::spread(v[c * pitch + place[e]]));
 }
 
 // y ← y ⊕ x₀ ⊗ p₀ ⊕ x₁ ⊗ p₁ for columns of one or more strips.
@@ -77,6 +79,12 @@ __device__ inline bool on_path(const int (&place)[each], Range range) {
     return __any_sync(0xffffffffu, some);
 }
 
+__device__ inline void meet(Lanes& worst, const Lanes& value) {
+#pragma unroll
+    for (int e = 0; e < each; ++e)
+        if (greatest ? value.at[e] > worst.at[e] : value.at[e] < worst.at[e]) worst.at[e] = value.at[e];
+}
+
 // `count` items side by side, on their way to shared memory; each thread of the block copies some.
 template <class V>
 __device__ inline void bring(V* to, const V* from, int count) {
@@ -94,44 +102,70 @@ struct Program {
     int *slots, *rows, *labels;
 };
 
-// One strip of a supernode in a region: `columns` of it, from rows on the stack.
+// Where rows of y begin: a row is less than 4 GiB.
+struct Rows {
+    T* begin;
+    unsigned apart;  // bytes
+    __device__ T* operator[](int row) const { return reinterpret_cast<T*>(reinterpret_cast<char*>(begin) + (unsigned long long)(unsigned)row * apart); }
+};
+
+// One strip of a supernode in a region: `columns` of it, from rows on the stack. `some` and `range` say who begins with v.
 template <int columns>
-__device__ inline void strip(const Node& node, int j, const Quad* p, const int2* slots, const int* labels, Lanes* stack, bool some,
-                             const int (&place)[each], Range range, const T* v, long long v_pitch, T* out, long long pitch, bool inside,
-                             Lanes& worst) {
+__device__ inline void strip(const Node& node, int j, const Quad* p, int2 front, const int2* slots, const int* labels, Lanes* stack, bool some,
+                             const int (&place)[each], Range range, const T* v, long long v_pitch, Rows out, bool inside, Lanes& worst) {
+    int label[columns];  // before anything is stored, or each would be waited for
+#pragma unroll
+    for (int c = 0; c < columns; ++c) label[c] = labels[j + c];
     Word y[columns][each];
-    begin<columns>(y, some, place, range, v + (node.base + j) * v_pitch, v_pitch, columns);
-#pragma unroll 2
-    for (int k = 0; k < node.rows; k += 2) {
-        const int2 here = slots[k / 2];
+    begin<columns>(y, some, place, range, v + (node.base + j) * v_pitch, v_pitch);
+    const auto two = [&](int k, int2 here) {
         const Lanes x0 = stack[here.x * 32], x1 = stack[here.y * 32];
         const Quad p0 = p[k], p1 = p[k + 1];
         both<columns>(y, x0, x1, &p0, &p1);
+    };
+    if (node.rows) two(0, front);
+#pragma unroll 2
+    for (int k = 2; k < node.rows; k += 2) two(k, slots[k / 2]);
+    Lanes value[columns];
+#pragma unroll
+    for (int c = 0; c < columns; ++c) value[c] = stored(y[c]);
+    if (node.own >= 0) {
+#pragma unroll
+        for (int c = 0; c < columns; ++c) stack[(node.own + j + c) * 32] = value[c];
     }
+    if constexpr (only_worst) {
 #pragma unroll
-    for (int c = 0; c < columns; ++c) {
-        const Lanes value = stored(y[c]);
-        if (node.own >= 0) stack[(node.own + j + c) * 32] = value;
-        if constexpr (only_worst) {
+        for (int c = 0; c < columns; ++c) meet(worst, value[c]);
+    } else if (inside) {
 #pragma unroll
-            for (int e = 0; e < each; ++e)
-                if (greatest ? value.at[e] > worst.at[e] : value.at[e] < worst.at[e]) worst.at[e] = value.at[e];
-        } else if (inside) stream(reinterpret_cast<Lanes*>(out + labels[j + c] * pitch), value);
+        for (int c = 0; c < columns; ++c) stream(reinterpret_cast<Lanes*>(out[label[c]]), value[c]);
     }
 }
 
-// y for all supernodes of the region blockIdx.x, and the lanes of blockIdx.y. Where only_worst, none is written but the
-// worst of the region's, or one: greatest or least.
+// Rows above the subtree of a root, on their way from where they were written to the stack.
+__device__ inline void ask_rows(const Node& root, const int* rows, const int* slots, Lanes* stack, Rows out) {
+#pragma unroll 4
+    for (int k = 0; k < root.rows; ++k) {
+        Lanes* to = &stack[slots[k] * 32];
+        if constexpr (sizeof(Lanes) >= 4) copy_async<sizeof(Lanes)>(to, out[rows[k]]);
+        else *to = *reinterpret_cast<const Lanes*>(out[rows[k]]);
+    }
+}
+
+// y for all supernodes of a region, `turns` times for so many lanes. Where only_worst, none is written but the worst of the
+// region's, or one: greatest or least. Blocks come `run` groups of lanes at a time, region by region.
 extern "C" __global__ __launch_bounds__(32 * warps, region_blocks) void sweep_regions(
     const Node* nodes, const Range* regions, const Range* ranges, const int* slots, const int* rows, const int* labels, const T* panel,
-    const int* places, const T* v, long long v_pitch, T* out, long long pitch, int lanes, T* worst_of, long long worst_pitch) {
+    const int* places, const T* v, long long v_pitch, T* y, long long pitch, int lanes, T* worst_of, long long worst_pitch, int many, int groups) {
     extern __shared__ __align__(16) unsigned char shared[];
-    const Range region = regions[blockIdx.x];
+    const int chunk = blockIdx.x / (many * run), left = blockIdx.x - chunk * many * run, breadth = min(run, groups - chunk * run);
+    const int mine = left / breadth, group = chunk * run + left % breadth;
+    const Range region = regions[mine];
     const Node first = nodes[region.low], end = nodes[region.high];
     const int count = region.high - region.low;
     Program here;
     here.panel = reinterpret_cast<Quad*>(shared + sizeof(Lanes) * 32 * stack_rows * warps);
-    here.nodes = reinterpret_cast<Node*>(shared + sizeof(Lanes) * 32 * stack_rows * warps + (end.panel - first.panel) * (sizeof(Quad) > 16 ? sizeof(Quad) : 16));
+    here.nodes = reinterpret_cast<Node*>(reinterpret_cast<unsigned char*>(here.panel) + (end.panel - first.panel) * (sizeof(Quad) > 16 ? sizeof(Quad) : 16));
     here.ranges = reinterpret_cast<Range*>(here.nodes + count);
     here.slots = reinterpret_cast<int*>(here.ranges + even(count));
     here.rows = here.slots + (end.begin - first.begin + 3) / 4 * 4;
@@ -142,50 +176,62 @@ extern "C" __global__ __launch_bounds__(32 * warps, region_blocks) void sweep_re
     bring(here.slots, slots + first.begin, end.begin - first.begin);
     bring(here.rows, rows + first.begin, end.begin - first.begin);
     bring(here.labels, labels + first.first, end.first - first.first);
+    here.panel -= first.panel, here.slots -= first.begin, here.rows -= first.begin, here.labels -= first.first;
     commit_copies();
     const int warp = threadIdx.x / 32, thread = threadIdx.x % 32;
     Lanes* stack = reinterpret_cast<Lanes*>(shared) + warp * (stack_rows * 32) + thread;
-    int lane = ((blockIdx.y * warps + warp) * 32 + thread) * each;
-    const bool idle = lane - thread * each >= lanes, inside = lane < lanes;
-    lane = inside ? lane : 0;
-    int place[each];
-    places_of(place, places, lane, inside);
-    v += lane, out += lane;
-    Lanes worst;
-#pragma unroll
-    for (int e = 0; e < each; ++e) worst.at[e] = T(S::one());
     wait_for_copies();
     __syncthreads();
-    if (idle) return;
 #pragma unroll 1
-    for (int s = count - 1; s >= 0; --s) {
-        const Node node = here.nodes[s];
-        const Range range = here.ranges[s];
-        if (node.kind == root) {  // what lies above comes from the rows already written
-            const int* row = here.rows + node.begin - first.begin;
-#pragma unroll 4
-            for (int k = 0; k < node.rows; ++k) {
-                if constexpr (sizeof(Lanes) >= 4) copy_async<sizeof(Lanes)>(&stack[k * 32], out + row[k] * pitch);
-                else stack[k * 32] = *reinterpret_cast<const Lanes*>(out + row[k] * pitch);
-            }
-            wait_for_copies();
-        }
-        const bool some = on_path(place, range);
-        const int2* at = reinterpret_cast<const int2*>(here.slots + node.begin - first.begin);
-        const int* label = here.labels + node.first - first.first;
-        const Quad* p = here.panel + node.panel - first.panel + node.width;
+    for (int turn = 0; turn < turns; ++turn) {
+        int lane = (((group * turns + turn) * warps + warp) * 32 + thread) * each;
+        if (lane - thread * each >= lanes) return;
+        const bool inside = lane < lanes;
+        lane = inside ? lane : 0;
+        int place[each];
+        places_of(place, places, lane, inside);
+        const Rows out{y + lane, unsigned(pitch * sizeof(T))};
+        Lanes worst;
+#pragma unroll
+        for (int e = 0; e < each; ++e) worst.at[e] = T(S::one());
+        // Few regions have lanes below them.
+        const bool near = on_path(place, Range{here.ranges[0].low, here.ranges[count - 1].high});
+        bool asked = false;
+        Node following = here.nodes[count - 1];
+        int2 front = *reinterpret_cast<const int2*>(here.slots + following.begin);
 #pragma unroll 1
-        for (int j = 0; j < node.width; j += 4) {
-            switch (node.width - j) {
-                case 1: strip<1>(node, j, p, at, label, stack, some, place, range, v, v_pitch, out, pitch, inside, worst); break;
-                case 2: strip<2>(node, j, p, at, label, stack, some, place, range, v, v_pitch, out, pitch, inside, worst); break;
-                case 3: strip<3>(node, j, p, at, label, stack, some, place, range, v, v_pitch, out, pitch, inside, worst); break;
-                default: strip<4>(node, j, p, at, label, stack, some, place, range, v, v_pitch, out, pitch, inside, worst);
+        for (int s = count - 1; s >= 0; --s) {
+            const Node node = following;
+            const int2 slot = front;
+            if (s > 0) following = here.nodes[s - 1], front = *reinterpret_cast<const int2*>(here.slots + following.begin);
+            if (node.kind & 3) {  // a root: what lies above comes from the rows already written
+                if (!asked) ask_rows(node, here.rows + node.begin, here.slots + node.begin, stack, out);
+                wait_for_copies();
+                const int next = node.kind >> 2;  // how far the next root is, where its rows have room beside this subtree
+                asked = next > 0;
+                if (asked) {
+                    const Node root = here.nodes[s - next];
+                    ask_rows(root, here.rows + root.begin, here.slots + root.begin, stack, out);
+                }
             }
-            p += node.width + even(node.rows);
+            const Range range = near ? here.ranges[s] : Range{0, 0};
+            const bool some = near && on_path(place, range);
+            const int2* at = reinterpret_cast<const int2*>(here.slots + node.begin);
+            const int* label = here.labels + node.first;
+            const Quad* p = here.panel + node.panel + node.width;
+#pragma unroll 1
+            for (int j = 0; j < node.width; j += 4) {
+                switch (node.width - j) {
+                    case 1: strip<1>(node, j, p, slot, at, label, stack, some, place, range, v, v_pitch, out, inside, worst); break;
+                    case 2: strip<2>(node, j, p, slot, at, label, stack, some, place, range, v, v_pitch, out, inside, worst); break;
+                    case 3: strip<3>(node, j, p, slot, at, label, stack, some, place, range, v, v_pitch, out, inside, worst); break;
+                    default: strip<4>(node, j, p, slot, at, label, stack, some, place, range, v, v_pitch, out, inside, worst);
+                }
+                p += node.width + even(node.rows);
+            }
         }
+        if (only_worst && inside) *reinterpret_cast<Lanes*>(worst_of + mine * worst_pitch + lane) = worst;
     }
-    if (only_worst && inside) *reinterpret_cast<Lanes*>(worst_of + blockIdx.x * worst_pitch + lane) = worst;
 }
 
 // The top. Rows of y come from memory, through a ring of asynchronous copies that each warp has for itself: a thread
@@ -197,11 +243,11 @@ struct Ring {
     Quad p[deep][strips];
 };
 
-template <int strips>
-__device__ void tile(const Node& node, int j, const int* rows, const T* panel, bool some, const int (&place)[each], Range range, const T* v,
+template <int columns>
+__device__ inline void tile(const Node& node, int j, const int* rows, const T* panel, bool some, const int (&place)[each], Range range, const T* v,
                      long long v_pitch, const int* labels, T* out, long long pitch, bool inside, unsigned char* shared) {
-    constexpr int columns = 4 * strips;
-    const int thread = threadIdx.x % 32, wanted = min(columns, node.width - j);
+    constexpr int strips = (columns + 3) / 4;
+    const int thread = threadIdx.x % 32;
     Ring<strips>* ring = reinterpret_cast<Ring<strips>*>(shared);
     const Quad* p = reinterpret_cast<const Quad*>(panel) + node.panel + j / 4 * (node.width + even(node.rows)) + node.width;
     const int all = even(node.rows), apart = node.width + all, steps = (all + deep - 1) / deep;
@@ -228,7 +274,7 @@ __device__ void tile(const Node& node, int j, const int* rows, const T* panel, b
         }
     };
     Word y[columns][each];
-    begin<columns>(y, some, place, range, v + (node.base + j) * v_pitch, v_pitch, wanted);
+    begin<columns>(y, some, place, range, v + (node.base + j) * v_pitch, v_pitch);
 #pragma unroll
     for (int i = 0; i < stages - 1; ++i) {
         if (i < steps) fetch(i);
@@ -253,30 +299,33 @@ __device__ void tile(const Node& node, int j, const int* rows, const T* panel, b
     __syncwarp();
 #pragma unroll
     for (int c = 0; c < columns; ++c)
-        if (c < wanted && inside) *reinterpret_cast<Lanes*>(out + labels[node.first + j + c] * pitch) = stored(y[c]);
+        if (inside) *reinterpret_cast<Lanes*>(out + labels[node.first + j + c] * pitch) = stored(y[c]);
 }
 
-// y for one level of the top: tile blockIdx.x is (supernode, first column, strips), the lanes are those of blockIdx.y.
+// Tile blockIdx.x of one level of the top, (supernode, first column, columns), for the lanes of blockIdx.y.
+struct Tile { int supernode, first, columns; };
+
 extern "C" __global__ __launch_bounds__(32 * level_warps, level_blocks) void sweep_level(
-    const Node* nodes, const int* tiles, const Range* ranges, const int* rows, const int* labels, const T* panel, const int* places,
-    const T* v, long long v_pitch, T* out, long long pitch, int lanes) {
+    const Node* nodes, const Tile* tiles, const Range* ranges, const int* rows, const int* labels, const T* panel, const int* places, const T* v,
+    long long v_pitch, T* out, long long pitch, int lanes) {
     extern __shared__ __align__(16) unsigned char shared[];
     const int warp = threadIdx.x / 32, thread = threadIdx.x % 32;
     int lane = ((blockIdx.y * level_warps + warp) * 32 + thread) * each;
     if (lane - thread * each >= lanes) return;
     const bool inside = lane < lanes;
     lane = inside ? lane : 0;
-    const int s = tiles[3 * blockIdx.x], j = tiles[3 * blockIdx.x + 1], strips = tiles[3 * blockIdx.x + 2];
-    const Node node = nodes[s];
-    const Range range = ranges[s];
+    const Tile given = tiles[blockIdx.x];
+    const Node node = nodes[given.supernode];
+    const Range range = ranges[given.supernode];
     int place[each];
     places_of(place, places, lane, inside);
     const bool some = on_path(place, range);
-    v += lane, out += lane;
-    unsigned char* mine = shared + warp * (stages * sizeof(Ring<most_strips>));
-    if (strips == 1) tile<1>(node, j, rows, panel, some, place, range, v, v_pitch, labels, out, pitch, inside, mine);
-    else if (strips == 2) tile<2>(node, j, rows, panel, some, place, range, v, v_pitch, labels, out, pitch, inside, mine);
-    else if constexpr (most_strips == 4) tile<4>(node, j, rows, panel, some, place, range, v, v_pitch, labels, out, pitch, inside, mine);
+    out += lane;
+    unsigned char* mine = shared + warp * (stages * sizeof(Ring<(most_columns + 3) / 4>));
+    switch (given.columns) {
+#define TILE(k) case k: if constexpr (k <= most_columns) tile<k>(node, given.first, rows, panel, some, place, range, v, v_pitch, labels, out, pitch, inside, mine); break
+        TILE(1); TILE(2); TILE(3); TILE(4); TILE(5); TILE(6); TILE(7); TILE(8); TILE(9); TILE(10); TILE(11); TILE(12);
+    }
 }
 
 // The climb inside regions, a thread a lane: lane t begins at column starts[t] with `one`.
@@ -376,13 +425,16 @@ extern "C" __global__ __launch_bounds__(128) void climb_level(
     }
 }
 
-// v in the caller's order of lanes: row k of `to` at t is that of `from` at places[t], for places on t's path.
-extern "C" __global__ __launch_bounds__(256) void arrange(
-    const Node* nodes, const int* owner, const int* starts, const int* places, const T* from, T* to, long long pitch, int lanes) {
-    const int t = blockIdx.x * 256 + threadIdx.x;
-    if (t >= lanes || places[t] < 0) return;
-    const Node node = nodes[owner[starts[places[t]]]];
-    for (int k = blockIdx.y; k < node.base + node.width; k += gridDim.y) to[k * pitch + t] = from[k * pitch + places[t]];
+// The worst of some rows of y: those of part blockIdx.y of gridDim.y.
+extern "C" __global__ __launch_bounds__(128) void worst_rows(const T* y, long long pitch, int count, T* worst_of, long long worst_pitch, int lanes) {
+    const int lane = (blockIdx.x * 128 + threadIdx.x) * each;
+    if (lane >= lanes) return;
+    Lanes worst;
+#pragma unroll
+    for (int e = 0; e < each; ++e) worst.at[e] = T(S::one());
+#pragma unroll 4
+    for (int k = blockIdx.y; k < count; k += gridDim.y) meet(worst, *reinterpret_cast<const Lanes*>(y + k * pitch + lane));
+    *reinterpret_cast<Lanes*>(worst_of + blockIdx.y * worst_pitch + lane) = worst;
 }
 
 // out[q] = A*[i, j] of the q-th pair: ⊕ v_C y_C over the supernodes on both paths, from a climb of each. Pairs are lanes
