@@ -240,9 +240,10 @@ class Backend(ABC):
         """Bytes of an m × n matrix."""
         return m * n * self.dtype.itemsize if self.grain == 1 else m * -(-n // 64) * 8
 
-    @abstractmethod
     def workspace(self, n: int) -> int:
-        """Bytes held beside an n × n matrix while its closure is computed."""
+        """Bytes held beside an n × n matrix while its closure is computed, whatever the schedule."""
+        half = -(-n // 2)
+        return max(self.verb_workspace("closure", min(n, self.pivot), 0, 0), self.elimination_workspace(half, half))
 
     def verb_workspace(self, verb: str, m: int, n: int, k: int) -> int:
         """Bytes that a verb with an m × n output and inner size k holds; of `closure` and `step`, m × m."""

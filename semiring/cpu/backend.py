@@ -294,15 +294,6 @@ class CpuBackend(Backend):
             out[...] = matrix
         return out
 
-    def workspace(self, n: int) -> int:
-        """Bytes held beside an n × n matrix while its closure is computed, whatever the schedule."""
-        half = -(-n // 2)
-        verbs = ("left_mul", "gemm", "right_mul")
-        return max(
-            self.verb_workspace("closure", min(n, self.pivot), 0, 0),
-            *(self.verb_workspace(v, half, half, half) for v in verbs),
-        )
-
     def verb_workspace(self, verb: str, m: int, n: int, k: int) -> int:
         """Bytes that a verb with an m × n output and inner size k holds; of `closure` and `step`, m × m."""
         if not m:
