@@ -125,6 +125,6 @@ class VertexError(SemiringError, KeyError):
 
 
 def _as_it_stood(kind: type[SemiringError], args: tuple[Any, ...], attributes: dict[str, Any]) -> SemiringError:
-    error = kind.__new__(kind, *args)
+    error = Exception.__new__(kind, *args)  # kind.__new__ may be that of MemoryError, which refuses others
     error.__dict__.update(attributes)
     return error

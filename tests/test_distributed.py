@@ -13,7 +13,17 @@ from apsp import Graph, NegativeCycleError, Result, ShapeError, as_graph, plan, 
 from apsp.distributed import DistributedMatrix, closing, keeping, solving, world
 from apsp.engines.elimination import Eliminated
 from apsp.schedules import distributed
-from semiring import AlgebraError, BitMatrix, DomainError, DTypeError, FormatError, MemoryNeeded, get
+from semiring import (
+    AlgebraError,
+    BitMatrix,
+    DomainError,
+    DTypeError,
+    FormatError,
+    MemoryNeeded,
+    SemiringError,
+    errors,
+    get,
+)
 from semiring.distributed import Grid, InMemory, Layout, RankError
 from semiring.distributed.threads import run
 from semiring.observed import Observed, Progress
@@ -326,6 +336,12 @@ def test_a_checkpoint_goes_on_over_another_grid(graph, tmp_path, monkeypatch):
         FormatError("a.csv", 3, "it is torn"),
         NegativeCycleError("there is one", 4, [4, 5]),
         RankError("rank 2 is gone", 2),
+        errors.TileError("a.tile", (0, 1), "it is torn"),
+        *(
+            kind("so it is")
+            for kind in vars(errors).values()
+            if isinstance(kind, type) and issubclass(kind, SemiringError) and not issubclass(kind, FormatError)
+        ),
     ],
     ids=lambda error: type(error).__name__,
 )

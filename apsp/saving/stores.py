@@ -34,9 +34,11 @@ ARCHIVE = "result.npz"
 
 
 def suffix_of(path: str | os.PathLike[str]) -> str:
-    """By what a result is written: the suffix, and ".tiles" for "tiles/" or a store that is there."""
+    """By what a result is written: the suffix; ".tiles" for "tiles/" or a store; "d.zarr/" is Zarr."""
     text = os.fspath(path)
-    return ".tiles" if text.endswith(("/", os.sep)) or is_store(text) else Path(text).suffix
+    named = Path(text).suffix
+    folder = text.endswith(("/", os.sep)) and named != ".zarr"
+    return ".tiles" if folder or is_store(text) else named
 
 
 def save_tiles(table: Table, path: str | os.PathLike[str], more: Mapping[str, Any]) -> None:
