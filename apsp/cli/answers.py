@@ -18,7 +18,7 @@ def quiet() -> bool:
 
 
 def unseen(done: int, total: int) -> None:
-    """Progress that nobody looks at, as where the output is no terminal."""
+    """A callback that shows nothing; where there is one, no warning says that the work will take long."""
 
 
 def summary(graph: Graph, what: str, seconds: float, rate: float | None = None) -> None:
@@ -32,7 +32,7 @@ def print_path(r: Result, u: Any, v: Any) -> bool:
 
     from ..display.output import text
 
-    # As its dtype writes it, 0.1 and not 0.10000000149.
+    # In the digits of its own dtype: 0.1, not 0.10000000149 for a float32.
     distance = f"distance {text(r.engine.entry(r.sources.position(u), r.targets.position(v)), r.semiring)}"
     try:
         path = " -> ".join(map(str, r.path(u, v)))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class OneOf(click.ParamType):
-    """One of several names, asked for when they are needed: `apsp --help` need not import what knows them."""
+    """One of several names, which are looked up when they are needed, so that `apsp --help` imports little."""
 
     def __init__(self, name: str, names: Callable[[], Iterable[str]]) -> None:
         self.name, self._names = name, names
@@ -40,7 +40,7 @@ class SemiringType(click.ParamType):
     name = "semiring"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Semiring:
-        """The semiring; a file is run to find it."""
+        """The semiring; a Python file is executed to find it."""
         from semiring import catalog
 
         return catalog.load(value) if ".py" in value else catalog.get(value)

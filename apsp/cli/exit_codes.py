@@ -1,4 +1,4 @@
-"""How the command ends: an exit code for everything, one line for an expected error, nothing where nobody listens."""
+"""How the command ends: its exit codes, and expected errors as one line on standard error."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import click
 #: Exit codes by kind; 0 is success, and 1 also the answer "no" (docs/cli.md). Signals are 128 and their number.
 NO, BAD_INPUT, DIVERGES, MISSING, INTERRUPTED, BROKEN_PIPE = 1, 2, 3, 4, 130, 141
 
-#: Where a context says what ends all processes of a job for an error of this one.
+#: The key in `click.Context.meta` of the function that ends all processes of a job for an error of this one.
 EVERY_RANK = "apsp.every_rank"
 
 EPILOG = (
@@ -29,7 +29,7 @@ EPILOG = (
 
 
 class Commands(click.Group):
-    """A group whose every end is one of the above."""
+    """A group of commands that ends with one of these exit codes, however it ends."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run the command line."""
@@ -49,7 +49,7 @@ class Commands(click.Group):
 
 
 class Ended(KeyboardInterrupt):
-    """SIGTERM or SIGHUP has come. Whatever cleans up behind Ctrl-C does so behind this."""
+    """SIGTERM or SIGHUP, raised like a Ctrl-C, so that the same code cleans up."""
 
     def __init__(self, number: int) -> None:
         self.code = 128 + number
@@ -65,7 +65,7 @@ class Ending:
 
 
 def ending(error: BaseException) -> Ending | None:
-    """That of an expected error; None for one that nobody expected, which keeps its traceback."""
+    """How an expected error ends the command; None for any other error, which keeps its traceback."""
     from semiring.errors import DeviceError, DivergenceError, NoPathError, SemiringError
 
     error = _struck(error) or error
@@ -88,7 +88,7 @@ def ending(error: BaseException) -> Ending | None:
 
 
 def _struck(error: BaseException | None) -> BaseException | None:
-    """The Ctrl-C behind an error: where it strikes within an import, Python may wrap it in another."""
+    """The KeyboardInterrupt behind an error: Python may wrap one that is raised during an import in another error."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return error
@@ -96,7 +96,7 @@ def _struck(error: BaseException | None) -> BaseException | None:
 
 @contextmanager
 def _ended_well(meta: dict[str, Any] | None = None) -> Iterator[None]:
-    """What a command does, its errors turned into a line and an exit code; of several processes, of all of them."""
+    """Turn the errors of a command into one line and an exit code; one of several processes ends all of them."""
     try:
         yield
         sys.stdout.flush()
@@ -122,12 +122,12 @@ def _ended_well(meta: dict[str, Any] | None = None) -> Iterator[None]:
         raise click.exceptions.Exit(known.code) from None
 
 
-#: What only writing meets. Files of ours name themselves in their errors: without a name it was standard output.
+#: Errors of writing. Those of our own files have a file name; one without was standard output's.
 _WRITING = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF)
 
 
 def _unwritten(error: OSError) -> Ending | None:
-    """How it ends if that is standard output's error; a pipe that nobody reads on, as in `… | head`, is none."""
+    """How an error of standard output ends the command, without a word if its reader has left, as in `… | head`."""
     if error.filename is not None or error.errno not in _WRITING:
         return None
     _drop(sys.stdout)
@@ -137,7 +137,7 @@ def _unwritten(error: OSError) -> Ending | None:
 
 
 def _drop(stream: TextIO) -> None:
-    """Let go of what could not be written: the interpreter would try again as it exits, and complain."""
+    """Discard what could not be written: the interpreter would try again on exit, and fail again."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 

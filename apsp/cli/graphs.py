@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def read(file: str, options: dict[str, Any]) -> Graph:
-    """The graph in a file, or in standard input; takes what concerns reading out of the command's options."""
+    """The graph in a file or on standard input; removes the options of reading from `options`."""
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", UserWarning)
         graph = _read_as_asked(file, options)
@@ -70,7 +70,7 @@ def pairs(path: Path, graph: Graph) -> list[tuple[Any, Any]]:
 
 
 def asked(graph: Graph, table: Path | None, options: dict[str, Any], ends: tuple[Any, ...] = ()) -> bool:
-    """Puts the labels of sources and targets in place of their files; whether there are any.
+    """Replace the files of sources and targets in `options` by the labels in them; whether there are any.
 
     Where a single pair or line of a large graph is wanted, no more is asked for.
     """

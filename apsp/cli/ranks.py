@@ -46,7 +46,7 @@ def spread_over(options: dict[str, Any]) -> Any:
 
 
 def answers_here(r: Result, places: Any) -> bool:
-    """Whether this process is the one that answers; the others hand over what it reads, until it has answered."""
+    """Whether this process prints the answers. The others return when rank 0, which reads their parts, is done."""
     if places is None or len(places.mine) == places.grid.size:
         return True
     from ..distributed.serving import Served, serve

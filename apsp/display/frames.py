@@ -1,4 +1,4 @@
-"""Answers as a table of pandas or Polars, whichever is there."""
+"""Answers as a table of pandas or Polars, whichever is installed."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Meter:
         self._show(self._what, done, total)
 
     def _say_compiling(self, subject: str) -> None:
-        """Nobody knows how long it takes: the bar has no end."""
+        """The bar has no end, as the time is not known."""
         self._show(f"{self._what}: compiling kernels{subject and f' of {subject}'}, once", 0, None)
 
     def _show(self, what: str, done: int, total: int | None) -> None:
@@ -58,7 +58,7 @@ class Meter:
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._bar.add_task(what, total=total, start=True)
             self._bar.start()
-        # The library takes a total of None for one that stays as it was.
+        # To rich's `update`, total=None means that it stays as it was.
         task = self._bar.tasks[0]
         task.total = total
         self._bar.update(task.id, description=what, completed=done)

@@ -28,7 +28,7 @@ def open_for_writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A binary file that becomes `path` when the block ends well, gzipped if the name ends in .gz."""
     with writing(path) as raw:
         if Path(path).suffix.lower() == ".gz":
-            # Neither time nor name: the same graph gives the same bytes.
+            # No time and no file name in the header: the same graph gives the same bytes.
             with gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0) as file:
                 yield file  # type: ignore[misc] # no IO[bytes] in typeshed
         else:
@@ -78,7 +78,7 @@ class Source:
                 self._read_once = self._drain(file)
             except (ValueError, TypeError) as error:  # closed, or open for writing only
                 raise OSError(errno.EBADF, f"it must be open for reading ({error})", str(self.path)) from error
-        # A file of gzip's own unpacks as it is read.
+        # A `GzipFile` decompresses as it is read.
         self.gzipped = self._read_once[:2] == _GZIP_MAGIC
 
     def head(self, size: int = 1 << 16) -> bytes:
@@ -134,7 +134,7 @@ class Source:
         return open(self.path, "rb") if self._read_once is None else io.BytesIO(self._read_once)
 
     def _drain(self, file: IO[Any] | gzip.GzipFile) -> bytes:
-        """All that is left in a stream, which need not tell beforehand how much that is, or ever end."""
+        """All that is left in a stream of unknown, perhaps endless length."""
         from semiring.memory import available
 
         free = available("cpu")

@@ -56,7 +56,7 @@ def missing(weight: Any, held: list[str]) -> DTypeError:
 def _called(
     source: Any, weight: Callable[[Any, Any, Any], Any], position: dict[Any, int]
 ) -> tuple[np.ndarray, np.ndarray, list[Any], bool]:
-    """Arcs with the weights that a function gives; directed where an edge weighs something else on its way back."""
+    """Arcs with the weights that a function gives; directed if an edge has another weight in the other direction."""
     found = {}
     for u, neighbours in source.adjacency():
         for v, data in neighbours.items():

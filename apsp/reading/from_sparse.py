@@ -35,11 +35,11 @@ def from_entries(rows: Any, cols: Any, values: Any, n: int) -> Graph:
 
 
 def _checked(source: Any) -> Any:
-    """A compressed SciPy matrix with all its indices looked at; its compiled loops take them on trust."""
+    """A compressed SciPy matrix whose indices have all been checked, as SciPy's compiled loops do not check them."""
     if getattr(source, "format", None) not in ("csr", "csc", "bsr") or not isinstance(source.data, np.ndarray):
         return source
     try:
-        # A record of its own on the same arrays, as the check may put the record in order.
+        # Another matrix object on the same arrays, as the check may change attributes of the object.
         same = type(source)((source.data, source.indices, source.indptr), shape=source.shape)
         same.check_format(full_check=True)
     except (ValueError, ArithmeticError) as error:

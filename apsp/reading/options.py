@@ -38,7 +38,7 @@ class Reading:
 
     @property
     def named(self) -> bool:
-        """Whether the caller asked for weights by a name of his own."""
+        """Whether the caller asked for weights by a name of their own."""
         return self.weight is not None and self.weight is not BY_RULE
 
 

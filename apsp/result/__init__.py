@@ -86,7 +86,7 @@ class Result(Shown, Routed, Measured):
         return f"<Result: {part}{self.graph.n} vertices, {what}, {self.plan.schedule}, {in_units(self.seconds)}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: not what was found on first use, which is found again."""
+        """What is pickled: the fields. What was computed on first use is computed again."""
         kept = {f.name for f in fields(self)}
         return {name: value for name, value in vars(self).items() if name in kept}
 

@@ -187,7 +187,7 @@ class Distances:
         return (([names[k] for k in at.tolist()], D) for at, D in engine.rows(wanted, block))
 
     def reduce(self, what: str | np.ufunc, *, axis: int | None = None, callback: Callback | None = None) -> np.ndarray:
-        """One number a vertex, of all its distances; every pair is looked at, and none is kept.
+        """One number for each vertex, from all its distances, without a table of them.
 
         Parameters
         ----------

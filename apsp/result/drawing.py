@@ -44,7 +44,7 @@ def canvas(
         raise ImportError('plot: matplotlib is required. Install with `pip install ".[plot]"`.') from None
     if ax is None:
         shape: Any = {"figsize": size, "layout": "constrained"}
-        # A picture for a file alone is none that pyplot should keep, and show.
+        # A figure that is only saved is made without pyplot, which would keep it and show it.
         ax = Figure(**shape).add_subplot() if save is not None else matplotlib.pyplot.figure(**shape).add_subplot()
     yield ax
     if save is not None:

@@ -23,7 +23,7 @@ from .walked import Paths, paths_of
 
 
 class Routed(Distances):
-    """Routes of a result; found on first use and kept, but for rows and paths."""
+    """Routes of a result. Tables are computed on first use and kept; rows and paths are not kept."""
 
     @property
     def _whole(self) -> bool:
@@ -35,7 +35,7 @@ class Routed(Distances):
 
     @cached_property
     def predecessors(self) -> Any:
-        """int32, the shape of `distances` and beside it: the position of the vertex before j on a best path from i.
+        """int32, of the shape and on the device of `distances`: the vertex before j on a best path from i, by position.
 
         −9999 on the diagonal, and where there is no path: SciPy's convention. See `apsp.predecessors` for the choice
         among equals, and for errors.

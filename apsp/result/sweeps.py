@@ -1,4 +1,4 @@
-"""All pairs looked at, none kept: reductions of a table of distances along its rows or columns, and nearest sources."""
+"""Reductions of all distances along rows or columns, and nearest sources; no table is kept."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NEAR = 255
 
 @dataclass(frozen=True)
 class Reduction:
-    """What a vertex is told of its line of distances.
+    """How a line of distances becomes one number for its vertex.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ def _worst(panel: Any, s: Semiring) -> Any:
     whole = n // _FOLD * _FOLD
     if not isinstance(panel, np.ndarray) or not panel.flags.c_contiguous or not whole:
         return panel.max(axis=0) if s.add.selects == "least" else panel.min(axis=0)
-    # Rows side by side: NumPy's inner loop is as long as a row.
+    # Several rows side by side are one long row, for NumPy's inner loop is as long as a row.
     folded = worse.reduce(panel[:whole].reshape(-1, _FOLD * lines), axis=0).reshape(_FOLD, lines)
     return worse.reduce(np.concatenate((folded, panel[whole:])), axis=0)
 
@@ -98,7 +98,7 @@ def _harmonic(panel: Any, s: Semiring) -> Any:
 
 
 def _added(panel: Any, of: Callable[[Any], Any], dtype: Any = np.float64) -> Any:
-    """Σ of(rows) over so few rows at a time that what is made of them stays near, and that a byte counts them.
+    """Σ of(rows) over 255 rows at a time: their temporaries stay in cache, and a byte can count them.
 
     On a GPU over all of them at once.
     """
@@ -189,7 +189,7 @@ def nearest(engine: Engine, s: Semiring, wanted: np.ndarray, *, towards: bool = 
     at = 0
     lines = (engine.column(j)[None] for j in wanted.tolist()) if towards else (host(D) for _, D in engine.rows(wanted))
     for block in lines:
-        # The first of the best of each column of the block; the block counts only where it is better than before.
+        # The first of the best entries of each column; it replaces what earlier blocks have only where it is better.
         chosen = block.argmin(axis=0) if s.add.selects == "least" else block.argmax(axis=0)
         value = np.take_along_axis(block, chosen[None], axis=0)[0]
         improves = better(value, best)

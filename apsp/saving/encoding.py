@@ -98,13 +98,13 @@ def _native(label: Any, path: object) -> Any:
 
 
 def _array(names: list[Any]) -> np.ndarray | None:
-    """The names as one array, where its dtype says all there is to say."""
+    """The names as one array, where they are all of one type and its dtype keeps them exactly; else None."""
     kinds = set(map(type, names))
     if kinds <= {int}:
         with suppress(OverflowError):
             return np.array(names, dtype=np.int64)
     elif kinds == {str}:
-        # NumPy drops zeros at the end of a text, and gives every text the room of the longest.
+        # NumPy drops null characters at the end of a text, and stores every text in the length of the longest.
         longest = max(map(len, names))
         if not any(name.endswith("\0") for name in names) and longest * len(names) <= 4 * sum(map(len, names)) + 4096:
             return np.array(names)

@@ -115,7 +115,7 @@ def _semiring_of(name: str, given: str | Semiring | None, path: object) -> Semir
 
 
 def _graph_of(parts: dict[str, np.ndarray], labels: Labels) -> Graph:
-    """The graph whose parts an archive holds, checked as any other."""
+    """The graph whose parts an archive holds, checked like any other graph."""
     n, name = len(labels), str(parts["graph_name"])
     if "graph_matrix" in parts:
         dense = parts["graph_matrix"]

@@ -112,7 +112,7 @@ class Table:
         return self.shape[0] * self.shape[1] * self.dtype.itemsize
 
     def streamed(self, block: int | None = None) -> Iterator[np.ndarray]:
-        """Its blocks; the callback is told of each, or after a while whoever waits how long it will take."""
+        """Its blocks, reported to the callback; without one, a warning says if it will take more than a minute."""
         done = 0
         watch = Watch(f"save: {shown(self.nbytes)}", self.shape[0] * self.shape[1], self.callback, stacklevel=6)
         for part in self.blocks():
@@ -195,7 +195,7 @@ def _table(path: str | os.PathLike[str]) -> Iterator[Any]:
 
 
 def _texts(labels: Sequence[Any], path: object) -> list[str]:
-    """The labels as text, which must tell them apart."""
+    """The labels as text; no two may be the same text."""
     names = [str(label) for label in labels]
     try:
         "".join(names).encode()
