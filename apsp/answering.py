@@ -19,7 +19,7 @@ from .eliminating import eliminated, named
 from .engines import Dense, Engine
 from .engines.base import host
 from .engines.hops import Searched
-from .engines.part import Limit, Part
+from .engines.part import Limit, Part, as_limit
 from .engines.searches import Searches
 from .engines.stored import Stored
 from .estimates import Estimate
@@ -136,7 +136,7 @@ def _eliminated(question: Question) -> Answer:
 
 def _searched(question: Question) -> Answer:
     """SciPy's searches; of all rows where none were asked for, each when it is wanted."""
-    graph, limit = question.graph, math.inf if question.asked.limit is None else float(question.asked.limit)
+    graph, limit = question.graph, math.inf if question.asked.limit is None else as_limit(question.asked.limit)
     engine = Searches(question.arcs, graph.n, question.semiring, str(question.search), limit, graph.labels)
     try:
         engine.require_no_cycle()

@@ -21,6 +21,8 @@ class Labels(Sequence[Any]):
     ----------
     names : iterable of hashables
         Integers in a row (0, 1, 2, … or 7, 8, 9) are kept as a range, whatever they came as.
+    what : str
+        Whose they are, as errors say.
 
     Raises
     ------
@@ -35,7 +37,8 @@ class Labels(Sequence[Any]):
     Labels(range(7, 10))
     """
 
-    def __init__(self, names: Iterable[Any]) -> None:
+    def __init__(self, names: Iterable[Any], what: str = "Graph") -> None:
+        self._what = what
         if isinstance(names, Labels):
             names = names._names
         if isinstance(names, np.ndarray):
@@ -151,11 +154,12 @@ class Labels(Sequence[Any]):
     def _unknown(self, label: Any) -> str:
         came = repr(label.item() if isinstance(label, np.generic) else label)
         if not len(self):
-            return f"Graph: a vertex must be one of its labels, got {came} and a graph without vertices."
-        extent = f"{self[0]!r} … {self[-1]!r}" if len(self) > 1 else repr(self[0])
+            none = "a graph without vertices" if self._what == "Graph" else "none of them"
+            return f"{self._what}: a vertex must be one of its labels, got {came} and {none}."
+        extent = f"one of the {len(self)} labels {self[0]!r} … {self[-1]!r}" if len(self) > 1 else repr(self[0])
         close = get_close_matches(str(label), [name for name in self._names if isinstance(name, str)], n=3)
         hint = f" Did you mean {' or '.join(repr(name) for name in close)}?" if close else ""
-        return f"Graph: a vertex must be one of the {len(self)} labels {extent}, got {came}.{hint}"
+        return f"{self._what}: a vertex must be {extent}, got {came}.{hint}"
 
     @cached_property
     def _position(self) -> dict[Any, int]:
@@ -186,9 +190,11 @@ class Labels(Sequence[Any]):
             if len(self._position) == len(self):
                 return
         except TypeError as error:
-            raise VertexError(f"Graph: labels must be hashable (integers, strings, tuples, …), got {error}.") from None
+            raise VertexError(
+                f"{self._what}: labels must be hashable (integers, strings, tuples, …), got {error}."
+            ) from None
         first = next(name for index, name in enumerate(self._names) if self._position[name] != index)
-        raise VertexError(f"Graph: labels must be distinct, got {first!r} twice.")
+        raise VertexError(f"{self._what}: labels must be distinct, got {first!r} twice.")
 
 
 def _in_a_row(names: tuple[Any, ...]) -> range | tuple[Any, ...]:

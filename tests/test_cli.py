@@ -736,6 +736,18 @@ def test_a_sparse_graph_is_asked_in_parts(roads, tmp_path):
     assert [line.split() for line in lines[1:]] == [
         [str(v), str(int(row.max()))] for v, row in zip((5, 3000, 8), D, strict=True)
     ]
+    for option, kept in (("--reduce", "eccentricity"), ("--nearest", tmp_path / "stops.txt")):
+        shown = good("-q", "solve", roads, "--sources", tmp_path / "stops.txt", option, kept).splitlines()
+        good("solve", roads, "--sources", tmp_path / "stops.txt", option, kept, "--output", tmp_path / "told.csv")
+        written = (tmp_path / "told.csv").read_text().splitlines()
+        assert written == [",".join(line.split()) for line in shown]
+    assert "must be one of .csv" in apsp("solve", roads, "--reduce", "total", "--output", tmp_path / "t.npy").stderr
+    totals = good("-q", "solve", roads, "--reduce", "total", "--sources", tmp_path / "stops.txt").splitlines()
+    assert [int(line.split()[1]) for line in totals[1:]] == D.sum(axis=1).tolist()  # all their digits
+    (tmp_path / "empty.txt").write_text("\n")
+    assert "must hold labels of vertices" in apsp("solve", roads, "--sources", tmp_path / "empty.txt").stderr
+    (tmp_path / "header.csv").write_text("id\n")
+    assert "must hold labels of vertices" in apsp("solve", roads, "--sources", tmp_path / "header.csv").stderr
     (tmp_path / "wrong.txt").write_text("5\nnowhere\n")
     result = apsp("solve", roads, "--table", tmp_path / "wrong.txt")
     assert result.exit_code == 2

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pickle
+from datetime import date
 from itertools import pairwise
 
 import networkx as nx
+import numba
 import numpy as np
 import pytest
 import scipy.sparse
@@ -15,6 +17,7 @@ import apsp
 from apsp import (
     AlgebraError,
     DomainError,
+    DTypeError,
     Graph,
     MemoryNeeded,
     NegativeCycleError,
@@ -228,6 +231,16 @@ def test_reductions_are_numpys_and_networkxs(name, engine):
         shortest_paths(graph, "max_min", engine="dense").reduce("eccentricity")
 
 
+def test_reductions_by_a_function_of_ones_own():
+    r = shortest_paths([("a", "b", 4), ("b", "c", 7), ("c", "a", 1)])
+    expected = np.asarray(r).max(axis=1)
+    for own in (np.frompyfunc(max, 2, 1), numba.vectorize(lambda a, b: max(a, b))):
+        np.testing.assert_array_equal(r.reduce(own).astype(float), expected)
+    for none in (np.divmod, np.sin, np.max, max, "diameter", None):
+        with pytest.raises(ValueError, match=r"reduce: what must be one of .*, or a ufunc of two"):
+            r.reduce(none)
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("towards", [False, True])
 def test_the_nearest_of_several_sources(engine, towards):
@@ -274,6 +287,19 @@ def test_new_weights_on_the_same_edges(engine):
 # Parts of the table
 
 
+def test_new_weights_that_are_none_are_refused():
+    r = shortest_paths([("a", "b", 4), ("b", "c", 7)], engine="elimination")
+    with pytest.raises(ShapeError, match=r"update: .* shape \(2,\), got \(3,\)"):
+        r.update([1, 2, 3])
+    with pytest.raises(ShapeError, match=r"update: .* got \(\)"):
+        r.update(None)
+    with pytest.raises(VertexError, match="update: an edge must be one of the graph's"):
+        r.update({("a", "c"): 1})
+    with pytest.raises(DomainError, match="NaN"):
+        r.update({("a", "b"): np.nan})
+    assert r.update({}).distance("a", "c") == 11
+
+
 @pytest.mark.parametrize("engine", ["auto", *ENGINES])
 @pytest.mark.parametrize("name", ["road", "digraph", "negative arcs"])
 def test_a_part_of_the_table(name, engine):
@@ -304,6 +330,40 @@ def test_a_part_of_the_table(name, engine):
         r.distance(labels[-1] if labels[-1] not in rows else labels[0], cols[0])
     with pytest.raises(VertexError, match="'nobody'"):
         shortest_paths(graph, sources=["nobody"])
+
+
+@pytest.mark.parametrize("engine", [*ENGINES, "hops"])
+def test_limits_at_the_edges(engine):
+    edges = [("a", "b", 4), ("b", "c", 4), ("c", "a", 4)]
+    far = np.iinfo(np.int32).max
+    assert shortest_paths(edges, engine=engine, limit=0).distances.tolist() == np.where(np.eye(3), 0, far).tolist()
+    assert (shortest_paths(edges, engine=engine, limit=-1).distances == far).all()
+    with pytest.raises(DTypeError, match="limit: it must be a number, got '4'"):
+        shortest_paths(edges, engine=engine, limit="4")
+    with pytest.raises(DomainError, match="NaN"):
+        shortest_paths(edges, engine=engine, limit=float("nan"))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_part_names_its_own_vertices(engine):
+    edges = [("a", "b", 4), ("b", "c", 7)]
+    with pytest.raises(VertexError, match="sources of this result: labels must be distinct, got 'a' twice"):
+        shortest_paths(edges, engine=engine, sources=["a", "a"])
+    r = shortest_paths(edges, engine=engine, sources=["a"])
+    assert [D.tolist() for _, D in r.rows(sources=["a", "a"], targets=["c"])] == [[[11], [11]]]
+    with pytest.raises(VertexError, match="sources of this result: a vertex must be 'a', got 'b'"):
+        r.distance("b", "c")
+    assert shortest_paths(edges, engine=engine, sources=[]).distances.shape == (0, 3)
+
+
+@pytest.mark.parametrize("label", [(0, 1), date(2026, 1, 2), frozenset("x"), 2**70], ids=str)
+def test_labels_of_any_hashable_kind(label):
+    for engine in ENGINES:
+        r = shortest_paths([("a", label, 4), (label, "c", 7)], engine=engine)
+        assert (r.distance("a", label), r.path("a", "c")) == (4, ["a", label, "c"])
+        assert r.table([label], ["c", "a"]).tolist() == [[7, np.inf]]
+        assert set(r.nearest([label]).source) == {None, label}
+        assert r.update({(label, "c"): 1}).distance("a", "c") == 5
 
 
 def test_a_limit_needs_a_better_of_two():

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
+    from semiring.observed import Callback
+
     from ..graph import Graph
     from ..result import Result
 
@@ -56,11 +59,25 @@ def paths(r: Result, pairs: list[tuple[Any, Any]]) -> tuple[list[str], list[list
 
 
 def nearest(r: Result, wanted: list[Any]) -> tuple[list[str], list[list[str]]]:
+    """Headings and cells: every vertex, which of those wanted is nearest, and how far."""
     found = r.nearest(wanted)
     return ["vertex", "nearest", "distance"], [
-        [str(v), "none" if u is None else str(u), f"{x:.10g}" if isinstance(x, float) else str(x)]
-        for v, u, x in zip(r.targets, found.source, found.distance.tolist(), strict=True)
+        [str(v), "none" if u is None else str(u), _written(x)]
+        for v, u, x in zip(r.targets, found.source, found.distance, strict=True)
     ]
+
+
+def reduced(r: Result, name: str, callback: Callback | None) -> tuple[list[str], list[list[str]]]:
+    """Headings and cells: every vertex and a number."""
+    found = r.reduce(name, callback=callback)
+    columns = len(found) == r.engine.shape[1] and name in ("closeness", "harmonic")
+    names = r.targets if columns else r.sources
+    return ["vertex", name], [[str(v), _written(x)] for v, x in zip(names, found, strict=True)]
+
+
+def _written(x: Any) -> str:
+    """A number, a NumPy scalar, with all its digits, and no point where it is whole."""
+    return str(int(x)) if math.isfinite(x) and x == int(x) else str(x)
 
 
 def distances(r: Result, u: Any, v: Any) -> tuple[list[str], list[list[str]]]:

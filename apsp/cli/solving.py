@@ -44,7 +44,11 @@ if TYPE_CHECKING:
 @click.option("--reduce", "reduction", type=REDUCTION, metavar="NAME", help="A number a vertex: eccentricity, …")
 @click.option("--nearest", type=FILE, metavar="FILE", help="For every vertex the nearest of those in FILE.")
 @click.option("--paths", "pairs", type=FILE, metavar="FILE", help="The paths between the pairs in FILE, two a line.")
-@click.option("--output", type=click.Path(), help="Write the distances: .npy, .npz, .csv, .zarr, or tiles/.")
+@click.option(
+    "--output",
+    type=click.Path(),
+    help="Write the distances: .npy, .npz, .csv, .zarr, or tiles/. With --reduce or --nearest their table, .csv.",
+)
 @limits
 @spread
 @click.option("--predecessors", type=FILE, help="Write who comes before whom on best paths: .npy, .npz or .csv.")
@@ -78,7 +82,8 @@ def solve(
     from ..saving.tables import RESULTS
 
     options["gpus"] = places = spread_over(options)
-    graphs.check(output, RESULTS)
+    each = reduction is not None or nearest is not None  # a line a vertex
+    graphs.check(output, (".csv",) if each else RESULTS)
     graphs.check(predecessors)
     graphs.check(plot, (".png", ".svg", ".pdf"))
     graph = graphs.read(file, options)
@@ -94,16 +99,19 @@ def solve(
     streamed = (
         output if (limited or places is not None) and output is not None and suffix_of(output) == ".tiles" else None
     )
+    saved = None if each or streamed is not None else output
     with Meter("closure", quiet=quiet()) as meter:
         r = shortest_paths(graph, callback=meter.callback, output=streamed, **options)
     if not answers_here(r, places):
         return
-    if output is not None and streamed is None:
+    if saved is not None:
         with Meter("save", quiet=quiet()) as meter:
-            r.save(output, callback=meter.callback or unseen)
+            r.save(saved, callback=meter.callback or unseen)
     if predecessors is not None:
         r.save_predecessors(predecessors)
-    no = not _print(r, ends, walked, wanted, reduction, listed)
+    if each:
+        _tell(r, wanted, reduction, output)
+    no = not (each or _print(r, ends, walked, listed and saved is None))
     if plot is not None:
         _plot(r, ends, no, plot, positions)
     if checksum:
@@ -121,27 +129,37 @@ def solve(
         click.get_current_context().exit(NO)
 
 
-def _print(r: Result, ends: tuple[Any, Any], walked: Any, wanted: Any, reduction: str | None, listed: bool) -> bool:
-    """What was asked for: paths, the nearest, a number a vertex, one path, or a table. False where there is no path."""
+def _tell(r: Result, wanted: Any, reduction: str | None, output: str | None) -> None:
+    """The nearest, or a number a vertex: shown, or written."""
+    if wanted is not None:
+        headings, lines = answers.nearest(r, wanted)
+    else:
+        assert reduction is not None
+        with Meter(reduction, quiet=quiet()) as meter:
+            headings, lines = answers.reduced(r, reduction, meter.callback or unseen)
+    if output is None:
+        show_table(headings, lines, right=[len(headings) - 1])
+        return
+    from ..saving.tables import save_lines
+
+    save_lines(headings, lines, output)
+    show_table(headings, lines[:SHOWN], right=[len(headings) - 1])
+    if len(lines) > SHOWN and not quiet():
+        click.echo(f"(the first {SHOWN} of {len(lines)} vertices)")
+
+
+def _print(r: Result, ends: tuple[Any, Any], walked: Any, listed: bool) -> bool:
+    """What was asked for: paths, one path, or a table. False where there is no path."""
     if walked is not None:
         show_table(*answers.paths(r, walked), right=[2])
-    elif wanted is not None:
-        show_table(*answers.nearest(r, wanted), right=[2])
-    elif reduction is not None:
-        with Meter(reduction, quiet=quiet()) as meter:
-            found = r.reduce(reduction, callback=meter.callback or unseen)
-        columns = len(found) == r.engine.shape[1] and reduction in ("closeness", "harmonic")
-        names = r.targets if columns else r.sources
-        lines = [[str(v), f"{x:g}"] for v, x in zip(names, found.tolist(), strict=True)]
-        show_table(["vertex", reduction], lines, right=[1])
     elif None not in ends:
         return answers.print_path(r, *ends)
     elif listed:
         show_table(*answers.block(r, *r.engine.shape), right=range(1, r.engine.shape[1] + 1))
     else:
         show_table(*answers.distances(r, *ends), right=range(1, SHOWN + 1))
-        if r.graph.n > SHOWN and ends == (None, None) and not quiet():
-            click.echo(f"(the first {SHOWN} of {r.graph.n} vertices)")
+        if max(r.engine.shape) > SHOWN and ends == (None, None) and not quiet():
+            click.echo(f"(the first {SHOWN} of {max(r.engine.shape)} vertices)")
     return True
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.devices import module
-from semiring.errors import AlgebraError, DomainError
+from semiring.errors import AlgebraError, DomainError, DTypeError
 
 from .base import Engine, host
 
@@ -106,6 +106,8 @@ class Limit:
         If ⊕ does not select one of two walks, so that none is better.
     DomainError
         If it is NaN.
+    DTypeError
+        If it is no number.
     """
 
     def __init__(self, limit: Any, semiring: Semiring, dtype: np.dtype) -> None:
@@ -114,9 +116,7 @@ class Limit:
                 f"limit: ⊕ must select the better of two walks, got {semiring.add.name} of {semiring.name}. "
                 "Leave the limit out."
             )
-        self.value, self.least = float(limit), semiring.add.selects == "least"
-        if math.isnan(self.value):
-            raise DomainError("limit: it must be a number, got NaN. Leave the limit out.")
+        self.value, self.least = as_limit(limit), semiring.add.selects == "least"
         self.zero = dtypes.zero(semiring, dtype)
         self._bound: Any = self.value
         if dtype.kind == "i" and math.isfinite(self.value):  # compared exactly
@@ -132,3 +132,22 @@ class Limit:
         D = D.copy()
         D[beyond] = self.zero
         return D
+
+
+def as_limit(limit: Any) -> float:
+    """A limit that somebody gave, as a float.
+
+    Raises
+    ------
+    DTypeError, DomainError
+        If it is no number, or NaN.
+    """
+    try:
+        value = math.nan if isinstance(limit, (str, bytes)) else float(limit)
+    except (TypeError, ValueError):
+        value = math.nan
+    if value == value:
+        return value
+    if isinstance(limit, (float, np.floating)):
+        raise DomainError("limit: it must be a number, got NaN. Leave the limit out.")
+    raise DTypeError(f"limit: it must be a number, got {limit!r}. Leave the limit out for none.")

@@ -118,7 +118,8 @@ class Searches(Engine):
                     "shortest_paths: no cycle may have a negative weight, got one. Shortest walks have no lower bound "
                     "on it."
                 ) from None
-        return csgraph.dijkstra(A, indices=sources, limit=self._furthest)
+        # SciPy refuses a limit that nothing can be within.
+        return csgraph.dijkstra(A, indices=sources, limit=max(self._furthest, 0.0))
 
     def _require_room(self, D: np.ndarray, there: np.ndarray, sources: np.ndarray, backwards: bool) -> None:
         """Refuse distances that the integers do not hold, or that would read as no path."""

@@ -45,6 +45,8 @@ class Source:
     path : path, or open file
         Gzipped if its name ends in .gz or its first bytes say so. "-" is standard input; a file of that name is "./-".
         An open file, of bytes or text, is read from where it stands to its end, and not closed.
+    holds : str
+        What is in it, as the error of an empty one says.
 
     Raises
     ------
@@ -54,7 +56,8 @@ class Source:
         If what a pipe or a packed file holds takes more than half of the free memory, before it has taken that.
     """
 
-    def __init__(self, path: str | os.PathLike[str] | IO[Any]) -> None:
+    def __init__(self, path: str | os.PathLike[str] | IO[Any], holds: str = "a graph") -> None:
+        self._holds = holds
         if not isinstance(path, (str, os.PathLike)):
             self._open(path)
             return
@@ -114,7 +117,7 @@ class Source:
             at = data.index(b"\0")
             raise self.error("must be text, got a zero byte.", data.count(b"\n", 0, at) + 1)
         if not data.strip():
-            raise self.error("must hold a graph, got an empty file.")
+            raise self.error(f"must hold {self._holds}, got an empty file.")
         return data
 
     @cached_property

@@ -44,7 +44,7 @@ def read_positions(path: str | os.PathLike[str], labels: Labels) -> np.ndarray:
     OSError
         If it cannot be read.
     """
-    source = Source(path)
+    source = Source(path, holds="positions of vertices")
     suffix = os.path.splitext(str(path).lower().removesuffix(".gz"))[1]
     readers = {".co": _dimacs, ".geojson": _geojson, ".json": _geojson, ".csv": _columns}
     if suffix not in readers:
@@ -133,7 +133,8 @@ def read_pairs(path: str | os.PathLike[str], labels: Labels) -> list[tuple[Any, 
         Naming the line of what is no pair, or of a label that no vertex has.
     """
     pairs, place = [], _by_text(labels)
-    for line, text in enumerate(Source(path).lines.decode("utf-8-sig", "replace").splitlines(), 1):
+    lines = Source(path, holds="pairs of labels").lines.decode("utf-8-sig", "replace").splitlines()
+    for line, text in enumerate(lines, 1):
         mark = next((mark for mark in "\t," if mark in text), " ")
         ends = text.split() if mark == " " else [name.strip() for name in next(csv.reader([text], delimiter=mark))]
         if not any(ends) or (line == 1 and len(ends) == 2 and all(name not in place for name in ends)):
@@ -158,7 +159,7 @@ def read_labels(path: str | os.PathLike[str], labels: Labels) -> list[Any]:
     FormatError
         Naming the line of a label that no vertex has, or that comes twice.
     """
-    source = Source(path)
+    source = Source(path, holds="labels of vertices")
     comma = str(path).lower().removesuffix(".gz").endswith(".csv")
     lines = source.lines.decode("utf-8-sig", "replace").splitlines()
     found: dict[int, int] = {}
@@ -175,4 +176,6 @@ def read_labels(path: str | os.PathLike[str], labels: Labels) -> list[Any]:
         if place[name] in found:
             raise FormatError(path, line, f"a vertex must come once, got {name!r} in line {found[place[name]]} too.")
         found[place[name]] = line
+    if not found:
+        raise source.error("must hold labels of vertices, got none.")
     return [labels[k] for k in found]

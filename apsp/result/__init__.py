@@ -303,7 +303,10 @@ def shortest_paths(
     )
     asked = Asked(dtype=dtype, device=device, engine=engine, order=order, sources=i, targets=j, limit=limit, gpus=gpus)
     found = answer(posed, s, request, asked)
-    rows, cols = (None if at is None else Labels([posed.labels[k] for k in at.tolist()]) for at in (i, j))
+    rows, cols = (
+        None if at is None else Labels([posed.labels[k] for k in at.tolist()], f"{side} of this result")
+        for at, side in ((i, "sources"), (j, "targets"))
+    )
     result = Result(found.engine, posed, s, found.plan, found.seconds, frames.library_of(graph), rows, cols)
     if paths:
         _ = result.predecessors

@@ -195,8 +195,8 @@ class Distances:
             "eccentricity": the worst distance from the vertex, inf where it does not reach all. "closeness": as
             NetworkX has it, of the distances to the vertex. "harmonic": Σ 1 / distance over all that reach it.
             "total": the sum of the distances from it to all that it reaches. "reached": how many it reaches, itself
-            counted. Or a ufunc of two arguments: `r.reduce(np.maximum)` is
-            `np.maximum.reduce(np.asarray(r), axis=1)`.
+            counted. Or a ufunc of two arguments, of NumPy, np.frompyfunc or numba.vectorize:
+            `r.reduce(np.maximum)` is `np.maximum.reduce(np.asarray(r), axis=1)`.
         axis : {0, 1}, optional
             1 reduces rows, distances from a vertex; 0 columns, distances to it. By default what the name says; rows for
             a ufunc.
@@ -209,6 +209,8 @@ class Distances:
 
         Raises
         ------
+        ValueError
+            If it is no such name or function.
         AlgebraError
             If the name is made of lengths, and the semiring has none.
         ShapeError

@@ -34,11 +34,15 @@ def reweighted(graph: Graph, weights: Any) -> Graph:
     if graph.rows is None or graph.cols is None:
         raise ShapeError("update: a graph must have a list of edges, got a matrix. Close the changed matrix anew.")
     values = _of_some(graph, weights) if isinstance(weights, Mapping) else weights
+    if (shape := np.shape(values)) != (len(graph.rows),):
+        raise ShapeError(
+            f"update: there must be one weight an edge, shape ({len(graph.rows)},), got {shape}. "
+            "Pass {(u, v): weight} to change some."
+        )
     found = Graph.from_arrays(
         graph.rows, graph.cols, values, n=graph.n, labels=graph.labels, directed=graph.directed, name=graph.name
     )
-    if found.weights is None:
-        raise ShapeError(f"update: there must be one weight an edge, got None for {len(graph.rows)} edges.")
+    assert found.weights is not None
     return replace(graph, weights=found.weights)
 
 

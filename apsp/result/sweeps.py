@@ -143,8 +143,14 @@ def reduce(
             )
         of = chosen.of
     else:
-        if not isinstance(what, np.ufunc) or what.nin != 2:
-            raise ValueError(f"reduce: what must be a name or a ufunc of two arguments, got {what!r}.")
+        # What numba.vectorize makes is one too, of a type of its own.
+        if (getattr(what, "nin", 0), getattr(what, "nout", 0)) != (2, 1) or not hasattr(what, "reduce"):
+            raise ValueError(
+                f"reduce: what must be one of {', '.join(REDUCTIONS)}, or a ufunc of two arguments and one result, "
+                f"such as np.maximum, got {what!r}. Anything else is done block by block: for labels, D in rows()."
+            )
+        if not isinstance(what, np.ufunc):  # it is compiled for a dtype when called, not when it reduces
+            what(*[output.numbers(np.empty(0, engine.dtype), s)] * 2)
         columns, of = axis == 0, _by(what)
     if axis not in (None, 0, 1):
         raise ShapeError(f"reduce: axis must be 0, the columns, or 1, the rows, got {axis!r}.")

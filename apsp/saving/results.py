@@ -89,7 +89,7 @@ def load_result(path: str | os.PathLike[str], semiring: str | Semiring | None = 
             raise KeyError("labels")
         sides = {name: labels for name in ("sources", "targets")}
         for name in sides.keys() & parts.keys():
-            sides[name] = Labels([labels[k] for k in parts[name].tolist()])
+            sides[name] = Labels([labels[k] for k in parts[name].tolist()], f"{name} of this result")
         if engine.shape != tuple(map(len, sides.values())) or engine.dtype.name not in s.dtypes:
             raise ValueError(f"{engine.dtype} distances of shape {engine.shape} for {len(labels)} labels")
         return {

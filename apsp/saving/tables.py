@@ -188,6 +188,13 @@ def save_pairs(pairs: Iterable[tuple[int, list[int]]], labels: Sequence[Any], pa
             table.writerows((names[source], names[target]) for target in targets)
 
 
+def save_lines(headings: Sequence[str], lines: Iterable[Sequence[Any]], path: str | os.PathLike[str]) -> None:
+    """Write a `.csv` of headings and lines."""
+    with _table(path) as table:
+        table.writerow(headings)
+        table.writerows(lines)
+
+
 @contextmanager
 def _table(path: str | os.PathLike[str]) -> Iterator[Any]:
     with writing(path) as file, io.TextIOWrapper(file, "utf-8", newline="") as text:
