@@ -9,9 +9,9 @@ from numba import njit
 
 from .compile import kernel
 
-# What is known of a vertex, side by side, for all of it is read together: its neighbours are beside[AT : AT + DEGREE],
-# where there is room for ROOM; QUEUE is the one it waits in, between BEFORE and AFTER, or NONE, or GONE.
-DEGREE, AT, ROOM, QUEUE, BEFORE, AFTER = range(6)
+# What is known of a vertex, side by side, for all of it is read together. It waits in QUEUE, between BEFORE and AFTER, or
+# in NONE, or is GONE. Its neighbours begin at start[v] + room · v, for each vertex has room for more than at first.
+DEGREE, QUEUE, BEFORE, AFTER = range(4)
 NONE, GONE = -1, -2
 
 
@@ -28,19 +28,18 @@ def peel(start: Any, heads: Any, most: int, room: int, searched: int) -> Any:
         Who went, in this order, and who stays.
     start, heads : int64 array (len(rest) + 1,), int32 array
         The neighbours of who stays, among them.
-    known, beside : int64 array (n, 6), int32 array
+    known, beside : int32 arrays (n, 4), (arcs + room · n,)
         The neighbours that who went had at the time.
     """
     n = len(start) - 1
-    known, beside = np.empty((n, 6), np.int64), np.empty(len(heads) + n * room, np.int32)
+    known, beside = np.empty((n, 4), np.int32), np.empty(len(heads) + n * room, np.int32)
     head, tail = np.full(most + 1, -1, np.int64), np.full(most + 1, -1, np.int64)
-    first, count, put = np.empty(n, np.int32), 0, 0
+    first, count = np.empty(n, np.int32), 0
     for v in range(n):
-        d = start[v + 1] - start[v]
-        known[v, DEGREE], known[v, AT], known[v, ROOM], known[v, QUEUE] = d, put, d + room, NONE
+        d, at = start[v + 1] - start[v], start[v] + room * v
+        known[v, DEGREE], known[v, QUEUE] = d, NONE
         for k in range(d):
-            beside[put + k] = heads[start[v] + k]
-        put += d + room
+            beside[at + k] = heads[start[v] + k]
         if d <= most:
             _append(v, d, head, tail, known)
     least = 0
@@ -50,20 +49,21 @@ def peel(start: Any, heads: Any, most: int, room: int, searched: int) -> Any:
         if least > most:
             break
         v = head[least]
-        low = known[v, AT]
+        low = start[v] + room * v
         high = low + least
         _remove(v, head, tail, known)
         stays = False
         for i in range(low, high):
             u = beside[i]
-            stays |= known[u, DEGREE] > searched or known[u, DEGREE] + least - 2 > known[u, ROOM]
+            d = known[u, DEGREE]
+            stays |= d > searched or d + least - 2 > start[u + 1] - start[u] + room
         if stays:
             continue
         first[count], known[v, QUEUE] = v, GONE
         count += 1
         for i in range(low, high):
             u = beside[i]
-            begin = known[u, AT]
+            begin = start[u] + room * np.int64(u)
             end = begin + known[u, DEGREE] - 1
             k = begin
             while beside[k] != v:
@@ -84,11 +84,11 @@ def peel(start: Any, heads: Any, most: int, room: int, searched: int) -> Any:
             if d <= most:
                 _append(u, d, head, tail, known)
                 least = min(least, d)
-    return first[:count].copy(), *_among_themselves(n - count, known, beside), known, beside
+    return first[:count].copy(), *_among_themselves(n - count, start, room, known, beside), known, beside
 
 
 @kernel
-def _among_themselves(size: int, known: Any, beside: Any) -> Any:
+def _among_themselves(size: int, at: Any, room: int, known: Any, beside: Any) -> Any:
     """Who stays, and their neighbours."""
     n = len(known)
     rest, place = np.empty(size, np.int32), np.empty(n, np.int32)
@@ -101,9 +101,9 @@ def _among_themselves(size: int, known: Any, beside: Any) -> Any:
             put += 1
     heads = np.empty(start[size], np.int32)
     for k in range(size):
-        at = known[rest[k], AT]
+        low = at[rest[k]] + room * np.int64(rest[k])
         for q in range(start[k + 1] - start[k]):
-            heads[start[k] + q] = place[beside[at + q]]
+            heads[start[k] + q] = place[beside[low + q]]
     return rest, start, heads
 
 
@@ -133,13 +133,14 @@ def _remove(v: Any, head: Any, tail: Any, known: Any) -> None:
 
 
 @kernel
-def columns(first: Any, known: Any, beside: Any, position: Any, dense: int) -> Any:
+def columns(first: Any, start: Any, room: int, known: Any, beside: Any, position: Any, dense: int) -> Any:
     """Parents in the elimination tree, and entries on and below the diagonal, of the columns of who went first."""
     n = len(position)
     parent, counts = np.empty(len(first), np.int32), np.empty(len(first), np.int32)
     for k in range(len(first)):
         v, least = first[k], n
-        for q in range(known[v, AT], known[v, AT] + known[v, DEGREE]):
+        low = start[v] + room * np.int64(v)
+        for q in range(low, low + known[v, DEGREE]):
             least = min(least, position[beside[q]])
         parent[k] = min(least, n - dense) if least < n else -1
         counts[k] = known[v, DEGREE] + 1

@@ -54,11 +54,11 @@ def minimum_degree(start: np.ndarray, heads: np.ndarray) -> Order:
     from ..cpu import peeling, symbolic
     from ..cpu.degree import minimum_degree as run
 
-    first, rest, start, heads, *lists = peeling.peel(start, heads, LOW, ROOM, SEARCHED)
-    found, dense = run(start, heads, FACTOR)
+    first, rest, among, them, *lists = peeling.peel(start, heads, LOW, ROOM, SEARCHED)
+    found, dense = run(among, them, FACTOR)
     permutation = np.concatenate((first, rest[found]))
-    low = peeling.columns(first, *lists, inverse(permutation), dense)
-    above, counts = symbolic.columns(start, heads, found, inverse(found), dense)
+    low = peeling.columns(first, start, ROOM, *lists, inverse(permutation), dense)
+    above, counts = symbolic.columns(among, them, found, inverse(found), dense)
     parent = np.concatenate((low[0], np.where(above >= 0, above + np.int32(len(first)), above)))
     return Order(permutation, int(dense), (parent, np.concatenate((low[1], counts))))
 
