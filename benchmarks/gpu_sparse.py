@@ -139,6 +139,11 @@ def table(name: str, arcs: Arcs, rate: float) -> None:
         rates = f"   {written / 1e9:,.0f} GB/s written, {written / rate:.0%} of a copy; {pairs / 1e12:.2f} T pairs/s"
         told("table, panels there", ms, bars.get("table"), rates)
         told("new weights", wall_ms(lambda: E.update(numbers)), None)
+        x = np.random.default_rng(0).integers(0, 1000, n).astype(np.float32)
+        rows = np.arange(0, n, n // 7)
+        want = (room[cp.asarray(rows), :n] + cp.asarray(x)).min(axis=1).get()
+        assert np.allclose(E.matvec(x).get()[rows], want, rtol=1e-5)
+        told("a product with a vector", wall_ms(lambda: E.matvec(x)), None)
 
     there()
     cp.get_default_memory_pool().free_all_blocks()
@@ -175,6 +180,15 @@ def hops() -> None:
     assert (H.to_dense().get()[rows] == shortest_path(A, unweighted=True, indices=rows)).all()
     print("hops, preferential attachment 20000, m = 8: sampled rows equal SciPy's")
     told("all pairs, float32", device_ms(H.to_dense), None)
+    r = shortest_paths(A, engine="hops", dtype="float32", device="cuda")
+    begun = time.perf_counter()
+    assert (r.distances[rows].get() == H.to_dense()[rows].get()).all()
+    told(
+        "by shortest_paths",
+        1e3 * (time.perf_counter() - begun),
+        None,
+        f"   {1e3 * r.plan.seconds:.1f} ms predicted, graph and all",
+    )
 
 
 def main() -> None:

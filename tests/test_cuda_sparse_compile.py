@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from semiring import get
-from semiring.cuda import compile, fronts, sweep
+from semiring.cuda import compile, fronts, products, sweep
 
 nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed", exc_type=ImportError)
 try:
@@ -27,7 +27,8 @@ KINDS = (
 def test_sweeps_and_fronts_compile_without_spilling(name, dtype, nonnegative, arch):
     given = get(name), np.dtype(dtype), nonnegative
     shape = sweep.Shape.of(given[1].itemsize)
-    for text in (sweep.text(*given, shape, mirrored=True), fronts.text(*given)):
+    texts = sweep.text(*given, shape, mirrored=True), fronts.text(*given), products.text(*given, True)
+    for text in texts:
         for entry, used in compile.compile(text, arch).resources.items():
             assert used.registers > 0, entry
             assert used.spill_stores <= 64, (entry, used)  # of the level's sums, once a tile

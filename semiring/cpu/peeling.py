@@ -9,7 +9,7 @@ from numba import njit
 
 from .compile import kernel
 
-# What is known of a vertex, side by side, for all of it is read together. It waits in QUEUE, between BEFORE and AFTER, or
+# What is known of a vertex, side by side, for it is read together: it waits in QUEUE, between BEFORE and AFTER, or
 # in NONE, or is GONE. Its neighbours begin at start[v] + room · v, for each vertex has room for more than at first.
 DEGREE, QUEUE, BEFORE, AFTER = range(4)
 NONE, GONE = -1, -2
