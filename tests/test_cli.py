@@ -659,6 +659,18 @@ def test_a_short_run_shows_no_bar(monkeypatch, capsys):
     assert terminal.Meter("closure", quiet=True).callback is None
 
 
+def test_progress_in_a_log_is_a_line_a_minute(monkeypatch, capsys):
+    now = iter([0.0, 30.0, 75.0, 100.0, 150.0, 300.0])
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: next(now))
+    with terminal.Meter("closure") as meter:
+        for done in (5, 20, 40, 50, 100):
+            meter.callback(done, 100)
+    assert capsys.readouterr().err.splitlines() == [
+        "apsp: closure: 20% done, 5 minutes left",
+        "apsp: closure: 50% done, 2.5 minutes left",
+    ]
+
+
 @pytest.mark.busy
 def test_a_closed_pipe_is_quiet(tmp_path):
     good("generate", "cycle", 3000, "--output", tmp_path / "c.gr")

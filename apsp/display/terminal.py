@@ -13,12 +13,16 @@ import click
 
 from semiring.compiling import heard
 
+#: Seconds between two lines of progress in a log.
+EVERY = 60.0
+
 
 class Meter:
-    """A progress bar with the time left, on stderr; it shows itself after a second, and on a terminal alone.
+    """A progress bar with the time left, on stderr; it shows itself after a second.
 
-    Where kernels are compiled first, it shows itself at once and says so. `callback` is what a closure's `callback=`
-    takes: None where nothing is to be shown.
+    Where kernels are compiled first, it shows itself at once and says so. Where stderr is no terminal, as in the log of
+    a batch job, it is a line a minute, from the first on. `callback` is what a closure's `callback=` takes: None where
+    nothing is to be shown.
     """
 
     def __init__(self, what: str, *, quiet: bool = False) -> None:
@@ -26,10 +30,11 @@ class Meter:
         self._start = self._drawn = time.monotonic()
         self._bar: Any = None
         self._listening = ExitStack()
-        self.callback = self._report if sys.stderr.isatty() and not quiet else None
+        self._drawing = sys.stderr.isatty()
+        self.callback = None if quiet else self._report if self._drawing else self._log
 
     def __enter__(self) -> Meter:
-        if self.callback is not None:
+        if self.callback is not None and self._drawing:
             self._listening.enter_context(heard(self._say_compiling))
         return self
 
@@ -44,6 +49,16 @@ class Meter:
             return
         self._drawn = now
         self._show(self._what, done, total)
+
+    def _log(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - self._drawn < EVERY or not 0 < done < total:
+            return
+        from ..estimates import in_units
+
+        self._drawn = now
+        left = in_units((now - self._start) * (total - done) / done)
+        click.echo(f"apsp: {self._what}: {done / total:.0%} done, {left} left", err=True)
 
     def _say_compiling(self, subject: str) -> None:
         """The bar has no end, as the time is not known."""
