@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 from datetime import date
+from decimal import Decimal
+from fractions import Fraction
 from itertools import pairwise
 
 import networkx as nx
@@ -298,6 +300,23 @@ def test_new_weights_that_are_none_are_refused():
     with pytest.raises(DomainError, match="NaN"):
         r.update({("a", "b"): np.nan})
     assert r.update({}).distance("a", "c") == 11
+
+
+def test_some_new_weights_are_numbers_of_any_kind():
+    r = shortest_paths([("a", "b", 4), ("b", "c", 7), ("b", "c", 9)], engine="elimination")
+    for weight in (Fraction(1, 4), Decimal("0.25"), np.float32(0.25), 0.25):
+        assert r.update({("b", "c"): weight}).distance("a", "c") == 4.25  # of parallel edges, all
+    assert r.update({("a", "b"): np.uint8(250), ("b", "c"): 2**40}).distance("a", "c") == 250 + 2**40
+    for weight in ("7", None, True, 2**70 + 1, 1j):
+        with pytest.raises((DTypeError, DomainError), match="weights"):
+            r.update({("b", "c"): weight})
+    both = shortest_paths([("a", "b", 4), ("b", "c", 7)], directed=False, engine="elimination")
+    assert both.update({("c", "b"): 1, ("b", "a"): 2, ("a", "b"): 3}).distance("c", "a") == 4  # the last one counts
+    exact = shortest_paths([("a", "b", 2**53 + 1), ("b", "c", 7)], engine="elimination")
+    with pytest.raises(DTypeError, match="update: float64 must hold every weight exactly"):
+        exact.update({("b", "c"): 0.5})
+    none = shortest_paths([("a", "b", 2**63 - 1), ("b", "c", 7)], engine="elimination")
+    assert none.update({("b", "c"): 0.5}).table(["a", "b"], ["c"]).tolist() == [[np.inf], [0.5]]
 
 
 @pytest.mark.parametrize("engine", ["auto", *ENGINES])

@@ -311,7 +311,7 @@ def test_pictures_are_axes(tmp_path):
     assert drawn.max() == 7  # and not 2147483647
     assert np.ma.count_masked(np.ma.masked_invalid(drawn)) == 3
     ax = Figure().add_subplot()
-    assert r.plot(ax, path=r.path("a", "c")) is ax
+    assert r.plot(ax=ax, path=r.path("a", "c")) is ax
     assert ax.collections[0].get_offsets().tolist() == [[1, 0], [2, 1]]
     on_map = r.plot(path=["a", "b", "c"], positions={"a": (0, 0), "b": (1, 0), "c": (1, 2)})
     assert on_map.lines[0].get_xydata().tolist() == [[0, 0], [1, 0], [1, 2]]

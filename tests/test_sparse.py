@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -823,6 +824,8 @@ def test_errors_name_what_is_wrong():
         E.column("a")
     with pytest.raises(VertexError, match="got 5"):
         E.entries([0], [5])
+    with pytest.raises(ShapeError, match=r"entries: .* got \(2,\) and \(3,\)"):
+        E.entries([0, 1], [0, 1, 1])
     with pytest.raises(VertexError, match="got 9"):
         list(E.rows([9]))
     with pytest.raises(ShapeError, match="block"):
@@ -860,6 +863,15 @@ def test_costs_are_counted_before_numbers_and_bound_what_is_held(medium):
     w, r = np.diff(S.first).astype(int), np.diff(S.begin)
     assert a.cost.sweep == (w * r).sum()
     assert a.cost.elimination == (w * (w + r) ** 2).sum()
+
+
+def test_an_elimination_is_pickled(medium):
+    n, arcs, weights, expected = medium
+    E = Elimination.from_arrays(*arcs, weights, n, dtype="float32", threads=2)
+    E.row(3)
+    again = pickle.loads(pickle.dumps(E))
+    np.testing.assert_array_equal(again.row(3), expected[3].astype(np.float32))
+    np.testing.assert_array_equal(again.update(weights).column(5), E.column(5))
 
 
 def test_what_is_too_large_is_refused_from_the_counts(medium, monkeypatch):

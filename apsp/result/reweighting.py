@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from semiring.errors import ShapeError, VertexError
+from semiring.errors import DTypeError, ShapeError, VertexError
 
 from ..graph import Graph
+from ..graph.given import numbers
 
 
 def reweighted(graph: Graph, weights: Any) -> Graph:
@@ -23,7 +24,7 @@ def reweighted(graph: Graph, weights: Any) -> Graph:
     VertexError
         If no edge leads from u to v.
     DTypeError, DomainError
-        If a weight is no number.
+        If a weight is no number, or one of the old ones does not fit the float64 that a new one needs.
 
     Examples
     --------
@@ -46,30 +47,45 @@ def reweighted(graph: Graph, weights: Any) -> Graph:
     return replace(graph, weights=found.weights)
 
 
-def _of_some(graph: Graph, weights: Mapping[Any, Any]) -> Any:
+def _of_some(graph: Graph, weights: Mapping[Any, Any]) -> np.ndarray:
     """All weights, those of the mapping new."""
     assert graph.rows is not None
     assert graph.cols is not None
-    new = list(weights.values())
     ends = list(weights)
     for pair in ends:
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise VertexError(f"update: a mapping must lead from edges (u, v) to weights, got the key {pair!r}.")
-    rows, cols = graph.rows, graph.cols
+    old = np.ones(len(graph.rows), np.int64) if graph.weights is None else graph.weights
+    if not ends:
+        return old
+    new = numbers(list(weights.values()))
     tails, heads = (graph.labels.positions([pair[side] for pair in ends]) for side in (0, 1))
-    code = rows * graph.n + cols
+    ways = [tails * graph.n + heads] if graph.directed else [tails * graph.n + heads, heads * graph.n + tails]
+    wanted = np.stack(ways, axis=1)
+    code = graph.rows * graph.n + graph.cols
     order = np.argsort(code, kind="stable")
-    ordered = code[order]
-    old = np.ones(len(rows), np.int64) if graph.weights is None else graph.weights
-    values = old.astype(np.float64) if any(isinstance(x, (float, np.floating)) for x in new) else old.copy()
-    ways = ((tails, heads),) if graph.directed else ((tails, heads), (heads, tails))
-    for k, weight in enumerate(new):
-        at = [
-            order[slice(*np.searchsorted(ordered, [c, c + 1]).tolist())]
-            for c in {int(a[k]) * graph.n + int(b[k]) for a, b in ways}
-        ]
-        found = np.concatenate(at)
-        if not len(found):
-            raise VertexError(f"update: an edge must be one of the graph's, got {ends[k]!r}, which it does not have.")
-        values[found] = weight
+    first, last = (np.searchsorted(code[order], wanted, side) for side in ("left", "right"))
+    count = last - first  # parallel edges all get the weight
+    if (missing := count.sum(axis=1) == 0).any():
+        came = ends[int(missing.argmax())]
+        raise VertexError(f"update: an edge must be one of the graph's, got {came!r}, which it does not have.")
+    count, first = count.ravel(), first.ravel()
+    within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    values = _as_floats(old) if new.dtype.kind == "f" else old.astype(np.result_type(old, new))
+    values[order[np.repeat(first, count) + within]] = np.repeat(np.repeat(new, len(ways)), count)
     return values
+
+
+def _as_floats(weights: np.ndarray) -> np.ndarray:
+    """The same numbers in float64, which must hold every integer exactly; an integer's end is an infinity."""
+    if weights.dtype.kind == "f":
+        return weights.copy()
+    info, floats = np.iinfo(weights.dtype), weights.astype(np.float64)
+    floats[weights == info.max], floats[weights == info.min] = np.inf, -np.inf
+    for at in np.flatnonzero(np.isfinite(floats) & (np.abs(floats) >= 2.0**53)).tolist():
+        if int(floats[at]) != int(weights[at]):
+            raise DTypeError(
+                f"update: float64 must hold every weight exactly beside a fraction or inf, got {weights[at]} on edge "
+                f"{at}. Pass all weights anew, in float64."
+            )
+    return floats

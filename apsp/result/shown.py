@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from semiring.errors import DTypeError
+from semiring.errors import DTypeError, MemoryNeeded
 
 from ..display import frames, notebook, output
 from ..engines.base import host
@@ -90,23 +90,23 @@ class Shown(Distances):
 
     def plot(
         self,
-        ax: Any = None,
         path: Sequence[Any] | None = None,
         positions: Mapping[Any, Sequence[float]] | str | Path | None = None,
         *,
+        ax: Any = None,
         save: str | Path | None = None,
     ) -> Any:
         """Draw the distances as an image; or, with `positions`, the graph on its coordinates. Needs matplotlib.
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
         path : sequence of labels, optional
             A path to show, such as `r.path(u, v)`.
         positions : mapping or path, optional
             The coordinates (x, y) of each vertex, by label, or the file that has them: DIMACS `.co`, points in
             `.geojson`, or a `.csv` with columns such as id, lon, lat. Vertices without any are not drawn.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
         save : path, optional
             A `.png`, `.svg` or `.pdf` file to write; none is written without it.
 
@@ -125,11 +125,11 @@ class Shown(Distances):
         ImportError
             If matplotlib is missing: it comes with the extra `plot`.
         """
-        steps = [] if path is None else self.graph.labels.positions(list(path)).tolist()
+        steps = [] if path is None else self.graph.labels.several(path, where="plot: path").tolist()
         title = f"{self.semiring.name}, {self.graph.n} vertices"
         with drawing.canvas(ax, save) as axes:
             if positions is None:
-                drawing.image(axes, np.asarray(self), self.labels, steps, title)
+                drawing.image(axes, self._image(), self.labels, steps, title)
             else:
                 at = self._positions(positions)
                 tails, heads, _ = self.graph.edges(self.semiring)
@@ -137,6 +137,12 @@ class Shown(Distances):
                 named |= {k: self.labels[k] for k in (steps[:1] + steps[-1:])}
                 drawing.network(axes, at.reshape(-1, 2), (tails, heads), named, steps, title)
         return axes
+
+    def _image(self) -> np.ndarray:
+        try:
+            return np.asarray(self)
+        except MemoryNeeded as error:
+            raise MemoryNeeded(f"{error} To draw the graph itself, pass positions= to plot.") from None
 
     def _positions(self, positions: Mapping[Any, Sequence[float]] | str | Path) -> np.ndarray:
         if isinstance(positions, Mapping):

@@ -308,6 +308,15 @@ class Elimination:
         analysis = Analysis(tails, heads, n, order)
         return cls(analysis, weights, get(semiring), dtype=dtype, threads=threads, check=check, device=device)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # A kind names a declaration of this process, and workspaces hold its machine code.
+        nonnegative = self._kind is not choose(self.semiring, self.dtype, False)
+        return {k: v for k, v in vars(self).items() if k not in ("_kind", "_free")} | {"_nonnegative": nonnegative}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        nonnegative = kept.pop("_nonnegative")
+        vars(self).update(kept, _kind=choose(kept["semiring"], kept["dtype"], nonnegative), _free=[])
+
     def __repr__(self) -> str:
         return (
             f"<Elimination of {self.n:,} vertices, {len(self.analysis.tails):,} arcs over {self.semiring}, "
@@ -386,8 +395,16 @@ class Elimination:
         ------
         VertexError
             If an index lies outside 0 … n − 1.
+        ShapeError
+            If the shapes do not go together.
         """
-        i, j = np.broadcast_arrays(*(self._vertices(x, "entries") for x in (i, j)))
+        i, j = (self._vertices(x, "entries") for x in (i, j))
+        try:
+            i, j = np.broadcast_arrays(i, j)
+        except ValueError:
+            raise ShapeError(
+                f"entries: i and j must be of one shape, or of shapes that broadcast, got {i.shape} and {j.shape}."
+            ) from None
         sources, targets = i.ravel(), j.ravel()
         if self.on_device is not None:
             return self.on_device.entries(sources, targets).reshape(i.shape)
