@@ -10,6 +10,7 @@ import numpy as np
 
 from apsp.cli.checksum import crc32
 from apsp.distributed import DistributedMatrix, world
+from semiring import MemoryNeeded
 
 
 def matrix(n: int) -> np.ndarray:
@@ -36,7 +37,7 @@ def main(what: str) -> None:
         if comm.rank == 1 and what == "stop":
             os.kill(os.getpid(), signal.SIGSTOP)
         if what == "refuse":
-            comm.together(lambda: (_ for _ in ()).throw(MemoryError("no room")) if comm.rank == 1 else None)
+            comm.together(lambda: (_ for _ in ()).throw(MemoryNeeded("no room")) if comm.rank == 1 else None)
         comm.barrier()
 
     try:

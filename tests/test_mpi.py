@@ -14,6 +14,8 @@ from scipy.sparse.csgraph import floyd_warshall
 
 from apsp import Result
 from apsp.cli.checksum import crc32
+from semiring.distributed import processes
+from semiring.errors import DeviceError
 
 MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
 
@@ -45,21 +47,22 @@ def test_two_processes_close_a_matrix(run):
 
 
 @pytest.mark.parametrize("sign", ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"])
-def test_a_launcher_of_another_mpi_is_refused(run, sign, tmp_path):
+def test_a_launcher_of_another_mpi_is_told_by_its_sign(monkeypatch, sign):
+    monkeypatch.setenv(sign, "2")
+    with pytest.raises(DeviceError, match=rf"{sign}=2.*MPICH 5.*MPI4PY_LIBMPI"):
+        processes._check_launcher("MPICH 5, of today\n")
+
+
+def test_a_launcher_of_another_mpi_is_refused_before_anything_is_written(run, tmp_path):
     """Each of its processes would believe to be alone, and write the same store."""
-    check = f"import os; os.environ['{sign}'] = '2'; from apsp.distributed import world; world(mpi=True, device='cpu')"
-    code = f"from mpi4py import MPI; {check}"  # MPICH itself reads PMI_SIZE when it starts
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert ended.returncode == 1
-    assert f"{sign}=2" in ended.stderr.splitlines()[-1]
-    assert "MPI4PY_LIBMPI" in ended.stderr.splitlines()[-1]
     graph, store = tmp_path / "g.csv", tmp_path / "d"
     graph.write_text("from,to,weight\na,b,4\n")
-    command = [sys.executable, "-c", f"from mpi4py import MPI; import os; os.environ['{sign}'] = '2'; import apsp.cli"]
-    command[-1] += f"; apsp.cli.main(['solve', {str(graph)!r}, '--distributed', '--output', {str(store) + '/'!r}])"
+    asked = ["solve", str(graph), "--distributed", "--output", f"{store}/"]
+    # MPICH itself reads this sign when it starts.
+    begin = "from mpi4py import MPI; import os, apsp.cli; os.environ['PMI_SIZE'] = '2'"
+    command = [sys.executable, "-c", f"{begin}; apsp.cli.main({asked!r})"]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert ended.returncode == 4, ended.stderr
-    assert f"{sign}=2" in ended.stderr
+    assert (ended.returncode, "PMI_SIZE=2" in ended.stderr) == (4, True), ended.stderr
     assert not store.exists()
 
 
