@@ -22,8 +22,13 @@ from typing import Any
 import numpy as np
 
 import apsp
-from semiring import BitMatrix, get
-from semiring.backend import bind
+from semiring import BitMatrix
+
+#: Semirings, dtypes and whether an edge is negative, as most cases have them.
+COMMON = (
+    *(("min_plus", dtype, negative) for dtype in ("float32", "float64", "int32") for negative in (False, True)),
+    ("boolean", "bool", False),
+)
 
 
 def status(name: str) -> int:
@@ -91,17 +96,24 @@ def run(case: dict[str, Any], n: int, measure: bool) -> tuple[int, int]:
 
 
 def measured(case: dict[str, Any]) -> tuple[int, int]:
-    # In a thread, whose workspace goes with it; in small blocks, so that every kernel has its turn.
-    small = {"block": 64, **case, **({"threads": 1} if "threads" in case else {})}
-    warm = threading.Thread(target=run, args=(small, 700, False))
-    warm.start()
-    warm.join()
+    warm(case, 700)
     return run(case, case["n"], measure=True)
+
+
+def warm(case: dict[str, Any], n: int) -> None:
+    """The same on something small: in a thread, whose workspace goes with it; in small blocks, so that every kernel
+    has its turn."""
+    small = {"block": 64, **case, **({"threads": 1} if "threads" in case else {})}
+    thread = threading.Thread(target=run, args=(small, n, False))
+    thread.start()
+    thread.join()
 
 
 def main() -> None:
     ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)  # PR_SET_THP_DISABLE: pages are counted one by one
-    bind(get("min_plus"), np.float32)  # imports numba
+    for semiring, dtype, negative in COMMON:  # what is loaded here, all children have
+        case = {"call": "closure", "semiring": semiring, "dtype": dtype, "threads": 1, "negative": negative}
+        warm(case, 200)
     for line in sys.stdin:
         child = os.fork()
         if child:

@@ -497,7 +497,7 @@ FORCED = """
     ("cpu", "features", "instruction"),
     [
         ("haswell", "+avx2,+ssse3,+popcnt", "llvm.x86.avx2.pshuf.b"),
-        ("nehalem", "+ssse3,+popcnt", "llvm.x86.ssse3.pshuf.b.128"),
+        pytest.param("nehalem", "+ssse3,+popcnt", "llvm.x86.ssse3.pshuf.b.128", marks=pytest.mark.release),
         ("generic", ",", "None"),
     ],
     ids=["AVX2", "SSSE3", "plain"],
