@@ -17,3 +17,4 @@ def graphs(own: str, *others: str) -> list[Path]:
 
 DIMACS = graphs("roads.gr", "dimacs/rome99.gr")
 SNAP = graphs("votes.txt", "snap/wiki-Vote.txt")
+LUXEMBOURG = BESIDE / "osm-luxembourg/luxembourg.gr.gz"

@@ -11,6 +11,7 @@ from itertools import pairwise
 import networkx as nx
 import numba
 import numpy as np
+import people
 import pytest
 import scipy.sparse
 import scipy.sparse.csgraph
@@ -617,3 +618,63 @@ def test_a_structure_too_large_is_refused_from_its_counts(monkeypatch):
     monkeypatch.setattr("semiring.memory.LEAST", 0)
     with pytest.raises(MemoryNeeded, match=r"eliminate: .* must fit on cpu.*Dijkstra from the sources wanted"):
         shortest_paths(graph, engine="elimination")
+
+
+# Graphs that people have, and large ones
+
+
+@pytest.mark.parametrize("path", people.DIMACS, ids=lambda path: path.name)
+def test_paths_of_all_pairs_of_a_road_network(path):
+    """Each predecessor is the last vertex but one of a best path, and nearer: so all of them lead to the source."""
+    r = shortest_paths(path, engine="elimination")
+    tails, heads, weights = r.graph.edges()
+    W = np.full((r.graph.n,) * 2, np.inf)
+    np.minimum.at(W, (tails, heads), weights)
+    assert weights.min() > 0
+    D, P = np.asarray(r), r.predecessors
+    for u, (d, before) in enumerate(zip(D, P, strict=True)):
+        v = np.flatnonzero(np.isfinite(d) & (np.arange(len(d)) != u))
+        p = before[v]
+        np.testing.assert_array_equal(d[p] + W[p, v], d[v])
+        assert (d[p] < d[v]).all()
+    n = r.graph.n
+    pairs = [(r.graph.labels[i], r.graph.labels[j]) for i, j in np.random.default_rng(1).integers(0, n, (40, 2))]
+    places = {label: k for k, label in enumerate(r.graph.labels)}
+    for u, v in pairs:
+        if np.isfinite(D[places[u], places[v]]):
+            path = r.path(u, v)
+            assert (path[0], path[-1]) == (u, v)
+            assert sum(W[places[a], places[b]] for a, b in pairwise(path)) == D[places[u], places[v]]
+
+
+@pytest.mark.skipif(not people.LUXEMBOURG.is_file(), reason="Luxembourg's roads lie beside the repository")
+def test_the_reference_queries_of_luxembourg():
+    """1,000 pairs with their travel times; where there is none, no way."""
+    lines = (people.LUXEMBOURG.parent / "queries.csv").read_text().splitlines()[1:]
+    u, v, expected = np.array([[float(x or "inf") for x in line.split(",")] for line in lines]).T
+    u, v = u.astype(int), v.astype(int)
+    r = shortest_paths(people.LUXEMBOURG)
+    assert r.plan.engine == "elimination"
+    np.testing.assert_array_equal(r.distance(u, v), expected)
+    some = slice(0, 1000, 50)
+    np.testing.assert_array_equal(r.table(u[some], v[some]).diagonal(), expected[some])
+    for a, b, d in zip(u[some].tolist(), v[some].tolist(), expected[some].tolist(), strict=True):
+        assert r.distance(a, b) == d
+        if np.isfinite(d):
+            assert (r.path(a, b)[0], r.path(a, b)[-1]) == (a, b)
+
+
+def test_a_path_of_a_million_vertices_answers_all_questions():
+    n = 10**6
+    i = np.arange(n - 1)
+    r = shortest_paths(Graph.from_arrays(i, i + 1, np.full(n - 1, 2), n=n))
+    assert r.plan.engine == "elimination"
+    assert r.distance(3, n - 1) == 2 * (n - 4)
+    assert r.distance(n - 1, 3) == np.inf
+    assert r.path(7, 60) == list(range(7, 61))
+    assert r.table([0, n // 2], [n - 1]).tolist() == [[2 * (n - 1)], [2 * (n - 1 - n // 2)]]
+    (label,), row = next(iter(r.rows(sources=[n // 2])))
+    assert label == n // 2
+    np.testing.assert_array_equal(row[0, n // 2 :], 2 * np.arange(n - n // 2))
+    assert r.update({(0, 1): 5}).distance(0, 2) == 7
+    np.testing.assert_array_equal(r.nearest([0, n // 2]).distance[[1, n // 2 + 1]], [2, 2])
