@@ -137,7 +137,7 @@ def sparse() -> None:
         ):
             signs = -1 if name == "max_plus" else 1
             for stack in (4, 24):
-                shape = sweep.Shape(2 if dtype == "float64" else 4, 2, stack, 8, 4 << 10)
+                shape = sweep.Shape(2 if dtype == "float64" else 4, 2, stack, 2, 4 << 10)
                 sweep.Shape.of = lambda itemsize, shape=shape: shape
                 E = Elimination.from_arrays(tails, heads, signs * weights, n, name, dtype=dtype, device="cuda")
                 E.to_dense()

@@ -39,7 +39,7 @@ STACKS = (4, 24)
 
 def small(stack):
     """Sizes of kernels with so short a stack."""
-    return lambda itemsize: sweep.Shape(2 if itemsize == 8 else 4, 2, stack, 8, 4 << 10, turns=2)
+    return lambda itemsize: sweep.Shape(2 if itemsize == 8 else 4, 2, stack, 2, 4 << 10, run=2)
 
 
 @pytest.fixture(scope="module")

@@ -41,8 +41,8 @@ class Shape:
         Warps of a block that walks regions.
     stack : int
         Rows of a stack.
-    columns : int
-        Columns that a warp computes together in the top, at most; a multiple of 4.
+    strips : int
+        Strips of four columns that a warp computes together in the top, or one.
     program : int
         Bytes that a region takes beside its stacks, at most.
     deep, stages : int
@@ -51,27 +51,26 @@ class Shape:
         Blocks that a multiprocessor holds at least of each kernel; it bounds the registers.
     level_warps : int
         Warps of a block in the top.
-    turns, run : int
-        A block walks its region for the lanes of so many turns, and so many blocks do before the next region comes.
+    run : int
+        Blocks that walk a region, one beside the other, before the next region comes.
     """
 
     each: int
     warps: int
     stack: int
-    columns: int
+    strips: int
     program: int
     deep: int = 8
     stages: int = 3
     region_blocks: int = 3
-    level_blocks: int = 4
-    level_warps: int = 4
-    turns: int = 1
-    run: int = 32
+    level_blocks: int = 2
+    level_warps: int = 8
+    run: int = 64
 
     @classmethod
     def of(cls, itemsize: int) -> Shape:
         """What suits entries of so many bytes."""
-        return cls(2 if itemsize == 8 else 4, 4, 32, 8, 9 << 10)
+        return cls(2 if itemsize == 8 else 4, 4, 32, 2, 9 << 10)
 
     def shared(self, itemsize: int) -> int:
         """Bytes of a region and of the stacks of a block."""
@@ -79,8 +78,7 @@ class Shape:
 
     def ring(self, itemsize: int) -> int:
         """Bytes of the rings of a block."""
-        strips = -(-self.columns // 4)
-        return self.level_warps * self.stages * self.deep * (WARP * self.each + 4 * strips) * itemsize
+        return self.level_warps * self.stages * self.deep * (WARP * self.each + 4 * self.strips) * itemsize
 
     def text(self, mirrored: bool, worst: str = "") -> str:
         """As constants for the kernels; `worst` is what regions are reduced to: "greatest", "least" or nothing."""
@@ -88,13 +86,12 @@ class Shape:
             "each": self.each,
             "warps": self.warps,
             "stack_rows": self.stack,
-            "most_columns": self.columns,
+            "most_strips": self.strips,
             "deep": self.deep,
             "stages": self.stages,
             "region_blocks": self.region_blocks,
             "level_blocks": self.level_blocks,
             "level_warps": self.level_warps,
-            "turns": self.turns,
             "run": self.run,
         }
         constants = ", ".join(f"{name} = {size}" for name, size in sizes.items())
@@ -161,33 +158,25 @@ class Tree:
         self.labels, self.owner, self.parent = (cupy.asarray(x) for x in (S.permutation, S.owner, S.parent))
         self.bounds = cupy.asarray(np.stack((S.first[S.leaf], S.first[1:]), axis=1))
         self.depth = depths(S.parent)
-        self.levels = list(self._levels(kind))
-        top = np.concatenate([some for some, _ in self.levels]) if self.levels else np.zeros(0, np.int64)
-        self.tiles = [cupy.asarray(self._tiles(some)) for some, _ in self.levels]
+        above = np.flatnonzero(kind == TOP)
+        top = above[np.argsort(self.depth[above], kind="stable")]
+        self.levels = list(zip(*_pieces(top, self.depth[top]), strict=True))
+        tiles = self._tiles(top)
+        self.tiles = _pieces(tiles, self.depth[tiles[:, 0]])[1]
         self.above = np.stack((S.first[S.leaf[top]], S.first[top + 1]))
         self.pieces = -(-(w + r)[top] // 8)
         columns = np.repeat(S.first[top] + w[top] - np.cumsum(w[top]), w[top]) + np.arange(w[top].sum())
         self._top = columns
 
-    def _levels(self, kind: np.ndarray) -> Iterator[tuple[np.ndarray, Any]]:
-        """The supernodes of each level of the top, parents first; also on the device."""
-        import cupy
-
-        depth, above = self.depth, np.flatnonzero(kind == TOP)
-        order = above[np.argsort(depth[above], kind="stable")]
-        for some in np.split(order, np.flatnonzero(np.diff(depth[order])) + 1):
-            if len(some):
-                yield some, cupy.asarray(some.astype(np.int32))
-
-    def _tiles(self, some: np.ndarray) -> np.ndarray:
-        """Tiles of a sweep over supernodes, (supernode, first column, columns), large ones first."""
-        most, w = self.shape.columns, self.w[some]
-        count = -(-w // most)
-        which = np.repeat(np.arange(len(some)), count)
-        first = most * (np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count))
-        columns = np.minimum(most, w[which] - first)
-        order = np.lexsort((-self.r[some][which], -columns))
-        return np.stack((some[which], first, columns), axis=1)[order].astype(np.int32)
+    def _tiles(self, top: np.ndarray) -> np.ndarray:
+        """Tiles of a sweep over supernodes: (supernode, first column, strips)."""
+        strips, most = -(-self.w[top] // 4), self.shape.strips
+        count = strips // most + strips % most  # single strips are left where there are not enough
+        which = np.repeat(np.arange(len(top)), count)
+        k = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
+        whole = strips[which] // most
+        first = 4 * (most * np.minimum(k, whole) + np.maximum(k - whole, 0))
+        return np.stack((top[which], first, np.where(k < whole, most, 1)), axis=1).astype(np.int32)
 
     def dense_root(self, panel: Any) -> Any:
         """D of the only root as a matrix, where it is so wide that a product of matrices is worth it; else None."""
@@ -243,12 +232,9 @@ class Tree:
     @cached_property
     def every_level(self) -> list[Any]:
         """All supernodes of each level of the tree, parents first; on the device."""
-        import cupy
 
         by = np.argsort(self.depth, kind="stable")
-        edges = [0, *(np.flatnonzero(np.diff(self.depth[by])) + 1).tolist(), len(by)]
-        there = cupy.asarray(by.astype(np.int32))
-        return [there[start:stop] for start, stop in pairwise(edges) if stop > start]
+        return _pieces(by, self.depth[by])[1]
 
     @cached_property
     def everything(self) -> Lanes:
@@ -406,7 +392,7 @@ class Sweeps:
         tree, shape = self.tree, self.tree.shape
         if not len(tree.regions):
             return
-        groups = -(-lanes.padded // (WARP * shape.warps * shape.each * shape.turns))
+        groups = -(-lanes.padded // (WARP * shape.warps * shape.each))
         given = *_at(tree.nodes, tree.regions, lanes.ranges, tree.local), *self._rest(lanes, v, out, worst is not None)
         given += (0, 0) if worst is None else (worst.data.ptr, lanes.padded)
         given += np.int32(len(tree.regions)), np.int32(groups)
@@ -435,3 +421,13 @@ def pairs(rows: Sweeps, columns: Sweeps, sources: Lanes, targets: Lanes, out: An
     rows.kernels["pairs"](
         (-(-count // 128),), (128,), (*given, *_at(v, z), sources.padded, out.data.ptr, np.int32(count))
     )
+
+
+def _pieces(X: np.ndarray, depth: np.ndarray) -> tuple[list[np.ndarray], list[Any]]:
+    """The runs of X of one depth each, on the host and on the device."""
+    import cupy
+
+    edges = [0, *(np.flatnonzero(np.diff(depth)) + 1).tolist(), len(X)]
+    there = cupy.asarray(np.ascontiguousarray(X, np.int32))
+    runs = [slice(*run) for run in pairwise(edges) if run[1] > run[0]]
+    return [X[run] for run in runs], [there[run] for run in runs]

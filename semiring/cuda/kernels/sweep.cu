@@ -37,7 +37,7 @@ __device__ inline void stream(Lanes* to, const Lanes& v) {
 
 // Sums of `columns` columns for a thread's lanes begin with v, where a lane is below the supernode, as `some` of the warp's are.
 template <int columns>
-__device__ inline void begin(Word (&y)[columns][each], bool some, const int (&place)[each], Range range, const T* v, long long pitch) {
+__device__ inline void begin(Word (&y)[columns][each], bool some, const int (&place)[each], Range range, const T* v, long long pitch, int wanted = columns) {
 #pragma unroll
     for (int c = 0; c < columns; ++c)
 #pragma unroll
@@ -47,7 +47,7 @@ __device__ inline void begin(Word (&y)[columns][each], bool some, const int (&pl
     for (int c = 0; c < columns; ++c)
 #pragma unroll
         for (int e = 0; e < each; ++e)
-            if (place[e] >= range.low && place[e] < range.high) y[c][e] = S::begin(S::spread(v[c * pitch + place[e]]));
+            if (c < wanted && place[e] >= range.low && place[e] < range.high) y[c][e] = S::begin(S::spread(v[c * pitch + place[e]]));
 }
 
 // y ← y ⊕ x₀ ⊗ p₀ ⊕ x₁ ⊗ p₁ for columns of one or more strips.
@@ -152,7 +152,7 @@ __device__ inline void ask_rows(const Node& root, const int* rows, const int* sl
     }
 }
 
-// y for all supernodes of a region, `turns` times for so many lanes. Where only_worst, none is written but the worst of the
+// y for all supernodes of a region, and the lanes of a block. Where only_worst, none is written but the worst of the
 // region's, or one: greatest or least. Blocks come `run` groups of lanes at a time, region by region.
 extern "C" __global__ __launch_bounds__(32 * warps, region_blocks) void sweep_regions(
     const Node* nodes, const Range* regions, const Range* ranges, const int* slots, const int* rows, const int* labels, const T* panel,
@@ -182,56 +182,53 @@ extern "C" __global__ __launch_bounds__(32 * warps, region_blocks) void sweep_re
     Lanes* stack = reinterpret_cast<Lanes*>(shared) + warp * (stack_rows * 32) + thread;
     wait_for_copies();
     __syncthreads();
-#pragma unroll 1
-    for (int turn = 0; turn < turns; ++turn) {
-        int lane = (((group * turns + turn) * warps + warp) * 32 + thread) * each;
-        if (lane - thread * each >= lanes) return;
-        const bool inside = lane < lanes;
-        lane = inside ? lane : 0;
-        int place[each];
-        places_of(place, places, lane, inside);
-        const Rows out{y + lane, unsigned(pitch * sizeof(T))};
-        Lanes worst;
+    int lane = ((group * warps + warp) * 32 + thread) * each;
+    if (lane - thread * each >= lanes) return;
+    const bool inside = lane < lanes;
+    lane = inside ? lane : 0;
+    int place[each];
+    places_of(place, places, lane, inside);
+    const Rows out{y + lane, unsigned(pitch * sizeof(T))};
+    Lanes worst;
 #pragma unroll
-        for (int e = 0; e < each; ++e) worst.at[e] = T(S::one());
-        // Few regions have lanes below them.
-        const bool near = on_path(place, Range{here.ranges[0].low, here.ranges[count - 1].high});
-        bool asked = false;
-        Node following = here.nodes[count - 1];
-        int2 front = *reinterpret_cast<const int2*>(here.slots + following.begin);
+    for (int e = 0; e < each; ++e) worst.at[e] = T(S::one());
+    // Few regions have lanes below them.
+    const bool near = on_path(place, Range{here.ranges[0].low, here.ranges[count - 1].high});
+    bool asked = false;
+    Node following = here.nodes[count - 1];
+    int2 front = *reinterpret_cast<const int2*>(here.slots + following.begin);
 #pragma unroll 1
-        for (int s = count - 1; s >= 0; --s) {
-            const Node node = following;
-            const int2 slot = front;
-            if (s > 0) following = here.nodes[s - 1], front = *reinterpret_cast<const int2*>(here.slots + following.begin);
-            if (node.kind & 3) {  // a root: what lies above comes from the rows already written
-                if (!asked) ask_rows(node, here.rows + node.begin, here.slots + node.begin, stack, out);
-                wait_for_copies();
-                const int next = node.kind >> 2;  // how far the next root is, where its rows have room beside this subtree
-                asked = next > 0;
-                if (asked) {
-                    const Node root = here.nodes[s - next];
-                    ask_rows(root, here.rows + root.begin, here.slots + root.begin, stack, out);
-                }
-            }
-            const Range range = near ? here.ranges[s] : Range{0, 0};
-            const bool some = near && on_path(place, range);
-            const int2* at = reinterpret_cast<const int2*>(here.slots + node.begin);
-            const int* label = here.labels + node.first;
-            const Quad* p = here.panel + node.panel + node.width;
-#pragma unroll 1
-            for (int j = 0; j < node.width; j += 4) {
-                switch (node.width - j) {
-                    case 1: strip<1>(node, j, p, slot, at, label, stack, some, place, range, v, v_pitch, out, inside, worst); break;
-                    case 2: strip<2>(node, j, p, slot, at, label, stack, some, place, range, v, v_pitch, out, inside, worst); break;
-                    case 3: strip<3>(node, j, p, slot, at, label, stack, some, place, range, v, v_pitch, out, inside, worst); break;
-                    default: strip<4>(node, j, p, slot, at, label, stack, some, place, range, v, v_pitch, out, inside, worst);
-                }
-                p += node.width + even(node.rows);
+    for (int s = count - 1; s >= 0; --s) {
+        const Node node = following;
+        const int2 slot = front;
+        if (s > 0) following = here.nodes[s - 1], front = *reinterpret_cast<const int2*>(here.slots + following.begin);
+        if (node.kind & 3) {  // a root: what lies above comes from the rows already written
+            if (!asked) ask_rows(node, here.rows + node.begin, here.slots + node.begin, stack, out);
+            wait_for_copies();
+            const int next = node.kind >> 2;  // how far the next root is, where its rows have room beside this subtree
+            asked = next > 0;
+            if (asked) {
+                const Node root = here.nodes[s - next];
+                ask_rows(root, here.rows + root.begin, here.slots + root.begin, stack, out);
             }
         }
-        if (only_worst && inside) *reinterpret_cast<Lanes*>(worst_of + mine * worst_pitch + lane) = worst;
+        const Range range = near ? here.ranges[s] : Range{0, 0};
+        const bool some = near && on_path(place, range);
+        const int2* at = reinterpret_cast<const int2*>(here.slots + node.begin);
+        const int* label = here.labels + node.first;
+        const Quad* p = here.panel + node.panel + node.width;
+#pragma unroll 1
+        for (int j = 0; j < node.width; j += 4) {
+            switch (node.width - j) {
+                case 1: strip<1>(node, j, p, slot, at, label, stack, some, place, range, v, v_pitch, out, inside, worst); break;
+                case 2: strip<2>(node, j, p, slot, at, label, stack, some, place, range, v, v_pitch, out, inside, worst); break;
+                case 3: strip<3>(node, j, p, slot, at, label, stack, some, place, range, v, v_pitch, out, inside, worst); break;
+                default: strip<4>(node, j, p, slot, at, label, stack, some, place, range, v, v_pitch, out, inside, worst);
+            }
+            p += node.width + even(node.rows);
+        }
     }
+    if (only_worst && inside) *reinterpret_cast<Lanes*>(worst_of + mine * worst_pitch + lane) = worst;
 }
 
 // The top. Rows of y come from memory, through a ring of asynchronous copies that each warp has for itself: a thread
@@ -243,11 +240,11 @@ struct Ring {
     Quad p[deep][strips];
 };
 
-template <int columns>
-__device__ inline void tile(const Node& node, int j, const int* rows, const T* panel, bool some, const int (&place)[each], Range range, const T* v,
+template <int strips>
+__device__ void tile(const Node& node, int j, const int* rows, const T* panel, bool some, const int (&place)[each], Range range, const T* v,
                      long long v_pitch, const int* labels, T* out, long long pitch, bool inside, unsigned char* shared) {
-    constexpr int strips = (columns + 3) / 4;
-    const int thread = threadIdx.x % 32;
+    constexpr int columns = 4 * strips;
+    const int thread = threadIdx.x % 32, wanted = min(columns, node.width - j);
     Ring<strips>* ring = reinterpret_cast<Ring<strips>*>(shared);
     const Quad* p = reinterpret_cast<const Quad*>(panel) + node.panel + j / 4 * (node.width + even(node.rows)) + node.width;
     const int all = even(node.rows), apart = node.width + all, steps = (all + deep - 1) / deep;
@@ -274,7 +271,7 @@ __device__ inline void tile(const Node& node, int j, const int* rows, const T* p
         }
     };
     Word y[columns][each];
-    begin<columns>(y, some, place, range, v + (node.base + j) * v_pitch, v_pitch);
+    begin<columns>(y, some, place, range, v + (node.base + j) * v_pitch, v_pitch, wanted);
 #pragma unroll
     for (int i = 0; i < stages - 1; ++i) {
         if (i < steps) fetch(i);
@@ -299,11 +296,11 @@ __device__ inline void tile(const Node& node, int j, const int* rows, const T* p
     __syncwarp();
 #pragma unroll
     for (int c = 0; c < columns; ++c)
-        if (inside) *reinterpret_cast<Lanes*>(out + labels[node.first + j + c] * pitch) = stored(y[c]);
+        if (c < wanted && inside) *reinterpret_cast<Lanes*>(out + labels[node.first + j + c] * pitch) = stored(y[c]);
 }
 
-// Tile blockIdx.x of one level of the top, (supernode, first column, columns), for the lanes of blockIdx.y.
-struct Tile { int supernode, first, columns; };
+// Tile blockIdx.x of one level of the top, (supernode, first column, strips), for the lanes of blockIdx.y.
+struct Tile { int supernode, first, strips; };
 
 extern "C" __global__ __launch_bounds__(32 * level_warps, level_blocks) void sweep_level(
     const Node* nodes, const Tile* tiles, const Range* ranges, const int* rows, const int* labels, const T* panel, const int* places, const T* v,
@@ -321,11 +318,9 @@ extern "C" __global__ __launch_bounds__(32 * level_warps, level_blocks) void swe
     places_of(place, places, lane, inside);
     const bool some = on_path(place, range);
     out += lane;
-    unsigned char* mine = shared + warp * (stages * sizeof(Ring<(most_columns + 3) / 4>));
-    switch (given.columns) {
-#define TILE(k) case k: if constexpr (k <= most_columns) tile<k>(node, given.first, rows, panel, some, place, range, v, v_pitch, labels, out, pitch, inside, mine); break
-        TILE(1); TILE(2); TILE(3); TILE(4); TILE(5); TILE(6); TILE(7); TILE(8); TILE(9); TILE(10); TILE(11); TILE(12);
-    }
+    unsigned char* mine = shared + warp * (stages * sizeof(Ring<most_strips>));
+    if (given.strips == 1) tile<1>(node, given.first, rows, panel, some, place, range, v, v_pitch, labels, out, pitch, inside, mine);
+    else tile<most_strips>(node, given.first, rows, panel, some, place, range, v, v_pitch, labels, out, pitch, inside, mine);
 }
 
 // The climb inside regions, a thread a lane: lane t begins at column starts[t] with `one`.
