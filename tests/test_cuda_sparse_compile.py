@@ -40,4 +40,7 @@ def test_blocks_fit_the_shared_memory_of_a_multiprocessor(itemsize):
     reserved, most = 1 << 10, 163 << 10  # compute capability 8.0 has the least of all that compile
     assert shape.shared(itemsize) + reserved <= most
     assert shape.ring(itemsize) + reserved <= most
+    small = shape.within(99 << 10, itemsize)  # GPUs of other families have less
+    assert max(small.ring(itemsize), small.shared(itemsize)) <= 99 << 10
+    assert shape.within(most, itemsize) == shape
     assert max(fronts.shared(order, itemsize) for order, _ in fronts.classes(itemsize, most)) <= most

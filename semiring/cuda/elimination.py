@@ -94,7 +94,8 @@ class OnDevice:
         if key not in trees:
             with ThreadPoolExecutor(1) as beside:
                 arcs = beside.submit(lambda: analysis.arcs)
-                tree = Tree(structure, Shape.of(size), size)
+                shape = Shape.of(size).within(gpu.most_shared(self.number), size)
+                tree = Tree(structure, shape, size)
                 trees[key] = tree, Fronts(tree, arcs.result())
         self.tree, self.fronts = trees[key]
         self.lower, self.upper = self.fronts.numbers(cupy.asarray(weights), semiring, nonnegative)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any
@@ -71,6 +71,13 @@ class Shape:
     def of(cls, itemsize: int) -> Shape:
         """What suits entries of so many bytes."""
         return cls(2 if itemsize == 8 else 4, 4, 32, 2, 9 << 10)
+
+    def within(self, room: int, itemsize: int) -> Shape:
+        """The same with fewer warps in a block of the top, where a block may have no more than `room` bytes."""
+        warps = self.level_warps
+        while warps > 1 and replace(self, level_warps=warps).ring(itemsize) > room:
+            warps //= 2
+        return replace(self, level_warps=warps, level_blocks=self.level_blocks * self.level_warps // warps)
 
     def shared(self, itemsize: int) -> int:
         """Bytes of a region and of the stacks of a block."""
