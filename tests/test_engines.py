@@ -290,6 +290,12 @@ def test_new_weights_on_the_same_edges(engine):
 # Parts of the table
 
 
+def test_pairs_that_do_not_go_together_are_refused():
+    r = shortest_paths([("a", "b", 4), ("b", "c", 7)])
+    with pytest.raises(ShapeError, match=r"distance: u and v .* got \(2,\) and \(3,\)\. table"):
+        r.distance(["a", "b"], ["a", "b", "c"])
+
+
 def test_new_weights_that_are_none_are_refused():
     r = shortest_paths([("a", "b", 4), ("b", "c", 7)], engine="elimination")
     with pytest.raises(ShapeError, match=r"update: .* shape \(2,\), got \(3,\)"):

@@ -78,12 +78,21 @@ class Distances:
         ------
         VertexError
             If a label is not in the graph.
+        ShapeError
+            If the shapes of u and v do not go together.
         DTypeError
             If a float64 array would round an integer.
         """
         if not isinstance(u, (list, np.ndarray)) and not isinstance(v, (list, np.ndarray)):
             return output.number(self.engine.entry(self.sources.position(u), self.targets.position(v)), self.semiring)
-        i, j = np.broadcast_arrays(self.sources.some(u), self.targets.some(v))
+        i, j = self.sources.some(u), self.targets.some(v)
+        try:
+            i, j = np.broadcast_arrays(i, j)
+        except ValueError:
+            raise ShapeError(
+                f"distance: u and v must be of one shape, or of shapes that broadcast, got {i.shape} and {j.shape}. "
+                "table(u, v) is every source by every target."
+            ) from None
         return output.numbers(self.engine.entries(i, j), self.semiring)
 
     def path(self, u: Any, v: Any) -> list[Any]:
