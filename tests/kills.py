@@ -25,7 +25,7 @@ import numpy as np
 
 from semiring.errors import SemiringError
 from semiring.tiles import TileStore
-from semiring.tiles.store import is_store
+from semiring.tiles.folder import is_store
 
 ROOT = Path(__file__).parents[1]
 

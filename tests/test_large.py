@@ -26,7 +26,7 @@ from apsp.large.sources import Source
 from semiring.errors import AlgebraError, DivergenceError, DTypeError, FormatError, MemoryNeeded, NegativeCycleError
 from semiring.memory import parsed
 from semiring.tiles import TileStore
-from semiring.tiles.store import is_store
+from semiring.tiles.folder import is_store
 
 N, LITTLE = 700, "1.5 MiB"
 ENV = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}

@@ -33,7 +33,7 @@ from typing import IO, Any
 
 from semiring.errors import FormatError
 from semiring.files import check_writable
-from semiring.tiles.store import is_store
+from semiring.tiles.folder import is_store
 
 from ..graph import Graph
 from ..reading import tiles

@@ -27,7 +27,8 @@ import numpy as np
 from semiring.backend import Backend
 from semiring.errors import FormatError, TileError
 from semiring.tiles import TileStore
-from semiring.tiles.store import Inspection, is_store
+from semiring.tiles.folder import is_store
+from semiring.tiles.store import Inspection
 
 from ..schedules import recursive
 from .sources import Source

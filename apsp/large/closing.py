@@ -25,7 +25,7 @@ from semiring.observed import Callback
 from semiring.survey import fast
 from semiring.tiles import TileStore
 from semiring.tiles.courier import InArray, InStore
-from semiring.tiles.store import check_place, is_store, remove
+from semiring.tiles.folder import check_place, is_store, remove
 
 from ..convergence import divergence, settle
 from ..log import tell

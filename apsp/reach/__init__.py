@@ -22,7 +22,7 @@ from semiring.files import writing
 from semiring.memory import require
 from semiring.observed import Callback
 from semiring.tiles import StoredBits
-from semiring.tiles.store import is_store
+from semiring.tiles.folder import is_store
 
 from ..display import notebook
 from ..estimates import in_units

@@ -20,7 +20,7 @@ from semiring.archives import load_arrays
 from semiring.errors import FormatError
 from semiring.files import writing, writing_folder
 from semiring.tiles import TileStore
-from semiring.tiles.store import is_store
+from semiring.tiles.folder import is_store
 
 from .encoding import encode
 

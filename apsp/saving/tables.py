@@ -21,7 +21,7 @@ from semiring.errors import FormatError
 from semiring.files import check_writable, writing
 from semiring.memory import shown
 from semiring.observed import Callback
-from semiring.tiles.store import check_place
+from semiring.tiles.folder import check_place
 
 from ..display import output
 from ..engines.base import host

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import errno
-import json
 import os
-import re
 import secrets
 import shutil
-import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,20 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FormatError, ShapeError, TileError
-from ..files import check_writable, remove_unfinished, writing
-from ..memory import shown
+from ..errors import ShapeError, TileError
 from ..ranges import local, meet
 from . import file
 from .file import Layout, Reader
+from .folder import check_place, clear, describe, described, require_room
 
-#: The file that makes a directory a store.
-NAME = "store.json"
 #: Rows and columns of a tile where nobody says how many.
 BLOCK = 1024
-#: What is left of a store whose making or removal was cut short.
-_OURS = re.compile(r"\d{5,}-\d{5,}\.tile|\.semiring-[0-9a-f]+\.tmp")
-_FORMAT, _VERSION = "semiring tile store", 1
 
 
 @dataclass(frozen=True)
@@ -100,7 +90,7 @@ class TileStore:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self.layout, self.attributes = _described(self.path)
+        self.layout, self.attributes = described(self.path)
 
     @classmethod
     def create(
@@ -140,9 +130,9 @@ class TileStore:
             raise ShapeError(f"TileStore: a matrix in tiles of 1 × 1 or more is required, got {shape} in {sides}.")
         layout = Layout((int(shape[0]), int(shape[1])), (int(sides[0]), int(sides[1])), kind, secrets.token_bytes(16))
         freed = check_place(place)
-        _require_room(place, layout.nbytes() + _at_work(layout) - freed)
-        _clear(place)
-        _describe(place, layout, dict(attributes or {}))
+        require_room(place, layout.nbytes() + _at_work(layout) - freed)
+        clear(place)
+        describe(place, layout, dict(attributes or {}))
         return cls(place)
 
     @property
@@ -349,114 +339,20 @@ class TileStore:
         """
         place = Path(path)
         check_place(place)
-        _clear(place)
+        clear(place)
         for i, j in self.tiles():
             there = place / self.tile_path(i, j).name
             try:
                 os.link(self.tile_path(i, j), there)
             except OSError:
                 shutil.copyfile(self.tile_path(i, j), there)
-        _describe(place, self.layout, self.attributes)
+        describe(place, self.layout, self.attributes)
         return TileStore(place)
-
-
-def is_store(path: str | os.PathLike[str]) -> bool:
-    """Whether a directory is a tile store."""
-    return (Path(path) / NAME).is_file()
-
-
-def remove(path: str | os.PathLike[str]) -> None:
-    """No store at that place any more; the directory stays.
-
-    Raises
-    ------
-    OSError
-        If something else stands there.
-    """
-    check_place(path)
-    _clear(Path(path))
-
-
-def check_place(path: str | os.PathLike[str]) -> int:
-    """Refuse a place where no store can be made; the bytes of a store that is there, which will go.
-
-    Raises
-    ------
-    OSError
-        As `TileStore.create` does, but for the room that it needs.
-    """
-    place = Path(path)
-    if not place.exists():
-        check_writable(place)
-        return 0
-    if not place.is_dir():
-        raise NotADirectoryError(errno.ENOTDIR, "it must be a directory or nothing yet, and is a file", str(path))
-    check_writable(place / NAME)
-    if is_store(place):
-        return sum(tile.stat().st_size for tile in place.glob("*.tile"))
-    if not all(_OURS.fullmatch(left.name) for left in place.iterdir()):
-        raise FileExistsError(errno.EEXIST, "it must be a tile store or an empty directory", str(path))
-    return 0
-
-
-def _require_room(place: Path, needed: int) -> None:
-    there = place if place.exists() else place.resolve().parent
-    free = shutil.disk_usage(there).free
-    if needed > free:
-        raise OSError(errno.ENOSPC, f"{shown(needed)} must fit on its disk, and {shown(free)} are free", str(place))
 
 
 def _at_work(layout: Layout) -> int:
     """Bytes of the tiles that are written beside others: a few at a time."""
     return 4 * layout.file_size(*(min(a, b) for a, b in zip(layout.block, layout.shape, strict=True)))
-
-
-def _clear(place: Path) -> None:
-    """No store at that place: its description goes first, so that no tile is ever looked for in half of a store."""
-    place.mkdir(exist_ok=True)
-    (place / NAME).unlink(missing_ok=True)
-    remove_unfinished(place)
-    for tile in place.glob("*.tile"):
-        tile.unlink()
-
-
-def _describe(place: Path, layout: Layout, attributes: dict[str, Any]) -> None:
-    text = json.dumps(
-        {
-            "format": _FORMAT,
-            "version": _VERSION,
-            "identity": layout.identity.hex(),
-            "shape": layout.shape,
-            "block": layout.block,
-            "dtype": layout.dtype.name,
-            "attributes": attributes,
-        },
-        sort_keys=True,
-        indent=1,
-    )
-    with writing(place / NAME) as out:
-        out.write(f"{text}\n{zlib.crc32(text.encode()):08x}\n".encode())
-
-
-def _described(place: Path) -> tuple[Layout, dict[str, Any]]:
-    """The description of a store, whose last line is a checksum of the others."""
-    path = place / NAME
-    try:
-        text, crc, rest = path.read_bytes().decode().rsplit("\n", 2)
-        if rest or int(crc, 16) != zlib.crc32(text.encode()):
-            raise ValueError("a checksum of something else")
-        told = json.loads(text)
-        if told["format"] != _FORMAT or told["version"] != _VERSION:
-            raise ValueError(f"{told['format']!r} of version {told['version']!r}")
-        m, n = told["shape"]
-        a, b = told["block"]
-        return Layout((m, n), (a, b), np.dtype(told["dtype"]), bytes.fromhex(told["identity"])), told["attributes"]
-    except FileNotFoundError:
-        raise FormatError(place, None, f"a tile store is required, got a directory without {NAME}.") from None
-    except NotADirectoryError:
-        raise FormatError(place, None, "a tile store is a directory, got a file.") from None
-    except (ValueError, TypeError, KeyError) as error:
-        raise FormatError(path, None, f"the description of a tile store is required, got {error}.") from error
 
 
 def _ranged(key: Any, size: int) -> slice:
