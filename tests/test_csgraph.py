@@ -18,7 +18,6 @@ from apsp.csgraph.conversion import network
 from apsp.csgraph.potentials import potentials
 
 inf, nan = np.inf, np.nan
-RNG = np.random.default_rng(7)
 
 
 def some(n: int, degree: float, seed: int = 0, low: float = 0.5) -> sparse.csr_array:
