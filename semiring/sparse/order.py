@@ -17,7 +17,7 @@ from ..errors import AlgebraError, DeviceError, ShapeError
 SMALLEST = 6
 #: Vertices of at most so many neighbours are eliminated on the graph itself, if each of these has no more than SEARCHED
 #: itself, and has not got more than ROOM since.
-LOW, ROOM, SEARCHED = 4, 6, 64
+LOW, ROOM, SEARCHED = 3, 4, 64
 #: Vertices of more than max(16, FACTOR √n) neighbours are ordered last: their lists would be read again at each step.
 FACTOR = 10
 
