@@ -31,7 +31,7 @@ import apsp
 from apsp.generate import grid, road_like
 from semiring import Elimination
 from semiring.sparse import Hops
-from semiring.sparse.elimination import Analysis
+from semiring.sparse.analysis import Analysis
 
 #: What each graph has to reach: times in seconds at most, ratios to SciPy at least.
 BARS: dict[str, dict[str, float]] = {

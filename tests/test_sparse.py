@@ -668,10 +668,10 @@ def test_work_in_many_short_calls_is_the_same(name, monkeypatch):
 
 
 def test_long_rows_go_by_fewer_lanes(medium, monkeypatch):
-    from semiring.sparse import elimination
+    from semiring.sparse import queries
 
     n, arcs, weights, expected = medium
-    monkeypatch.setattr(elimination, "PANEL", 1)
+    monkeypatch.setattr(queries, "PANEL", 1)
     E = Elimination.from_arrays(*arcs, weights, n, dtype="float32", threads=2)
     blocks = [block for _, block in E.rows()]
     assert len(blocks[0]) < 64 or len(blocks) > 1

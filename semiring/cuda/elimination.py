@@ -17,7 +17,7 @@ from .products import product
 from .sweep import LANES, Lanes, Shape, Sweeps, Tree
 
 if TYPE_CHECKING:
-    from ..sparse.elimination import Analysis
+    from ..sparse.analysis import Analysis
 
 #: Lines that are computed together where nobody says how many, and bytes that they may take with what is held beside.
 BATCH, ROOM = 4096, 1 << 32

@@ -6,7 +6,7 @@ sweep, y_C = z_C D ⊕ y_R L. Each walk is counted once, so this holds in every 
 
 Hop distances on graphs that elimination does not suit are breadth-first searches: `Hops`.
 
-`order` → `structure` → `fronts` → `sweep`; `elimination` has what users call.
+`order` → `structure` → `fronts` → `sweep`; users call `analysis`, `elimination` and its `queries`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .elimination import Analysis, Elimination, analyse, eliminate
+    from .analysis import Analysis, analyse
+    from .elimination import Elimination, eliminate
     from .hops import Hops
     from .structure import Cost
 
-_HOME = {"Analysis": "elimination", "Elimination": "elimination", "analyse": "elimination", "eliminate": "elimination"}
+_HOME = {"Analysis": "analysis", "analyse": "analysis", "Elimination": "elimination", "eliminate": "elimination"}
 _HOME |= {"Cost": "structure", "Hops": "hops"}
 
 __all__ = ["Analysis", "Cost", "Elimination", "Hops", "analyse", "eliminate"]

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,113 +16,17 @@ from ..catalog import get
 from ..conversion import conform
 from ..cpu.backend import CpuBackend
 from ..cpu.kinds import choose
-from ..cpu.pool import run
 from ..cpu.processors import default_threads
-from ..cpu.strips import wide
 from ..cycles import Lengths
-from ..errors import DeviceError, DTypeError, ShapeError, VertexError
+from ..errors import DeviceError, ShapeError
 from ..memory import require
 from ..survey import fast, survey
-from . import fronts, limits, structure
-from .buffers import LINE, Buffers, aligned
+from . import fronts, limits
+from .analysis import Analysis
 from .cycles import Weighted
-from .order import FOUND, candidates, inverse
-from .pattern import indices, near, neighbours, stored
-from .structure import Arcs, Cost, Structure
-from .sweep import LANES, Sweeper
-
-#: Bytes of a panel at most, as long as a vector is full.
-PANEL = 1 << 27
-#: Bytes of a path from the root at most that is still near, in a core's own cache.
-NEAR = 1 << 20
-
-
-class Analysis:
-    """What follows from the pattern alone: an elimination order, its tree, and what everything will cost.
-
-    Attributes
-    ----------
-    n : int
-        Vertices.
-    tails, heads : int32 arrays (arcs,)
-    cost : Cost
-        Pairs, fill and bytes, counted before any number is touched.
-    order : str
-        How the order was found.
-
-    Notes
-    -----
-    Made by `analyse`. `eliminate` takes one in place of a matrix, so that several sets of weights share it.
-    """
-
-    def __init__(self, tails: np.ndarray, heads: np.ndarray, n: int, order: Any = "auto") -> None:
-        self.n, self.tails, self.heads = n, tails, heads
-        self.on_devices: dict[Any, Any] = {}  # the structure, by GPU and size of a number
-        self._start, self._beside = neighbours(tails, heads, n)
-        # The caller's own order is one of the caller's labels.
-        self._labels = (
-            near(tails, heads, self._start, self._beside) if isinstance(order, str) and order in FOUND else None
-        )
-        if self._labels is not None:
-            position = inverse(self._labels)
-            self._start, self._beside = neighbours(position[tails], position[heads], n)
-        trees = {
-            name: structure.supernodes(self._start, self._beside, found)
-            for name, found in candidates(self._start, self._beside, order).items()
-        }
-        costs = {name: structure.cost(tree, len(tails)) for name, tree in trees.items()}
-        # All pairs: every row is swept once, numbers are eliminated once.
-        self.order = min(costs, key=lambda name: costs[name].sweep * n + costs[name].elimination)
-        self.cost: Cost = costs[self.order]
-        self._tree = trees[self.order]
-
-    def __repr__(self) -> str:
-        return f"<Analysis of {self.n:,} vertices, {len(self.tails):,} arcs, order {self.order}: {self.cost}>"
-
-    @cached_property
-    def structure(self) -> Structure:
-        """Supernodes, and the rows of their panels."""
-        built = structure.build(self._start, self._beside, self._tree)
-        return built if self._labels is None else built.relabelled(self._labels)
-
-    @cached_property
-    def arcs(self) -> Arcs:
-        """Where the weight of each arc goes."""
-        return structure.arcs(self.structure, self.tails, self.heads)
-
-
-def analyse(A: Any, n: int | None = None, *, order: Any = "auto") -> Analysis:
-    """The order, the tree and the cost of eliminating a sparse matrix; no value is looked at.
-
-    Parameters
-    ----------
-    A : sparse matrix or array, shape (n, n), or pair of integer arrays (rows, columns)
-        Every stored entry is an arc, whatever its value; a pair of arrays needs `n`.
-    n : int, optional
-    order : str, array_like or Order
-        As in `eliminate`.
-
-    Returns
-    -------
-    Analysis
-
-    Raises
-    ------
-    ShapeError
-        If A is not square, or rows and columns differ in length.
-    VertexError
-        If an index lies outside 0 … n − 1.
-
-    Examples
-    --------
-    >>> import semiring
-    >>> semiring.sparse.analyse(([0, 1], [1, 2]), 3).cost.height
-    3
-    """
-    if isinstance(A, Analysis):
-        return A
-    rows, cols, _, n = stored(A, n, where="analyse")
-    return Analysis(rows, cols, n, order)
+from .pattern import stored
+from .queries import Queries
+from .sweep import Sweeper
 
 
 def eliminate(
@@ -207,7 +109,7 @@ def eliminate(
     return Elimination(analysis, weights, get(semiring), dtype=dtype, threads=threads, check=check, device=device)
 
 
-class Elimination:
+class Elimination(Queries):
     """A* of a sparse matrix over a semiring, in factored form. Made by `eliminate`, `from_arrays` or `update`.
 
     Attributes
@@ -324,21 +226,11 @@ class Elimination:
         )
 
     @property
-    def cost(self) -> Cost:
-        """What elimination and queries take, in pairs and entries."""
-        return self.analysis.cost
-
-    @property
     def nbytes(self) -> int:
         """Bytes of the panels and of the structure."""
         if self.on_device is not None:
             return int(self.on_device.nbytes) + self.cost.index_bytes
         return self._panels.lower.nbytes + self._panels.upper.nbytes + self.cost.index_bytes
-
-    @property
-    def order(self) -> np.ndarray:
-        """The vertices in the order in which they were eliminated, shape (n,). Batches along it take least time."""
-        return self.analysis.structure.permutation
 
     def update(self, weights: Any) -> Elimination:
         """The elimination of the same arcs with other weights; the structure is shared, only numbers are computed.
@@ -368,201 +260,6 @@ class Elimination:
             device=self.device,
         )
 
-    # Rows, columns, entries
-
-    def row(self, i: int) -> np.ndarray:
-        """A*[i, :], shape (n,)."""
-        return self._single(self._vertex(i, "row"), mirrored=False)
-
-    def column(self, j: int) -> np.ndarray:
-        """A*[:, j], shape (n,)."""
-        return self._single(self._vertex(j, "column"), mirrored=True)
-
-    def entry(self, i: int, j: int) -> Any:
-        """A*[i, j], a scalar of the dtype: two climbs that meet, without a row."""
-        at = np.array([self._vertex(i, "entry"), self._vertex(j, "entry")])
-        if self.on_device is not None:
-            return self.on_device.entries(at[:1], at[1:]).get()[0]
-        out = np.empty(1, self.dtype)
-        with self._sweepers(1) as (sweeper,):
-            sweeper.pairs(at[:1], at[1:], out)
-        return out[0]
-
-    def entries(self, i: Any, j: Any) -> np.ndarray:
-        """A*[i[q], j[q]] for all q; i and j are broadcast against each other.
-
-        Raises
-        ------
-        VertexError
-            If an index lies outside 0 … n − 1.
-        ShapeError
-            If the shapes do not go together.
-        """
-        i, j = (self._vertices(x, "entries") for x in (i, j))
-        try:
-            i, j = np.broadcast_arrays(i, j)
-        except ValueError:
-            raise ShapeError(
-                f"entries: i and j must be of one shape, or of shapes that broadcast, got {i.shape} and {j.shape}."
-            ) from None
-        sources, targets = i.ravel(), j.ravel()
-        if self.on_device is not None:
-            return self.on_device.entries(sources, targets).reshape(i.shape)
-        out = np.empty(i.size, self.dtype)
-        threads = self._threads if 2 * i.size * self.cost.climb > fronts.ALONE else 1
-        parts = np.linspace(0, i.size, 4 * threads + 1 if threads > 1 else 2).astype(int).tolist()
-        with self._sweepers(threads) as workers:
-
-            def work(worker: int, start: int, stop: int) -> None:
-                workers[worker].pairs(sources[start:stop], targets[start:stop], out[start:stop])
-
-            run(work, list(pairwise(parts)), threads)
-        return out.reshape(i.shape)
-
-    def rows(self, sources: Any = None, *, block: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Blocks of complete rows: (indices (k,), entries (k, n)) with k at most `block`.
-
-        Parameters
-        ----------
-        sources : array_like, optional
-            The rows wanted, in the order wanted; by default all, in order. Consecutive vertices of `order` are fastest.
-        block : int, optional
-            By default 64, fewer where rows are so long that these would take more than 128 MiB; on a GPU 1024.
-
-        Yields
-        ------
-        indices, entries : arrays (k,), (k, n)
-            Each row is contiguous; from one to the next is a little more than n. Memory is used again for later blocks
-            once nobody holds an earlier one.
-
-        Examples
-        --------
-        >>> import semiring
-        >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
-        >>> sum(int((D < 100).sum()) for _, D in E.rows())
-        6
-        """
-        wanted = np.arange(self.n) if sources is None else self._vertices(sources, "rows").ravel()
-        if block is None:
-            block = min(LANES, self._lanes) if self.on_device is None else self.on_device.block
-        if not isinstance(block, (int, np.integer)) or block < 1:
-            raise ShapeError(f"rows: block must be a positive integer, got {block!r}.")
-        return self._rows(wanted, int(block)) if self.on_device is None else self.on_device.rows(wanted, int(block))
-
-    def panels(self, *, columns: bool = False) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """All of A*, streamed for reductions: (indices (k,), panel (n, k)), in whatever order is fastest.
-
-        panel[:, q] is row indices[q] of A*, or with `columns` its column.
-
-        Yields
-        ------
-        indices, panel : arrays (k,), (n, k)
-            Memory is used again for later panels once nobody holds an earlier one.
-        """
-        if self.on_device is not None:
-            yield from self.on_device.panels(columns=columns)
-            return
-        batch, order = self._lanes, self.order
-        # Two panels for each thread, where they are small: there are fewer waits for the last one.
-        each = 2 if self._threads > 1 and 2 * self.n * batch * self.dtype.itemsize <= PANEL else 1
-        group = batch * self._threads * each
-        with self._sweepers(self._threads) as workers:
-            buffers = Buffers(2 * self._threads * each)
-            for start in range(0, self.n, group):
-                parts = [order[k : k + batch] for k in range(start, min(start + group, self.n), batch)]
-                panels = [buffers.get((self.n, workers[0].lanes(max(2, len(part)))), self.dtype) for part in parts]
-
-                def work(worker: int, part: np.ndarray, panel: np.ndarray) -> None:
-                    workers[worker].batch(part, panel, mirrored=columns)
-
-                run(work, list(zip(parts, panels, strict=True)), self._threads)
-                while parts:
-                    part = parts.pop(0)
-                    yield part, panels.pop(0)[:, : len(part)]
-
-    def reduced(
-        self, of: Callable[[np.ndarray, np.ndarray], Any], *, columns: bool = False, share: tuple[int, int] = (0, 1)
-    ) -> Iterator[tuple[np.ndarray, Any]]:
-        """All of A*, each panel reduced by the thread that sweeps it: (indices (k,), of(indices, panel)).
-
-        Parameters
-        ----------
-        of : callable
-            Gets indices and panel as `panels` yields them, and must not keep the panel. It is called on several threads
-            at a time; which panels there are does not depend on how many threads.
-        columns : bool
-            As in `panels`.
-        share : (int, int)
-            (k, count): every count-th panel from the k-th on, where others see to the rest.
-
-        Examples
-        --------
-        >>> import semiring
-        >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5.0, 7.0], 3)
-        >>> for rows, farthest in E.reduced(lambda indices, panel: panel.max(axis=0)):
-        ...     print(sorted(farthest.tolist()))
-        [12.0, inf, inf]
-        """
-        if self.on_device is not None:
-            yield from ((part, of(part, panel)) for part, panel in self.on_device.panels(columns=columns, share=share))
-            return
-        batch, order = self._lanes, self.order
-        parts = [order[k : k + batch] for k in range(0, self.n, batch)][share[0] :: share[1]]
-        group = 4 * self._threads  # few waits for the last thread, and the caller hears of it often
-        panels, settings = self._workspace(min(self.n, batch)), np.geterr()
-        found: dict[int, Any] = {}
-        with self._sweepers(self._threads) as workers:
-
-            def work(worker: int, at: int) -> None:
-                part, panel = parts[at], panels[worker]
-                workers[worker].batch(part, panel, mirrored=columns)
-                with np.errstate(**settings):  # the caller's: each thread has its own
-                    found[at] = of(part, panel[:, : len(part)])
-
-            for start in range(0, len(parts), group):
-                run(work, [(at,) for at in range(start, min(start + group, len(parts)))], self._threads)
-                for at in sorted(found):
-                    yield parts[at], found.pop(at)
-
-    def to_dense(self, out: np.ndarray | None = None) -> np.ndarray:
-        """A*, shape (n, n), into `out` where it is given.
-
-        Raises
-        ------
-        ShapeError, DTypeError
-            If `out` does not fit.
-        """
-        if out is None and self.on_device is not None:
-            return self.on_device.dense()
-        if out is None:
-            hint = "rows() streams blocks of rows, entries() answers pairs."
-            require(self.n**2 * self.dtype.itemsize, where="to_dense", hint=hint)
-            out = aligned((self.n, self.n), self.dtype)  # whole lines are written past the caches
-        if out.shape != (self.n, self.n):
-            raise ShapeError(f"to_dense: out must have shape {(self.n, self.n)}, got {out.shape}.")
-        if out.dtype != self.dtype:
-            raise DTypeError(f"to_dense: out must be {self.dtype}, got {out.dtype}.")
-        if self.on_device is not None:
-            if isinstance(out, np.ndarray):
-                raise DeviceError("to_dense: out must be a CuPy array, as the panels lie on a GPU, got one of NumPy.")
-            self.on_device.dense(out)
-        elif out.flags.c_contiguous and out.dtype.isnative:
-            self._fill([(np.arange(self.n), out)], self._workspace(self._lanes))
-        else:
-            for index, block in self.rows():
-                out[index] = block
-        return out
-
-    def matvec(self, x: Any) -> np.ndarray:
-        """A* ⊗ x, for x of shape (n,) or (n, k)."""
-        return self._product(x, "matvec", mirrored=True)
-
-    def rmatvec(self, x: Any) -> np.ndarray:
-        """xᵀ ⊗ A*, transposed: for x of shape (n,) or (n, k), column by column."""
-        return self._product(x, "rmatvec", mirrored=False)
-
-    # Does it exist?
-
     @cached_property
     def divergence(self) -> tuple[int, float] | None:
         """The vertex at which A* fails to exist most, and how far its entry is from `one`; None where nothing is wrong.
@@ -583,123 +280,3 @@ class Elimination:
         if self.dtype.kind != "f" or not self.semiring.idempotent:
             return 0.0
         return self.cost.height * float(np.finfo(self.dtype).eps) * self._largest
-
-    # Machinery
-
-    @cached_property
-    def _lanes(self) -> int:
-        """Sources of a batch: as many as the registers of a tile hold, fewer where their panel would be too large.
-
-        Two turns of a tile go together where the path from the root stays near for both.
-        """
-        least = self._kind.lanes if self._kind.vector else 1
-        size, lanes = self.dtype.itemsize, max(LANES, wide(self._kind) * least)
-        if 2 * lanes * size * self.cost.height <= NEAR and 2 * lanes * size * self.n <= PANEL:
-            lanes *= 2
-        while lanes > least and self.n * lanes * size > PANEL:
-            lanes //= 2
-        return lanes
-
-    def _sweepers(self, count: int) -> _Lease:
-        return _Lease(self, count)
-
-    def _single(self, vertex: int, *, mirrored: bool) -> np.ndarray:
-        if self.on_device is not None:
-            return self.on_device.line(vertex, mirrored=mirrored)
-        out = np.empty((self.n, 1), self.dtype)
-        with self._sweepers(1) as (sweeper,):
-            sweeper.batch(np.array([vertex]), out, mirrored=mirrored)
-        return out[:, 0]
-
-    def _rows(self, wanted: np.ndarray, block: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        line = LINE // self.dtype.itemsize
-        pitch = -(-self.n // line) * line  # rows begin at cache lines, and can be written past the caches
-        # As many blocks at a time as keep all threads busy.
-        window = max(block, -(-self._batch(block) * self._threads // block) * block)
-        buffers = Buffers(1 + 2 * window // block)
-        panels = self._workspace(min(len(wanted), self._batch(block)))
-        for start in range(0, len(wanted), window):
-            parts = [wanted[k : k + block] for k in range(start, min(start + window, len(wanted)), block)]
-            blocks = [(part, buffers.get((len(part), pitch), self.dtype)[:, : self.n]) for part in parts]
-            self._fill(blocks, panels)
-            del parts
-            while blocks:
-                yield blocks.pop(0)
-
-    def _batch(self, block: int) -> int:
-        return min(self._lanes, block)
-
-    def _workspace(self, sources: int) -> list[np.ndarray]:
-        """A panel for each thread, for batches of so many sources."""
-        unit = self._kind.lanes if self._kind.vector else 1
-        lanes = -(-max(sources, 1) // unit) * unit
-        return [aligned((self.n, lanes), self.dtype) for _ in range(self._threads)]
-
-    def _fill(self, blocks: list[tuple[np.ndarray, np.ndarray]], panels: list[np.ndarray]) -> None:
-        """rows[k] ← A*[wanted[k]] for each (wanted, rows), whose rows are contiguous."""
-        batch = panels[0].shape[1]
-        calls = [(w[k : k + batch], rows[k : k + batch]) for w, rows in blocks for k in range(0, len(w), batch)]
-        with self._sweepers(self._threads) as workers:
-
-            def work(worker: int, wanted: np.ndarray, rows: np.ndarray) -> None:
-                workers[worker].batch(wanted, panels[worker])
-                workers[worker].transpose(panels[worker], rows)
-
-            run(work, calls, self._threads)
-
-    def _product(self, x: Any, where: str, *, mirrored: bool) -> np.ndarray:
-        x = asarray(x, where=where)
-        x = x if isinstance(x, np.ndarray) else x.get()
-        if x.ndim not in (1, 2) or len(x) != self.n:
-            raise ShapeError(f"{where}: x must have shape ({self.n},) or ({self.n}, k), got {x.shape}.")
-        values = conform(x, self.semiring, self.dtype, where=where)
-        seen = survey(values, self.semiring, where=where)
-        nonnegative = fast(seen, self.semiring, self.dtype, self.n)
-        kind = self._kind if nonnegative else choose(self.semiring, self.dtype, False)
-        columns = values[:, None] if values.ndim == 1 else values
-        if self.on_device is not None:
-            found = self.on_device.product(columns, mirrored=mirrored, nonnegative=nonnegative)
-            return found[:, 0] if values.ndim == 1 else found
-        out = np.empty(columns.shape, self.dtype)
-        sweeper = Sweeper(self.analysis.structure, self._panels, kind)
-        for start in range(0, columns.shape[1], self._lanes):
-            part = columns[:, start : start + self._lanes]
-            lanes = sweeper.lanes(part.shape[1])
-            padded = np.full((self.n, lanes), dtypes.zero(self.semiring, self.dtype), self.dtype)
-            padded[:, : part.shape[1]] = part + 0.0 if self.dtype.kind == "f" else part
-            panel = aligned((self.n, lanes), self.dtype)
-            sweeper.product(padded, panel, mirrored=mirrored)
-            out[:, start : start + self._lanes] = panel[:, : part.shape[1]]
-        return out[:, 0] if values.ndim == 1 else out
-
-    def _vertex(self, i: Any, where: str) -> int:
-        try:
-            at = i.__index__()
-        except AttributeError:
-            raise VertexError(f"{where}: a vertex must be an integer below {self.n}, got {i!r}.") from None
-        if not 0 <= at < self.n:
-            raise VertexError(f"{where}: a vertex must lie in 0 … {self.n - 1}, got {at}.")
-        return int(at)
-
-    def _vertices(self, x: Any, where: str) -> np.ndarray:
-        return indices(x, self.n, where=where)
-
-
-class _Lease:
-    """`count` workspaces for the time of a query; kept for the next one."""
-
-    def __init__(self, owner: Elimination, count: int) -> None:
-        self.owner, self.count = owner, count
-
-    def __enter__(self) -> list[Sweeper]:
-        E = self.owner
-        self.held: list[Sweeper] = []
-        while len(self.held) < self.count:
-            try:
-                self.held.append(E._free.pop())
-            except IndexError:
-                self.held.append(Sweeper(E.analysis.structure, E._panels, E._kind))
-        return self.held
-
-    def __exit__(self, *_: object) -> None:
-        self.owner._free += self.held

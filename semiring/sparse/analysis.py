@@ -1,0 +1,101 @@
+"""What follows from the pattern of a sparse matrix alone: an elimination order, its tree, and the cost."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from . import structure
+from .order import FOUND, candidates, inverse
+from .pattern import near, neighbours, stored
+from .structure import Arcs, Cost, Structure
+
+
+class Analysis:
+    """What follows from the pattern alone: an elimination order, its tree, and what everything will cost.
+
+    Attributes
+    ----------
+    n : int
+        Vertices.
+    tails, heads : int32 arrays (arcs,)
+    cost : Cost
+        Pairs, fill and bytes, counted before any number is touched.
+    order : str
+        How the order was found.
+
+    Notes
+    -----
+    Made by `analyse`. `eliminate` takes one in place of a matrix, so that several sets of weights share it.
+    """
+
+    def __init__(self, tails: np.ndarray, heads: np.ndarray, n: int, order: Any = "auto") -> None:
+        self.n, self.tails, self.heads = n, tails, heads
+        self.on_devices: dict[Any, Any] = {}  # the structure, by GPU and size of a number
+        self._start, self._beside = neighbours(tails, heads, n)
+        # The caller's own order is one of the caller's labels.
+        self._labels = (
+            near(tails, heads, self._start, self._beside) if isinstance(order, str) and order in FOUND else None
+        )
+        if self._labels is not None:
+            position = inverse(self._labels)
+            self._start, self._beside = neighbours(position[tails], position[heads], n)
+        trees = {
+            name: structure.supernodes(self._start, self._beside, found)
+            for name, found in candidates(self._start, self._beside, order).items()
+        }
+        costs = {name: structure.cost(tree, len(tails)) for name, tree in trees.items()}
+        # All pairs: every row is swept once, numbers are eliminated once.
+        self.order = min(costs, key=lambda name: costs[name].sweep * n + costs[name].elimination)
+        self.cost: Cost = costs[self.order]
+        self._tree = trees[self.order]
+
+    def __repr__(self) -> str:
+        return f"<Analysis of {self.n:,} vertices, {len(self.tails):,} arcs, order {self.order}: {self.cost}>"
+
+    @cached_property
+    def structure(self) -> Structure:
+        """Supernodes, and the rows of their panels."""
+        built = structure.build(self._start, self._beside, self._tree)
+        return built if self._labels is None else built.relabelled(self._labels)
+
+    @cached_property
+    def arcs(self) -> Arcs:
+        """Where the weight of each arc goes."""
+        return structure.arcs(self.structure, self.tails, self.heads)
+
+
+def analyse(A: Any, n: int | None = None, *, order: Any = "auto") -> Analysis:
+    """The order, the tree and the cost of eliminating a sparse matrix; no value is looked at.
+
+    Parameters
+    ----------
+    A : sparse matrix or array, shape (n, n), or pair of integer arrays (rows, columns)
+        Every stored entry is an arc, whatever its value; a pair of arrays needs `n`.
+    n : int, optional
+    order : str, array_like or Order
+        As in `eliminate`.
+
+    Returns
+    -------
+    Analysis
+
+    Raises
+    ------
+    ShapeError
+        If A is not square, or rows and columns differ in length.
+    VertexError
+        If an index lies outside 0 … n − 1.
+
+    Examples
+    --------
+    >>> import semiring
+    >>> semiring.sparse.analyse(([0, 1], [1, 2]), 3).cost.height
+    3
+    """
+    if isinstance(A, Analysis):
+        return A
+    rows, cols, _, n = stored(A, n, where="analyse")
+    return Analysis(rows, cols, n, order)
