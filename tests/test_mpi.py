@@ -110,3 +110,6 @@ def test_the_command_answers_once(run, tmp_path):
     told = [line for line in ended.stderr.splitlines() if line.startswith("apsp:")]
     assert (ended.returncode, len(told)) == (2, 1)
     assert "nowhere" in told[0]
+    ended = run(*asked, "--grid", "3x3")
+    told = [line for line in ended.stderr.splitlines() if line.startswith("apsp:")]
+    assert (ended.returncode, told) == (2, ["apsp: world: a grid of 2 ranks is required, got 3 × 3."])

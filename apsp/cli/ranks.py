@@ -32,17 +32,27 @@ def spread_over(options: dict[str, Any]) -> Any:
     if gpus is not None:
         return world(gpus=gpus, grid=grid)
     from semiring.backend import cuda_available
+    from semiring.distributed.mpi import mpi
     from semiring.distributed.processes import Processes
 
     device = options["device"] or ("cuda" if cuda_available() else "cpu")
     shape = None if grid is None else Grid.parse(grid)
-    ranks = Processes(shape, device, options["threads"], failed=lambda error: getattr(ending(error), "code", NO))
+    try:
+        ranks = Processes(shape, device, options["threads"], failed=lambda error: getattr(ending(error), "code", NO))
+    except ValueError:  # of the grid, in every rank
+        if mpi().COMM_WORLD.Get_rank():
+            _be_silent()
+        raise
     click.get_current_context().meta[EVERY_RANK] = ranks.end
     if ranks.rank:
-        sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (open until the process ends)
+        _be_silent()
     elif not quiet():
         click.echo("\n".join(f"rank {k}: {at}" for k, at in enumerate(ranks.addresses)), err=True)
     return ranks
+
+
+def _be_silent() -> None:
+    sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (open until the process ends)
 
 
 def answers_here(r: Result, places: Any) -> bool:
