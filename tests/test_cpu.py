@@ -170,8 +170,6 @@ def test_faster_on_nonnegative_entries(case: Case, integers: bool, monkeypatch: 
             pool = [0.25, 0.5, 1.0, 2.0, 1024.0]
         if not case.semiring.open_high:
             pool.append(np.inf)
-        if {case.semiring.add.name, case.semiring.mul.name} == {"min", "max"}:
-            pool += [-1.0, -(2.0**100), -np.inf]  # these work on integers whatever the signs are
     pool.append(case.zero.item())
     A, B, C = (rng.choice(pool, shape).astype(case.dtype) for shape in ((29, 70), (70, 67), (29, 67)))
     expected = cases.product(case, A, B, C)

@@ -176,9 +176,9 @@ def _float_codes(semiring: Semiring, dtype: np.dtype, nonnegative: bool) -> tupl
     plain = f"f{add}", f"f{mul}"
     if not integer_minimum(dtype.itemsize):
         return *plain, *plain, "same"
-    if {add, mul} <= {"min", "max"}:
-        return *plain, f"s{add}", f"s{mul}", "sorted"
     # The bit patterns of floats ≥ 0 sort as signed integers, with −∞ below and +∞ above them.
+    if {add, mul} <= {"min", "max"}:
+        return (*plain, f"b{add}", f"b{mul}", "same") if nonnegative else (*plain, f"s{add}", f"s{mul}", "sorted")
     zeros = math.inf if add == "min" else -math.inf
     if nonnegative and mul == "add" and add != "add" and semiring.zero == zeros:
         return *plain, f"b{add}", "fadd", "same"
