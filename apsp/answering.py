@@ -24,6 +24,7 @@ from .engines.searches import Searches
 from .engines.stored import Stored
 from .estimates import Estimate
 from .graph import Graph
+from .graph.ondisk import OnDisk
 from .large.closing import Large, Limits
 from .log import tell
 from .plans import Plan
@@ -165,6 +166,8 @@ def _may_saturate(matrix: Any, s: Semiring, n: int) -> bool:
 
 def _far(graph: Graph, s: Semiring, dtype: np.dtype) -> bool:
     """The same, of a graph whose matrix is not at hand."""
+    if isinstance(graph.dense, OnDisk):
+        return False  # nor is the list of its edges, by which it would be found: they saturate, as in `closure`
     weights = graph.matrix(s, dtype) if graph.dense is not None else graph.edges(s, dtype)[2]
     return graph.n * dtypes.largest_finite(weights) >= np.iinfo(dtype).max
 

@@ -253,6 +253,10 @@ def plan(
             "copies": n * n if packed and not overwrite else 0,
         }
         return make_plan(n, s, ops, schedule=schedule, block=block, **held)
+    if isinstance(A, (str, os.PathLike)):
+        A = as_graph(A, unweighted=unweighted)
+    if isinstance(A, Graph) and A.windows(s, dtype, where="plan") is not None:
+        return _plan_from_disk(Source.of(A, s, dtype, where="plan"), request, gpus, device)
     if gpus is not None:
         from .distributed import solving
 
@@ -271,6 +275,17 @@ def plan(
         problem = pose(A, s, request, move=False, where="plan", **asked).problem
         problem = replace(problem, memory=Memory.LENT) if overwrite else problem
         return problem.plan(problem.bind(request), request)
+
+
+def _plan_from_disk(source: Source, request: Request, gpus: Places | None, device: str | None) -> Plan:
+    """The plan of a matrix that stays on disk until it is closed; its entries are looked at."""
+    seen, shape_only = source.looked_at[0], np.broadcast_to(np.zeros((), source.dtype), (source.n,) * 2)
+    problem = Problem(shape_only, source.semiring, device_of(None, device), Memory.OURS, seen)
+    if gpus is None:
+        return problem.plan(problem.bind(request), request)
+    from .distributed import solving
+
+    return solving.plan(source.n, source.semiring, source.dtype, gpus, request, nonnegative=problem.nonnegative)
 
 
 def is_sparse(A: Any) -> bool:

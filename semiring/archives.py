@@ -6,6 +6,7 @@ import errno
 import math
 import os
 import zipfile
+from collections.abc import Collection
 from typing import IO, Any
 
 import numpy as np
@@ -14,7 +15,9 @@ from numpy.lib import format as npy
 from .errors import FormatError
 
 
-def load_arrays(path: str | os.PathLike[str] | IO[bytes], what: str) -> dict[str, np.ndarray]:
+def load_arrays(
+    path: str | os.PathLike[str] | IO[bytes], what: str, only: Collection[str] | None = None
+) -> dict[str, np.ndarray]:
     """The arrays of an `.npz` file by name.
 
     Parameters
@@ -22,6 +25,8 @@ def load_arrays(path: str | os.PathLike[str] | IO[bytes], what: str) -> dict[str
     path : path, or open file
     what : str
         What the file is to be, for the error: "a BitMatrix".
+    only : collection of str, optional
+        The names of those that are wanted; all by default.
 
     Raises
     ------
@@ -33,7 +38,8 @@ def load_arrays(path: str | os.PathLike[str] | IO[bytes], what: str) -> dict[str
     with open(path, "rb") if isinstance(path, (str, os.PathLike)) else path as file:
         try:
             with zipfile.ZipFile(file) as archive:
-                return {info.filename.removesuffix(".npy"): _member(archive, info) for info in archive.infolist()}
+                named = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+                return {name: _member(archive, info) for name, info in named.items() if only is None or name in only}
         except MemoryError:
             raise
         except Exception as error:  # whatever the damaged bytes come to

@@ -14,6 +14,7 @@ import gc
 import json
 import os
 import sys
+import tempfile
 import threading
 import traceback
 from pathlib import Path
@@ -23,6 +24,7 @@ import numpy as np
 
 import apsp
 from semiring import BitMatrix
+from semiring.tiles import TileStore
 
 #: Semirings, dtypes and whether an edge is negative, as most cases have them.
 COMMON = (
@@ -69,6 +71,8 @@ def graph(case: dict[str, Any], n: int) -> apsp.Graph:
 def run(case: dict[str, Any], n: int, measure: bool) -> tuple[int, int]:
     kind, s = case["call"], case.get("semiring", "min_plus")
     options = {k: case[k] for k in ("schedule", "block", "threads") if k in case}
+    if kind == "stored":
+        return stored(case, n, measure, **options)
     given: Any = graph(case, n) if "degree" in case else matrix(case, n)
     if case.get("packed"):
         given = BitMatrix.from_bool(given)
@@ -93,6 +97,19 @@ def run(case: dict[str, Any], n: int, measure: bool) -> tuple[int, int]:
         result = given.matrix(s, case["dtype"])
         promised = result.nbytes
     return promised, status("VmHWM") - before
+
+
+def stored(case: dict[str, Any], n: int, measure: bool, **options: Any) -> tuple[int, int]:
+    """Of a matrix in a store that is larger than what may be held: its bytes, and what was held."""
+    with tempfile.TemporaryDirectory() as place:
+        TileStore.create(f"{place}/big", (n, n), case["dtype"], block=256).put(matrix(case, n))
+        gc.collect()
+        if measure:
+            Path("/proc/self/clear_refs").write_text("5")
+        before = status("VmRSS")
+        r = apsp.shortest_paths(f"{place}/big", memory=case["memory"], output=f"{place}/d", **options)
+        assert r.path(0, n - 1)[-1] == n - 1
+        return n * n * r.dtype.itemsize, status("VmHWM") - before
 
 
 def measured(case: dict[str, Any]) -> tuple[int, int]:

@@ -101,8 +101,10 @@ def check(path: str | Path | None, suffixes: tuple[str, ...] | None = None) -> N
 
 
 def check_names(graph: Graph, path: str | Path | None) -> None:
-    """Refuse before the work vertices that the file would not give back."""
+    """Refuse before the work vertices that the file would not give back, and a file that the graph is read from."""
     if path is not None:
+        from ..graph.ondisk import refuse_overwriting
         from ..saving.tables import check_labels
 
+        refuse_overwriting(graph.dense, path, where="solve")
         check_labels(graph.labels, path)

@@ -172,13 +172,15 @@ class DistributedMatrix:
             Parts are cut at its multiples as well.
         """
         s = get(semiring)
+        given: dict[str, Any] = {"world": world, "block": block, "unit": unit}
         if graph.dense is not None:
-            A = graph.matrix(s, dtype)
-            return cls.filled(graph.n, s, A.dtype, lambda r, c: A[r, c], world=world, block=block, unit=unit)
+            windows = graph.windows(s, dtype, where="DistributedMatrix")
+            A = graph.matrix(s, dtype) if windows is None else windows
+            return cls.filled(graph.n, s, A.dtype, lambda r, c: A[r, c], rows_at_a_time=windows is not None, **given)
         target = graph.target(s) if dtype is None else dtypes.resolve(s, dtype, where="DistributedMatrix")
 
         fill = arcs_of(graph, s, target)
-        return cls.filled(graph.n, s, target, fill, world=world, block=block, rows_at_a_time=True, unit=unit)
+        return cls.filled(graph.n, s, target, fill, rows_at_a_time=True, **given)
 
     @classmethod
     def filled(

@@ -111,6 +111,7 @@ def _kept(source: Source, request: Request, ranks: World, limits: Limits) -> Dis
     """
     if limits.memory is not None:
         raise ValueError("closure: memory= holds one device, got gpus= beside it. Leave one of them out.")
+    source.refuse_overwriting(limits.output, where="closure")
     block, callback = request.block, request.callback
     if limits.checkpoint is not None:
         M = keeping.close(source, ranks, limits, block=block, callback=callback)

@@ -10,9 +10,10 @@ from typing import IO, Any
 import numpy as np
 
 from semiring.errors import FormatError
-from semiring.memory import require
+from semiring.memory import LEAST, available, require
 
 from ..graph import Graph
+from ..graph.ondisk import OnDisk
 from ..reading.files import Source
 from .base import Format
 from .tokens import show
@@ -28,12 +29,16 @@ def sniff(head: bytes) -> bool:
 
 
 def read(source: Source) -> Graph:
-    """The matrix, in its own dtype."""
+    """The matrix, in its own dtype; one that takes more than half of the free memory stays in its file."""
+    what = "a complete .npy file of real numbers"
     with source.open() as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(0)
-        found = array(source, file, size, "biuf", "a complete .npy file of real numbers")
-    return matrix(source, found)
+        free = available("cpu") if source.stays and size > LEAST else None
+        if free is None or 2 * size <= free:
+            return matrix(source, array(source, file, size, "biuf", what))
+        promised(source, file, size, "biuf", what)
+    return matrix(source, OnDisk.at(source.path))
 
 
 def array(source: Source, file: IO[bytes], size: int, kinds: str, what: str) -> np.ndarray:
@@ -46,6 +51,25 @@ def array(source: Source, file: IO[bytes], size: int, kinds: str, what: str) -> 
     MemoryNeeded
         If the array does not fit.
     """
+    needed = promised(source, file, size, kinds, what)
+    require(needed, "cpu", where=str(source.path), hint="Read it on a machine with more memory.")
+    try:
+        file.seek(0)
+        return np.lib.format.read_array(file, allow_pickle=False)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise refused(source, what, error) from error
+
+
+def promised(source: Source, file: IO[bytes], size: int, kinds: str, what: str) -> int:
+    """The bytes of the array that the header of a stream promises; they are there.
+
+    Raises
+    ------
+    FormatError
+        As `array` does.
+    """
     try:
         shape, dtype = _header(file)
         needed = math.prod(shape) * dtype.itemsize
@@ -55,14 +79,7 @@ def array(source: Source, file: IO[bytes], size: int, kinds: str, what: str) -> 
             raise ValueError(f"{size - file.tell()} bytes for shape {shape} of {dtype}")
     except Exception as error:  # a damaged header raises whatever its bytes come to
         raise refused(source, what, error) from error
-    require(needed, "cpu", where=str(source.path), hint="Read it on a machine with more memory.")
-    try:
-        file.seek(0)
-        return np.lib.format.read_array(file, allow_pickle=False)
-    except MemoryError:
-        raise
-    except Exception as error:
-        raise refused(source, what, error) from error
+    return needed
 
 
 def _header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
@@ -85,7 +102,7 @@ def refused(source: Source, what: str, error: Exception) -> Exception:
     return source.error(f"must be {what}, got {show(str(error), 200)}.")
 
 
-def matrix(source: Source, A: np.ndarray) -> Graph:
+def matrix(source: Source, A: np.ndarray | OnDisk) -> Graph:
     """The graph of a matrix from a file: square, numbers, no NaN."""
     try:
         graph = Graph.from_matrix(A)
@@ -108,6 +125,8 @@ def write(graph: Graph, file: IO[bytes]) -> None:
 def dense(graph: Graph) -> Any:
     """The matrix on the host."""
     A = graph.matrix("min_plus") if graph.dense is None or graph.unit else graph.dense
+    if isinstance(A, OnDisk):
+        A = A.whole()
     if A.dtype.kind not in "biuf":
         raise FormatError("npy", None, f"write: entries must be numbers, got {A.dtype}.")
     return A if isinstance(A, np.ndarray) else A.get()

@@ -21,6 +21,7 @@ from ..display import notebook
 from ..labels import Labels, number
 from .entries import Edges, combine, finite_entries, is_boolean, listed, present, unit_lengths
 from .given import from_array, from_tuples, numbers, positions, refuse_nan
+from .ondisk import OnDisk, Windows
 
 #: Vertices: no memory holds an array with more entries.
 _MOST = 10**15
@@ -40,8 +41,9 @@ class Graph:
         The number of vertices.
     labels : Labels
         Their names, in the order of the matrix.
-    dense : array of shape (n, n), or None
-        NumPy or CuPy, as it came; a missing edge is the zero of the semiring it is used with (inf in min-plus).
+    dense : array of shape (n, n), OnDisk, or None
+        NumPy or CuPy, as it came; a missing edge is the zero of the semiring it is used with (inf in min-plus). What
+        was read from a store of tiles, or from a `.npy` file that does not fit, stays there (docs/stores.md).
     rows, cols : int64 arrays, or None
         Where there is no dense matrix: the positions that each edge leaves and enters. Duplicates may occur.
     weights : int64 or float64 array, or None
@@ -90,7 +92,7 @@ class Graph:
         """
         if isinstance(A, (list, tuple)) and not A:
             A = np.empty((0, 0))
-        dense = asarray(A, where="Graph")
+        dense: Any = A if isinstance(A, OnDisk) else asarray(A, where="Graph")
         if dense.ndim != 2 or dense.shape[0] != dense.shape[1]:
             raise ShapeError(f"Graph: a matrix must be square, (n, n), got shape {dense.shape}.{_meant(dense.shape)}")
         names = Labels(range(len(dense)) if labels is None else labels)
@@ -247,7 +249,7 @@ class Graph:
         """Edges as listed (an undirected one counts once); of a matrix, its entries other than ∞, or the True ones."""
         if self.rows is not None:
             return len(self.rows)
-        A = conform(finite_entries(self.dense), catalog.get("boolean"), where="Graph") if self.unit else self.dense
+        A = self._from_dense(catalog.get("boolean"), None) if self.unit else self.dense
         return sum(int(present(A[part]).sum()) for part in dtypes.chunks(A.shape))
 
     def matrix(self, semiring: str | Semiring = "min_plus", dtype: Any = None) -> Any:
@@ -292,6 +294,16 @@ class Graph:
                 combine(A.reshape(-1), i * self.n + j, w, s)
         return A
 
+    def windows(self, s: Semiring, dtype: Any = None, *, where: str = "Graph.matrix") -> Windows | None:
+        """`matrix` in windows that are read from the disk; None where it lies in memory.
+
+        So it is, too, where it takes all entries to tell which of them are edges of a graph without weights.
+        """
+        if not isinstance(self.dense, OnDisk) or self.unit:
+            return None
+        told = self.dense.dtype.kind == "b" or self.dense.semiring is not None
+        return self.dense.over(s, dtype, where=where) if told or not is_boolean(s) else None
+
     def pieces(self, s: Semiring, target: np.dtype) -> Iterator[Edges]:
         """The edges of the list, one way, some at a time; weights as a matrix in `target` would hold them."""
         assert self.rows is not None
@@ -302,7 +314,8 @@ class Graph:
         """Rows, cols and weights of all arcs, undirected edges both ways, weights as `matrix` would hold them."""
         s = catalog.get(semiring)
         if self.dense is not None:
-            return listed(self._from_dense(s, dtype), s)
+            windows = self.windows(s, dtype, where="Graph.edges")
+            return listed(self._from_dense(s, dtype) if windows is None else windows, s)
         rows, cols, weights = self._listed(s, self.target(s) if dtype is None else np.dtype(dtype), slice(None))
         weights = weights if weights.flags.writeable else weights.copy()
         if self.directed:
@@ -340,9 +353,13 @@ class Graph:
         return dtypes.resolve(s, natural, where="Graph.matrix")
 
     def _from_dense(self, s: Semiring, dtype: Any) -> Any:
+        windows = self.windows(s, dtype)
+        if windows is not None:
+            return windows.whole()
+        dense = self.dense.whole() if isinstance(self.dense, OnDisk) else self.dense
         if self.unit:
-            return unit_lengths(self.dense, s, dtype, where="Graph.matrix")
-        A = finite_entries(self.dense) if is_boolean(s) else self.dense
+            return unit_lengths(dense, s, dtype, where="Graph.matrix")
+        A = finite_entries(dense) if is_boolean(s) else dense
         return conform(A, s, dtype, where="Graph.matrix")
 
 

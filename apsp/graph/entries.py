@@ -76,8 +76,9 @@ def listed(A: Any, s: Semiring) -> Edges:
     rows, cols, weights = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, A.dtype)
     end = 0
     for part, count in zip(parts, counts, strict=True):
-        i, j = (A[part] != zero).nonzero()
-        w = A[part][i, j]
+        rows_here = A[part]
+        i, j = (rows_here != zero).nonzero()
+        w = rows_here[i, j]
         i, j, w = (x if isinstance(x, np.ndarray) else x.get() for x in (i, j, w))
         here = slice(end, end + count)
         rows[here], cols[here], weights[here] = i + part[0].start, j, w

@@ -219,6 +219,7 @@ class Large:
         ------
         OSError, MemoryNeeded, AlgebraError
         """
+        self.source.refuse_overwriting(self.limits.output, where="closure")
         for place in (self.limits.checkpoint, self.limits.output):
             if place is not None:
                 check_place(place)

@@ -18,9 +18,7 @@ from semiring.survey import Survey, survey
 
 from ..graph import Graph
 from ..graph.entries import combine
-
-#: Bytes of entries that are looked at together.
-STRIP = 4 << 20
+from ..graph.ondisk import height, refuse_overwriting
 
 
 @dataclass(frozen=True)
@@ -36,12 +34,18 @@ class Source:
     fill : callable or None
         `fill(rows, columns)`: the entries in these rows and columns, in any dtype that the semiring takes; None where
         nothing but the size is known, and lengths are taken to be non-negative.
+    together : int
+        So many rows cost no more to read than one of them.
+    given : object
+        What it came as.
     """
 
     n: int
     semiring: Semiring
     dtype: np.dtype
     fill: Callable[[slice, slice], Any] | None
+    together: int = 1
+    given: Any = None
 
     @classmethod
     def of(cls, A: Any, semiring: Semiring, dtype: Any = None, *, where: str) -> Source:
@@ -52,8 +56,11 @@ class Source:
         ShapeError, DTypeError
             If it is not square, or not defined on this semiring.
         """
+        given, together = A, 1
         if isinstance(A, Graph) and A.dense is not None:
-            A = A.matrix(semiring, dtype)
+            windows = A.windows(semiring, dtype, where=where)
+            given, together = A.dense, 1 if windows is None else windows.of.together
+            A = A.matrix(semiring, dtype) if windows is None else windows
         if isinstance(A, Graph):
             target = A.target(semiring) if dtype is None else dtypes.resolve(semiring, dtype, where=where)
             return cls(A.n, semiring, target, arcs_of(A, semiring, target))
@@ -61,12 +68,21 @@ class Source:
         if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
             raise ShapeError(f"{where}: A must be square, (n, n), got shape {matrix.shape}.")
         target = dtypes.resolve(semiring, matrix.dtype if dtype is None else dtype, where=where)
-        return cls(matrix.shape[0], semiring, target, lambda rows, columns: matrix[rows, columns])
+        return cls(matrix.shape[0], semiring, target, lambda rows, columns: matrix[rows, columns], together, given)
 
     @property
     def nbytes(self) -> int:
         """What all of it takes."""
         return self.n * self.n * self.dtype.itemsize
+
+    def refuse_overwriting(self, output: Any, *, where: str) -> None:
+        """Refuse a result's place where the matrix lies.
+
+        Raises
+        ------
+        ValueError
+        """
+        refuse_overwriting(self.given, output, where=where)
 
     def window(self, rows: slice, columns: slice) -> np.ndarray:
         """The entries in these rows and columns, in the dtype computed in."""
@@ -76,9 +92,9 @@ class Source:
 
     def strips(self) -> Iterator[tuple[slice, np.ndarray]]:
         """Complete rows, some at a time."""
-        height = max(1, STRIP // max(1, self.n * self.dtype.itemsize))
-        for start in range(0, self.n, height):
-            rows = slice(start, min(start + height, self.n))
+        step = height(self.n * self.dtype.itemsize, self.together)
+        for start in range(0, self.n, step):
+            rows = slice(start, min(start + step, self.n))
             yield rows, self.window(rows, slice(0, self.n))
 
     def whole(self) -> np.ndarray:

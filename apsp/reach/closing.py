@@ -17,6 +17,7 @@ from semiring.tiles import StoredBits
 from semiring.tiles.bits import WORDS
 
 from ..graph import Graph
+from ..graph.ondisk import OnDisk
 from ..large.closing import SHARE, Limits
 from ..plans import Plan, make_plan
 from ..problem import Memory, Problem, Request
@@ -40,7 +41,7 @@ def closed_of(
 ) -> tuple[Condensation, BitMatrix | StoredBits, Plan]:
     """The closure, of components where finding them pays; the current GPU is that on which the graph lies."""
     n, made = graph.n, 0
-    if graph.dense is not None and graph.dense.dtype.kind != "b":
+    if graph.dense is not None and (isinstance(graph.dense, OnDisk) or graph.dense.dtype.kind != "b"):
         graph, made = replace(graph, dense=graph.matrix(lor_land)), n * n
     # Finding components looks at every edge; on a dense graph the closure itself is as quick.
     arcs = graph.edge_count * (1 if graph.directed else 2)

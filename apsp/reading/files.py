@@ -84,6 +84,11 @@ class Source:
         # A `GzipFile` decompresses as it is read.
         self.gzipped = self._read_once[:2] == _GZIP_MAGIC
 
+    @property
+    def stays(self) -> bool:
+        """Whether it is a file as it is, of which parts can be read again."""
+        return self._read_once is None and not self.gzipped
+
     def head(self, size: int = 1 << 16) -> bytes:
         """The first bytes, unpacked."""
         if self.gzipped:

@@ -1,56 +1,46 @@
-"""A matrix in a tile store as a graph: its edges, found some rows at a time."""
+"""A matrix in a tile store as a graph; it stays where it is."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
-import numpy as np
-
-from semiring import catalog, dtypes
+from semiring.archives import load_arrays
 from semiring.errors import FormatError
-from semiring.memory import require
 from semiring.tiles import TileStore
 from semiring.tiles.bits import COLUMNS
 
 from ..graph import Graph
-
-#: Bytes of entries that are looked at together.
-STRIP = 4 << 20
+from ..graph.ondisk import OnDisk
+from ..labels import Labels
+from ..saving.encoding import decode
+from ..saving.stores import ARCHIVE
 
 
 def read(path: str | os.PathLike[str]) -> Graph:
-    """The graph whose matrix lies in a store: its edges are the entries that are not the zero of the store's semiring.
+    """The graph whose matrix lies in a store: windows of it are read when they are wanted.
 
-    (min_plus, where the store names none.) A dense matrix larger than memory is none that can be listed: `closure`
-    takes the `TileStore` itself.
+    A missing edge is the zero of the store's semiring; of that which the graph is used with, where the store names
+    none. Vertices are called 0 … n − 1, or, in the store of a `Result` between all of them, what that calls them.
 
     Raises
     ------
     FormatError
-        If the store holds packed bits, which are an answer.
-    MemoryNeeded
-        If the edges do not fit.
-    TileError
-        If a tile is missing or damaged.
+        If the store holds packed bits, which are an answer, or no square matrix.
     """
-    store = TileStore(path)
+    store, place = TileStore(path), Path(path)
     if COLUMNS in store.attributes:
         problem = "a matrix of numbers is required, got the packed bits of a closure, which Reachability.load reads."
         raise FormatError(path, None, problem)
-    name = store.attributes.get("semiring", "min_plus")
-    s = catalog.get(name if name in catalog.names() else "min_plus")
-    zero = dtypes.zero(s, store.dtype) if store.dtype.name in s.dtypes else 0
-    step = max(1, STRIP // max(1, store.shape[1] * store.dtype.itemsize))
-    rows, columns, weights, count = [], [], [], 0
-    for start in range(0, len(store), step):
-        part = store[start : start + step]
-        i, j = np.nonzero(part != zero)
-        count += len(i)
-        require(24 * count, where=f"read {path}", hint="Pass closure(TileStore(path), memory=…) the store itself.")
-        rows.append(i + start)
-        columns.append(j)
-        weights.append(part[i, j])
-    none = np.empty(0, np.int64)
-    i, j = (np.concatenate(x) if x else none for x in (rows, columns))
-    w = np.concatenate(weights) if weights else np.empty(0, store.dtype)
-    return Graph.from_arrays(i, j, w, n=len(store), name=store.path.name)
+    m, n = store.shape
+    if m != n:
+        raise FormatError(path, None, f"a matrix must be square, (n, n), got shape {store.shape}.")
+    return Graph.from_matrix(OnDisk.at(path), labels=_labels(place / ARCHIVE), name=place.resolve().name)
+
+
+def _labels(archive: Path) -> Labels | None:
+    """What the result that lies in the same store calls all vertices."""
+    if not archive.is_file():
+        return None
+    found = load_arrays(archive, "what belongs to a store of a Result", ("labels", "labels_json", "sources", "targets"))
+    return None if {"sources", "targets"} & found.keys() else decode(found)

@@ -288,10 +288,11 @@ class Distances:
         """Out-edges by vertex, in the dtype of the distances."""
         dtype = self.dtype
         if self.graph.dense is not None:
-            dense, zero = self.graph.matrix(self.semiring, dtype), dtypes.zero(self.semiring, dtype)
+            windows, zero = self.graph.windows(self.semiring, dtype, where="path"), dtypes.zero(self.semiring, dtype)
+            dense = self.graph.matrix(self.semiring, dtype) if windows is None else windows
 
             def row(x: int) -> tuple[np.ndarray, np.ndarray]:
-                weights = host(dense[x])
+                weights = host(dense[x : x + 1])[0]
                 heads = np.flatnonzero(weights != zero)
                 return heads, weights[heads]
 

@@ -21,6 +21,7 @@ from ..engines.base import host
 from ..engines.stored import Stored
 from ..estimates import Estimate
 from ..graph import Graph
+from ..graph.ondisk import OnDisk, refuse_overwriting
 from ..labels import Labels
 from ..plans import Plan
 from .encoding import decode, encode
@@ -40,6 +41,7 @@ _FIRST_PLAN = (
 def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | None = None) -> None:
     """Write distances, streamed from their engine; in an `.npz` with all that answers queries."""
     engine = r.engine
+    refuse_overwriting(r.graph.dense, path, where="save")
 
     def blocks() -> Iterator[np.ndarray]:
         return (host(D) for _, D in engine.rows(np.arange(engine.shape[0])))
@@ -57,7 +59,13 @@ def archive_of(r: Result, path: str | os.PathLike[str]) -> dict[str, Any]:
     }
     g = r.graph
     more |= encode(g.labels, path)
-    parts = {"matrix": g.dense, "rows": g.rows, "cols": g.cols, "weights": g.weights}
+    dense = g.dense
+    if isinstance(dense, OnDisk) and (suffix_of(path) == ".npz" or g.unit):
+        dense = g.matrix(r.semiring, r.dtype)
+    elif isinstance(dense, OnDisk):  # a store tells where its graph's matrix lies
+        more |= {f"graph_{name}": np.array(value) for name, value in dense.described().items()}
+        dense = None
+    parts = {"matrix": dense, "rows": g.rows, "cols": g.cols, "weights": g.weights}
     more |= {f"graph_{name}": host(part) for name, part in parts.items() if part is not None}
     more |= {"graph_directed": np.array(g.directed), "graph_name": np.array(g.name)}
     for name, labels in (("sources", r.sources), ("targets", r.targets)):
@@ -117,6 +125,9 @@ def _semiring_of(name: str, given: str | Semiring | None, path: object) -> Semir
 def _graph_of(parts: dict[str, np.ndarray], labels: Labels) -> Graph:
     """The graph whose parts an archive holds, checked like any other graph."""
     n, name = len(labels), str(parts["graph_name"])
+    if "graph_path" in parts:
+        told = {key: str(parts[f"graph_{key}"]) for key in ("path", "dtype", "identity", "semiring")}
+        return Graph(n, labels, dense=OnDisk.described_as(n, **told), name=name)
     if "graph_matrix" in parts:
         dense = parts["graph_matrix"]
         if dense.shape != (n, n):

@@ -1,0 +1,212 @@
+"""A graph's matrix that stays on disk, in a store of tiles or in a `.npy` file: windows of it are read, never all."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from semiring import catalog, dtypes
+from semiring.algebra import Semiring
+from semiring.conversion import conform
+from semiring.errors import FormatError
+from semiring.memory import require
+from semiring.tiles import TileStore
+from semiring.tiles.folder import is_store
+
+#: Bytes of entries that are looked at together.
+STRIP = 4 << 20
+
+
+@dataclass(frozen=True)
+class OnDisk:
+    """A square matrix in a file or a directory, opened when it is first read.
+
+    Attributes
+    ----------
+    path : str
+        Absolute: the directory of a store, or the `.npy` file.
+    shape : (int, int)
+    dtype : numpy.dtype
+    identity : str
+        By which it is told from another matrix that has come to the same place.
+    semiring : str or None
+        Whose zero is a missing edge, of the catalog; None where that is the zero of the semiring it is used with.
+    """
+
+    path: str
+    shape: tuple[int, int]
+    dtype: np.dtype
+    identity: str
+    semiring: str | None = None
+
+    ndim = 2
+
+    @classmethod
+    def at(cls, path: str | os.PathLike[str]) -> OnDisk:
+        """What lies there.
+
+        Raises
+        ------
+        FormatError, OSError
+            If it cannot be read.
+        """
+        found, place = _opened(path), os.path.abspath(path)
+        name = found.attributes.get("semiring") if isinstance(found, TileStore) else None
+        known = name if name in catalog.names() and found.dtype.name in catalog.get(name).dtypes else None
+        return cls(place, (found.shape[0], found.shape[1]), found.dtype, _identity(place, found), known)
+
+    @classmethod
+    def described_as(cls, n: int, path: str, dtype: str, identity: str, semiring: str) -> OnDisk:
+        """Of n vertices, as `described` tells of it."""
+        return cls(path, (n, n), np.dtype(dtype), identity, semiring or None)
+
+    def described(self) -> dict[str, str]:
+        """Where it lies and what it is."""
+        told = {"path": self.path, "dtype": self.dtype.str, "identity": self.identity}
+        return {**told, "semiring": self.semiring or ""}
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __reduce__(self) -> Any:
+        return OnDisk, (self.path, self.shape, self.dtype, self.identity, self.semiring)
+
+    @cached_property
+    def matrix(self) -> Any:
+        """The store, or the mapped file.
+
+        Raises
+        ------
+        FormatError
+            If nothing lies there any more, or something else.
+        """
+        try:
+            found = _opened(self.path)
+        except FileNotFoundError:
+            found = None
+        if found is None or _identity(self.path, found) != self.identity:
+            what = "nothing" if found is None else "another"
+            raise FormatError(self.path, None, f"the matrix of this graph is required, which lay here, got {what}.")
+        return found
+
+    @property
+    def nbytes(self) -> int:
+        """What its entries take."""
+        return self.shape[0] * self.shape[1] * self.dtype.itemsize
+
+    @property
+    def together(self) -> int:
+        """So many rows cost no more to read than one of them."""
+        layout = getattr(self.matrix, "layout", None)
+        return 1 if layout is None else int(layout.band(min(layout.block[1], max(1, self.shape[1]))))
+
+    def __getitem__(self, key: Any) -> np.ndarray:
+        """`A[a:b]`, `A[a:b, c:d]`: entries as they lie there, in memory."""
+        return np.asarray(self.matrix[key])
+
+    def over(self, s: Semiring, dtype: Any = None, *, where: str = "Graph.matrix") -> Windows:
+        """The same matrix over a semiring, in the dtype to compute in; windows of it are converted as they are read.
+
+        Raises
+        ------
+        DTypeError
+            If the semiring has no such dtype.
+        """
+        if s.dtypes == ("bool",):
+            return Windows(self, s, np.dtype(bool), where)
+        return Windows(self, s, dtypes.resolve(s, self.dtype if dtype is None else dtype, where=where), where)
+
+    def whole(self) -> np.ndarray:
+        """All entries as they lie there.
+
+        Raises
+        ------
+        MemoryNeeded
+            If they do not fit.
+        """
+        return _whole(self, self)
+
+
+@dataclass(frozen=True)
+class Windows:
+    """A matrix on disk over a semiring: `A[a:b, c:d]` are NumPy arrays in which its zero is a missing edge."""
+
+    of: OnDisk
+    semiring: Semiring
+    dtype: np.dtype
+    where: str
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.of.shape
+
+    def __getitem__(self, key: Any) -> np.ndarray:
+        s, found = self.semiring, self.of[key]
+        own = None if self.of.semiring is None else catalog.get(self.of.semiring)
+        rows = key[0] if isinstance(key, tuple) else key
+        first = (rows.start or 0) if isinstance(rows, slice) else 0
+        if own is not None and self.dtype.kind == "b" != found.dtype.kind:
+            return np.asarray(found != dtypes.zero(own, found.dtype))
+        if own is None or own.zero == s.zero:
+            return np.asarray(conform(found, s, self.dtype, where=self.where, first=first))
+        missing = found == dtypes.zero(own, found.dtype)
+        there = np.where(missing, found.dtype.type(1), found)
+        part = np.array(conform(there, s, self.dtype, where=self.where, first=first))
+        part[missing] = dtypes.zero(s, self.dtype)
+        return part
+
+    def whole(self) -> np.ndarray:
+        """All of it.
+
+        Raises
+        ------
+        MemoryNeeded
+            If it does not fit.
+        """
+        return _whole(self, self.of)
+
+
+def refuse_overwriting(matrix: Any, output: str | os.PathLike[str] | None, *, where: str) -> None:
+    """Refuse a result's place where the matrix lies from which the result is computed.
+
+    Raises
+    ------
+    ValueError
+    """
+    path = getattr(matrix, "path", None)
+    if path is not None and output is not None and os.path.realpath(path) == os.path.realpath(output):
+        raise ValueError(f"{where}: the output must be another place than the matrix's, got {path} for both.")
+
+
+def _whole(matrix: OnDisk | Windows, lies: OnDisk) -> np.ndarray:
+    """A new array of all windows, some rows at a time."""
+    (m, n), dtype = matrix.shape, matrix.dtype
+    hint = "Say memory= (--memory) and output='tiles/' (--output): the closure of all pairs then streams."
+    require(m * n * dtype.itemsize, where=f"read {lies.path}", hint=hint)
+    out = np.empty((m, n), dtype)
+    step = height(n * dtype.itemsize, lies.together)
+    for start in range(0, m, step):
+        out[start : start + step] = matrix[start : min(start + step, m)]
+    return out
+
+
+def height(row: int, together: int = 1) -> int:
+    """How many rows of so many bytes are looked at together, where `together` of them cost as much to read as one."""
+    return max(1, STRIP // max(1, row) // together) * together
+
+
+def _opened(path: str | os.PathLike[str]) -> Any:
+    """A store, or a mapped file."""
+    return TileStore(path) if is_store(path) else np.load(path, mmap_mode="r", allow_pickle=False)
+
+
+def _identity(path: str, matrix: Any) -> str:
+    if isinstance(matrix, TileStore):
+        return matrix.layout.identity.hex()
+    now = Path(path).stat()
+    return f"{now.st_size} {now.st_mtime_ns}"

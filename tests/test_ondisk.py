@@ -1,0 +1,195 @@
+"""Graphs whose matrix stays on disk: what streams reads windows of it, and what needs all of it says so."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scipy.sparse.csgraph import floyd_warshall
+
+from apsp import Graph, Result, as_graph, closure, generate, plan, read, shortest_paths, transitive_closure
+from apsp.cli import main
+from apsp.distributed import world
+from apsp.graph import ondisk
+from semiring.errors import FormatError, MemoryNeeded
+from semiring.tiles import TileStore
+
+N, LITTLE = 500, "800 kB"
+
+
+@pytest.fixture(scope="module")
+def matrix():
+    rng = np.random.default_rng(0)
+    return np.where(rng.random((N, N)) < 0.02, rng.integers(1, 1000, (N, N)), np.inf).astype("float32")
+
+
+@pytest.fixture(scope="module")
+def expected(matrix):
+    return floyd_warshall(np.where(np.isinf(matrix), 0, matrix).astype(float)).astype("float32")
+
+
+@pytest.fixture
+def big(tmp_path, matrix):
+    return stored(tmp_path / "big", matrix)
+
+
+def stored(path, A, **attributes):
+    TileStore.create(path, A.shape, A.dtype, block=64, attributes=attributes).put(A)
+    return path
+
+
+@pytest.fixture
+def never_whole(monkeypatch):
+    """Whoever has all of it read is told off."""
+
+    def refuse(*_):
+        raise AssertionError("all of the matrix was read into memory")
+
+    monkeypatch.setattr(ondisk, "_whole", refuse)
+    monkeypatch.setattr("apsp.graph.listed", refuse)
+    monkeypatch.setattr(TileStore, "__array__", refuse)
+
+
+def ran(*what):
+    done = CliRunner().invoke(main, [str(word) for word in what])
+    return done.exit_code, done.output
+
+
+def test_a_store_goes_through_the_limits_without_being_loaded(tmp_path, big, matrix, expected, never_whole):
+    r = shortest_paths(big, memory=LITTLE, output=tmp_path / "d")
+    again = Result.load(tmp_path / "d")
+    far = np.argwhere(np.isfinite(expected))[-1].tolist()
+    for found in (r, again, pickle.loads(pickle.dumps(again))):
+        np.testing.assert_array_equal(found.distances, expected)
+        assert (found.dtype, found.plan.schedule) == ("float32", "streamed")
+        walk = found.path(*far)
+        assert matrix[walk[:-1], walk[1:]].sum() == expected[tuple(far)]
+    np.testing.assert_array_equal(closure(str(big), memory=LITTLE, checkpoint=tmp_path / "ck")[:], expected)
+
+
+def test_the_command_streams_a_store(tmp_path, big, expected, never_whole):
+    asked = ("solve", big, "--memory", LITTLE, "--checkpoint", tmp_path / "ck", "--output", f"{tmp_path}/d/")
+    code, told = ran(*asked, "--from", 0, "--to", 7)
+    assert (code, f"distance {expected[0, 7]:g}" in told, "schedule=streamed" in told) == (0, True, True), told
+    np.testing.assert_array_equal(TileStore(tmp_path / "d")[:], expected)
+    code, told = ran("plan", big, "--memory", LITTLE)
+    assert (code, "pass through" in told) == (0, True), told
+    assert "float32" in str(plan(big))
+    assert plan(big, gpus=world(ranks=2)).n == N
+
+
+def test_ranks_read_a_store_each_for_itself(tmp_path, big, expected, never_whole):
+    two = world(ranks=2)
+    np.testing.assert_array_equal(shortest_paths(big, gpus=two).distances, expected)
+    r = shortest_paths(big, gpus=two, checkpoint=tmp_path / "ck", output=tmp_path / "d")
+    np.testing.assert_array_equal(Result.load(tmp_path / "d").distances, expected)
+    assert r.dtype == "float32"
+
+
+def test_what_needs_all_of_it_reads_it_or_says_how_else(big, expected, monkeypatch):
+    for more in ({}, {"engine": "elimination"}, {"schedule": "iterative"}):
+        np.testing.assert_array_equal(shortest_paths(big, **more).distances, expected)
+    np.testing.assert_array_equal(transitive_closure(big, reflexive=True).matrix, np.isfinite(expected))
+    graph = read(big)
+    assert graph.edge_count == np.isfinite(graph.matrix()).sum() == len(graph.edges()[0])
+    monkeypatch.setattr("semiring.memory.available", lambda *_: 100_000)
+    monkeypatch.setattr("semiring.memory.LEAST", 0)
+    with pytest.raises(MemoryNeeded, match=r"--memory.*--output"):
+        shortest_paths(big)
+
+
+def test_a_file_of_numpy_that_does_not_fit_stays_where_it_is(tmp_path, matrix, expected, monkeypatch, never_whole):
+    np.save(tmp_path / "a.npy", matrix)
+    assert isinstance(as_graph(tmp_path / "a.npy").dense, np.ndarray)
+    monkeypatch.setattr("apsp.formats.npy.available", lambda _: matrix.nbytes)
+    monkeypatch.setattr("apsp.formats.npy.LEAST", 0)
+    code, told = ran("solve", tmp_path / "a.npy", "--memory", LITTLE, "--output", f"{tmp_path}/d/")
+    assert code == 0, told
+    np.testing.assert_array_equal(TileStore(tmp_path / "d")[:], expected)
+    wrong = matrix.copy()
+    wrong[200, 3] = np.nan
+    np.save(tmp_path / "b.npy", wrong)
+    with pytest.raises(FormatError, match=r"NaN at \(200, 3\)"):
+        read(tmp_path / "b.npy")
+
+
+def test_the_matrix_is_not_overwritten_by_its_result(tmp_path, big, matrix):
+    for more in (("--memory", LITTLE), ()):
+        code, told = ran("solve", big, *more, "--output", f"{big}/")
+        assert (code, "another place" in told) == (2, True), told
+    r = shortest_paths(big)
+    for act in (
+        lambda: closure(TileStore(big), memory=LITTLE, output=big),
+        lambda: closure(TileStore(big), output=tmp_path / "." / "big"),
+        lambda: shortest_paths(big, gpus=world(ranks=2), output=big),
+        lambda: r.save(big),
+    ):
+        with pytest.raises(ValueError, match="another place"):
+            act()
+    np.testing.assert_array_equal(TileStore(big)[:], matrix)
+
+
+def test_a_matrix_that_went_or_changed_is_told(tmp_path, big, matrix, expected):
+    shortest_paths(big, output=tmp_path / "d")
+    r = shortest_paths(big)
+    r.save(tmp_path / "r.npz")
+    for come in (lambda: None, lambda: stored(big, matrix + 1)):
+        shutil.rmtree(big, ignore_errors=True)
+        come()
+        found = Result.load(tmp_path / "d")
+        assert found.distance(0, 7) == expected[0, 7]
+        with pytest.raises(FormatError, match="which lay here"):
+            found.path(0, 7)
+    assert Result.load(tmp_path / "r.npz").path(0, 7)[-1] == 7  # an archive holds its own
+
+
+def test_the_result_of_another_graph_keeps_its_names(tmp_path):
+    graph = Graph.from_edges([("a", "b", 4), ("b", "c", 7)])
+    shortest_paths(graph).save(f"{tmp_path}/d/")
+    assert read(tmp_path / "d").labels == ["a", "b", "c"]
+    assert shortest_paths(tmp_path / "d").distance("a", "c") == 11
+    shortest_paths(graph, sources=["a", "c"], targets=["b", "c"]).save(f"{tmp_path}/part/")
+    assert read(tmp_path / "part").labels == range(2)
+    shortest_paths(graph, sources=["a"]).save(f"{tmp_path}/row/")
+    with pytest.raises(FormatError, match="square"):
+        read(tmp_path / "row")
+
+
+@pytest.mark.parametrize(
+    ("own", "dtype"), [("bottleneck", "int32"), ("plus_times", "float64"), ("min_plus", "float32")]
+)
+def test_a_missing_edge_is_the_zero_of_the_stores_own_semiring(tmp_path, own, dtype, matrix, expected):
+    there = np.isfinite(matrix[:80, :80])
+    none = {"bottleneck": np.iinfo("int32").min, "plus_times": 0, "min_plus": np.inf}[own]
+    A = np.full((80, 80), none, dtype)
+    A[there] = matrix[:80, :80][there]
+    big = stored(tmp_path / "big", A, semiring=own)
+    plain = np.where(there, matrix[:80, :80], np.inf).astype("float64")
+    wanted = floyd_warshall(np.where(there, plain, 0))
+    np.testing.assert_array_equal(shortest_paths(big, dtype="float64").distances, wanted)
+    np.testing.assert_array_equal(transitive_closure(big, reflexive=True).matrix, np.isfinite(wanted))
+    D = closure(str(big), dtype="float64", output=tmp_path / "d")
+    np.testing.assert_array_equal(D[:], wanted)
+
+
+@pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="this system does not tell a peak")
+def test_what_is_held_is_what_was_allowed():
+    case = {"call": "stored", "semiring": "min_plus", "dtype": "float32", "n": 2560, "memory": 4 << 20, "threads": 1}
+    script = [sys.executable, str(Path(__file__).with_name("peak.py"))]
+    told = subprocess.run(script, input=json.dumps(case), capture_output=True, text=True, timeout=120).stdout
+    given, held = json.loads(told)
+    assert held < 0.7 * given  # the super-blocks, and strips that are looked at
+
+
+def test_the_example_of_the_docs(tmp_path):
+    g = generate.road_like(60, seed=1)
+    big = stored(tmp_path / "big", g.matrix("min_plus", "float64"))
+    np.testing.assert_allclose(shortest_paths(big).distances, shortest_paths(g, dtype="float64").distances)
