@@ -26,7 +26,7 @@ from .estimates import Estimate
 from .graph import Graph
 from .graph.ondisk import OnDisk
 from .large.closing import Large, Limits
-from .log import tell
+from .log import logger, tell
 from .plans import Plan
 from .problem import Memory, Request, matrix_of, pose_array
 from .solve import solve
@@ -87,6 +87,9 @@ def within(graph: Graph, s: Semiring, request: Request, limits: Limits, **asked:
     if graph.dense is None and _may_saturate(graph.edges(s, large.source.dtype)[2], s, graph.n):
         _refuse_saturated(D, graph, s)
     engine = Dense(D) if isinstance(D, np.ndarray) else Stored(D)
+    windows = None if large.ordinary else graph.windows(s, large.source.dtype)
+    if windows is not None and _may_saturate(windows, s, graph.n):
+        _warn_of_saturation(engine, graph, s)
     return Answer(engine, plan, time.perf_counter() - start)
 
 
@@ -115,7 +118,7 @@ def _spread(graph: Graph, s: Semiring, request: Request, asked: Asked) -> Answer
         return Answer(eliminations, plan, 0.0)
     engine, plan, seconds = solving.engine(graph, s, request, asked.gpus, asked.dtype, asked.limits)
     if engine.dtype.kind == "i" and s.mul.saturating and _far(graph, s, engine.dtype):
-        _refuse_saturated(engine, graph, s)
+        (_warn_of_saturation if isinstance(graph.dense, OnDisk) else _refuse_saturated)(engine, graph, s)
     return Answer(engine, plan, seconds)
 
 
@@ -166,9 +169,9 @@ def _may_saturate(matrix: Any, s: Semiring, n: int) -> bool:
 
 def _far(graph: Graph, s: Semiring, dtype: np.dtype) -> bool:
     """The same, of a graph whose matrix is not at hand."""
-    if isinstance(graph.dense, OnDisk):
-        return False  # nor is the list of its edges, by which it would be found: they saturate, as in `closure`
-    weights = graph.matrix(s, dtype) if graph.dense is not None else graph.edges(s, dtype)[2]
+    weights: Any = graph.windows(s, dtype)
+    if weights is None:
+        weights = graph.matrix(s, dtype) if graph.dense is not None else graph.edges(s, dtype)[2]
     return graph.n * dtypes.largest_finite(weights) >= np.iinfo(dtype).max
 
 
@@ -198,6 +201,20 @@ def _refuse_saturated(D: Engine, graph: Graph, s: Semiring) -> None:
                 f"shortest_paths: every distance must fit {D.dtype}, got a walk from {u!r} to {v!r} beyond "
                 f"{info.max}. Say dtype='float64', which rounds, or a wider integer."
             )
+
+
+def _warn_of_saturation(D: Engine, graph: Graph, s: Semiring) -> None:
+    """Log that a best walk may have saturated: of a matrix on disk the edges are not listed, which would tell."""
+    info = np.iinfo(D.dtype)
+    for sources, rows in D.rows(np.arange(graph.n)):
+        wrong = (rows == info.min) | (rows == info.max)
+        if wrong.any():
+            i, j = (int(x[0]) for x in wrong.nonzero())
+            logger.warning(
+                "shortest_paths: no walk from %r to %r, or one beyond %d, which %s does not hold. Say a wider dtype.",
+                *(graph.labels[int(sources[i])], graph.labels[j], info.max, D.dtype),
+            )
+            return
 
 
 def _by_label(error: DivergenceError, graph: Graph) -> DivergenceError:

@@ -23,6 +23,7 @@ from semiring.devices import module
 from semiring.errors import DivergenceError
 from semiring.memory import require
 from semiring.observed import Callback, Clock, Observed, Observer, Progress
+from semiring.tiles import TileStore
 
 from . import schedules
 from .choosing import Asked, Question
@@ -253,7 +254,7 @@ def plan(
             "copies": n * n if packed and not overwrite else 0,
         }
         return make_plan(n, s, ops, schedule=schedule, block=block, **held)
-    if isinstance(A, (str, os.PathLike)):
+    if isinstance(A, (str, os.PathLike, TileStore)):
         A = as_graph(A, unweighted=unweighted)
     if isinstance(A, Graph) and A.windows(s, dtype, where="plan") is not None:
         return _plan_from_disk(Source.of(A, s, dtype, where="plan"), request, gpus, device)

@@ -132,6 +132,14 @@ def test_what_is_promised_is_what_is_held(name, peak):
     assert 0.9 * promised - MIB / 2 <= min(peaks) <= 1.1 * promised + MIB / 2, shown
 
 
+@needs_peaks
+def test_a_store_larger_than_what_may_be_held_is_not_held(peak):
+    """Super-blocks of 3 MB and strips of the matrix that are looked at; all of it is 16.8 MB, its edges are 100."""
+    case = {"call": "stored", "semiring": "min_plus", "dtype": "float32", "n": 2048, "memory": 3_000_000, "threads": 1}
+    given, held = peak(case)
+    assert held < 0.8 * given, f"{held / MIB:.2f} of {given / MIB:.2f} MiB"
+
+
 def files(root: Path, texts: dict[str, str]) -> Path:
     """A /proc and a /sys of a machine with 8 GiB free."""
     for name, text in {"proc/meminfo": "MemTotal: 16777216 kB\nMemAvailable: 8388608 kB\n", **texts}.items():

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from mpi_ranks import matrix
 from scipy.sparse.csgraph import floyd_warshall
@@ -16,6 +17,7 @@ from apsp import Result
 from apsp.cli.checksum import crc32
 from semiring.distributed import processes
 from semiring.errors import DeviceError
+from semiring.tiles import TileStore
 
 MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
 
@@ -113,3 +115,21 @@ def test_the_command_answers_once(run, tmp_path):
     ended = run(*asked, "--grid", "3x3")
     told = [line for line in ended.stderr.splitlines() if line.startswith("apsp:")]
     assert (ended.returncode, told) == (2, ["apsp: world: a grid of 2 ranks is required, got 3 × 3."])
+
+
+def test_the_command_takes_a_store_that_no_process_reads_whole(run, tmp_path):
+    A = matrix(150)
+    TileStore.create(tmp_path / "big", A.shape, A.dtype, block=64).put(A)
+    expected = floyd_warshall(np.where(A == 32767, 0, A).astype(float))
+    far = np.unravel_index(np.where(np.isfinite(expected), expected, 0).argmax(), expected.shape)
+    big, ck, out = (f"{tmp_path}/{name}/" for name in ("big", "ck", "d"))
+    asked = ("solve", big, "--distributed", "--device", "cpu", "--threads", "1", "--checkpoint", ck, "--output", out)
+    ended = run("-q", *asked, "--from", str(far[0]), "--to", str(far[1]))
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.startswith(f"distance {expected[tuple(far)]:g}\npath {far[0]} -> ")
+    found = Result.load(out)
+    assert found.dtype == A.dtype
+    np.testing.assert_array_equal(found.distances, np.where(np.isinf(expected), 32767, expected))
+    ended = run("-q", *asked[:-1], big)
+    told = [line for line in ended.stderr.splitlines() if line.startswith("apsp:")]
+    assert (ended.returncode, len(told), "another place" in told[0]) == (2, 1, True), ended.stderr

@@ -17,6 +17,7 @@ from ..large import checkpoints
 from ..large.checkpoints import Keeper
 from ..large.closing import TILE, Limits, rounds_done
 from ..large.sources import Source
+from ..saving.stores import forget_result
 from .matrix import DistributedMatrix
 
 
@@ -91,6 +92,7 @@ def write(M: DistributedMatrix, path: str | os.PathLike[str]) -> None:
 
         def new() -> None:
             if comm.rank == 0:
+                forget_result(path)
                 TileStore.create(path, shape, M.dtype, block=tile, attributes=told)
 
         comm.together(new)

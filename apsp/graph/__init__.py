@@ -16,6 +16,7 @@ from semiring.algebra import Semiring
 from semiring.arrays import asarray
 from semiring.conversion import conform
 from semiring.errors import ShapeError, VertexError
+from semiring.tiles import TileStore
 
 from ..display import notebook
 from ..labels import Labels, number
@@ -73,8 +74,9 @@ class Graph:
 
         Parameters
         ----------
-        A : array_like, shape (n, n)
-            It is not copied and stays on its device. A missing edge is the zero of the semiring it is used with.
+        A : array_like or TileStore, shape (n, n)
+            It is not copied and stays on its device, or on the disk. A missing edge is the zero of the semiring it is
+            used with.
         labels : iterable, optional
             n distinct names; 0 … n − 1 by default.
 
@@ -92,6 +94,7 @@ class Graph:
         """
         if isinstance(A, (list, tuple)) and not A:
             A = np.empty((0, 0))
+        A = OnDisk.at(A.path) if isinstance(A, TileStore) else A
         dense: Any = A if isinstance(A, OnDisk) else asarray(A, where="Graph")
         if dense.ndim != 2 or dense.shape[0] != dense.shape[1]:
             raise ShapeError(f"Graph: a matrix must be square, (n, n), got shape {dense.shape}.{_meant(dense.shape)}")
@@ -249,7 +252,8 @@ class Graph:
         """Edges as listed (an undirected one counts once); of a matrix, its entries other than ∞, or the True ones."""
         if self.rows is not None:
             return len(self.rows)
-        A = self._from_dense(catalog.get("boolean"), None) if self.unit else self.dense
+        boolean = catalog.get("boolean")
+        A = self._from_dense(boolean, None) if self.unit else self.windows(boolean) or self.dense
         return sum(int(present(A[part]).sum()) for part in dtypes.chunks(A.shape))
 
     def matrix(self, semiring: str | Semiring = "min_plus", dtype: Any = None) -> Any:

@@ -102,8 +102,7 @@ class OnDisk:
     @property
     def together(self) -> int:
         """So many rows cost no more to read than one of them."""
-        layout = getattr(self.matrix, "layout", None)
-        return 1 if layout is None else int(layout.band(min(layout.block[1], max(1, self.shape[1]))))
+        return together(self.matrix)
 
     def __getitem__(self, key: Any) -> np.ndarray:
         """`A[a:b]`, `A[a:b, c:d]`: entries as they lie there, in memory."""
@@ -198,6 +197,11 @@ def _whole(matrix: OnDisk | Windows, lies: OnDisk) -> np.ndarray:
 def height(row: int, together: int = 1) -> int:
     """How many rows of so many bytes are looked at together, where `together` of them cost as much to read as one."""
     return max(1, STRIP // max(1, row) // together) * together
+
+
+def together(matrix: Any) -> int:
+    """So many rows cost no more to read than one of them: those of a band of a store's tiles."""
+    return matrix.layout.band(min(matrix.block[1], max(1, matrix.shape[1]))) if isinstance(matrix, TileStore) else 1
 
 
 def _opened(path: str | os.PathLike[str]) -> Any:

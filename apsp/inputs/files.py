@@ -1,9 +1,11 @@
-"""Paths, "-" for standard input, open files and `io` buffers, in any format of `apsp.formats`."""
+"""Paths, "-" for standard input, open files and `io` buffers, in any format of `apsp.formats`; and tile stores."""
 
 from __future__ import annotations
 
 import os
 from typing import Any
+
+from semiring.tiles import TileStore
 
 from ..formats import read
 from ..graph import Graph
@@ -18,6 +20,7 @@ def recognises(source: Any, reading: Reading) -> bool:
 
 def convert(source: Any, reading: Reading) -> Graph:
     """As the suffix or the content says."""
+    source = source.path if isinstance(source, TileStore) else source
     return read(source, weight=reading.weight, columns=reading.columns)
 
 

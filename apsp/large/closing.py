@@ -31,6 +31,7 @@ from ..convergence import divergence, settle
 from ..log import tell
 from ..plans import Plan, make_plan
 from ..problem import Request
+from ..saving.stores import forget_result
 from ..schedules import distributed
 from . import checkpoints, streaming
 from .checkpoints import EVERY, Keeper
@@ -273,6 +274,7 @@ class Large:
             return D
         if checkpoint is not None and os.path.realpath(output) == os.path.realpath(checkpoint):
             return TileStore(output)  # the last of the checkpoints is the result
+        forget_result(output)
         told = {"semiring": self.source.semiring.name}
         store = TileStore.create(output, D.shape, D.dtype, block=TILE, attributes=told)
         store.put(D, round=len(D))
@@ -320,8 +322,10 @@ class Large:
         source, cut, n = self.source, self.cut, self.source.n
         place, output = self._works_in, self.limits.output
         assert place is not None
+        if output is not None:
+            forget_result(output)  # one that was there is none of this closure
         if self.limits.checkpoint is None and is_store(place):
-            remove(place)  # a result that was there is none of this closure
+            remove(place)
         kept = checkpoints.opened(place, source, self.ops, tile=cut.tile, fit=lambda size: size == cut.tile)
         checkpoints.fill(kept, source)
         begun = n if kept.begun >= n else kept.begun // cut.tile * cut.tile

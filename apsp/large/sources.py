@@ -18,7 +18,7 @@ from semiring.survey import Survey, survey
 
 from ..graph import Graph
 from ..graph.entries import combine
-from ..graph.ondisk import height, refuse_overwriting
+from ..graph.ondisk import OnDisk, height, refuse_overwriting, together
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,9 @@ class Source:
         ShapeError, DTypeError
             If it is not square, or not defined on this semiring.
         """
-        given, together = A, 1
+        given = A
         if isinstance(A, Graph) and A.dense is not None:
-            windows = A.windows(semiring, dtype, where=where)
-            given, together = A.dense, 1 if windows is None else windows.of.together
+            given, windows = A.dense, A.windows(semiring, dtype, where=where)
             A = A.matrix(semiring, dtype) if windows is None else windows
         if isinstance(A, Graph):
             target = A.target(semiring) if dtype is None else dtypes.resolve(semiring, dtype, where=where)
@@ -68,7 +67,8 @@ class Source:
         if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
             raise ShapeError(f"{where}: A must be square, (n, n), got shape {matrix.shape}.")
         target = dtypes.resolve(semiring, matrix.dtype if dtype is None else dtype, where=where)
-        return cls(matrix.shape[0], semiring, target, lambda rows, columns: matrix[rows, columns], together, given)
+        step = given.together if isinstance(given, OnDisk) else together(given)
+        return cls(matrix.shape[0], semiring, target, lambda rows, columns: matrix[rows, columns], step, given)
 
     @property
     def nbytes(self) -> int:

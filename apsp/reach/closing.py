@@ -17,7 +17,7 @@ from semiring.tiles import StoredBits
 from semiring.tiles.bits import WORDS
 
 from ..graph import Graph
-from ..graph.ondisk import OnDisk
+from ..graph.ondisk import height
 from ..large.closing import SHARE, Limits
 from ..plans import Plan, make_plan
 from ..problem import Memory, Problem, Request
@@ -41,7 +41,7 @@ def closed_of(
 ) -> tuple[Condensation, BitMatrix | StoredBits, Plan]:
     """The closure, of components where finding them pays; the current GPU is that on which the graph lies."""
     n, made = graph.n, 0
-    if graph.dense is not None and (isinstance(graph.dense, OnDisk) or graph.dense.dtype.kind != "b"):
+    if graph.dense is not None and graph.dense.dtype.kind != "b" and graph.windows(lor_land) is None:
         graph, made = replace(graph, dense=graph.matrix(lor_land)), n * n
     # Finding components looks at every edge; on a dense graph the closure itself is as quick.
     arcs = graph.edge_count * (1 if graph.directed else 2)
@@ -160,6 +160,12 @@ def _close(closed: BitMatrix, plan: Plan, ops: Backend, request: Request, gpus: 
 
 def _packed(graph: Graph) -> BitMatrix:
     """A graph's edges as bits, where they lie."""
+    windows = graph.windows(lor_land)
+    if windows is not None:
+        bits, step = BitMatrix.zeros((graph.n, graph.n)), height(graph.n, windows.of.together)
+        for start in range(0, graph.n, step):
+            bits.words[start : start + step] = BitMatrix.from_bool(windows[start : start + step]).words
+        return bits
     if graph.dense is not None:
         return BitMatrix.from_bool(graph.dense)
     tails, heads, _ = replace(graph, directed=True).edges(lor_land)

@@ -51,7 +51,7 @@ def save_tiles(table: Table, path: str | os.PathLike[str], more: Mapping[str, An
     """
     attributes = {} if table.semiring is None else {"semiring": table.semiring.name}
     named = more or encode(table.rows, path)
-    (Path(path) / ARCHIVE).unlink(missing_ok=True)
+    forget_result(path)
     store = TileStore.create(path, table.shape, table.dtype, block=TILE, attributes=attributes)
     at = 0
     for part in gathered(table.streamed(), TILE):
@@ -59,6 +59,11 @@ def save_tiles(table: Table, path: str | os.PathLike[str], more: Mapping[str, An
         at += len(part)
     store.sync()
     save_archive(path, named)
+
+
+def forget_result(path: str | os.PathLike[str]) -> None:
+    """What made a store a result goes: another matrix is to come there."""
+    (Path(path) / ARCHIVE).unlink(missing_ok=True)
 
 
 def save_archive(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
