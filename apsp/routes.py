@@ -22,6 +22,7 @@ from semiring.survey import survey
 from .engines import Engine
 from .engines.base import host
 from .graph import Graph
+from .graph.ondisk import Windows, height
 
 
 def predecessors(A: Any, D: Any, semiring: str | Semiring = "min_plus", *, threads: int | None = None) -> Any:
@@ -179,17 +180,43 @@ class Trees:
         Essential ones alone are as good as their distances. Where ⊗ selects, others may attain a distance too, so they
         are left out if a table is there to tell; elsewhere none of them can, and all are as good.
         """
-        essential = essential and self.engine.stored and bool(self.semiring.mul.selects)
+        windows = self.graph.windows(self.semiring, self.engine.dtype, where="paths")
+        # Of a matrix on disk, which may have more edges than fit, no others are listed.
+        alone = bool(self.semiring.mul.selects) or (windows is not None and self.graph.n > 0)
+        essential = essential and self.engine.stored and alone
         if (reverse, essential) not in self._listed:
-            tails, heads, weights = self.graph.edges(self.semiring, self.engine.dtype)
+            if essential and windows is not None:
+                tails, heads, weights = self._essential(windows)
+            else:
+                tails, heads, weights = self.graph.edges(self.semiring, self.engine.dtype)
             kept = weights != dtypes.zero(self.semiring, weights.dtype)
-            if essential:
+            if essential and windows is None:
                 kept[kept] = weights[kept] == self.engine.entries(tails[kept], heads[kept])
             first, second = (x[kept].astype(np.int32) for x in ((heads, tails) if reverse else (tails, heads)))
             order = np.lexsort((second, first))
             starts = np.searchsorted(first[order], np.arange(self.graph.n + 1)).astype(np.int64)
             self._listed[reverse, essential] = starts, second[order], weights[kept][order]
         return self._listed[reverse, essential]
+
+    def _essential(self, windows: Windows) -> Edges:
+        """Tails, heads and weights of the edges of a matrix on disk that are as good as their distances.
+
+        Raises
+        ------
+        MemoryNeeded
+            If they do not fit.
+        """
+        zero, n = dtypes.zero(self.semiring, windows.dtype), self.graph.n
+        step = height(n * windows.dtype.itemsize, windows.of.together)
+        found: list[Edges] = []
+        for sources, D in self.engine.rows(np.arange(n), step):
+            A = windows[int(sources[0]) : int(sources[-1]) + 1]
+            i, j = np.nonzero((A == host(D)) & (A != zero))
+            found.append((sources[i], j, A[i, j]))
+            count = sum(len(tails) for tails, _, _ in found)
+            require(2 * 24 * count, where="paths", hint="path(u, v) needs no list of edges.")
+        tails, heads, weights = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return tails, heads, weights
 
     @cached_property
     def _listed(self) -> dict[tuple[bool, bool], Edges]:

@@ -175,6 +175,25 @@ def test_a_missing_edge_is_the_zero_of_the_stores_own_semiring(tmp_path, own, dt
     np.testing.assert_array_equal(D[:], wanted)
 
 
+@pytest.mark.parametrize(("s", "dtype"), [("min_plus", "float32"), ("min_plus", "int32"), ("bottleneck", "float32")])
+def test_routes_are_found_among_the_edges_that_matter(tmp_path, matrix, s, dtype, request):
+    """Those that are as good as their distances: of a dense graph few, which are listed as both are read."""
+    there, none = np.isfinite(matrix), {"int32": np.iinfo("int32").max, "float32": np.inf}[dtype]
+    A = np.where(there, np.where(there, matrix, 0).astype(dtype), np.array(none, dtype))
+    A = -A if s == "bottleneck" else A
+    pairs, some = [(0, 7), (7, 0), (3, 3), (N - 1, 11)], np.array([4, 400])
+
+    def routes(r):
+        return list(r.paths(pairs)), np.concatenate([P for _, P in r.predecessor_rows(some)]), r.next_hops
+
+    paths, rows, hops = routes(shortest_paths(A, s))
+    request.getfixturevalue("never_whole")
+    found = routes(shortest_paths(stored(tmp_path / "big", A), s, memory=LITTLE, output=tmp_path / "d"))
+    assert found[0] == paths
+    np.testing.assert_array_equal(found[1], rows)
+    np.testing.assert_array_equal(found[2], hops)
+
+
 def test_integers_that_may_have_saturated_are_told(tmp_path, caplog):
     """In memory they are refused; here the edges are not listed, by which a walk that has would be known."""
     A = np.full((N, N), 32767, "int16")
