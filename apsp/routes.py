@@ -206,12 +206,18 @@ class Trees:
         MemoryNeeded
             If they do not fit.
         """
-        zero, n = dtypes.zero(self.semiring, windows.dtype), self.graph.n
-        step = height(n * windows.dtype.itemsize, windows.of.together)
+        zero, every = dtypes.zero(self.semiring, windows.dtype), np.arange(self.graph.n)
+        step = height(windows.shape[1] * windows.dtype.itemsize, windows.of.together)
+        slack = 0.0
+        if windows.dtype.kind == "f" and not self.semiring.mul.selects:  # sums are compared to 4 eps of the larger one
+            largest = max(dtypes.largest_finite(host(D)) for _, D in self.engine.rows(every, step))
+            slack = 16 * float(np.finfo(windows.dtype).eps) * largest
         found: list[Edges] = []
-        for sources, D in self.engine.rows(np.arange(n), step):
-            A = windows[int(sources[0]) : int(sources[-1]) + 1]
-            i, j = np.nonzero((A == host(D)) & (A != zero))
+        for sources, rows in self.engine.rows(every, step):
+            A, D = windows[int(sources[0]) : int(sources[-1]) + 1], host(rows)
+            with np.errstate(invalid="ignore"):
+                good = (abs(A - D) <= slack) | (A == D) if slack else A == D
+            i, j = np.nonzero(good & (A != zero))
             found.append((sources[i], j, A[i, j]))
             count = sum(len(tails) for tails, _, _ in found)
             require(2 * 24 * count, where="paths", hint="path(u, v) needs no list of edges.")

@@ -194,6 +194,15 @@ def test_routes_are_found_among_the_edges_that_matter(tmp_path, matrix, s, dtype
     np.testing.assert_array_equal(found[2], hops)
 
 
+def test_edges_that_only_rounding_makes_longer_matter_too(tmp_path):
+    """On a line every edge is as good as the walk along it, to a few eps: the choice is the one in memory."""
+    for seed in range(3):
+        at = np.sort(np.random.default_rng(seed).random(40)).astype("float32")
+        A = abs(at[:, None] - at)
+        found = shortest_paths(stored(tmp_path / "big", A)).predecessor_rows(np.arange(40))
+        np.testing.assert_array_equal(np.concatenate([P for _, P in found]), shortest_paths(A).predecessors)
+
+
 def test_integers_that_may_have_saturated_are_told(tmp_path, caplog):
     """In memory they are refused; here the edges are not listed, by which a walk that has would be known."""
     A = np.full((N, N), 32767, "int16")
