@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,8 +12,10 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
+from semiring.bits import BitMatrix
 from semiring.devices import there
 from semiring.errors import DivergenceError, DomainError
+from semiring.memory import available
 
 from .choosing import Asked, Question
 from .eliminating import eliminated, named
@@ -24,12 +27,12 @@ from .engines.searches import Searches
 from .engines.stored import Stored
 from .estimates import Estimate
 from .graph import Graph
-from .graph.ondisk import OnDisk
+from .graph.ondisk import height
 from .large.closing import Large, Limits
 from .log import logger, tell
 from .plans import Plan
 from .problem import Memory, Request, matrix_of, pose_array
-from .solve import solve
+from .solve import closure, solve
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,7 @@ def within(graph: Graph, s: Semiring, request: Request, limits: Limits, **asked:
     engine = Dense(D) if isinstance(D, np.ndarray) else Stored(D)
     windows = None if large.ordinary else graph.windows(s, large.source.dtype)
     if windows is not None and _may_saturate(windows, s, graph.n):
-        _warn_of_saturation(engine, graph, s)
+        _refuse_saturated(engine, graph, s, limits.memory)
     return Answer(engine, plan, time.perf_counter() - start)
 
 
@@ -118,7 +121,7 @@ def _spread(graph: Graph, s: Semiring, request: Request, asked: Asked) -> Answer
         return Answer(eliminations, plan, 0.0)
     engine, plan, seconds = solving.engine(graph, s, request, asked.gpus, asked.dtype, asked.limits)
     if engine.dtype.kind == "i" and s.mul.saturating and _far(graph, s, engine.dtype):
-        (_warn_of_saturation if isinstance(graph.dense, OnDisk) else _refuse_saturated)(engine, graph, s)
+        _refuse_saturated(engine, graph, s, asked.limits.memory if asked.limits else None)
     return Answer(engine, plan, seconds)
 
 
@@ -175,46 +178,61 @@ def _far(graph: Graph, s: Semiring, dtype: np.dtype) -> bool:
     return graph.n * dtypes.largest_finite(weights) >= np.iinfo(dtype).max
 
 
-def _refuse_saturated(D: Engine, graph: Graph, s: Semiring) -> None:
+def _refuse_saturated(D: Engine, graph: Graph, s: Semiring, memory: int | None = None) -> None:
     """Refuse distances in which a best walk has saturated: the zero where there is a walk, or the other end.
 
     None is missed. Parts of a best walk are best walks, so that where no best walk saturates, none of its parts does.
+    Where a matrix on disk is so large that not even its edges' bits fit, the log tells what may have saturated.
+
+    Parameters
+    ----------
+    memory : int, optional
+        Bytes that may be taken; what there is where it is not said.
 
     Raises
     ------
     DomainError
         Naming two vertices.
     """
+    info, reached = np.iinfo(D.dtype), None
+    for sources, found in D.rows(np.arange(graph.n)):
+        rows = host(found)
+        ends = (rows == info.min) | (rows == info.max)
+        for k in np.flatnonzero(ends.any(axis=1)):
+            i = int(sources[k])
+            if reached is None and (reached := _reached(graph, s, D.dtype, memory)) is None:
+                u, v = graph.labels[i], graph.labels[int(ends[k].argmax())]
+                text = "shortest_paths: no walk from %r to %r, or one beyond %d, which %s does not hold"
+                logger.warning(f"{text}. Say a wider dtype.", u, v, info.max, D.dtype)
+                return
+            wrong = ends[k] & reached(i)
+            if wrong.any():
+                u, v = graph.labels[i], graph.labels[int(wrong.argmax())]
+                raise DomainError(
+                    f"shortest_paths: every distance must fit {D.dtype}, got a walk from {u!r} to {v!r} beyond "
+                    f"{info.max}. Say dtype='float64', which rounds, or a wider integer."
+                )
+
+
+def _reached(graph: Graph, s: Semiring, dtype: np.dtype, memory: int | None) -> Callable[[int], np.ndarray] | None:
+    """Which vertices walks from a vertex reach; None where a matrix on disk is too large to tell."""
     from .reach import transitive_closure
 
-    tails, heads, weights = graph.edges(s, D.dtype)
-    info, zero = np.iinfo(D.dtype), dtypes.zero(s, D.dtype)
-    walked = weights != zero
-    t = transitive_closure(Graph.from_arrays(tails[walked], heads[walked], n=graph.n), reflexive=True)
-    component = t.condensation.component
-    for i in range(graph.n):
-        row = D.row(i)
-        wrong = ((row == info.min) | (row == info.max)) & t.closed.rows(int(component[i]))[component]
-        if wrong.any():
-            u, v = graph.labels[i], graph.labels[int(wrong.argmax())]
-            raise DomainError(
-                f"shortest_paths: every distance must fit {D.dtype}, got a walk from {u!r} to {v!r} beyond "
-                f"{info.max}. Say dtype='float64', which rounds, or a wider integer."
-            )
-
-
-def _warn_of_saturation(D: Engine, graph: Graph, s: Semiring) -> None:
-    """Log that a best walk may have saturated: of a matrix on disk the edges are not listed, which would tell."""
-    info = np.iinfo(D.dtype)
-    for sources, rows in D.rows(np.arange(graph.n)):
-        wrong = (rows == info.min) | (rows == info.max)
-        if wrong.any():
-            i, j = (int(x[0]) for x in wrong.nonzero())
-            logger.warning(
-                "shortest_paths: no walk from %r to %r, or one beyond %d, which %s does not hold. Say a wider dtype.",
-                *(graph.labels[int(sources[i])], graph.labels[j], info.max, D.dtype),
-            )
-            return
+    windows, zero, n = graph.windows(s, dtype), dtypes.zero(s, dtype), graph.n
+    if windows is None:
+        tails, heads, weights = graph.edges(s, dtype)
+        walked = weights != zero
+        t = transitive_closure(Graph.from_arrays(tails[walked], heads[walked], n=n), reflexive=True)
+        component = t.condensation.component
+        return lambda i: t.closed.rows(int(component[i]))[component]
+    most = available() if memory is None else memory
+    if most is not None and n * n // 8 > most // 2:
+        return None
+    bits, step = BitMatrix.zeros((n, n)), height(n * dtype.itemsize, windows.of.together)
+    for start in range(0, n, step):
+        bits.words[start : start + step] = BitMatrix.from_bool(windows[start : start + step] != zero).words
+    closed = closure(bits, "boolean", overwrite=True)
+    return lambda i: closed.rows(i)
 
 
 def _by_label(error: DivergenceError, graph: Graph) -> DivergenceError:

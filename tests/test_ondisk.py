@@ -203,22 +203,32 @@ def test_edges_that_only_rounding_makes_longer_matter_too(tmp_path):
         np.testing.assert_array_equal(np.concatenate([P for _, P in found]), shortest_paths(A).predecessors)
 
 
-def test_integers_that_may_have_saturated_are_told(tmp_path, caplog):
-    """In memory they are refused; here the edges are not listed, by which a walk that has would be known."""
+@pytest.mark.parametrize("apart", [{"memory": "500 kB", "threads": 1}, {"gpus": 2}], ids=["streamed", "ranks"])
+def test_integers_that_have_saturated_are_refused(tmp_path, apart, caplog):
+    """A ring whose longest walk fits, with a vertex that none reaches; then one that does not; then bits do not fit."""
+    apart = {"gpus": world(ranks=2)} if "gpus" in apart else apart
     A = np.full((N, N), 32767, "int16")
-    A[np.arange(N), (np.arange(N) + 1) % N] = 60
-    big = stored(tmp_path / "big", A)
-    r = shortest_paths(big, memory="500 kB", output=tmp_path / "d", threads=1)
-    assert r.plan.schedule == "streamed"
-    assert not caplog.text
+    A[np.arange(N - 1), (np.arange(N - 1) + 1) % (N - 1)] = 1
     A[7, 8] = 32000
+    big = stored(tmp_path / "big", A)
+    r = shortest_paths(big, output=tmp_path / "d", **apart)
+    assert r.distance(8, 7) == N - 2
+    assert r.distance(7, 6) == 32000 + N - 3
+    assert np.isinf(r.distance(0, N - 1))
+    A[7, 8] = 32500
     stored(big, A)
-    for more in ({"memory": "500 kB", "threads": 1}, {"gpus": world(ranks=2)}):
-        caplog.clear()
-        shortest_paths(big, output=tmp_path / "d", **more)
-        assert "beyond 32767, which int16 does not hold" in caplog.text
     with pytest.raises(DomainError, match="beyond 32767"):
-        shortest_paths(big)
+        shortest_paths(big, output=tmp_path / "d", **apart)
+    assert not caplog.text
+
+
+def test_integers_that_may_have_saturated_are_told(tmp_path, caplog, monkeypatch):
+    """Where not even the bits of the edges fit, the log says so."""
+    A = np.full((N, N), 32767, "int16")
+    A[np.arange(N), (np.arange(N) + 1) % N] = 3000
+    monkeypatch.setattr("apsp.answering.available", lambda: 1000)
+    shortest_paths(stored(tmp_path / "big", A), output=tmp_path / "d", gpus=world(ranks=2))
+    assert "beyond 32767, which int16 does not hold" in caplog.text
 
 
 def test_reachability_packs_a_store_as_it_reads_it(tmp_path, matrix, never_whole):
