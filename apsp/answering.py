@@ -27,7 +27,6 @@ from .engines.searches import Searches
 from .engines.stored import Stored
 from .estimates import Estimate
 from .graph import Graph
-from .graph.ondisk import height
 from .large.closing import Large, Limits
 from .log import logger, tell
 from .plans import Plan
@@ -87,12 +86,9 @@ def within(graph: Graph, s: Semiring, request: Request, limits: Limits, **asked:
             D, plan = large.close(request.callback, stacklevel=5), large.plan
     except DivergenceError as error:
         raise _by_label(error, graph) from None
-    if graph.dense is None and _may_saturate(graph.edges(s, large.source.dtype)[2], s, graph.n):
-        _refuse_saturated(D, graph, s)
     engine = Dense(D) if isinstance(D, np.ndarray) else Stored(D)
-    windows = None if large.ordinary else graph.windows(s, large.source.dtype)
-    if windows is not None and _may_saturate(windows, s, graph.n):
-        _refuse_saturated(engine, graph, s, limits.memory)
+    if not large.ordinary:  # else that has been looked at
+        _refuse_where_far(engine, graph, s, limits.memory)
     return Answer(engine, plan, time.perf_counter() - start)
 
 
@@ -120,8 +116,7 @@ def _spread(graph: Graph, s: Semiring, request: Request, asked: Asked) -> Answer
         eliminations, plan = sweeping.engine(graph, s, request, solving.world_of(asked.gpus), asked)
         return Answer(eliminations, plan, 0.0)
     engine, plan, seconds = solving.engine(graph, s, request, asked.gpus, asked.dtype, asked.limits)
-    if engine.dtype.kind == "i" and s.mul.saturating and _far(graph, s, engine.dtype):
-        _refuse_saturated(engine, graph, s, asked.limits.memory if asked.limits else None)
+    _refuse_where_far(engine, graph, s)
     return Answer(engine, plan, seconds)
 
 
@@ -170,12 +165,15 @@ def _may_saturate(matrix: Any, s: Semiring, n: int) -> bool:
     return n * dtypes.largest_finite(matrix) >= np.iinfo(matrix.dtype).max
 
 
-def _far(graph: Graph, s: Semiring, dtype: np.dtype) -> bool:
-    """The same, of a graph whose matrix is not at hand."""
-    weights: Any = graph.windows(s, dtype)
+def _refuse_where_far(D: Engine, graph: Graph, s: Semiring, memory: int | None = None) -> None:
+    """`_refuse_saturated` where a walk can be so long; the matrix of the graph need not be at hand."""
+    if D.dtype.kind != "i" or not s.mul.saturating:
+        return
+    weights: Any = graph.windows(s, D.dtype)
     if weights is None:
-        weights = graph.matrix(s, dtype) if graph.dense is not None else graph.edges(s, dtype)[2]
-    return graph.n * dtypes.largest_finite(weights) >= np.iinfo(dtype).max
+        weights = graph.matrix(s, D.dtype) if graph.dense is not None else graph.edges(s, D.dtype)[2]
+    if _may_saturate(weights, s, graph.n):
+        _refuse_saturated(D, graph, s, memory)
 
 
 def _refuse_saturated(D: Engine, graph: Graph, s: Semiring, memory: int | None = None) -> None:
@@ -219,20 +217,20 @@ def _reached(graph: Graph, s: Semiring, dtype: np.dtype, memory: int | None) -> 
     from .reach import transitive_closure
 
     windows, zero, n = graph.windows(s, dtype), dtypes.zero(s, dtype), graph.n
-    if windows is None:
-        tails, heads, weights = graph.edges(s, dtype)
-        walked = weights != zero
-        t = transitive_closure(Graph.from_arrays(tails[walked], heads[walked], n=n), reflexive=True)
-        component = t.condensation.component
-        return lambda i: t.closed.rows(int(component[i]))[component]
-    most = available() if memory is None else memory
-    if most is not None and n * n // 8 > most // 2:
-        return None
-    bits, step = BitMatrix.zeros((n, n)), height(n * dtype.itemsize, windows.of.together)
-    for start in range(0, n, step):
-        bits.words[start : start + step] = BitMatrix.from_bool(windows[start : start + step] != zero).words
-    closed = closure(bits, "boolean", overwrite=True)
-    return lambda i: closed.rows(i)
+    if windows is not None:
+        most = available() if memory is None else memory
+        if most is not None and n * n // 8 > most // 2:
+            return None
+        closed = closure(windows.packed(), "boolean", overwrite=True)
+        return lambda i: closed.rows(i)
+    if graph.dense is not None:  # whose edges may be too many to be listed
+        closed = closure(BitMatrix.from_bool(host(graph.matrix(s, dtype) != zero)), "boolean", overwrite=True)
+        return lambda i: closed.rows(i)
+    tails, heads, weights = graph.edges(s, dtype)
+    walked = weights != zero
+    t = transitive_closure(Graph.from_arrays(tails[walked], heads[walked], n=n), reflexive=True)
+    component = t.condensation.component
+    return lambda i: t.closed.rows(int(component[i]))[component]
 
 
 def _by_label(error: DivergenceError, graph: Graph) -> DivergenceError:

@@ -15,7 +15,7 @@ from processes import ROOT
 from reference import Reference
 
 import semiring
-from apsp import Result, closure, plan, shortest_paths
+from apsp import Graph, Result, closure, plan, shortest_paths
 from apsp.cli import main
 from apsp.distributed import world
 from apsp.formats import write
@@ -23,7 +23,15 @@ from apsp.generate import road_like
 from apsp.large import checkpoints
 from apsp.large import closing as large
 from apsp.large.sources import Source
-from semiring.errors import AlgebraError, DivergenceError, DTypeError, FormatError, MemoryNeeded, NegativeCycleError
+from semiring.errors import (
+    AlgebraError,
+    DivergenceError,
+    DomainError,
+    DTypeError,
+    FormatError,
+    MemoryNeeded,
+    NegativeCycleError,
+)
 from semiring.memory import parsed
 from semiring.tiles import TileStore
 from semiring.tiles.folder import is_store
@@ -289,3 +297,24 @@ def test_ranks_go_on_where_other_ranks_were_interrupted(tmp_path, matrix, expect
     assert seen[0] > 0.4
     with pytest.raises(ValueError, match="one device"):
         closure(matrix, gpus=world(ranks=2), memory=LITTLE)
+
+
+@pytest.mark.parametrize("listed", [True, False], ids=["edges", "matrix"])
+def test_integers_that_have_saturated_within_limits_are_refused(tmp_path, listed):
+    """A ring whose longest walk fits, then one whose walk does not, streamed from the disk."""
+    n = 600
+    A = np.full((n, n), 32767, "int16")
+    A[np.arange(n - 1), (np.arange(n - 1) + 1) % (n - 1)] = 1
+    within = {"memory": "700 kB", "threads": 1, "output": tmp_path / "d"}
+    for weight, fits in ((32000, True), (32600, False)):
+        A[7, 8] = weight
+        tails, heads = (A < 32767).nonzero()
+        graph = Graph.from_arrays(tails, heads, A[tails, heads], n=n) if listed else A
+        if fits:
+            r = shortest_paths(graph, dtype="int16", **within)
+            assert r.plan.schedule == "streamed"
+            assert r.distance(7, 6) == weight + n - 3
+            assert np.isinf(r.distance(0, n - 1))
+        else:
+            with pytest.raises(DomainError, match="beyond 32767"):
+                shortest_paths(graph, dtype="int16", **within)

@@ -12,6 +12,7 @@ import numpy as np
 
 from semiring import catalog, dtypes
 from semiring.algebra import Semiring
+from semiring.bits import BitMatrix
 from semiring.conversion import conform
 from semiring.errors import FormatError
 from semiring.memory import require
@@ -168,6 +169,14 @@ class Windows:
             If it does not fit.
         """
         return _whole(self, self.of)
+
+    def packed(self) -> BitMatrix:
+        """Where the edges are, one bit an entry, packed strip by strip."""
+        (m, n), zero = self.shape, dtypes.zero(self.semiring, self.dtype)
+        bits, step = BitMatrix.zeros((m, n)), height(n * self.dtype.itemsize, self.of.together)
+        for start in range(0, m, step):
+            bits.words[start : start + step] = BitMatrix.from_bool(self[start : start + step] != zero).words
+        return bits
 
 
 def refuse_overwriting(matrix: Any, output: str | os.PathLike[str] | None, *, where: str) -> None:

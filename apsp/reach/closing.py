@@ -17,7 +17,6 @@ from semiring.tiles import StoredBits
 from semiring.tiles.bits import WORDS
 
 from ..graph import Graph
-from ..graph.ondisk import height
 from ..large.closing import SHARE, Limits
 from ..plans import Plan, make_plan
 from ..problem import Memory, Problem, Request
@@ -162,10 +161,7 @@ def _packed(graph: Graph) -> BitMatrix:
     """A graph's edges as bits, where they lie."""
     windows = graph.windows(lor_land)
     if windows is not None:
-        bits, step = BitMatrix.zeros((graph.n, graph.n)), height(graph.n, windows.of.together)
-        for start in range(0, graph.n, step):
-            bits.words[start : start + step] = BitMatrix.from_bool(windows[start : start + step]).words
-        return bits
+        return windows.packed()
     if graph.dense is not None:
         return BitMatrix.from_bool(graph.dense)
     tails, heads, _ = replace(graph, directed=True).edges(lor_land)
