@@ -196,26 +196,32 @@ def reweight(A: Any, semiring: Semiring, potential: np.ndarray) -> None:
     absent = dtypes.zero(semiring, A.dtype)
     top = float(np.finfo(A.dtype).max)
     top = math.log(top) if lengths.logarithmic else top  # an edge stays one, however long it becomes
-    for part, shift in _parts(A, potential):
+    for part, shift in _parts(A, potential, potential):
         old = lengths.of_entries(part, absent)
         new = (old + shift).clip(0.0, top) + 0.0
         new[old == math.inf] = math.inf
         part[...] = lengths.to_entries(new)
 
 
-def restore(D: Any, semiring: Semiring, potential: np.ndarray) -> None:
-    """D ← the closure of A, where D is the closure of the reweighted A: ℓ(i, j) = ℓ'(i, j) − h(i) + h(j)."""
+def restore(
+    D: Any, semiring: Semiring, potential: np.ndarray, rows: slice = slice(None), columns: slice = slice(None)
+) -> None:
+    """D ← the closure of A, where D is the closure of the reweighted A: ℓ(i, j) = ℓ'(i, j) − h(i) + h(j).
+
+    Of a window of it, where D has these rows and columns alone.
+    """
     lengths = Lengths.required(semiring)
     absent = dtypes.zero(semiring, D.dtype)
-    for part, shift in _parts(D, potential):
+    for part, shift in _parts(D, potential[:, rows], potential[:, columns]):
         with np.errstate(over="ignore"):
             part[...] = lengths.to_entries(lengths.of_entries(part, absent) - shift)
 
 
-def _parts(A: Any, potential: np.ndarray) -> Any:
-    """Some rows of A at a time, with h(i) − h(j) for their entries."""
-    high, low = module(A).asarray(potential)
-    rows = max(1, (1 << 16) // max(len(A), 1))
+def _parts(A: Any, left: np.ndarray, above: np.ndarray) -> Any:
+    """Some rows of A at a time, with h(i) − h(j) for their entries; h of its rows, and of its columns."""
+    xp = module(A)
+    (high, low), (high_j, low_j) = xp.asarray(left), xp.asarray(above)
+    rows = max(1, (1 << 16) // max(A.shape[1], 1))
     for start in range(0, len(A), rows):
         i = slice(start, start + rows)
-        yield A[i], (high[i, None] - high[None, :]) + (low[i, None] - low[None, :])
+        yield A[i], (high[i, None] - high_j[None, :]) + (low[i, None] - low_j[None, :])

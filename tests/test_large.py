@@ -207,6 +207,26 @@ def test_negative_cycles_are_found(tmp_path, matrix):
     np.testing.assert_array_equal(closure(A[:80, :80], checkpoint=tmp_path / "two"), closure(A[:80, :80]))
 
 
+def test_checkpoints_beside_cycles_of_length_zero_hold_lengths_of_the_matrix_itself(tmp_path):
+    """Such a closure is computed on Johnson's lengths; what is kept, and may be the result, must not be."""
+    n, rng = 24, np.random.default_rng(0)
+    h = rng.uniform(-1, 1, n)
+    A = np.where(rng.random((n, n)) < 0.3, rng.choice([0, 0.5, 1.25], (n, n)), np.inf) + h[:, None] - h
+    D = A.copy()
+    D[np.diag_indices(n)] = 0
+    for k in range(n):
+        D = np.minimum(D, D[:, k, None] + D[k])
+    assert (np.abs(D + D.T)[~np.eye(n, dtype=bool)] < 1e-9).any()
+    where = {"checkpoint": tmp_path / "ck", "every": 0}
+    with pytest.raises(Stop):
+        closure(A, **where, block=8, callback=until(0.6))
+    assert (TileStore(tmp_path / "ck")[:] >= D - 1e-9).all()  # weights of walks
+    for result in (closure(A, **where), closure(A, **where, output=tmp_path / "ck")[:], closure(A, **where)):
+        np.testing.assert_allclose(result, D, atol=1e-9)
+    shortest_paths(A, **where, output=tmp_path / "ck")
+    np.testing.assert_allclose(Result.load(tmp_path / "ck").distances, D, atol=1e-9)
+
+
 def test_truth_values_are_told_the_way():
     with pytest.raises(DTypeError, match="transitive_closure"):
         closure(np.eye(3, dtype=bool), "boolean", memory="1GiB")

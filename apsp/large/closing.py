@@ -295,19 +295,30 @@ class Large:
         potential = settle.precaution(D, s, source.looked_at[0], overwrite=True) if risky else None
         if kept and begun:
             kept.store.window(slice(0, n), slice(0, n), D)
-        elif potential is not None:
+        if potential is not None:
             reweight(D, s, potential)
+
+        def true(X: np.ndarray, rows: slice, columns: slice) -> np.ndarray:
+            """What a checkpoint keeps: numbers of A itself, which any run goes on from, and which may be the result."""
+            if potential is None:
+                return X
+            X = X.copy()
+            restore(X, s, potential, rows, columns)
+            return X
+
         block = self.plan.block
         if self.in_core:
             M = ops.upload(D, copy=False)
             ops.prepare(n)
-            rounds = _Rounds(keeper, lambda rows, columns: ops.download(M[rows, columns]), n, callback)
+            rounds = _Rounds(
+                keeper, lambda rows, columns: true(ops.download(M[rows, columns]), rows, columns), n, callback
+            )
             distributed.closure(M, ops, block=block, begun=begun, after=rounds.after, whole=rounds.whole)
             ops.synchronize()
             if M is not D:
                 ops.download(M, out=D)
         else:
-            rounds = _Rounds(keeper, lambda rows, columns: D[rows, columns], n, None)
+            rounds = _Rounds(keeper, lambda rows, columns: true(D[rows, columns], rows, columns), n, None)
             step, after = _pairs(callback, n, begun), rounds.after if keeper else None
             streaming.closure(InArray(D), ops, self.cut, begun=begun, after=after, step=step)
         if potential is not None:
