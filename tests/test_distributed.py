@@ -9,7 +9,17 @@ import numpy as np
 import pytest
 from reference import Reference
 
-from apsp import Graph, NegativeCycleError, Result, ShapeError, as_graph, plan, shortest_paths, transitive_closure
+from apsp import (
+    Graph,
+    NegativeCycleError,
+    Result,
+    ShapeError,
+    as_graph,
+    closure,
+    plan,
+    shortest_paths,
+    transitive_closure,
+)
 from apsp.distributed import DistributedMatrix, closing, keeping, solving, world
 from apsp.engines.elimination import Eliminated
 from apsp.schedules import distributed
@@ -215,6 +225,22 @@ def test_negative_cycles_are_told_from_rounding(overwrite):
         closing.close(ring.copy(), get("min_plus"), places, block=2, overwrite=overwrite)
     with pytest.raises(NegativeCycleError, match="closed walk at vertex"):
         DistributedMatrix.from_array(ring, world=places, block=2).close()
+
+
+def test_what_the_whole_matrix_has_to_tell_is_written_all_the_same(tmp_path, caplog):
+    """Sums without idempotence, and a cycle that only rounding makes negative, beside an output and a checkpoint."""
+    ring = np.full((5, 5), np.inf)
+    ring[0, 1], ring[1, 2], ring[2, 0], ring[2, 4] = 0.1, 0.7, -0.8, 1
+    A = np.triu(np.full((5, 5), 0.25), 1)
+    for matrix, s, one in ((ring, "min_plus", None), (A, "plus_times", np.linalg.inv(np.eye(5) - A))):
+        expected = closure(ring) if one is None else one
+        where = {"gpus": world(ranks=2, threads=1), "output": tmp_path / f"{s}.d", "checkpoint": tmp_path / f"{s}.ck"}
+        np.testing.assert_allclose(closure(matrix, s, **where)[:], expected)
+        assert "nothing is kept" in caplog.text
+        r = shortest_paths(matrix, s, **where)
+        np.testing.assert_allclose(r.distances, expected)
+        np.testing.assert_allclose(Result.load(where["output"]).distances, expected)
+        caplog.clear()
 
 
 def test_what_cannot_be_is_refused_in_every_rank(monkeypatch):

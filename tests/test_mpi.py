@@ -112,6 +112,11 @@ def test_the_command_answers_once(run, tmp_path):
     told = [line for line in ended.stderr.splitlines() if line.startswith("apsp:")]
     assert (ended.returncode, len(told)) == (2, 1)
     assert "nowhere" in told[0]
+    (tmp_path / "g.csv").write_text("from,to,weight\na,b,4\nb,a,-7\n")
+    ended = run(*asked)
+    told = [line for line in ended.stderr.splitlines() if line.startswith("apsp:")]
+    assert (ended.returncode, len(told)) == (3, 1)
+    assert "By label: vertex" in told[0]
     ended = run(*asked, "--grid", "3x3")
     told = [line for line in ended.stderr.splitlines() if line.startswith("apsp:")]
     assert (ended.returncode, told) == (2, ["apsp: world: a grid of 2 ranks is required, got 3 × 3."])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
@@ -19,9 +21,9 @@ from ..engines import Dense, Engine
 from ..engines.stored import Stored
 from ..graph import Graph
 from ..inputs import as_graph, is_array
-from ..large.closing import TILE, Limits
+from ..large.closing import TILE, Limits, as_store
 from ..large.sources import Source, has_windows
-from ..log import tell
+from ..log import logger, tell
 from ..plans import Plan
 from ..problem import Memory, Request, take
 from . import closing, keeping, plans
@@ -51,8 +53,11 @@ def closure(
     if limits is not None:
         listed = A if has_windows(A) or (is_array(A) and not asked["unweighted"]) else None
         listed = as_graph(A, unweighted=asked["unweighted"]) if listed is None else listed
-        M = _kept(Source.of(listed, semiring, asked["dtype"], where="closure"), request, ranks, limits)
-        return M.gather() if limits.output is None else TileStore(limits.output)
+        source = Source.of(listed, semiring, asked["dtype"], where="closure")
+        found = _closed(lambda: _kept(source, request, ranks, limits), source.whole, semiring, request, ranks, limits)
+        if limits.output is not None:
+            return TileStore(limits.output)
+        return found.gather() if isinstance(found, DistributedMatrix) else found
     given: dict[str, Any] = {"block": request.block, "overwrite": asked["overwrite"], "callback": request.callback}
     if isinstance(A, BitMatrix):
         return closing.close(A, semiring, ranks, **given)
@@ -75,30 +80,57 @@ def engine(
         target = graph.target(semiring) if dtype is None else dtypes.resolve(semiring, dtype, where="shortest_paths")
     told = plan(graph.n, semiring, target, ranks, request)
     tell(told, request.callback, stacklevel=6)
-    if semiring.idempotent:
-        try:
-            M = _closed(graph, semiring, request, ranks, dtype, limits)
-            return Stored(M), told, M.seconds
-        except DivergenceError:  # perhaps by rounding alone, which the whole matrix can tell
-            pass
-    if len(ranks.mine) < ranks.grid.size:
-        raise AlgebraError(
-            f"shortest_paths: over several processes ⊕ must be idempotent and every cycle longer than rounding, got "
-            f"{semiring.name} with others. Use the GPUs of one machine, or a wider dtype."
-        )
+
+    def parts() -> DistributedMatrix:
+        if limits is not None:
+            return _kept(Source.of(graph, semiring, dtype, where="shortest_paths"), request, ranks, limits)
+        M = DistributedMatrix.from_graph(graph, semiring, world=ranks, dtype=dtype, block=request.block)
+        return M.close(callback=request.callback)
+
     begun = time.perf_counter()
-    D = closing.close(graph.matrix(semiring, dtype), semiring, ranks, block=request.block, callback=request.callback)
-    return Dense(D), told, time.perf_counter() - begun
+    found = _closed(parts, lambda: graph.matrix(semiring, dtype), semiring, request, ranks, limits)
+    if isinstance(found, DistributedMatrix):
+        return Stored(found), told, found.seconds
+    return Dense(found), told, time.perf_counter() - begun
 
 
 def _closed(
-    graph: Graph, semiring: Semiring, request: Request, ranks: World, dtype: Any, limits: Limits | None
-) -> DistributedMatrix:
-    """The closure of a graph's matrix, kept in a checkpoint and written as a store where that is asked for."""
-    if limits is not None:
-        return _kept(Source.of(graph, semiring, dtype, where="shortest_paths"), request, ranks, limits)
-    M = DistributedMatrix.from_graph(graph, semiring, world=ranks, dtype=dtype, block=request.block)
-    return M.close(callback=request.callback)
+    parts: Callable[[], DistributedMatrix],
+    whole: Callable[[], np.ndarray],
+    semiring: Semiring,
+    request: Request,
+    ranks: World,
+    limits: Limits | None,
+) -> DistributedMatrix | np.ndarray:
+    """The closure in parts, as `parts` makes it; or of the whole matrix, which tells what no rank's part does.
+
+    That is whether sums have a limit that are not idempotent, and whether rounding alone makes a cycle negative.
+
+    Raises
+    ------
+    AlgebraError
+        If ⊕ is not idempotent, and no process holds all parts.
+    DivergenceError
+        If the closure does not exist, or no process holds all parts and rounding may have made a cycle negative.
+    """
+    together = len(ranks.mine) == ranks.grid.size
+    if semiring.idempotent:
+        try:
+            return parts()
+        except DivergenceError:
+            if not together:
+                raise
+    elif not together:
+        raise AlgebraError(
+            f"closure: over several processes ⊕ must be idempotent, got {semiring.name}, whose sums may have no limit, "
+            "which is looked for in the whole matrix. Use the GPUs of one machine."
+        )
+    if limits is not None and limits.checkpoint is not None:
+        logger.warning("%s: nothing is kept of a closure that takes the whole matrix to exist", limits.checkpoint)
+    D: np.ndarray = closing.close(whole(), semiring, ranks, block=request.block, callback=request.callback)
+    if limits is not None and limits.output is not None:
+        as_store(D, limits.output, semiring)
+    return D
 
 
 def _kept(source: Source, request: Request, ranks: World, limits: Limits) -> DistributedMatrix:

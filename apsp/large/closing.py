@@ -274,12 +274,7 @@ class Large:
             return D
         if checkpoint is not None and os.path.realpath(output) == os.path.realpath(checkpoint):
             return TileStore(output)  # the last of the checkpoints is the result
-        forget_result(output)
-        told = {"semiring": self.source.semiring.name}
-        store = TileStore.create(output, D.shape, D.dtype, block=TILE, attributes=told)
-        store.put(D, round=len(D))
-        store.sync()
-        return store
+        return as_store(D, output, self.source.semiring)
 
     def _in_memory(self, callback: Callback | None) -> np.ndarray:
         """The closure of a matrix that lies in memory: of the device, or of the host, from where it streams."""
@@ -362,6 +357,15 @@ class Large:
         vertex = divergence.beaten(diagonal, s)
         if vertex is not None:
             raise divergence.vertex_error(vertex, diagonal[vertex].item(), s, where="closure")
+
+
+def as_store(D: np.ndarray, output: str | os.PathLike[str], semiring: Semiring) -> TileStore:
+    """A result in memory, written as a store of tiles."""
+    forget_result(output)
+    store = TileStore.create(output, D.shape, D.dtype, block=TILE, attributes={"semiring": semiring.name})
+    store.put(D, round=len(D))
+    store.sync()
+    return store
 
 
 def rounds_done(begun: int, block: int, n: int) -> int:
