@@ -18,7 +18,7 @@ from semiring.errors import DivergenceError, DomainError
 from semiring.memory import available
 
 from .choosing import Asked, Question
-from .eliminating import eliminated, named
+from .eliminating import eliminated, potentials
 from .engines import Dense, Engine
 from .engines.base import host
 from .engines.hops import Searched
@@ -139,11 +139,8 @@ def _eliminated(question: Question) -> Answer:
 def _searched(question: Question) -> Answer:
     """SciPy's searches; of all rows where none were asked for, each when it is wanted."""
     graph, limit = question.graph, math.inf if question.asked.limit is None else as_limit(question.asked.limit)
-    engine = Searches(question.arcs, graph.n, question.semiring, str(question.search), limit, graph.labels)
-    try:
-        engine.require_no_cycle()
-    except DivergenceError as error:
-        raise named(question, error) from None
+    h = potentials(question) if question.search == "johnson" else None
+    engine = Searches(question.arcs, graph.n, question.semiring, str(question.search), limit, graph.labels, h)
     return Answer(engine, question.plan, 0.0)
 
 

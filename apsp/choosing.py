@@ -157,7 +157,8 @@ class Question:
         lengths = Lengths.of(self.semiring)
         if lengths is None or lengths.logarithmic or lengths.sign < 0 or not self.semiring.lengths:
             return None
-        if self.dtype.kind == "i" and self.longest >= 2.0**53:  # SciPy computes in float64
+        # SciPy computes in float64; Johnson's lengths are up to twice as long.
+        if self.dtype.kind == "i" and self.longest * (2 if self.seen.least < 0 else 1) >= 2.0**53:
             return None
         weights = self.arcs[2]
         if self.seen.least < 0:

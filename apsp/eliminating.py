@@ -41,7 +41,7 @@ def eliminated(question: Question) -> Eliminated:
         return engine
     # A closed walk beats `one`: by its weights, or by rounding alone, which Johnson's weights keep from growing.
     del engine
-    return _engine(question, potential=_potentials(question))
+    return _engine(question, potential=potentials(question))
 
 
 def named(question: Question, error: DivergenceError) -> DivergenceError:
@@ -49,13 +49,20 @@ def named(question: Question, error: DivergenceError) -> DivergenceError:
     if Lengths.of(question.semiring) is None:
         return error
     try:
-        _potentials(question)
+        potentials(question)
     except DivergenceError as found:
         return found
     return error
 
 
-def _potentials(question: Question) -> np.ndarray:
+def potentials(question: Question) -> np.ndarray:
+    """What makes the arcs' lengths non-negative.
+
+    Raises
+    ------
+    DivergenceError
+        Naming a cycle that is negative, not by rounding alone.
+    """
     arcs = Weighted(*question.arcs, question.graph.n, question.semiring)
     return arcs.potentials(where="shortest_paths")
 

@@ -524,8 +524,9 @@ def test_a_real_negative_cycle_beside_large_weights_is_found(engine):
     assert caught.value.cycle == [0, 1, 2]
 
 
+@pytest.mark.parametrize("engine", ["elimination", "scipy"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_cycles_that_rounding_makes_negative_are_none(dtype):
+def test_cycles_that_rounding_makes_negative_are_none(dtype, engine):
     """Weights p(v) − p(u), whose cycles all weigh 0, and rounded: distances are p(v) − p(u) within rounding."""
     rng = np.random.default_rng(0)
     n = 200
@@ -534,7 +535,7 @@ def test_cycles_that_rounding_makes_negative_are_none(dtype):
     ring = np.arange(n)
     tails, heads = np.concatenate((tails, ring)), np.concatenate((heads, (ring + 1) % n))
     weights = (p[heads] - p[tails]).astype(dtype)
-    r = shortest_paths(Graph.from_arrays(tails, heads, weights, n=n), dtype=dtype, engine="elimination")
+    r = shortest_paths(Graph.from_arrays(tails, heads, weights, n=n), dtype=dtype, engine=engine)
     expected = p[None, :] - p[:, None]
     tolerance = 200 * np.finfo(dtype).eps * np.abs(p).max()
     np.testing.assert_allclose(r.distances, expected, atol=tolerance)

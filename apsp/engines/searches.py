@@ -10,7 +10,7 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
-from semiring.errors import DomainError, NegativeCycleError
+from semiring.errors import DomainError
 
 from .. import estimates
 from .base import BLOCK, Engine
@@ -34,6 +34,8 @@ class Searches(Engine):
         Searches go no further; what lies beyond may be no path.
     labels : sequence, optional
         What the vertices are called in errors, by position.
+    potential : array, shape (n,), optional
+        By which arcs are made non-negative, for "johnson" (Johnson 1977), and distances put back.
 
     Notes
     -----
@@ -51,9 +53,10 @@ class Searches(Engine):
         method: str,
         limit: float = np.inf,
         labels: Any = None,
+        potential: np.ndarray | None = None,
     ) -> None:
         self.arcs, self.semiring, self.method, self._furthest = arcs, semiring, method, limit
-        self._labels = range(n) if labels is None else labels
+        self._labels, self._potential = range(n) if labels is None else labels, potential
         self.shape, self.dtype = (n, n), arcs[2].dtype
 
     def __getstate__(self) -> dict[str, Any]:
@@ -61,7 +64,7 @@ class Searches(Engine):
 
     @cached_property
     def _forward(self) -> Any:
-        return _matrix(*self.arcs, self.shape[0], self.semiring)
+        return _matrix(*self.arcs, self.shape[0], self.semiring, self._potential)
 
     @cached_property
     def _backward(self) -> Any:
@@ -85,7 +88,7 @@ class Searches(Engine):
 
     def _search(self, A: Any, sources: np.ndarray, *, backwards: bool = False) -> np.ndarray:
         """Distances from the sources, or `backwards` to them, shape (sources, n)."""
-        D = self._lengths(A, sources)
+        D = self._lengths(A, sources, backwards)
         if self.dtype.kind != "i":
             return D.astype(self.dtype, copy=False)
         there = np.isfinite(D) & (D <= self._furthest)
@@ -94,32 +97,17 @@ class Searches(Engine):
         out[there] = D[there]
         return out
 
-    def require_no_cycle(self) -> None:
-        """Refuse negative cycles, which Johnson's first step finds.
-
-        Raises
-        ------
-        NegativeCycleError
-        """
-        if self.method == "johnson" and self.shape[0]:
-            self._lengths(self._forward, np.array([0]))
-
-    def _lengths(self, A: Any, sources: np.ndarray) -> np.ndarray:
+    def _lengths(self, A: Any, sources: np.ndarray, backwards: bool) -> np.ndarray:
         """SciPy's distances, in float64."""
         from scipy.sparse import csgraph
 
         if self.method == "breadth-first":
             return np.stack([_levels(A, source) for source in sources.tolist()]) * _unit(self.arcs[2])
-        if self.method == "johnson":
-            try:
-                return csgraph.johnson(A, indices=sources)
-            except csgraph.NegativeCycleError:
-                raise NegativeCycleError(
-                    "shortest_paths: no cycle may have a negative weight, got one. Shortest walks have no lower bound "
-                    "on it."
-                ) from None
-        # SciPy refuses a limit that nothing can be within.
-        return csgraph.dijkstra(A, indices=sources, limit=max(self._furthest, 0.0))
+        if (h := self._potential) is None:
+            # SciPy refuses a limit that nothing can be within.
+            return csgraph.dijkstra(A, indices=sources, limit=max(self._furthest, 0.0))
+        shift = h[sources, None] - h  # ℓ(i, j) = ℓ'(i, j) − h(i) + h(j)
+        return csgraph.dijkstra(A, indices=sources) + (shift if backwards else -shift)
 
     def _require_room(self, D: np.ndarray, there: np.ndarray, sources: np.ndarray, backwards: bool) -> None:
         """Refuse distances that the integers do not hold, or that would read as no path."""
@@ -135,13 +123,20 @@ class Searches(Engine):
         )
 
 
-def _matrix(tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, n: int, semiring: Semiring) -> Any:
-    """The arcs as SciPy's graph routines take them: of parallel ones the shortest, zeros stored, no arc of weight ∞."""
+def _matrix(
+    tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, n: int, semiring: Semiring, h: np.ndarray | None = None
+) -> Any:
+    """The arcs as SciPy's graph routines take them: of parallel ones the shortest, zeros stored, no arc of weight ∞.
+
+    With potentials, of lengths ℓ'(u, v) = max(ℓ(u, v) + h(u) − h(v), 0): no cycle that rounding makes negative is.
+    """
     from scipy.sparse import csr_array
 
     there = weights != dtypes.zero(semiring, weights.dtype)
     tails, heads = tails[there].astype(np.int64), heads[there]
     lengths = weights[there].astype(np.float64)
+    if h is not None:
+        lengths = np.maximum(lengths + (h[tails] - h[heads]), 0.0)
     code = tails * n + heads
     order = np.argsort(code, kind="stable")
     code, lengths = code[order], lengths[order]
