@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from apsp import Result, shortest_paths
+from apsp import Reachability, Result, shortest_paths, transitive_closure
 from apsp.cli import main
 from apsp.generate import road_like
 from semiring.errors import FormatError, TileError
@@ -76,6 +76,44 @@ def test_a_store_is_a_result_when_it_is_complete(tmp_path):
     assert Result.load(tmp_path / "t").distance(0, 1) == r.distance(0, 1)
 
 
+def test_a_store_is_not_written_over_while_it_is_read(tmp_path):
+    """Neither distances that come from it, nor a graph's matrix; whatever it is called."""
+    place, link = tmp_path / "t", tmp_path / "link"
+    r = shortest_paths(ROAD)
+    r.save(f"{place}/")
+    link.symlink_to(place)
+    for of in (Result.load(place), shortest_paths(place, sources=[3])):
+        with pytest.raises(ValueError, match="another place"):
+            of.save(f"{link}/")
+    with pytest.raises(ValueError, match="another place"):
+        transitive_closure(place, output=link)
+    np.testing.assert_array_equal(Result.load(place).distances, r.distances)
+    t = transitive_closure(ROAD, output=tmp_path / "r")
+    Reachability.load(tmp_path / "r").save(f"{tmp_path}/s/")
+    with pytest.raises(ValueError, match="another place"):
+        Reachability.load(tmp_path / "r").save(f"{tmp_path}/r/")
+    for copy in ("r", "s"):
+        np.testing.assert_array_equal(Reachability.load(tmp_path / copy).to_bool(), t.to_bool())
+
+
+def test_reachability_that_is_cut_short_does_not_answer_with_what_was_there(tmp_path, monkeypatch):
+    """A store of as many components, written over as a whole, or strip by strip."""
+    n = 300
+    transitive_closure([(i, i + 1) for i in range(n)], output=tmp_path / "r")
+    kept = (tmp_path / "r" / "result.npz").read_bytes()
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("semiring.tiles.StoredBits.put", stop)
+    for within in ({}, {"memory": "12kB"}):
+        (tmp_path / "r" / "result.npz").write_bytes(kept)
+        with pytest.raises(KeyboardInterrupt):
+            transitive_closure([(i + 1, i) for i in range(n)], output=tmp_path / "r", **within)
+        with pytest.raises(FormatError, match="cut short"):
+            Reachability.load(tmp_path / "r")
+
+
 def test_a_tile_that_zarr_would_read_as_its_fill_value_is_missed(tmp_path, monkeypatch):
     pytest.importorskip("zarr")
     monkeypatch.setattr("apsp.saving.stores.TILE", 32)
@@ -83,6 +121,17 @@ def test_a_tile_that_zarr_would_read_as_its_fill_value_is_missed(tmp_path, monke
     (tmp_path / "d.zarr" / "distances" / "c" / "1" / "2").unlink()
     with pytest.raises(FormatError, match="all 9 tiles"):
         Result.load(tmp_path / "d.zarr")
+
+
+def test_a_directory_of_something_else_is_not_replaced_by_zarr(tmp_path):
+    zarr = pytest.importorskip("zarr")
+    r, place = shortest_paths(ROAD), tmp_path / "d.zarr"
+    for _ in range(2):
+        r.save(place)  # its own, again
+    zarr.open_group(str(place))["years"] = np.arange(3)
+    with pytest.raises(FileExistsError, match="that `save` wrote"):
+        r.save(place)
+    assert Result.load(place).distance(3, 80) == r.distance(3, 80)
 
 
 def test_zarr_says_what_its_axes_are_and_has_checksums(tmp_path):

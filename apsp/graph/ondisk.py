@@ -180,13 +180,13 @@ class Windows:
 
 
 def refuse_overwriting(matrix: Any, output: str | os.PathLike[str] | None, *, where: str) -> None:
-    """Refuse a result's place where the matrix lies from which the result is computed.
+    """Refuse a result's place where the matrix lies from which the result is computed, or read.
 
     Raises
     ------
     ValueError
     """
-    path = getattr(matrix, "path", None)
+    path = matrix.path if isinstance(matrix, (OnDisk, TileStore)) else None
     if path is not None and output is not None and os.path.realpath(path) == os.path.realpath(output):
         raise ValueError(f"{where}: the output must be another place than the matrix's, got {path} for both.")
 

@@ -27,6 +27,7 @@ from semiring.tiles.folder import is_store
 from ..display import notebook
 from ..estimates import in_units
 from ..graph import Graph
+from ..graph.ondisk import refuse_overwriting
 from ..inputs import as_graph
 from ..labels import Labels
 from ..large.closing import Limits
@@ -34,7 +35,7 @@ from ..plans import Plan
 from ..problem import Request
 from ..saving.encoding import decode, encode
 from ..saving.results import plan_from_array, plan_to_array
-from ..saving.stores import load_tiles, save_archive, suffix_of
+from ..saving.stores import forget_result, load_tiles, save_archive, suffix_of
 from ..saving.tables import check_output
 from .closing import closed_of
 from .condensation import Condensation, expanded, expansion_bytes
@@ -220,7 +221,7 @@ class Reachability:
         Raises
         ------
         ValueError
-            If the suffix is another.
+            If the suffix is another, or it answers from that very store.
         FormatError
             If a label is none that can be saved; see `apsp.saving.encoding`.
         OSError
@@ -228,6 +229,9 @@ class Reachability:
         """
         check_output(path, (".npz", ".tiles"))
         if suffix_of(path) == ".tiles":
+            if isinstance(self.closed, StoredBits):
+                refuse_overwriting(self.closed.words, path, where="save")
+            forget_result(path)
             stored = StoredBits.create(path, self.closed.shape)
             stored.put(slice(0, len(self.closed)), self._held)
             self._save_beside(path)
@@ -387,6 +391,8 @@ def transitive_closure(
     ------
     MemoryNeeded
         If the bits do not fit, before any work.
+    ValueError
+        If `output` is where the graph's matrix lies.
     OSError
         If `output` cannot be written, or has no room on its disk.
 
@@ -412,6 +418,7 @@ def transitive_closure(
         )
     if place is not None:
         check_output(place, (".tiles",))
+        refuse_overwriting(graph.dense, place, where="transitive_closure")
     with there(graph.dense):
         c, closed, plan = closed_of(graph, ops, request, gpus, limits)
     answer = Reachability(graph.labels, c, closed, reflexive, plan, time.perf_counter() - start)

@@ -20,6 +20,7 @@ from ..graph import Graph
 from ..large.closing import SHARE, Limits
 from ..plans import Plan, make_plan
 from ..problem import Memory, Problem, Request
+from ..saving.stores import forget_result
 from ..solve import solve
 from .condensation import Condensation, condense, trivial
 
@@ -79,6 +80,7 @@ def _shrunk(
     plan = replace(plan, reason=reason, beside_bytes=max(condensing, needed + 17 * n + 16 * len(c.tails)))
     if strip < c.count:
         assert limits.output is not None
+        forget_result(limits.output)
         stored = StoredBits.create(limits.output, (c.count, c.count), width=strip // 64)
         for columns, bits in acyclic_strips(c.count, c.tails, c.heads, strip):
             stored.put(columns, bits)

@@ -161,7 +161,7 @@ class Result(Shown, Routed, Measured):
         Raises
         ------
         ValueError
-            If the suffix is none of these.
+            If the suffix is none of these, or distances or edges are read from that very place.
         FormatError
             If the labels are none that `.npz` can hold, or two of them are the same text in a `.csv`.
         OSError

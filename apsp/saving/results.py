@@ -41,7 +41,8 @@ _FIRST_PLAN = (
 def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | None = None) -> None:
     """Write distances, streamed from their engine; in an `.npz` with all that answers queries."""
     engine = r.engine
-    refuse_overwriting(r.graph.dense, path, where="save")
+    for source in (r.graph.dense, getattr(engine.whole, "matrix", None)):  # a store that was answered from
+        refuse_overwriting(source, path, where="save")
 
     def blocks() -> Iterator[np.ndarray]:
         return (host(D) for _, D in engine.rows(np.arange(engine.shape[0])))

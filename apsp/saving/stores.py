@@ -6,6 +6,7 @@ group as the bytes of `result_npz`, where other programs need not look.
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 TILE = 1024
 #: What else a result has, in a store.
 ARCHIVE = "result.npz"
+#: What is in the directory of a Zarr group that `save` wrote.
+_IN_ZARR = {"zarr.json", "distances", "result_npz", "sources", "targets", "sources_json", "targets_json"}
 
 
 def suffix_of(path: str | os.PathLike[str]) -> str:
@@ -89,6 +92,20 @@ def load_tiles(path: str | os.PathLike[str]) -> tuple[TileStore, dict[str, np.nd
             "matrix alone. semiring.tiles.TileStore reads it.",
         )
     return store, load_arrays(store.path / ARCHIVE, "what belongs to a store of a Result")
+
+
+def check_zarr_place(path: str | os.PathLike[str]) -> None:
+    """Refuse a directory that is no result: one that is written over goes with all that is in it.
+
+    Raises
+    ------
+    FileExistsError
+    """
+    place = Path(path)
+    if place.is_dir() and not {entry.name for entry in place.iterdir()} <= _IN_ZARR:
+        raise FileExistsError(
+            errno.EEXIST, "it must be a Zarr group that `save` wrote, or nothing yet", os.fspath(path)
+        )
 
 
 def save_zarr(table: Table, path: str | os.PathLike[str], more: Mapping[str, Any]) -> None:

@@ -27,7 +27,7 @@ from ..display import output
 from ..engines.base import host
 from ..log import Watch
 from .encoding import encode
-from .stores import save_tiles, save_zarr, suffix_of
+from .stores import check_zarr_place, save_tiles, save_zarr, suffix_of
 
 #: What distances and reachability are written as.
 SUFFIXES = (".npy", ".npz", ".csv")
@@ -51,6 +51,8 @@ def check_output(path: str | os.PathLike[str], suffixes: Sequence[str] = SUFFIXE
     if suffix == ".tiles":
         check_place(path)
         return
+    if suffix == ".zarr":
+        check_zarr_place(path)
     check_writable(path.with_name(f".{path.name}") if path.suffix == ".zarr" and path.is_dir() else path)
 
 
