@@ -132,6 +132,8 @@ def closure(
         If the closure does not exist; in min-plus `NegativeCycleError`, which names a cycle.
     ShapeError, DTypeError, DomainError
         If A is not square, is not defined on this semiring, or holds NaN or values outside it.
+    ValueError
+        If arguments do not go together.
     MemoryNeeded
         If it does not fit, before any work.
 
@@ -154,6 +156,11 @@ def closure(
     s = get(semiring)
     request = Request.of(schedule=schedule, block=block, callback=callback, threads=threads, per_thread=per_thread)
     limits = Limits.of(memory, checkpoint, output, every)
+    if overwrite and limits is not None:
+        raise ValueError(
+            "closure: overwrite=True computes in A's own memory, got memory=, checkpoint= or output= beside it, which "
+            "compute elsewhere. Leave one of them out."
+        )
     if gpus is not None:
         from .distributed import solving
 
@@ -235,6 +242,8 @@ def plan(
     s = get(semiring)
     request = Request.of(schedule=schedule, block=block, threads=threads)
     limits = Limits.of(memory, checkpoint, output)
+    if limits is not None:
+        limits.refuse_others(where="plan", engine=engine, order=order, sources=sources, targets=targets)
     if limits is not None and not isinstance(A, (int, np.integer)):
         source = A if has_windows(A) or is_array(A) else as_graph(A, unweighted=unweighted)
         return Large.asked(source, s, limits, request, dtype=dtype, device=device).plan

@@ -460,6 +460,23 @@ def test_usage_errors_are_clicks_own(six):
         assert "Usage" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (("--reduce", "reached", "--nearest", "n"), "--reduce and --nearest"),
+        (("--reduce", "reached", "--from", "a"), "--reduce and --from"),
+        (("--paths", "p", "--to", "a"), "--paths and --from or --to"),
+        (("--positions", "p"), "--plot"),
+        (("--every", "5"), "checkpoint"),
+    ],
+)
+def test_what_would_be_left_out_is_refused(six, given, told):
+    ended = apsp("solve", six, *given)
+    assert ended.exit_code == 2
+    assert told in ended.stderr
+    assert not ended.stdout
+
+
 def test_every_command_that_reads_takes_the_same_words(tmp_path):
     (tmp_path / "roads.txt").write_text("A,B,100,1\nB,C,195,2\n")
     words = ["--format", "csv", "--undirected", "--columns", "0,1,2"]

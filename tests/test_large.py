@@ -227,6 +227,19 @@ def test_checkpoints_beside_cycles_of_length_zero_hold_lengths_of_the_matrix_its
     np.testing.assert_allclose(Result.load(tmp_path / "ck").distances, D, atol=1e-9)
 
 
+def test_what_limits_would_leave_out_is_refused():
+    A = np.zeros((2, 2))
+    with pytest.raises(ValueError, match="overwrite=True"):
+        closure(A, memory="1GiB", overwrite=True)
+    with pytest.raises(ValueError, match="checkpoint='ck/'"):
+        closure(A, memory="1GiB", every=5)
+    for given in ({"order": "degree"}, {"sources": [0]}, {"engine": "scipy"}):
+        for ask in (shortest_paths, plan):
+            with pytest.raises(ValueError, match="all pairs"):
+                ask([(0, 1, 2)], memory="1GiB", **given)
+    assert "predecessors" in vars(shortest_paths([(0, 1, 2)], memory="1GiB", paths=True))
+
+
 def test_truth_values_are_told_the_way():
     with pytest.raises(DTypeError, match="transitive_closure"):
         closure(np.eye(3, dtype=bool), "boolean", memory="1GiB")

@@ -81,6 +81,9 @@ def solve(
     from ..saving.stores import suffix_of
     from ..saving.tables import RESULTS
 
+    _require_one_answer(reduction, nearest, pairs, (source, target))
+    if positions is not None and plot is None:
+        raise click.UsageError("solve: --positions are where --plot FILE draws vertices. Give both.")
     options["gpus"] = places = spread_over(options)
     each = reduction is not None or nearest is not None  # a line a vertex
     graphs.check(output, (".csv",) if each else RESULTS)
@@ -127,6 +130,18 @@ def solve(
         summary(graph, f"semiring={r.semiring.name} dtype={dtype} schedule={schedule}", r.seconds, r.rate)
     if no:
         click.get_current_context().exit(NO)
+
+
+def _require_one_answer(reduction: str | None, nearest: Path | None, pairs: Path | None, ends: tuple[Any, Any]) -> None:
+    """Refuse several questions: one of them alone would be answered."""
+    asked = {
+        "--reduce": reduction,
+        "--nearest": nearest,
+        "--paths": pairs,
+        "--from or --to": None if ends == (None, None) else ends,
+    }
+    if len(given := [name for name, value in asked.items() if value is not None]) > 1:
+        raise click.UsageError(f"solve: give one of {', '.join(asked)}, got {' and '.join(given)}.")
 
 
 def _tell(r: Result, wanted: Any, reduction: str | None, output: str | None) -> None:

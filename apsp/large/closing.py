@@ -73,12 +73,30 @@ class Limits:
         Raises
         ------
         ValueError
-            If memory is no number of bytes.
+            If memory is no number of bytes, or there is no checkpoint that could be written every so many seconds.
         """
+        if every is not None and checkpoint is None:
+            raise ValueError(f"every={every!r} says how often a checkpoint is written: say checkpoint='ck/' as well.")
         if memory is None and checkpoint is None and output is None:
             return None
         size = None if memory is None else parsed(memory)
         return cls(size, checkpoint, EVERY if every is None else every, output)
+
+    @staticmethod
+    def refuse_others(*, where: str, engine: str = "auto", order: Any = "auto", **parts: Any) -> None:
+        """Refuse what a dense closure of all pairs, which alone has limits, would leave out.
+
+        Raises
+        ------
+        ValueError
+        """
+        ordered = not isinstance(order, str) or order != "auto"
+        if ordered or engine not in ("auto", "dense") or any(part is not None for part in parts.values()):
+            raise ValueError(
+                f"{where}: memory=, checkpoint= and output= come with the dense closure of all pairs, got "
+                "sources, targets, a limit, an order or another engine beside them. Ask for all, and take parts of the "
+                "result."
+            )
 
 
 @dataclass(frozen=True)

@@ -284,11 +284,9 @@ def shortest_paths(
             "Leave gpus out: one device searches."
         )
     if limits is not None:
-        if sources is not None or targets is not None or limit is not None or engine not in ("auto", "dense"):
-            raise ValueError(
-                "shortest_paths: memory=, checkpoint= and output= come with the dense closure of all pairs, got "
-                "sources, targets, a limit or another engine beside them. Ask for all, and take parts of the result."
-            )
+        Limits.refuse_others(
+            where="shortest_paths", engine=engine, order=order, sources=sources, targets=targets, limit=limit
+        )
         if gpus is None:
             given = within(posed, s, request, limits, dtype=dtype, device=device)
         else:
@@ -296,7 +294,7 @@ def shortest_paths(
         result = Result(given.engine, posed, s, given.plan, given.seconds, frames.library_of(graph))
         if output is not None and 0 in getattr(gpus, "mine", (0,)):
             save_archive(output, archive_of(result, output))
-        return result
+        return _with_paths(result, paths)
     i, j = (
         None if wanted is None else posed.labels.several(wanted, where=f"shortest_paths: {side}")
         for wanted, side in ((sources, "sources"), (targets, "targets"))
@@ -308,6 +306,11 @@ def shortest_paths(
         for at, side in ((i, "sources"), (j, "targets"))
     )
     result = Result(found.engine, posed, s, found.plan, found.seconds, frames.library_of(graph), rows, cols)
+    return _with_paths(result, paths)
+
+
+def _with_paths(result: Result, paths: bool) -> Result:
+    """The result, with predecessors where they are wanted at once."""
     if paths:
         _ = result.predecessors
     return result
