@@ -20,7 +20,7 @@ from apsp import (
     shortest_paths,
     transitive_closure,
 )
-from apsp.distributed import DistributedMatrix, closing, keeping, solving, world
+from apsp.distributed import DistributedMatrix, closing, keeping, plans, solving, world
 from apsp.engines.elimination import Eliminated
 from apsp.schedules import distributed
 from semiring import (
@@ -34,6 +34,7 @@ from semiring import (
     errors,
     get,
 )
+from semiring.backend import bind
 from semiring.distributed import Grid, InMemory, Layout, RankError
 from semiring.distributed.threads import run
 from semiring.observed import Observed, Progress
@@ -314,6 +315,16 @@ def test_a_plan_says_the_grid_and_what_travels(graph):
     # Column strips of half of the rows, row panels of a quarter of the columns, and pivot blocks in every second round.
     assert told.moved_bytes == 65536 * 4 * (32768 + 16384) + 128 * told.block**2 * 4
     assert plan(np.zeros((100, 100)), gpus=places).grid == "2 × 4"
+
+
+def test_a_plan_counts_the_interpreter_that_ranks_share(monkeypatch):
+    ops = bind(get("min_plus"), "float32", device="cpu", threads=1)
+    monkeypatch.setattr(type(ops), "looks_ahead", True)
+    four, eight = (
+        plans.plan(n, get("min_plus"), ops, world(ranks=ranks, threads=1), block=256).seconds
+        for n, ranks in ((1024, 4), (1024, 8))
+    )
+    assert eight == 2 * four  # too few vertices for eight: rounds wait for verbs, which one thread gives at a time
 
 
 def test_a_checkpoint_goes_on_over_another_grid(graph, tmp_path, monkeypatch):
