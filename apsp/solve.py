@@ -244,6 +244,9 @@ def plan(
     limits = Limits.of(memory, checkpoint, output)
     if limits is not None:
         limits.refuse_others(where="plan", engine=engine, order=order, sources=sources, targets=targets)
+        if gpus is not None:
+            limits.refuse_memory(where="plan")
+            limits = None  # a checkpoint and an output change nothing of what ranks do
     if limits is not None and not isinstance(A, (int, np.integer)):
         source = A if has_windows(A) or is_array(A) else as_graph(A, unweighted=unweighted)
         return Large.asked(source, s, limits, request, dtype=dtype, device=device).plan

@@ -330,6 +330,10 @@ def test_ranks_go_on_where_other_ranks_were_interrupted(tmp_path, matrix, expect
     assert seen[0] > 0.4
     with pytest.raises(ValueError, match="one device"):
         closure(matrix, gpus=world(ranks=2), memory=LITTLE)
+    for n in (matrix, len(matrix)):
+        with pytest.raises(ValueError, match="one device"):
+            plan(n, gpus=world(ranks=2), memory=LITTLE)
+        assert plan(n, gpus=world(ranks=2), **where).grid == "1 × 2"
 
 
 @pytest.mark.parametrize("listed", [True, False], ids=["edges", "matrix"])

@@ -141,8 +141,7 @@ def _kept(source: Source, request: Request, ranks: World, limits: Limits) -> Dis
     ValueError
         If memory is limited too.
     """
-    if limits.memory is not None:
-        raise ValueError("closure: memory= holds one device, got gpus= beside it. Leave one of them out.")
+    limits.refuse_memory(where="closure")
     source.refuse_overwriting(limits.output, where="closure")
     block, callback = request.block, request.callback
     if limits.checkpoint is not None:

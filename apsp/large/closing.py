@@ -98,6 +98,16 @@ class Limits:
                 "result."
             )
 
+    def refuse_memory(self, *, where: str) -> None:
+        """Refuse to hold several devices to so much memory: a closure over them lies in theirs.
+
+        Raises
+        ------
+        ValueError
+        """
+        if self.memory is not None:
+            raise ValueError(f"{where}: memory= holds one device, got gpus= beside it. Leave one of them out.")
+
 
 @dataclass(frozen=True)
 class Large:
