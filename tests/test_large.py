@@ -333,7 +333,7 @@ def test_ranks_go_on_where_other_ranks_were_interrupted(tmp_path, matrix, expect
     for n in (matrix, len(matrix)):
         with pytest.raises(ValueError, match="one device"):
             plan(n, gpus=world(ranks=2), memory=LITTLE)
-        assert plan(n, gpus=world(ranks=2), **where).grid == "1 × 2"
+        assert plan(n, gpus=world(ranks=2), checkpoint=tmp_path / "ck", output=tmp_path / "d").grid == "1 × 2"
 
 
 @pytest.mark.parametrize("listed", [True, False], ids=["edges", "matrix"])
