@@ -214,6 +214,12 @@ def get(semiring: str | Semiring) -> Semiring:
         ) from None
 
 
+def recorded_as(semiring: Semiring) -> str:
+    """The name by which a file tells of a semiring: `get` finds it again, or no other one that is called the same."""
+    known = _names().get(semiring.name)
+    return semiring.name if known is None or known == semiring else f"{semiring.name} (another)"
+
+
 def load(place: str) -> Semiring:
     """The semiring that a Python file declares; the file is run.
 

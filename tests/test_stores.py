@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import semiring
 from apsp import Reachability, Result, shortest_paths, transitive_closure
 from apsp.cli import main
 from apsp.generate import road_like
-from semiring.errors import FormatError, TileError
+from semiring.errors import AlgebraError, FormatError, TileError
 
 ROAD = road_like(90, seed=2)
 
 
 @pytest.mark.parametrize(
-    ("name", "semiring"),
+    ("name", "algebra"),
     [("tiles/", "min_plus"), ("tiles/", "bottleneck"), ("d.zarr", "min_plus"), ("d.zarr/", "min_plus")],
 )
-def test_a_store_answers_what_memory_answers(tmp_path, monkeypatch, name, semiring):
+def test_a_store_answers_what_memory_answers(tmp_path, monkeypatch, name, algebra):
     if "zarr" in name:
         pytest.importorskip("zarr")
     place = os.path.join(tmp_path, name)
     monkeypatch.setattr("apsp.saving.stores.TILE", 32)
-    r = shortest_paths(ROAD, semiring, engine="dense")
+    r = shortest_paths(ROAD, algebra, engine="dense")
     r.save(place)
     again = Result.load(place)
     assert not again.engine.held
@@ -45,7 +47,7 @@ def test_a_store_answers_what_memory_answers(tmp_path, monkeypatch, name, semiri
     np.testing.assert_array_equal(found[0], r.predecessors[3])
     np.testing.assert_array_equal(again.next_hops, r.next_hops)
     np.testing.assert_array_equal(again.reduce(np.maximum, axis=0), r.reduce(np.maximum, axis=0))
-    assert "zarr" in name or semiring != "min_plus" or again.verify("all")
+    assert "zarr" in name or algebra != "min_plus" or again.verify("all")
 
 
 def test_a_path_reads_the_tiles_of_a_row_alone(tmp_path, monkeypatch):
@@ -74,6 +76,27 @@ def test_a_store_is_a_result_when_it_is_complete(tmp_path):
         Result.load(tmp_path / "t")
     r.save(f"{tmp_path}/t/")
     assert Result.load(tmp_path / "t").distance(0, 1) == r.distance(0, 1)
+
+
+@pytest.mark.parametrize("name", ["r.npz", "tiles/"])
+def test_what_is_loaded_knows_what_was_asked(tmp_path, name):
+    """That edges weigh 1, the limit, and a semiring of one's own that is called as one of the catalog."""
+    place, inf = f"{tmp_path}/{name}", np.inf
+    r = shortest_paths(
+        np.array([[inf, 5, inf, 9], [inf, inf, 6, inf], [inf, inf, inf, 7], [1, inf, inf, inf]]), weight=None
+    )
+    r.save(place)
+    again = Result.load(place)
+    assert (again.path(0, 3), again.distance(0, 2), bool(again.verify("all"))) == ([0, 3], 2, True)
+    np.testing.assert_array_equal(again.predecessors, r.predecessors)
+    shortest_paths([(0, 1, 5), (1, 2, 6), (2, 3, 7)], limit=11).save(place)
+    np.testing.assert_array_equal(Result.load(place).update([6, 6, 4]).table()[0], [0, 6, inf, inf])
+    own = replace(semiring.get("bottleneck"), name="min_plus")
+    widest = shortest_paths([(0, 1, 5), (1, 2, 6)], own)
+    widest.save(place)
+    with pytest.raises(AlgebraError, match="semiring=…"):
+        Result.load(place)
+    np.testing.assert_array_equal(Result.load(place, semiring=own).table(), widest.table())
 
 
 def test_a_store_is_not_written_over_while_it_is_read(tmp_path):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from semiring.backend import Backend, bind
+from semiring.catalog import recorded_as
 from semiring.distributed import Comm, World
 from semiring.tiles import TileStore
 
@@ -84,7 +85,7 @@ def write(M: DistributedMatrix, path: str | os.PathLike[str]) -> None:
     OSError
         If it cannot be written; in every rank.
     """
-    told, layout = {"semiring": M.semiring.name}, M.layout
+    told, layout = {"semiring": recorded_as(M.semiring)}, M.layout
     tile = TILE if math.lcm(layout.block, layout.unit) % TILE == 0 else layout.block  # a tile is of one rank
 
     def create(comm: Comm) -> None:

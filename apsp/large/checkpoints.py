@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from semiring.backend import Backend
+from semiring.catalog import recorded_as
 from semiring.errors import FormatError, TileError
 from semiring.tiles import TileStore
 from semiring.tiles.folder import is_store
@@ -78,7 +79,7 @@ def opened(
         If it cannot be written, or does not fit on its disk.
     """
     n, s = source.n, source.semiring
-    told = {"semiring": s.name, "closure of": source.looked_at[1]}
+    told = {"semiring": recorded_as(s), "closure of": source.looked_at[1]}
     if not is_store(path):
         store = TileStore.create(path, (n, n), source.dtype, block=tile or 1, attributes=told)
         return Kept(store, 0)

@@ -18,6 +18,7 @@ import numpy as np
 
 from semiring.algebra import Semiring
 from semiring.backend import Backend, bind, device_of
+from semiring.catalog import recorded_as
 from semiring.cycles import restore, reweight
 from semiring.errors import AlgebraError, DTypeError, MemoryNeeded
 from semiring.memory import available, parsed, require, shown
@@ -390,7 +391,7 @@ class Large:
 def as_store(D: np.ndarray, output: str | os.PathLike[str], semiring: Semiring) -> TileStore:
     """A result in memory, written as a store of tiles."""
     forget_result(output)
-    store = TileStore.create(output, D.shape, D.dtype, block=TILE, attributes={"semiring": semiring.name})
+    store = TileStore.create(output, D.shape, D.dtype, block=TILE, attributes={"semiring": recorded_as(semiring)})
     store.put(D, round=len(D))
     store.sync()
     return store

@@ -54,21 +54,24 @@ def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | No
 def archive_of(r: Result, path: str | os.PathLike[str]) -> dict[str, Any]:
     """What a result has beside its distances, as arrays by name."""
     more: dict[str, Any] = {
-        "semiring": np.array(r.semiring.name),
+        "semiring": np.array(catalog.recorded_as(r.semiring)),
         "plan": plan_to_array(r.plan),
         "seconds": np.array(r.seconds),
     }
     g = r.graph
     more |= encode(g.labels, path)
-    dense = g.dense
-    if isinstance(dense, OnDisk) and (suffix_of(path) == ".npz" or g.unit):
-        dense = g.matrix(r.semiring, r.dtype)
+    dense, unit = g.dense, g.unit
+    if isinstance(dense, OnDisk) and suffix_of(path) == ".npz":
+        dense, unit = g.matrix(r.semiring, r.dtype), False
     elif isinstance(dense, OnDisk):  # a store tells where its graph's matrix lies
         more |= {f"graph_{name}": np.array(value) for name, value in dense.described().items()}
         dense = None
     parts = {"matrix": dense, "rows": g.rows, "cols": g.cols, "weights": g.weights}
     more |= {f"graph_{name}": host(part) for name, part in parts.items() if part is not None}
-    more |= {"graph_directed": np.array(g.directed), "graph_name": np.array(g.name)}
+    told = {"directed": g.directed, "name": g.name, "unit": unit}
+    more |= {f"graph_{name}": np.array(value) for name, value in told.items()}
+    if r.engine.limit is not None:
+        more["limit"] = np.array(r.engine.limit)
     for name, labels in (("sources", r.sources), ("targets", r.targets)):
         if labels is not g.labels:
             more[name] = g.labels.positions(list(labels))
@@ -99,6 +102,7 @@ def load_result(path: str | os.PathLike[str], semiring: str | Semiring | None = 
         sides = {name: labels for name in ("sources", "targets")}
         for name in sides.keys() & parts.keys():
             sides[name] = Labels([labels[k] for k in parts[name].tolist()], f"{name} of this result")
+        engine.limit = float(parts["limit"]) if "limit" in parts else None
         if engine.shape != tuple(map(len, sides.values())) or engine.dtype.name not in s.dtypes:
             raise ValueError(f"{engine.dtype} distances of shape {engine.shape} for {len(labels)} labels")
         return {
@@ -125,15 +129,15 @@ def _semiring_of(name: str, given: str | Semiring | None, path: object) -> Semir
 
 def _graph_of(parts: dict[str, np.ndarray], labels: Labels) -> Graph:
     """The graph whose parts an archive holds, checked like any other graph."""
-    n, name = len(labels), str(parts["graph_name"])
+    n, name, unit = len(labels), str(parts["graph_name"]), bool(parts.get("graph_unit", False))
     if "graph_path" in parts:
         told = {key: str(parts[f"graph_{key}"]) for key in ("path", "dtype", "identity", "semiring")}
-        return Graph(n, labels, dense=OnDisk.described_as(n, **told), name=name)
+        return Graph(n, labels, dense=OnDisk.described_as(n, **told), name=name, unit=unit)
     if "graph_matrix" in parts:
         dense = parts["graph_matrix"]
         if dense.shape != (n, n):
             raise ValueError(f"a matrix of shape {dense.shape} for {n} labels")
-        return Graph(n, labels, dense=dense, name=name)
+        return Graph(n, labels, dense=dense, name=name, unit=unit)
     rows, cols, weights = (parts.get(f"graph_{x}") for x in ("rows", "cols", "weights"))
     directed = bool(parts["graph_directed"])
     return Graph.from_arrays(rows, cols, weights, n=n, labels=labels, directed=directed, name=name)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semiring import dtypes
+from semiring import catalog, dtypes
 from semiring.archives import load_arrays
 from semiring.errors import FormatError
 from semiring.files import writing, writing_folder
@@ -52,7 +52,7 @@ def save_tiles(table: Table, path: str | os.PathLike[str], more: Mapping[str, An
     OSError
         If it cannot be written, or has no room on its disk.
     """
-    attributes = {} if table.semiring is None else {"semiring": table.semiring.name}
+    attributes = {} if table.semiring is None else {"semiring": catalog.recorded_as(table.semiring)}
     named = more or encode(table.rows, path)
     forget_result(path)
     store = TileStore.create(path, table.shape, table.dtype, block=TILE, attributes=attributes)
@@ -147,7 +147,7 @@ def save_zarr(table: Table, path: str | os.PathLike[str], more: Mapping[str, Any
                 text = np.frombuffer(json.dumps(plain.tolist(), ensure_ascii=False).encode(), np.uint8)
             group.create_array(f"{side}_json", data=text, dimension_names=(f"{side}_json_bytes",))
         if table.semiring is not None:
-            group.attrs["semiring"] = table.semiring.name
+            group.attrs["semiring"] = catalog.recorded_as(table.semiring)
             group.attrs["infinity"] = str(dtypes.zero(table.semiring, table.dtype))
         if more:
             buffer = io.BytesIO()
