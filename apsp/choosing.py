@@ -169,9 +169,10 @@ class Question:
     @cached_property
     def hops(self) -> Searched | None:
         """The engine that counts hops; None where edges differ, or where the dtype does not hold the longest path."""
-        if self.search != "breadth-first" or (self.dtype.kind == "i" and self.longest >= np.iinfo(self.dtype).max):
+        longest = max(self.longest, self.graph.n)  # searches count up to n, of whatever weight edges are
+        if self.search != "breadth-first" or (self.dtype.kind == "i" and longest >= np.iinfo(self.dtype).max):
             return None
-        if self.dtype.kind == "f" and self.longest > 2.0 ** (np.finfo(self.dtype).nmant + 1):
+        if self.dtype.kind == "f" and longest > 2.0 ** (np.finfo(self.dtype).nmant + 1):
             return None
         from .engines.hops import Searched
 
