@@ -27,6 +27,8 @@ PARTS = 64
 ALONE = 2048
 #: Lanes are counted in multiples of this.
 LANES = 32
+#: Lanes whose climb and top run beside the regions of as many before them.
+PART = 32768
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,7 @@ class Shape:
     level_blocks: int = 2
     level_warps: int = 8
     run: int = 64
+    run_warps: int = 8
 
     @classmethod
     def of(cls, itemsize: int) -> Shape:
@@ -176,14 +179,25 @@ class Tree:
         self._top = columns
 
     def _tiles(self, top: np.ndarray) -> np.ndarray:
-        """Tiles of a sweep over supernodes: (supernode, first column, strips)."""
-        strips, most = -(-self.w[top] // 4), self.shape.strips
-        count = strips // most + strips % most  # single strips are left where there are not enough
+        """Tiles of a sweep over supernodes: (supernode, first column, warps side by side, part of the lanes)."""
+        columns = 4 * self.shape.strips
+        count = -(-self.w[top] // columns)
         which = np.repeat(np.arange(len(top)), count)
         k = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
-        whole = strips[which] // most
-        first = 4 * (most * np.minimum(k, whole) + np.maximum(k - whole, 0))
-        return np.stack((top[which], first, np.where(k < whole, most, 1)), axis=1).astype(np.int32)
+        first, side, left = np.zeros_like(k), np.ones_like(k), count[which]
+        # As many whole runs as there are, then one for each binary digit of what is left.
+        run = min(self.shape.run_warps, self.shape.level_warps)
+        whole = left // run * run
+        inside = k < whole
+        first[inside], side[inside] = k[inside] // run * run, run
+        start = whole
+        while run > 1:
+            run //= 2
+            there = (left - whole) & run > 0
+            inside = there & (k >= start) & (k < start + run)
+            first[inside], side[inside] = start[inside], run
+            start = start + np.where(there, run, 0)
+        return np.stack((top[which], columns * first, side, k - first), axis=1).astype(np.int32)
 
     def dense_root(self, panel: Any) -> Any:
         """D of the only root as a matrix, where it is so wide that a product of matrices is worth it; else None."""
@@ -243,10 +257,18 @@ class Tree:
         by = np.argsort(self.depth, kind="stable")
         return _pieces(by, self.depth[by])[1]
 
+    def parts(self, columns: np.ndarray) -> list[Lanes]:
+        """The lanes of a batch, in parts of about the same size."""
+        count = max(1, -(-len(columns) // PART))
+        if count == 1:
+            return [Lanes(self, columns)]
+        each = -(-len(columns) // (count * LANES)) * LANES
+        return [Lanes(self, columns[start : start + each]) for start in range(0, len(columns), each)]
+
     @cached_property
-    def everything(self) -> Lanes:
+    def everything(self) -> list[Lanes]:
         """All vertices, as they are numbered."""
-        return Lanes(self, self.S.position)
+        return self.parts(self.S.position)
 
 
 class Lanes:
@@ -258,12 +280,11 @@ class Lanes:
         self.count = len(columns)
         self.padded = -(-self.count // LANES) * LANES
         starts, places = (np.full(self.padded, -1, np.int32) for _ in range(2))
-        self.every = columns is tree.S.position
+        self.every = self.count == tree.n and columns is tree.S.position
         if self.every:
             starts[: self.count], places[: self.count] = np.arange(tree.n), columns
         else:
-            ordered = bool((columns[1:] >= columns[:-1]).all())
-            order: Any = slice(None) if ordered else np.argsort(columns, kind="stable")
+            order = _order(columns, tree.n)
             starts[: self.count] = columns[order]
             places[: self.count][order] = np.arange(self.count)
         self.starts, self.places = cupy.asarray(starts), cupy.asarray(places)
@@ -305,6 +326,7 @@ class Sweeps:
         self._given = semiring, dtype, nonnegative, tree.shape, mirrored, gpu.current()
         self.kernels = kernels(*self._given)
         self.ops = CudaBackend(semiring, dtype, nonnegative)
+        self._ahead = gpu.Beside()
         self._root = tree.dense_root(up) if mirrored else None  # where D is the left operand of ⊗, as in products
         self._parts = (
             []
@@ -317,16 +339,33 @@ class Sweeps:
         top = int(tree.levels[0][0][0]) if tree.levels else 0
         self._below = int(tree.S.first[tree.S.leaf[top]]), int(tree.S.first[top + 1])
 
-    def batch(self, lanes: Lanes, out: Any) -> None:
-        """out[v, t] ← A*[lane t, v], or A*[v, lane t] where mirrored.
+    def batch(self, parts: list[Lanes], out: Any) -> None:
+        """out[v, t] ← A*[lane t, v], or A*[v, lane t] where mirrored, for the lanes of all parts.
 
-        Rows of `out` begin at multiples of 16 bytes, and hold `lanes.padded` entries.
+        Rows of `out` begin at multiples of 16 bytes, and hold `lanes.padded` entries of each part. The climb and the
+        top of a part run beside the regions of the part before: regions wait for memory, levels for one another.
         """
-        if not lanes.count:
-            return
-        _, v = self.climb(lanes)
-        self.sweep_top(lanes, v, out)
-        self.sweep_low(lanes, v, out)
+        rooms = [self._room(lanes) for lanes in parts]  # before `ahead` waits, and held until it is done
+        ahead, start = self._ahead, 0
+        ahead.follow()
+        try:
+            for lanes, (z, v) in zip(parts, rooms, strict=True):
+                to = out[:, start : start + lanes.padded]
+                with ahead.stream:
+                    self.climb(lanes, z, v)
+                    self.sweep_top(lanes, v, to)
+                ahead.join()
+                self.sweep_low(lanes, v, to)
+                start += lanes.padded
+        finally:
+            ahead.join()
+
+    def _room(self, lanes: Lanes) -> tuple[Any, Any]:
+        """Room for z and v, on each lane's path: a row for each place on the path from the root."""
+        import cupy
+
+        z, v = (cupy.empty((max(self.tree.S.height, 1), lanes.padded), self.dtype) for _ in range(2))
+        return z, v
 
     def worst(self, lanes: Lanes, top: Any) -> Any:
         """The worst entry of each lane. The rows of the top are written into `top`, the others nowhere."""
@@ -335,7 +374,7 @@ class Sweeps:
         semiring, dtype, *_ = self._given
         word = "greatest" if semiring.add.selects == "least" else "least"
         worst = kernels(*self._given, word)
-        _, v = self.climb(lanes)
+        _, v = self.climb(lanes, *self._room(lanes))
         self.sweep_top(lanes, v, top, ranked=True)
         regions, pitch, wide = len(self.tree.regions), lanes.padded, 128 * self.tree.shape.each
         found = cupy.full((regions + PARTS, pitch), dtypes.one(semiring, dtype), dtype)
@@ -344,12 +383,9 @@ class Sweeps:
         worst["worst_rows"]((-(-pitch // wide), PARTS), (128,), (*rest, np.int32(pitch)))
         return (found.max if word == "greatest" else found.min)(axis=0)[: lanes.count]
 
-    def climb(self, lanes: Lanes) -> tuple[Any, Any]:
-        """z and v of the lanes as sorted, on each one's path: of a row for each place on the path from the root."""
-        import cupy
-
+    def climb(self, lanes: Lanes, z: Any, v: Any) -> tuple[Any, Any]:
+        """z and v of the lanes as sorted, on each one's path."""
         tree, pitch = self.tree, lanes.padded
-        z, v = (cupy.empty((max(tree.S.height, 1), pitch), self.dtype) for _ in range(2))
         tables, ours = _at(tree.slots, self.up), (*_at(z, v), pitch)
         starts = _at(tree.nodes, tree.owner, tree.parent), _at(lanes.starts)
         self.kernels["climb_regions"](
@@ -390,9 +426,10 @@ class Sweeps:
         tree = self.tree
         threads, shared = WARP * tree.shape.level_warps, tree.shape.ring(self.dtype.itemsize)
         groups = -(-lanes.padded // (threads * tree.shape.each))
+        function, rest = self.kernels["sweep_level"], self._rest(lanes, v, out, ranked)
         for tiles in tree.tiles:
-            given = *_at(tree.nodes, tiles, lanes.ranges), *self._rest(lanes, v, out, ranked)
-            self.kernels["sweep_level"]((len(tiles), groups), (threads,), given, shared)
+            given = *_at(tree.nodes, tiles, lanes.ranges), *rest
+            function((len(tiles), groups), (threads,), given, shared)
 
     def sweep_low(self, lanes: Lanes, v: Any, out: Any, worst: Any = None, kernels: Any = None) -> None:
         """y of all regions; or, by other kernels and from ranked rows, only the worst of each."""
@@ -422,12 +459,22 @@ class Sweeps:
 def pairs(rows: Sweeps, columns: Sweeps, sources: Lanes, targets: Lanes, out: Any) -> None:
     """out[q] ← A*[source q, target q], from the climbs of both ends."""
     tree = rows.tree
-    (_, v), (z, _) = rows.climb(sources), columns.climb(targets)
+    (_, v), (z, _) = rows.climb(sources, *rows._room(sources)), columns.climb(targets, *columns._room(targets))
     given = _at(tree.nodes, tree.owner, tree.parent, sources.starts, targets.starts, sources.places, targets.places)
     count = sources.count
     rows.kernels["pairs"](
         (-(-count // 128),), (128,), (*given, *_at(v, z), sources.padded, out.data.ptr, np.int32(count))
     )
+
+
+def _order(columns: np.ndarray, n: int) -> Any:
+    """What sorts columns of 0 … n − 1; where each is there once, in the time of reading them."""
+    if (columns[1:] >= columns[:-1]).all():
+        return slice(None)
+    at = np.full(n, -1, np.int32)
+    at[columns] = np.arange(len(columns), dtype=np.int32)
+    order = at[at >= 0]
+    return order if len(order) == len(columns) else np.argsort(columns, kind="stable")
 
 
 def _pieces(X: np.ndarray, depth: np.ndarray) -> tuple[list[np.ndarray], list[Any]]:
