@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import cases
 import networkx as nx
@@ -12,6 +13,7 @@ import pytest
 import scipy.sparse as sp
 from cases import Case
 from scipy.sparse.csgraph import dijkstra
+from scipy.spatial import Delaunay
 from test_hops import expected, random
 from test_sparse import SHAPES, made
 
@@ -37,9 +39,10 @@ KINDS = [
 STACKS = (4, 24)
 
 
-def small(stack):
-    """Sizes of kernels with so short a stack."""
-    return lambda itemsize: sweep.Shape(2 if itemsize == 8 else 4, 2, stack, 2, 4 << 10, run=2)
+def small(stack, part=64, of=sweep.Shape.of):
+    """Sizes of kernels with so short a stack, and of parts of so many lanes."""
+    sizes = {"warps": 2, "stack": stack, "program": 4 << 10, "run": 2, "part": part}
+    return lambda itemsize, arch="sm_90": replace(of(itemsize, arch), **sizes)
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +118,25 @@ def test_a_road_network_is_scipys(cp):
         np.testing.assert_array_equal(E.rmatvec(np.stack((x, x)).T)[:, 1].get(), (want + x[:, None]).min(axis=0))
         np.testing.assert_array_equal(E.update(2 * weights).row(7).get(), 2 * want[7])
         assert E.entry(5, 2995) == want[5, 2995]
+
+
+def test_a_mesh_in_parts_is_scipys(cp, warm, monkeypatch):
+    """Supernodes of many columns, which several warps share, and parts of a batch beside one another."""
+    monkeypatch.setattr(sweep.Shape, "of", small(24, part=512))
+    n, rng = 2001, np.random.default_rng(0)
+    sides = Delaunay(rng.random((n, 2))).simplices[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
+    tails, heads = np.unique(np.concatenate((sides, sides[:, ::-1])), axis=0).T
+    weights = rng.integers(1, 1000, len(tails))
+    want = dijkstra(sp.csr_array((weights.astype(float), (tails, heads)), shape=(n, n)))
+    for wide in (1 << 20, 16):
+        monkeypatch.setattr(sweep, "WIDE", wide)
+        E = semiring.Elimination.from_arrays(tails, heads, weights, n, dtype="float32", device="cuda")
+        tiles = np.concatenate([x.get() for x in E.on_device.tree.tiles])
+        assert set(tiles[:, 2]) >= {1, 2, 4}
+        for _ in range(3):
+            np.testing.assert_array_equal(E.to_dense().get(), want)
+        some = rng.permutation(n)[:1500]
+        np.testing.assert_array_equal(E.on_device.batch(some).get()[:, :1500], want[some].T)
 
 
 def test_what_has_no_closure_is_refused_as_on_the_cpu(cp):

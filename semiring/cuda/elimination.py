@@ -11,7 +11,7 @@ import numpy as np
 
 from ..algebra import Semiring
 from ..memory import available, require
-from . import gpu, sweep
+from . import compile, gpu, sweep
 from .fronts import Fronts
 from .products import product
 from .sweep import LANES, Lanes, Shape, Sweeps, Tree
@@ -94,7 +94,7 @@ class OnDevice:
         if key not in trees:
             with ThreadPoolExecutor(1) as beside:
                 arcs = beside.submit(lambda: analysis.arcs)
-                shape = Shape.of(size).within(gpu.most_shared(self.number), size)
+                shape = Shape.of(size, compile.device_arch(self.number)).within(gpu.most_shared(self.number), size)
                 tree = Tree(structure, shape, size)
                 trees[key] = tree, Fronts(tree, arcs.result())
         self.tree, self.fronts = trees[key]

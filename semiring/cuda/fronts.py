@@ -70,8 +70,10 @@ class Fronts:
         depth = tree.depth
         self.steps: list[tuple[Any, int, int] | int] = []  # (supernodes, how many, which class), or a large one
         kind = np.searchsorted([most for most, _ in self.classes], self.order)
-        sorted_by = np.lexsort((kind, -depth))
-        edges = np.flatnonzero(np.diff(depth[sorted_by]) | np.diff(kind[sorted_by])) + 1
+        key = (depth.max(initial=0) - depth) * (len(self.classes) + 1) + kind  # deepest first, then by class
+        key = key.astype(np.min_scalar_type(int(key.max(initial=0))))  # one of 16 bits is sorted by its digits
+        sorted_by = np.argsort(key, kind="stable")
+        edges = np.flatnonzero(np.diff(key[sorted_by])) + 1
         lists = cupy.asarray(sorted_by.astype(np.int32))
         for start, stop in zip([0, *edges.tolist()], [*edges.tolist(), len(sorted_by)], strict=True):
             if start == stop:

@@ -14,7 +14,7 @@ from .. import dtypes
 from ..algebra import Semiring
 from ..compiling import about
 from ..cpu.regions import TOP, depths, even_rows, regions
-from . import algebra, compile, gpu
+from . import algebra, cards, compile, gpu
 from .backend import CudaBackend
 
 #: A warp has so many threads, a block that loops over rows from memory so many warps.
@@ -27,13 +27,11 @@ PARTS = 64
 ALONE = 2048
 #: Lanes are counted in multiples of this.
 LANES = 32
-#: Lanes whose climb and top run beside the regions of as many before them.
-PART = 32768
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Sizes of the kernels.
+    """Sizes of the kernels: section `sweeps` of the tuning data in cards/.
 
     Attributes
     ----------
@@ -43,37 +41,42 @@ class Shape:
         Warps of a block that walks regions.
     stack : int
         Rows of a stack.
-    strips : int
-        Strips of four columns that a warp computes together in the top, or one.
     program : int
         Bytes that a region takes beside its stacks, at most.
-    deep, stages : int
-        Rows of a stage, and stages of a ring of copies, in the top.
     region_blocks, level_blocks : int
         Blocks that a multiprocessor holds at least of each kernel; it bounds the registers.
-    level_warps : int
-        Warps of a block in the top.
     run : int
         Blocks that walk a region, one beside the other, before the next region comes.
+    level_warps : int
+        Warps of a block in the top.
+    run_warps : int
+        Warps that compute other columns of a supernode for the same lanes, and share its rows, at most; a power of two.
+    strips : int
+        Strips of four columns that a warp computes together in the top: one, two or four.
+    deep, stages : int
+        Rows of a stage, and stages of a ring of copies, in the top.
+    part : int
+        Lanes whose climb and top run beside the regions of as many before them.
     """
 
     each: int
     warps: int
     stack: int
-    strips: int
     program: int
-    deep: int = 8
-    stages: int = 3
-    region_blocks: int = 3
-    level_blocks: int = 2
-    level_warps: int = 8
-    run: int = 64
-    run_warps: int = 8
+    region_blocks: int
+    run: int
+    level_warps: int
+    level_blocks: int
+    run_warps: int
+    strips: int
+    deep: int
+    stages: int
+    part: int
 
     @classmethod
-    def of(cls, itemsize: int) -> Shape:
-        """What suits entries of so many bytes."""
-        return cls(2 if itemsize == 8 else 4, 4, 32, 2, 9 << 10)
+    def of(cls, itemsize: int, arch: str) -> Shape:
+        """What suits entries of so many bytes on an architecture."""
+        return cls(**cards.lookup("sweeps", (str(itemsize), "any"), arch))
 
     def within(self, room: int, itemsize: int) -> Shape:
         """The same with fewer warps in a block of the top, where a block may have no more than `room` bytes."""
@@ -160,9 +163,11 @@ class Tree:
         tables = S.parent, S.child, S.leaf, S.first, S.begin, S.base, S.rows, S.slot, S.owner
         kind, low, high, local, own, ahead = regions(*tables, bytes_of, shape.stack, shape.program - 80)
         begin, slots, local, rows = even_rows(S.begin, S.rows, S.slot, local, S.permutation)
-        nodes = np.stack((S.first[:-1], w, begin[:-1], r, S.base, self.panel[:-1], own, kind + 4 * ahead), axis=1)
-        end = [[S.n, 0, begin[-1], 0, 0, self.panel[-1], -1, TOP]]
-        self.nodes = cupy.asarray(np.concatenate((nodes, end)).astype(np.int32))
+        nodes = np.empty((len(S) + 1, 8), np.int32)
+        for at, what in enumerate((S.first[:-1], w, begin[:-1], r, S.base, self.panel[:-1], own, kind + 4 * ahead)):
+            nodes[:-1, at] = what
+        nodes[-1] = S.n, 0, begin[-1], 0, 0, self.panel[-1], -1, TOP
+        self.nodes = cupy.asarray(nodes)
         self.regions = cupy.asarray(np.stack((low, high), axis=1))
         self.slots, self.local, self.rows = (cupy.asarray(x) for x in (slots, local, rows))
         self.labels, self.owner, self.parent = (cupy.asarray(x) for x in (S.permutation, S.owner, S.parent))
@@ -259,7 +264,7 @@ class Tree:
 
     def parts(self, columns: np.ndarray) -> list[Lanes]:
         """The lanes of a batch, in parts of about the same size."""
-        count = max(1, -(-len(columns) // PART))
+        count = max(1, -(-len(columns) // self.shape.part))
         if count == 1:
             return [Lanes(self, columns)]
         each = -(-len(columns) // (count * LANES)) * LANES
