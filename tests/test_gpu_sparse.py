@@ -123,7 +123,7 @@ def test_a_road_network_is_scipys(cp):
 def test_a_mesh_in_parts_is_scipys(cp, warm, monkeypatch):
     """Supernodes of many columns, which several warps share, and parts of a batch beside one another."""
     monkeypatch.setattr(sweep.Shape, "of", small(24, part=512))
-    n, rng = 2001, np.random.default_rng(0)
+    n, rng = 1201, np.random.default_rng(0)
     sides = Delaunay(rng.random((n, 2))).simplices[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
     tails, heads = np.unique(np.concatenate((sides, sides[:, ::-1])), axis=0).T
     weights = rng.integers(1, 1000, len(tails))
@@ -132,11 +132,11 @@ def test_a_mesh_in_parts_is_scipys(cp, warm, monkeypatch):
         monkeypatch.setattr(sweep, "WIDE", wide)
         E = semiring.Elimination.from_arrays(tails, heads, weights, n, dtype="float32", device="cuda")
         tiles = np.concatenate([x.get() for x in E.on_device.tree.tiles])
-        assert set(tiles[:, 2]) >= {1, 2, 4}
+        assert tiles[:, 2].max() >= 4  # supernodes of more than 24 columns
         for _ in range(3):
             np.testing.assert_array_equal(E.to_dense().get(), want)
-        some = rng.permutation(n)[:1500]
-        np.testing.assert_array_equal(E.on_device.batch(some).get()[:, :1500], want[some].T)
+        some = rng.permutation(n)[:900]
+        np.testing.assert_array_equal(E.on_device.batch(some).get()[:, :900], want[some].T)
 
 
 def test_what_has_no_closure_is_refused_as_on_the_cpu(cp):
