@@ -30,32 +30,34 @@ if TYPE_CHECKING:
     )
 
     from . import csgraph
+    from .closures import closure
     from .comparison import Comparison, compare, compare_sizes
     from .convergence.divergence import negative_cycle
     from .formats import read
     from .generate import cycle, grid, random_graph, road_like
     from .graph import Graph
     from .inputs import as_graph, write
+    from .planning import plan
     from .plans import Plan
     from .projects import CriticalPath, critical_path
     from .reach import Reachability, transitive_closure
     from .result import Result, shortest_paths
     from .routes import next_hops, predecessors
-    from .solve import closure, plan
 
 _HOME = {
+    "closures": ("closure",),
     "comparison": ("Comparison", "compare", "compare_sizes"),
     "convergence.divergence": ("negative_cycle",),
     "generate": ("cycle", "grid", "random_graph", "road_like"),
     "formats": ("read",),
     "graph": ("Graph",),
     "inputs": ("as_graph", "write"),
+    "planning": ("plan",),
     "plans": ("Plan",),
     "projects": ("CriticalPath", "critical_path"),
     "reach": ("Reachability", "transitive_closure"),
     "result": ("Result", "shortest_paths"),
     "routes": ("next_hops", "predecessors"),
-    "solve": ("closure", "plan"),
 }
 #: What can go wrong, under the names that it has in `semiring` too.
 _ERRORS = (

@@ -18,6 +18,7 @@ from semiring.errors import DivergenceError, DomainError
 from semiring.memory import available
 
 from .choosing import Asked, Question
+from .closures import closure
 from .eliminating import eliminated, potentials
 from .engines import Dense, Engine
 from .engines.base import host
@@ -31,7 +32,7 @@ from .large.closing import Large, Limits
 from .log import logger, tell
 from .plans import Plan
 from .problem import Memory, Request, matrix_of, pose_array
-from .solve import closure, solve
+from .solve import solve
 
 
 @dataclass(frozen=True)

@@ -184,6 +184,13 @@ def at(source: Any) -> AbstractContextManager[Any]:
     return there(source.dense if isinstance(source, Graph) else source)
 
 
+def is_sparse(A: Any) -> bool:
+    """Whether A is a graph with a list of edges, or will be one: neither a matrix nor packed bits."""
+    if isinstance(A, (np.ndarray, BitMatrix)) or device_of(A) != "cpu":
+        return False
+    return A.dense is None if isinstance(A, Graph) else not is_array(A)
+
+
 @dataclass(frozen=True)
 class Posed:
     """A problem, and what it came as."""

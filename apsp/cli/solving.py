@@ -190,7 +190,7 @@ def _plot(r: Result, ends: tuple[Any, Any], no: bool, plot: Path, positions: Pat
 @click.option("--memory", metavar="SIZE", help="What if the dense closure is held to so much memory, such as 16GiB?")
 def plan(what: str, **options: Any) -> None:
     """What `solve` would do with the graph in FILE, or with N vertices, and why; nothing is computed."""
-    from ..solve import plan as make
+    from ..planning import plan as make
 
     options["gpus"] = spread_over(options)
     reading = {name: options.pop(name) for name in READING}

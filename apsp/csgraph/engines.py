@@ -15,7 +15,7 @@ from semiring.catalog import min_plus
 from semiring.memory import require
 from semiring.observed import Callback
 
-from ..solve import closure
+from ..closures import closure
 from .choice import Choice, choose
 from .conversion import Network
 from .potentials import on_potentials, restored
