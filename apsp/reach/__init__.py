@@ -34,7 +34,7 @@ from ..large.closing import Limits
 from ..plans import Plan
 from ..problem import Request
 from ..saving.encoding import decode, encode
-from ..saving.results import plan_from_array, plan_to_array
+from ..saving.plans import plan_from_array, plan_to_array
 from ..saving.stores import forget_result, load_tiles, save_archive, suffix_of
 from ..saving.tables import check_output
 from .closing import closed_of

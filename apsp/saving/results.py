@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,23 +17,16 @@ from semiring.observed import Callback
 from ..engines import Dense, Engine
 from ..engines.base import host
 from ..engines.stored import Stored
-from ..estimates import Estimate
 from ..graph import Graph
 from ..graph.ondisk import OnDisk, refuse_overwriting
 from ..labels import Labels
-from ..plans import Plan
 from .encoding import decode, encode
+from .plans import plan_from_array, plan_to_array
 from .stores import load_tiles, load_zarr, suffix_of
 from .tables import Table, save
 
 if TYPE_CHECKING:
     from ..result import Result
-
-#: The attributes of a plan in the files that hold no names for them.
-_FIRST_PLAN = (
-    *("n", "semiring", "dtype", "device", "schedule", "block", "variant"),
-    *("matrix_bytes", "workspace_bytes", "seconds", "reason"),
-)
 
 
 def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | None = None) -> None:
@@ -141,16 +132,3 @@ def _graph_of(parts: dict[str, np.ndarray], labels: Labels) -> Graph:
     rows, cols, weights = (parts.get(f"graph_{x}") for x in ("rows", "cols", "weights"))
     directed = bool(parts["graph_directed"])
     return Graph.from_arrays(rows, cols, weights, n=n, labels=labels, directed=directed, name=name)
-
-
-def plan_to_array(plan: Plan) -> np.ndarray:
-    """A plan for an archive: its attributes as JSON."""
-    return np.array(json.dumps(asdict(plan), default=np.generic.item))
-
-
-def plan_from_array(saved: np.ndarray) -> Plan:
-    """A plan from its JSON, or from the list of attributes that was saved at first; what is missing is left blank."""
-    values = json.loads(saved.item()) if saved.ndim == 0 else dict(zip(_FIRST_PLAN, saved.tolist(), strict=True))
-    considered = tuple(Estimate(**estimate) for estimate in values.pop("considered", ()))
-    kinds = {f.name: {"int": int, "float": float}.get(str(f.type), str) for f in fields(Plan)}
-    return Plan(**{name: kind(values[name]) for name, kind in kinds.items() if name in values}, considered=considered)
