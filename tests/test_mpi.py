@@ -112,6 +112,8 @@ def test_the_command_answers_once(run, tmp_path):
     told = [line for line in ended.stderr.splitlines() if line.startswith("apsp:")]
     assert (ended.returncode, len(told)) == (2, 1)
     assert "nowhere" in told[0]
+    ended = run("-q", *asked, "--engine", "elimination", "--reduce", "total")
+    assert (ended.returncode, ended.stdout.split()[2:]) == (0, ["a", "27", "b", "15", "c", "1", "d", "0"]), ended.stderr
     (tmp_path / "g.csv").write_text("from,to,weight\na,b,4\nb,a,-7\n")
     ended = run(*asked)
     told = [line for line in ended.stderr.splitlines() if line.startswith("apsp:")]

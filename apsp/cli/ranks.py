@@ -55,13 +55,18 @@ def _be_silent() -> None:
     sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (open until the process ends)
 
 
-def answers_here(r: Result, places: Any) -> bool:
+def answers_here(r: Result, places: Any, reduction: str | None) -> bool:
     """Whether this process prints the answers. The others return when rank 0, which reads their parts, is done."""
     if places is None or len(places.mine) == places.grid.size:
         return True
     from ..distributed.serving import Served, serve
+    from ..engines.stored import Stored
 
     engine: Any = r.engine.whole
+    if not isinstance(engine, Stored):  # an elimination, which every process has; they share out reductions alone
+        if places.rank and reduction is not None:
+            r.reduce(reduction)
+        return not places.rank
     if places.rank:
         serve(engine.matrix)
         return False

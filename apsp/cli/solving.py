@@ -105,7 +105,7 @@ def solve(
     saved = None if each or streamed is not None else output
     with Meter("closure", quiet=quiet()) as meter:
         r = shortest_paths(graph, callback=meter.callback, output=streamed, **options)
-    if not answers_here(r, places):
+    if not answers_here(r, places, reduction):
         return
     if saved is not None:
         with Meter("save", quiet=quiet()) as meter:
