@@ -110,6 +110,10 @@ INPUTS = {
     "csc": (sparse.csc_array(np.array([[0, 3.0], [0, 0]])), {(0, 1): 3}),
     "old matrix": (sparse.csr_matrix(np.array([[0, 3.0], [0, 0]])), {(0, 1): 3}),
     "sparse bool": (sparse.csr_array(np.array([[0, 1], [0, 0]], bool)), {(0, 1): 1}),
+    "stored False": (
+        sparse.csr_array(([True, False, True, False], ([0, 0, 1, 2], [2, 1, 0, 0])), shape=(3, 3)),
+        {(0, 2): 1, (1, 0): 1},
+    ),
     "stored inf": (sparse.csr_array(([inf, nan, -inf, 2.0], [1, 2, 0, 0], [0, 2, 3, 4]), shape=(3, 3)), {(2, 0): 2}),
     "float32": (np.array([[0, 0.1], [0, 0]], np.float32), {(0, 1): float(np.float32(0.1))}),
     "one": (np.array([[5.0]]), {}),

@@ -185,7 +185,7 @@ def _sparse(csgraph: Any, target: np.dtype, where: str) -> Network:
         if low < 0 or high >= n:
             raise ShapeError(f"{where}: the indices of a sparse matrix must lie in 0 … {n - 1}, got {low} … {high}.")
     weights = _numbers(weights, where)
-    real = weights if csgraph.dtype.kind == "b" else np.isfinite(weights)
+    real = weights != 0 if csgraph.dtype.kind == "b" else np.isfinite(weights)
     if not real.all():
         tails, heads, weights = tails[real], heads[real], weights[real]
     weights = _conformed(weights, target, where) + target.type(0)  # −0 sorts below 0 where bit patterns are compared
