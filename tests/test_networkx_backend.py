@@ -220,6 +220,32 @@ def test_weights_that_are_functions():
         )
 
 
+def test_functions_that_networkx_never_calls_change_nothing():
+    G = nx.DiGraph([(0, 1), (1, 2), (2, 0)])
+
+    def weight(u, v, data):
+        return 5
+
+    for name in ("floyd_warshall", "floyd_warshall_numpy", "floyd_warshall_predecessor_and_distance"):
+        ours, theirs = (
+            f(H, weight=weight) for f, H in ((getattr(backend, name), converted(G)), (getattr(nx, name), G))
+        )
+        assert str(np.asarray(ours)) == str(np.asarray(theirs)) if name.endswith("numpy") else ours == theirs
+    for method in ("floyd-warshall", "dijkstra"):
+        ours = backend.average_shortest_path_length(converted(G), weight, method)
+        assert ours == nx.average_shortest_path_length(G, weight, method)
+
+
+@pytest.mark.parametrize("cutoff", [math.nan, 2.5, -0.5, 3.0, math.inf])
+def test_cutoffs_that_are_no_whole_numbers(cutoff):
+    G = nx.path_graph(6)
+    G.add_node("alone")
+    for name in ("all_pairs_shortest_path_length", "all_pairs_shortest_path",
+                 "all_pairs_dijkstra_path_length", "all_pairs_dijkstra_path"):  # fmt: skip
+        ours, theirs = (dict(f(H, cutoff)) for f, H in ((getattr(backend, name), converted(G)), (getattr(nx, name), G)))
+        assert ours == theirs
+
+
 def test_what_only_python_adds_is_left_to_networkx():
     G = nx.path_graph(4, create_using=nx.DiGraph)
     for value in (Fraction(1, 3), 10**30, math.inf, 2**53):
@@ -228,6 +254,8 @@ def test_what_only_python_adds_is_left_to_networkx():
         assert backend.eccentricity(converted(G.to_undirected()), weight="weight") == nx.eccentricity(
             G.to_undirected(), weight="weight"
         )
+    nx.set_edge_attributes(G, {(0, 1): 2**60 + 1, (1, 2): 0.5, (2, 3): 1}, "weight")  # the edge 0 → 1 stays an integer
+    assert dict(backend.all_pairs_dijkstra_path_length(converted(G))) == dict(nx.all_pairs_dijkstra_path_length(G))
     nx.set_edge_attributes(G, "x", "weight")
     with pytest.raises(TypeError):
         dict(backend.all_pairs_dijkstra_path_length(converted(G)))

@@ -168,4 +168,8 @@ def _as_floats(values: list[Any], n: int) -> tuple[np.ndarray, bool]:
         raise Unserved("weights must be finite.")
     if whole and len(weights) and np.abs(weights).max() * max(n, 1) >= _EXACT:
         raise Unserved("sums of integer weights must stay below 2**53.")
+    if not whole and any(issubclass(kind, (int, np.integer)) for kind in kinds):
+        large = np.flatnonzero(np.abs(weights) >= _EXACT).tolist()
+        if any(isinstance(values[at], (int, np.integer)) and int(values[at]) != int(weights[at]) for at in large):
+            raise Unserved("float64 must hold every integer exactly.")
     return weights, whole

@@ -68,7 +68,8 @@ def average_shortest_path_length(G: Converted, weight: Any = None, method: Any =
     """The mean distance of two nodes: `networkx.average_shortest_path_length`."""
     n = len(G)
     arcs = _served(G, None if method == "unweighted" else weight, signed=method not in (None, "unweighted", "dijkstra"))
-    total = None if arcs is None or method not in _METHODS or n < 2 else _total(arcs)
+    uncalled = callable(weight) and method in ("floyd-warshall", "floyd-warshall-numpy")  # NetworkX takes 1 instead
+    total = None if arcs is None or uncalled or method not in _METHODS or n < 2 else _total(arcs)
     if arcs is None or total is None:
         return theirs("average_shortest_path_length", G, weight, method)
     return total / (n * (n - 1))

@@ -6,6 +6,7 @@ order of the graph's nodes.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator
@@ -32,6 +33,9 @@ _infinite = partial(float, "inf")
 
 def all_pairs_shortest_path_length(G: Converted, cutoff: Any = None) -> Iterator[tuple[Any, dict[Any, int]]]:
     """(node, {node: number of edges}): `networkx.all_pairs_shortest_path_length`."""
+    if not _counts(cutoff):
+        yield from theirs("all_pairs_shortest_path_length", G, cutoff)
+        return
     for node, lengths, _ in _all(G, G.arcs(), cutoff):
         yield node, lengths
 
@@ -60,6 +64,9 @@ def all_pairs_bellman_ford_path_length(G: Converted, weight: Any = "weight") -> 
 
 def all_pairs_shortest_path(G: Converted, cutoff: Any = None) -> Iterator[tuple[Any, dict[Any, list[Any]]]]:
     """(node, {node: path}): `networkx.all_pairs_shortest_path`."""
+    if not _counts(cutoff):
+        yield from theirs("all_pairs_shortest_path", G, cutoff)
+        return
     for node, _, paths in _all(G, G.arcs(), cutoff, paths=True):
         yield node, paths
 
@@ -132,7 +139,7 @@ def metric_closure(G: Converted, weight: Any = "weight") -> Any:
 
 def floyd_warshall(G: Converted, weight: Any = "weight") -> dict[Any, dict[Any, Any]]:
     """{node: {node: distance}}, inf where there is no path: `networkx.floyd_warshall`."""
-    arcs = _served(G, weight)
+    arcs = _by_attribute(G, weight)
     if arcs is None:
         return theirs("floyd_warshall", G, weight)
     return _table(G, arcs, _closed(arcs))
@@ -159,7 +166,7 @@ def floyd_warshall_numpy(G: Converted, nodelist: Any = None, weight: Any = "weig
             "nodelist must contain every node in G with no repeats."
             "If you wanted a subgraph of G use G.subgraph(nodelist)"
         )
-    arcs = _served(G, weight)
+    arcs = _by_attribute(G, weight)
     if arcs is None or not len(G) or (nodelist is not None and set(nodelist) != set(G)):
         return theirs("floyd_warshall_numpy", G, nodelist, weight)
     D = _closed(arcs)
@@ -171,7 +178,7 @@ def floyd_warshall_numpy(G: Converted, nodelist: Any = None, weight: Any = "weig
 
 
 def _with_predecessors(name: str, G: Converted, weight: Any) -> tuple[dict[Any, Any], dict[Any, Any]]:
-    arcs = _served(G, weight)
+    arcs = _by_attribute(G, weight)
     if arcs is None:
         return theirs(name, G, weight)
     D, P = _unbounded(lambda: with_predecessors(arcs.network(), None, Options()))
@@ -229,7 +236,8 @@ def _all(
 ) -> Iterator[tuple[Any, dict[Any, Any], dict[Any, list[Any]]]]:
     """(node, {node: distance}, {node: path}) for every node; no paths where nobody wants them."""
     names, nodes = _names(G), G.nodes
-    bound = np.finfo(np.float64).max if cutoff is None else min(cutoff, np.finfo(np.float64).max)
+    most = np.finfo(np.float64).max
+    bound = most if cutoff is None or cutoff != cutoff else min(cutoff, most)  # nothing is beyond NaN
     for positions, D, P in _blocks(arcs, paths):
         for k, order in enumerate(_by_distance(D, positions, arcs)):
             S = D[k, order]
@@ -314,6 +322,16 @@ def _served(G: Converted, weight: Any) -> Arcs | None:
         return G.arcs(weight)
     except Unserved:
         return None
+
+
+def _by_attribute(G: Converted, weight: Any) -> Arcs | None:
+    """The arcs, where the weight is no function: NetworkX's Floyd–Warshall calls none: edges weigh 1."""
+    return None if callable(weight) else _served(G, weight)
+
+
+def _counts(cutoff: Any) -> bool:
+    """Whether a cutoff is a number of edges; what comes of a fraction is for NetworkX to say."""
+    return cutoff is None or math.isinf(cutoff) or cutoff % 1 == 0
 
 
 def _nonnegative(G: Converted, weight: Any) -> Arcs | None:
