@@ -87,7 +87,8 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
     VertexError
         If a dependency names a task that has no duration, or a task has two.
     DomainError, DTypeError
-        If a duration is negative, infinite, or no number; if durations or dependencies are none of these.
+        If a duration is negative, infinite, or no number, or the project lasts longer than int64 holds; if durations or
+        dependencies are none of these.
 
     Examples
     --------
@@ -112,6 +113,11 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
     D = np.where(r.reachable, r.distances.astype(time.dtype), 0)
     earliest = D.max(axis=0, initial=0)
     last = np.where(r.reachable, D + time, 0)  # entry (v, u): from the start of v to the end of u
+    if (last < 0).any():  # a sum of integers, none of which is negative
+        raise DomainError(
+            f"critical_path: the whole project must fit {last.dtype}, got one that lasts beyond "
+            f"{np.iinfo(last.dtype).max}. Choose a larger unit, or pass durations as float, which rounds."
+        )
     rest = last.max(axis=1, initial=0)
     length = rest.max(initial=0)
     latest = length - rest
@@ -158,7 +164,7 @@ def _durations(durations: Any) -> tuple[list[Any], list[Any]]:
         came = type(durations).__name__
         raise DTypeError(f'critical_path: durations must be a mapping, such as {{"walls": 5}}, got {came}.')
     for task, time in zip(names, times, strict=True):
-        if not hasattr(time, "__float__"):
+        if not hasattr(time, "__float__") or getattr(time, "dtype", np.dtype(float)).kind not in "biuf":
             raise DTypeError(f"critical_path: durations must be numbers, got {time!r} for {task!r}. Choose a unit.")
         if not 0 <= time < math.inf:
             raise DomainError(f"critical_path: durations must be finite and at least 0, got {time} for {task!r}.")

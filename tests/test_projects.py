@@ -133,3 +133,17 @@ def test_tables_as_planners_have_them():
 def test_what_is_neither(durations, dependencies, words):
     with pytest.raises(DTypeError, match=words):
         critical_path(durations, dependencies)
+
+
+def test_a_project_that_lasts_longer_than_its_numbers_hold_is_refused():
+    """In all it takes 2⁶³, which int64 would wrap to a negative number; each task starts before."""
+    with pytest.raises(DomainError, match=r"whole project must fit int64.*float"):
+        critical_path({"a": 2**62, "b": 2**62}, [("a", "b")])
+    assert critical_path({"a": 2**62, "b": 2**62 - 1}, [("a", "b")]).length == 2**63 - 1
+    with pytest.raises(DomainError, match="must fit"):
+        critical_path({"a": 2**62, "b": 2**62, "c": 2**62}, [("a", "b"), ("b", "c")])
+
+
+def test_a_duration_with_a_unit_is_no_number():
+    with pytest.raises(DTypeError, match="durations must be numbers"):
+        critical_path({"a": np.timedelta64(5, "D")})
