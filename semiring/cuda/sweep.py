@@ -263,12 +263,13 @@ class Tree:
         return _pieces(by, self.depth[by])[1]
 
     def parts(self, columns: np.ndarray) -> list[Lanes]:
-        """The lanes of a batch, in parts of about the same size."""
-        count = max(1, -(-len(columns) // self.shape.part))
-        if count == 1:
+        """The lanes of a batch, in parts: the first and last, which nothing runs beside, half as large as others."""
+        n, part = len(columns), self.shape.part
+        if n <= part:
             return [Lanes(self, columns)]
-        each = -(-len(columns) // (count * LANES)) * LANES
-        return [Lanes(self, columns[start : start + each]) for start in range(0, len(columns), each)]
+        each = -(-n // (-(-n // part) * LANES)) * LANES
+        edges = [0, *range(each // (2 * LANES) * LANES or each, n, each), n]
+        return [Lanes(self, columns[start:stop]) for start, stop in pairwise(edges)]
 
     @cached_property
     def everything(self) -> list[Lanes]:
