@@ -224,8 +224,7 @@ class CpuBackend(Backend):
         elif n:
             d = self._upright(_layout(D))
             work = _scratch.reserve(self.verb_workspace("closure", n, n, n))
-            code, kind = self._code, self.kind
-            code.closure.call(kind, code.pack.address, code.block.address, STEP, n, n, d.address, d.row, d.col, work)
+            self._code.closure(STEP, n, n, d.address, d.row, d.col, work)
 
     def closure_batch(self, A: np.ndarray, blocked: Any = None, out: np.ndarray | None = None) -> None:
         """A[i] ← A[i]*, or out[i] ← A[i]*, for (batch, n, n) with n at most `pivot`: each thread takes some of them."""
@@ -240,12 +239,11 @@ class CpuBackend(Backend):
         own += -own % _ALIGNMENT
         threads = self._crew(batch * n**3)
         work = _scratch.reserve(threads * own)
-        code, kind = self._code, self.kind
-        pack, block, close = code.pack.address, code.block.address, code.closure.call
+        close = self._code.closure
 
         def some(worker: int, first: int, count: int) -> None:
             for i in range(first, first + count):
-                close(kind, pack, block, STEP, n, n, d.address + i * batch_stride, d.row, d.col, work + worker * own)
+                close(STEP, n, n, d.address + i * batch_stride, d.row, d.col, work + worker * own)
 
         run(some, _parts(batch, 1, max(1, self._gain * CALL // n**3), threads), threads)
 
@@ -329,11 +327,11 @@ class CpuBackend(Backend):
         if m == 0 or n == 0 or depth == 0:
             return None
         threads = self._crew(m * n * depth)
-        kind, mover = self.kind, self._mover
-        plan = _plan(kind, m, n, depth, left, threads)
+        mover = self._mover
+        plan = _plan(self.kind, m, n, depth, left, threads)
         work = _scratch.reserve(plan.workspace)
         packed, padded, own = work + plan.shared, plan.padded, plan.own
-        pack, block = self._code.pack.call, self._code.block.call
+        pack, block = self._code.pack.call, self._code.block
         shared, single = (a, b) if left else (b, a)
         for start, width in plan.strips:
             source = shared.address + start * (shared.row if left else shared.col)
@@ -349,7 +347,7 @@ class CpuBackend(Backend):
                 if m > 0 and n > 0:
                     # fmt: off
                     block(
-                        kind, left, packed, padded, i, j, m, n, depth, single.address, single.row, single.col,
+                        left, packed, padded, i, j, m, n, depth, single.address, single.row, single.col,
                         target, c.row, c.col, fresh, work + worker * own,
                     )
                     # fmt: on

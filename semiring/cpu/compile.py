@@ -46,11 +46,15 @@ class Kernel(CPUDispatcher):  # type: ignore[misc] # numba has no types
         return undisturbed(partial(super().compile, sig))
 
 
-def kernel(function: Callable[..., Any], *, on_disk: bool = True) -> Kernel:
-    """The function as a kernel that runs without the interpreter lock, and divides by zero as NumPy does."""
+def kernel(function: Callable[..., Any], *, on_disk: bool = True, called: bool = True) -> Kernel:
+    """The function as a kernel that runs without the interpreter lock, and divides by zero as NumPy does.
+
+    Only where it is `called` from Python, and not by its address alone, can it take Python's arguments.
+    """
     options = {"nopython": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    options["no_cpython_wrapper"] = not called
     compiled = Kernel(function, targetoptions=options)
-    compiled._cache = OnDisk(function) if on_disk else Nowhere()
+    compiled._cache = OnDisk(function, called) if on_disk else Nowhere()
     return compiled
 
 
@@ -69,7 +73,8 @@ class OnDisk(Nowhere):
     before anything of it runs; a file that is damaged, or of other sources, is replaced.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], called: bool) -> None:
+        self._called = called
         self._name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -107,7 +112,7 @@ class OnDisk(Nowhere):
         )
 
     def _file(self, sig: Any, codegen: Any) -> str:
-        key = hashlib.sha256(repr((sig, codegen.magic_tuple())).encode()).hexdigest()[:24]
+        key = hashlib.sha256(repr((sig, self._called, codegen.magic_tuple())).encode()).hexdigest()[:24]
         return f"{self._name}-{key}.{sys.implementation.cache_tag}.kernel"
 
 

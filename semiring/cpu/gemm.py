@@ -1,6 +1,7 @@
 """C ← C ⊕ A ⊗ B on packed panels (Goto and van de Geijn 2008, "Anatomy of high-performance matrix multiplication").
 
-Every argument but the kind is an address, a size or a stride in bytes, so one compilation serves every layout.
+Every argument but the kind is an address, a size or a stride in bytes, so one compilation serves every layout. Only
+`panel` knows the operations; `pack` knows what is packed, and `block`, which calls both by address, neither.
 
 Packed, an operand is cut along the depth into slabs of DEPTH, and a slab into panels as high, or as wide, as a tile.
 A panel of A holds one row after the other, with a stride of DEPTH entries; one of B holds for each k its `columns`
@@ -12,7 +13,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from .intrinsics import DEPTH, itemsize, kernel, load, move, part, plus, store, tile, tile_columns, tile_rows, zero
+from .intrinsics import (
+    DEPTH,
+    clear,
+    itemsize,
+    jump,
+    kernel,
+    load,
+    move,
+    part,
+    plus,
+    store,
+    tile,
+    tile_columns,
+    tile_rows,
+)
 
 
 @part
@@ -75,8 +90,34 @@ def _meet(kind: Any, m: int, n: int, source: int, source_row: int, c: int, c_row
 
 
 @kernel
+def panel(
+    kind: Any, m: int, n: int, depth: int, a: int, b: int, c: int, c_row: int, c_col: int, fresh: bool, work: int
+) -> None:
+    """C ← C ⊕ A ⊗ B, or A ⊗ B where C is fresh, on n columns, at most a tile's: A a packed slab, B one packed panel.
+
+    `work` has room for a row of zeros and a tile.
+    """
+    rows, columns, size = tile_rows(kind), tile_columns(kind), itemsize(kind)
+    nil, buffer = work, work + columns * size
+    clear(kind, columns, nil)
+    for i in range(0, m, rows):
+        target = c + i * c_row
+        whole = i + rows <= m and n == columns and c_col == size
+        # A tile that fits goes straight to C; one that does not goes through the buffer.
+        out, out_row = (target, c_row) if whole else (buffer, columns * size)
+        old, old_row = (target, c_row) if whole and not fresh else (nil, 0)
+        tile(kind, depth, a + i * DEPTH * size, b, old, old_row, out, out_row)
+        if not whole:
+            _meet(kind, min(rows, m - i), n, buffer, columns * size, target, c_row, c_col, fresh)
+
+
+@kernel
 def block(
-    kind: Any,
+    pack: int,
+    panel: int,
+    rows: int,
+    columns: int,
+    size: int,
     left: bool,
     packed: int,
     padded: int,
@@ -96,30 +137,20 @@ def block(
 ) -> None:
     """C[i0:i0+m, j0:j0+n] ← C ⊕ A ⊗ B, or A ⊗ B where C is fresh.
 
-    One operand was packed before, A where `left`. Of the other, `a` with its strides, the slabs are packed here one
-    after the other, into `work` behind a row of zeros and a tile.
+    `pack` and `panel` are the addresses of the kernels of that name for a kind, whose tiles have `rows` and `columns`
+    of entries of `size` bytes. One operand was packed before, A where `left`. Of the other, `a` with its strides, the
+    slabs are packed here one after the other, into `work` behind a row of zeros and a tile.
     """
-    rows, columns, size = tile_rows(kind), tile_columns(kind), itemsize(kind)
-    nil, buffer = work, work + columns * size
-    panels = buffer + rows * columns * size
-    for j in range(columns):
-        store(kind, nil + j * size, zero(kind))
+    slab = work + columns * (1 + rows) * size
     for k0 in range(0, depth, DEPTH):
-        kc, first, slab = min(DEPTH, depth - k0), fresh and k0 == 0, packed + k0 * padded * size
+        kc, before, again = min(DEPTH, depth - k0), packed + k0 * padded * size, fresh and k0 == 0
         if left:
-            _pack_columns(kind, n, kc, a + j0 * a_col + k0 * a_row, a_row, a_col, panels)
-            pa, pb = slab + i0 * DEPTH * size, panels
+            jump(pack, (False, n, 0, n, kc, a + j0 * a_col + k0 * a_row, a_row, a_col, slab))
+            pa, pb = before + i0 * DEPTH * size, slab
         else:
-            _pack_rows(kind, m, kc, a + i0 * a_row + k0 * a_col, a_row, a_col, panels)
-            pa, pb = panels, slab + j0 * kc * size
+            jump(pack, (True, m, 0, m, kc, a + i0 * a_row + k0 * a_col, a_row, a_col, slab))
+            pa, pb = slab, before + j0 * kc * size
         for j in range(0, n, columns):
-            for i in range(0, m, rows):
-                target = c + (i0 + i) * c_row + (j0 + j) * c_col
-                whole = i + rows <= m and j + columns <= n and c_col == size
-                # A tile that fits goes straight to C; one that does not goes through the buffer.
-                out, out_row = (target, c_row) if whole else (buffer, columns * size)
-                old, old_row = (target, c_row) if whole and not first else (nil, 0)
-                tile(kind, kc, pa + i * DEPTH * size, pb + j * kc * size, old, old_row, out, out_row)
-                if not whole:
-                    height, width = min(rows, m - i), min(columns, n - j)
-                    _meet(kind, height, width, buffer, columns * size, target, c_row, c_col, first)
+            target = c + i0 * c_row + (j0 + j) * c_col
+            wide = min(columns, n - j)
+            jump(panel, (m, wide, kc, pa, pb + j * kc * size, target, c_row, c_col, again, work))

@@ -318,14 +318,6 @@ def call(typing: Any, kind: Any, address: Any, arguments: Any) -> Any:
 
 
 @intrinsic
-def call_mover(typing: Any, kind: Any, address: Any, arguments: Any) -> Any:
-    """The same for a kernel that only moves data, and was compiled for `kind.mover`."""
-    return types.none(kind, types.intp, arguments), _by_address(
-        kind.mover, arguments, [unliteral(t) for t in arguments.types]
-    )
-
-
-@intrinsic
 def jump(typing: Any, address: Any, arguments: Any) -> Any:
     """The same for a caller that knows no kind: all arguments are long integers or truth values."""
     given = [types.boolean if unliteral(t) == types.boolean else types.intp for t in arguments.types]

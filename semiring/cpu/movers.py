@@ -1,4 +1,4 @@
-"""Entries from one place to another: fronts taken apart into panels, panels transposed. Only their size is known."""
+"""Entries from one place to another, by their size alone: squares copied, fronts taken apart, panels transposed."""
 
 from __future__ import annotations
 
@@ -7,9 +7,19 @@ from typing import Any
 from numba.core import types
 from numba.extending import intrinsic
 
-from .intrinsics import copy_vectors, itemsize, kernel, load, store
+from .intrinsics import copy_vectors, itemsize, kernel, load, move, store
 from .strips import STRIP
 from .vectors import I64, Vectors, loop, stream, transposed
+
+
+@kernel
+def copy_square(
+    kind: Any, n: int, columns: int, source: int, row: int, col: int, target: int, to_row: int, to_col: int
+) -> None:
+    """n × n entries, from one pair of strides to another; the last column again for each of `columns` beyond them."""
+    move(kind, n, n, source, row, col, target, to_row, to_col)
+    for j in range(n, columns):
+        move(kind, n, 1, source + (n - 1) * col, row, col, target + j * to_col, to_row, to_col)
 
 
 @intrinsic

@@ -15,23 +15,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .intrinsics import (
-    DEPTH,
-    call,
-    call_mover,
-    itemsize,
-    kernel,
-    load,
-    part,
-    plus,
-    row,
-    star,
-    store,
-    tile_columns,
-    tile_rows,
-    times,
-    zero,
-)
+from .gemm import block
+from .intrinsics import DEPTH, itemsize, jump, kernel, load, part, plus, row, star, store, times
+
+#: Bytes of the widest vectors.
+VECTOR = 64
 
 
 @part
@@ -65,37 +53,33 @@ def sweep(kind: Any, start: int, stop: int, n: int, k: int, a: int, a_row: int, 
             store(kind, here + k * a_col, times(kind, c, s))
 
 
-@kernel
-def eliminate(kind: Any, n: int, pitch: int, d: int, d_row: int, d_col: int, work: int) -> None:
-    """D ← D*, all n pivots, in `work`: a copy of D with rows of `pitch` ≥ n entries, padded with 0, behind R."""
-    size = itemsize(kind)
-    r, copy, wide = work, work + pitch * size, pitch * size
-    for i in range(n):
-        for j in range(n):
-            store(kind, copy + i * wide + j * size, load(kind, d + i * d_row + j * d_col))
-        for j in range(n, pitch):
-            store(kind, copy + i * wide + j * size, zero(kind))
+@part
+def _eliminate(
+    pivot_row: int, sweep: int, copy: int, size: int, n: int, d: int, d_row: int, d_col: int, work: int
+) -> None:
+    """D ← D*, all n pivots, in `work`: a copy of D behind R, with rows of whole vectors."""
+    wide = -(-n * size // VECTOR) * VECTOR
+    pitch, r, D = wide // size, work, work + wide
+    jump(copy, (n, pitch, d, d_row, d_col, D, wide, size))
     for k in range(n):
-        pivot_row(kind, pitch, k, copy, wide, size, r)
-        sweep(kind, 0, n, pitch, k, copy, wide, size, r)
-    for i in range(n):
-        for j in range(n):
-            store(kind, d + i * d_row + j * d_col, load(kind, copy + i * wide + j * size))
+        jump(pivot_row, (pitch, k, D, wide, size, r))
+        jump(sweep, (0, n, pitch, k, D, wide, size, r))
+    jump(copy, (n, n, D, wide, size, d, d_row, d_col))
 
 
 @kernel
 def closure(
-    kind: Any, pack: int, block: int, step: int, pivots: int, n: int, d: int, row: int, col: int, work: int
-) -> None:
+    pivot_row: int, sweep: int, copy: int, pack: int, panel: int, rows: int, columns: int, size: int,
+    step: int, pivots: int, n: int, d: int, row: int, col: int, work: int,
+) -> None:  # fmt: skip
     """D ← D* by pivot blocks P of `step`: R ← P* R, then trailing ← trailing ⊕ C R, then C ← C P*.
 
     Where only the first `pivots` are eliminated, D = [[A, B], [C, E]] becomes [[A*, A* B], [C A*, E ⊕ C A* B]].
-    `pack` and `block` are the addresses of `gemm`'s kernels of that name.
+    The kernels for a kind are called by address: those of this file, `movers.copy_square`, and as `gemm.block` does.
     """
-    rows, columns, size = tile_rows(kind), tile_columns(kind), itemsize(kind)
     for k in range(0, pivots, step):
         b = min(step, pivots - k)
-        eliminate(kind, b, step, d + k * (row + col), row, col, work)
+        _eliminate(pivot_row, sweep, copy, size, b, d + k * (row + col), row, col, work)
         for phase in range(3):
             for sides in range(4):  # rows before or after the pivot block, columns before or after it
                 i, m = (0, k) if sides < 2 else (k + b, n - k - b)
@@ -111,10 +95,8 @@ def closure(
                 unit, count, packed, single = (rows, m, C, R) if left else (columns, w, R, C)
                 padded = -(-count // unit) * unit
                 own = work + padded * (DEPTH if left else b) * size
-                call_mover(kind, pack, (left, padded, 0, count, b, packed, row, col, work))
-                out, fresh = d + i * row + j * col, phase != 1
-                # fmt: off
-                call(kind, block, (
-                    left, work, padded, 0, 0, m, w, b, single, row, col, out, row, col, fresh, own,
-                ))
-                # fmt: on
+                jump(pack, (left, padded, 0, count, b, packed, row, col, work))
+                block(
+                    pack, panel, rows, columns, size, left, work, padded, 0, 0, m, w, b, single, row, col,
+                    d + i * row + j * col, row, col, phase != 1, own,
+                )  # fmt: skip

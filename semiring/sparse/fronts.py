@@ -52,8 +52,8 @@ class Code:
         """Addresses of the steps of small fronts, in the order of `cpu.fronts`."""
         entries = (
             self.fill,
-            machine_code(fronts.place, self.kind, "iiiiiii"),
-            machine_code(fronts.extend, self.kind, "iiiii"),
+            machine_code(fronts.place, self.kind, "iiiiiii", called=False),
+            machine_code(fronts.extend, self.kind, "iiiii", called=False),
             self.pivots,
             self.others,
             self.scatter,
@@ -82,15 +82,15 @@ class Code:
 
     @cached_property
     def climb(self) -> Entry:
-        return machine_code(strips.climb_strip, self.kind, "biiiiiii")
+        return machine_code(strips.climb_strip, self.kind, "biiiiiii", called=False)
 
     @cached_property
     def sweep(self) -> Entry:
-        return machine_code(strips.sweep_strip, self.kind, "biiiiiiiiiiiii")
+        return machine_code(strips.sweep_strip, self.kind, "biiiiiiiiiiiii", called=False)
 
     @cached_property
     def pair(self) -> Entry:
-        return machine_code(strips.pair_strip, self.kind, "iiiiii")
+        return machine_code(strips.pair_strip, self.kind, "iiiiii", called=False)
 
 
 code_of = cache(Code)
