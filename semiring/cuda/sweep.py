@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -264,12 +265,22 @@ class Tree:
 
     def parts(self, columns: np.ndarray) -> list[Lanes]:
         """The lanes of a batch, in parts: the first and last, which nothing runs beside, half as large as others."""
-        n, part = len(columns), self.shape.part
-        if n <= part:
-            return [Lanes(self, columns)]
-        each = -(-n // (-(-n // part) * LANES)) * LANES
-        edges = [0, *range(each // (2 * LANES) * LANES or each, n, each), n]
-        return [Lanes(self, columns[start:stop]) for start, stop in pairwise(edges)]
+        count, part = len(columns), self.shape.part
+        order = self.S.permutation if columns is self.S.position else _order(columns, self.n)
+        if count <= part:
+            return [Lanes(self, columns, order)]
+        each = -(-count // (-(-count // part) * LANES)) * LANES
+        half = each // (2 * LANES) * LANES or each
+        order = order[np.argsort(((order + each - half) // each).astype(np.uint16), kind="stable")]  # by part, sorted
+        return [
+            Lanes(self, columns[start:stop], order[start:stop] - start)
+            for start, stop in pairwise([0, *range(half, count, each), count])
+        ]
+
+    @cached_property
+    def ahead(self) -> gpu.Beside:
+        """Where the climb and the top of a part run."""
+        return gpu.Beside()
 
     @cached_property
     def everything(self) -> list[Lanes]:
@@ -280,19 +291,15 @@ class Tree:
 class Lanes:
     """Which vertices a batch is about: sorted by their place in the order, and where each caller's lane is then."""
 
-    def __init__(self, tree: Tree, columns: np.ndarray) -> None:
+    def __init__(self, tree: Tree, columns: np.ndarray, order: np.ndarray | None = None) -> None:
         import cupy
 
+        order = _order(columns, tree.n) if order is None else order  # what sorts the columns
         self.count = len(columns)
         self.padded = -(-self.count // LANES) * LANES
         starts, places = (np.full(self.padded, -1, np.int32) for _ in range(2))
-        self.every = self.count == tree.n and columns is tree.S.position
-        if self.every:
-            starts[: self.count], places[: self.count] = np.arange(tree.n), columns
-        else:
-            order = _order(columns, tree.n)
-            starts[: self.count] = columns[order]
-            places[: self.count][order] = np.arange(self.count)
+        starts[: self.count] = columns[order]
+        places[order] = np.arange(self.count)
         self.starts, self.places = cupy.asarray(starts), cupy.asarray(places)
         self.columns = starts[: self.count]
         # Where the columns below each supernode begin among the lanes, and where they end.
@@ -305,7 +312,7 @@ class Lanes:
         import cupy
 
         wide = WARP * tree.shape.each
-        low, high = tree.above if self.every else np.searchsorted(columns, tree.above)
+        low, high = np.searchsorted(columns, tree.above)
         groups = np.where(high > low, -(-high // wide) - low // wide, 0)
         total = np.concatenate(([0], np.cumsum(groups * tree.pieces)))
         counts: list[tuple[Any, int, int, int]] = []
@@ -332,7 +339,6 @@ class Sweeps:
         self._given = semiring, dtype, nonnegative, tree.shape, mirrored, gpu.current()
         self.kernels = kernels(*self._given)
         self.ops = CudaBackend(semiring, dtype, nonnegative)
-        self._ahead = gpu.Beside()
         self._root = tree.dense_root(up) if mirrored else None  # where D is the left operand of ⊗, as in products
         self._parts = (
             []
@@ -352,12 +358,12 @@ class Sweeps:
         top of a part run beside the regions of the part before: regions wait for memory, levels for one another.
         """
         rooms = [self._room(lanes) for lanes in parts]  # before `ahead` waits, and held until it is done
-        ahead, start = self._ahead, 0
+        ahead, start = self.tree.ahead, 0
         ahead.follow()
         try:
             for lanes, (z, v) in zip(parts, rooms, strict=True):
                 to = out[:, start : start + lanes.padded]
-                with ahead.stream:
+                with ahead.stream if len(parts) > 1 else nullcontext():
                     self.climb(lanes, z, v)
                     self.sweep_top(lanes, v, to)
                 ahead.join()
@@ -473,10 +479,8 @@ def pairs(rows: Sweeps, columns: Sweeps, sources: Lanes, targets: Lanes, out: An
     )
 
 
-def _order(columns: np.ndarray, n: int) -> Any:
+def _order(columns: np.ndarray, n: int) -> np.ndarray:
     """What sorts columns of 0 … n − 1; where each is there once, in the time of reading them."""
-    if (columns[1:] >= columns[:-1]).all():
-        return slice(None)
     at = np.full(n, -1, np.int32)
     at[columns] = np.arange(len(columns), dtype=np.int32)
     order = at[at >= 0]
