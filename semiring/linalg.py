@@ -1,9 +1,10 @@
-"""User functions on arrays: take in, check, then verbs, then the result in kind, where its operands lie."""
+"""`matmul`, `matvec`, `power` and `eye` on arrays of any library: taken in, multiplied, and given back in kind.
+
+The product itself, of NumPy's or CuPy's arrays, is in product.py.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,13 @@ import numpy as np
 from . import dtypes, memory
 from .algebra import Semiring
 from .arrays import Taken, in_kind_of, take_in
-from .backend import Backend, bind, device_of
+from .backend import device_of
 from .catalog import get
 from .conversion import conform
 from .devices import diagonal, module, there
 from .errors import DTypeError, ShapeError
-from .survey import fast, survey, surveys
+from .product import multiplied, sent
+from .survey import survey
 
 
 def matmul(
@@ -82,75 +84,10 @@ def matmul(
     room = kind if out is None else _room(out, kind, where="matmul")
     with there(a.array):
         into = None if out is None else room.array
-        product = _product(
+        product = multiplied(
             a.array, b.array, s, into, accumulate=accumulate, dtype=dtype, device=device, threads=threads
         )
         return room.give_back(product, where="matmul")
-
-
-def _product(
-    A: Any,
-    B: Any,
-    s: Semiring,
-    out: Any = None,
-    *,
-    accumulate: bool = False,
-    dtype: Any = None,
-    device: str | None = None,
-    threads: int | None = None,
-) -> Any:
-    """`matmul` of NumPy's or CuPy's arrays."""
-    shape = _product_shape(A, B)
-    A, B = _common(A, B, s, dtype, where="matmul")
-    if accumulate and out is None:
-        raise ShapeError("matmul: accumulate=True must have an array to add to, got out=None. Pass out=C.")
-    if out is not None:
-        _check_out(out, A, shape, where="matmul")
-    home, where = device_of(A), device_of(A, device)
-    if where != home:
-        into = _sent(out, where) if accumulate else None
-        A, B = _sent(A, where), _sent(B, where)
-        product = _product(A, B, s, into, accumulate=accumulate, device=where, threads=threads)
-        return _returned(product, home, out)
-    operands = (A, B, out) if accumulate else (A, B)
-    looks = surveys(operands, s, where="matmul")
-    # Vectors become matrices, and leading axes one batch axis.
-    left, right = (A[None, :] if A.ndim == 1 else A), (B[:, None] if B.ndim == 1 else B)
-    m, n = left.shape[-2], right.shape[-1]
-    batch = shape[: len(shape) - (A.ndim > 1) - (B.ndim > 1)]
-    needed = math.prod(batch) * m * n * A.dtype.itemsize
-    memory.require(needed, where, where="matmul", hint="Use a smaller dtype, or multiply in parts.")
-    product = module(A).empty((*batch, m, n), A.dtype)
-    asked = {} if threads is None else {"threads": threads}
-
-    def multiply(nonnegative: bool) -> None:
-        ops = bind(s, A.dtype, device=where, nonnegative=nonnegative, **asked)
-        if accumulate:
-            product[...] = out.reshape(product.shape)
-        for C, X, Y in _each(product, left, right):
-            _multiply(ops, C, X, Y, accumulate)
-
-    # On a GPU a look takes as long as a small product, which is begun meanwhile with the step that was right last time.
-    kind = s, A.dtype
-    early = where == "cuda" and product.size * left.shape[-1] <= EARLY and kind in _last
-    if early:
-        multiply(guess := _last[kind])
-    found = all(fast(x, s, A.dtype, 2) for x in looks())
-    if not early or guess != found:  # the same step whatever was computed before, so that results are the same bits
-        multiply(found)
-    if where == "cuda":
-        _last[kind] = found
-    product = product if product.shape == shape else product.reshape(shape)
-    if out is None:
-        return product
-    out[...] = product
-    return out
-
-
-#: Pairs of a product that takes no longer than a look at its operands, with all that one costs.
-EARLY = 1 << 30
-#: Whether the step for non-negative weights was right for the last product over a semiring in a dtype.
-_last: dict[tuple[Semiring, np.dtype], bool] = {}
 
 
 def _room(out: Any, kind: Taken, *, where: str) -> Taken:
@@ -162,26 +99,6 @@ def _room(out: Any, kind: Taken, *, where: str) -> Taken:
         raise DTypeError(f"{where}: out must have the product's dtype {room.array.dtype}, got {out.dtype}.")
     in_kind_of(kind, room, where=where)
     return room
-
-
-def _each(product: Any, left: Any, right: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """(C, A, B) for every matrix of a product, whose leading axes those of its operands broadcast to."""
-    if product.ndim == 2:
-        yield product, left, right
-        return
-    xp, batch = module(product), product.shape[:-2]
-    left, right = (xp.broadcast_to(X, (*batch, *X.shape[-2:])) for X in (left, right))
-    for index in np.ndindex(*batch):
-        yield product[index], left[index], right[index]
-
-
-def _multiply(ops: Backend, C: Any, A: Any, B: Any, accumulate: bool) -> None:
-    """C ← A ⊗ B, or C ← C ⊕ A ⊗ B, on arrays."""
-    verb = ops.gemm if accumulate else ops.matmul
-    matrix = ops.upload(C, copy=False)
-    verb(matrix, ops.upload(A, copy=False), ops.upload(B, copy=False))
-    if matrix is not C:  # a backend may work in a form of its own, such as packed bits
-        ops.download(matrix, out=C)
 
 
 def matvec(
@@ -236,7 +153,7 @@ def matvec(
     with there(a.array):
         columns = b.array[..., None] if many else b.array
         into = None if out is None else room.array[..., None] if many else room.array
-        product = _product(a.array, columns, s, into, dtype=dtype, device=device, threads=threads)
+        product = multiplied(a.array, columns, s, into, dtype=dtype, device=device, threads=threads)
         y = room.array if out is not None else product[..., 0] if many else product
         return room.give_back(y, where="matvec")
 
@@ -290,8 +207,8 @@ def power(
         array = conform(taken.array, s, dtype, where="power")
         survey(array, s, where="power")
         home, where = device_of(array), device_of(array, device)
-        result = _power(array if where == home else _sent(array, where), int(k), s, where, threads)
-        return taken.give_back(result if where == home else _sent(result, home), where="power")
+        result = _power(array if where == home else sent(array, where), int(k), s, where, threads)
+        return taken.give_back(result if where == home else sent(result, home), where="power")
 
 
 def _power(A: Any, k: int, s: Semiring, device: str, threads: int | None) -> Any:
@@ -299,10 +216,10 @@ def _power(A: Any, k: int, s: Semiring, device: str, threads: int | None) -> Any
     result = None
     while k:
         if k & 1:
-            result = A.copy() if result is None else _product(result, A, s, device=device, threads=threads)
+            result = A.copy() if result is None else multiplied(result, A, s, device=device, threads=threads)
         k >>= 1
         if k:
-            A = _product(A, A, s, device=device, threads=threads)
+            A = multiplied(A, A, s, device=device, threads=threads)
     return _eye(len(A), s, A.dtype, module(A)) if result is None else result
 
 
@@ -356,67 +273,6 @@ def _eye(n: int, s: Semiring, dtype: np.dtype, xp: Any) -> Any:
     identity = xp.full((n, n), dtypes.zero(s, dtype), dtype=dtype)
     diagonal(identity)[...] = dtypes.one(s, dtype)
     return identity
-
-
-def _product_shape(A: Any, B: Any) -> tuple[int, ...]:
-    """The shape of A ⊗ B by NumPy's rules, or an error that shows both shapes."""
-    batch: tuple[int, ...] = ()
-    wrong = ""
-    if A.ndim == 0 or B.ndim == 0:
-        wrong = "operands must be vectors or matrices, not scalars"
-    elif A.shape[-1] != B.shape[-2 if B.ndim > 1 else 0]:
-        wrong = "inner sizes must match"
-    elif A.ndim > 2 or B.ndim > 2:
-        try:
-            batch = np.broadcast_shapes(A.shape[:-2], B.shape[:-2])
-        except ValueError:
-            wrong = "leading axes must broadcast"
-    if wrong:
-        raise ShapeError(f"matmul: {wrong}, got A {A.shape} and B {B.shape}.")
-    return (*batch, *A.shape[-2:-1], *(B.shape[-1:] if B.ndim > 1 else ()))
-
-
-def _sent(array: Any, device: str) -> Any:
-    """The array on a device."""
-    if device == "cpu":
-        return array.get()
-    import cupy
-
-    return cupy.asarray(array)
-
-
-def _returned(product: Any, home: str, out: Any = None) -> Any:
-    """A product that was computed elsewhere, where its operands lie; in `out`, where that is given."""
-    product = _sent(product, home)
-    if out is None:
-        return product
-    out[...] = product
-    return out
-
-
-def _common(A: Any, B: Any, s: Semiring, dtype: Any, *, where: str) -> tuple[Any, Any]:
-    """Both operands in one dtype of the semiring, on one device."""
-    if isinstance(A, np.ndarray) != isinstance(B, np.ndarray):
-        raise DTypeError(f"{where}: both operands must be NumPy or both CuPy arrays, got one of each.")
-    if dtype is None and A.dtype == B.dtype and A.dtype in dtypes.of(s):
-        return A, B
-    if s.dtypes == ("bool",):
-        return conform(A, s, dtype, where=where), conform(B, s, dtype, where=where)
-    if dtype is None:
-        dtype = A.dtype if A.dtype == B.dtype else np.result_type(A.dtype, B.dtype)
-    dtype = dtypes.resolve(s, dtype, where=where)
-    return conform(A, s, dtype, where=where), conform(B, s, dtype, where=where)
-
-
-def _check_out(out: Any, A: Any, shape: tuple[int, ...], *, where: str) -> None:
-    if isinstance(out, np.ndarray) != isinstance(A, np.ndarray):
-        raise DTypeError(f"{where}: out must lie where the operands do, got one on the CPU and others on a GPU.")
-    if out.shape != shape:
-        raise ShapeError(f"{where}: out must have the product's shape {shape}, got {out.shape}.")
-    if out.dtype != A.dtype:
-        raise DTypeError(f"{where}: out must have the product's dtype {A.dtype}, got {out.dtype}.")
-    if isinstance(out, np.ndarray) and not out.flags.writeable:
-        raise ValueError(f"{where}: out must be writeable, got a read-only array.")
 
 
 __all__ = ["eye", "matmul", "matvec", "power"]

@@ -1,0 +1,172 @@
+"""C ← A ⊗ B and C ← C ⊕ A ⊗ B on NumPy's or CuPy's arrays: shapes, dtypes, where it is computed, and by which step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from . import dtypes, memory
+from .algebra import Semiring
+from .backend import Backend, bind, device_of
+from .conversion import conform
+from .devices import module
+from .errors import DTypeError, ShapeError
+from .survey import fast, surveys
+
+#: Pairs of a product that takes no longer than a look at its operands, with all that one costs.
+EARLY = 1 << 30
+#: Whether the step for non-negative weights was right for the last product over a semiring in a dtype.
+_last: dict[tuple[Semiring, np.dtype], bool] = {}
+
+
+def multiplied(
+    A: Any,
+    B: Any,
+    s: Semiring,
+    out: Any = None,
+    *,
+    accumulate: bool = False,
+    dtype: Any = None,
+    device: str | None = None,
+    threads: int | None = None,
+) -> Any:
+    """`matmul` of NumPy's or CuPy's arrays: in `out` where it is given, else in new memory where A lies."""
+    shape = _shape(A, B)
+    A, B = _common(A, B, s, dtype, where="matmul")
+    if accumulate and out is None:
+        raise ShapeError("matmul: accumulate=True must have an array to add to, got out=None. Pass out=C.")
+    if out is not None:
+        _check_out(out, A, shape, where="matmul")
+    home, where = device_of(A), device_of(A, device)
+    added = out if accumulate else None
+    if where != home:
+        A, B, added = sent(A, where), sent(B, where), None if added is None else sent(added, where)
+    C = _product(A, B, added, shape, s, where, threads)
+    if where != home:
+        C = sent(C, home)
+    if out is None:
+        return C
+    out[...] = C
+    return out
+
+
+def _product(A: Any, B: Any, added: Any, shape: tuple[int, ...], s: Semiring, device: str, threads: int | None) -> Any:
+    """A ⊗ B, or added ⊕ A ⊗ B, where they lie: in new memory, for the caller's `out` may be one of the operands."""
+    looks = surveys((A, B) if added is None else (A, B, added), s, where="matmul")
+    # Vectors become matrices, and leading axes one batch axis.
+    left, right = (A[None, :] if A.ndim == 1 else A), (B[:, None] if B.ndim == 1 else B)
+    batch = shape[: len(shape) - (A.ndim > 1) - (B.ndim > 1)]
+    (m, k), n = left.shape[-2:], right.shape[-1]
+    needed = math.prod(batch) * m * n * A.dtype.itemsize
+    memory.require(needed, device, where="matmul", hint="Use a smaller dtype, or multiply in parts.")
+    product = module(A).empty((*batch, m, n), A.dtype)
+    options = {} if threads is None else {"threads": threads}
+
+    def multiply(nonnegative: bool) -> None:
+        ops = bind(s, A.dtype, device=device, nonnegative=nonnegative, **options)
+        if added is not None:
+            product[...] = added.reshape(product.shape)
+        for C, X, Y in _each(product, left, right):
+            _multiply(ops, C, X, Y, added is not None)
+
+    def nonnegative() -> bool:
+        return all(fast(x, s, A.dtype, 2) for x in looks())
+
+    if device == "cuda":
+        _while_looking(multiply, nonnegative, (s, A.dtype), early=product.size * k <= EARLY)
+    else:
+        multiply(nonnegative())
+    return product if product.shape == shape else product.reshape(shape)
+
+
+def _while_looking(
+    multiply: Callable[[bool], None], nonnegative: Callable[[], bool], kind: tuple[Semiring, np.dtype], *, early: bool
+) -> None:
+    """Multiply on a GPU, by the step that the entries permit.
+
+    A look at them takes as long as a small product, which is therefore begun before the look is over, with the step that
+    was right last time. If it was not the right one now, the product is computed again: the same operands take the same
+    step whatever was computed before, so that results are the same bits.
+    """
+    guess = _last.get(kind) if early else None
+    if guess is not None:
+        multiply(guess)
+    found = nonnegative()
+    if guess != found:
+        multiply(found)
+    _last[kind] = found
+
+
+def _each(product: Any, left: Any, right: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """(C, A, B) for every matrix of a product, whose leading axes those of its operands broadcast to."""
+    if product.ndim == 2:
+        yield product, left, right
+        return
+    xp, batch = module(product), product.shape[:-2]
+    left, right = (xp.broadcast_to(X, (*batch, *X.shape[-2:])) for X in (left, right))
+    for index in np.ndindex(*batch):
+        yield product[index], left[index], right[index]
+
+
+def _multiply(ops: Backend, C: Any, A: Any, B: Any, accumulate: bool) -> None:
+    """C ← A ⊗ B, or C ← C ⊕ A ⊗ B, on arrays."""
+    verb = ops.gemm if accumulate else ops.matmul
+    matrix = ops.upload(C, copy=False)
+    verb(matrix, ops.upload(A, copy=False), ops.upload(B, copy=False))
+    if matrix is not C:  # a backend may work in a form of its own, such as packed bits
+        ops.download(matrix, out=C)
+
+
+def _shape(A: Any, B: Any) -> tuple[int, ...]:
+    """The shape of A ⊗ B by NumPy's rules, or an error that shows both shapes."""
+    batch: tuple[int, ...] = ()
+    wrong = ""
+    if A.ndim == 0 or B.ndim == 0:
+        wrong = "operands must be vectors or matrices, not scalars"
+    elif A.shape[-1] != B.shape[-2 if B.ndim > 1 else 0]:
+        wrong = "inner sizes must match"
+    elif A.ndim > 2 or B.ndim > 2:
+        try:
+            batch = np.broadcast_shapes(A.shape[:-2], B.shape[:-2])
+        except ValueError:
+            wrong = "leading axes must broadcast"
+    if wrong:
+        raise ShapeError(f"matmul: {wrong}, got A {A.shape} and B {B.shape}.")
+    return (*batch, *A.shape[-2:-1], *(B.shape[-1:] if B.ndim > 1 else ()))
+
+
+def sent(array: Any, device: str) -> Any:
+    """The array on a device."""
+    if device == "cpu":
+        return array.get()
+    import cupy
+
+    return cupy.asarray(array)
+
+
+def _common(A: Any, B: Any, s: Semiring, dtype: Any, *, where: str) -> tuple[Any, Any]:
+    """Both operands in one dtype of the semiring, on one device."""
+    if isinstance(A, np.ndarray) != isinstance(B, np.ndarray):
+        raise DTypeError(f"{where}: both operands must be NumPy or both CuPy arrays, got one of each.")
+    if dtype is None and A.dtype == B.dtype and A.dtype in dtypes.of(s):
+        return A, B
+    if s.dtypes == ("bool",):
+        return conform(A, s, dtype, where=where), conform(B, s, dtype, where=where)
+    if dtype is None:
+        dtype = A.dtype if A.dtype == B.dtype else np.result_type(A.dtype, B.dtype)
+    dtype = dtypes.resolve(s, dtype, where=where)
+    return conform(A, s, dtype, where=where), conform(B, s, dtype, where=where)
+
+
+def _check_out(out: Any, A: Any, shape: tuple[int, ...], *, where: str) -> None:
+    if isinstance(out, np.ndarray) != isinstance(A, np.ndarray):
+        raise DTypeError(f"{where}: out must lie where the operands do, got one on the CPU and others on a GPU.")
+    if out.shape != shape:
+        raise ShapeError(f"{where}: out must have the product's shape {shape}, got {out.shape}.")
+    if out.dtype != A.dtype:
+        raise DTypeError(f"{where}: out must have the product's dtype {A.dtype}, got {out.dtype}.")
+    if isinstance(out, np.ndarray) and not out.flags.writeable:
+        raise ValueError(f"{where}: out must be writeable, got a read-only array.")
