@@ -28,7 +28,8 @@ from .engines.searches import Searches
 from .engines.stored import Stored
 from .estimates import Estimate
 from .graph import Graph
-from .large.closing import Large, Limits
+from .large.closing import Large
+from .large.limits import Limits
 from .log import logger, tell
 from .plans import Plan
 from .problem import Memory, Request, matrix_of, pose_array

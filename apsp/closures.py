@@ -20,7 +20,8 @@ from .choosing import Asked, Question
 from .eliminating import eliminated
 from .engines.base import host
 from .inputs import as_graph, is_array
-from .large.closing import Large, Limits
+from .large.closing import Large
+from .large.limits import Limits
 from .large.sources import has_windows
 from .log import tell
 from .problem import Request, at, is_sparse, pose

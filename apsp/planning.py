@@ -17,7 +17,8 @@ from semiring.tiles import TileStore
 from .choosing import Asked, Question
 from .graph import Graph
 from .inputs import as_graph, is_array
-from .large.closing import Large, Limits
+from .large.closing import Large
+from .large.limits import Limits
 from .large.sources import Source, has_windows
 from .plans import Plan, make_plan
 from .problem import Memory, Problem, Request, at, is_sparse, pose

@@ -87,9 +87,9 @@ def _while_looking(
 ) -> None:
     """Multiply on a GPU, by the step that the entries permit.
 
-    A look at them takes as long as a small product, which is therefore begun before the look is over, with the step that
-    was right last time. If it was not the right one now, the product is computed again: the same operands take the same
-    step whatever was computed before, so that results are the same bits.
+    A look at them takes as long as a small product, which is therefore begun before the look is over, with the step
+    that was right last time. If it is not the right one now, the product is computed again: equal operands take the
+    same step whatever was computed before, so that results are the same bits.
     """
     guess = _last.get(kind) if early else None
     if guess is not None:

@@ -15,10 +15,10 @@ from semiring.distributed import Comm, World
 from semiring.tiles import TileStore
 
 from ..large import checkpoints
-from ..large.checkpoints import Keeper
-from ..large.closing import TILE, Limits, rounds_done
+from ..large.checkpoints import Keeper, rounds_done
+from ..large.limits import Limits
 from ..large.sources import Source
-from ..saving.stores import forget_result
+from ..saving.stores import TILE, forget_result
 from .matrix import DistributedMatrix
 
 

@@ -21,11 +21,12 @@ from ..engines import Dense, Engine
 from ..engines.stored import Stored
 from ..graph import Graph
 from ..inputs import as_graph, is_array
-from ..large.closing import TILE, Limits, as_store
+from ..large.limits import Limits
 from ..large.sources import Source, has_windows
 from ..log import logger, tell
 from ..plans import Plan
 from ..problem import Memory, Request, take
+from ..saving.stores import TILE, as_store
 from . import closing, keeping, plans
 from .matrix import DistributedMatrix
 

@@ -164,6 +164,11 @@ def again(store: TileStore, i: int, j: int, v: int, source: Source, ops: Backend
     return np.asarray(ops.download(X))
 
 
+def rounds_done(begun: int, block: int, n: int) -> int:
+    """How many rounds of so many pivots are done where `begun` pivots are."""
+    return -(-n // block) if begun >= n else begun // block
+
+
 class Keeper:
     """Writes a matrix in memory into its store, when it is time.
 

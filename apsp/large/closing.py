@@ -9,7 +9,6 @@ from disk      it fits into neither                                  the same, f
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,96 +17,26 @@ import numpy as np
 
 from semiring.algebra import Semiring
 from semiring.backend import Backend, bind, device_of
-from semiring.catalog import recorded_as
-from semiring.cycles import restore, reweight
 from semiring.errors import AlgebraError, DTypeError, MemoryNeeded
-from semiring.memory import available, parsed, require, shown
+from semiring.memory import available, shown
 from semiring.observed import Callback
 from semiring.survey import fast
 from semiring.tiles import TileStore
-from semiring.tiles.courier import InArray, InStore
-from semiring.tiles.folder import check_place, is_store, remove
+from semiring.tiles.folder import check_place, is_store
 
-from ..convergence import divergence, settle
+from ..convergence import divergence
 from ..log import tell
 from ..plans import Plan, make_plan
 from ..problem import Request
-from ..saving.stores import forget_result
-from ..schedules import distributed
-from . import checkpoints, streaming
-from .checkpoints import EVERY, Keeper
+from ..saving.stores import as_store
+from . import in_memory, on_disk, streaming
+from .limits import Limits
 from .sources import Source
 
 #: Of what is free, so much is used where nobody says how much.
 SHARE = 0.9
 #: Bytes a second that a GPU's link and a disk move, for predicted times alone.
 LINK, DISK = 50e9, 1e9
-#: Rows and columns of the tiles of a checkpoint.
-TILE = 1024
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What the caller says of memory and of disks.
-
-    Attributes
-    ----------
-    memory : int or None
-        Bytes of memory of the device that computes.
-    checkpoint : path or None
-        A directory for what a closure has come to.
-    every : float
-        Seconds between two checkpoints of a matrix in memory.
-    output : path or None
-        A directory for the result, as a store of tiles.
-    """
-
-    memory: int | None = None
-    checkpoint: str | os.PathLike[str] | None = None
-    every: float = EVERY
-    output: str | os.PathLike[str] | None = None
-
-    @classmethod
-    def of(cls, memory: Any, checkpoint: Any, output: Any, every: float | None = None) -> Limits | None:
-        """None where nothing was said.
-
-        Raises
-        ------
-        ValueError
-            If memory is no number of bytes, or there is no checkpoint that could be written every so many seconds.
-        """
-        if every is not None and checkpoint is None:
-            raise ValueError(f"every={every!r} says how often a checkpoint is written: say checkpoint='ck/' as well.")
-        if memory is None and checkpoint is None and output is None:
-            return None
-        size = None if memory is None else parsed(memory)
-        return cls(size, checkpoint, EVERY if every is None else every, output)
-
-    @staticmethod
-    def refuse_others(*, where: str, engine: str = "auto", order: Any = "auto", **parts: Any) -> None:
-        """Refuse what a dense closure of all pairs, which alone has limits, would leave out.
-
-        Raises
-        ------
-        ValueError
-        """
-        ordered = not isinstance(order, str) or order != "auto"
-        if ordered or engine not in ("auto", "dense") or any(part is not None for part in parts.values()):
-            raise ValueError(
-                f"{where}: memory=, checkpoint= and output= come with the dense closure of all pairs, got "
-                "sources, targets, a limit, an order or another engine beside them. Ask for all, and take parts of the "
-                "result."
-            )
-
-    def refuse_memory(self, *, where: str) -> None:
-        """Refuse to hold several devices to so much memory: a closure over them lies in theirs.
-
-        Raises
-        ------
-        ValueError
-        """
-        if self.memory is not None:
-            raise ValueError(f"{where}: memory= holds one device, got gpus= beside it. Leave one of them out.")
 
 
 @dataclass(frozen=True)
@@ -260,16 +189,11 @@ class Large:
                 f"closure: over {s.name}, whose sums may have no limit, the matrix must fit into memory, where that is "
                 f"looked for, got {shown(self.source.nbytes)} for {shown(self.memory)}. Give more memory."
             )
-        if on_disk and self._works_in is None:
+        if on_disk and self.limits.works_in is None:
             raise MemoryNeeded(
                 f"closure: {shown(self.source.nbytes)} must fit into {shown(self.memory)}, or have a place on disk. "
                 "Say output='tiles/', where the result will be, or checkpoint='ck/'."
             )
-
-    @property
-    def _works_in(self) -> str | os.PathLike[str] | None:
-        """Where the store is that a closure works on: the checkpoint, or the result itself."""
-        return self.limits.checkpoint if self.limits.checkpoint is not None else self.limits.output
 
     # Computing it
 
@@ -292,9 +216,11 @@ class Large:
         """
         self.check()
         tell(self.plan, callback, stacklevel=stacklevel + 1)
-        if self.in_core or self.streams_from_memory:
-            return self.given(self._in_memory(callback))
-        return self._on_disk(callback)
+        cut = None if self.in_core else self.cut
+        if cut is None or self.streams_from_memory:
+            D = in_memory.close(self.source, self.ops, self.limits, block=self.plan.block, cut=cut, callback=callback)
+            return self.given(D)
+        return on_disk.close(self.source, self.ops, self.limits, cut=cut, callback=callback)
 
     def given(self, D: np.ndarray) -> Any:
         """A result in memory as it was asked for: itself, or as a store."""
@@ -304,137 +230,3 @@ class Large:
         if checkpoint is not None and os.path.realpath(output) == os.path.realpath(checkpoint):
             return TileStore(output)  # the last of the checkpoints is the result
         return as_store(D, output, self.source.semiring)
-
-    def _in_memory(self, callback: Callback | None) -> np.ndarray:
-        """The closure of a matrix that lies in memory: of the device, or of the host, from where it streams."""
-        source, s, ops, n = self.source, self.source.semiring, self.ops, self.source.n
-        require(source.nbytes, "cpu", where="closure", hint="Say output='tiles/' and memory=…: it then streams.")
-        place = self.limits.checkpoint
-        kept = None if place is None else checkpoints.opened(place, source, ops, tile=TILE, fit=lambda _: True)
-        keeper = None if kept is None else Keeper(kept.store, self.limits.every)
-        begun = kept.begun if kept else 0
-        risky = divergence.may_diverge(s, source.looked_at[0], n)
-        D = source.whole() if risky or not begun else np.empty((n, n), source.dtype)
-        # Cycles of length about 0 feed on each other's rounding; on Johnson's lengths none does.
-        potential = settle.precaution(D, s, source.looked_at[0], overwrite=True) if risky else None
-        if kept and begun:
-            kept.store.window(slice(0, n), slice(0, n), D)
-        if potential is not None:
-            reweight(D, s, potential)
-
-        def true(X: np.ndarray, rows: slice, columns: slice) -> np.ndarray:
-            """What a checkpoint keeps: numbers of A itself, which any run goes on from, and which may be the result."""
-            if potential is None:
-                return X
-            X = X.copy()
-            restore(X, s, potential, rows, columns)
-            return X
-
-        block = self.plan.block
-        if self.in_core:
-            M = ops.upload(D, copy=False)
-            ops.prepare(n)
-            rounds = _Rounds(
-                keeper, lambda rows, columns: true(ops.download(M[rows, columns]), rows, columns), n, callback
-            )
-            distributed.closure(M, ops, block=block, begun=begun, after=rounds.after, whole=rounds.whole)
-            ops.synchronize()
-            if M is not D:
-                ops.download(M, out=D)
-        else:
-            rounds = _Rounds(keeper, lambda rows, columns: true(D[rows, columns], rows, columns), n, None)
-            step, after = _pairs(callback, n, begun), rounds.after if keeper else None
-            streaming.closure(InArray(D), ops, self.cut, begun=begun, after=after, step=step)
-        if potential is not None:
-            restore(D, s, potential)
-            settle.reflexive(D, s)
-        elif risky:
-            settle.settle(D, None, s, source.looked_at[0])
-        return D
-
-    def _on_disk(self, callback: Callback | None) -> TileStore:
-        """The closure of a matrix that lies in a store, which is its own checkpoint."""
-        source, cut, n = self.source, self.cut, self.source.n
-        place, output = self._works_in, self.limits.output
-        assert place is not None
-        if output is not None:
-            forget_result(output)  # one that was there is none of this closure
-        if self.limits.checkpoint is None and is_store(place):
-            remove(place)
-        kept = checkpoints.opened(place, source, self.ops, tile=cut.tile, fit=lambda size: size == cut.tile)
-        checkpoints.fill(kept, source)
-        begun = n if kept.begun >= n else kept.begun // cut.tile * cut.tile
-        slow = InStore(kept.store, durable=self.limits.checkpoint is not None)
-        streaming.closure(slow, self.ops, cut, begun=begun, step=_pairs(callback, n, begun))
-        kept.store.sync()
-        self._exists(kept.store)
-        if output is None or os.path.realpath(output) == os.path.realpath(place):
-            return kept.store
-        return kept.store.linked(output)
-
-    def _exists(self, store: TileStore) -> None:
-        """Raise where the diagonal says that the closure does not exist.
-
-        Raises
-        ------
-        DivergenceError
-        """
-        s = self.source.semiring
-        if not divergence.may_diverge(s, self.source.looked_at[0], self.source.n):
-            return
-        diagonal = np.concatenate([store.read(k, k).diagonal() for k in range(store.grid[0])])
-        vertex = divergence.beaten(diagonal, s)
-        if vertex is not None:
-            raise divergence.vertex_error(vertex, diagonal[vertex].item(), s, where="closure")
-
-
-def as_store(D: np.ndarray, output: str | os.PathLike[str], semiring: Semiring) -> TileStore:
-    """A result in memory, written as a store of tiles."""
-    forget_result(output)
-    store = TileStore.create(output, D.shape, D.dtype, block=TILE, attributes={"semiring": recorded_as(semiring)})
-    store.put(D, round=len(D))
-    store.sync()
-    return store
-
-
-def rounds_done(begun: int, block: int, n: int) -> int:
-    """How many rounds of so many pivots are done where `begun` pivots are."""
-    return -(-n // block) if begun >= n else begun // block
-
-
-def _pairs(callback: Callback | None, n: int, pivots: int) -> Callable[[int], None] | None:
-    """What adds up the pairs of windows, after so many pivots, and tells them."""
-    if callback is None:
-        return None
-    done = pivots * n * n
-
-    def add(pairs: int) -> None:
-        nonlocal done
-        done = min(n**3, done + pairs)
-        callback(done, n**3)
-
-    return add
-
-
-class _Rounds:
-    """What is done after a round: the callback is told, and the matrix is written where it is time, and at the end."""
-
-    def __init__(
-        self, keeper: Keeper | None, fetch: Callable[[slice, slice], Any], n: int, callback: Callback | None
-    ) -> None:
-        self._keeper, self._fetch, self._n, self._callback = keeper, fetch, n, callback
-        self._due: dict[int, bool] = {}
-
-    def whole(self, index: int) -> bool:
-        """Whether the matrix is written after this round; asked before its verbs."""
-        if index not in self._due:
-            self._due[index] = self._keeper is not None and self._keeper.due
-        return self._due[index]
-
-    def after(self, index: int, pivot: slice) -> None:
-        """A round is under way to its end."""
-        if self._callback is not None:
-            self._callback(pivot.stop * self._n**2, self._n**3)
-        if self._keeper is not None and (self.whole(index) or pivot.stop == self._n):
-            every = slice(0, self._n)
-            self._keeper.keep(every, every, self._fetch, pivot.stop)

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from semiring.backend import Backend
+from semiring.observed import Callback
 from semiring.ranges import local
 from semiring.tiles.courier import Courier, Slow
 
@@ -310,3 +311,17 @@ class Rooms:
 def _parts(spans: list[slice], size: int) -> list[slice]:
     """Ranges in parts of so many."""
     return [slice(at, min(at + size, p.stop)) for p in spans for at in range(p.start, p.stop, size)]
+
+
+def reporting(callback: Callback | None, n: int, pivots: int) -> Callable[[int], None] | None:
+    """A `step` for `closure`: it adds the pairs of each window to those of earlier pivots, and reports the sum."""
+    if callback is None:
+        return None
+    done = pivots * n * n
+
+    def add(pairs: int) -> None:
+        nonlocal done
+        done = min(n**3, done + pairs)
+        callback(done, n**3)
+
+    return add

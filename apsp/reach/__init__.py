@@ -30,7 +30,7 @@ from ..graph import Graph
 from ..graph.ondisk import refuse_overwriting
 from ..inputs import as_graph
 from ..labels import Labels
-from ..large.closing import Limits
+from ..large.limits import Limits
 from ..plans import Plan
 from ..problem import Request
 from ..saving.encoding import decode, encode

@@ -17,7 +17,8 @@ from semiring.tiles import StoredBits
 from semiring.tiles.bits import WORDS
 
 from ..graph import Graph
-from ..large.closing import SHARE, Limits
+from ..large.closing import SHARE
+from ..large.limits import Limits
 from ..plans import Plan, make_plan
 from ..problem import Memory, Problem, Request
 from ..saving.stores import forget_result

@@ -19,7 +19,7 @@ from ..estimates import in_units
 from ..graph import Graph
 from ..inputs import as_graph
 from ..labels import Labels
-from ..large.closing import Limits
+from ..large.limits import Limits
 from ..measures import Measured
 from ..plans import Plan
 from ..problem import Request

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semiring import catalog, dtypes
+from semiring.algebra import Semiring
 from semiring.archives import load_arrays
 from semiring.errors import FormatError
 from semiring.files import writing, writing_folder
@@ -62,6 +63,17 @@ def save_tiles(table: Table, path: str | os.PathLike[str], more: Mapping[str, An
         at += len(part)
     store.sync()
     save_archive(path, named)
+
+
+def as_store(D: np.ndarray, output: str | os.PathLike[str], semiring: Semiring) -> TileStore:
+    """A result in memory, written as a store of tiles."""
+    forget_result(output)
+    store = TileStore.create(
+        output, D.shape, D.dtype, block=TILE, attributes={"semiring": catalog.recorded_as(semiring)}
+    )
+    store.put(D, round=len(D))
+    store.sync()
+    return store
 
 
 def forget_result(path: str | os.PathLike[str]) -> None:

@@ -1,0 +1,148 @@
+"""A* of a matrix that lies whole in memory: of the device, or of the host, from where it streams through a GPU.
+
+With a checkpoint, the matrix is written after a round where it is time, and the closure goes on from what was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from semiring.algebra import Semiring
+from semiring.backend import Backend
+from semiring.cycles import restore, reweight
+from semiring.memory import require
+from semiring.observed import Callback
+from semiring.tiles.courier import InArray
+
+from ..convergence import divergence, settle
+from ..saving.stores import TILE
+from ..schedules import distributed
+from . import checkpoints, streaming
+from .checkpoints import Keeper
+from .limits import Limits
+from .sources import Source
+from .streaming import Cut
+
+
+def close(
+    source: Source, ops: Backend, limits: Limits, *, block: int, cut: Cut | None, callback: Callback | None
+) -> np.ndarray:
+    """A*, in memory of the host.
+
+    Parameters
+    ----------
+    block : int
+        The pivot block, where the matrix lies whole on the device.
+    cut : Cut or None
+        How it streams; None where it does not.
+
+    Raises
+    ------
+    DivergenceError
+        If the closure does not exist.
+    FormatError
+        If the checkpoint is another's.
+    MemoryNeeded
+        If the matrix does not fit.
+    """
+    s, n, seen = source.semiring, source.n, source.looked_at[0]
+    require(source.nbytes, "cpu", where="closure", hint="Say output='tiles/' and memory=…: it then streams.")
+    place = limits.checkpoint
+    kept = None if place is None else checkpoints.opened(place, source, ops, tile=TILE, fit=lambda _: True)
+    keeper = None if kept is None else Keeper(kept.store, limits.every)
+    begun = kept.begun if kept else 0
+    risky = divergence.may_diverge(s, seen, n)
+    D = source.whole() if risky or not begun else np.empty((n, n), source.dtype)
+    # Cycles of length about 0 feed on each other's rounding; on Johnson's lengths none does.
+    potential = settle.precaution(D, s, seen, overwrite=True) if risky else None
+    if kept and begun:
+        kept.store.window(slice(0, n), slice(0, n), D)
+    if potential is not None:
+        reweight(D, s, potential)
+    original = partial(_original, s, potential)
+    if cut is None:
+        _whole(D, ops, block, begun, keeper, original, callback)
+    else:
+        _streamed(D, ops, cut, begun, keeper, original, callback)
+    if potential is not None:
+        restore(D, s, potential)
+        settle.reflexive(D, s)
+    elif risky:
+        settle.settle(D, None, s, seen)
+    return D
+
+
+def _original(s: Semiring, potential: np.ndarray | None, X: np.ndarray, rows: slice, columns: slice) -> np.ndarray:
+    """These rows and columns, found as X, as lengths of A itself: from those any run goes on, with any potential.
+
+    A checkpoint keeps them, and the last of them may be the result.
+    """
+    if potential is None:
+        return X
+    X = X.copy()
+    restore(X, s, potential, rows, columns)
+    return X
+
+
+def _whole(
+    D: np.ndarray,
+    ops: Backend,
+    block: int,
+    begun: int,
+    keeper: Keeper | None,
+    original: Callable[..., np.ndarray],
+    callback: Callback | None,
+) -> None:
+    """D ← D* on the device at once, from the pivot `begun` on."""
+    n = len(D)
+    M = ops.upload(D, copy=False)
+    ops.prepare(n)
+    rounds = _Rounds(keeper, lambda rows, columns: original(ops.download(M[rows, columns]), rows, columns), n, callback)
+    distributed.closure(M, ops, block=block, begun=begun, after=rounds.after, whole=rounds.whole)
+    ops.synchronize()
+    if M is not D:
+        ops.download(M, out=D)
+
+
+def _streamed(
+    D: np.ndarray,
+    ops: Backend,
+    cut: Cut,
+    begun: int,
+    keeper: Keeper | None,
+    original: Callable[..., np.ndarray],
+    callback: Callback | None,
+) -> None:
+    """D ← D* through the device in windows, from the pivot `begun` on."""
+    n = len(D)
+    rounds = _Rounds(keeper, lambda rows, columns: original(D[rows, columns], rows, columns), n, None)
+    step = streaming.reporting(callback, n, begun)
+    streaming.closure(InArray(D), ops, cut, begun=begun, after=rounds.after if keeper else None, step=step)
+
+
+class _Rounds:
+    """What is done after a round: the callback is told, and the matrix is written where it is time, and at the end."""
+
+    def __init__(
+        self, keeper: Keeper | None, fetch: Callable[[slice, slice], Any], n: int, callback: Callback | None
+    ) -> None:
+        self._keeper, self._fetch, self._n, self._callback = keeper, fetch, n, callback
+        self._due: dict[int, bool] = {}
+
+    def whole(self, index: int) -> bool:
+        """Whether the matrix is written after this round; asked before its verbs."""
+        if index not in self._due:
+            self._due[index] = self._keeper is not None and self._keeper.due
+        return self._due[index]
+
+    def after(self, index: int, pivot: slice) -> None:
+        """A round is under way to its end."""
+        if self._callback is not None:
+            self._callback(pivot.stop * self._n**2, self._n**3)
+        if self._keeper is not None and (self.whole(index) or pivot.stop == self._n):
+            every = slice(0, self._n)
+            self._keeper.keep(every, every, self._fetch, pivot.stop)

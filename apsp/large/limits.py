@@ -1,0 +1,80 @@
+"""`Limits`: what a caller says of memory and of disks, beside the question itself."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from semiring.memory import parsed
+
+from .checkpoints import EVERY
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much memory a closure may take, where it keeps what it has come to, and where its result goes.
+
+    Attributes
+    ----------
+    memory : int or None
+        Bytes of memory of the device that computes.
+    checkpoint : path or None
+        A directory for what a closure has come to.
+    every : float
+        Seconds between two checkpoints of a matrix in memory.
+    output : path or None
+        A directory for the result, as a store of tiles.
+    """
+
+    memory: int | None = None
+    checkpoint: str | os.PathLike[str] | None = None
+    every: float = EVERY
+    output: str | os.PathLike[str] | None = None
+
+    @classmethod
+    def of(cls, memory: Any, checkpoint: Any, output: Any, every: float | None = None) -> Limits | None:
+        """None where nothing was said.
+
+        Raises
+        ------
+        ValueError
+            If memory is no number of bytes, or there is no checkpoint that could be written every so many seconds.
+        """
+        if every is not None and checkpoint is None:
+            raise ValueError(f"every={every!r} says how often a checkpoint is written: say checkpoint='ck/' as well.")
+        if memory is None and checkpoint is None and output is None:
+            return None
+        size = None if memory is None else parsed(memory)
+        return cls(size, checkpoint, EVERY if every is None else every, output)
+
+    @staticmethod
+    def refuse_others(*, where: str, engine: str = "auto", order: Any = "auto", **parts: Any) -> None:
+        """Refuse what a dense closure of all pairs, which alone has limits, would leave out.
+
+        Raises
+        ------
+        ValueError
+        """
+        ordered = not isinstance(order, str) or order != "auto"
+        if ordered or engine not in ("auto", "dense") or any(part is not None for part in parts.values()):
+            raise ValueError(
+                f"{where}: memory=, checkpoint= and output= come with the dense closure of all pairs, got "
+                "sources, targets, a limit, an order or another engine beside them. Ask for all, and take parts of the "
+                "result."
+            )
+
+    def refuse_memory(self, *, where: str) -> None:
+        """Refuse to hold several devices to so much memory: a closure over them lies in theirs.
+
+        Raises
+        ------
+        ValueError
+        """
+        if self.memory is not None:
+            raise ValueError(f"{where}: memory= holds one device, got gpus= beside it. Leave one of them out.")
+
+    @property
+    def works_in(self) -> str | os.PathLike[str] | None:
+        """Where the store is that a closure on disk works on: the checkpoint, or the result itself."""
+        return self.checkpoint if self.checkpoint is not None else self.output

@@ -1,0 +1,66 @@
+"""A* of a matrix that fits no memory: it streams from a store of tiles, which is its own checkpoint."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from semiring.backend import Backend
+from semiring.observed import Callback
+from semiring.tiles import TileStore
+from semiring.tiles.courier import InStore
+from semiring.tiles.folder import is_store, remove
+
+from ..convergence import divergence
+from ..saving.stores import forget_result
+from . import checkpoints, streaming
+from .limits import Limits
+from .sources import Source
+from .streaming import Cut
+
+
+def close(source: Source, ops: Backend, limits: Limits, *, cut: Cut, callback: Callback | None) -> TileStore:
+    """A*, in the store where the limits want it.
+
+    Raises
+    ------
+    DivergenceError
+        If the closure does not exist.
+    FormatError
+        If the checkpoint is another's.
+    OSError
+        If the store cannot be written, or does not fit on its disk.
+    """
+    n, place, output = source.n, limits.works_in, limits.output
+    assert place is not None
+    if output is not None:
+        forget_result(output)  # one that was there is none of this closure
+    if limits.checkpoint is None and is_store(place):
+        remove(place)
+    kept = checkpoints.opened(place, source, ops, tile=cut.tile, fit=lambda size: size == cut.tile)
+    checkpoints.fill(kept, source)
+    begun = n if kept.begun >= n else kept.begun // cut.tile * cut.tile
+    slow = InStore(kept.store, durable=limits.checkpoint is not None)
+    streaming.closure(slow, ops, cut, begun=begun, step=streaming.reporting(callback, n, begun))
+    kept.store.sync()
+    _require_limit(source, kept.store)
+    if output is None or os.path.realpath(output) == os.path.realpath(place):
+        return kept.store
+    return kept.store.linked(output)
+
+
+def _require_limit(source: Source, store: TileStore) -> None:
+    """Raise where the diagonal says that the closure does not exist.
+
+    Raises
+    ------
+    DivergenceError
+    """
+    s = source.semiring
+    if not divergence.may_diverge(s, source.looked_at[0], source.n):
+        return
+    diagonal = np.concatenate([store.read(k, k).diagonal() for k in range(store.grid[0])])
+    vertex = divergence.beaten(diagonal, s)
+    if vertex is not None:
+        raise divergence.vertex_error(vertex, diagonal[vertex].item(), s, where="closure")
