@@ -141,14 +141,7 @@ class Elimination(Queries):
         if not isinstance(threads, (int, np.integer)) or threads < 1:
             raise DeviceError(f"{where}: threads must be a positive integer, got {threads!r}.")
         self.device = device_of(np.empty(0), device)
-        given = asarray(weights, where=where)
-        given = given if isinstance(given, np.ndarray) else given.get()  # an arc's numbers are looked at here
-        if given.shape != (len(analysis.tails),):
-            raise ShapeError(
-                f"{where}: one weight an arc is required, ({len(analysis.tails)},), got shape {given.shape}. "
-                "Their order is that of the arcs given first."
-            )
-        values = conform(given, semiring, dtype, where=where)
+        values = _values(weights, analysis, semiring, dtype)
         seen = survey(values, semiring, where=where)
         nonnegative = fast(seen, semiring, values.dtype, analysis.n)
         if values.dtype.kind == "f":
@@ -158,25 +151,34 @@ class Elimination(Queries):
         ends = abs(seen.least), abs(seen.greatest)
         self._largest = max(ends) if max(ends) < math.inf else dtypes.largest_finite(values)
         self._kind = choose(semiring, values.dtype, nonnegative)
-        weights = np.ascontiguousarray(values)
         if check and semiring.series == "real" and not seen.nonnegative:
             limits.require_spectrum(analysis.tails, analysis.heads, values, analysis.n)
         self._free: list[Sweeper] = []
-        self.on_device = self._placed(weights, nonnegative) if self.device == "cuda" else None
+        numbers = np.ascontiguousarray(values)
+        self.on_device = self._placed(numbers, nonnegative) if self.device == "cuda" else None
         if self.on_device is None:
-            require(
-                self.cost.bytes(values.dtype.itemsize),
-                where=where,
-                hint=f"{self.cost}. Such a graph is as good as dense; Dijkstra from the sources wanted takes less.",
-            )
+            hint = f"{self.cost}. Such a graph is as good as dense; Dijkstra from the sources wanted takes less."
+            require(self.cost.bytes(values.dtype.itemsize), where=where, hint=hint)
             ops = CpuBackend(self._kind, self._threads)
-            self._panels = fronts.numbers(analysis.structure, analysis.arcs, weights, ops)
-        if check and self.divergence is not None:
-            if values.dtype.kind == "f" and Lengths.of(semiring) is not None:
-                # A walk is judged by its own arcs: a slack that grows with the largest weight would hide true cycles.
-                Weighted(analysis.tails, analysis.heads, values, analysis.n, semiring).potentials(where=where)
-            if self.divergence[1] > self.slack:
-                raise limits.error(semiring, *self.divergence)
+            self._panels = fronts.numbers(analysis.structure, analysis.arcs, numbers, ops)
+        if check:
+            self._require_limit(values)
+
+    def _require_limit(self, values: np.ndarray) -> None:
+        """Raise where A* does not exist: a diagonal entry is past `one`, and not by rounding alone.
+
+        Raises
+        ------
+        DivergenceError
+        """
+        if self.divergence is None:
+            return
+        if values.dtype.kind == "f" and Lengths.of(self.semiring) is not None:
+            # A walk is judged by its own arcs: a slack that grows with the largest weight would hide true cycles.
+            tails, heads = self.analysis.tails, self.analysis.heads
+            Weighted(tails, heads, values, self.n, self.semiring).potentials(where="eliminate")
+        if self.divergence[1] > self.slack:
+            raise limits.error(self.semiring, *self.divergence)
 
     def _placed(self, weights: np.ndarray, nonnegative: bool) -> Any:
         from ..cuda.elimination import OnDevice
@@ -280,3 +282,15 @@ class Elimination(Queries):
         if self.dtype.kind != "f" or not self.semiring.idempotent:
             return 0.0
         return self.cost.height * float(np.finfo(self.dtype).eps) * self._largest
+
+
+def _values(weights: Any, analysis: Analysis, semiring: Semiring, dtype: Any) -> np.ndarray:
+    """The arcs' weights on the host, in a dtype of the semiring; one an arc, or an error."""
+    given = asarray(weights, where="eliminate")
+    given = given if isinstance(given, np.ndarray) else given.get()  # an arc's numbers are looked at here
+    if given.shape != (len(analysis.tails),):
+        raise ShapeError(
+            f"eliminate: one weight an arc is required, ({len(analysis.tails)},), got shape {given.shape}. "
+            "Their order is that of the arcs given first."
+        )
+    return conform(given, semiring, dtype, where="eliminate")
