@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import floyd_warshall
 
 from apsp import Graph, Result, as_graph, closure, plan, read, shortest_paths, transitive_closure
 from apsp.cli import main
-from apsp.distributed import world
+from apsp.distributed import DistributedMatrix, world
 from apsp.graph import ondisk
 from semiring.errors import DomainError, FormatError, MemoryNeeded
 from semiring.tiles import TileStore
@@ -171,8 +171,12 @@ def test_a_missing_edge_is_the_zero_of_the_stores_own_semiring(tmp_path, own, dt
     wanted = floyd_warshall(np.where(there, plain, 0))
     np.testing.assert_array_equal(shortest_paths(big, dtype="float64").distances, wanted)
     np.testing.assert_array_equal(transitive_closure(big, reflexive=True).matrix, np.isfinite(wanted))
-    D = closure(str(big), dtype="float64", output=tmp_path / "d")
-    np.testing.assert_array_equal(D[:], wanted)
+    ranks, out = {"gpus": world(ranks=2)}, {"output": tmp_path / "d"}
+    for A in (str(big), TileStore(big)):
+        for asked in (out, ranks, ranks | out, {"memory": "1GiB"}):
+            np.testing.assert_array_equal(np.asarray(closure(A, dtype="float64", **asked)), wanted)
+    M = DistributedMatrix.from_array(TileStore(big), dtype="float64", world=ranks["gpus"])
+    np.testing.assert_array_equal(M.close().gather(), wanted)
 
 
 @pytest.mark.parametrize(("s", "dtype"), [("min_plus", "float32"), ("min_plus", "int32"), ("bottleneck", "float32")])

@@ -24,6 +24,7 @@ from semiring.tiles import TileStore
 
 from ..convergence import divergence
 from ..graph import Graph
+from ..graph.ondisk import OnDisk
 from ..large.sources import arcs_of
 from ..schedules import distributed
 from .plans import default_block, require_room
@@ -110,13 +111,15 @@ class DistributedMatrix:
             If a part with what its closure needs does not fit on some rank; in every rank.
         """
         s = get(semiring)
-        if not isinstance(A, (BitMatrix, TileStore)):
+        if isinstance(A, TileStore):  # it knows what a missing edge is in it
+            A = OnDisk.at(A.path).over(s, dtype, where="DistributedMatrix")
+        elif not isinstance(A, BitMatrix):
             A = np.asanyarray(A)
         if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
             raise ShapeError(f"DistributedMatrix: an array must be square, (n, n), got shape {A.shape}.")
         given = np.dtype(bool) if isinstance(A, BitMatrix) or s.dtypes == ("bool",) else A.dtype
         target = dtypes.resolve(s, given if dtype is None else dtype, where="DistributedMatrix")
-        return cls.filled(len(A), s, target, lambda rows, columns: A[rows, columns], world=world, block=block)
+        return cls.filled(A.shape[0], s, target, lambda rows, columns: A[rows, columns], world=world, block=block)
 
     @classmethod
     def from_function(

@@ -15,6 +15,7 @@ from semiring.algebra import Semiring
 from semiring.conversion import conform
 from semiring.errors import ShapeError
 from semiring.survey import Survey, survey
+from semiring.tiles import TileStore
 
 from ..graph import Graph
 from ..graph.entries import combine
@@ -56,7 +57,9 @@ class Source:
         ShapeError, DTypeError
             If it is not square, or not defined on this semiring.
         """
-        given = A
+        given = A = OnDisk.at(A.path) if isinstance(A, TileStore) else A
+        if isinstance(A, OnDisk):  # a store knows what a missing edge is in it
+            A = A.over(semiring, dtype, where=where)
         if isinstance(A, Graph) and A.dense is not None:
             given, windows = A.dense, A.windows(semiring, dtype, where=where)
             A = A.matrix(semiring, dtype) if windows is None else windows
