@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from .planning import plan
     from .plans import Plan
     from .projects import CriticalPath, critical_path
-    from .reach import Reachability, transitive_closure
+    from .reach import transitive_closure
+    from .reach.reachability import Reachability
     from .result import Result, shortest_paths
     from .routes import next_hops, predecessors
 
@@ -55,7 +56,8 @@ _HOME = {
     "planning": ("plan",),
     "plans": ("Plan",),
     "projects": ("CriticalPath", "critical_path"),
-    "reach": ("Reachability", "transitive_closure"),
+    "reach": ("transitive_closure",),
+    "reach.reachability": ("Reachability",),
     "result": ("Result", "shortest_paths"),
     "routes": ("next_hops", "predecessors"),
 }

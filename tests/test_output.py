@@ -342,7 +342,9 @@ def test_a_type_checker_finds_what_a_user_gets(tmp_path):
     env = {**os.environ, "MYPYPATH": str(ROOT)}
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
     revealed = [line.split('"')[1] for line in done.stdout.splitlines() if "Revealed type" in line]
-    assert revealed == ["apsp.result.Result", "apsp.reach.Reachability", "apsp.plans.Plan", "list[Any]"], done.stdout
+    assert revealed == ["apsp.result.Result", "apsp.reach.reachability.Reachability", "apsp.plans.Plan", "list[Any]"], (
+        done.stdout
+    )
     assert "Success" in done.stdout
     assert (ROOT / "apsp" / "py.typed").exists()
     assert (ROOT / "semiring" / "py.typed").exists()

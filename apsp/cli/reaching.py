@@ -16,7 +16,7 @@ from .options import SOURCE, computing, device, ends, reading, spread, threads, 
 from .ranks import spread_over
 
 if TYPE_CHECKING:
-    from ..reach import Reachability
+    from ..reach.reachability import Reachability
 
 
 @click.command()

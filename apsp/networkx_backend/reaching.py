@@ -11,8 +11,8 @@ import numpy as np
 from semiring.catalog import lor_land
 
 from ..graph import Graph
-from ..reach import Reachability
 from ..reach import transitive_closure as reachability
+from ..reach.reachability import Reachability
 from .graphs import Converted
 from .theirs import theirs
 

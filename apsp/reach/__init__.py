@@ -1,343 +1,32 @@
-"""`transitive_closure`, and the `Reachability` it returns: who reaches whom, at one bit a pair of components."""
+"""`transitive_closure`: who reaches whom in a graph; the answer is a `Reachability`."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from semiring import dtypes
-from semiring.archives import load_arrays
 from semiring.backend import bind, device_of
 from semiring.bits import BitMatrix
 from semiring.catalog import get, lor_land
 from semiring.devices import there
-from semiring.errors import FormatError
-from semiring.files import writing
-from semiring.memory import require
 from semiring.observed import Callback
-from semiring.tiles import StoredBits
-from semiring.tiles.folder import is_store
 
-from ..display import notebook
-from ..estimates import in_units
 from ..graph import Graph
 from ..graph.ondisk import refuse_overwriting
 from ..inputs import as_graph
-from ..labels import Labels
 from ..large.limits import Limits
-from ..plans import Plan
 from ..problem import Request
-from ..saving.encoding import decode, encode
-from ..saving.plans import plan_from_array, plan_to_array
-from ..saving.stores import forget_result, load_tiles, save_archive, suffix_of
 from ..saving.tables import check_output
 from .closing import closed_of
-from .condensation import Condensation, expanded, expansion_bytes
+from .reachability import Reachability
 
 if TYPE_CHECKING:
     from semiring.algebra import Semiring
-    from semiring.tiles import TileStore
 
     from ..distributed.solving import Places
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Reachability:
-    """Who reaches whom, by walks of at least one edge (A⁺), or of any length where `reflexive` (A*).
-
-    Attributes
-    ----------
-    labels : Labels
-        The vertices' names, in the order of the matrix.
-    condensation : Condensation
-        The strongly connected components, or every vertex as its own where shrinking did not pay.
-    closed : BitMatrix or StoredBits, shape (count, count)
-        The reflexive closure of the condensation, in memory or on disk.
-    reflexive : bool
-    plan : Plan
-        How it was computed, and why so.
-    seconds : float
-        How long that took.
-    """
-
-    labels: Labels
-    condensation: Condensation
-    closed: BitMatrix | StoredBits
-    reflexive: bool
-    plan: Plan
-    seconds: float
-
-    def __repr__(self) -> str:
-        how = f"{self.plan.schedule}, {in_units(self.seconds)}"
-        kind = "reflexive, " if self.reflexive else ""
-        return f"<Reachability: {self.n} vertices in {self.condensation.count} components, {kind}{how}>"
-
-    def _repr_html_(self) -> str:
-        counts = self.counts()[: notebook.SHOWN].tolist()
-        rows = list(zip(self.labels[: notebook.SHOWN], counts, strict=True))
-        note = f"The first {len(rows)} of {self.n} vertices." if len(rows) < self.n else ""
-        return notebook.table(repr(self), ["vertex", "reaches"], rows, note)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: not what is worked out again when it is asked for."""
-        return {name: value for name, value in vars(self).items() if name not in ("matrix", "_classes")}
-
-    @property
-    def n(self) -> int:
-        """The number of vertices."""
-        return len(self.labels)
-
-    @cached_property
-    def matrix(self) -> BitMatrix:
-        """All pairs as an n × n BitMatrix, expanded from the components when first asked for.
-
-        Raises
-        ------
-        MemoryNeeded
-            If n² bits do not fit.
-        """
-        c, words = self.condensation, -(-self.n // 64)
-        whole = c.count == self.n and (c.component == np.arange(self.n)).all()
-        needed = 8 * words * self.n + (0 if whole else expansion_bytes(self.n, c.count))
-        require(needed, where="Reachability.matrix", hint="Ask reaches, or counts, instead.")
-        if whole:
-            full = self._held.copy() if isinstance(self.closed, BitMatrix) else self._held
-        else:
-            full = expanded(self._held, c)
-        if not self.reflexive:
-            full.set_diagonal(c.cyclic[c.component])
-        return full
-
-    def reaches(self, u: Any, v: Any) -> Any:
-        """Whether a walk leads from u to v, given by label.
-
-        For lists or arrays of labels, an array of the shape that they broadcast to: `reaches(us[:, None], vs)` is a
-        table. A tuple is one label.
-
-        Raises
-        ------
-        VertexError
-            If a label is not in the graph.
-        """
-        if isinstance(u, (list, np.ndarray)) or isinstance(v, (list, np.ndarray)):
-            i, j = np.broadcast_arrays(*(self.labels.some(x) for x in (u, v)))
-            return self._between(i, j)
-        return bool(self._between(np.array([self.labels.position(u)]), np.array([self.labels.position(v)]))[0])
-
-    def descendants(self, u: Any) -> list[Any]:
-        """The labels of all vertices that u reaches, in the order of the matrix."""
-        i, c = self.labels.position(u), self.condensation
-        return self._names(self.closed.rows(int(c.component[i]))[c.component], i)
-
-    def ancestors(self, v: Any) -> list[Any]:
-        """The labels of all vertices that reach v, in the order of the matrix."""
-        j, c = self.labels.position(v), self.condensation
-        return self._names(self.closed.column(int(c.component[j]))[c.component], j)
-
-    def counts(self, axis: int = 1) -> np.ndarray:
-        """How many vertices each vertex reaches (axis 1: the sums of the rows), or is reached from (axis 0); int64.
-
-        Raises
-        ------
-        ValueError
-            If the axis is neither 0 nor 1.
-        """
-        if axis not in (0, 1):
-            raise ValueError(f"counts: axis must be 1 (how many each reaches) or 0 (how many reach it), got {axis!r}.")
-        c = self.condensation
-        reached = self.closed.counts(axis=axis)
-        large = np.flatnonzero(c.sizes > 1)
-        if large.size:
-            others = c.sizes[large] - 1  # a component was counted as one vertex
-            if axis == 1:
-                reached = reached + np.concatenate([dense[:, large] @ others for dense in _dense_rows(self.closed)])
-            else:
-                reached = reached + sum(
-                    self.closed.rows(int(k)).astype(np.int64) * more for k, more in zip(large, others, strict=True)
-                )
-        if not self.reflexive:
-            reached = reached - ~c.cyclic
-        counts: np.ndarray = reached[c.component]
-        return counts
-
-    def components(self) -> list[list[Any]]:
-        """The classes of mutually reachable vertices, as lists of labels; the largest first, then by first member."""
-        component = self._classes
-        order = np.argsort(component, kind="stable")
-        bounds = np.flatnonzero(np.diff(component[order])) + 1
-        classes = [part.tolist() for part in np.split(order, bounds)] if self.n else []
-        classes.sort(key=lambda part: (-len(part), part[0]))
-        return [[self.labels[i] for i in part] for part in classes]
-
-    def reduction(self) -> Graph:
-        """The transitive reduction: a graph of the fewest edges with the same reachability.
-
-        Of a graph without cycles it is unique, and made of its own edges. Otherwise each component of several
-        vertices becomes one ring, and an edge between components joins their first vertices (Aho, Garey, Ullman
-        1972).
-        """
-        component = self._classes
-        count = int(component.max()) + 1 if self.n else 0
-        first = np.full(count, self.n)
-        np.minimum.at(first, component, np.arange(self.n))
-        tails, heads = _reduce(self._strict(first, component))
-        rows, cols = [first[tails]], [first[heads]]
-        order = np.argsort(component, kind="stable")
-        for ring in np.split(order, np.flatnonzero(np.diff(component[order])) + 1) if self.n else []:
-            if len(ring) > 1:
-                rows.append(ring)
-                cols.append(np.roll(ring, -1))
-            elif not self.reflexive and self.condensation.cyclic[self.condensation.component[ring[0]]]:
-                rows.append(ring)
-                cols.append(ring)
-        return Graph.from_arrays(np.concatenate(rows), np.concatenate(cols), n=self.n, labels=self.labels)
-
-    def to_bool(self) -> np.ndarray:
-        """All pairs as an n × n NumPy bool array."""
-        dense: np.ndarray = self.matrix.to_bool()
-        return dense
-
-    def to_sparse(self) -> Any:
-        """All pairs as a SciPy `csr_array` of bool."""
-        return self.matrix.to_sparse()
-
-    def to_edges(self) -> list[tuple[Any, Any]]:
-        """All pairs (u, v) of labels such that u reaches v."""
-        rows, cols = self.matrix.to_edges()
-        return [(self.labels[i], self.labels[j]) for i, j in zip(rows.tolist(), cols.tolist(), strict=True)]
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything that answers queries to one `.npz` file, which appears whole or not at all, or to a store.
-
-        A path that ends with "/" is a directory of tiles (docs/stores.md), from which `load` answers without reading
-        all of it.
-
-        Raises
-        ------
-        ValueError
-            If the suffix is another, or it answers from that very store.
-        FormatError
-            If a label is none that can be saved; see `apsp.saving.encoding`.
-        OSError
-            If the file cannot be written.
-        """
-        check_output(path, (".npz", ".tiles"))
-        if suffix_of(path) == ".tiles":
-            if isinstance(self.closed, StoredBits):
-                refuse_overwriting(self.closed.words, path, where="save")
-            forget_result(path)
-            stored = StoredBits.create(path, self.closed.shape)
-            stored.put(slice(0, len(self.closed)), self._held)
-            self._save_beside(path)
-            return
-        arrays = self._arrays(path)
-        with writing(path) as file:
-            np.savez(file, words=self._held.words, **arrays)
-
-    def _save_beside(self, path: str | os.PathLike[str]) -> None:
-        """What makes a store of packed bits a Reachability; it comes last."""
-        save_archive(path, self._arrays(path))
-
-    def _arrays(self, path: str | os.PathLike[str]) -> dict[str, Any]:
-        """All but the bits."""
-        c = self.condensation
-        return {
-            "component": c.component,
-            "sizes": c.sizes,
-            "cyclic": c.cyclic,
-            "tails": c.tails,
-            "heads": c.heads,
-            "reflexive": np.array(self.reflexive),
-            "plan": plan_to_array(self.plan),
-            "seconds": np.array(self.seconds),
-            **encode(self.labels, path),
-        }
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Reachability:
-        """Read what `save` wrote.
-
-        Raises
-        ------
-        FormatError
-            If the file is damaged, or something else.
-        OSError
-            If it cannot be read.
-        """
-        store = None
-        if is_store(path):
-            store, parts = load_tiles(path)
-        else:
-            parts = load_arrays(path, "a Reachability")
-        try:
-            labels = decode(parts)
-            if labels is None:
-                raise KeyError("labels")
-            c = Condensation(*(parts[name] for name in ("component", "sizes", "cyclic", "tails", "heads")))
-            _check_consistent(c, len(labels))
-            return cls(
-                labels,
-                c,
-                BitMatrix(parts["words"], (c.count, c.count)) if store is None else _stored(store, c.count),
-                bool(parts["reflexive"]),
-                plan_from_array(parts["plan"]),
-                float(parts["seconds"]),
-            )
-        except (LookupError, ValueError, TypeError) as error:
-            raise FormatError(path, None, f"a Reachability that `save` wrote is required, got {error!r}.") from error
-
-    @property
-    def _held(self) -> BitMatrix:
-        """The closure in memory.
-
-        Raises
-        ------
-        MemoryNeeded
-            If it does not fit.
-        """
-        return self.closed if isinstance(self.closed, BitMatrix) else self.closed.whole()
-
-    @cached_property
-    def _classes(self) -> np.ndarray:
-        """The strongly connected component of each vertex, also where the computation did not shrink the graph."""
-        c = self.condensation
-        if (c.sizes > 1).any() or not c.cyclic.any():
-            return c.component
-        mutual = self._held & self._held.T
-        # The first member of each vertex's class names the class.
-        first = np.concatenate([dense.argmax(axis=1) for dense in _dense_rows(mutual)])
-        component: np.ndarray = np.unique(first, return_inverse=True)[1]
-        return component
-
-    def _strict(self, first: np.ndarray, component: np.ndarray) -> BitMatrix:
-        """Which class reaches which other, as a BitMatrix of classes."""
-        c = self.condensation
-        if len(first) == c.count and (component == c.component).all():
-            strict = self._held.copy()
-        else:
-            at = c.component[first]
-            parts = [self.closed.rows(at[k : k + 4096])[:, at] for k in range(0, len(at), 4096)]
-            strict = BitMatrix.from_bool(np.concatenate(parts))
-        strict.set_diagonal(False)
-        return strict
-
-    def _between(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        c = self.condensation
-        answer: np.ndarray = np.asarray(self.closed[c.component[i], c.component[j]])
-        if not self.reflexive:
-            answer = answer & ((i != j) | c.cyclic[c.component[i]])
-        return answer
-
-    def _names(self, reached: np.ndarray, own: int) -> list[Any]:
-        if not self.reflexive:
-            reached[own] = self.condensation.cyclic[self.condensation.component[own]]
-        return [self.labels[k] for k in np.flatnonzero(reached).tolist()]
 
 
 def transitive_closure(
@@ -426,7 +115,7 @@ def transitive_closure(
         if isinstance(closed, BitMatrix):
             answer.save(place)
         else:
-            answer._save_beside(place)
+            answer.save_beside(place)
     return answer
 
 
@@ -438,46 +127,3 @@ def _joining(graph: Graph, s: Semiring) -> Graph:
     rows, cols, weights = graph.edges(s)
     kept = weights != dtypes.zero(s, weights.dtype)
     return replace(graph, rows=rows[kept], cols=cols[kept], weights=None, directed=True)
-
-
-def _stored(store: TileStore, count: int) -> StoredBits:
-    """The closure of so many components.
-
-    Raises
-    ------
-    ValueError
-        If the store holds something else.
-    """
-    bits = StoredBits(store)
-    if bits.shape != (count, count):
-        raise ValueError(f"{bits!r} for {count} components")
-    return bits
-
-
-def _dense_rows(matrix: BitMatrix | StoredBits) -> Iterator[np.ndarray]:
-    """The rows as bool arrays, about 16 MiB at a time."""
-    height = max(1, (1 << 24) // max(matrix.shape[1], 1))
-    for start in range(0, len(matrix), height):
-        yield matrix.rows(slice(start, start + height))
-
-
-def _reduce(strict: BitMatrix) -> tuple[np.ndarray, np.ndarray]:
-    """The arcs of a transitively closed acyclic graph that no longer walk replaces: R − R ⊗ R."""
-    return (strict & ~(strict @ strict)).to_edges()
-
-
-def _check_consistent(c: Condensation, n: int) -> None:
-    """Refuse components that are none of n vertices, before a query looks beyond them.
-
-    Raises
-    ------
-    ValueError
-    """
-    whole = all(array.ndim == 1 and array.dtype.kind == "i" for array in (c.component, c.sizes, c.tails, c.heads))
-    if not whole or c.cyclic.shape != (c.count,) or c.cyclic.dtype != np.dtype(bool) or len(c.tails) != len(c.heads):
-        raise ValueError("arrays of the wrong kind or length")
-    for array in (c.component, c.tails, c.heads):
-        if array.size and not 0 <= array.min() <= array.max() < c.count:
-            raise ValueError(f"a component beyond the {c.count} there are")
-    if len(c.component) != n or (np.bincount(c.component, minlength=c.count) != c.sizes).any():
-        raise ValueError(f"components that do not hold {n} vertices")
