@@ -68,12 +68,16 @@ _SIGNATURES = {
     product: "ApAlpaii",
     attain: "PpAAtlpaii",
 }
+#: Those that only move entries: machine code for one semiring serves all others of that dtype.
+_MOVERS = {transpose, count_into, list_into}
 
 
 @cache
 def _code(part: Any, kind: Kind) -> Callable[..., Any]:
     """A kernel's machine code for a kind; what a user's function calls may change, so that never goes to disk."""
-    entry = own(part.py_func, on_disk=shipped(semiring_of(kind)))
+    if part in _MOVERS:
+        kind = kind.mover
+    entry = own(part.py_func, on_disk=part in _MOVERS or shipped(semiring_of(kind)))
     return partial(entry.compile((kind, *(_LETTERS[letter](kind) for letter in _SIGNATURES[part]))), kind)
 
 
