@@ -70,6 +70,11 @@ def answer(graph: Graph, s: Semiring, request: Request, asked: Asked) -> Answer:
     return replace(found, seconds=time.perf_counter() - start)  # counting and planning are part of the others' work
 
 
+def anew(graph: Graph, s: Semiring, dtype: np.dtype, targets: np.ndarray | None) -> Engine:
+    """The engine of some columns, or of all, in a dtype."""
+    return answer(graph, s, Request(), Asked(dtype=dtype, targets=targets)).engine
+
+
 def within(graph: Graph, s: Semiring, request: Request, limits: Limits, **asked: Any) -> Answer:
     """The closure of the graph's matrix within limits of memory, kept and written as they say.
 

@@ -118,6 +118,8 @@ class Trees:
     """
 
     def __init__(self, graph: Graph, semiring: Semiring, engine: Engine) -> None:
+        if engine.shape != (graph.n, graph.n):
+            raise ShapeError(f"routes: distances of all {graph.n} vertices are needed, got a table {engine.shape}.")
         self.graph, self.semiring, self.engine = graph, semiring, engine
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ import semiring
 from apsp import Reachability, Result, shortest_paths, transitive_closure
 from apsp.cli import main
 from apsp.generate import road_like
-from semiring.errors import AlgebraError, FormatError, TileError
+from semiring.errors import AlgebraError, FormatError, ShapeError, TileError
 
 ROAD = road_like(90, seed=2)
 
@@ -97,6 +98,34 @@ def test_what_is_loaded_knows_what_was_asked(tmp_path, name):
     with pytest.raises(AlgebraError, match="semiring=…"):
         Result.load(place)
     np.testing.assert_array_equal(Result.load(place, semiring=own).table(), widest.table())
+
+
+@pytest.mark.parametrize("name", ["r.npz", "tiles/"])
+@pytest.mark.parametrize(
+    "part",
+    [{"sources": [7, 3]}, {"targets": [5, 80, 2]}, {"sources": range(89, -1, -1)}, {"limit": 900}],
+    ids=["rows", "columns", "all in another order", "within a limit"],
+)
+def test_a_part_that_was_saved_has_its_routes_still(tmp_path, name, part):
+    """They may lead through what was not saved; and what is made of all distances is refused, not made of some."""
+    place = f"{tmp_path}/{name}"
+    r = shortest_paths(ROAD, **part)
+    r.save(place)
+    for again in (Result.load(place), pickle.loads(pickle.dumps(Result.load(place)))):
+        np.testing.assert_array_equal(again.table(), r.table())
+        pairs = [(u, v) for u in list(r.sources)[:2] for v in list(r.targets)[:3]]
+        for u, v in pairs:
+            if np.isfinite(r.distance(u, v)):
+                assert again.path(u, v) == r.path(u, v)
+        assert list(again.paths(pairs)) == list(r.paths(pairs))
+        for table in ("predecessors", "next_hops", "hops"):
+            np.testing.assert_array_equal(getattr(again, table), getattr(r, table))
+        with pytest.raises(ShapeError, match="all vertices"):
+            again.verify()
+        if len(r.sources) < ROAD.n:
+            with pytest.raises(ShapeError, match="all 90"):
+                again.reduce("closeness")
+        np.testing.assert_array_equal(again.update({}).table(), r.table())
 
 
 def test_a_store_is_not_written_over_while_it_is_read(tmp_path):

@@ -8,6 +8,7 @@
 | hops        | `Searched`: breadth-first searches from many vertices at a time           | the edges            |
 | stored      | `Stored`: tiles on disk, of which windows are read                        | nothing              |
 | searches    | `Searches`: SciPy's Dijkstra, Johnson and breadth-first search            | the edges            |
+| saved       | `Saved`: a part that was saved, the rest of which is computed anew        | the part             |
 | part        | `Part`: some rows and columns of another, and nothing beyond a limit      | what the other holds |
 """
 

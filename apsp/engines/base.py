@@ -46,6 +46,15 @@ class Engine(ABC):
         """The table over all vertices."""
         return self
 
+    @property
+    def vertices(self) -> int:
+        """Rows and columns of the table over all vertices."""
+        return self.whole.shape[0]
+
+    def to(self, vertex: int) -> np.ndarray:
+        """The column of a vertex in the table over all vertices, on the host."""
+        return self.whole.column(vertex)
+
     @abstractmethod
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, Any]]:
         """Blocks of complete rows in the order wanted: (positions (k,), entries (k, columns)), k at most `block`."""

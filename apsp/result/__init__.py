@@ -11,10 +11,12 @@ from semiring.algebra import Semiring
 from semiring.catalog import get
 from semiring.observed import Callback
 
-from ..answering import answer, within
+from ..answering import anew, answer, within
 from ..choosing import Asked
 from ..display import frames
 from ..engines import Dense, Engine
+from ..engines.saved import Saved
+from ..engines.stored import Stored
 from ..estimates import in_units
 from ..graph import Graph
 from ..inputs import as_graph
@@ -135,7 +137,7 @@ class Result(Shown, Routed, Measured):
             sources=i,
             targets=j,
             limit=self.engine.limit,
-            like=self.engine.whole,
+            like=None if isinstance(self.engine, (Saved, Stored)) else self.engine.whole,
         )
         request = Request.of(callback=callback, threads=getattr(asked.like, "threads", None))
         found = answer(graph, self.semiring, request, asked)
@@ -191,7 +193,7 @@ class Result(Shown, Routed, Measured):
         OSError
             If it cannot be read.
         """
-        return cls(**load_result(path, semiring))
+        return cls(**load_result(path, semiring, anew))
 
 
 def shortest_paths(

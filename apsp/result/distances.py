@@ -14,15 +14,12 @@ from semiring.errors import NoPathError, ShapeError
 from semiring.memory import require
 from semiring.observed import Callback
 
-from ..answering import answer
-from ..choosing import Asked
 from ..display import output
 from ..engines import Engine
 from ..engines.base import host
 from ..engines.part import Limit, Part
 from ..graph import Graph
 from ..labels import Labels
-from ..problem import Request
 from . import sweeps
 from .paths import Neighbours, best_path, require_paths
 from .sweeps import Nearest
@@ -111,7 +108,7 @@ class Distances:
         i, j, start, end = self.sources.position(u), self.targets.position(v), self.graph.index(u), self.graph.index(v)
         if self.engine.entry(i, j).item() == self.infinity and start != end:
             raise NoPathError(f"path: {v!r} must be reachable from {u!r}, got no walk between them.")
-        walk = best_path(start, end, self._column(end), self._neighbours, self.semiring)
+        walk = best_path(start, end, self.engine.to(end), self._neighbours, self.semiring)
         return [self.labels[k] for k in walk]
 
     def table(self, sources: Any = None, targets: Any = None) -> np.ndarray:
@@ -273,15 +270,6 @@ class Distances:
     def _at(where: str, wanted: Any, names: Labels) -> np.ndarray | None:
         """The positions of labels wanted; None for all."""
         return None if wanted is None else names.several(wanted, where=where)
-
-    def _column(self, end: int) -> np.ndarray:
-        """The distances from every vertex of the graph to one."""
-        whole = self.engine.whole
-        if whole.shape == (self.graph.n,) * 2:
-            return whole.column(end)
-        # Only a part of the table was saved: the rest is searched for.
-        asked = Asked(dtype=self.dtype, targets=np.array([end]))
-        return answer(self.graph, self.semiring, Request(), asked).engine.column(0)
 
     @cached_property
     def _neighbours(self) -> Neighbours:

@@ -136,9 +136,9 @@ def reduce(
             raise AlgebraError(
                 f"reduce: {what} is made of lengths of which ⊕ selects the best, got {s.name}. Pass a ufunc."
             )
-        if chosen.columns and engine.shape[0] != engine.whole.shape[0]:
+        if chosen.columns and engine.shape[0] != engine.vertices:
             raise ShapeError(
-                f"reduce: {what} is made of the distances from all {engine.whole.shape[0]} vertices, got "
+                f"reduce: {what} is made of the distances from all {engine.vertices} vertices, got "
                 f"{engine.shape[0]} sources. Leave sources= out, or pass a ufunc."
             )
         of = chosen.of

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from semiring.observed import Callback
 
 from ..engines import Dense, Engine
 from ..engines.base import host
+from ..engines.saved import Saved
 from ..engines.stored import Stored
 from ..graph import Graph
 from ..graph.ondisk import OnDisk, refuse_overwriting
@@ -32,7 +34,8 @@ if TYPE_CHECKING:
 def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | None = None) -> None:
     """Write distances, streamed from their engine; in an `.npz` with all that answers queries."""
     engine = r.engine
-    for source in (r.graph.dense, getattr(engine.whole, "matrix", None)):  # a store that was answered from
+    read = engine.engine if isinstance(engine, Saved) else engine.whole
+    for source in (r.graph.dense, getattr(read, "matrix", None)):  # a store that was answered from
         refuse_overwriting(source, path, where="save")
 
     def blocks() -> Iterator[np.ndarray]:
@@ -69,8 +72,15 @@ def archive_of(r: Result, path: str | os.PathLike[str]) -> dict[str, Any]:
     return more
 
 
-def load_result(path: str | os.PathLike[str], semiring: str | Semiring | None = None) -> dict[str, Any]:
+def load_result(
+    path: str | os.PathLike[str], semiring: str | Semiring | None, anew: Callable[..., Engine]
+) -> dict[str, Any]:
     """The attributes of the Result that `save_result` wrote to an `.npz`, a store of tiles or a Zarr group.
+
+    Parameters
+    ----------
+    anew : callable
+        `anew(graph, semiring, dtype, targets)`: an engine of what a part was saved without.
 
     Raises
     ------
@@ -93,13 +103,16 @@ def load_result(path: str | os.PathLike[str], semiring: str | Semiring | None = 
         sides = {name: labels for name in ("sources", "targets")}
         for name in sides.keys() & parts.keys():
             sides[name] = Labels([labels[k] for k in parts[name].tolist()], f"{name} of this result")
-        engine.limit = float(parts["limit"]) if "limit" in parts else None
         if engine.shape != tuple(map(len, sides.values())) or engine.dtype.name not in s.dtypes:
             raise ValueError(f"{engine.dtype} distances of shape {engine.shape} for {len(labels)} labels")
+        graph = _graph_of(parts, labels)
+        if sides.keys() & parts.keys() or "limit" in parts:
+            limit = float(parts["limit"]) if "limit" in parts else None
+            engine = Saved(engine, graph.n, limit, partial(anew, graph, s, engine.dtype))
         return {
             **sides,
             "engine": engine,
-            "graph": _graph_of(parts, labels),
+            "graph": graph,
             "semiring": s,
             "plan": plan_from_array(parts["plan"]),
             "seconds": float(parts["seconds"]),

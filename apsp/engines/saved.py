@@ -1,0 +1,82 @@
+"""A part of a table that was saved without the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .base import Engine
+
+
+class Saved(Engine):
+    """The entries of another engine, which are some rows and columns of a table, or those within a limit.
+
+    What routes need of the rest is computed anew, when they are asked for.
+
+    Parameters
+    ----------
+    engine : Engine
+        The part.
+    vertices : int
+        Rows and columns of the whole table.
+    limit : float or None
+        What is worse is no path in it.
+    anew : callable
+        `anew(targets)`: an engine of the columns at these positions, or with None of the whole table.
+    """
+
+    name = "dense"
+
+    def __init__(
+        self, engine: Engine, vertices: int, limit: float | None, anew: Callable[[np.ndarray | None], Engine]
+    ) -> None:
+        self.engine, self._vertices, self.limit, self._anew = engine, vertices, limit, anew
+        self.shape, self.dtype, self.held, self.stored = engine.shape, engine.dtype, engine.held, engine.stored
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "whole"}
+
+    @cached_property
+    def whole(self) -> Engine:
+        """The whole table, computed anew."""
+        return self._anew(None)
+
+    @property
+    def vertices(self) -> int:
+        """Rows and columns of the whole table."""
+        return self._vertices
+
+    def to(self, vertex: int) -> np.ndarray:
+        """A column of the whole table, searched for by itself where that is not there."""
+        return self.whole.column(vertex) if "whole" in vars(self) else self._anew(np.array([vertex])).column(0)
+
+    def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, Any]]:
+        """The other's."""
+        return self.engine.rows(wanted, block)
+
+    def column(self, j: int) -> np.ndarray:
+        """The other's."""
+        return self.engine.column(j)
+
+    def entry(self, i: int, j: int) -> Any:
+        """The other's."""
+        return self.engine.entry(i, j)
+
+    def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """The other's."""
+        return self.engine.entries(i, j)
+
+    def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """The other's."""
+        return self.engine.block(i, j)
+
+    def panels(self, *, columns: bool = False) -> Iterator[tuple[np.ndarray, Any]]:
+        """The other's."""
+        return self.engine.panels(columns=columns)
+
+    def table(self) -> Any:
+        """The other's."""
+        return self.engine.table()
