@@ -215,7 +215,7 @@ def build(start: np.ndarray, beside: np.ndarray, tree: Tree) -> Structure:
     owner = np.repeat(np.arange(len(w), dtype=np.int32), w)
     base = symbolic.bases(tree.parent, tree.first)
     rows = symbolic.rows(start, beside, tree.permutation, position, owner, tree.parent, begin)
-    slot = base[owner[rows]] + rows - tree.first[owner[rows]]
+    slot = (base - tree.first[:-1])[owner[rows]] + rows
     local, child, sibling = symbolic.places(tree.first, tree.parent, begin, rows)
     update, leaf = symbolic.updates(child, r)
     return Structure(
