@@ -126,50 +126,64 @@ def reduce(
     engine: Engine, s: Semiring, what: str | np.ufunc, *, axis: int | None = None, callback: Callback | None = None
 ) -> np.ndarray:
     """One number a row or a column of the table; see `Result.reduce`."""
-    if isinstance(what, str):
-        if what not in REDUCTIONS:
-            known = ", ".join(REDUCTIONS)
-            raise ValueError(f"reduce: what must be one of {known}, or a ufunc of two arguments, got {what!r}.")
-        chosen = REDUCTIONS[what]
-        columns = chosen.columns if axis is None else axis == 0
-        if what != "reached" and not (s.lengths and s.add.selects):
-            raise AlgebraError(
-                f"reduce: {what} is made of lengths of which ⊕ selects the best, got {s.name}. Pass a ufunc."
-            )
-        if chosen.columns and engine.shape[0] != engine.vertices:
-            raise ShapeError(
-                f"reduce: {what} is made of the distances from all {engine.vertices} vertices, got "
-                f"{engine.shape[0]} sources. Leave sources= out, or pass a ufunc."
-            )
-        of = chosen.of
-    else:
-        # What numba.vectorize makes is one too, of a type of its own.
-        if (getattr(what, "nin", 0), getattr(what, "nout", 0)) != (2, 1) or not hasattr(what, "reduce"):
-            raise ValueError(
-                f"reduce: what must be one of {', '.join(REDUCTIONS)}, or a ufunc of two arguments and one result, "
-                f"such as np.maximum, got {what!r}. Anything else is done block by block: for labels, D in rows()."
-            )
-        if not isinstance(what, np.ufunc):  # it is compiled for a dtype when called, not when it reduces
-            what(*[output.numbers(np.empty(0, engine.dtype), s)] * 2)
-        columns, of = axis == 0, _by(what)
+    columns, of = _named(engine, s, what, axis) if isinstance(what, str) else _of_ufunc(engine, s, what, axis)
     if axis not in (None, 0, 1):
         raise ShapeError(f"reduce: axis must be 0, the columns, or 1, the rows, got {axis!r}.")
-    lines = engine.shape[1 if columns else 0]
+    lines, entries = reversed(engine.shape) if columns else engine.shape
     out: np.ndarray | None = None
     done = 0
-    watch = Watch(
-        f"reduce: {engine.shape[0]} × {engine.shape[1]} distances", engine.shape[0] * engine.shape[1], callback
-    )
+    watch = Watch(f"reduce: {engine.shape[0]} × {engine.shape[1]} distances", lines * entries, callback)
     reduced = engine.worst if what == "eccentricity" else engine.reduced
     for positions, line in reduced(lambda panel: of(panel, s), columns=columns):
         found = line.get() if hasattr(line, "get") else np.asarray(line)
         out = np.empty(lines, found.dtype) if out is None else out
         out[positions] = found
-        done += len(positions) * engine.shape[0 if columns else 1]
+        done += len(positions) * entries
         watch(done)
     if out is None:
         return np.empty(0)
     return output.numbers(out, s) if out.dtype == engine.dtype and what == "eccentricity" else out
+
+
+def _named(engine: Engine, s: Semiring, what: str, axis: int | None) -> tuple[bool, Callable[[Any, Semiring], Any]]:
+    """Whether a reduction of REDUCTIONS runs along columns, and what it makes of a panel; or why it has no meaning.
+
+    Raises
+    ------
+    ValueError, AlgebraError, ShapeError
+    """
+    if what not in REDUCTIONS:
+        known = ", ".join(REDUCTIONS)
+        raise ValueError(f"reduce: what must be one of {known}, or a ufunc of two arguments, got {what!r}.")
+    chosen = REDUCTIONS[what]
+    if what != "reached" and not (s.lengths and s.add.selects):
+        raise AlgebraError(
+            f"reduce: {what} is made of lengths of which ⊕ selects the best, got {s.name}. Pass a ufunc."
+        )
+    if chosen.columns and engine.shape[0] != engine.vertices:
+        raise ShapeError(
+            f"reduce: {what} is made of the distances from all {engine.vertices} vertices, got "
+            f"{engine.shape[0]} sources. Leave sources= out, or pass a ufunc."
+        )
+    return chosen.columns if axis is None else axis == 0, chosen.of
+
+
+def _of_ufunc(engine: Engine, s: Semiring, what: Any, axis: int | None) -> tuple[bool, Callable[[Any, Semiring], Any]]:
+    """The same of a ufunc: NumPy's, or one that `numba.vectorize` makes, which is of a type of its own.
+
+    Raises
+    ------
+    ValueError
+        If it is none that reduces.
+    """
+    if (getattr(what, "nin", 0), getattr(what, "nout", 0)) != (2, 1) or not hasattr(what, "reduce"):
+        raise ValueError(
+            f"reduce: what must be one of {', '.join(REDUCTIONS)}, or a ufunc of two arguments and one result, "
+            f"such as np.maximum, got {what!r}. Anything else is done block by block: for labels, D in rows()."
+        )
+    if not isinstance(what, np.ufunc):  # numba compiles it for a dtype when it is called, not when it reduces
+        what(*[output.numbers(np.empty(0, engine.dtype), s)] * 2)
+    return axis == 0, _by(what)
 
 
 def _by(ufunc: np.ufunc) -> Callable[[Any, Semiring], Any]:
