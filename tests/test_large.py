@@ -233,6 +233,9 @@ def test_what_limits_would_leave_out_is_refused():
         closure(A, memory="1GiB", overwrite=True)
     with pytest.raises(ValueError, match="checkpoint='ck/'"):
         closure(A, memory="1GiB", every=5)
+    for every in (-1, np.nan, "5"):
+        with pytest.raises(ValueError, match="number of seconds"):
+            closure(A, checkpoint="nowhere", every=every)
     for given in ({"order": "degree"}, {"sources": [0]}, {"engine": "scipy"}):
         for ask in (shortest_paths, plan):
             with pytest.raises(ValueError, match="all pairs"):

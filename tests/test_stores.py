@@ -92,6 +92,9 @@ def test_what_is_loaded_knows_what_was_asked(tmp_path, name):
     np.testing.assert_array_equal(again.predecessors, r.predecessors)
     shortest_paths([(0, 1, 5), (1, 2, 6), (2, 3, 7)], limit=11).save(place)
     np.testing.assert_array_equal(Result.load(place).update([6, 6, 4]).table()[0], [0, 6, inf, inf])
+    far = shortest_paths([(0, 1, 5)])
+    far = replace(far, plan=replace(far.plan, device="cuda"))  # as on a machine with a GPU
+    assert far.update([7]).distance(0, 1) == 7
     own = replace(semiring.get("bottleneck"), name="min_plus")
     widest = shortest_paths([(0, 1, 5), (1, 2, 6)], own)
     widest.save(place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 from semiring.memory import parsed
@@ -39,10 +40,13 @@ class Limits:
         Raises
         ------
         ValueError
-            If memory is no number of bytes, or there is no checkpoint that could be written every so many seconds.
+            If memory is no number of bytes, `every` no number of seconds, or there is no checkpoint to be written so
+            often.
         """
         if every is not None and checkpoint is None:
             raise ValueError(f"every={every!r} says how often a checkpoint is written: say checkpoint='ck/' as well.")
+        if every is not None and (not isinstance(every, Real) or not every >= 0):
+            raise ValueError(f"every must be a number of seconds, 0 or more, got {every!r}.")
         if memory is None and checkpoint is None and output is None:
             return None
         size = None if memory is None else parsed(memory)

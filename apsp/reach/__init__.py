@@ -99,7 +99,7 @@ def transitive_closure(
             graph = _joining(graph, get(semiring))
     request = Request.of(schedule=schedule, block=block, callback=callback, threads=threads)
     ops = bind(lor_land, bool, device="cpu" if gpus is not None else where, **request.options)
-    place = None if output is None else f"{os.fspath(output).rstrip(os.sep)}{os.sep}"
+    place = None if output is None else os.path.join(output, "")
     limits = Limits.of(memory, None, place) or Limits()
     if gpus is not None and limits.memory is not None:
         raise ValueError(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from semiring.algebra import Semiring
+from semiring.backend import cuda_available
 from semiring.catalog import get
 from semiring.observed import Callback
 
@@ -133,7 +134,9 @@ class Result(Shown, Routed, Measured):
         i, j = (None if part is names else names.positions(list(part)) for part in (self.sources, self.targets))
         asked = Asked(
             dtype=None if self.dtype == self.graph.target(self.semiring) else self.dtype,
-            device=self.plan.device,
+            device=self.plan.device
+            if self.plan.device == "cpu" or cuda_available()
+            else None,  # it may have been loaded
             sources=i,
             targets=j,
             limit=self.engine.limit,
