@@ -8,16 +8,27 @@ transitive closure", section 2).
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from . import pickling
+from .declarations import (
+    as_tuple,
+    require_as_declared,
+    require_compilable,
+    require_expression,
+    require_function,
+    require_idempotent,
+    require_interval,
+    require_representable,
+    same,
+)
 from .errors import AlgebraError
 
 FLOATS = ("float32", "float64")
@@ -82,8 +93,8 @@ class Op:
         where = f"Op {self.name!r}"
         if not (isinstance(self.name, str) and self.name.isidentifier() and self.name.isascii()):
             raise AlgebraError(f"Op: name must be a C identifier, got {self.name!r}.")
-        _require_function(self.python, 2, f"{where}: python")
-        _require_expression(self.cuda, f"{where}: cuda")
+        require_function(self.python, 2, f"{where}: python")
+        require_expression(self.cuda, f"{where}: cuda")
         if self.simd is not None:
             if self.simd not in _INSTRUCTIONS:
                 raise AlgebraError(
@@ -115,8 +126,8 @@ class Star:
     cuda: str
 
     def __post_init__(self) -> None:
-        _require_function(self.python, 1, "Star: python")
-        _require_expression(self.cuda, "Star: cuda")
+        require_function(self.python, 1, "Star: python")
+        require_expression(self.cuda, "Star: cuda")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return pickling.reduce(self, (self.python,), own=(self.python,))
@@ -215,31 +226,48 @@ class Semiring:
     draw: Callable[[np.random.Generator, tuple[int, ...]], np.ndarray] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        if not self.name.isidentifier():
+        if not (isinstance(self.name, str) and self.name.isidentifier()):
             raise AlgebraError(f"Semiring: name must be an identifier, got {self.name!r}.")
+        where = f"Semiring {self.name}"
+        for several in ("aliases", "dtypes", "samples", "variants"):
+            object.__setattr__(self, several, as_tuple(getattr(self, several), f"{where}: {several}"))
+        for name, kinds in (("add", (Op,)), ("mul", (Op,)), ("star", (Star, type(None)))):
+            if not isinstance(came := getattr(self, name), kinds):
+                raise AlgebraError(
+                    f"{where}: {name} must be {'an' if Op in kinds else 'a'} {kinds[0].__name__}, got {came!r}."
+                )
         if not self.samples:
-            raise AlgebraError(f"Semiring {self.name}: samples must hold a few values for check_axioms, got none.")
+            raise AlgebraError(f"{where}: samples must hold a few values for check_axioms, got none.")
         unknown = [name for name in self.dtypes if name not in DTYPES]
         if unknown or not self.dtypes:
             came = ", ".join(map(str, unknown)) or "none"
-            raise AlgebraError(f"Semiring {self.name}: dtypes must be some of {', '.join(DTYPES)}, got {came}.")
+            raise AlgebraError(f"{where}: dtypes must be some of {', '.join(DTYPES)}, got {came}.")
+        for name, dtype in product(("zero", "one"), self.dtypes):
+            require_representable(getattr(self, name), dtype, f"{where}: {name}")
+        require_interval(self.domain, (self.zero, self.one), f"{where}: domain")
+        if not (isinstance(self.tolerance, (int, float)) and self.tolerance >= 0):
+            raise AlgebraError(f"{where}: tolerance must be a number of at least 0, got {self.tolerance!r}.")
         if self.series not in (None, "real", "positive"):
-            raise AlgebraError(f'Semiring {self.name}: series must be "real" or "positive", got {self.series!r}.')
+            raise AlgebraError(f'{where}: series must be "real" or "positive", got {self.series!r}.')
         if self.series == "real" and (self.add.ufunc, self.mul.ufunc) != (np.add, np.multiply):
             raise AlgebraError(
-                f'Semiring {self.name}: series="real" is for ordinary sums and products, whose eigenvalues decide, got '
+                f'{where}: series="real" is for ordinary sums and products, whose eigenvalues decide, got '
                 f"{_named(self.add)} and {_named(self.mul)}. Declare ufunc=np.add and np.multiply, or leave series out."
             )
         if self.draw is not None:
-            _require_function(self.draw, 2, f"Semiring {self.name}: draw")
+            require_function(self.draw, 2, f"{where}: draw")
         for field_name, op in (("add", self.add), ("mul", self.mul)):
-            _require_compilable(op.python, 2, self.dtypes, f"Semiring {self.name}: {field_name}.python")
-            _require_as_declared(
-                op, (*self.samples, self.zero, self.one), self.tolerance, f"Semiring {self.name}: {field_name}"
-            )
-
+            require_compilable(op.python, 2, self.dtypes, f"{where}: {field_name}.python")
+            require_as_declared(op, (*self.samples, self.zero, self.one), self.tolerance, f"{where}: {field_name}")
+        if self.idempotent:
+            require_idempotent(self, where)
         if self.star is not None:
-            _require_compilable(self.star.python, 1, self.dtypes, f"Semiring {self.name}: star.python")
+            require_compilable(self.star.python, 1, self.dtypes, f"{where}: star.python")
+            if (a := self._starless) is not None:
+                raise AlgebraError(
+                    f"{where}: star.python must be a* = 1 ⊕ a ⊗ a*, got {self.closure_of(a)!r} at {a!r}, where "
+                    f"1 ⊕ a ⊗ a* is {self._once_more(a)!r}."
+                )
 
     def __str__(self) -> str:
         return self.name
@@ -274,6 +302,35 @@ class Semiring:
         """The domain in mathematical notation, for messages."""
         low, high = self.domain
         return f"{'(' if self.open_low else '['}{low:g}, {high:g}{')' if self.open_high else ']'}"
+
+    @property
+    def closed(self) -> bool:
+        """Whether `closure_of` is 1 ⊕ a ⊕ a² ⊕ … of each sample that has such a sum; else no cycle has a closure."""
+        return self._starless is None
+
+    @cached_property
+    def _starless(self) -> Any:
+        """A sample whose sum 1 ⊕ a ⊕ a² ⊕ … `closure_of` is not; None where there is none."""
+        for a in self.samples:
+            try:
+                star = self.closure_of(a)
+                if _settled(self, a, star) and not same(star, self._once_more(a), max(self.tolerance, 1e-6)):
+                    return a
+            except (ArithmeticError, ValueError):  # Python's functions are not defined everywhere
+                continue
+        return None
+
+    def starless(self, where: str, vertex: int) -> AlgebraError:
+        """The error for a cycle at a vertex, where this semiring is not `closed`."""
+        a = self._starless
+        return AlgebraError(
+            f"{where}: a cycle, as at vertex {vertex}, takes the star a* = 1 ⊕ a ⊕ a² ⊕ … of what it weighs, which "
+            f"{self.name} does not declare, and which 1 ⊕ a is not at a = {a!r}. Declare star=Star(…)."
+        )
+
+    def _once_more(self, a: Any) -> Any:
+        """1 ⊕ a ⊗ a*, which is a* itself."""
+        return self.add.python(self.one, self.mul.python(a, self.closure_of(a)))
 
     def closure_of(self, a: Any) -> Any:
         """a* for one Python scalar: the declared star, else 1 ⊕ a.
@@ -310,7 +367,7 @@ def check_axioms(semiring: Semiring, samples: tuple[Any, ...] | None = None) -> 
     values = tuple(dict.fromkeys((*(semiring.samples if samples is None else samples), zero, one)))
 
     def require(law: str, left: Any, right: Any, **at: Any) -> None:
-        if not _same(left, right, semiring.tolerance):
+        if not same(left, right, semiring.tolerance):
             where = ", ".join(f"{k} = {v!r}" for k, v in at.items())
             raise AlgebraError(
                 f"check_axioms: {semiring.name} must satisfy {law}, got {left!r} and {right!r} at {where}. "
@@ -338,90 +395,6 @@ def check_axioms(semiring: Semiring, samples: tuple[Any, ...] | None = None) -> 
         require("(a ⊗ b) ⊗ c = a ⊗ (b ⊗ c)", mul(mul(a, b), c), mul(a, mul(b, c)), **at)
         require("a ⊗ (b ⊕ c) = a ⊗ b ⊕ a ⊗ c", mul(a, add(b, c)), add(mul(a, b), mul(a, c)), **at)
         require("(a ⊕ b) ⊗ c = a ⊗ c ⊕ b ⊗ c", mul(add(a, b), c), add(mul(a, c), mul(b, c)), **at)
-
-
-def _require_function(function: Any, operands: int, what: str) -> None:
-    """A function written in Python: numba compiles no other."""
-    if not inspect.isfunction(function):
-        names = ", ".join("ab"[:operands])
-        shown = getattr(function, "__name__", None)
-        wrapped = f"lambda {names}: {shown}({names})" if shown else f"lambda {names}: …"
-        raise AlgebraError(f"{what} must be a function written in Python, got {function!r}. Wrap it: {wrapped}.")
-    try:
-        inspect.signature(function).bind(*range(operands))
-    except TypeError:
-        raise AlgebraError(f"{what} must take {operands} operand{'s'[: operands > 1]}, got {function!r}.") from None
-
-
-def _require_compilable(function: Callable[..., Any], operands: int, dtypes: tuple[str, ...], what: str) -> None:
-    """That numba takes it on every dtype, so that nobody learns otherwise in the middle of a computation.
-
-    The catalog's own functions are left out: the tests compile each of them, and `import semiring` stays light.
-    """
-    if function.__module__ == "semiring.catalog":
-        return
-    from .cpu.signals import undisturbed
-
-    def compile_all() -> None:
-        import numba
-
-        for dtype in () if numba.config.DISABLE_JIT else dtypes:
-            scalar = numba.from_dtype(np.dtype(dtype))
-            try:
-                numba.njit(error_model="numpy")(function).compile((scalar,) * operands)
-            except numba.core.errors.NumbaError as error:
-                reason = next((line for line in str(error).splitlines()[1:] if line.strip()), str(error)).strip()
-                raise AlgebraError(
-                    f"{what} must be a function that numba compiles for {dtype}, got: {reason}. "
-                    "Write it with plain arithmetic and math functions, or declare fewer dtypes."
-                ) from error
-
-    undisturbed(compile_all)
-
-
-def _require_expression(text: Any, what: str) -> None:
-    """What can stand between `return` and a semicolon in C++, as far as that shows without a compiler."""
-    open_to_close = {"(": ")", "[": "]", "{": "}"}
-    expected: list[str] = []
-    balanced = isinstance(text, str) and bool(text.strip())
-    for sign in text if balanced else "":
-        if sign in open_to_close:
-            expected.append(open_to_close[sign])
-        elif sign in ")]}":
-            balanced &= bool(expected) and expected.pop() == sign
-    if not balanced or expected or ";" in text or text.lstrip().startswith("return"):
-        raise AlgebraError(
-            f"{what} must be one C++ expression, such as 'min(a, b)', without `return` or `;`, got {text!r}."
-        )
-
-
-def _require_as_declared(op: Op, samples: tuple[Any, ...], tolerance: float, what: str) -> None:
-    """That `ufunc` and `selects` say what `python` does, on all pairs of samples."""
-    chosen = {"least": min, "greatest": max}.get(op.selects or "")
-    for a, b in product(dict.fromkeys(samples), repeat=2):
-        try:
-            came = op.python(a, b)
-        except Exception as error:
-            raise AlgebraError(
-                f"{what}.python must be defined on the samples, got {error!r} at {a!r} and {b!r}."
-            ) from error
-        with np.errstate(all="ignore"):
-            whole = came if op.ufunc is None else op.ufunc(a, b).item()
-        if not (_same(whole, came, max(tolerance, 1e-12)) or (whole != whole and came != came)):
-            raise AlgebraError(
-                f"{what}.ufunc must compute what its python does, got {whole!r} and {came!r} at {a!r} and {b!r}."
-            )
-        if chosen is not None and came != chosen(a, b):
-            raise AlgebraError(
-                f"{what}.selects says that the {op.selects} of two is returned, got {came!r} of {a!r} and {b!r}. "
-                "Leave it out where ⊕ returns neither."
-            )
-
-
-def _same(left: Any, right: Any, tolerance: float) -> bool:
-    if left == right:
-        return True
-    return bool(tolerance) and math.isclose(left, right, rel_tol=tolerance, abs_tol=tolerance)
 
 
 def _settled(semiring: Semiring, a: Any, star: Any) -> bool:

@@ -77,7 +77,7 @@ def counting(star: Star) -> Semiring:
         dtypes=("int32",),
         idempotent=False,
         star=star,
-        samples=(0, 1, 2),
+        samples=(0,),  # of others these stars are none
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,8 +13,9 @@ import pytest
 from processes import python
 
 import semiring
-from apsp import compare_sizes, shortest_paths
-from semiring import AlgebraError, Op, Semiring, get
+from apsp import closure, compare_sizes, shortest_paths
+from semiring import AlgebraError, Op, Semiring, Star, get
+from semiring.sparse import limits
 
 ROOT = Path(__file__).parents[1]
 
@@ -141,6 +143,31 @@ def test_an_operation_is_checked_when_it_is_declared(fields, message):
         ({"mul": _op(python=lambda a, b: a + b, ufunc=np.multiply)}, "mul.ufunc must compute what its python does"),
         ({"add": _op(python=lambda a, b: a + b, selects="least")}, "add.selects says that the least of two"),
         ({"draw": np.random.default_rng}, "draw must"),
+        ({"name": 3}, "name must be an identifier"),
+        ({"dtypes": "float64"}, r"dtypes must be a tuple, got 'float64'. Write \('float64',\)"),
+        ({"aliases": "quick"}, "aliases must be a tuple"),
+        ({"add": "min"}, "add must be an Op, got 'min'"),
+        ({"star": lambda a: a}, "star must be a Star"),
+        ({"zero": 10**9, "dtypes": ("int16",)}, "zero must be a number that int16 holds, got 1000000000"),
+        ({"zero": 100.5, "dtypes": ("float64", "int32")}, "zero must be a number that int32 holds, got 100.5"),
+        ({"one": math.nan}, "one must be a number, got nan"),
+        ({"zero": 1e300, "dtypes": ("float32",)}, "zero must be a number that float32 holds"),
+        ({"domain": (0, 10)}, "domain must hold zero and one"),
+        ({"domain": "all"}, "domain must be two numbers"),
+        ({"tolerance": -1}, "tolerance must be a number of at least 0"),
+        ({"add": get("real").add, "zero": 0}, "⊕ must be idempotent, as idempotent=True says by default"),
+        (
+            {
+                "add": get("real").add,
+                "mul": get("real").mul,
+                "zero": 0,
+                "one": 1,
+                "idempotent": False,
+                "samples": (0.5,),
+            }
+            | {"star": Star(python=lambda a: 1 + a, cuda="1 + a")},
+            "star.python must be a\\* = 1 ⊕ a ⊗ a\\*, got 1.5 at 0.5, where 1 ⊕ a ⊗ a\\* is 1.75",
+        ),
     ],
 )
 def test_a_semiring_is_checked_when_it_is_declared(fields, message):
@@ -150,6 +177,33 @@ def test_a_semiring_is_checked_when_it_is_declared(fields, message):
             **{"name": "mine", "add": tropical.add, "mul": tropical.mul, "zero": math.inf, "one": 0, "samples": (1.0,)}
             | fields
         )
+
+
+def test_lists_and_arrays_of_samples_and_dtypes_are_as_good_as_tuples():
+    tropical = get("min_plus")
+    made = [
+        Semiring("mine", tropical.add, tropical.mul, math.inf, 0, dtypes=dtypes, samples=samples)
+        for dtypes, samples in ((["float64"], np.array([1.0, 2.0])), (("float64",), (1.0, 2.0)))
+    ]
+    assert made[0] == made[1]
+    assert made[0].dtypes == ("float64",)
+
+
+#: (+, ×) without a star: it counts walks, as long as there is no cycle.
+WALKS = Semiring("walks", get("real").add, get("real").mul, 0, 1, dtypes=("float64",), idempotent=False, samples=(0.5,))
+
+
+def test_cycles_need_a_star():
+    A = np.array([[0, 0.25, 0], [0, 0, 0.5], [0.5, 0, 0]])
+    needed = r"takes the star .* walks does not declare.*Declare star=Star"
+    for close in (lambda: closure(A, WALKS), lambda: closure(np.stack([A, A]), WALKS, overwrite=True)):
+        with pytest.raises(AlgebraError, match=needed):
+            close()
+    # An elimination shows the same on its diagonal: 1 ⊕ a, where no cycle leaves 1.
+    assert limits.worst_pivot(np.ones(3), WALKS, 3) is None
+    vertex, gap = limits.worst_pivot(np.array([1, 1.0625, 1]), WALKS, 3)
+    assert vertex == 1
+    assert re.search(needed, str(limits.error(WALKS, vertex, gap)))
 
 
 @pytest.mark.busy

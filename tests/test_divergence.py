@@ -502,7 +502,7 @@ def test_counting_walks_modulo_two_does_not_settle_on_a_cycle():
         dtypes=("int32",),
         domain=(0, 1),
         idempotent=False,
-        star=Star(python=lambda a: 1, cuda="T(1)"),
+        star=Star(python=lambda a: math.inf if a else 1, cuda="a ? T(INFINITY) : T(1)"),
         samples=(0, 1),
     )
     A = np.triu(np.ones((4, 4), np.int32), 1)
@@ -522,7 +522,7 @@ def test_a_loop_that_beats_one_is_no_rounding_whatever_else_weighs():
 #: One star, so that it is compiled once, of which each of these weights of a cycle meets another case.
 STARLESS = cases.counting(
     Star(
-        python=lambda a: 1 if a == 0 else math.inf if a == 2 else math.nan if a == 4 else 2.0**31 if a == 8 else 0.5,
+        python=lambda a: 1 if a == 0 else math.nan if a == 4 else 2.0**31 if a == 8 else 0.5 if a == 16 else math.inf,
         cuda="a == T(0) ? T(1) : T(INFINITY)",
     )
 )

@@ -41,7 +41,12 @@ def precaution(A: Any, semiring: Semiring, survey: Survey) -> None:
     Raises
     ------
     DivergenceError
+    AlgebraError
+        If there is a cycle, and the semiring has no star.
     """
+    if not semiring.closed:
+        for members in components(A, semiring):
+            raise semiring.starless("closure", int(members[0]))
     if A.dtype.kind == "b":
         return
     if semiring.series == "real" and _norm(A, semiring) < _near_one(semiring, A.dtype, len(A)):

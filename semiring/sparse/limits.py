@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from ..algebra import Semiring
-from ..errors import DivergenceError, NegativeCycleError
+from ..errors import DivergenceError, NegativeCycleError, SemiringError
 
 #: Components of more vertices than this are not looked at densely.
 LARGEST = 2000
@@ -20,7 +20,7 @@ def worst_pivot(diagonal: np.ndarray, semiring: Semiring, vertices: int) -> tupl
 
     Where ⊕ is idempotent, D's diagonal is `one` unless a closed walk beats it; the walk's last vertex shows it.
     Elsewhere it is the star of a pivot, which is without limit from `one` on, within the rounding of a sum of so many
-    `vertices`.
+    `vertices`; a semiring without a star has none but that of `zero`, which is `one`.
 
     Returns
     -------
@@ -32,6 +32,8 @@ def worst_pivot(diagonal: np.ndarray, semiring: Semiring, vertices: int) -> tupl
             return None
         with np.errstate(invalid="ignore", over="ignore"):
             gap = np.where(diagonal == one, 0.0, np.abs(diagonal.astype(np.float64) - one))
+    elif not semiring.closed:  # no cycle has a star
+        gap = np.where(diagonal == one, 0.0, math.inf)
     elif diagonal.dtype.kind != "f":
         return None
     else:
@@ -53,8 +55,10 @@ def _most(semiring: Semiring, diagonal: np.ndarray, vertices: int) -> float:
     return float(semiring.closure_of(float(semiring.one) - vertices * eps * size))
 
 
-def error(semiring: Semiring, vertex: int, gap: float) -> DivergenceError:
+def error(semiring: Semiring, vertex: int, gap: float) -> SemiringError:
     """The error for `worst_pivot`."""
+    if not semiring.closed:
+        return semiring.starless("eliminate", vertex)
     where = f"eliminate: the closure over {semiring.name} does not exist: "
     if not semiring.idempotent:
         return DivergenceError(

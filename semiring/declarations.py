@@ -1,0 +1,148 @@
+"""What is looked at when an operation or a semiring is declared: types, and functions that do what is said of them."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterable
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import AlgebraError
+
+if TYPE_CHECKING:
+    from .algebra import Op, Semiring
+
+
+def as_tuple(given: Any, what: str) -> tuple[Any, ...]:
+    """A sequence, whatever it came as; one text is none."""
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise AlgebraError(f"{what} must be a tuple, got {given!r}. Write ({given!r},).")
+    return tuple(given.tolist() if isinstance(given, np.ndarray) else given)
+
+
+def require_representable(value: Any, dtype: str, what: str) -> None:
+    """That a neutral element is a number of the dtype; an infinity stands for the end of an integer dtype."""
+    if not (isinstance(value, (int, float, np.number, np.bool_)) and value == value):
+        raise AlgebraError(f"{what} must be a number, got {value!r}.")
+    kind, (low, high) = np.dtype(dtype).kind, _ends(np.dtype(dtype))
+    infinite = kind != "b" and math.isinf(value)
+    if not infinite and not (low <= value <= high and (kind == "f" or value == int(value))):
+        raise AlgebraError(f"{what} must be a number that {dtype} holds, got {value!r}. Leave {dtype} out of dtypes.")
+
+
+def _ends(dtype: np.dtype) -> tuple[Any, Any]:
+    """The least and the greatest finite number of a dtype."""
+    if dtype.kind == "b":
+        return False, True
+    if dtype.kind == "i":
+        return np.iinfo(dtype).min, np.iinfo(dtype).max
+    most = float(np.finfo(dtype).max)
+    return -most, most
+
+
+def require_interval(domain: Any, neutral: tuple[Any, ...], what: str) -> None:
+    """That this is (low, high), with the neutral elements in between."""
+    try:
+        low, high = map(float, domain)
+    except (TypeError, ValueError):
+        raise AlgebraError(f"{what} must be two numbers (low, high), got {domain!r}.") from None
+    if not all(low <= float(x) <= high for x in neutral):
+        shown = " and ".join(map(repr, neutral))
+        raise AlgebraError(f"{what} must hold zero and one, which are {shown}, got ({low:g}, {high:g}).")
+
+
+def require_idempotent(semiring: Semiring, where: str) -> None:
+    """That a ⊕ a = a on the samples."""
+    for a in semiring.samples:
+        if not same(twice := semiring.add.python(a, a), a, max(semiring.tolerance, 1e-12)):
+            raise AlgebraError(
+                f"{where}: ⊕ must be idempotent, as idempotent=True says by default, got {a!r} ⊕ {a!r} = {twice!r}. "
+                "Say idempotent=False, and star= for the closures of cycles."
+            )
+
+
+def require_function(function: Any, operands: int, what: str) -> None:
+    """A function written in Python: numba compiles no other."""
+    if not inspect.isfunction(function):
+        names = ", ".join("ab"[:operands])
+        shown = getattr(function, "__name__", None)
+        wrapped = f"lambda {names}: {shown}({names})" if shown else f"lambda {names}: …"
+        raise AlgebraError(f"{what} must be a function written in Python, got {function!r}. Wrap it: {wrapped}.")
+    try:
+        inspect.signature(function).bind(*range(operands))
+    except TypeError:
+        raise AlgebraError(f"{what} must take {operands} operand{'s'[: operands > 1]}, got {function!r}.") from None
+
+
+def require_compilable(function: Callable[..., Any], operands: int, dtypes: tuple[str, ...], what: str) -> None:
+    """That numba takes it on every dtype, so that nobody learns otherwise in the middle of a computation.
+
+    The catalog's own functions are left out: the tests compile each of them, and `import semiring` stays light.
+    """
+    if function.__module__ == "semiring.catalog":
+        return
+    from .cpu.signals import undisturbed
+
+    def compile_all() -> None:
+        import numba
+
+        for dtype in () if numba.config.DISABLE_JIT else dtypes:
+            scalar = numba.from_dtype(np.dtype(dtype))
+            try:
+                numba.njit(error_model="numpy")(function).compile((scalar,) * operands)
+            except numba.core.errors.NumbaError as error:
+                reason = next((line for line in str(error).splitlines()[1:] if line.strip()), str(error)).strip()
+                raise AlgebraError(
+                    f"{what} must be a function that numba compiles for {dtype}, got: {reason}. "
+                    "Write it with plain arithmetic and math functions, or declare fewer dtypes."
+                ) from error
+
+    undisturbed(compile_all)
+
+
+def require_expression(text: Any, what: str) -> None:
+    """What can stand between `return` and a semicolon in C++, as far as that shows without a compiler."""
+    open_to_close = {"(": ")", "[": "]", "{": "}"}
+    expected: list[str] = []
+    balanced = isinstance(text, str) and bool(text.strip())
+    for sign in text if balanced else "":
+        if sign in open_to_close:
+            expected.append(open_to_close[sign])
+        elif sign in ")]}":
+            balanced &= bool(expected) and expected.pop() == sign
+    if not balanced or expected or ";" in text or text.lstrip().startswith("return"):
+        raise AlgebraError(
+            f"{what} must be one C++ expression, such as 'min(a, b)', without `return` or `;`, got {text!r}."
+        )
+
+
+def require_as_declared(op: Op, samples: tuple[Any, ...], tolerance: float, what: str) -> None:
+    """That `ufunc` and `selects` say what `python` does, on all pairs of samples."""
+    chosen = {"least": min, "greatest": max}.get(op.selects or "")
+    for a, b in product(dict.fromkeys(samples), repeat=2):
+        try:
+            came = op.python(a, b)
+        except Exception as error:
+            raise AlgebraError(
+                f"{what}.python must be defined on the samples, got {error!r} at {a!r} and {b!r}."
+            ) from error
+        with np.errstate(all="ignore"):
+            whole = came if op.ufunc is None else op.ufunc(a, b).item()
+        if not (same(whole, came, max(tolerance, 1e-12)) or (whole != whole and came != came)):
+            raise AlgebraError(
+                f"{what}.ufunc must compute what its python does, got {whole!r} and {came!r} at {a!r} and {b!r}."
+            )
+        if chosen is not None and came != chosen(a, b):
+            raise AlgebraError(
+                f"{what}.selects says that the {op.selects} of two is returned, got {came!r} of {a!r} and {b!r}. "
+                "Leave it out where ⊕ returns neither."
+            )
+
+
+def same(left: Any, right: Any, tolerance: float) -> bool:
+    if left == right:
+        return True
+    return bool(tolerance) and math.isclose(left, right, rel_tol=tolerance, abs_tol=tolerance)
