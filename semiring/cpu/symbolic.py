@@ -167,32 +167,40 @@ def supernodes(parent: Any, counts: Any, given: Any, dense: int, narrow: int, ze
     columns then go before its own. The last `dense` columns are one supernode, whatever joins them.
     """
     n = len(parent)
+    # From here on columns are numbered in postorder, so that what is read together lies together.
     post = _postorder(parent)
+    place = np.empty(n, np.int32)
+    for k in range(n):
+        place[post[k]] = k
+    up = np.empty(n, np.int32)
+    count = np.empty(n, np.int64)
     child = np.full(n, -1, np.int32)
     sibling = np.full(n, -1, np.int32)
-    for v in range(n):
-        if parent[v] >= 0:
-            sibling[v] = child[parent[v]]
-            child[parent[v]] = v
+    for k in range(n):
+        v = post[k]
+        up[k] = place[parent[v]] if parent[v] >= 0 else -1
+        count[k] = counts[v]
+        if up[k] >= 0:
+            sibling[k] = child[up[k]]
+            child[up[k]] = k
     width = np.ones(n, np.int64)
-    entries = counts.astype(np.int64)  # on and below the diagonal, without the zeros that joining adds
+    entries = count.copy()  # on and below the diagonal, without the zeros that joining adds
     into = np.full(n, -1, np.int32)
     head = np.arange(n).astype(np.int32)  # the first column of a supernode, and the one after each
     after = np.full(n, -1, np.int32)
-    for k in range(n):
-        p = post[k]
+    for p in range(n):
         closest = -1
         c = child[p]
         while c >= 0:
-            if closest < 0 or counts[c] > counts[closest]:
+            if closest < 0 or count[c] > count[closest]:
                 closest = c
             c = sibling[c]
         c = closest
         while c >= 0:
             w = width[c] + width[p]
-            size = w * (w + 1) // 2 + w * (counts[p] - 1)
+            size = w * (w + 1) // 2 + w * (count[p] - 1)
             added = size - entries[c] - entries[p]
-            if c >= n - dense or added == 0 or w <= narrow or added <= zeros * size:
+            if post[c] >= n - dense or added == 0 or w <= narrow or added <= zeros * size:
                 width[p], into[c] = w, p
                 entries[p] += entries[c]
                 after[c], head[p] = head[p], head[c]
@@ -204,37 +212,36 @@ def supernodes(parent: Any, counts: Any, given: Any, dense: int, narrow: int, ze
     number = np.empty(n, np.int32)
     left = 0
     for k in range(n - 1, -1, -1):
-        v = post[k]
-        top[v] = v if into[v] < 0 else top[into[v]]
-        if into[v] < 0:
-            number[v] = left
+        top[k] = k if into[k] < 0 else top[into[k]]
+        if into[k] < 0:
+            number[k] = left
             left += 1
     above = np.full(left, -1, np.int32)
     last = np.empty(left, np.int32)
-    for v in range(n):
-        if into[v] < 0:
-            last[number[v]] = v
-            if parent[v] >= 0:
-                above[number[v]] = number[top[parent[v]]]
-    post = _postorder(above)
+    for k in range(n):
+        if into[k] < 0:
+            last[number[k]] = k
+            if up[k] >= 0:
+                above[number[k]] = number[top[up[k]]]
+    order = _postorder(above)
     renumber = np.empty(left, np.int32)
     for s in range(left):
-        renumber[post[s]] = s
+        renumber[order[s]] = s
     permutation = np.empty(n, np.int32)
     first = np.zeros(left + 1, np.int32)
     upper = np.full(left, -1, np.int32)
     height = np.empty(left, np.int64)
     put = 0
     for s in range(left):
-        v = last[post[s]]
-        height[s] = counts[v] - 1
-        if above[post[s]] >= 0:
-            upper[s] = renumber[above[post[s]]]
-        j = head[v]
+        k = last[order[s]]
+        height[s] = count[k] - 1
+        if above[order[s]] >= 0:
+            upper[s] = renumber[above[order[s]]]
+        j = head[k]
         while True:
-            permutation[put] = given[j]
+            permutation[put] = given[post[j]]
             put += 1
-            if j == v:
+            if j == k:
                 break
             j = after[j]
         first[s + 1] = put
