@@ -32,7 +32,7 @@ compiling.listeners.append(_say_compiling)
 
 
 class Watch:
-    """Tells of long work as it goes: the callback, or once whoever waits for more than a minute and has none.
+    """Reports progress: to the callback, or, without one, by a single warning when more than a minute is left.
 
     Parameters
     ----------
@@ -43,11 +43,11 @@ class Watch:
     callback : callable or None
         The caller's, `callback(done, total)`.
     stacklevel : int
-        Of the warning, as `warnings.warn` counts from whoever calls this.
+        Of the warning, as `warnings.warn` counts it from the caller of this.
 
     Notes
     -----
-    The time left is told from what was done after the first part, which may have compiled its code.
+    The time left is extrapolated from what was done after the first part, because that part may have compiled code.
     """
 
     def __init__(self, what: str, total: int, callback: Callback | None, *, stacklevel: int = 2) -> None:
@@ -86,7 +86,7 @@ def tell(plan: Plan, callback: Callback | None = None, *, stacklevel: int = 3) -
     callback : callable or None
         The caller's.
     stacklevel : int
-        Of the warning, as `warnings.warn` counts from here: 3 is the caller of whoever calls this.
+        Of the warning, as `warnings.warn` counts it from here: 2 is this function's caller, 3 is the caller of that.
     """
     logger.info("%s", plan)
     if plan.seconds > PATIENCE and callback is None:

@@ -79,8 +79,8 @@ def predecessors(A: Any, D: Any, semiring: str | Semiring = "min_plus", *, threa
 def next_hops(A: Any, D: Any, semiring: str | Semiring = "min_plus", *, threads: int | None = None) -> Any:
     """N[i, j]: the vertex after i on a best path from i to j, for all pairs; −9999 on the diagonal and for no path.
 
-    They are the predecessors of the reversed graph, chosen by the same rule, so that they make routing tables: whoever
-    goes from i to N[i, j], and on from there by its own row, comes to j along a best path, without a cycle.
+    They are the predecessors of the reversed graph, chosen by the same rule, so that they make routing tables: going
+    from i to N[i, j], and on from there by the row of that vertex, leads to j along a best path, without a cycle.
 
     Parameters, returns and errors are those of `predecessors`.
 

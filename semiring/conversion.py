@@ -87,7 +87,7 @@ def conform(array: Any, semiring: Semiring, dtype: Any = None, *, where: str, fi
         If the semiring has no such dtype.
     DTypeError
         If a finite value cannot be represented: a fraction in an integer dtype, a number beyond its range, an integer
-        that float64 would round. (float32 rounds, as whoever asks for it knows.)
+        that float64 would round. (To float32 all values are rounded, which is not refused.)
     """
     if semiring.dtypes == ("bool",) and array.dtype.kind != "b":
         return _as_bool(array, semiring, where)

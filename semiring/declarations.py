@@ -78,7 +78,7 @@ def require_function(function: Any, operands: int, what: str) -> None:
 
 
 def require_compilable(function: Callable[..., Any], operands: int, dtypes: tuple[str, ...], what: str) -> None:
-    """That numba takes it on every dtype, so that nobody learns otherwise in the middle of a computation.
+    """Check that numba compiles it for every dtype, when it is declared and not in the middle of a computation.
 
     The catalog's own functions are left out: the tests compile each of them, and `import semiring` stays light.
     """

@@ -177,7 +177,7 @@ def _look(path: str | os.PathLike[str]) -> _Target:
 def _descriptor(name: str) -> int | None:
     """The open descriptor that a path such as /dev/stdout or /dev/fd/3 names, directly or by links; else None.
 
-    Opened by name, a redirected /dev/stdout would be truncated, or replaced under whoever else writes to it.
+    Opened by name, a redirected /dev/stdout would be truncated, or replaced while another process writes to it.
     """
     for _ in range(40):
         name = os.path.abspath(name)
@@ -218,7 +218,7 @@ def _sink(file: IO[bytes], *, seekable: bool) -> IO[bytes]:
 
 
 class _Sink(io.BufferedIOBase):
-    """An open file to write to, of which nobody but `writing` knows the descriptor.
+    """An open file to write to, which hides its descriptor from NumPy.
 
     NumPy writes to descriptors behind a file's back, where a full disk has no error number and a pipe no position.
     """

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .errors import MemoryNeeded
 
-#: Bytes for which nobody asks the system: asking takes longer than a computation so small.
+#: Up to so many bytes the system is not asked: asking takes longer than so small a computation.
 LEAST = 1 << 20
 
 #: Of a control group, by version: the files of its limits and of its usage, and what `memory.stat` calls the pages of
@@ -67,7 +67,7 @@ def available(device: str = "cpu", *, root: Path = Path("/")) -> int | None:
 
 
 def _pooled() -> int:
-    """Bytes that CuPy has from the driver, and nobody uses."""
+    """Bytes that CuPy has from the driver and that no array uses."""
     import cupy
 
     return int(cupy.get_default_memory_pool().free_bytes())

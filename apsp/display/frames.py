@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-#: In the order in which they are looked for, where nobody says which.
+#: In the order in which they are looked for, by default.
 LIBRARIES = ("pandas", "polars")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from semiring.memory import require
 
-#: Rows that are handed out together where nobody says how many.
+#: Rows of a block, by default.
 BLOCK = 64
 
 

@@ -204,7 +204,7 @@ def names_of(graph: Graph, format: str, *, forbidden: str = "\0") -> list[str]:
 
 
 def told(label: Any) -> str:
-    """A label for a message; nobody reads thousands of its digits."""
+    """A label for a message, or what it is where it has too many digits."""
     if isinstance(label, str):
         return show(label)
     huge = isinstance(label, int) and abs(label) >= 10**640

@@ -33,7 +33,7 @@ from . import in_memory, on_disk, streaming
 from .limits import Limits
 from .sources import Source
 
-#: Of what is free, so much is used where nobody says how much.
+#: The share of free memory that is used by default.
 SHARE = 0.9
 #: Bytes a second that a GPU's link and a disk move, for predicted times alone.
 LINK, DISK = 50e9, 1e9

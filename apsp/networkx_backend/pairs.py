@@ -234,7 +234,7 @@ def _touched(G: Converted, arcs: Arcs) -> np.ndarray:
 def _all(
     G: Converted, arcs: Arcs, cutoff: Any, *, paths: bool = False
 ) -> Iterator[tuple[Any, dict[Any, Any], dict[Any, list[Any]]]]:
-    """(node, {node: distance}, {node: path}) for every node; no paths where nobody wants them."""
+    """(node, {node: distance}, {node: path}) for every node; no paths where they are not wanted."""
     names, nodes = _names(G), G.nodes
     most = np.finfo(np.float64).max
     bound = most if cutoff is None or cutoff != cutoff else min(cutoff, most)  # nothing is beyond NaN

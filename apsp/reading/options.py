@@ -15,7 +15,7 @@ class _Unsaid(Enum):
         return "BY_RULE"
 
 
-#: What stands for a `weight` that nobody named: each kind of source has a rule of its own.
+#: What stands for a `weight` that the caller did not name: each kind of source has a rule of its own.
 BY_RULE: Final = _Unsaid.BY_RULE
 
 #: A name or a position of a column, the name of an attribute, a function of an edge, the weights themselves, or None
@@ -159,7 +159,7 @@ def _find(names: Sequence[Any], wanted: str | int, listed: str, refuse: Callable
 
 
 def _listed(names: Sequence[Any], header: bool) -> str:
-    """The columns for an error, of which nobody reads hundreds."""
+    """The columns for an error, the first of them where there are hundreds."""
     if not header:
         return f"{len(names)} column{'' if len(names) == 1 else 's'}"
     more = f" and {len(names) - 20} more" if len(names) > 20 else ""

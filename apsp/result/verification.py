@@ -17,7 +17,7 @@ from semiring.routes import lengths, product, require_selection
 from ..engines.base import host
 from ..routes import Trees
 
-#: Rows that are looked at where nobody says how many.
+#: Rows that are checked by default.
 ROWS = 64
 #: Entries that are compared together.
 _CHUNK = 1 << 24

@@ -97,7 +97,7 @@ class Comm(ABC):
             error = problem
         failed = [e for e in self.everyone(error) if e is not None]
         if failed:
-            failed[0].everywhere = True  # type: ignore[attr-defined] # a note for whoever catches it
+            failed[0].everywhere = True  # type: ignore[attr-defined] # for the caller that catches it
             raise failed[0]
         return found  # type: ignore[return-value] # `work` has returned it
 

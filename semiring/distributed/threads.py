@@ -77,7 +77,7 @@ class ThreadComm(Comm):
 
 
 class _Host:
-    """Memory of the host: copied by whoever wants it."""
+    """Memory of the host: each rank copies what it needs."""
 
     @staticmethod
     def offer(memory: np.ndarray) -> np.ndarray:

@@ -21,7 +21,7 @@ class Buffers:
     Parameters
     ----------
     most : int
-        How many are remembered: whoever keeps more than that has them for themselves.
+        How many are remembered. Arrays beyond that are not used again.
     """
 
     def __init__(self, most: int = 2) -> None:

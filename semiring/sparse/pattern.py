@@ -1,4 +1,4 @@
-"""The arcs that are stored, and their undirected pattern: who is beside whom, whichever way the arcs lead."""
+"""The arcs that are stored, and their undirected pattern: which vertices are adjacent, whichever way the arcs lead."""
 
 from __future__ import annotations
 

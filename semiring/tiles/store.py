@@ -19,7 +19,7 @@ from . import file
 from .file import Layout, Reader
 from .folder import check_place, clear, describe, described, require_room
 
-#: Rows and columns of a tile where nobody says how many.
+#: Rows and columns of a tile, by default.
 BLOCK = 1024
 
 
