@@ -179,8 +179,9 @@ class Labels(Sequence[Any]):
     def _search(self, wanted: np.ndarray) -> np.ndarray:
         assert self._sorted is not None
         values, order = self._sorted
-        at = np.minimum(np.searchsorted(values, wanted), len(values) - 1)
-        missing = values[at] != wanted
+        exact = wanted.astype(np.int64, copy=False)  # beside int64, NumPy compares uint64 as floats
+        at = np.minimum(np.searchsorted(values, exact), len(values) - 1)
+        missing = (values[at] != exact) | (wanted > np.iinfo(np.int64).max)
         if missing.any():
             raise VertexError(self._unknown(wanted[missing].flat[0]))
         return order[at]

@@ -1105,3 +1105,23 @@ def test_a_csv_of_few_names_and_many_rows(longest, kind):
     for wrong, needed in ((",a,1", "a vertex must have a name"), ("a,b,x", "a weight must be a number, got 'x'")):
         with pytest.raises(FormatError, match=rf":1502: {needed}"):
             read(io.StringIO("\n".join(["source,target,weight", *rows[:1500], wrong, *rows[1500:]])), format="csv")
+
+
+@pytest.mark.parametrize("separator", [" ", ","])
+def test_a_first_line_that_may_be_an_edge_is_not_taken_for_a_header(separator):
+    def text(*rows):
+        return io.StringIO("".join(separator.join(row.split()) + "\n" for row in rows))
+
+    for weight in ({}, {"weight": None}):
+        with pytest.raises(FormatError, match=r":1: the first line must be a header or an edge, got 'u v 3'"):
+            read(text("u v 3", "v w 4"), **weight)
+    assert read(text("u v 3", "v w 4"), columns=(0, 1, 2)).weights.tolist() == [3, 4]
+    assert read(text("u v 3", "v w 4"), weight="3").weights.tolist() == [4]
+    assert read(text("u v 2020 2021", "v w 4 5"), weight="2021").weights.tolist() == [5]
+    triangle = ("u v", "v w", "w u")
+    with pytest.raises(FormatError, match=r"got 'u v', of which both are vertices. Say columns=\(0, 1\)"):
+        read(text(*triangle))
+    assert read(text(*triangle), columns=(0, 1)).edge_count == 3
+    assert read(text(*triangle), columns=("u", "v")).edge_count == 2
+    assert read(text("u v", "v w")).edge_count == 1
+    assert read(text("source target", "source a", "a target")).edge_count == 2

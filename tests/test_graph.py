@@ -139,6 +139,14 @@ class TestEdges:
         assert A[0, 1] == pytest.approx(np.log(2))
         assert A[1, 0] == -2.0
 
+    @pytest.mark.skipif(np.finfo(np.longdouble).max == np.finfo(float).max, reason="long double is float64 here")
+    def test_weights_beyond_float64_are_no_missing_edges(self):
+        weights = np.array(["1", "1e4000"], np.longdouble)
+        with pytest.raises(DTypeError, match=r"numbers that float64 holds, got 1e\+4000 on edge 1"):
+            Graph.from_arrays([0, 1], [1, 0], weights)
+        weights[1] = np.inf
+        assert Graph.from_arrays([0, 1], [1, 0], weights).weights.tolist() == [1, np.inf]
+
     def test_undirected_edges_lead_both_ways_and_loops_once(self):
         edges = [(0, 1, 4), (1, 1, 5), (2, 0, 1)]
         graph = as_graph(edges, directed=False)
@@ -402,6 +410,13 @@ class TestLabels:
     @pytest.mark.parametrize("names", [[0, ("a", 1)], [7, "x", None], [1, 2**70], [0, ("a", ("b", 2))]])
     def test_positions_of_a_number_among_other_names(self, names):
         assert Labels(names).positions(names[::-1]).tolist() == list(range(len(names)))[::-1]
+
+    def test_positions_of_unsigned_numbers_are_exact(self):
+        labels = Labels([2**60, 2**60 + 1, 2**60 + 5, 2**63 - 1])
+        assert labels.positions(np.array([2**60 + 1, 2**60 + 5], np.uint64)).tolist() == [1, 2]
+        for wrong in (2**63, 2**64 - 1, 2**60 + 2):
+            with pytest.raises(VertexError, match=f"got {wrong}"):
+                labels.positions(np.array([2**60, wrong], np.uint64))
 
     def test_positions_keep_their_shape(self):
         labels = Labels([4, 9, 1, 7])

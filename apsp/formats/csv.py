@@ -2,7 +2,8 @@
 
 The header names the columns in any case and order, and `apsp.reading.options` tells which of them are the ends and the
 weight. Blanks around a field do not belong to it, unless they stand within quotes. Names are integers where all look
-like integers and none is quoted: quotes make text of what they hold, the empty name included.
+like integers and none is quoted: quotes make text of what they hold, the empty name included. A first line that may as
+well be an edge, `u,v,3`, is refused.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Edges between names, separated by blanks: lines `A B` or `A B 4`, all alike, with `#` comments.
 
-A first line with a column for either end (`from to minutes`) is a header. Names are integers where all look like
-integers.
+A first line with a column for either end (`from to minutes`) is a header; one that may as well be an edge, `u v 3`, is
+refused. Names are integers where all look like integers.
 """
 
 from __future__ import annotations

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from ..graph import Graph
-from ..labels import number_ends
+from ..labels import Labels, number_ends
 from ..reading.files import Source
-from ..reading.options import BY_RULE, Reading, choose
-from .tokens import integral, numbers, show
+from ..reading.options import BY_RULE, Chosen, Reading, choose
+from .tokens import as_number, integral, numbers, show
 
 #: Bytes that `str.split` takes for blanks, as far as they are ASCII.
 _BLANK = np.zeros(256, dtype=bool)
@@ -23,6 +23,10 @@ _WORDS, _LOW, _ODD = 4, np.array([2 ** (8 * k) - 1 for k in range(9)], np.uint64
 
 #: Of so many fields at most so many may differ: else there are too many different ones.
 _SAMPLE, _MOST = 4096, 0.97
+
+
+#: The header that `csv.write` writes, which is one whatever vertices there are.
+WRITTEN = ("source", "target")
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,9 @@ class Table:
             return self.source.error(problem, self.header)
 
         at = choose(self.names, reading, refuse, header=self.header is not None)
+        guessed = self.header is not None and reading.columns is None
+        if guessed and not reading.named:
+            self._require_no_number(at[:2], refuse)
         known = self.distinct(at[:2])
         if known is None or "" in known[0]:
             ends = [self.column(end) for end in at[:2]]
@@ -77,9 +84,31 @@ class Table:
             labels, rows, cols = number_ends(*(list(map(int, fields)) for fields in ends))
         else:
             labels, rows, cols = number_ends(*map(self.unquoted, ends))
+        if guessed:
+            self._require_no_edge(at, labels, refuse)
         if known is not None and not ends[1]:
             rows, cols = rows[known[1]]
         return Graph.from_arrays(rows, cols, weights, labels=labels)
+
+    def _require_no_number(self, ends: Sequence[int], refuse: Callable[[str], Exception]) -> None:
+        """Refuse a first line that is as likely an edge, `u v 3`, as a header."""
+        others = [index for index in range(len(self.names)) if index not in ends]
+        if len(others) == 1 and as_number(self.names[others[0]]) is not None:
+            name = self.names[others[0]]
+            raise refuse(
+                f"the first line must be a header or an edge, got {show(' '.join(self.names))}. Say columns="
+                f"{(*ends, *others)} if it is an edge, weight={name!r} if not (in a shell: --columns, --weight)."
+            )
+
+    def _require_no_edge(self, at: Chosen, labels: Labels, refuse: Callable[[str], Exception]) -> None:
+        """Refuse a first line of two names, `u v`, that are vertices further down, and so as likely an edge."""
+        ends = tuple(self.names[end] for end in at[:2])
+        if ends != WRITTEN and all(name in labels for name in ends):
+            raise refuse(
+                f"the first line must be a header or an edge, got {show(' '.join(ends))}, of which both are vertices. "
+                f"Say columns={tuple(x for x in at if x is not None)} if it is an edge, columns={ends} if not "
+                "(in a shell: --columns)."
+            )
 
     def _weights(self, index: int, reading: Reading) -> np.ndarray:
         known = self.distinct([index])

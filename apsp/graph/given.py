@@ -58,7 +58,14 @@ def numbers(weights: Any) -> np.ndarray:
     if kind in "iu":
         return array.astype(np.int64, copy=False)
     if kind == "f":
-        return array.astype(np.float64, copy=False)
+        with np.errstate(over="ignore"):
+            floats = array.astype(np.float64, copy=False)
+        if array.dtype.itemsize > floats.dtype.itemsize and (beyond := np.isinf(floats) & ~np.isinf(array)).any():
+            at = int(np.argmax(beyond))
+            raise DTypeError(
+                f"{where} must be numbers that float64 holds, got {array[at]!s} on edge {at}. Choose a larger unit."
+            )
+        return floats
     if kind == "O":
         # Exact fractions, decimals and NumPy scalars are numbers; None and text are not.
         for index, value in enumerate(array.flat):
