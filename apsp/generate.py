@@ -116,6 +116,12 @@ def grid(rows: int, cols: int, *, weight: float = 1) -> Graph:
 
     The distance from (r, c) to (s, d) is weight · (|r − s| + |c − d|).
 
+    Parameters
+    ----------
+    rows, cols : int, at least 0
+    weight : float
+        Of every edge.
+
     Raises
     ------
     ValueError

@@ -113,6 +113,11 @@ def compare_sizes(
     Returns
     -------
     Comparison
+
+    Examples
+    --------
+    >>> from apsp import compare_sizes
+    >>> print(compare_sizes([256, 512, 1024]))  # doctest: +SKIP
     """
     s = get(semiring)
     sizes = sorted(set(sizes))

@@ -355,6 +355,7 @@ class DistributedMatrix:
 
     @property
     def shape(self) -> tuple[int, int]:
+        """(n, n)."""
         return self.n, self.n
 
     def __getitem__(self, key: tuple[slice, slice]) -> np.ndarray:

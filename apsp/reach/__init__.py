@@ -21,7 +21,7 @@ from ..large.limits import Limits
 from ..problem import Request
 from ..saving.tables import check_output
 from .closing import closed_of
-from .reachability import Reachability
+from .reachability import Reachability, save_beside
 
 if TYPE_CHECKING:
     from semiring.algebra import Semiring
@@ -115,7 +115,7 @@ def transitive_closure(
         if isinstance(closed, BitMatrix):
             answer.save(place)
         else:
-            answer.save_beside(place)
+            save_beside(answer, place)
     return answer
 
 

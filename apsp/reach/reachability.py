@@ -51,6 +51,17 @@ class Reachability:
         How it was computed, and why so.
     seconds : float
         How long that took.
+
+    Examples
+    --------
+    >>> from apsp import transitive_closure
+    >>> t = transitive_closure([("a", "b"), ("b", "c"), ("c", "b"), ("a", "c")])
+    >>> t.reaches("a", "c"), t.reaches(["b", "c"], "a")
+    (True, array([False, False]))
+    >>> t.descendants("b"), t.ancestors("b")
+    (['b', 'c'], ['a', 'b', 'c'])
+    >>> t.counts(), t.components()
+    (array([2, 2, 2]), [['b', 'c'], ['a']])
     """
 
     labels: Labels
@@ -118,12 +129,24 @@ class Reachability:
         return bool(self._between(np.array([self.labels.position(u)]), np.array([self.labels.position(v)]))[0])
 
     def descendants(self, u: Any) -> list[Any]:
-        """The labels of all vertices that u reaches, in the order of the matrix."""
+        """The labels of all vertices that u reaches, in the order of the matrix.
+
+        Raises
+        ------
+        VertexError
+            If the label is not in the graph.
+        """
         i, c = self.labels.position(u), self.condensation
         return self._names(self.closed.rows(int(c.component[i]))[c.component], i)
 
     def ancestors(self, v: Any) -> list[Any]:
-        """The labels of all vertices that reach v, in the order of the matrix."""
+        """The labels of all vertices that reach v, in the order of the matrix.
+
+        Raises
+        ------
+        VertexError
+            If the label is not in the graph.
+        """
         j, c = self.labels.position(v), self.condensation
         return self._names(self.closed.column(int(c.component[j]))[c.component], j)
 
@@ -168,6 +191,12 @@ class Reachability:
         Of a graph without cycles it is unique, and made of its own edges. Otherwise each component of several
         vertices becomes one ring, and an edge between components joins their first vertices (Aho, Garey, Ullman
         1972).
+
+        Examples
+        --------
+        >>> from apsp import transitive_closure
+        >>> transitive_closure([("a", "b"), ("b", "c"), ("a", "c")]).reduction().edge_count
+        2
         """
         component = self._classes
         count = int(component.max()) + 1 if self.n else 0
@@ -221,30 +250,11 @@ class Reachability:
             forget_result(path)
             stored = StoredBits.create(path, self.closed.shape)
             stored.put(slice(0, len(self.closed)), self._held)
-            self.save_beside(path)
+            save_beside(self, path)
             return
-        arrays = self._arrays(path)
+        arrays = _arrays(self, path)
         with writing(path) as file:
             np.savez(file, words=self._held.words, **arrays)
-
-    def save_beside(self, path: str | os.PathLike[str]) -> None:
-        """What makes a store of packed bits a Reachability; it comes last."""
-        save_archive(path, self._arrays(path))
-
-    def _arrays(self, path: str | os.PathLike[str]) -> dict[str, Any]:
-        """All but the bits."""
-        c = self.condensation
-        return {
-            "component": c.component,
-            "sizes": c.sizes,
-            "cyclic": c.cyclic,
-            "tails": c.tails,
-            "heads": c.heads,
-            "reflexive": np.array(self.reflexive),
-            "plan": plan_to_array(self.plan),
-            "seconds": np.array(self.seconds),
-            **encode(self.labels, path),
-        }
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Reachability:
@@ -325,6 +335,27 @@ class Reachability:
         if not self.reflexive:
             reached[own] = self.condensation.cyclic[self.condensation.component[own]]
         return [self.labels[k] for k in np.flatnonzero(reached).tolist()]
+
+
+def save_beside(answer: Reachability, path: str | os.PathLike[str]) -> None:
+    """Write what makes a store of packed bits a Reachability; the last thing that is written."""
+    save_archive(path, _arrays(answer, path))
+
+
+def _arrays(answer: Reachability, path: str | os.PathLike[str]) -> dict[str, Any]:
+    """All of it but the bits."""
+    c = answer.condensation
+    return {
+        "component": c.component,
+        "sizes": c.sizes,
+        "cyclic": c.cyclic,
+        "tails": c.tails,
+        "heads": c.heads,
+        "reflexive": np.array(answer.reflexive),
+        "plan": plan_to_array(answer.plan),
+        "seconds": np.array(answer.seconds),
+        **encode(answer.labels, path),
+    }
 
 
 def _stored(store: TileStore, count: int) -> StoredBits:

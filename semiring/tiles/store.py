@@ -137,18 +137,22 @@ class TileStore:
 
     @property
     def shape(self) -> tuple[int, int]:
+        """Rows and columns of the matrix."""
         return self.layout.shape
 
     @property
     def block(self) -> tuple[int, int]:
+        """Rows and columns of a tile; those at the last row and column may be smaller."""
         return self.layout.block
 
     @property
     def dtype(self) -> np.dtype:
+        """The dtype of the entries."""
         return self.layout.dtype
 
     @property
     def grid(self) -> tuple[int, int]:
+        """How many tiles there are, down and across."""
         return self.layout.grid
 
     @cached_property
