@@ -95,14 +95,12 @@ def solve(
     walked = None if pairs is None else graphs.pairs(pairs, graph)
     ends = graphs.parse(graph, source), graphs.parse(graph, target)
     wanted = None if nearest is None else graphs.labels(nearest, graph)
-    everything = output is not None or checksum or reduction is not None or wanted is not None or walked is not None
-    everything = everything or verify or predecessors is not None
-    limited = any(options[name] is not None for name in ("memory", "checkpoint"))  # of all pairs
+    everything = checksum or verify or any(x is not None for x in (output, reduction, wanted, walked, predecessors))
+    limited = any(options[name] is not None for name in ("memory", "checkpoint"))  # which keep all pairs
     listed = graphs.asked(graph, table, options, () if everything or limited else ends)
-    streamed = (
-        output if (limited or places is not None) and output is not None and suffix_of(output) == ".tiles" else None
-    )
-    saved = None if each or streamed is not None else output
+    # A store is written tile by tile while it is computed, where the table is not held in one place.
+    streams = (limited or places is not None) and output is not None and suffix_of(output) == ".tiles"
+    streamed, saved = (output, None) if streams else (None, None if each else output)
     with Meter("closure", quiet=quiet()) as meter:
         r = shortest_paths(graph, callback=meter.callback, output=streamed, **options)
     if not answers_here(r, places, reduction):
@@ -118,13 +116,9 @@ def solve(
     if plot is not None:
         _plot(r, ends, no, plot, positions)
     if checksum:
-        from .checksum import crc32, fletcher16
-
-        click.echo(f"fletcher16 0x{fletcher16(r.distances):04x}\ncrc32 0x{crc32(r.distances):08x}")
-    if verify:
-        told = r.verify("all", paths=r.semiring.add.selects is not None)
-        click.echo(f"verified: {told}" if told else f"not verified: {told}")
-        no = no or not told
+        _print_checksums(r)
+    if verify and not _verify(r):
+        no = True
     if not quiet():
         dtype, schedule = r.dtype.name, f"{r.plan.schedule} device={r.plan.device}"
         summary(graph, f"semiring={r.semiring.name} dtype={dtype} schedule={schedule}", r.seconds, r.rate)
@@ -176,6 +170,19 @@ def _print(r: Result, ends: tuple[Any, Any], walked: Any, listed: bool) -> bool:
         if max(r.engine.shape) > SHOWN and ends == (None, None) and not quiet():
             click.echo(f"(the first {SHOWN} of {max(r.engine.shape)} vertices)")
     return True
+
+
+def _print_checksums(r: Result) -> None:
+    from .checksum import crc32, fletcher16
+
+    click.echo(f"fletcher16 0x{fletcher16(r.distances):04x}\ncrc32 0x{crc32(r.distances):08x}")
+
+
+def _verify(r: Result) -> bool:
+    """Whether all distances, and paths where there are any, are right; says what was checked."""
+    found = r.verify("all", paths=r.semiring.add.selects is not None)
+    click.echo(f"verified: {found}" if found else f"not verified: {found}")
+    return bool(found)
 
 
 def _plot(r: Result, ends: tuple[Any, Any], no: bool, plot: Path, positions: Path | None) -> None:
