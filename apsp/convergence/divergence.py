@@ -37,9 +37,10 @@ def may_diverge(semiring: Semiring, survey: Survey, n: int) -> bool:
 def potentials(A: np.ndarray, semiring: Semiring, *, careful: bool = False) -> np.ndarray | None:
     """Raise if a cycle of A is negative by `Lengths.rounding`; else potentials that make all lengths non-negative.
 
-    If there is a cycle of negative length, it is judged by its own edges. If it is rounding, every edge is granted one
-    rounding, then twice as much, until no cycle is negative. So a cycle that counts as negative is overlooked only
-    beside a longer one that is rounding of the same degree.
+    A cycle of negative length is judged by its own edges (`Lengths.rounding`). If it is rounding alone, all edges are
+    made longer by one rounding, then by twice as much and so on, and cycles are looked for again, until none is
+    negative. So a truly negative cycle is overlooked only beside a longer one that is rounding alone and as negative
+    per edge.
 
     Parameters
     ----------

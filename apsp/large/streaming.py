@@ -1,17 +1,21 @@
-"""The closure of a matrix in slow memory: super-blocks stream through a few rooms of fast memory, two levels deep.
+"""The closure of a matrix in slow memory: it passes in windows through a few buffers of fast memory, here called rooms.
 
-For every super-block k of t pivots, with T = A(k,k)*, which stays in its room:
+The pivots are taken in super-blocks of t. For each super-block k, with T = A(k,k)*, which stays in its room:
 
     A(k,k) ← T      A(k,j) ← T A(k,j)      A(i,j) ← A(i,j) ⊕ A(i,k) A(k,j)      A(i,k) ← A(i,k) T
 
-The order is that of the blocked schedule (apsp/schedules/blocked.py): no entry meets T twice, so it is right in every
-closed semiring. T is closed by R-Kleene where it lies. Windows of A(i,j) and A(k,j) come and go while others are worked
-on, three rooms each, in boustrophedon order, so that the panel of a turn is there already; A(i,k) stays for a band, of
-which A(i,k) T comes first. So all rounds are one sequence of tasks, and what the next task works on is on its way
-always: the next pivot too, for T is used no more when the windows of the last band are.
+The order is that of the blocked schedule (apsp/schedules/blocked.py): nothing is multiplied by T twice, so it is right
+in every closed semiring. T is closed by R-Kleene in its room.
 
-A round reads the matrix once, and its row panel once a band; it writes the matrix once. With t/n of it in fast memory
-that is n/t rounds: of all that is moved, the fewest rounds need the least (Hong and Kung 1981 have the lower bound).
+Windows A(i,j) and row panels A(k,j) have three rooms each: one is being fetched, one is computed on, one is being
+written back. A band of rows i is done from left to right, the next from right to left, so that the panel at the turn is
+in its room already. The column panel A(i,k) stays while its band is done, which begins with A(i,k) T. All rounds are
+one sequence of tasks, and what the next task needs is always fetched while the present one runs. That includes the next
+super-block: the windows of a round's last band no longer need T.
+
+A round reads the matrix once, and its row panel once a band; it writes the matrix once. There are n/t rounds. The
+larger the super-blocks that fast memory holds, the fewer rounds, and the less is moved; Hong and Kung 1981 have the
+lower bound.
 """
 
 from __future__ import annotations
@@ -157,7 +161,7 @@ class Window:
     columns: slice
 
     def meets(self, other: Window) -> bool:
-        """Whether both have some entry."""
+        """Whether they overlap."""
         return all(
             a.start < b.stop and b.start < a.stop for a, b in ((self.rows, other.rows), (self.columns, other.columns))
         )
@@ -192,11 +196,11 @@ class Task:
         return any(window.room in rooms or window.meets(before.result) for window in self.missing)
 
     def send(self, courier: Courier) -> None:
-        """Have brought what is missing."""
+        """Begin to fetch what is missing."""
         self.sent = [courier.bring(w.X, w.rows, w.columns, w.room) for w in self.missing]
 
     def run(self, courier: Courier) -> None:
-        """When that is there."""
+        """Wait for what was missing, compute, and begin to write the result back."""
         for sent in (*self.sent, courier.freed(self.result.room)):
             courier.arrived(sent)
         self.verb(self.result.X, *(window.X for window in self.operands))
@@ -204,7 +208,7 @@ class Task:
 
 
 def _ahead(tasks: Iterator[Task | None], courier: Courier) -> Iterator[Task]:
-    """Each task when what the next one works on is on its way; a None is asked beyond when all before it are done."""
+    """Each task, once the windows of the next one are being fetched. A None among the tasks waits for all before it."""
     before = None
     for task in tasks:
         if before is not None and (task is None or task.waits_for(before)):
@@ -249,9 +253,9 @@ class Ring:
         self._there: dict[str, tuple[slice, slice]] = {}
 
     def next(self, rows: slice, columns: slice) -> tuple[Window, list[Window]]:
-        """A window in its room, and what of it is missing: it, or nothing where it is there already.
+        """A window in its room, and a list of what has to be fetched: the window, or nothing if it is there already.
 
-        Else the room is the one that was used the longest ago.
+        A window that is not there gets the room that was used the longest ago.
         """
         wanted = rows, columns
         at = next((at for at, (name, _) in enumerate(self._rooms) if self._there.get(name) == wanted), 0)

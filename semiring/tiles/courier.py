@@ -93,8 +93,8 @@ class InStore(Slow):
 class Courier(ABC):
     """Brings windows of a slow matrix to where verbs work, and takes them back, while verbs work on others.
 
-    Rooms to which windows come have names; what is brought to a room waits until what was in it is taken back, and
-    what is brought from a window until it has been written.
+    Windows are fetched into buffers that have names, here called rooms. A fetch waits until what was in the room has
+    been written back, and until its own window, if that is on its way back, has been written.
 
     Parameters
     ----------

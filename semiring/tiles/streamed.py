@@ -1,4 +1,4 @@
-"""A part of a matrix that lies in slow memory, and streams through a few rooms as a schedule works on it."""
+"""A part of a matrix that lies in slow memory, and streams through a few buffers (rooms) as a schedule works on it."""
 
 from __future__ import annotations
 
