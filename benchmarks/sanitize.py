@@ -14,6 +14,8 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +126,11 @@ def sparse() -> None:
     from semiring.cuda import fronts, sweep
     from semiring.sparse import Hops
 
+    tuned = sweep.Shape.of
+
+    def small(stack: int, itemsize: int, arch: str) -> sweep.Shape:
+        return replace(tuned(itemsize, arch), warps=2, stack=stack, program=4 << 10, part=128)
+
     rng = np.random.default_rng(0)
     fronts.CLASSES = ((8, 32), (12, 64))  # so that some fronts are large
     for n, arcs in ((1, 0), (67, 150), (331, 900)):
@@ -137,8 +144,7 @@ def sparse() -> None:
         ):
             signs = -1 if name == "max_plus" else 1
             for stack in (4, 24):
-                shape = sweep.Shape(2 if dtype == "float64" else 4, 2, stack, 2, 4 << 10)
-                sweep.Shape.of = lambda itemsize, shape=shape: shape
+                sweep.Shape.of = partial(small, stack)
                 E = Elimination.from_arrays(tails, heads, signs * weights, n, name, dtype=dtype, device="cuda")
                 E.to_dense()
                 E.column(n - 1)

@@ -23,7 +23,7 @@ def default_block(n: int, ops: Backend) -> int:
         return ops.pivot
     if ops.grain > 1:
         return 1 << 14 if n >= 1 << 20 else 1 << 13 if n >= 1 << 17 else 1 << 11
-    return 2048 if n >= 1 << 14 else 1024
+    return 2048
 
 
 def part_bytes(layout: Layout, ops: Backend) -> int:
