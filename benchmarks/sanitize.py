@@ -129,7 +129,7 @@ def sparse() -> None:
     tuned = sweep.Shape.of
 
     def small(stack: int, itemsize: int, arch: str) -> sweep.Shape:
-        return replace(tuned(itemsize, arch), warps=2, stack=stack, program=4 << 10, part=128)
+        return replace(tuned(itemsize, arch), warps=2, stack=stack, program=4 << 10)
 
     rng = np.random.default_rng(0)
     fronts.CLASSES = ((8, 32), (12, 64))  # so that some fronts are large

@@ -50,7 +50,6 @@ static void meet(int which, int count) {
 }
 static void __syncthreads() { meet(0, blockDim.x); }
 static void __syncwarp() { meet(1000 + threadIdx.x / 32, 32); }
-static void emulated_bar(int which, int count) { meet(1 + which, count); }
 template <class V> V __shfl_sync(unsigned, V value, int from) {
     unsigned long long* told = words[threadIdx.x / 32];
     std::memcpy(&told[threadIdx.x % 32], &value, sizeof value);

@@ -69,7 +69,6 @@ def translated(text):
         (r'asm\("mad\.lo.*', "sum = a * one + b;"),
         (r"__device__ inline void commit_copies.*", ""),
         (r"template <int groups>\n__device__ inline void wait_for_all_but.*", ""),
-        (r'asm volatile\("bar\.sync.*', "emulated_bar(barrier, 32 * warps);"),
         (r"extern __shared__ .*? shared\[\];", "unsigned char* shared = emulated_shared;"),
         (r"__shared__ ", "static "),
     ):

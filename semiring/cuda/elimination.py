@@ -141,10 +141,10 @@ class OnDevice:
         import cupy
 
         every = len(vertices) == self.n and bool((vertices[1:] > vertices[:-1]).all())
-        parts = self.tree.everything if every else self.tree.parts(self.S.position[vertices])
+        lanes = self.tree.everything if every else Lanes(self.tree, self.S.position[vertices])
         if out is None:
-            out = cupy.empty((self.n, sum(lanes.padded for lanes in parts)), self.dtype)
-        self._sweeps(mirrored).batch(parts, out)
+            out = cupy.empty((self.n, lanes.padded), self.dtype)
+        self._sweeps(mirrored).batch(lanes, out)
         return out
 
     @cached_property

@@ -135,24 +135,20 @@ class Beside:
     def __init__(self) -> None:
         from cupy.cuda import Stream
 
-        self.stream = Stream(non_blocking=True, priority=-1)
+        self._stream = Stream(non_blocking=True, priority=-1)
 
     def __enter__(self) -> None:
-        self.follow()
-        self.stream.__enter__()
+        self._stream.wait_event(recorded())
+        self._stream.__enter__()
 
     def __exit__(self, *exception: object) -> None:
-        self.stream.__exit__(*exception)
-
-    def follow(self) -> None:
-        """What this one is given from now on comes after what the current stream was given."""
-        self.stream.wait_event(recorded())
+        self._stream.__exit__(*exception)
 
     def join(self) -> None:
         """The current stream waits for what this one was given."""
         from cupy.cuda import get_current_stream
 
-        get_current_stream().wait_event(recorded(self.stream))
+        get_current_stream().wait_event(recorded(self._stream))
 
 
 def recorded(stream: Any = None) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -50,14 +49,10 @@ class Shape:
         Blocks that walk a region, one beside the other, before the next region comes.
     level_warps : int
         Warps of a block in the top.
-    run_warps : int
-        Warps that compute other columns of a supernode for the same lanes, and share its rows, at most; a power of two.
     strips : int
-        Strips of four columns that a warp computes together in the top: one, two or four.
+        Strips of four columns that a warp computes together in the top, or one.
     deep, stages : int
         Rows of a stage, and stages of a ring of copies, in the top.
-    part : int
-        Lanes whose climb and top run beside the regions of as many before them.
     """
 
     each: int
@@ -68,11 +63,9 @@ class Shape:
     run: int
     level_warps: int
     level_blocks: int
-    run_warps: int
     strips: int
     deep: int
     stages: int
-    part: int
 
     @classmethod
     def of(cls, itemsize: int, arch: str) -> Shape:
@@ -185,25 +178,14 @@ class Tree:
         self._top = columns
 
     def _tiles(self, top: np.ndarray) -> np.ndarray:
-        """Tiles of a sweep over supernodes: (supernode, first column, warps side by side, part of the lanes)."""
-        columns = 4 * self.shape.strips
-        count = -(-self.w[top] // columns)
+        """Tiles of a sweep over supernodes: (supernode, first column, strips)."""
+        strips, most = -(-self.w[top] // 4), self.shape.strips
+        count = strips // most + strips % most  # single strips are left where there are not enough
         which = np.repeat(np.arange(len(top)), count)
         k = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
-        first, side, left = np.zeros_like(k), np.ones_like(k), count[which]
-        # As many whole runs as there are, then one for each binary digit of what is left.
-        run = min(self.shape.run_warps, self.shape.level_warps)
-        whole = left // run * run
-        inside = k < whole
-        first[inside], side[inside] = k[inside] // run * run, run
-        start = whole
-        while run > 1:
-            run //= 2
-            there = (left - whole) & run > 0
-            inside = there & (k >= start) & (k < start + run)
-            first[inside], side[inside] = start[inside], run
-            start = start + np.where(there, run, 0)
-        return np.stack((top[which], columns * first, side, k - first), axis=1).astype(np.int32)
+        whole = strips[which] // most
+        first = 4 * (most * np.minimum(k, whole) + np.maximum(k - whole, 0))
+        return np.stack((top[which], first, np.where(k < whole, most, 1)), axis=1).astype(np.int32)
 
     def dense_root(self, panel: Any) -> Any:
         """D of the only root as a matrix, where it is so wide that a product of matrices is worth it; else None."""
@@ -263,43 +245,28 @@ class Tree:
         by = np.argsort(self.depth, kind="stable")
         return _pieces(by, self.depth[by])[1]
 
-    def parts(self, columns: np.ndarray) -> list[Lanes]:
-        """The lanes of a batch, in parts: the first and last, which nothing runs beside, half as large as others."""
-        count, part = len(columns), self.shape.part
-        order = self.S.permutation if columns is self.S.position else _order(columns, self.n)
-        if count <= part:
-            return [Lanes(self, columns, order)]
-        each = -(-count // (-(-count // part) * LANES)) * LANES
-        half = each // (2 * LANES) * LANES or each
-        order = order[np.argsort(((order + each - half) // each).astype(np.uint16), kind="stable")]  # by part, sorted
-        return [
-            Lanes(self, columns[start:stop], order[start:stop] - start)
-            for start, stop in pairwise([0, *range(half, count, each), count])
-        ]
-
     @cached_property
-    def ahead(self) -> gpu.Beside:
-        """Where the climb and the top of a part run."""
-        return gpu.Beside()
-
-    @cached_property
-    def everything(self) -> list[Lanes]:
+    def everything(self) -> Lanes:
         """All vertices, as they are numbered."""
-        return self.parts(self.S.position)
+        return Lanes(self, self.S.position)
 
 
 class Lanes:
     """Which vertices a batch is about: sorted by their place in the order, and where each caller's lane is then."""
 
-    def __init__(self, tree: Tree, columns: np.ndarray, order: np.ndarray | None = None) -> None:
+    def __init__(self, tree: Tree, columns: np.ndarray) -> None:
         import cupy
 
-        order = _order(columns, tree.n) if order is None else order  # what sorts the columns
         self.count = len(columns)
         self.padded = -(-self.count // LANES) * LANES
         starts, places = (np.full(self.padded, -1, np.int32) for _ in range(2))
-        starts[: self.count] = columns[order]
-        places[order] = np.arange(self.count)
+        self.every = columns is tree.S.position
+        if self.every:
+            starts[: self.count], places[: self.count] = np.arange(tree.n), columns
+        else:
+            order = _order(columns, tree.n)
+            starts[: self.count] = columns[order]
+            places[: self.count][order] = np.arange(self.count)
         self.starts, self.places = cupy.asarray(starts), cupy.asarray(places)
         self.columns = starts[: self.count]
         # Where the columns below each supernode begin among the lanes, and where they end.
@@ -312,7 +279,7 @@ class Lanes:
         import cupy
 
         wide = WARP * tree.shape.each
-        low, high = np.searchsorted(columns, tree.above)
+        low, high = tree.above if self.every else np.searchsorted(columns, tree.above)
         groups = np.where(high > low, -(-high // wide) - low // wide, 0)
         total = np.concatenate(([0], np.cumsum(groups * tree.pieces)))
         counts: list[tuple[Any, int, int, int]] = []
@@ -351,33 +318,16 @@ class Sweeps:
         top = int(tree.levels[0][0][0]) if tree.levels else 0
         self._below = int(tree.S.first[tree.S.leaf[top]]), int(tree.S.first[top + 1])
 
-    def batch(self, parts: list[Lanes], out: Any) -> None:
-        """out[v, t] ← A*[lane t, v], or A*[v, lane t] where mirrored, for the lanes of all parts.
+    def batch(self, lanes: Lanes, out: Any) -> None:
+        """out[v, t] ← A*[lane t, v], or A*[v, lane t] where mirrored.
 
-        Rows of `out` begin at multiples of 16 bytes, and hold `lanes.padded` entries of each part. The climb and the
-        top of a part run beside the regions of the part before: regions wait for memory, levels for one another.
+        Rows of `out` begin at multiples of 16 bytes, and hold `lanes.padded` entries.
         """
-        rooms = [self._room(lanes) for lanes in parts]  # before `ahead` waits, and held until it is done
-        ahead, start = self.tree.ahead, 0
-        ahead.follow()
-        try:
-            for lanes, (z, v) in zip(parts, rooms, strict=True):
-                to = out[:, start : start + lanes.padded]
-                with ahead.stream if len(parts) > 1 else nullcontext():
-                    self.climb(lanes, z, v)
-                    self.sweep_top(lanes, v, to)
-                ahead.join()
-                self.sweep_low(lanes, v, to)
-                start += lanes.padded
-        finally:
-            ahead.join()
-
-    def _room(self, lanes: Lanes) -> tuple[Any, Any]:
-        """Room for z and v, on each lane's path: a row for each place on the path from the root."""
-        import cupy
-
-        z, v = (cupy.empty((max(self.tree.S.height, 1), lanes.padded), self.dtype) for _ in range(2))
-        return z, v
+        if not lanes.count:
+            return
+        _, v = self.climb(lanes)
+        self.sweep_top(lanes, v, out)
+        self.sweep_low(lanes, v, out)
 
     def worst(self, lanes: Lanes, top: Any) -> Any:
         """The worst entry of each lane. The rows of the top are written into `top`, the others nowhere."""
@@ -386,7 +336,7 @@ class Sweeps:
         semiring, dtype, *_ = self._given
         word = "greatest" if semiring.add.selects == "least" else "least"
         worst = kernels(*self._given, word)
-        _, v = self.climb(lanes, *self._room(lanes))
+        _, v = self.climb(lanes)
         self.sweep_top(lanes, v, top, ranked=True)
         regions, pitch, wide = len(self.tree.regions), lanes.padded, 128 * self.tree.shape.each
         found = cupy.full((regions + PARTS, pitch), dtypes.one(semiring, dtype), dtype)
@@ -395,9 +345,12 @@ class Sweeps:
         worst["worst_rows"]((-(-pitch // wide), PARTS), (128,), (*rest, np.int32(pitch)))
         return (found.max if word == "greatest" else found.min)(axis=0)[: lanes.count]
 
-    def climb(self, lanes: Lanes, z: Any, v: Any) -> tuple[Any, Any]:
-        """z and v of the lanes as sorted, on each one's path."""
+    def climb(self, lanes: Lanes) -> tuple[Any, Any]:
+        """z and v of the lanes as sorted, on each one's path: of a row for each place on the path from the root."""
+        import cupy
+
         tree, pitch = self.tree, lanes.padded
+        z, v = (cupy.empty((max(tree.S.height, 1), pitch), self.dtype) for _ in range(2))
         tables, ours = _at(tree.slots, self.up), (*_at(z, v), pitch)
         starts = _at(tree.nodes, tree.owner, tree.parent), _at(lanes.starts)
         self.kernels["climb_regions"](
@@ -471,7 +424,7 @@ class Sweeps:
 def pairs(rows: Sweeps, columns: Sweeps, sources: Lanes, targets: Lanes, out: Any) -> None:
     """out[q] ← A*[source q, target q], from the climbs of both ends."""
     tree = rows.tree
-    (_, v), (z, _) = rows.climb(sources, *rows._room(sources)), columns.climb(targets, *columns._room(targets))
+    (_, v), (z, _) = rows.climb(sources), columns.climb(targets)
     given = _at(tree.nodes, tree.owner, tree.parent, sources.starts, targets.starts, sources.places, targets.places)
     count = sources.count
     rows.kernels["pairs"](
@@ -480,7 +433,9 @@ def pairs(rows: Sweeps, columns: Sweeps, sources: Lanes, targets: Lanes, out: An
 
 
 def _order(columns: np.ndarray, n: int) -> np.ndarray:
-    """What sorts columns of 0 … n − 1; where each is there once, in the time of reading them."""
+    """What sorts columns of 0 … n − 1; where many are there, each once, in the time of reading them."""
+    if len(columns) < n // 8 or (columns[1:] >= columns[:-1]).all():
+        return np.argsort(columns, kind="stable")
     at = np.full(n, -1, np.int32)
     at[columns] = np.arange(len(columns), dtype=np.int32)
     order = at[at >= 0]

@@ -231,45 +231,43 @@ extern "C" __global__ __launch_bounds__(32 * warps, region_blocks) void sweep_re
     if (only_worst && inside) *reinterpret_cast<Lanes*>(worst_of + mine * worst_pitch + lane) = worst;
 }
 
-// The top. Rows of y come from memory, through a ring of asynchronous copies of `stages` stages of `deep` rows. Warps
-// that compute other columns of a supernode for the same lanes are a *run*: they share a ring, each of them copies some
-// of the rows, and they wait for one another at a barrier of their own. A warp's part of the panel it copies for itself.
+// The top. Rows of y come from memory, through a ring of asynchronous copies that each warp has for itself: a thread
+// reads only lanes that it copied; the panel is copied by all threads of the warp. A ring has `stages` stages of `deep` rows.
 
-struct Run {
-    int warps, mine;  // how many, a power of two, and which of them this is
-    int barrier;
-    __device__ void wait() const {
-        if (warps == 1) __syncwarp();
-        else asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(32 * warps) : "memory");
-    }
+template <int strips>
+struct Ring {
+    Lanes x[deep][32];
+    Quad p[deep][strips];
 };
 
 template <int strips>
-__device__ void tile(const Node& node, int j, Run run, const int* rows, const T* panel, bool some, const int (&place)[each], Range range, const T* v,
-                     long long v_pitch, const int* labels, T* out, long long pitch, bool inside, Lanes (*x)[deep][32], Quad* own) {
+__device__ void tile(const Node& node, int j, const int* rows, const T* panel, bool some, const int (&place)[each], Range range, const T* v,
+                     long long v_pitch, const int* labels, T* out, long long pitch, bool inside, unsigned char* shared) {
     constexpr int columns = 4 * strips;
-    const int thread = threadIdx.x % 32, wanted = min(columns, node.width - j), there = (wanted - 1) / 4;
-    Quad(*q)[deep][strips] = reinterpret_cast<Quad(*)[deep][strips]>(own);
+    const int thread = threadIdx.x % 32, wanted = min(columns, node.width - j);
+    Ring<strips>* ring = reinterpret_cast<Ring<strips>*>(shared);
     const Quad* p = reinterpret_cast<const Quad*>(panel) + node.panel + j / 4 * (node.width + even(node.rows)) + node.width;
     const int all = even(node.rows), apart = node.width + all, steps = (all + deep - 1) / deep;
     rows += node.begin;
     int next = thread < all && thread < deep ? rows[thread] : 0;  // what the coming stage reads
     const auto fetch = [&](int step) {
-        Lanes(&to)[deep][32] = x[step % stages];
-        Quad(&beside)[deep][strips] = q[step % stages];
+        Ring<strips>& to = ring[step % stages];
         const int k0 = step * deep, count = min(deep, all - k0), index = next;
         if (thread < deep && k0 + deep + thread < all) next = rows[k0 + deep + thread];
 #pragma unroll
         for (int k = 0; k < deep; ++k) {
             const int row = __shfl_sync(0xffffffffu, index, k);
-            if (k < count && (k & (run.warps - 1)) == run.mine) copy_async<sizeof(Lanes)>(&to[k][thread], out + row * pitch);
+            if (k < count) {
+                if constexpr (sizeof(Lanes) >= 4) copy_async<sizeof(Lanes)>(&to.x[k][thread], out + row * pitch);
+                else to.x[k][thread] = *reinterpret_cast<const Lanes*>(out + row * pitch);
+            }
         }
         for (int i = thread; i < count * strips; i += 32) {
-            const Quad* from = p + min(i % strips, there) * apart + k0 + i / strips;
+            const Quad* from = p + i % strips * apart + k0 + i / strips;
             if constexpr (sizeof(Quad) == 32) {
-                copy_async<16>(&beside[i / strips][i % strips], from);
-                copy_async<16>(reinterpret_cast<char*>(&beside[i / strips][i % strips]) + 16, reinterpret_cast<const char*>(from) + 16);
-            } else copy_async<sizeof(Quad)>(&beside[i / strips][i % strips], from);
+                copy_async<16>(&to.p[i / strips][i % strips], from);
+                copy_async<16>(reinterpret_cast<char*>(&to.p[i / strips][i % strips]) + 16, reinterpret_cast<const char*>(from) + 16);
+            } else if constexpr (sizeof(Quad) >= 4) copy_async<sizeof(Quad)>(&to.p[i / strips][i % strips], from);
         }
     };
     Word y[columns][each];
@@ -282,52 +280,47 @@ __device__ void tile(const Node& node, int j, Run run, const int* rows, const T*
 #pragma unroll 1
     for (int i = 0; i < steps; ++i) {
         wait_for_all_but<stages - 2>();
-        run.wait();  // the stage is there, and nobody reads the one that is filled next
+        __syncwarp();  // the panel is there, and nobody reads the stage that is filled next
         if (i + stages - 1 < steps) fetch(i + stages - 1);
         commit_copies();
-        const Lanes(&from)[deep][32] = x[i % stages];
-        const Quad(&beside)[deep][strips] = q[i % stages];
+        const Ring<strips>& from = ring[i % stages];
         const int count = min(deep, all - i * deep);
         if (count == deep) {
 #pragma unroll
-            for (int k = 0; k < deep; k += 2) both<columns>(y, from[k][thread], from[k + 1][thread], beside[k], beside[k + 1]);
+            for (int k = 0; k < deep; k += 2) both<columns>(y, from.x[k][thread], from.x[k + 1][thread], from.p[k], from.p[k + 1]);
         } else {
 #pragma unroll 1
-            for (int k = 0; k < count; k += 2) both<columns>(y, from[k][thread], from[k + 1][thread], beside[k], beside[k + 1]);
+            for (int k = 0; k < count; k += 2) both<columns>(y, from.x[k][thread], from.x[k + 1][thread], from.p[k], from.p[k + 1]);
         }
     }
+    __syncwarp();
 #pragma unroll
     for (int c = 0; c < columns; ++c)
         if (c < wanted && inside) *reinterpret_cast<Lanes*>(out + labels[node.first + j + c] * pitch) = stored(y[c]);
 }
 
-// Tiles of a level of the top: `warps` side by side of one supernode, from column `first` on. As many blocks have the
-// same ones, each for its part of the lanes of blockIdx.y.
-struct Tiles { int supernode, first, warps, part; };
+// Tile blockIdx.x of one level of the top, (supernode, first column, strips), for the lanes of blockIdx.y.
+struct Tile { int supernode, first, strips; };
 
 extern "C" __global__ __launch_bounds__(32 * level_warps, level_blocks) void sweep_level(
-    const Node* nodes, const Tiles* tiles, const Range* ranges, const int* rows, const int* labels, const T* panel, const int* places, const T* v,
+    const Node* nodes, const Tile* tiles, const Range* ranges, const int* rows, const int* labels, const T* panel, const int* places, const T* v,
     long long v_pitch, T* out, long long pitch, int lanes) {
     extern __shared__ __align__(16) unsigned char shared[];
-    const Tiles given = tiles[blockIdx.x];
-    const int warp = threadIdx.x / 32, thread = threadIdx.x % 32, ring = warp / given.warps;
-    int lane = ((blockIdx.y * level_warps + given.part * (level_warps / given.warps) + ring) * 32 + thread) * each;
+    const int warp = threadIdx.x / 32, thread = threadIdx.x % 32;
+    int lane = ((blockIdx.y * level_warps + warp) * 32 + thread) * each;
     if (lane - thread * each >= lanes) return;
     const bool inside = lane < lanes;
     lane = inside ? lane : 0;
+    const Tile given = tiles[blockIdx.x];
     const Node node = nodes[given.supernode];
     const Range range = ranges[given.supernode];
-    const Run run{given.warps, warp % given.warps, 1 + ring};
-    const int j = given.first + 4 * most_strips * run.mine;
     int place[each];
     places_of(place, places, lane, inside);
     const bool some = on_path(place, range);
     out += lane;
-    auto* x = reinterpret_cast<Lanes(*)[deep][32]>(shared) + ring * stages;
-    Quad* own = reinterpret_cast<Quad*>(shared + level_warps * (stages * deep * 32 * sizeof(Lanes))) + warp * (stages * deep * most_strips);
-    if (node.width - j <= 4) tile<1>(node, j, run, rows, panel, some, place, range, v, v_pitch, labels, out, pitch, inside, x, own);
-    else if (most_strips > 2 && node.width - j <= 8) tile<2>(node, j, run, rows, panel, some, place, range, v, v_pitch, labels, out, pitch, inside, x, own);
-    else tile<most_strips>(node, j, run, rows, panel, some, place, range, v, v_pitch, labels, out, pitch, inside, x, own);
+    unsigned char* mine = shared + warp * (stages * sizeof(Ring<most_strips>));
+    if (given.strips == 1) tile<1>(node, given.first, rows, panel, some, place, range, v, v_pitch, labels, out, pitch, inside, mine);
+    else tile<most_strips>(node, given.first, rows, panel, some, place, range, v, v_pitch, labels, out, pitch, inside, mine);
 }
 
 // The climb inside regions, a thread a lane: lane t begins at column starts[t] with `one`.
