@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from semiring.sparse.cycles import Weighted
 from .choosing import Question
 from .engines.base import host
 from .engines.elimination import Eliminated
+
+if TYPE_CHECKING:
+    from semiring.sparse import Elimination
 
 
 def eliminated(question: Question) -> Eliminated:
@@ -83,9 +87,6 @@ def _engine(question: Question, *, check: bool = True, potential: np.ndarray | N
 def _refuse_saturated(question: Question, dtype: np.dtype) -> None:
     """Refuse distances that are beyond the integers: they are computed in wider numbers, and looked at.
 
-    From one vertex v that all reach and that reaches all, max d(·, v) + max d(v, ·) bounds every distance from above,
-    and min d(·, v) − max d(·, v) from below; where that does not tell, all distances are looked at.
-
     Raises
     ------
     DomainError
@@ -99,25 +100,16 @@ def _refuse_saturated(question: Question, dtype: np.dtype) -> None:
             f"shortest_paths: every distance must fit {dtype}, got walks that may weigh {question.longest:.3g}. "
             "Say engine='dense'."
         )
-    other = replace(question, asked=replace(question.asked, dtype=wide, engine="elimination", like=None))
-    tails, heads, weights = question.arcs
-    widened = np.where(weights == dtypes.zero(s, dtype), dtypes.zero(s, wide), weights.astype(wide))
-    other.__dict__.update(analysis=question.analysis, arcs=(tails, heads, widened))
     try:
-        E = _engine(other).elimination
+        E = _engine(_widened(question, wide)).elimination
     except DivergenceError as error:
         raise named(question, error) from None
     info, zero = np.iinfo(dtype), dtypes.zero(s, wide)
     # Beyond 2⁵³ floats are rounded, an arc at a time.
     room = 1.0 if exact else 1 - graph.n * 2.0**-52
     low, high = info.min * room, info.max * room
-    if graph.n:
-        v = int(E.order[-1])
-        into, out = host(E.column(v)), host(E.row(v))
-        if (into != zero).all() and (out != zero).all():
-            sums = float(into.max()) + float(out.max()), float(into.min()) - float(into.max())
-            if sums[0] < high and sums[1] > low:
-                return
+    if _bounded(E, low, high):
+        return
     for sources, panel in E.panels():
         wrong = (panel != zero) & ((panel >= high) | (panel <= low))
         if wrong.any():
@@ -127,3 +119,28 @@ def _refuse_saturated(question: Question, dtype: np.dtype) -> None:
                 f"shortest_paths: every distance must fit {dtype}, got a walk from {u!r} to {v!r} beyond {info.max}. "
                 "Say dtype='float64', which rounds, or a wider integer."
             )
+
+
+def _widened(question: Question, wide: np.dtype) -> Question:
+    """The same question in another dtype; its arcs and their structure are not looked for again."""
+    s = question.semiring
+    tails, heads, weights = question.arcs
+    widened = np.where(weights == dtypes.zero(s, weights.dtype), dtypes.zero(s, wide), weights.astype(wide))
+    other = replace(question, asked=replace(question.asked, dtype=wide, engine="elimination", like=None))
+    other.__dict__.update(analysis=question.analysis, arcs=(tails, heads, widened))
+    return other
+
+
+def _bounded(E: Elimination, low: float, high: float) -> bool:
+    """Whether two lines of distances tell that all of them lie between these ends.
+
+    From one vertex v that all reach and that reaches all, max d(·, v) + max d(v, ·) bounds every distance from above,
+    and min d(·, v) − max d(·, v) from below.
+    """
+    if not E.n:
+        return False
+    v, zero = int(E.order[-1]), dtypes.zero(E.semiring, E.dtype)
+    into, out = host(E.column(v)), host(E.row(v))
+    if not ((into != zero).all() and (out != zero).all()):
+        return False
+    return float(into.max()) + float(out.max()) < high and float(into.min()) - float(into.max()) > low

@@ -33,6 +33,9 @@ _FINDING, _COMPONENTS, _BETWEEN = 26, 16, 25
 #: What uniting rows holds in bytes an arc between components: arcs in order.
 _UNITING = 26
 
+#: What a plan calls the closure of an acyclic graph by uniting rows.
+UNITED = "acyclic"
+
 if TYPE_CHECKING:
     from ..distributed.solving import Places
 
@@ -54,7 +57,7 @@ def closed_of(
 def _shrunk(
     graph: Graph, arcs: int, ops: Backend, request: Request, gpus: Places | None, limits: Limits
 ) -> tuple[Condensation, BitMatrix | StoredBits, Plan]:
-    """The closure of the condensation."""
+    """The closure of the condensation, which has no cycles: of few arcs by uniting rows, else by products of bits."""
     n = graph.n
     # Edges of a list, one way, are there already; others are written out, undirected ones with temporaries.
     listed = arcs * (17 if graph.dense is not None else 4 if graph.directed else 22) + 33 * n
@@ -62,38 +65,49 @@ def _shrunk(
     tails, heads, _ = graph.edges(lor_land)
     c = condense(n, tails, heads)
     del tails, heads
-    plan = make_plan(c.count, lor_land, ops, schedule=request.schedule, block=request.block)
-    acyclic, shrunk = len(c.tails) * 16 <= c.count**2, f"{n} vertices shrink to {c.count} components"
-    reason = f"{shrunk}; {plan.reason}"
-    if acyclic:
-        reason = f"{shrunk}, and {len(c.tails)} arcs unite their rows"
-        plan = replace(plan, schedule="acyclic", workspace_bytes=_UNITING * len(c.tails))
-    needed = plan.matrix_bytes + plan.workspace_bytes
-    strip = _strip(c.count, plan, limits) if acyclic and gpus is None else c.count
-    if strip < c.count:
-        needed = strip * c.count // 8 + plan.workspace_bytes
-        told = f"{shown(plan.matrix_bytes)} go to {limits.output} in strips of {strip} columns"
-        plan, reason = replace(plan, matrix_bytes=strip * c.count // 8), f"{reason}; {told}"
-    else:
-        _within(needed, limits, "Say output='reach/', where the answer will be." if acyclic else _FITS)
-    require(needed, "cpu" if acyclic else ops.device, where="transitive_closure", hint=_HINT)
+    plan, strip = _planned(c, f"{n} vertices shrink to {c.count} components", ops, request, gpus, limits)
+    needed, united = plan.matrix_bytes + plan.workspace_bytes, plan.schedule == UNITED
+    if strip == c.count:
+        _within(needed, limits, "Say output='reach/', where the answer will be." if united else _FITS)
+    require(needed, "cpu" if united else ops.device, where="transitive_closure", hint=_HINT)
     condensing = listed + max(arcs * _FINDING, arcs * _COMPONENTS + len(c.tails) * _BETWEEN)
-    plan = replace(plan, reason=reason, beside_bytes=max(condensing, needed + 17 * n + 16 * len(c.tails)))
+    plan = replace(plan, beside_bytes=max(condensing, needed + 17 * n + 16 * len(c.tails)))
     if strip < c.count:
-        assert limits.output is not None
-        forget_result(limits.output)
-        stored = StoredBits.create(limits.output, (c.count, c.count), width=strip // 64)
-        for columns, bits in acyclic_strips(c.count, c.tails, c.heads, strip):
-            stored.put(columns, bits)
-            if request.callback is not None:
-                request.callback(columns.stop, c.count)
-        return c, stored, plan
-    if acyclic:
+        return c, _in_strips(c, strip, limits, request), plan
+    if united:
         return c, close_acyclic(c.count, c.tails, c.heads), plan
     tails, heads = (to_device(x, ops.device) for x in (c.tails, c.heads))
     closed = BitMatrix.from_edges(tails, heads, (c.count, c.count))
     plan = _close(closed, plan, ops, request, gpus)
     return c, closed.get(), plan
+
+
+def _planned(
+    c: Condensation, shrunk: str, ops: Backend, request: Request, gpus: Places | None, limits: Limits
+) -> tuple[Plan, int]:
+    """How the components are closed, and how many columns at a time."""
+    plan = make_plan(c.count, lor_land, ops, schedule=request.schedule, block=request.block)
+    if len(c.tails) * 16 > c.count**2:
+        return replace(plan, reason=f"{shrunk}; {plan.reason}"), c.count
+    reason = f"{shrunk}, and {len(c.tails)} arcs unite their rows"
+    plan = replace(plan, schedule=UNITED, workspace_bytes=_UNITING * len(c.tails), reason=reason)
+    strip = _strip(c.count, plan, limits) if gpus is None else c.count
+    if strip < c.count:
+        reason += f"; {shown(plan.matrix_bytes)} go to {limits.output} in strips of {strip} columns"
+        plan = replace(plan, matrix_bytes=strip * c.count // 8, reason=reason)
+    return plan, strip
+
+
+def _in_strips(c: Condensation, strip: int, limits: Limits, request: Request) -> StoredBits:
+    """The closure of the components, so many columns at a time, each written when it is united."""
+    assert limits.output is not None
+    forget_result(limits.output)
+    stored = StoredBits.create(limits.output, (c.count, c.count), width=strip // 64)
+    for columns, bits in acyclic_strips(c.count, c.tails, c.heads, strip):
+        stored.put(columns, bits)
+        if request.callback is not None:
+            request.callback(columns.stop, c.count)
+    return stored
 
 
 def _strip(count: int, plan: Plan, limits: Limits) -> int:
