@@ -89,8 +89,8 @@ def closure(
         `semiring.tiles.TileStore`. Of a `np.memmap`, a `TileStore`, or anything with `shape`, `dtype` and A[a:b, c:d]
         (an array of Zarr or HDF5, or an object that makes entries up), windows alone are read.
     checkpoint : path, optional
-        A directory that keeps what the closure has come to. The same call goes on from there after whatever has ended
-        it, with any block, memory and device (docs/stores.md).
+        A directory for the state of the closure. After an interruption the same call continues from there, with any
+        block, memory and device (docs/stores.md).
     every : float, optional
         Seconds between two checkpoints of a matrix in memory; 60 by default. A matrix on disk is its own.
     output : path, optional

@@ -85,7 +85,12 @@ spread = together(
 )
 limits = together(
     click.option("--memory", metavar="SIZE", help="Hold the dense closure to so much memory, such as 16GiB."),
-    click.option("--checkpoint", type=click.Path(), metavar="DIR", help="Keep what it has come to; go on from there."),
+    click.option(
+        "--checkpoint",
+        type=click.Path(),
+        metavar="DIR",
+        help="Keep the state of the closure there, and continue from it.",
+    ),
     click.option("--every", type=float, metavar="SECONDS", help="Between checkpoints in memory; 60 by default."),
 )
 parts = together(

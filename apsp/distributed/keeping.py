@@ -1,4 +1,4 @@
-"""What a closure over ranks has come to, in a store of tiles: each rank writes its own; any grid goes on from it."""
+"""The state of a closure over ranks, in a store of tiles: each rank writes its own, and any grid continues from it."""
 
 from __future__ import annotations
 

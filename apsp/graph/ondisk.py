@@ -34,7 +34,7 @@ class OnDisk:
     shape : (int, int)
     dtype : numpy.dtype
     identity : str
-        By which it is told from another matrix that has come to the same place.
+        By which it is told from another matrix that was written to the same place.
     semiring : str or None
         Whose zero is a missing edge, of the catalog; None where that is the zero of the semiring it is used with.
     """

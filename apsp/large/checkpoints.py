@@ -1,6 +1,6 @@
-"""What a long closure has come to, in a store of tiles; and how it goes on from there after whatever has happened.
+"""The state of a long closure, kept in a store of tiles, and how the closure continues from it after an interruption.
 
-Every tile knows how many pivots it has gone through. A closure goes on from the round of the *oldest*: where ⊕ is
+Every tile records how many pivots it has gone through. Work continues from the round of the *oldest*: where ⊕ is
 idempotent and ⊗ monotone, each stored number is the weight of a real walk, so never better than the result, and going
 through all rounds from the oldest on makes each of them at least as good as an uninterrupted run does. Newer tiles are
 simply ahead. Any pivot block, any grid and any backend may finish it.
@@ -41,7 +41,7 @@ EVERY, SHARE = 60.0, 0.1
 
 @dataclass(frozen=True)
 class Kept:
-    """A store that a closure works on, or writes what it has come to into.
+    """A store that a closure works on, or into which it writes its state.
 
     Attributes
     ----------

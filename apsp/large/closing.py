@@ -1,4 +1,4 @@
-"""Closures that are held to so much memory, that keep what they have come to, or whose result is a store of tiles.
+"""Closures within a limit of memory, closures with a checkpoint, and closures whose result is a store of tiles.
 
 in core        the matrix fits where the verbs work                  any schedule; with a checkpoint, one round after
                                                                      the other, and the matrix written when it is time

@@ -1,6 +1,6 @@
 """A* of a matrix that lies whole in memory: of the device, or of the host, from where it streams through a GPU.
 
-With a checkpoint, the matrix is written after a round where it is time, and the closure goes on from what was written.
+With a checkpoint, the matrix is written after a round when it is time, and a later closure continues from it.
 """
 
 from __future__ import annotations
@@ -77,9 +77,9 @@ def close(
 
 
 def _original(s: Semiring, potential: np.ndarray | None, X: np.ndarray, rows: slice, columns: slice) -> np.ndarray:
-    """These rows and columns, found as X, as lengths of A itself: from those any run goes on, with any potential.
+    """X, the window of these rows and columns, with Johnson's reweighting undone.
 
-    A checkpoint keeps them, and the last of them may be the result.
+    That is what a checkpoint keeps: any run can continue from it, whatever its potential, and it may be the result.
     """
     if potential is None:
         return X

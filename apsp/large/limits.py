@@ -14,14 +14,14 @@ from .checkpoints import EVERY
 
 @dataclass(frozen=True)
 class Limits:
-    """How much memory a closure may take, where it keeps what it has come to, and where its result goes.
+    """How much memory a closure may take, where its state is kept, and where its result goes.
 
     Attributes
     ----------
     memory : int or None
         Bytes of memory of the device that computes.
     checkpoint : path or None
-        A directory for what a closure has come to.
+        A directory for the state of a closure, from which it continues after an interruption.
     every : float
         Seconds between two checkpoints of a matrix in memory.
     output : path or None
