@@ -90,8 +90,11 @@ class Hops:
             where=where,
             hint="A search holds 64 hop counts a vertex and thread. Pass threads=1, or a smaller dtype.",
         )
-        self._out, self._in = _adjacent(rows, cols, self.n), _adjacent(cols, rows, self.n)
-        self._gpu = self._on_device() if self.device == "cuda" else None
+        self._in = _adjacent(cols, rows, self.n)
+        if self.device == "cuda":
+            self._gpu = self._on_device()
+        else:
+            self._gpu, self._out = None, _adjacent(rows, cols, self.n)
 
     def _on_device(self) -> Any:
         from ..cuda.hops import Searches
@@ -99,7 +102,7 @@ class Hops:
         return Searches(*self._in, self.dtype)
 
     def __repr__(self) -> str:
-        return f"<Hops between {self.n:,} vertices, {len(self._out[1]):,} arcs, {self.dtype}>"
+        return f"<Hops between {self.n:,} vertices, {len(self._in[1]):,} arcs, {self.dtype}>"
 
     def row(self, i: int, *, limit: float | None = None) -> np.ndarray:
         """Hops from i to every vertex, shape (n,)."""
