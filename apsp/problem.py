@@ -299,7 +299,10 @@ def matrix_of(graph: Graph, s: Semiring, dtype: Any, request: Request, *, where:
         return matrix, matrix is not graph.dense
     n = graph.n
     target = graph.target(s) if dtype is None else dtypes.resolve(s, dtype, where=where)
-    looks = [survey(weights, s, where=where) for _, _, weights in graph.pieces(s, target)]
+    looks, edges = [], 0
+    for _, _, weights in graph.pieces(s, target):
+        looks.append(survey(weights, s, where=where, first=(edges,)))
+        edges += len(weights)
     extremes = [x for look in looks for x in (look.least, look.greatest)]
     seen = Survey(min(extremes, default=0), max(extremes, default=0), all(look.nonnegative for look in looks))
     # The matrix itself is not there yet: its shape and what its edges weigh are all that a plan needs.

@@ -14,6 +14,8 @@ from .errors import DTypeError, ShapeError
 
 #: The integer dtypes whose largest value stands for ∞.
 _WITH_INFINITY = (np.dtype("int16"), np.dtype("int32"), np.dtype("int64"))
+#: Kinds of dtypes of what is none: complex numbers, objects, texts, bytes, dates, durations.
+_NO_NUMBERS = "cOUSMm"
 #: Below this float64 holds every integer, and a float is no rounded one.
 _EXACT = 2**53
 
@@ -84,11 +86,13 @@ def conform(array: Any, semiring: Semiring, dtype: Any = None, *, where: str, fi
     Raises
     ------
     DTypeError
-        If the semiring has no such dtype.
+        If the semiring has no such dtype, or entries are no real numbers.
     DTypeError
         If a finite value cannot be represented: a fraction in an integer dtype, a number beyond its range, an integer
         that float64 would round. (To float32 all values are rounded, which is not refused.)
     """
+    if array.dtype.kind in _NO_NUMBERS:
+        raise DTypeError(f"{where}: entries must be real numbers or truth values, got {array.dtype}.")
     if semiring.dtypes == ("bool",) and array.dtype.kind != "b":
         return _as_bool(array, semiring, where)
     target = dtypes.resolve(semiring, array.dtype if dtype is None else dtype, where=where)

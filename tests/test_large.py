@@ -17,7 +17,7 @@ from reference import Reference
 import semiring
 from apsp import Graph, Result, closure, plan, shortest_paths
 from apsp.cli import main
-from apsp.distributed import world
+from apsp.distributed import DistributedMatrix, world
 from apsp.formats import write
 from apsp.generate import road_like
 from apsp.large import checkpoints
@@ -31,6 +31,7 @@ from semiring.errors import (
     FormatError,
     MemoryNeeded,
     NegativeCycleError,
+    ShapeError,
 )
 from semiring.memory import parsed
 from semiring.tiles import TileStore
@@ -241,6 +242,43 @@ def test_what_limits_would_leave_out_is_refused():
             with pytest.raises(ValueError, match="all pairs"):
                 ask([(0, 1, 2)], memory="1GiB", **given)
     assert "predecessors" in vars(shortest_paths([(0, 1, 2)], memory="1GiB", paths=True))
+
+
+class Made:
+    """A matrix of 400 vertices that makes its windows up."""
+
+    shape, dtype = (400, 400), np.dtype("float32")
+
+    def __init__(self, make):
+        self.make = make
+
+    def __getitem__(self, window):
+        i, j = (np.arange(span.start, span.stop) for span in window)
+        return self.make(i[:, None], j[None, :])
+
+
+def test_windows_that_are_not_what_they_should_be_are_refused(tmp_path, monkeypatch):
+    """By their place in the whole matrix, or among all edges."""
+    monkeypatch.setattr("apsp.large.sources.height", lambda row, together: 100)
+    one = np.float32(1)
+    for make, error, told in (
+        (lambda i, j: (i + j)[:-1], ShapeError, r"A\[0:\d+, 0:400\] must be of shape"),
+        (lambda i, j: i + 1j * j, DTypeError, "real numbers"),
+        (lambda i, j: np.where((i == 250) & (j == 7), np.nan, one), DomainError, r"nan at \(250, 7\)"),
+    ):
+        for where in ({"memory": "1GiB"}, {"gpus": world(ranks=4)}):
+            with pytest.raises(error, match=told):
+                closure(Made(make), output=tmp_path / "d", **where)
+    with pytest.raises(DomainError, match=r"nan at \(350, 7\)"):
+        DistributedMatrix.from_function(
+            lambda i, j: np.where((i == 350) & (j == 7), np.nan, one), 400, world=world(ranks=4)
+        )
+    with pytest.raises(ShapeError, match=r"got \(3,\)"):
+        DistributedMatrix.from_function(lambda i, j: np.zeros(3), 400, world=world(ranks=4))
+    weights = np.ones(70_001)
+    weights[-1] = -1
+    with pytest.raises(DomainError, match="at 70000"):
+        shortest_paths(Graph.from_arrays(np.zeros(70_001, int), np.ones(70_001, int), weights), "max_times")
 
 
 def test_truth_values_are_told_the_way():

@@ -25,7 +25,7 @@ from semiring.tiles import TileStore
 from ..convergence import divergence
 from ..graph import Graph
 from ..graph.ondisk import OnDisk
-from ..large.sources import arcs_of
+from ..large.sources import arcs_of, filled
 from ..schedules import distributed
 from .plans import default_block, require_room
 
@@ -148,7 +148,9 @@ class DistributedMatrix:
 
         def fill(rows: slice, columns: slice) -> Any:
             i, j = (np.arange(span.start, span.stop) for span in (rows, columns))
-            return np.broadcast_to(function(i[:, None], j[None, :]), (len(i), len(j)))
+            found = np.asarray(function(i[:, None], j[None, :]))
+            # A number, a row or a column stand for all that they are repeated to; anything else is told by its shape.
+            return np.broadcast_to(found, (len(i), len(j))) if _spreads(found.shape, (len(i), len(j))) else found
 
         return cls.filled(n, s, target, fill, world=world, block=block, rows_at_a_time=True)
 
@@ -442,7 +444,8 @@ class DistributedMatrix:
             return Survey(0, 1, True)
 
         def look(ops: Backend, part: Any, rows: slice, columns: slice) -> Survey | None:
-            return survey(part, self.semiring, where="DistributedMatrix") if part.size else None
+            first = (rows.start, columns.start)
+            return survey(part, self.semiring, where="DistributedMatrix", first=first) if part.size else None
 
         found = [seen for seen in self._everyone(look) if seen]
         return Survey(
@@ -471,6 +474,11 @@ def _read(ops: Backend, part: Any, rows: slice, columns: slice, out: np.ndarray)
         out[...] = found[:, columns.start - first : columns.stop - first]
 
 
+def _spreads(shape: tuple[int, ...], wanted: tuple[int, int]) -> bool:
+    """Whether entries of this shape broadcast to one of two axes."""
+    return len(shape) <= 2 and all(size in (1, most) for size, most in zip(shape[::-1], wanted[::-1], strict=False))
+
+
 def _made(ops: Backend, rows: slice, columns: slice, fill: Fill, rows_at_a_time: bool, keep: bool) -> Any:
     """A rank's part: taken as a whole where that is what the verbs work on, else converted some rows at a time."""
     s, dtype, (m, n) = ops.semiring, ops.dtype, (rows.stop - rows.start, columns.stop - columns.start)
@@ -482,6 +490,6 @@ def _made(ops: Backend, rows: slice, columns: slice, fill: Fill, rows_at_a_time:
     height = max(1, STRIP // max(1, n * dtype.itemsize))
     for i in range(0, m if n else 0, height):
         strip = slice(rows.start + i, min(rows.start + i + height, rows.stop))
-        piece = conform(np.asarray(fill(strip, columns)), s, dtype, where="DistributedMatrix", first=strip.start)
+        piece = conform(filled(fill, strip, columns), s, dtype, where="DistributedMatrix", first=strip.start)
         ops.copy(part[local(strip, rows), :], ops.upload(piece, copy=False))
     return part

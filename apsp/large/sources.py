@@ -90,7 +90,7 @@ class Source:
     def window(self, rows: slice, columns: slice) -> np.ndarray:
         """The entries in these rows and columns, in the dtype computed in."""
         assert self.fill is not None
-        found = np.asarray(self.fill(rows, columns))
+        found = filled(self.fill, rows, columns)
         return np.asarray(conform(found, self.semiring, self.dtype, where="closure", first=rows.start))
 
     def strips(self) -> Iterator[tuple[slice, np.ndarray]]:
@@ -119,12 +119,29 @@ class Source:
         seen, crc = [], 0
         if self.fill is None:
             return Survey(0, 1, True), 0
-        for _, part in self.strips():
+        for rows, part in self.strips():
             if part.size:
-                seen.append(survey(part, self.semiring, where="closure"))
+                seen.append(survey(part, self.semiring, where="closure", first=(rows.start,)))
                 crc = zlib.crc32(np.ascontiguousarray(part).reshape(-1).view(np.uint8).data, crc)
         least, greatest = min((x.least for x in seen), default=0), max((x.greatest for x in seen), default=0)
         return Survey(least, greatest, all(x.nonnegative for x in seen)), crc
+
+
+def filled(fill: Callable[[slice, slice], Any], rows: slice, columns: slice) -> np.ndarray:
+    """What somebody's object has in a window.
+
+    Raises
+    ------
+    ShapeError
+        If it is of another shape.
+    """
+    found, wanted = np.asarray(fill(rows, columns)), (rows.stop - rows.start, columns.stop - columns.start)
+    if found.shape != wanted:
+        raise ShapeError(
+            f"closure: A[{rows.start}:{rows.stop}, {columns.start}:{columns.stop}] must be of shape {wanted}, got "
+            f"{found.shape}."
+        )
+    return found
 
 
 def has_windows(A: Any) -> bool:
