@@ -26,7 +26,7 @@ KINDS = (
 @pytest.mark.parametrize(("name", "dtype", "nonnegative"), KINDS)
 def test_sweeps_and_fronts_compile_without_spilling(name, dtype, nonnegative, arch):
     given = get(name), np.dtype(dtype), nonnegative
-    shape = sweep.Shape.of(given[1].itemsize)
+    shape = sweep.Shape.of(given[1].itemsize, arch)
     texts = sweep.text(*given, shape, mirrored=True), fronts.text(*given), products.text(*given, True)
     for text in texts:
         for entry, used in compile.compile(text, arch).resources.items():
@@ -34,9 +34,10 @@ def test_sweeps_and_fronts_compile_without_spilling(name, dtype, nonnegative, ar
             assert used.spill_stores <= 64, (entry, used)  # of the level's sums, once a tile
 
 
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_120"])
 @pytest.mark.parametrize("itemsize", [1, 2, 4, 8])
-def test_blocks_fit_the_shared_memory_of_a_multiprocessor(itemsize):
-    shape = sweep.Shape.of(itemsize)
+def test_blocks_fit_the_shared_memory_of_a_multiprocessor(itemsize, arch):
+    shape = sweep.Shape.of(itemsize, arch)
     reserved, most = 1 << 10, 163 << 10  # compute capability 8.0 has the least of all that compile
     assert shape.shared(itemsize) + reserved <= most
     assert shape.ring(itemsize) + reserved <= most
