@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import cupy
 import numpy as np
-from routes import SEED, families
+from families import SEED, families
 
 from apsp import closure, schedules
 from semiring import get
