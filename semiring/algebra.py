@@ -231,6 +231,17 @@ class Semiring:
         where = f"Semiring {self.name}"
         for several in ("aliases", "dtypes", "samples", "variants"):
             object.__setattr__(self, several, as_tuple(getattr(self, several), f"{where}: {several}"))
+        self._require_fields(where)
+        self._require_numbers(where)
+        self._require_functions(where)
+
+    def _require_fields(self, where: str) -> None:
+        """That every field is of its type, or one of the values that it may have.
+
+        Raises
+        ------
+        AlgebraError
+        """
         for name, kinds in (("add", (Op,)), ("mul", (Op,)), ("star", (Star, type(None)))):
             if not isinstance(came := getattr(self, name), kinds):
                 raise AlgebraError(
@@ -242,9 +253,6 @@ class Semiring:
         if unknown or not self.dtypes:
             came = ", ".join(map(str, unknown)) or "none"
             raise AlgebraError(f"{where}: dtypes must be some of {', '.join(DTYPES)}, got {came}.")
-        for name, dtype in product(("zero", "one"), self.dtypes):
-            require_representable(getattr(self, name), dtype, f"{where}: {name}")
-        require_interval(self.domain, (self.zero, self.one), f"{where}: domain")
         if not (isinstance(self.tolerance, (int, float)) and self.tolerance >= 0):
             raise AlgebraError(f"{where}: tolerance must be a number of at least 0, got {self.tolerance!r}.")
         if self.series not in (None, "real", "positive"):
@@ -254,6 +262,25 @@ class Semiring:
                 f'{where}: series="real" is for ordinary sums and products, whose eigenvalues decide, got '
                 f"{_named(self.add)} and {_named(self.mul)}. Declare ufunc=np.add and np.multiply, or leave series out."
             )
+
+    def _require_numbers(self, where: str) -> None:
+        """That the neutral elements are numbers of every dtype, and of the domain.
+
+        Raises
+        ------
+        AlgebraError
+        """
+        for name, dtype in product(("zero", "one"), self.dtypes):
+            require_representable(getattr(self, name), dtype, f"{where}: {name}")
+        require_interval(self.domain, (self.zero, self.one), f"{where}: domain")
+
+    def _require_functions(self, where: str) -> None:
+        """That numba compiles the functions, and that they do what is declared of them, on the samples.
+
+        Raises
+        ------
+        AlgebraError
+        """
         if self.draw is not None:
             require_function(self.draw, 2, f"{where}: draw")
         for field_name, op in (("add", self.add), ("mul", self.mul)):
