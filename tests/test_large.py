@@ -204,6 +204,14 @@ def test_negative_cycles_are_found(tmp_path, matrix):
         closure(A[:80, :80], checkpoint=tmp_path / "ck")
     with pytest.raises(NegativeCycleError, match="vertex"):
         closure(A, memory=LITTLE, output=tmp_path / "d")
+    ring = np.full((N, N), np.inf)
+    ring[0, 1], ring[1, 2], ring[2, 0] = 0.1, 0.7, -0.8
+    assert closure(ring)[0, 2] == ring[0, 1] + ring[1, 2]
+    with pytest.raises(NegativeCycleError, match="rounding alone"):  # which a matrix on disk does not tell
+        closure(ring, memory=LITTLE, output=tmp_path / "d")
+    with pytest.raises(Stop):
+        closure(matrix, memory=LITTLE, output=tmp_path / "d", callback=until(0.5))
+    assert not is_store(tmp_path / "d")  # that would seem to be a result
     A[4, 3] = 5
     np.testing.assert_array_equal(closure(A[:80, :80], checkpoint=tmp_path / "two"), closure(A[:80, :80]))
 
@@ -394,5 +402,7 @@ def test_integers_that_have_saturated_within_limits_are_refused(tmp_path, listed
             assert r.distance(7, 6) == weight + n - 3
             assert np.isinf(r.distance(0, n - 1))
         else:
-            with pytest.raises(DomainError, match="beyond 32767"):
-                shortest_paths(graph, dtype="int16", **within)
+            for how in (within, {"gpus": world(ranks=2), "output": tmp_path / "e"}):
+                with pytest.raises(DomainError, match="beyond 32767"):
+                    shortest_paths(graph, dtype="int16", **how)
+                assert not is_store(how["output"])

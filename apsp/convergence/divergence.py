@@ -136,11 +136,19 @@ def beyond_rounding(D: Any, A: Any, vertex: int, semiring: Semiring) -> bool:
     return not gap <= len(members) * float(np.finfo(D.dtype).eps) * largest
 
 
-def vertex_error(vertex: int, value: Any, semiring: Semiring, *, where: str) -> DivergenceError:
-    """The error when only a vertex is known."""
+def vertex_error(vertex: int, value: Any, semiring: Semiring, *, where: str, apart: Any = None) -> DivergenceError:
+    """The error when only a vertex is known; `apart` is the dtype of a matrix that does not lie in one memory.
+
+    Whether rounding alone made a cycle of floats negative is told by its edges, which are not looked for there.
+    """
+    rounding = " If rounding alone made it so, a closure in one memory finds that out." if _rounds(apart) else ""
     kind = NegativeCycleError if semiring.lengths and semiring.add.selects == "least" else DivergenceError
     return kind(
         f"{where}: the closure over {semiring.name} does not exist: a closed walk at vertex {vertex} weighs {value}, "
-        f"which beats one = {semiring.one}. Remove the cycle, or check the sign and scale of the weights.",
+        f"which beats one = {semiring.one}. Remove the cycle, or check the sign and scale of the weights.{rounding}",
         vertex,
     )
+
+
+def _rounds(dtype: Any) -> bool:
+    return dtype is not None and np.dtype(dtype).kind == "f"

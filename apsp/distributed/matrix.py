@@ -290,7 +290,8 @@ class DistributedMatrix:
         diagonal = self.diagonal()
         vertex = divergence.beaten(diagonal, self.semiring)
         if vertex is not None:
-            raise divergence.vertex_error(vertex, diagonal[vertex].item(), self.semiring, where="DistributedMatrix")
+            value = diagonal[vertex].item()
+            raise divergence.vertex_error(vertex, value, self.semiring, where="DistributedMatrix", apart=self.dtype)
 
     # Reading it
 

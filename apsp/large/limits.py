@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
 from semiring.memory import parsed
+from semiring.tiles.folder import is_store, remove
 
 from .checkpoints import EVERY
 
@@ -67,6 +70,20 @@ class Limits:
                 "sources, targets, a limit, an order or another engine beside them. Ask for all, and take parts of the "
                 "result."
             )
+
+    @contextmanager
+    def or_no_result(self) -> Iterator[None]:
+        """Around what happens once the output is being written: an error leaves nothing there that seems a result.
+
+        A checkpoint stays, also where it is the output.
+        """
+        try:
+            yield
+        except BaseException:
+            apart = self.checkpoint is None or os.path.realpath(self.checkpoint) != os.path.realpath(self.output or "")
+            if self.output is not None and apart and is_store(self.output):
+                remove(self.output)
+            raise
 
     def refuse_memory(self, *, where: str) -> None:
         """Refuse to hold several devices to so much memory: a closure over them lies in theirs.

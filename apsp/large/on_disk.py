@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 
 import numpy as np
 
@@ -39,12 +40,13 @@ def close(source: Source, ops: Backend, limits: Limits, *, cut: Cut, callback: C
     if limits.checkpoint is None and is_store(place):
         remove(place)
     kept = checkpoints.opened(place, source, ops, tile=cut.tile, fit=lambda size: size == cut.tile)
-    checkpoints.fill(kept, source)
     begun = n if kept.begun >= n else kept.begun // cut.tile * cut.tile
-    slow = InStore(kept.store, durable=limits.checkpoint is not None)
-    streaming.closure(slow, ops, cut, begun=begun, step=streaming.reporting(callback, n, begun))
-    kept.store.sync()
-    _require_limit(source, kept.store)
+    with nullcontext() if limits.checkpoint is not None else limits.or_no_result():
+        checkpoints.fill(kept, source)
+        slow = InStore(kept.store, durable=limits.checkpoint is not None)
+        streaming.closure(slow, ops, cut, begun=begun, step=streaming.reporting(callback, n, begun))
+        kept.store.sync()
+        _require_limit(source, kept.store)
     if output is None or os.path.realpath(output) == os.path.realpath(place):
         return kept.store
     return kept.store.linked(output)
@@ -63,4 +65,4 @@ def _require_limit(source: Source, store: TileStore) -> None:
     diagonal = np.concatenate([store.read(k, k).diagonal() for k in range(store.grid[0])])
     vertex = divergence.beaten(diagonal, s)
     if vertex is not None:
-        raise divergence.vertex_error(vertex, diagonal[vertex].item(), s, where="closure")
+        raise divergence.vertex_error(vertex, diagonal[vertex].item(), s, where="closure", apart=store.dtype)
