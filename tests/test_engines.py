@@ -523,6 +523,15 @@ def test_few_edges_among_more_vertices_than_a_dtype_counts():
         shortest_paths(graph, dtype="int16", engine="hops", sources=[0])
 
 
+def test_a_limit_is_one_of_the_dtype_in_every_engine():
+    """What float32 rounds to the limit is within it, also where searches go on in float64."""
+    edges = [(0, 1, 0.1), (1, 2, 0.25), (2, 3, 0.25)]
+    for engine in ("dense", "elimination", "scipy"):
+        for limit, reached in ((0.1, 2), (0.35, 3), (0.6, 4), (1e300, 4), (0.0, 1), (-1, 0)):
+            r = shortest_paths(edges, dtype="float32", engine=engine, limit=limit, sources=[0])
+            assert r.reduce("reached").tolist() == [reached]
+
+
 # Whether there is a limit, and whether integers hold it
 
 

@@ -121,6 +121,9 @@ class Limit:
         self._bound: Any = self.value
         if dtype.kind == "i" and math.isfinite(self.value):  # compared exactly
             self._bound = math.floor(limit) if self.least else math.ceil(limit)
+        elif dtype.kind == "f":  # compared in the dtype, where a limit beyond it is none
+            with np.errstate(over="ignore"):
+                self._bound = dtype.type(self.value)
 
     def __call__(self, D: Any) -> Any:
         """D where within the limit, else zero; a new array where something is beyond."""

@@ -56,6 +56,9 @@ class Searches(Engine):
         potential: np.ndarray | None = None,
     ) -> None:
         self.arcs, self.semiring, self.method, self._furthest = arcs, semiring, method, limit
+        if arcs[2].dtype == np.float32 and np.isfinite(limit):  # as far as what is rounded to the limit
+            with np.errstate(over="ignore"):
+                self._furthest = float(np.nextafter(np.float32(limit), np.float32(np.inf)))
         self._labels, self._potential = range(n) if labels is None else labels, potential
         self.shape, self.dtype = (n, n), arcs[2].dtype
 
