@@ -788,3 +788,27 @@ class TestArraysOnAGpu:
         np.testing.assert_array_equal(
             closure(cupy.asarray(A < INF), unweighted=True).get() == 1, (A < INF) & ~np.eye(300, dtype=bool)
         )
+
+
+def test_two_by_two_integers_without_weights_are_a_matrix_or_edges_and_say_which():
+    """[[0, 1], [0, 0]] is the edge 0 → 1 as a matrix, and a loop and 1 → 0 as an edge_index."""
+    A = np.array([[0, 1], [0, 0]])
+    for reading in ({"unweighted": True}, {"weight": None}):
+        with pytest.raises(ShapeError, match=r"Pass A == 1 for a matrix, \(edge_index, None\) for edges"):
+            as_graph(A, **reading)
+        for given, arcs in (((A, None), [(0, 0), (1, 0)]), (A == 1, [(0, 1)]), (np.where(A == 1, 1, np.inf), [(0, 1)])):
+            rows, cols, _ = as_graph(given, **reading).edges("min_plus")
+            assert list(zip(rows.tolist(), cols.tolist(), strict=True)) == arcs
+    assert as_graph(A, weight=[5, 6]).weights.tolist() == [5, 6]
+    assert as_graph(A).dense is A
+
+
+def test_a_number_that_is_the_name_of_another_column_is_refused():
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame([[5.5, 1, 2], [1.5, 2, 3]], columns=[2, 0, 1])
+    with pytest.raises(FormatError, match="name or position, got 0, which is both"):
+        as_graph(table, columns=(0, 1, 2))
+    assert as_graph(table[[0, 1, 2]], columns=(0, 1, 2)).weights.tolist() == [5.5, 1.5]
+    for wrong in (-1, 3):
+        with pytest.raises(FormatError, match=f"a column at position {wrong}, counted from 0"):
+            as_graph(pd.DataFrame([["a", "b", 3]], columns=["from", "to", "x"]), weight=wrong)

@@ -69,7 +69,8 @@ def as_graph(
           make the difference: [[0, 1], [1, 0]] is a matrix, [(0, 1), (1, 0)] is two edges. An array of edges goes
           through `Graph.from_edges`.
         - (edge_index, weights): an integer array of shape (2, m) and its m weights, or None; also edge_index alone
-          with `weight=weights` or `weight=None`. There are as many vertices as its largest number says.
+          with `weight=weights` or `weight=None` (not of shape (2, 2), which may be a matrix). Vertices are as many as
+          its largest number says.
         - a dict of dicts {u: {v: weight}} or {u: {v: {attribute: value}}}, or of lists {u: [v, …]}; keys come first.
         - a path to a file, "-" for standard input, an open file or an `io` buffer: see `apsp.read`.
         - a table (pandas, Polars, PyArrow, whatever narwhals knows): a long one lists edges, by the columns' names as

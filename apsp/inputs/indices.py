@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from semiring.arrays import asarray
+from semiring.errors import ShapeError
 
 from ..graph import Graph
 from ..reading.options import BY_RULE, Reading
@@ -17,11 +18,18 @@ def recognises(source: Any, reading: Reading) -> bool:
     """Two arrays that fit together; or one, where the weights say that it is no matrix."""
     if isinstance(source, (tuple, list)):
         return len(source) == 2 and _two_rows(source[0]) and (source[1] is None or _one_column(_shape(source[1])))
+    if reading.weight is None and _shape(source) == (2, 2) and "int" not in str(getattr(source, "dtype", "")):
+        return False  # a matrix: the ends of edges are integers
     return _two_rows(source) and (reading.weight is None or len(_shape(reading.weight)) == 1)
 
 
 def convert(source: Any, reading: Reading) -> Graph:
     """Vertices are as many as the largest number says."""
+    if reading.weight is None and _shape(source) == (2, 2):
+        raise ShapeError(
+            "as_graph: unweighted integers of shape (2, 2) may be the matrix of two vertices or the ends of two edges. "
+            "Pass A == 1 for a matrix, (edge_index, None) for edges."
+        )
     index, weights = source if isinstance(source, (tuple, list)) else (source, reading.weight)
     if reading.weight is not BY_RULE and isinstance(source, (tuple, list)):
         weights = reading.weight

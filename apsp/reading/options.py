@@ -148,8 +148,12 @@ def _by_name(
 def _find(names: Sequence[Any], wanted: str | int, listed: str, refuse: Callable[[str], Exception]) -> int:
     """The column of that name, in any case where no other differs by that alone; or at that position."""
     if isinstance(wanted, int):
-        if wanted >= len(names):
+        if not 0 <= wanted < len(names):
             raise refuse(f"there must be a column at position {wanted}, counted from 0, got {listed}.")
+        if wanted in names and names[wanted] != wanted:  # pandas takes any object for a name
+            raise refuse(
+                f"a column must be told by its name or position, got {wanted}, which is both, of {listed}. Rename it."
+            )
         return wanted
     exact = [at for at, name in enumerate(names) if name == wanted]
     found = exact or [at for at, name in enumerate(names) if _plain(name) == _plain(wanted)]
