@@ -201,6 +201,8 @@ class BitMatrix:
         return out
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if copy is False:
+            raise ValueError("BitMatrix: as an array of bytes it must be a copy, got copy=False. Take m.words.")
         dense: np.ndarray = self.to_bool()
         return dense if dtype is None else dense.astype(dtype)
 
@@ -250,8 +252,8 @@ class BitMatrix:
 
         A view may cut columns at multiples of 64 only, and at the right edge.
         """
-        rows, cols = key if isinstance(key, tuple) else (key, slice(None))
-        if isinstance(rows, int) and isinstance(cols, int) and 0 <= rows < self.shape[0] and 0 <= cols < self.shape[1]:
+        rows, cols = _of_two(key)
+        if type(rows) is int and type(cols) is int and 0 <= rows < self.shape[0] and 0 <= cols < self.shape[1]:
             return bool(int(self.words[rows, cols >> 6]) >> (cols & 63) & 1)
         if isinstance(rows, slice) and isinstance(cols, slice):
             return self._view(rows, cols)
@@ -267,7 +269,7 @@ class BitMatrix:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """`m[i, j] = bool` for indices or arrays of them; `m[a:b, c:d] = BitMatrix` for views."""
-        rows, cols = key if isinstance(key, tuple) else (key, slice(None))
+        rows, cols = _of_two(key)
         if isinstance(rows, slice) and isinstance(cols, slice):
             view = self._view(rows, cols)
             if not isinstance(value, BitMatrix) or value.shape != view.shape:
@@ -281,6 +283,9 @@ class BitMatrix:
             raise ShapeError("BitMatrix: set single bits m[i, j], arrays of them, or blocks m[a:b, c:d] = BitMatrix.")
         i, j = _indices(rows, self.shape[0], "row"), _indices(cols, self.shape[1], "column")
         i, j, on = (x.ravel() for x in np.broadcast_arrays(i, j, np.asarray(value, dtype=bool)))
+        if on.any() and not on.all():  # of a bit that is set several times, the last counts
+            last = len(on) - 1 - np.unique((i * self.shape[1] + j)[::-1], return_index=True)[1]
+            i, j, on = i[last], j[last], on[last]
         at, bit = (i, j >> 6), np.uint64(1) << (j & 63).astype(_WORD)
         np.bitwise_or.at(self.words, (at[0][on], at[1][on]), bit[on])
         np.bitwise_and.at(self.words, (at[0][~on], at[1][~on]), ~bit[~on])
@@ -462,6 +467,15 @@ class BitMatrix:
 
 def _words(columns: int) -> int:
     return -(-columns // 64)
+
+
+def _of_two(key: Any) -> tuple[Any, Any]:
+    """Rows and columns of an index; all columns where it says rows alone."""
+    if not isinstance(key, tuple):
+        return key, slice(None)
+    if len(key) != 2:
+        raise IndexError(f"BitMatrix: an index must be m[rows, columns] or m[rows], got {len(key)} of them.")
+    return key
 
 
 def _shape(shape: Any, where: str) -> tuple[int, int]:

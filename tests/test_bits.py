@@ -162,6 +162,30 @@ def test_bits_are_written():
     np.testing.assert_array_equal(P.to_bool(), A)
 
 
+def test_of_a_bit_that_is_set_several_times_the_last_value_counts():
+    rng = np.random.default_rng(5)
+    M, dense = BitMatrix.zeros((3, 70)), np.zeros((3, 70), bool)
+    for _ in range(20):
+        i, j, values = rng.integers(0, 3, 40), rng.integers(60, 70, 40), rng.random(40) < 0.5
+        M[i, j] = values
+        for k in range(40):  # NumPy does not promise an order
+            dense[i[k], j[k]] = values[k]
+        np.testing.assert_array_equal(M.to_bool(), dense)
+
+
+def test_what_is_no_index_of_a_matrix_is_refused():
+    M = BitMatrix.eye(3)
+    for wrong in ((0, 1, 2), (), (0,)):
+        with pytest.raises(IndexError, match=r"m\[rows, columns\]"):
+            M[wrong]
+        with pytest.raises(IndexError, match=r"m\[rows, columns\]"):
+            M[wrong] = True
+    with pytest.raises(DTypeError, match="must be an integer"):
+        M[True, 0]
+    with pytest.raises(ValueError, match="must be a copy"):
+        np.asarray(M, copy=False)
+
+
 def test_slices_are_views_that_cut_columns_at_words():
     A = random_bool((200, 300), 8)
     P = BitMatrix.from_bool(A)
