@@ -14,9 +14,10 @@ from types import SimpleNamespace
 import networkx as nx
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.sparse.csgraph import floyd_warshall
 
-from apsp import Graph, as_graph, closure, plan, read, shortest_paths, transitive_closure, write
+from apsp import Graph, as_graph, closure, csgraph, plan, read, shortest_paths, transitive_closure, write
 from apsp.inputs import NAMES, is_array, kinds
 from semiring import BitMatrix, eye, lu, matmul, matvec, power
 from semiring.arrays import take_in
@@ -812,3 +813,16 @@ def test_a_number_that_is_the_name_of_another_column_is_refused():
     for wrong in (-1, 3):
         with pytest.raises(FormatError, match=f"a column at position {wrong}, counted from 0"):
             as_graph(pd.DataFrame([["a", "b", 3]], columns=["from", "to", "x"]), weight=wrong)
+
+
+def test_zeros_that_fill_blocks_are_not_taken_for_edges():
+    A = np.array([[0, 2, 3], [0, 0, 4], [1, 2, 0.0]])
+    padded = sparse.bsr_array(A, blocksize=(3, 3))
+    for take in (as_graph, csgraph.shortest_path):
+        with pytest.raises(ShapeError, match=r"BSR.*eliminate_zeros"):
+            take(padded)
+    full = sparse.bsr_array(np.array([[7.0, 2], [5, 7]]), blocksize=(2, 2))
+    assert as_graph(full).edge_count == 4
+    expected = floyd_warshall(A)
+    np.testing.assert_array_equal(shortest_paths(sparse.bsr_array(A, blocksize=(1, 1))).distances, expected)
+    np.testing.assert_array_equal(csgraph.shortest_path(sparse.bsr_array(A, blocksize=(1, 1))), expected)

@@ -19,6 +19,8 @@ from semiring.conversion import conform
 from semiring.errors import DTypeError, ShapeError
 from semiring.memory import require
 
+from ..reading.from_sparse import refuse_padding
+
 #: In which SciPy computes.
 FLOAT = np.dtype(np.float64)
 
@@ -167,6 +169,7 @@ def _dense(csgraph: Any, target: np.dtype, lent: bool, where: str) -> Network:
 
 def _sparse(csgraph: Any, target: np.dtype, where: str) -> Network:
     _require_square(csgraph.shape, where)
+    refuse_padding(csgraph, where)
     n = csgraph.shape[0]
     in_order = False
     if csgraph.format == "csr":

@@ -17,14 +17,29 @@ def from_sparse(source: Any) -> Graph:
     Raises
     ------
     ShapeError
-        If it is not square, or its indices contradict each other.
+        If it is not square, or its indices contradict each other, or its blocks hold zeros.
     """
     if source.ndim != 2 or source.shape[0] != source.shape[1]:
         raise ShapeError(f"as_graph: a sparse matrix must be square, (n, n), got shape {source.shape}.")
+    refuse_padding(source, "as_graph")
     coo = _checked(source).tocoo()
     coo = coo.get() if hasattr(coo, "get") and not isinstance(coo.data, np.ndarray) else coo
     # Not through CSR, which would add duplicates up.
     return from_entries(coo.row, coo.col, coo.data, source.shape[0])
+
+
+def refuse_padding(source: Any, where: str) -> None:
+    """Refuse zeros in blocks: they may be edges of weight 0, or what a dense block has where no edge is.
+
+    Raises
+    ------
+    ShapeError
+    """
+    if getattr(source, "format", "") == "bsr" and source.blocksize != (1, 1) and bool((source.data == 0).any()):
+        raise ShapeError(
+            f"{where}: the zeros that fill the blocks of a sparse BSR matrix may be edges of weight 0, or none. "
+            "Pass B = A.tocsr(), where they are edges, or B.eliminate_zeros() first."
+        )
 
 
 def from_entries(rows: Any, cols: Any, values: Any, n: int) -> Graph:
