@@ -151,8 +151,13 @@ def test_the_result_of_another_graph_keeps_its_names(tmp_path):
     shortest_paths(graph).save(f"{tmp_path}/d/")
     assert read(tmp_path / "d").labels == ["a", "b", "c"]
     assert shortest_paths(tmp_path / "d").distance("a", "c") == 11
-    shortest_paths(graph, sources=["a", "c"], targets=["b", "c"]).save(f"{tmp_path}/part/")
-    assert read(tmp_path / "part").labels == range(2)
+    for name in ("part/", "part.npz"):
+        shortest_paths(graph, sources=["c", "a"], targets=["c", "a"]).save(f"{tmp_path}/{name}")
+        assert shortest_paths(tmp_path / name).distance("a", "c") == 11
+        for part in ({"sources": ["a", "c"], "targets": ["b", "c"]}, {"sources": ["c", "b", "a"]}):
+            shortest_paths(graph, **part).save(f"{tmp_path}/{name}")  # whose rows are others than its columns
+            with pytest.raises(FormatError, match=r"Result\.load"):
+                read(tmp_path / name)
     shortest_paths(graph, sources=["a"]).save(f"{tmp_path}/row/")
     with pytest.raises(FormatError, match="square"):
         read(tmp_path / "row")

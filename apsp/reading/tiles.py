@@ -13,7 +13,7 @@ from semiring.tiles.bits import COLUMNS
 from ..graph import Graph
 from ..graph.ondisk import OnDisk
 from ..labels import Labels
-from ..saving.encoding import decode
+from ..saving.encoding import decode_vertices
 from ..saving.stores import ARCHIVE
 
 
@@ -26,7 +26,7 @@ def read(path: str | os.PathLike[str]) -> Graph:
     Raises
     ------
     FormatError
-        If the store holds packed bits, which are an answer, or no square matrix.
+        If the store holds packed bits, which are an answer, or no square matrix between the same vertices.
     """
     store, place = TileStore(path), Path(path)
     if COLUMNS in store.attributes:
@@ -43,4 +43,7 @@ def _labels(archive: Path) -> Labels | None:
     if not archive.is_file():
         return None
     found = load_arrays(archive, "what belongs to a store of a Result", ("labels", "labels_json", "sources", "targets"))
-    return None if {"sources", "targets"} & found.keys() else decode(found)
+    try:
+        return decode_vertices(found)
+    except ValueError as error:
+        raise FormatError(archive.parent, None, str(error)) from error

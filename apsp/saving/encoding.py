@@ -81,6 +81,27 @@ def decode(arrays: Mapping[str, np.ndarray]) -> Labels | None:
         raise ValueError(f"`labels_json` must be a list of labels as `save` writes it, got {error}.") from error
 
 
+def decode_vertices(arrays: Mapping[str, np.ndarray]) -> Labels | None:
+    """What an archive calls the vertices of a square table, of which rows and columns are the same.
+
+    Raises
+    ------
+    ValueError
+        If they are not, as in a result of some sources and targets, or labels are damaged.
+    """
+    labels = decode(arrays)
+    if labels is None or not {"sources", "targets"} & arrays.keys():
+        return labels
+    every = np.arange(len(labels))
+    i, j = (np.asarray(arrays[side]) if side in arrays else every for side in ("sources", "targets"))
+    if not np.array_equal(i, j) or not np.isin(i, every).all():
+        raise ValueError(
+            "a graph's distances must lead from its vertices to the same ones, in one order, got other sources than "
+            "targets. Result.load reads them."
+        )
+    return Labels([labels[k] for k in i.tolist()])
+
+
 def _native(label: Any, path: object) -> Any:
     """The label as Python's own value; whatever would come back as something else is refused."""
     value = label.item() if isinstance(label, np.generic) else label
