@@ -127,6 +127,8 @@ def test_solve_prints_the_paths_of_pairs(six, tmp_path):
     ]
     pairs.write_text("A C\nA Z\n")
     assert "pairs.csv:2" in bad(2, "solve", six, "--paths", pairs)
+    pairs.write_text("X Z\nA C\n")  # a mistake, and no header
+    assert "pairs.csv:1" in bad(2, "solve", six, "--paths", pairs)
     pairs.write_text("A C F\n")
     assert "two labels" in bad(2, "solve", six, "--paths", pairs)
 

@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from apsp import closure, schedules
-from semiring import DivergenceError, NegativeCycleError, Op, Semiring, Star, eliminate, get
+from apsp import closure, negative_cycle, schedules
+from semiring import DivergenceError, DomainError, NegativeCycleError, Op, Semiring, Star, eliminate, get
 from semiring.backend import bind
 from semiring.cycles import search
 
@@ -552,3 +552,9 @@ def test_a_star_of_integers_has_no_value_whatever_the_schedule():
         eliminate(scipy.sparse.csr_array(A), s)
     with pytest.raises(DivergenceError, match="no number of int32"):
         bind(s, "int32").closure_batch(np.stack([A] * 9))
+
+
+def test_a_negative_cycle_is_looked_for_among_lengths_alone():
+    for graph in ([(0, 1, -math.inf), (1, 0, 3)], np.array([[0, -math.inf], [3, 0]])):
+        with pytest.raises(DomainError, match=r"negative_cycle: entries of a min_plus matrix .*got -inf"):
+            negative_cycle(graph)

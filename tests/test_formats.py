@@ -22,6 +22,8 @@ from apsp.formats import formats, names, read, write, written
 from apsp.generate import cycle, grid, random_graph
 from apsp.graph import Graph
 from apsp.inputs import as_graph
+from apsp.labels import Labels
+from apsp.reading.positions import read_labels, read_pairs, read_positions
 from semiring.errors import FormatError
 
 INF = np.inf
@@ -1125,3 +1127,36 @@ def test_a_first_line_that_may_be_an_edge_is_not_taken_for_a_header(separator):
     assert read(text(*triangle), columns=("u", "v")).edge_count == 2
     assert read(text("u v", "v w")).edge_count == 1
     assert read(text("source target", "source a", "a target")).edge_count == 2
+
+
+NAMES = Labels(["A", "B", "C\nD"])
+LONG = "x" * 140_000
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("a.csv", f"name,x,y\n{LONG},1,2\n", ":2: must be well-formed CSV"),
+        ("a.csv", "name,x,y\nA,1_0,2\n", ":2: a coordinate must be a finite number, got '1_0'"),
+        ("a.csv", "name,x,y\nA,1,2\nA,1,3\n", "one position, got .* for 'A'"),
+        ("a.json", '{"geometry": {"type": "Point", "coordinates": [1, 2]}, "properties": ["id"]}', "must have an id"),
+        ("a.json", f'{{"id": "A", "geometry": {{"type": "Point", "coordinates": [1{"0" * 999},2]}}}}', "finite"),
+        ("a.json", '{"id": "A", "geometry": {"type": "Point", "coordinates": [true, 2]}}', "finite number, got True"),
+    ],
+)  # fmt: skip
+def test_positions_that_are_none_are_format_errors(tmp_path, name, content, problem):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(FormatError, match=problem):
+        read_positions(tmp_path / name, NAMES)
+
+
+def test_names_of_several_lines_have_positions(tmp_path):
+    (tmp_path / "a.csv").write_text('name,x,y\n"C\nD",1,2\nB,3,4\nB,3,4\n')
+    np.testing.assert_array_equal(read_positions(tmp_path / "a.csv", NAMES), [[np.nan] * 2, [3, 4], [1, 2]])
+
+
+@pytest.mark.parametrize("reader", [read_pairs, read_labels])
+def test_lists_of_labels_are_format_errors_where_csv_is_none(tmp_path, reader):
+    (tmp_path / "a.csv").write_text(f"A,B\n{LONG},B\n" if reader is read_pairs else f"A\n{LONG}\n")
+    with pytest.raises(FormatError, match=":2: must be well-formed CSV"):
+        reader(tmp_path / "a.csv", NAMES)

@@ -19,7 +19,7 @@ from semiring.catalog import get
 from semiring.cycles import Lengths, cycle_error, search
 from semiring.errors import DivergenceError, NegativeCycleError
 from semiring.sparse.cycles import Weighted
-from semiring.survey import Survey
+from semiring.survey import Survey, survey
 
 from ..inputs import as_graph
 
@@ -102,9 +102,12 @@ def negative_cycle(graph: Any, semiring: str | Semiring = "min_plus", **reading:
     known = as_graph(graph, **reading)
     try:
         if known.dense is None:
-            Weighted(*known.edges(s), known.n, s).potentials(where="negative_cycle")
+            arcs = known.edges(s)
+            survey(arcs[2], s, where="negative_cycle")
+            Weighted(*arcs, known.n, s).potentials(where="negative_cycle")
         else:
             A = known.matrix(s)
+            survey(A, s, where="negative_cycle")
             potentials(A if isinstance(A, np.ndarray) else A.get(), s)
     except DivergenceError as error:
         return [known.labels[v] for v in error.cycle]

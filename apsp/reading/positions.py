@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 import os
@@ -22,6 +23,7 @@ from semiring.errors import FormatError, VertexError
 
 from ..labels import Labels
 from .files import Source
+from .options import SOURCES, TARGETS
 
 NAMES = ("label", "vertex", "node", "id", "name", "stop")
 _X, _Y = ("x", "lon", "longitude", "lng"), ("y", "lat", "latitude")
@@ -55,6 +57,10 @@ def read_positions(path: str | os.PathLike[str], labels: Labels) -> np.ndarray:
     for name, x, y in readers[suffix](source):
         k = place.get(str(name))
         if k is not None:
+            if not np.isnan(at[k, 0]) and tuple(at[k]) != (x, y):
+                raise source.error(
+                    f"a vertex must have one position, got {tuple(at[k].tolist())} and {x, y} for {name!r}."
+                )
             at[k] = x, y
             found += 1
     if not found and len(labels):
@@ -72,8 +78,8 @@ def _by_text(labels: Labels) -> dict[str, int]:
 
 def _number(source: Source, text: Any, line: int | None) -> float:
     try:
-        value = float(text)
-    except (TypeError, ValueError):
+        value = math.nan if isinstance(text, bool) or "_" in str(text) else float(text)
+    except (TypeError, ValueError, OverflowError):
         value = math.nan
     if not math.isfinite(value):
         raise source.error(f"a coordinate must be a finite number, got {text!r}.", line)
@@ -98,7 +104,8 @@ def _geojson(source: Source) -> Iterator[tuple[Any, float, float]]:
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise source.error(f"must be GeoJSON, a FeatureCollection of points, got {error!r}.") from error
     for k, point in enumerate(points):
-        properties = point.get("properties") or {}
+        properties = point.get("properties")
+        properties = properties if isinstance(properties, dict) else {}
         names = [point["id"]] if "id" in point else [properties[name] for name in NAMES if name in properties]
         place = point["geometry"].get("coordinates")
         if not names or not isinstance(place, list) or len(place) < 2:
@@ -106,18 +113,27 @@ def _geojson(source: Source) -> Iterator[tuple[Any, float, float]]:
         yield names[0], _number(source, place[0], None), _number(source, place[1], None)
 
 
+def _rows(source: Source, text: str, delimiter: str = ",", before: int = 0) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a CSV that are not blank, each with the line at which it ends; there are some lines before."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    try:
+        for row in reader:
+            if row:
+                yield before + reader.line_num, row
+    except csv.Error as error:
+        raise source.error(f"must be well-formed CSV, got {error}.", before + reader.line_num) from error
+
+
 def _columns(source: Source) -> Iterator[tuple[Any, float, float]]:
-    rows = csv.reader(source.lines.decode("utf-8-sig", "replace").splitlines())
-    header = [name.strip().casefold() for name in next(rows)]
+    rows = _rows(source, source.lines.decode("utf-8-sig", "replace"))
+    header = [name.strip().casefold() for name in next(rows)[1]]
     at = []
     for what, known in (("the vertex", NAMES), ("x", _X), ("y", _Y)):
         columns = [k for k, name in enumerate(header) if name in known]
         if len(columns) != 1:
             raise source.error(f"one column must name {what} ({', '.join(known)}), got the columns {header}.", 1)
         at.append(columns[0])
-    for line, row in enumerate(rows, 2):
-        if not row:
-            continue
+    for line, row in rows:
         if len(row) != len(header):
             raise source.error(f"a line must have {len(header)} columns, got {row}.", line)
         name, x, y = (row[k] for k in at)
@@ -125,19 +141,19 @@ def _columns(source: Source) -> Iterator[tuple[Any, float, float]]:
 
 
 def read_pairs(path: str | os.PathLike[str], labels: Labels) -> list[tuple[Any, Any]]:
-    """The pairs of labels in a file: two a line, apart by a comma, a tab or blanks; a header is none.
+    """The pairs of labels in a file: two a line, apart by a comma, a tab or blanks; a header `from,to` is none.
 
     Raises
     ------
     FormatError
         Naming the line of what is no pair, or of a label that no vertex has.
     """
-    pairs, place = [], _by_text(labels)
-    lines = Source(path, holds="pairs of labels").lines.decode("utf-8-sig", "replace").splitlines()
-    for line, text in enumerate(lines, 1):
+    pairs, place, source = [], _by_text(labels), Source(path, holds="pairs of labels")
+    for line, text in enumerate(source.lines.decode("utf-8-sig", "replace").split("\n"), 1):
         mark = next((mark for mark in "\t," if mark in text), " ")
-        ends = text.split() if mark == " " else [name.strip() for name in next(csv.reader([text], delimiter=mark))]
-        if not any(ends) or (line == 1 and len(ends) == 2 and all(name not in place for name in ends)):
+        rows = [text.split()] if mark == " " else [row for _, row in _rows(source, text, mark, line - 1)]
+        ends = [name.strip() for name in rows[0]] if rows else []
+        if not any(ends) or (line == 1 and _is_header(ends) and not any(name in place for name in ends)):
             continue
         if len(ends) != 2:
             raise FormatError(path, line, f"a pair must be two labels, got {len(ends)}.")
@@ -151,6 +167,11 @@ def read_pairs(path: str | os.PathLike[str], labels: Labels) -> list[tuple[Any, 
     return pairs
 
 
+def _is_header(ends: list[str]) -> bool:
+    """Whether the two are names for where a pair begins and ends."""
+    return len(ends) == 2 and ends[0].casefold() in SOURCES and ends[1].casefold() in TARGETS
+
+
 def read_labels(path: str | os.PathLike[str], labels: Labels) -> list[Any]:
     """The labels in a file: one a line, or the first column of a `.csv`; a first line that names that column is none.
 
@@ -161,11 +182,12 @@ def read_labels(path: str | os.PathLike[str], labels: Labels) -> list[Any]:
     """
     source = Source(path, holds="labels of vertices")
     comma = str(path).lower().removesuffix(".gz").endswith(".csv")
-    lines = source.lines.decode("utf-8-sig", "replace").splitlines()
+    text = source.lines.decode("utf-8-sig", "replace")
+    rows = _rows(source, text) if comma else ((line, [text]) for line, text in enumerate(text.split("\n"), 1))
     found: dict[int, int] = {}
     place = _by_text(labels)
-    for line, text in enumerate(csv.reader(lines) if comma else ([text] for text in lines), 1):
-        name = text[0].strip() if text else ""
+    for line, row in rows:
+        name = row[0].strip()
         if not name or (line == 1 and name.casefold() in NAMES and name not in place):
             continue
         if name not in place:
