@@ -58,6 +58,7 @@ class Taken(NamedTuple):
             )
         if isinstance(self.array, np.ndarray) and not self.array.flags.writeable:
             raise ValueError(f"{where}: overwrite=True must be given a writeable array, got a read-only one.")
+        require_apart(self.array, where=f"{where}: overwrite=True")
 
     @property
     def unwritable(self) -> str:
@@ -182,6 +183,23 @@ def _kind(source: Any) -> str:
         return "cupy"
     found = _namespace(source)
     return "numpy" if found is None else str(found.__name__)
+
+
+def require_apart(array: Any, *, where: str) -> None:
+    """Refuse to write to entries that share memory, as of a window that slides.
+
+    Raises
+    ------
+    ValueError
+    """
+    reach = array.itemsize
+    for stride, size in sorted((abs(stride), size) for stride, size in zip(array.strides, array.shape, strict=True)):
+        if size > 1 and stride < reach and array.size:
+            raise ValueError(
+                f"{where} must be given an array of which each entry has memory of its own, got strides "
+                f"{array.strides} for shape {array.shape} of {array.dtype}. Copy it first."
+            )
+        reach += stride * (size - 1)
 
 
 def asarray(source: Any, *, where: str) -> Any:

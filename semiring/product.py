@@ -10,6 +10,7 @@ import numpy as np
 
 from . import dtypes, memory
 from .algebra import Semiring
+from .arrays import require_apart
 from .backend import Backend, bind, device_of
 from .conversion import conform
 from .devices import module
@@ -170,3 +171,4 @@ def _check_out(out: Any, A: Any, shape: tuple[int, ...], *, where: str) -> None:
         raise DTypeError(f"{where}: out must have the product's dtype {A.dtype}, got {out.dtype}.")
     if isinstance(out, np.ndarray) and not out.flags.writeable:
         raise ValueError(f"{where}: out must be writeable, got a read-only array.")
+    require_apart(out, where=f"{where}: out")

@@ -826,3 +826,23 @@ def test_zeros_that_fill_blocks_are_not_taken_for_edges():
     expected = floyd_warshall(A)
     np.testing.assert_array_equal(shortest_paths(sparse.bsr_array(A, blocksize=(1, 1))).distances, expected)
     np.testing.assert_array_equal(csgraph.shortest_path(sparse.bsr_array(A, blocksize=(1, 1))), expected)
+
+
+def test_a_block_is_an_integer():
+    for wrong in (0, 1.5, "3"):
+        with pytest.raises(ValueError, match=f"block must be an integer of at least 1, got {wrong!r}"):
+            closure([[0, 1], [1, 0]], block=wrong)
+    assert closure([[0, 1], [1, 0]], block=np.int64(1)).tolist() == [[0, 1], [1, 0]]
+
+
+def test_entries_that_share_memory_are_not_written_to():
+    sliding = np.lib.stride_tricks.as_strided(np.arange(5.0), (3, 3), (8, 8))
+    expected = closure(sliding.copy())
+    np.testing.assert_array_equal(closure(sliding), expected)
+    for overwriting in (lambda: closure(sliding, overwrite=True), lambda: matmul(expected, expected, out=sliding)):
+        with pytest.raises(ValueError, match="each entry has memory of its own"):
+            overwriting()
+    np.testing.assert_array_equal(sliding[0], [0, 1, 2])
+    for apart in (np.zeros((7, 6))[::2, ::-2], np.zeros((3, 3)).T, np.zeros((1, 3, 3))[0], np.zeros((0, 0))):
+        n = min(apart.shape)
+        assert closure(apart[:n, :n], overwrite=True).shape == (n, n)
