@@ -261,8 +261,8 @@ def _weights(rng: np.random.Generator, size: int, weights: tuple[float, float] |
 
 
 def _require(what: str, name: str, size: int) -> None:
-    if size < 0:
-        raise ValueError(f"{what}: {name} must be 0 or more, got {size}.")
+    if not (hasattr(size, "__index__") and size >= 0):
+        raise ValueError(f"{what}: {name} must be an integer of 0 or more, got {size!r}.")
 
 
 #: What making a graph of that many edges holds, in bytes an edge: ends, weights, and a second copy of the ends.

@@ -142,8 +142,8 @@ class Labels(Sequence[Any]):
     def _find(self, label: Any) -> int | None:
         if isinstance(self._names, range):
             # Only exact ints are looked up in a range without a walk through it.
-            if not isinstance(label, (int, np.integer)):
-                return None
+            if not isinstance(label, (int, np.integer)) and not (isinstance(label, float) and label.is_integer()):
+                return None  # a float that equals a label is one, as in a dict
             offset = int(label) - self._names.start
             return offset if 0 <= offset < len(self) else None
         try:

@@ -89,9 +89,9 @@ def test_grid_against_networkx(rows, cols):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: cycle(-1), "n must be 0 or more"),
-        (lambda: grid(2, -1), "cols must be 0 or more"),
-        (lambda: random_graph(-5, 10, seed=0), "n must be 0 or more"),
+        (lambda: cycle(-1), "n must be an integer of 0 or more"),
+        (lambda: grid(2, -1), "cols must be an integer of 0 or more"),
+        (lambda: random_graph(-5, 10, seed=0), "n must be an integer of 0 or more"),
         (lambda: random_graph(5, 101, seed=0), "density is in percent"),
         (lambda: random_graph(5, -1, seed=0), "density is in percent"),
         (lambda: random_graph(5, float("nan"), seed=0), "density is in percent"),
@@ -128,3 +128,15 @@ def test_roads_lie_near_one_another_in_their_order():
 def test_a_negative_number_of_crossings_is_refused():
     with pytest.raises(ValueError, match="0 or more, got -1"):
         road_like(-1, seed=0)
+
+
+def test_sizes_are_integers():
+    for make in (
+        lambda n: cycle(n),
+        lambda n: grid(2, n),
+        lambda n: random_graph(n, 50, seed=0),
+        lambda n: road_like(n, seed=0),
+    ):
+        for wrong in (3.5, "3", -1):
+            with pytest.raises(ValueError, match=f"must be an integer of 0 or more, got {wrong!r}"):
+                make(wrong)

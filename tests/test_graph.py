@@ -411,6 +411,15 @@ class TestLabels:
     def test_positions_of_a_number_among_other_names(self, names):
         assert Labels(names).positions(names[::-1]).tolist() == list(range(len(names)))[::-1]
 
+    @pytest.mark.parametrize("names", [range(3), [0, 1, 5]])
+    def test_a_float_that_equals_a_label_is_one(self, names):
+        labels = Labels(names)
+        assert labels.position(1.0) == labels.position(np.float64(1)) == labels.position(1) == 1
+        assert labels.positions(np.array([1.0, 0.0])).tolist() == [1, 0]
+        for wrong in (1.5, np.nan, np.inf, "1"):
+            with pytest.raises(VertexError):
+                labels.position(wrong)
+
     def test_positions_of_unsigned_numbers_are_exact(self):
         labels = Labels([2**60, 2**60 + 1, 2**60 + 5, 2**63 - 1])
         assert labels.positions(np.array([2**60 + 1, 2**60 + 5], np.uint64)).tolist() == [1, 2]
