@@ -315,6 +315,41 @@ def test_reach_lists_descendants_and_ancestors(six, two):
     assert good("-q", "reach", two, "--to", "10") == ""
 
 
+@pytest.mark.parametrize("suffix", [".npz", "/"])
+def test_what_was_saved_answers_without_its_graph(tmp_path, suffix):
+    graph, far, over = tmp_path / "g.csv", f"{tmp_path}/far{suffix}", f"{tmp_path}/over{suffix}"
+    graph.write_text("from,to,weight\na,b,1\nb,c,2\nc,d,3\na,d,9\n")
+    good("solve", graph, "--output", far)
+    good("reach", graph, "--output", over)
+    graph.unlink()
+    assert good("query", far, "--from", "a", "--to", "d") == "distance 6\npath a -> b -> c -> d\n"
+    assert good("query", far, "--to", "c").split()[2:] == ["a", "3", "b", "2", "c", "0", "d", "inf"]
+    assert good("query", far).splitlines()[1].split() == ["a", "0", "1", "3", "6"]
+    pairs, near = tmp_path / "pairs.txt", tmp_path / "near.txt"
+    pairs.write_text("a d\nd a\n")
+    near.write_text("b\n")
+    assert good("query", far, "--paths", pairs).splitlines()[1].split()[-7:] == "a -> b -> c -> d".split()
+    good("query", far, "--nearest", near, "--output", tmp_path / "n.csv")
+    assert (tmp_path / "n.csv").read_text().split()[1:] == ["a,none,inf", "b,b,0", "c,b,2", "d,b,5"]
+    assert good("query", far, "--reduce", "reached").split()[2:] == ["a", "4", "b", "3", "c", "2", "d", "1"]
+    assert good("query", over, "--from", "b").split() == ["c", "d"]
+    assert good("query", over, "--from", "a", "--to", "d") == "yes\n"
+    no = [apsp("query", saved, "--from", "d", "--to", "a") for saved in (far, over)]
+    assert [(result.exit_code, result.output) for result in no] == [(1, "distance inf\npath none\n"), (1, "no\n")]
+    refused = {
+        (over, "--reduce", "closeness"): "reachability",
+        (far, "--output", "e.csv"): "--reduce and --nearest",
+        (far, "--from", "a", "--reduce", "closeness"): "give one of",
+        (far, "--from", "x"): "'x'",
+        (pairs,): "a Result that `save` wrote",
+        (tmp_path / "none",): "No such file",
+    }
+    for arguments, words in refused.items():
+        result = apsp("query", *arguments)
+        assert result.exit_code == 2
+        assert words in result.output
+
+
 def test_reach_counts(two):
     lines = good("reach", two, "--counts", "--undirected").splitlines()
     assert [line.split() for line in lines[:-1]] == [["vertex", "reaches"], *([str(v), "2"] for v in (10, 20, 30, 40))]

@@ -1,4 +1,7 @@
-"""The command `apsp`: solve, reach, compare, generate, convert, plan, info. What a command needs, it imports itself."""
+"""The command `apsp`: solve, reach, query, compare, generate, convert, plan, info.
+
+What a command needs, it imports itself.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from .comparing import compare
 from .exit_codes import EPILOG, Commands
 from .generating import convert, generate
 from .information import info
+from .querying import query
 from .reaching import reach
 from .solving import plan, solve
 
@@ -26,5 +30,5 @@ def main(ctx: click.Context, quiet: bool) -> None:
         sys.stdout.reconfigure(errors="replace")  # a label that the terminal cannot show is no error
 
 
-for _command in (solve, reach, compare, generate, convert, plan, info):
+for _command in (solve, reach, query, compare, generate, convert, plan, info):
     main.add_command(_command)

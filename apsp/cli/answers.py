@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..display.terminal import Meter, show_table
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from semiring.observed import Callback
 
     from ..graph import Graph
@@ -105,3 +109,51 @@ def block(r: Result, k: int, m: int) -> tuple[list[str], list[list[str]]]:
     return ["", *map(str, r.targets[:m])], [
         [str(name), *(text(x, r.semiring) for x in row)] for name, row in zip(r.sources[:k], block, strict=True)
     ]
+
+
+def require_one(reduction: str | None, nearest: Path | None, pairs: Path | None, ends: tuple[Any, Any]) -> None:
+    """Refuse several questions: one of them alone would be answered."""
+    asked = {
+        "--reduce": reduction,
+        "--nearest": nearest,
+        "--paths": pairs,
+        "--from or --to": None if ends == (None, None) else ends,
+    }
+    if len(given := [name for name, value in asked.items() if value is not None]) > 1:
+        raise click.UsageError(
+            f"{click.get_current_context().info_name}: give one of {', '.join(asked)}, got {' and '.join(given)}."
+        )
+
+
+def tell_each(r: Result, wanted: Any, reduction: str | None, output: str | None) -> None:
+    """The nearest, or a number a vertex: shown, or written."""
+    if wanted is not None:
+        headings, lines = nearest(r, wanted)
+    else:
+        assert reduction is not None
+        with Meter(reduction, quiet=quiet()) as meter:
+            headings, lines = reduced(r, reduction, meter.callback or unseen)
+    if output is None:
+        show_table(headings, lines, right=[len(headings) - 1])
+        return
+    from ..saving.tables import save_lines
+
+    save_lines(headings, lines, output)
+    show_table(headings, lines[:SHOWN], right=[len(headings) - 1])
+    if len(lines) > SHOWN and not quiet():
+        click.echo(f"(the first {SHOWN} of {len(lines)} vertices)")
+
+
+def tell(r: Result, ends: tuple[Any, Any], walked: Any, listed: bool) -> bool:
+    """What was asked for: paths, one path, or a table. False where there is no path."""
+    if walked is not None:
+        show_table(*paths(r, walked), right=[2])
+    elif None not in ends:
+        return print_path(r, *ends)
+    elif listed:
+        show_table(*block(r, *r.engine.shape), right=range(1, r.engine.shape[1] + 1))
+    else:
+        show_table(*distances(r, *ends), right=range(1, SHOWN + 1))
+        if max(r.engine.shape) > SHOWN and ends == (None, None) and not quiet():
+            click.echo(f"(the first {SHOWN} of {max(r.engine.shape)} vertices)")
+    return True

@@ -58,18 +58,25 @@ def reach(file: str, source: str | None, target: str | None, counts: bool, outpu
     if counts:
         rows = [[str(label), str(count)] for label, count in zip(t.labels, t.counts().tolist(), strict=True)]
         show_table(["vertex", "reaches"], rows, right=[1])
-    reached = True
-    if source is not None and target is not None:
-        reached = t.reaches(u, v)
-        click.echo("yes" if reached else "no")
-    elif source is not None or target is not None:
-        for label in t.descendants(u) if source is not None else t.ancestors(v):
-            click.echo(str(label))
+    reached = tell(t, (u, v), (source, target))
     if not quiet():
         found = f"pairs={int(t.counts().sum())} components={len(t.components())} schedule={t.plan.schedule}"
         summary(graph, found, t.seconds)
     if not reached:
         click.get_current_context().exit(NO)
+
+
+def tell(t: Reachability, ends: tuple[Any, Any], given: tuple[str | None, str | None]) -> bool:
+    """Yes or no, or all labels that one end reaches or is reached from. False where the answer is no."""
+    (u, v), (source, target) = ends, given
+    if source is not None and target is not None:
+        reached = t.reaches(u, v)
+        click.echo("yes" if reached else "no")
+        return reached
+    if source is not None or target is not None:
+        for label in t.descendants(u) if source is not None else t.ancestors(v):
+            click.echo(str(label))
+    return True
 
 
 def _save_reach(t: Reachability, output: Path) -> None:

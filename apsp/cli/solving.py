@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..display.terminal import Meter, show_table
+from ..display.terminal import Meter
 from . import answers, graphs
-from .answers import SHOWN, quiet, summary, unseen
+from .answers import quiet, summary, unseen
 from .choices import REDUCTION
 from .exit_codes import NO
 from .options import (
@@ -81,7 +81,7 @@ def solve(
     from ..saving.stores import suffix_of
     from ..saving.tables import RESULTS
 
-    _require_one_answer(reduction, nearest, pairs, (source, target))
+    answers.require_one(reduction, nearest, pairs, (source, target))
     if positions is not None and plot is None:
         raise click.UsageError("solve: --positions are where --plot FILE draws vertices. Give both.")
     options["gpus"] = places = spread_over(options)
@@ -111,8 +111,8 @@ def solve(
     if predecessors is not None:
         r.save_predecessors(predecessors)
     if each:
-        _tell(r, wanted, reduction, output)
-    no = not (each or _print(r, ends, walked, listed and saved is None))
+        answers.tell_each(r, wanted, reduction, output)
+    no = not (each or answers.tell(r, ends, walked, listed and saved is None))
     if plot is not None:
         _plot(r, ends, no, plot, positions)
     if checksum:
@@ -124,52 +124,6 @@ def solve(
         summary(graph, f"semiring={r.semiring.name} dtype={dtype} schedule={schedule}", r.seconds, r.rate)
     if no:
         click.get_current_context().exit(NO)
-
-
-def _require_one_answer(reduction: str | None, nearest: Path | None, pairs: Path | None, ends: tuple[Any, Any]) -> None:
-    """Refuse several questions: one of them alone would be answered."""
-    asked = {
-        "--reduce": reduction,
-        "--nearest": nearest,
-        "--paths": pairs,
-        "--from or --to": None if ends == (None, None) else ends,
-    }
-    if len(given := [name for name, value in asked.items() if value is not None]) > 1:
-        raise click.UsageError(f"solve: give one of {', '.join(asked)}, got {' and '.join(given)}.")
-
-
-def _tell(r: Result, wanted: Any, reduction: str | None, output: str | None) -> None:
-    """The nearest, or a number a vertex: shown, or written."""
-    if wanted is not None:
-        headings, lines = answers.nearest(r, wanted)
-    else:
-        assert reduction is not None
-        with Meter(reduction, quiet=quiet()) as meter:
-            headings, lines = answers.reduced(r, reduction, meter.callback or unseen)
-    if output is None:
-        show_table(headings, lines, right=[len(headings) - 1])
-        return
-    from ..saving.tables import save_lines
-
-    save_lines(headings, lines, output)
-    show_table(headings, lines[:SHOWN], right=[len(headings) - 1])
-    if len(lines) > SHOWN and not quiet():
-        click.echo(f"(the first {SHOWN} of {len(lines)} vertices)")
-
-
-def _print(r: Result, ends: tuple[Any, Any], walked: Any, listed: bool) -> bool:
-    """What was asked for: paths, one path, or a table. False where there is no path."""
-    if walked is not None:
-        show_table(*answers.paths(r, walked), right=[2])
-    elif None not in ends:
-        return answers.print_path(r, *ends)
-    elif listed:
-        show_table(*answers.block(r, *r.engine.shape), right=range(1, r.engine.shape[1] + 1))
-    else:
-        show_table(*answers.distances(r, *ends), right=range(1, SHOWN + 1))
-        if max(r.engine.shape) > SHOWN and ends == (None, None) and not quiet():
-            click.echo(f"(the first {SHOWN} of {max(r.engine.shape)} vertices)")
-    return True
 
 
 def _print_checksums(r: Result) -> None:

@@ -1,0 +1,81 @@
+"""`apsp query`: answers of what `solve` and `reach` have written, from where they lie; no graph is closed again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from . import answers, graphs, reaching
+from .choices import REDUCTION, SEMIRING
+from .exit_codes import NO
+from .options import FILE, ends
+
+if TYPE_CHECKING:
+    from ..reach.reachability import Reachability
+    from ..result import Result
+
+
+@click.command()
+@click.argument("saved", type=click.Path())
+@ends
+@click.option("--paths", "pairs", type=FILE, metavar="FILE", help="The paths between the pairs in FILE, two a line.")
+@click.option("--reduce", "reduction", type=REDUCTION, metavar="NAME", help="A number a vertex: eccentricity, …")
+@click.option("--nearest", type=FILE, metavar="FILE", help="For every vertex the nearest of those in FILE.")
+@click.option("--output", type=click.Path(), help="Write the table of --reduce or --nearest there: .csv.")
+@click.option(
+    "--semiring", type=SEMIRING, metavar="NAME", help="FILE.py:NAME of what was computed over a semiring of your own."
+)
+def query(
+    saved: str,
+    source: str | None,
+    target: str | None,
+    pairs: Path | None,
+    reduction: str | None,
+    nearest: Path | None,
+    output: str | None,
+    semiring: Any,
+) -> None:
+    """Answers from SAVED, which `solve --output` or `reach --output` has written: an .npz, tiles/, or .zarr.
+
+    Of distances: with --from and --to, the distance and a path; with one of them, all distances from or to it; else the
+    first ten vertices. Of reachability: as `reach` answers.
+    """
+    answers.require_one(reduction, nearest, pairs, (source, target))
+    each = reduction is not None or nearest is not None  # a line a vertex
+    if output is not None and not each:
+        raise click.UsageError("query: --output is where --reduce and --nearest write. Give one of them.")
+    graphs.check(output, (".csv",))
+    from ..reach.reachability import Reachability
+
+    found = _load(saved, semiring)
+    labels: Any = found.labels if isinstance(found, Reachability) else found.graph.labels
+    u, v = (None if end is None else labels.parse(end) for end in (source, target))
+    if isinstance(found, Reachability):
+        if each or pairs is not None:
+            raise click.UsageError(f"query: {saved} is reachability, which --from and --to ask.")
+        yes = reaching.tell(found, (u, v), (source, target))
+    elif each:
+        answers.tell_each(found, None if nearest is None else graphs.labels(nearest, found.graph), reduction, output)
+        yes = True
+    else:
+        yes = answers.tell(found, (u, v), None if pairs is None else graphs.pairs(pairs, found.graph), listed=False)
+    if not yes:
+        click.get_current_context().exit(NO)
+
+
+def _load(saved: str, semiring: Any) -> Result | Reachability:
+    """A result, or else reachability; the error of neither is that of a result."""
+    from semiring.errors import FormatError
+
+    from ..reach.reachability import Reachability
+    from ..result import Result
+
+    try:
+        return Result.load(saved, semiring)
+    except FormatError as error:
+        try:
+            return Reachability.load(saved)
+        except FormatError:
+            raise error from None
