@@ -27,6 +27,7 @@ def require_representable(value: Any, dtype: str, what: str) -> None:
     """That a neutral element is a number of the dtype; an infinity stands for the end of an integer dtype."""
     if not (isinstance(value, (int, float, np.number, np.bool_)) and value == value):
         raise AlgebraError(f"{what} must be a number, got {value!r}.")
+    value = value.item() if isinstance(value, np.generic) else value  # NumPy would compare it in its own dtype
     kind, (low, high) = np.dtype(dtype).kind, _ends(np.dtype(dtype))
     infinite = kind != "b" and math.isinf(value)
     if not infinite and not (low <= value <= high and (kind == "f" or value == int(value))):

@@ -189,6 +189,15 @@ def test_lists_and_arrays_of_samples_and_dtypes_are_as_good_as_tuples():
     assert made[0].dtypes == ("float64",)
 
 
+@pytest.mark.filterwarnings("error")
+def test_neutral_elements_may_be_numpys_numbers():
+    tropical, boolean = get("min_plus"), get("lor_land")
+    made = Semiring("mine", tropical.add, tropical.mul, np.float32(np.inf), np.float32(0), samples=(1.0, 2.0))
+    assert (made.zero, made.one) == (math.inf, 0)
+    for zero, one in ((np.False_, np.True_), (np.int16(0), np.int16(1))):
+        assert Semiring("mine", boolean.add, boolean.mul, zero, one, dtypes=("bool",), samples=(True,)).one == 1
+
+
 #: (+, ×) without a star: it counts walks, as long as there is no cycle.
 WALKS = Semiring("walks", get("real").add, get("real").mul, 0, 1, dtypes=("float64",), idempotent=False, samples=(0.5,))
 

@@ -1127,6 +1127,10 @@ def test_a_first_line_that_may_be_an_edge_is_not_taken_for_a_header(separator):
     assert read(text(*triangle), columns=("u", "v")).edge_count == 2
     assert read(text("u v", "v w")).edge_count == 1
     assert read(text("source target", "source a", "a target")).edge_count == 2
+    for weight in ({}, {"weight": None}, {"weight": "weight"}):  # a weight that is a word is none
+        assert read(text("u v weight", "u v 3", "v w 4"), **weight).edge_count == 2
+    with pytest.raises(FormatError, match="must be a header or an edge"):
+        read(text("u v road", "v w rail", "w u 3"), weight=None)
 
 
 NAMES = Labels(["A", "B", "C\nD"])

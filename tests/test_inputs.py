@@ -823,6 +823,9 @@ def test_zeros_that_fill_blocks_are_not_taken_for_edges():
             take(padded)
     full = sparse.bsr_array(np.array([[7.0, 2], [5, 7]]), blocksize=(2, 2))
     assert as_graph(full).edge_count == 4
+    true = sparse.bsr_array(A != 0, blocksize=(3, 3))
+    assert as_graph(true).edge_count == 5  # False is no edge
+    np.testing.assert_array_equal(csgraph.shortest_path(true), floyd_warshall(A != 0))
     expected = floyd_warshall(A)
     np.testing.assert_array_equal(shortest_paths(sparse.bsr_array(A, blocksize=(1, 1))).distances, expected)
     np.testing.assert_array_equal(csgraph.shortest_path(sparse.bsr_array(A, blocksize=(1, 1))), expected)

@@ -101,14 +101,21 @@ class Table:
             )
 
     def _require_no_edge(self, at: Chosen, labels: Labels, refuse: Callable[[str], Exception]) -> None:
-        """Refuse a first line of two names, `u v`, that are vertices further down, and so as likely an edge."""
+        """Refuse a first line of two names, `u v`, that are vertices further down, and so as likely an edge.
+
+        It is none where another column, as of weights, has a word there and then numbers.
+        """
         ends = tuple(self.names[end] for end in at[:2])
-        if ends != WRITTEN and all(name in labels for name in ends):
+        if ends != WRITTEN and all(name in labels for name in ends) and not self._has_numbers_below_a_word(at[:2]):
             raise refuse(
                 f"the first line must be a header or an edge, got {show(' '.join(ends))}, of which both are vertices. "
                 f"Say columns={tuple(x for x in at if x is not None)} if it is an edge, columns={ends} if not "
                 "(in a shell: --columns)."
             )
+
+    def _has_numbers_below_a_word(self, ends: Sequence[int]) -> bool:
+        words = (k for k, name in enumerate(self.names) if k not in ends and as_number(name) is None)
+        return any(all(as_number(field) is not None for field in self.column(k)) for k in words)
 
     def _weights(self, index: int, reading: Reading) -> np.ndarray:
         known = self.distinct([index])

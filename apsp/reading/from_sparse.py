@@ -31,11 +31,14 @@ def from_sparse(source: Any) -> Graph:
 def refuse_padding(source: Any, where: str) -> None:
     """Refuse zeros in blocks: they may be edges of weight 0, or what a dense block has where no edge is.
 
+    False is no edge wherever it stands.
+
     Raises
     ------
     ShapeError
     """
-    if getattr(source, "format", "") == "bsr" and source.blocksize != (1, 1) and bool((source.data == 0).any()):
+    blocks = getattr(source, "format", "") == "bsr" and source.blocksize != (1, 1) and source.dtype.kind != "b"
+    if blocks and bool((source.data == 0).any()):
         raise ShapeError(
             f"{where}: the zeros that fill the blocks of a sparse BSR matrix may be edges of weight 0, or none. "
             "Pass B = A.tocsr(), where they are edges, or B.eliminate_zeros() first."
