@@ -140,6 +140,20 @@ def test_a_pickle_answers_the_same(engine):
     assert again.distance("v1", "v7") == r.distance("v1", "v7")
 
 
+@pytest.mark.parametrize("lengths", [(1, 2, 3), (4, -2, 1)])
+def test_pickles_of_searches_without_potentials_are_read(lengths):
+    edges = [(u, v, length) for (u, v), length in zip(("ab", "bc", "ca"), lengths, strict=True)]
+    expected = shortest_paths(edges, engine="dense").distances
+    engine = shortest_paths(edges, engine="scipy").engine
+    kept = engine.__getstate__()
+    del kept["_potential"]
+    old = object.__new__(type(engine))
+    old.__setstate__(kept)
+    for k in range(3):
+        np.testing.assert_array_equal(old.column(k), expected[:, k])
+        np.testing.assert_array_equal(old.row(k), expected[k])
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_negative_cycle_is_named_by_label(engine):
     edges = [("a", "b", 1), ("b", "c", -3), ("c", "a", 1), ("c", "d", 5), ("x", "y", 1)]

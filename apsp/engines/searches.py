@@ -11,6 +11,7 @@ import numpy as np
 from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.errors import DomainError
+from semiring.sparse.cycles import Weighted
 
 from .. import estimates
 from .base import BLOCK, Engine
@@ -64,6 +65,14 @@ class Searches(Engine):
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in ("_forward", "_backward")}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        """A pickle of before searches had potentials lacks them: they are computed from its arcs."""
+        vars(self).update(kept)
+        if "_potential" not in kept:
+            johnson = self.method == "johnson" and self.shape[0]
+            arcs = Weighted(*self.arcs, self.shape[0], self.semiring)
+            self._potential = arcs.potentials(where="shortest_paths") if johnson else None
 
     @cached_property
     def _forward(self) -> Any:
