@@ -334,6 +334,7 @@ def test_what_was_saved_answers_without_its_graph(tmp_path, suffix):
     assert good("query", far, "--reduce", "reached").split()[2:] == ["a", "4", "b", "3", "c", "2", "d", "1"]
     assert good("query", over, "--from", "b").split() == ["c", "d"]
     assert good("query", over, "--from", "a", "--to", "d") == "yes\n"
+    assert good("query", over) == "n=4 pairs=6 components=4\n"
     no = [apsp("query", saved, "--from", "d", "--to", "a") for saved in (far, over)]
     assert [(result.exit_code, result.output) for result in no] == [(1, "distance inf\npath none\n"), (1, "no\n")]
     refused = {

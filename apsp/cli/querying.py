@@ -40,7 +40,7 @@ def query(
     """Answers from SAVED, which `solve --output` or `reach --output` has written: an .npz, tiles/, or .zarr.
 
     Of distances: with --from and --to, the distance and a path; with one of them, all distances from or to it; else the
-    first ten vertices. Of reachability: as `reach` answers.
+    first ten vertices. Of reachability: as `reach` answers, and without --from and --to how many pairs there are.
     """
     answers.require_one(reduction, nearest, pairs, (source, target))
     each = reduction is not None or nearest is not None  # a line a vertex
@@ -56,6 +56,8 @@ def query(
         if each or pairs is not None:
             raise click.UsageError(f"query: {saved} is reachability, which --from and --to ask.")
         yes = reaching.tell(found, (u, v), (source, target))
+        if source is None and target is None:
+            click.echo(f"n={found.n} {reaching.counted(found)}")
     elif each:
         answers.tell_each(found, None if nearest is None else graphs.labels(nearest, found.graph), reduction, output)
         yes = True

@@ -60,10 +60,14 @@ def reach(file: str, source: str | None, target: str | None, counts: bool, outpu
         show_table(["vertex", "reaches"], rows, right=[1])
     reached = tell(t, (u, v), (source, target))
     if not quiet():
-        found = f"pairs={int(t.counts().sum())} components={len(t.components())} schedule={t.plan.schedule}"
-        summary(graph, found, t.seconds)
+        summary(graph, f"{counted(t)} schedule={t.plan.schedule}", t.seconds)
     if not reached:
         click.get_current_context().exit(NO)
+
+
+def counted(t: Reachability) -> str:
+    """How many pairs there are, and components."""
+    return f"pairs={int(t.counts().sum())} components={len(t.components())}"
 
 
 def tell(t: Reachability, ends: tuple[Any, Any], given: tuple[str | None, str | None]) -> bool:
