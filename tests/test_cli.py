@@ -339,6 +339,8 @@ def test_what_was_saved_answers_without_its_graph(tmp_path, suffix):
     assert [(result.exit_code, result.output) for result in no] == [(1, "distance inf\npath none\n"), (1, "no\n")]
     refused = {
         (over, "--reduce", "closeness"): "reachability",
+        (over, "--semiring", "min_plus"): "reachability",
+        (far, "--semiring", "max_min"): "that of what was computed, min_plus",
         (far, "--output", "e.csv"): "--reduce and --nearest",
         (far, "--from", "a", "--reduce", "closeness"): "give one of",
         (far, "--from", "x"): "'x'",

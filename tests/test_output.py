@@ -184,6 +184,10 @@ def test_over_a_semiring_of_ones_own_it_is_given_again(tmp_path):
     with pytest.raises(AlgebraError, match=r"'mine'.*semiring="):
         Result.load(tmp_path / "r.npz")
     assert Result.load(tmp_path / "r.npz", mine).path("a", "b") == ["a", "b"]
+    shortest_paths([("a", "b", 0.5)]).save(tmp_path / "s.npz")
+    assert Result.load(tmp_path / "s.npz", "tropical").path("a", "b") == ["a", "b"]
+    with pytest.raises(AlgebraError, match="that of what was computed, min_plus, got max_min"):
+        Result.load(tmp_path / "s.npz", "max_min")
 
 
 def test_a_damaged_result_is_a_format_error_that_names_it(tmp_path):

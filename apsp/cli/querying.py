@@ -53,7 +53,7 @@ def query(
     labels: Any = found.labels if isinstance(found, Reachability) else found.graph.labels
     u, v = (None if end is None else labels.parse(end) for end in (source, target))
     if isinstance(found, Reachability):
-        if each or pairs is not None:
+        if each or pairs is not None or semiring is not None:
             raise click.UsageError(f"query: {saved} is reachability, which --from and --to ask.")
         yes = reaching.tell(found, (u, v), (source, target))
         if source is None and target is None:

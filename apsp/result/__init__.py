@@ -192,7 +192,7 @@ class Result(Shown, Routed, Measured):
             If the file is damaged, or something else. Tiles are looked at when they are read: a missing or a damaged
             one is a `TileError` then, which names it.
         AlgebraError
-            If its semiring is not in the catalog.
+            If its semiring is not in the catalog, or is, and another one was given.
         OSError
             If it cannot be read.
         """

@@ -128,7 +128,10 @@ def _semiring_of(name: str, given: str | Semiring | None, path: object) -> Semir
         raise AlgebraError(
             f"{path}: the semiring must be in the catalog, or given, got {name!r}. Say Result.load(path, semiring=…)."
         )
-    return catalog.get(name if given is None else given)
+    s = catalog.get(name if given is None else given)
+    if name in catalog.names() and s.name != name:  # semirings of one's own may be called otherwise since
+        raise AlgebraError(f"{path}: the semiring must be that of what was computed, {name}, got {s}. Leave it out.")
+    return s
 
 
 def _graph_of(parts: dict[str, np.ndarray], labels: Labels) -> Graph:
