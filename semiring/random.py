@@ -45,6 +45,8 @@ def random_matrix(
         If the semiring is not defined on the dtype.
     AlgebraError
         If the semiring says neither by `draw` nor by its samples which entries have a closure.
+    ValueError
+        If the density lies outside 0 … 1.
 
     Examples
     --------
@@ -55,6 +57,8 @@ def random_matrix(
     s, rng, dtype = get(semiring), np.random.default_rng(seed), np.dtype(dtype)
     if dtype.name not in s.dtypes:
         raise DTypeError(f"random_matrix: {s.name} is defined on {', '.join(s.dtypes)}, got {dtype}.")
+    if not 0 <= density <= 1:
+        raise ValueError(f"random_matrix: density must lie in 0 … 1, got {density!r}.")
     entries = s.draw(rng, shape) if s.draw is not None else rng.choice(_harmless(s, dtype), shape)
     matrix: np.ndarray = np.asarray(entries).astype(dtype)
     if density < 1:

@@ -101,6 +101,9 @@ def test_random_matrices_of_a_semiring_that_says_nothing_are_refused():
     mine = Semiring("mine", add=real.add, mul=real.mul, zero=0, one=1, idempotent=False, samples=(0.5,))
     with pytest.raises(AlgebraError, match="draw=lambda rng, shape"):
         semiring.random_matrix(mine, (2, 2), "float64", seed=0)
+    for density in (2, -0.1, np.nan):
+        with pytest.raises(ValueError, match="density"):
+            semiring.random_matrix(real, (2, 2), "float64", seed=0, density=density)
 
 
 def _op(**fields):

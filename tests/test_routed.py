@@ -170,9 +170,10 @@ class TestVerify:
         A = A.astype("float32") if semiring in ("reliability", "log_plus") else A
         assert shortest_paths(A, semiring).verify("all", paths=semiring not in ("plus_times", "log_plus"))
 
-    def test_rows_are_a_number_or_all(self):
+    @pytest.mark.parametrize("rows", ["some", 1.5, -1])
+    def test_rows_are_an_integer_or_all(self, rows):
         with pytest.raises(ValueError, match="'all'"):
-            shortest_paths([("A", "B", 4)]).verify("some")
+            shortest_paths([("A", "B", 4)]).verify(rows)
 
 
 class TestNegativeCycle:
