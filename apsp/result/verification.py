@@ -122,7 +122,7 @@ def _wrong(trees: Trees, said: str, compared: _Comparison) -> Verification:
 
 def _drawn(n: int, rows: int | str | None, seed: int) -> np.ndarray:
     """The rows that are looked at, ascending."""
-    if rows != "all" and rows is not None and not (hasattr(rows, "__index__") and rows >= 0):
+    if rows != "all" and rows is not None and (isinstance(rows, str) or not hasattr(rows, "__index__") or rows < 0):
         raise ValueError(f"verify: rows must be an integer, or 'all', got {rows!r}.")
     count = n if rows == "all" else min(n, ROWS if rows is None else int(rows))
     return np.sort(np.random.default_rng(seed).choice(n, count, replace=False)) if count < n else np.arange(n)
