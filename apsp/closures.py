@@ -19,10 +19,10 @@ from semiring.observed import Callback
 from .choosing import Asked, Question
 from .eliminating import eliminated
 from .engines.base import host
-from .inputs import as_graph, is_array
+from .inputs import as_graph
 from .large.closing import Large
 from .large.limits import Limits
-from .large.sources import has_windows
+from .large.sources import has_windows, matrix_or_graph
 from .log import tell
 from .problem import Request, at, is_sparse, pose
 from .solve import solve
@@ -164,7 +164,7 @@ def closure(
 
 def _within(A: Any, s: Semiring, request: Request, limits: Limits, *, unweighted: bool, **asked: Any) -> Any:
     """The closure within limits of memory, kept and written as they say."""
-    source = A if has_windows(A) or (is_array(A) and not unweighted) else as_graph(A, unweighted=unweighted)
+    source = matrix_or_graph(A, unweighted=unweighted)
     large = Large.asked(source, s, limits, request, **asked)
     if not large.ordinary:
         return large.close(request.callback, stacklevel=4)

@@ -16,10 +16,10 @@ from semiring.tiles import TileStore
 
 from .choosing import Asked, Question
 from .graph import Graph
-from .inputs import as_graph, is_array
+from .inputs import as_graph
 from .large.closing import Large
 from .large.limits import Limits
-from .large.sources import Source, has_windows
+from .large.sources import Source, matrix_or_graph
 from .plans import Plan, make_plan
 from .problem import Memory, Problem, Request, at, is_sparse, pose
 
@@ -83,7 +83,7 @@ def plan(
         resolved = dtypes.resolve(s, dtype or _preferred(s), where="plan")
         return _of_size(int(A), s, resolved, request, device, overwrite=overwrite, gpus=gpus, limits=limits)
     if limits is not None:
-        source = A if has_windows(A) or is_array(A) else as_graph(A, unweighted=unweighted)
+        source = matrix_or_graph(A, unweighted=unweighted)
         return Large.asked(source, s, limits, request, dtype=dtype, device=device).plan
     if isinstance(A, (str, os.PathLike, TileStore)):
         A = as_graph(A, unweighted=unweighted)

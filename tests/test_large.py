@@ -369,6 +369,13 @@ def test_the_example_answers_from_its_store(tmp_path):
     assert 0 < store[0, 250] < direct / 3
 
 
+def test_a_plan_takes_a_matrix_for_a_graph_where_the_closure_does(tmp_path):
+    A = np.array([[0, 7.5], [np.inf, 0]])
+    for unweighted in (False, True):
+        closed = closure(A, memory="1 MiB", output=tmp_path / "d", unweighted=unweighted)
+        assert plan(A, memory="1 MiB", unweighted=unweighted).dtype == closed.dtype.name
+
+
 def test_ranks_go_on_where_other_ranks_were_interrupted(tmp_path, matrix, expected):
     with pytest.raises(Stop):
         closure(matrix, gpus=world(ranks=4), checkpoint=tmp_path / "ck", every=0, callback=until(0.5))

@@ -20,9 +20,8 @@ from semiring.tiles import TileStore
 from ..engines import Dense, Engine
 from ..engines.stored import Stored
 from ..graph import Graph
-from ..inputs import as_graph, is_array
 from ..large.limits import Limits
-from ..large.sources import Source, has_windows
+from ..large.sources import Source, matrix_or_graph
 from ..log import logger, tell
 from ..plans import Plan
 from ..problem import Memory, Request, take
@@ -52,9 +51,8 @@ def closure(
     """A* over several ranks, in kind; with an output, as a store of tiles."""
     ranks = world_of(places)
     if limits is not None:
-        listed = A if has_windows(A) or (is_array(A) and not asked["unweighted"]) else None
-        listed = as_graph(A, unweighted=asked["unweighted"]) if listed is None else listed
-        source = Source.of(listed, semiring, asked["dtype"], where="closure")
+        came = matrix_or_graph(A, unweighted=asked["unweighted"])
+        source = Source.of(came, semiring, asked["dtype"], where="closure")
         found = _closed(lambda: _kept(source, request, ranks, limits), source.whole, semiring, request, ranks, limits)
         if limits.output is not None:
             return TileStore(limits.output)

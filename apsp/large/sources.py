@@ -20,6 +20,7 @@ from semiring.tiles import TileStore
 from ..graph import Graph
 from ..graph.entries import combine
 from ..graph.ondisk import OnDisk, height, refuse_overwriting, together
+from ..inputs import as_graph, is_array
 
 
 @dataclass(frozen=True)
@@ -142,6 +143,12 @@ def filled(fill: Callable[[slice, slice], Any], rows: slice, columns: slice) -> 
             f"{found.shape}."
         )
     return found
+
+
+def matrix_or_graph(A: Any, *, unweighted: bool) -> Any:
+    """A itself where it is a matrix, of which windows are read; else the graph that it is."""
+    matrix = has_windows(A) or (is_array(A) and not unweighted)
+    return A if matrix else as_graph(A, unweighted=unweighted)
 
 
 def has_windows(A: Any) -> bool:
