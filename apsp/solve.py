@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +25,6 @@ from .convergence import settle
 from .log import tell
 from .plans import Plan
 from .problem import HINT, Memory, Problem, Request, lies
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)

@@ -42,13 +42,13 @@ def query(
     Of distances: with --from and --to, the distance and a path; with one of them, all distances from or to it; else the
     first ten vertices. Of reachability: as `reach` answers, and without --from and --to how many pairs there are.
     """
+    from ..reach.reachability import Reachability
+
     answers.require_one(reduction, nearest, pairs, (source, target))
     each = reduction is not None or nearest is not None  # a line a vertex
     if output is not None and not each:
         raise click.UsageError("query: --output is where --reduce and --nearest write. Give one of them.")
     graphs.check(output, (".csv",))
-    from ..reach.reachability import Reachability
-
     found = _load(saved, semiring)
     labels: Any = found.labels if isinstance(found, Reachability) else found.graph.labels
     u, v = (None if end is None else labels.parse(end) for end in (source, target))

@@ -144,14 +144,11 @@ def vertex_error(vertex: int, value: Any, semiring: Semiring, *, where: str, apa
 
     Whether rounding alone made a cycle of floats negative is told by its edges, which are not looked for there.
     """
-    rounding = " If rounding alone made it so, a closure in one memory finds that out." if _rounds(apart) else ""
+    rounds = apart is not None and np.dtype(apart).kind == "f"
+    rounding = " If rounding alone made it so, a closure in one memory finds that out." if rounds else ""
     kind = NegativeCycleError if semiring.lengths and semiring.add.selects == "least" else DivergenceError
     return kind(
         f"{where}: the closure over {semiring.name} does not exist: a closed walk at vertex {vertex} weighs {value}, "
         f"which beats one = {semiring.one}. Remove the cycle, or check the sign and scale of the weights.{rounding}",
         vertex,
     )
-
-
-def _rounds(dtype: Any) -> bool:
-    return dtype is not None and np.dtype(dtype).kind == "f"

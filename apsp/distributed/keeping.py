@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from semiring.backend import Backend, bind
-from semiring.catalog import recorded_as
 from semiring.distributed import Comm, World
 from semiring.tiles import TileStore
 
@@ -18,7 +17,7 @@ from ..large import checkpoints
 from ..large.checkpoints import Keeper, rounds_done
 from ..large.limits import Limits
 from ..large.sources import Source
-from ..saving.stores import TILE, forget_result
+from ..saving.stores import TILE, new_store
 from .matrix import DistributedMatrix
 
 
@@ -85,7 +84,7 @@ def write(M: DistributedMatrix, path: str | os.PathLike[str]) -> None:
     OSError
         If it cannot be written; in every rank.
     """
-    told, layout = {"semiring": recorded_as(M.semiring)}, M.layout
+    layout = M.layout
     tile = TILE if math.lcm(layout.block, layout.unit) % TILE == 0 else layout.block  # a tile is of one rank
 
     def create(comm: Comm) -> None:
@@ -93,8 +92,7 @@ def write(M: DistributedMatrix, path: str | os.PathLike[str]) -> None:
 
         def new() -> None:
             if comm.rank == 0:
-                forget_result(path)
-                TileStore.create(path, shape, M.dtype, block=tile, attributes=told)
+                new_store(path, shape, M.dtype, M.semiring, block=tile)
 
         comm.together(new)
 

@@ -23,7 +23,7 @@ from semiring.errors import FormatError, ShapeError
 from ..graph import Graph
 from ..reading.files import Source
 from ..reading.from_sparse import from_entries, from_sparse
-from ..saving.encoding import decode, decode_vertices, encode
+from ..saving.encoding import decode, encode, square
 from . import npy
 from .base import Format
 from .tokens import show
@@ -92,7 +92,7 @@ def _graph(source: Source, arrays: Mapping[str, np.ndarray]) -> Graph:
     if dense is None:
         held = show(", ".join(sorted(arrays))) if arrays else "nothing"
         raise source.error(f"must hold `matrix`, or `n`, `rows` and `cols`, or a SciPy sparse matrix, got {held}.")
-    graph, names = npy.matrix(source, dense), decode_vertices(arrays)
+    graph, names = npy.matrix(source, dense), square(arrays, names)
     if names is not None and len(names) != graph.n:
         raise source.error(f"must hold one label a vertex, got {len(names)} labels for n = {graph.n}.")
     return graph if names is None else replace(graph, labels=names)

@@ -13,7 +13,7 @@ from semiring.tiles.bits import COLUMNS
 from ..graph import Graph
 from ..graph.ondisk import OnDisk
 from ..labels import Labels
-from ..saving.encoding import decode_vertices
+from ..saving.encoding import decode, square
 from ..saving.stores import ARCHIVE
 
 
@@ -44,6 +44,6 @@ def _labels(archive: Path) -> Labels | None:
         return None
     found = load_arrays(archive, "what belongs to a store of a Result", ("labels", "labels_json", "sources", "targets"))
     try:
-        return decode_vertices(found)
+        return square(found, decode(found))
     except ValueError as error:
         raise FormatError(archive.parent, None, str(error)) from error

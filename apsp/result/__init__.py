@@ -132,11 +132,10 @@ class Result(Shown, Routed, Measured):
         graph = reweighted(self.graph, weights)
         names = self.graph.labels
         i, j = (None if part is names else names.positions(list(part)) for part in (self.sources, self.targets))
+        there = self.plan.device == "cpu" or cuda_available()  # a result of a GPU may have been loaded elsewhere
         asked = Asked(
             dtype=None if self.dtype == self.graph.target(self.semiring) else self.dtype,
-            device=self.plan.device
-            if self.plan.device == "cpu" or cuda_available()
-            else None,  # it may have been loaded
+            device=self.plan.device if there else None,
             sources=i,
             targets=j,
             limit=self.engine.limit,

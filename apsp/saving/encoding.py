@@ -81,15 +81,14 @@ def decode(arrays: Mapping[str, np.ndarray]) -> Labels | None:
         raise ValueError(f"`labels_json` must be a list of labels as `save` writes it, got {error}.") from error
 
 
-def decode_vertices(arrays: Mapping[str, np.ndarray]) -> Labels | None:
-    """What an archive calls the vertices of a square table, of which rows and columns are the same.
+def square(arrays: Mapping[str, np.ndarray], labels: Labels | None) -> Labels | None:
+    """What an archive with these labels calls the vertices of a square table, of which rows and columns are the same.
 
     Raises
     ------
     ValueError
-        If they are not, as in a result of some sources and targets, or labels are damaged.
+        If they are not, as in a result of some sources and targets.
     """
-    labels = decode(arrays)
     if labels is None or not {"sources", "targets"} & arrays.keys():
         return labels
     every = np.arange(len(labels))

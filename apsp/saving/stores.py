@@ -53,10 +53,8 @@ def save_tiles(table: Table, path: str | os.PathLike[str], more: Mapping[str, An
     OSError
         If it cannot be written, or has no room on its disk.
     """
-    attributes = {} if table.semiring is None else {"semiring": catalog.recorded_as(table.semiring)}
     named = more or encode(table.rows, path)
-    forget_result(path)
-    store = TileStore.create(path, table.shape, table.dtype, block=TILE, attributes=attributes)
+    store = new_store(path, table.shape, table.dtype, table.semiring, block=TILE)
     at = 0
     for part in gathered(table.streamed(), TILE):
         store.put(part, at, 0, round=table.shape[1])
@@ -67,13 +65,19 @@ def save_tiles(table: Table, path: str | os.PathLike[str], more: Mapping[str, An
 
 def as_store(D: np.ndarray, output: str | os.PathLike[str], semiring: Semiring) -> TileStore:
     """A result in memory, written as a store of tiles."""
-    forget_result(output)
-    store = TileStore.create(
-        output, D.shape, D.dtype, block=TILE, attributes={"semiring": catalog.recorded_as(semiring)}
-    )
+    store = new_store(output, (len(D), len(D)), D.dtype, semiring, block=TILE)
     store.put(D, round=len(D))
     store.sync()
     return store
+
+
+def new_store(
+    path: str | os.PathLike[str], shape: tuple[int, int], dtype: np.dtype, semiring: Semiring | None, *, block: int
+) -> TileStore:
+    """A store without tiles for a result over a semiring, in the place of any result that was there."""
+    attributes = {} if semiring is None else {"semiring": catalog.recorded_as(semiring)}
+    forget_result(path)
+    return TileStore.create(path, shape, dtype, block=block, attributes=attributes)
 
 
 def forget_result(path: str | os.PathLike[str]) -> None:
