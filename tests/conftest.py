@@ -17,7 +17,7 @@ from semiring.cpu.processors import default_threads
 
 
 def pytest_configure() -> None:
-    """Nobody pulls the plug in a test: no file waits until it is on the disk, which others may keep busy."""
+    """Files are not synced to the disk in tests: other programs may keep it busy, and no test loses power."""
     fsync = os.fsync
     os.fsync = lambda handle: None if stat.S_ISREG(os.fstat(handle).st_mode) else fsync(handle)
 

@@ -127,7 +127,7 @@ def warm(case: dict[str, Any], n: int) -> None:
 
 
 def main() -> None:
-    os.fsync = lambda handle: None  # nobody pulls the plug
+    os.fsync = lambda handle: None  # no test loses power
     ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)  # PR_SET_THP_DISABLE: pages are counted one by one
     for semiring, dtype, negative in COMMON:  # what is loaded here, all children have
         case = {"call": "closure", "semiring": semiring, "dtype": dtype, "threads": 1, "negative": negative}

@@ -61,7 +61,7 @@ def expected(matrix):
 
 
 class Stop(Exception):
-    """Somebody pulls the plug."""
+    """The caller gives up in the middle."""
 
 
 def until(share):

@@ -6,6 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +18,7 @@ from scipy.sparse.csgraph import floyd_warshall
 from apsp import Result
 from apsp.cli.checksum import crc32
 from semiring.distributed import processes
+from semiring.distributed.mpi import wait_for_reader
 from semiring.errors import DeviceError
 from semiring.tiles import TileStore
 
@@ -72,9 +75,24 @@ def test_an_error_of_one_process_ends_the_job_with_one_message(run):
     ended = run("fail")
     assert ended.returncode == 1
     told = [line for line in ended.stderr.splitlines() if line.startswith("apsp:")]
-    assert len(told) == 1
+    assert len(told) == 1, ended.stderr
     assert "rank 1 (process" in told[0]
     assert told[0].endswith(": one has had enough")
+
+
+def test_a_process_waits_until_its_last_message_is_read():
+    reader, writer = os.pipe()
+    os.write(writer, b"apsp: the end\n")
+    begun = time.monotonic()
+    wait_for_reader(writer, 0.2)
+    assert time.monotonic() - begun >= 0.2  # nobody has read it
+    begun = time.monotonic()
+    threading.Timer(0.1, os.read, (reader, 100)).start()
+    wait_for_reader(writer, 60)
+    assert 0.1 <= time.monotonic() - begun < 60
+    wait_for_reader(-1, 60)  # closed
+    os.close(reader)
+    os.close(writer)
 
 
 @pytest.mark.parametrize("who", ["0", "1"])
@@ -82,7 +100,7 @@ def test_an_interrupt_of_one_process_ends_the_job_and_is_told_once(run, who):
     ended = run(f"interrupt {who}")
     assert ended.returncode == 1
     told = [line for line in ended.stderr.splitlines() if line.startswith("apsp:")]
-    assert len(told) == 1
+    assert len(told) == 1, ended.stderr
     assert told[0] == "apsp: interrupted." if who == "0" else told[0].startswith("apsp: rank 1 (process")
     assert told[0].endswith("interrupted.")
 

@@ -43,7 +43,7 @@ def stored(path, A, **attributes):
 
 @pytest.fixture
 def never_whole(monkeypatch):
-    """Whoever has all of it read is told off."""
+    """An array that fails the test if all of it is read."""
 
     def refuse(*_):
         raise AssertionError("all of the matrix was read into memory")

@@ -7,8 +7,10 @@ others, and Ctrl-C is heard.
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import time
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from ..errors import DeviceError
@@ -19,6 +21,8 @@ Found = TypeVar("Found")
 
 #: Seconds of waiting without sleep, and of one sleep after that.
 AWAKE, NAP = 2e-3, 2e-4
+#: Seconds in which the launcher reads the last message of a process.
+LAST = 5.0
 
 
 class MpiComm(Comm):
@@ -56,8 +60,27 @@ def end(message: str, code: int) -> None:
     """Say why, and end all processes of the job."""
     if message:
         print(f"apsp: {message}", file=sys.__stderr__, flush=True)
+        wait_for_reader(2, LAST)
     mpi().COMM_WORLD.Abort(code)
     os._exit(code)  # Abort may return before this process is ended
+
+
+def wait_for_reader(descriptor: int, seconds: float) -> None:
+    """Until all that was written to a pipe is read, at most so many seconds; return at once for what is no pipe.
+
+    A launcher reads stderr of its processes from pipes, and their Abort from another channel. MPICH's, which may see
+    the Abort first, ends at once and drops what it has not read.
+    """
+    with suppress(ImportError, OSError):  # Windows has no fcntl; a closed descriptor no reader
+        import fcntl
+        import termios
+
+        begun = time.monotonic()
+        while stat.S_ISFIFO(os.fstat(descriptor).st_mode) and time.monotonic() - begun < seconds:
+            unread = fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4))
+            if not any(unread):
+                return
+            time.sleep(NAP)
 
 
 def mpi() -> Any:
