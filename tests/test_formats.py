@@ -259,7 +259,7 @@ class TestReading:
             assert read(put(tmp_path / "g.txt", mark + text.replace("\n", newline))).labels == labels
 
     def test_two_numbers_are_an_edge_and_not_without_a_word(self, tmp_path):
-        for text, edges in (("5 0\n", 1), ("\n3 2\n0 1\n\n1 2\n", 3), ("3 02\n0 1\n1 2", 3)):
+        for text, edges in (("5 0\n", 1), ("\n3 2\n0 1\n\n1 2\n", 3), ("3 2\n0 1\n1 2", 3)):
             path = put(tmp_path / "g.txt", text)
             with pytest.warns(UserWarning, match="format='plain'"):
                 graph = read(path)
@@ -357,6 +357,13 @@ class TestColumns:
         assert read(path, weight=None).weights is None
         with pytest.raises(ValueError, match="no format"):
             read(path, wait="minutes")
+
+    @pytest.mark.parametrize("suffix", ["", ".txt", ".edgelist"])
+    def test_names_of_digits_stay_different(self, tmp_path, suffix):
+        """Such as 00501 of a postal code, where 501 is another one."""
+        graph = read(put(tmp_path / f"g{suffix}", "00501 501 3\n501 10001 01\n"))
+        assert sorted(graph.labels) == ["00501", "10001", "501"]
+        assert sorted(graph.weights.tolist()) == [1, 3]
 
     @pytest.mark.parametrize("suffix", ["", ".txt", ".edgelist", ".ncol", ".dat.gz", ".csv", ".tsv.gz", ".snap"])
     def test_lists_of_names(self, tmp_path, suffix):
@@ -498,6 +505,9 @@ MALFORMED = [
     ("a.snap", "1 2\n3 4 5\n", 2, "from to"),
     ("a.snap", "1 2\n3 x\n", 2, "'x'"),
     ("a.snap", "1 2\n3 4.5\n", 2, "integer"),
+    ("a.snap", "# c\n007 7 1\n7 8 01\n", 2, "'007', which would be the same as 7"),
+    ("a.snap", "7 8 01\n7 +8 1\n", 2, "'+8'"),
+    ("a.txt", "7 8\n" * 99_999 + "8 -0\n", 100_000, "'-0'"),
     ("a.snap", "1 2\n3 99999999999999999999\n", 2, "64 bits"),
     ("a.snap", "1 2 3\n3 4 nan\n", 2, "number"),
     ("a.snap", "1 2 3 4\n", 1, "from to"),
