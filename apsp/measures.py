@@ -145,12 +145,12 @@ class Totals:
             return cls(np.zeros(0, dtype), np.zeros(0), np.zeros(0, np.int64), 0.0, 0.0, None)
         return cls(farthest, inward, reaching, total, inverse, apart)
 
-    def connected(self, where: str, labels: Any = None) -> Totals:
-        """Itself, if every vertex reaches every other one, and there is one."""
+    def connected(self, where: str, names: tuple[Any, Any] | None = None) -> Totals:
+        """Itself, if every vertex reaches every other one, and there is one; names of rows and columns for the error."""
         if not self.n:
             raise NoPathError(f"{where}: there must be a vertex, got a graph without any.")
         if self.apart is not None:
-            u, v = self.apart if labels is None else (labels[x] for x in self.apart)
+            u, v = self.apart if names is None else (side[x] for side, x in zip(names, self.apart, strict=True))
             raise NoPathError(
                 f"{where}: every vertex must reach every other one, got no path from {u!r} to {v!r}. Take the largest "
                 "(strongly) connected component, or global_efficiency and closeness, which allow for it."
@@ -200,6 +200,8 @@ class Measured:
     graph: Any
     semiring: Semiring
     engine: Any
+    sources: Any
+    targets: Any
 
     def _measured(self, where: str, *, connected: bool = True) -> Totals:
         known = vars(self).get("_totals")
@@ -212,7 +214,7 @@ class Measured:
             blocks = _blocks(engine.table()) if engine.held else engine.rows(np.arange(n))
             known = vars(self)["_totals"] = Totals.of(blocks, n, engine.dtype)
         totals: Totals = known
-        return totals.connected(where, self.graph.labels) if connected else totals
+        return totals.connected(where, (self.sources, self.targets)) if connected else totals
 
     def eccentricity(self) -> dict[Any, Any]:
         """The greatest distance from each vertex, by label.
@@ -224,7 +226,7 @@ class Measured:
         AlgebraError, ShapeError
             If the semiring has no lengths, or this result is a part.
         """
-        return dict(zip(self.graph.labels, self._measured("eccentricity").farthest.tolist(), strict=True))
+        return dict(zip(self.sources, self._measured("eccentricity").farthest.tolist(), strict=True))
 
     def diameter(self) -> Any:
         """The greatest eccentricity; errors as of `eccentricity`."""
@@ -236,16 +238,16 @@ class Measured:
 
     def center(self) -> list[Any]:
         """The vertices whose eccentricity is the radius; errors as of `eccentricity`."""
-        return [self.graph.labels[k] for k in _where(self._measured("center").farthest, "min").tolist()]
+        return [self.sources[k] for k in _where(self._measured("center").farthest, "min").tolist()]
 
     def periphery(self) -> list[Any]:
         """The vertices whose eccentricity is the diameter; errors as of `eccentricity`."""
-        return [self.graph.labels[k] for k in _where(self._measured("periphery").farthest, "max").tolist()]
+        return [self.sources[k] for k in _where(self._measured("periphery").farthest, "max").tolist()]
 
     def closeness(self, *, wf_improved: bool = True) -> dict[Any, float]:
         """The reciprocal of the mean distance to each vertex, by label: NetworkX's `closeness_centrality`."""
         values = self._measured("closeness", connected=False).closeness(wf_improved)
-        return dict(zip(self.graph.labels, values.tolist(), strict=True))
+        return dict(zip(self.targets, values.tolist(), strict=True))
 
     def average_path_length(self) -> float:
         """The mean distance between two different vertices; errors as of `eccentricity`."""

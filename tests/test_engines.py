@@ -413,6 +413,37 @@ def test_a_limit_needs_a_better_of_two():
     assert (r.distance("a", "b"), r.distance("a", "c")) == (5, -np.inf if r.infinity < 0 else 0)
 
 
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+def test_an_infinite_distance_is_within_an_infinite_limit(dtype):
+    edges = [("a", "b", 5), ("b", "c", 2)]
+    for semiring, limit, other in (("bottleneck", np.inf, -np.inf), ("minimax", -np.inf, np.inf)):
+        expected = np.where(np.eye(3), limit, other)
+        for bound in (limit, np.sign(limit) * 1e30):
+            r = shortest_paths(edges, semiring, dtype=dtype, limit=bound)
+            np.testing.assert_array_equal(np.asarray(r), expected)
+
+
+def test_a_limit_leaves_paths_that_pass_beyond_it():
+    """From a to c within 5, by way of b, which is not."""
+    edges = [("a", "b", 9), ("b", "c", -8), ("c", "d", 20)]
+    for engine in ENGINES:
+        r = shortest_paths(edges, engine=engine, limit=5)
+        assert r.table(["a"]).tolist() == [[0, np.inf, 1, np.inf]]
+        assert r.path("a", "c") == ["a", "b", "c"]
+        assert r.predecessors[0].tolist() == [-9999, -9999, 1, -9999]
+
+
+def test_what_is_made_of_all_distances_along_an_axis_wants_them_all_there():
+    edges = [("a", "b", 1), ("b", "a", 2), ("b", "c", 4), ("c", "b", 1)]
+    whole = shortest_paths(edges)
+    some = shortest_paths(edges, sources=["a", "b"])
+    turned = shortest_paths([(v, u, w) for u, v, w in edges])
+    np.testing.assert_array_equal(whole.reduce("closeness", axis=1), turned.reduce("closeness"))
+    np.testing.assert_array_equal(some.reduce("closeness", axis=1), turned.reduce("closeness")[:2])
+    with pytest.raises(ShapeError, match="distances to all 3 vertices, got 1 targets"):
+        shortest_paths(edges, targets=["a"]).reduce("harmonic", axis=1)
+
+
 @pytest.mark.parametrize("unit", [1, 3])
 @pytest.mark.parametrize("engine", ["auto", "dense", "elimination", "scipy", "hops"])
 def test_hops_are_networkxs(engine, unit):

@@ -240,6 +240,18 @@ class TestMeasures:
         with pytest.raises(NoPathError, match="without any"):
             shortest_paths(np.empty((0, 0))).diameter()
 
+    def test_rows_and_columns_in_another_order_keep_their_names(self):
+        g = nx.DiGraph()
+        g.add_weighted_edges_from([("a", "b", 1), ("b", "c", 5), ("c", "a", 2)])
+        r = shortest_paths(g, sources=["c", "a", "b"], targets=["b", "c", "a"])
+        for name in self.NAMES:
+            theirs = getattr(nx, name)(g, weight="weight")
+            assert getattr(r, name)() == theirs
+        assert r.closeness() == pytest.approx(nx.closeness_centrality(g, distance="weight"))
+        g.remove_edge("c", "a")
+        with pytest.raises(NoPathError, match="from 'c' to 'b'"):
+            shortest_paths(g, sources=["c", "a", "b"], targets=["b", "c", "a"]).diameter()
+
     @pytest.mark.parametrize("dtype", ["int16", "int32", "float32", "float64"])
     def test_functions_of_distances_in_every_dtype(self, dtype):
         infinity = np.iinfo(dtype).max if dtype.startswith("int") else np.inf

@@ -119,8 +119,11 @@ class Limit:
         self.value, self.least = as_limit(limit), semiring.add.selects == "least"
         self.zero = dtypes.zero(semiring, dtype)
         self._bound: Any = self.value
-        if dtype.kind == "i" and math.isfinite(self.value):  # compared exactly
-            self._bound = math.floor(limit) if self.least else math.ceil(limit)
+        if dtype.kind == "i":  # compared exactly; the ends of the dtype are its infinities
+            info = np.iinfo(dtype)
+            if math.isfinite(self.value):
+                self._bound = math.floor(limit) if self.least else math.ceil(limit)
+            self._bound = int(min(max(self._bound, info.min), info.max))
         elif dtype.kind == "f":  # compared in the dtype, where a limit beyond it is none
             with np.errstate(over="ignore"):
                 self._bound = dtype.type(self.value)

@@ -32,7 +32,7 @@ class Searches(Engine):
         One over lengths, of which ⊕ keeps the least.
     method : {"dijkstra", "johnson", "breadth-first"}
     limit : float
-        Searches go no further; what lies beyond may be no path.
+        Searches go no further where no arc is negative; what lies beyond may be no path, if no path within leads there.
     labels : sequence, optional
         What the vertices are called in errors, by position.
     potential : array, shape (n,), optional
@@ -103,8 +103,11 @@ class Searches(Engine):
         D = self._lengths(A, sources, backwards)
         if self.dtype.kind != "i":
             return D.astype(self.dtype, copy=False)
-        there = np.isfinite(D) & (D <= self._furthest)
-        self._require_room(D, there, sources, backwards)
+        info = np.iinfo(self.dtype)
+        held = (D > info.min) & (D < info.max)
+        # What is beyond the limit is no path only where it must be: arcs of negative weight may lead back within.
+        there = held | ((D <= self._furthest) & np.isfinite(D))
+        self._require_room(D, there & ~held, sources, backwards)
         out = np.full(D.shape, dtypes.zero(self.semiring, self.dtype), self.dtype)
         out[there] = D[there]
         return out
@@ -121,10 +124,9 @@ class Searches(Engine):
         shift = h[sources, None] - h  # ℓ(i, j) = ℓ'(i, j) − h(i) + h(j)
         return csgraph.dijkstra(A, indices=sources) + (shift if backwards else -shift)
 
-    def _require_room(self, D: np.ndarray, there: np.ndarray, sources: np.ndarray, backwards: bool) -> None:
+    def _require_room(self, D: np.ndarray, wrong: np.ndarray, sources: np.ndarray, backwards: bool) -> None:
         """Refuse distances that the integers do not hold, or that would read as no path."""
-        info = np.iinfo(self.dtype)
-        if not (wrong := there & ((D >= info.max) | (D <= info.min))).any():
+        if not wrong.any():
             return
         k, j = np.argwhere(wrong)[0].tolist()
         ends = [self._labels[int(sources[k])], self._labels[j]]

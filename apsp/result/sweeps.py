@@ -160,12 +160,14 @@ def _named(engine: Engine, s: Semiring, what: str, axis: int | None) -> tuple[bo
         raise AlgebraError(
             f"reduce: {what} is made of lengths of which ⊕ selects the best, got {s.name}. Pass a ufunc."
         )
-    if chosen.columns and engine.shape[0] != engine.vertices:
+    columns = chosen.columns if axis is None else axis == 0
+    along, way, side = (0, "from", "sources") if columns else (1, "to", "targets")
+    if chosen.columns and engine.shape[along] != engine.vertices:
         raise ShapeError(
-            f"reduce: {what} is made of the distances from all {engine.vertices} vertices, got "
-            f"{engine.shape[0]} sources. Leave sources= out, or pass a ufunc."
+            f"reduce: {what} is made of the distances {way} all {engine.vertices} vertices, got "
+            f"{engine.shape[along]} {side}. Leave {side}= out, or pass a ufunc."
         )
-    return chosen.columns if axis is None else axis == 0, chosen.of
+    return columns, chosen.of
 
 
 def _of_ufunc(engine: Engine, s: Semiring, what: Any, axis: int | None) -> tuple[bool, Callable[[Any, Semiring], Any]]:
