@@ -146,7 +146,7 @@ class Totals:
         return cls(farthest, inward, reaching, total, inverse, apart)
 
     def connected(self, where: str, names: tuple[Any, Any] | None = None) -> Totals:
-        """Itself, if every vertex reaches every other one, and there is one; names of rows and columns for the error."""
+        """Itself, if there is a vertex, and each reaches every other; the error names a row and a column."""
         if not self.n:
             raise NoPathError(f"{where}: there must be a vertex, got a graph without any.")
         if self.apart is not None:

@@ -433,6 +433,16 @@ def test_a_limit_leaves_paths_that_pass_beyond_it():
         assert r.predecessors[0].tolist() == [-9999, -9999, 1, -9999]
 
 
+def test_a_limit_is_kept_exactly(tmp_path):
+    """2⁵³ + 1 is no float."""
+    r = shortest_paths([("a", "b", 2**53), ("b", "c", 1), ("c", "d", 1)], limit=2**53 + 1)
+    r.save(tmp_path / "r.npz")
+    for again in (r.update({("c", "d"): 2}), apsp.Result.load(tmp_path / "r.npz").update({("c", "d"): 2})):
+        assert again.distances[0].tolist() == [0, 2**53, 2**53 + 1, r.infinity]
+    for all_or_none, far in ((10**400, 5.0), (-(10**400), np.inf)):
+        assert shortest_paths([("a", "b", 5)], limit=all_or_none).distance("a", "b") == far
+
+
 def test_what_is_made_of_all_distances_along_an_axis_wants_them_all_there():
     edges = [("a", "b", 1), ("b", "a", 2), ("b", "c", 4), ("c", "b", 1)]
     whole = shortest_paths(edges)

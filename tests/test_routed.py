@@ -55,6 +55,16 @@ class TestTables:
         for name in ("predecessors", "next_hops", "hops"):
             np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
 
+    @pytest.mark.parametrize("engine", [*ENGINES, "scipy"])
+    def test_rows_end_at_the_limit_as_the_table_does(self, engine):
+        r = shortest_paths(edges(whole=True), engine=engine, limit=4)
+        np.testing.assert_array_equal(np.concatenate([P for _, P in r.predecessor_rows(block=7)]), r.predecessors)
+        assert (r.predecessors == NONE).sum() > r.graph.n
+        with pytest.raises(ShapeError, match="predecessor_rows: block must be a positive integer, got -1"):
+            r.predecessor_rows(block=-1)
+        with pytest.raises(TypeError, match="predecessor_rows: vertices must be a list"):
+            r.predecessor_rows("v1")
+
     def test_they_are_kept_and_found_at_once_where_asked_for(self):
         r = shortest_paths(edges(), paths=True)
         assert r.predecessors is r.predecessors

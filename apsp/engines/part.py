@@ -15,6 +15,8 @@ from semiring.errors import AlgebraError, DomainError, DTypeError
 
 from .base import Engine, host
 
+_INT64 = np.iinfo(np.int64)
+
 
 class Part(Engine):
     """The rows `i` and the columns `j` of the table of another engine; distances worse than a limit are no path.
@@ -140,16 +142,20 @@ class Limit:
         return D
 
 
-def as_limit(limit: Any) -> float:
-    """A limit that somebody gave, as a float.
+def as_limit(limit: Any) -> float | int:
+    """A limit that somebody gave: an integer of 64 bits as it is, else a float, which no number is too large for.
 
     Raises
     ------
     DTypeError, DomainError
         If it is no number, or NaN.
     """
+    if isinstance(limit, (int, np.integer)) and _INT64.min <= limit <= _INT64.max:
+        return int(limit)
     try:
         value = math.nan if isinstance(limit, (str, bytes)) else float(limit)
+    except OverflowError:
+        value = math.inf if limit > 0 else -math.inf
     except (TypeError, ValueError):
         value = math.nan
     if value == value:

@@ -182,8 +182,7 @@ class Distances:
         ['A', 'B', 'C'] [11  7  0]
         """
         i, j = self._at("rows", sources, self.sources), self._at("rows", targets, self.targets)
-        if block is not None and (not isinstance(block, (int, np.integer)) or block < 1):
-            raise ShapeError(f"rows: block must be a positive integer, got {block!r}.")
+        require_block(block, where="rows")
         every = tuple(map(np.arange, self.engine.shape))
         bound = None if limit is None else Limit(limit, self.semiring, self.dtype)
         names = self.sources
@@ -294,3 +293,14 @@ class Distances:
             return heads[start[x] : start[x + 1]], weights[start[x] : start[x + 1]]
 
         return sparse
+
+
+def require_block(block: Any, *, where: str) -> None:
+    """Refuse what is no number of rows that come together.
+
+    Raises
+    ------
+    ShapeError
+    """
+    if block is not None and (not isinstance(block, (int, np.integer)) or block < 1):
+        raise ShapeError(f"{where}: block must be a positive integer, got {block!r}.")

@@ -14,10 +14,11 @@ from semiring.devices import there
 from semiring.errors import ShapeError
 
 from ..engines.base import host
+from ..engines.part import Limit
 from ..labels import Labels
 from ..routes import Trees
 from ..saving.tables import save_matrix
-from .distances import Distances
+from .distances import Distances, require_block
 from .verification import Verification, verify
 from .walked import Paths, paths_of
 
@@ -71,10 +72,25 @@ class Routed(Distances):
         positions : int64 array, shape (k,)
             Of the sources, in the graph.
         P : int32 array, shape (k, n)
-            On the host.
+            To all vertices, on the host; beyond the limit of this result there is no path.
+
+        Raises
+        ------
+        VertexError
+            If a source is not in the graph.
         """
-        wanted = self.graph.labels.positions(self.sources if sources is None else sources)
-        return self._trees.rows(wanted, block)
+        wanted = self.graph.labels.several(self.sources if sources is None else sources, where="predecessor_rows")
+        require_block(block, where="predecessor_rows")
+        if self.engine.limit is None:
+            return self._trees.rows(wanted, block)
+        return self._within(Limit(self.engine.limit, self.semiring, self.dtype), wanted, block)
+
+    def _within(self, limit: Limit, wanted: np.ndarray, block: int | None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Predecessors of some rows, none beyond the limit."""
+        for positions, D in self.engine.whole.rows(wanted, block):
+            P = self._trees.of(positions, D)
+            P[limit(host(D)) == self.infinity] = found.NONE
+            yield positions, P
 
     def save_predecessors(self, path: str | os.PathLike[str]) -> None:
         """Write `predecessors`: `.npy`, `.npz` (with labels) or `.csv` (labels in the first row and column).

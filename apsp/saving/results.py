@@ -17,6 +17,7 @@ from semiring.observed import Callback
 
 from ..engines import Dense, Engine
 from ..engines.base import host
+from ..engines.part import as_limit
 from ..engines.saved import Saved
 from ..engines.stored import Stored
 from ..graph import Graph
@@ -107,7 +108,7 @@ def load_result(
             raise ValueError(f"{engine.dtype} distances of shape {engine.shape} for {len(labels)} labels")
         graph = _graph_of(parts, labels)
         if sides.keys() & parts.keys() or "limit" in parts:
-            limit = float(parts["limit"]) if "limit" in parts else None
+            limit = as_limit(parts["limit"].item()) if "limit" in parts else None
             engine = Saved(engine, graph.n, limit, partial(anew, graph, s, engine.dtype))
         return {
             **sides,
