@@ -507,6 +507,9 @@ def test_usage_errors_are_clicks_own(six):
         (("--reduce", "reached", "--from", "a"), "--reduce and --from"),
         (("--paths", "p", "--to", "a"), "--paths and --from or --to"),
         (("--positions", "p"), "--plot"),
+        (("--plot", "p.png"), "--positions"),
+        (("--verify", "--limit", "5"), "--verify"),
+        (("--verify", "--table", "p"), "--table"),
         (("--every", "5"), "checkpoint"),
     ],
 )
@@ -515,6 +518,31 @@ def test_what_would_be_left_out_is_refused(six, given, told):
     assert ended.exit_code == 2
     assert told in ended.stderr
     assert not ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "given", "told"),
+    [
+        ("plan", ("100", "--undirected", "--weight", "km"), "--undirected and --weight"),
+        ("plan", ("100", "--sources", "stops.txt"), "--sources"),
+        ("compare", ("--sizes", "4", "--columns", "0,1", "--format", "csv"), "--format and --columns"),
+        ("compare", ("SIX", "--density", "50"), "--density"),
+        ("compare", ("SIX", "--seed", "0", "--to-n", "9"), "--to-n and --seed"),
+    ],
+)
+def test_options_of_a_file_and_of_a_number_do_not_mix(six, command, given, told):
+    ended = apsp(command, *(six if word == "SIX" else word for word in given))
+    assert ended.exit_code == 2
+    assert told in " ".join(ended.stderr.split())
+    assert not ended.stdout
+
+
+def test_one_end_beside_a_part_of_the_table_is_heard(six, tmp_path):
+    (tmp_path / "some.txt").write_text("A\nB\n")
+    part = ("-q", "solve", six, "--sources", tmp_path / "some.txt")
+    assert good(*part, "--to", "C").splitlines()[1:] == ["A            8", "B            6"]
+    assert len(good(*part, "--from", "B").splitlines()) == 7
+    assert "'C'" in bad(2, *part, "--from", "C")
 
 
 def test_every_command_that_reads_takes_the_same_words(tmp_path):

@@ -150,7 +150,7 @@ def tell(r: Result, ends: tuple[Any, Any], walked: Any, listed: bool) -> bool:
         show_table(*paths(r, walked), right=[2])
     elif None not in ends:
         return print_path(r, *ends)
-    elif listed:
+    elif listed and ends == (None, None):
         show_table(*block(r, *r.engine.shape), right=range(1, r.engine.shape[1] + 1))
     else:
         show_table(*distances(r, *ends), right=range(1, SHOWN + 1))

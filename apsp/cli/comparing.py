@@ -12,7 +12,7 @@ from . import graphs
 from .answers import quiet
 from .choices import SCHEDULE
 from .exit_codes import NO
-from .options import FILE, READING, SOURCE, dtype, reading, semiring, threads, together
+from .options import FILE, READING, SOURCE, dtype, reading, refuse_given, semiring, threads, together
 
 
 @click.command()
@@ -45,6 +45,10 @@ def compare(
     """Every schedule on the graph in FILE, or on random graphs of several sizes: time, rate, speed-up, same result."""
     from .. import comparison
 
+    if file is None:
+        refuse_given(READING, "random graphs are not read, so FILE must be given")
+    else:
+        refuse_given(("sizes", "from_n", "to_n", "density", "seed"), "give either FILE or what random graphs are made of")
     graphs.check(plot, (".png", ".svg", ".pdf"))
     graphs.check(json_file, (".json",))
     options["schedules"] = options["schedules"] or None
@@ -56,8 +60,6 @@ def compare(
     reading = {name: options.pop(name) for name in READING}
     with Meter("compare", quiet=quiet()) as meter:
         if file is not None:
-            if sizes is not None or from_n is not None or to_n is not None:
-                raise click.UsageError("compare: give either FILE or sizes.")
             A = graphs.read(file, reading).matrix(options["semiring"], dtype)
             table = comparison.compare(A, callback=meter.callback, **options)
         else:

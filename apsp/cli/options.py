@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from .choices import ENGINE, FORMAT, SCHEDULE_OR_AUTO, SEMIRING
 
@@ -15,6 +16,18 @@ FILE = click.Path(path_type=Path)
 SOURCE = click.Path(allow_dash=True)  # text: "-" is standard input, and "./-" a file of that name
 #: The options that concern reading a graph.
 READING = ("format", "undirected", "columns", "weight", "unweighted")
+
+
+def refuse_given(names: Iterable[str], why: str) -> None:
+    """Refuse those options of the command that were given although they would be left out."""
+    context = click.get_current_context()
+    given = [
+        option.opts[0]
+        for option in context.command.params
+        if option.name in set(names) and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise click.UsageError(f"{context.info_name}: {why}, got {' and '.join(given)}.")
 
 
 def together(*several: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -24,6 +24,7 @@ from .options import (
     limits,
     parts,
     reading,
+    refuse_given,
     semiring,
     spread,
     threads,
@@ -82,8 +83,10 @@ def solve(
     from ..saving.tables import RESULTS
 
     answers.require_one(reduction, nearest, pairs, (source, target))
-    if positions is not None and plot is None:
+    if (positions is None) != (plot is None):
         raise click.UsageError("solve: --positions are where --plot FILE draws vertices. Give both.")
+    if verify:
+        refuse_given(("table", "sources", "targets", "limit"), "--verify looks at the distances between all vertices")
     options["gpus"] = places = spread_over(options)
     each = reduction is not None or nearest is not None  # a line a vertex
     graphs.check(output, (".csv",) if each else RESULTS)
@@ -140,8 +143,6 @@ def _verify(r: Result) -> bool:
 
 
 def _plot(r: Result, ends: tuple[Any, Any], no: bool, plot: Path, positions: Path | None) -> None:
-    if positions is None:
-        raise click.UsageError("solve: --plot needs the coordinates of vertices, --positions FILE.")
     r.plot(path=None if no or None in ends else r.path(*ends), positions=positions, save=plot)
 
 
@@ -156,6 +157,7 @@ def plan(what: str, **options: Any) -> None:
     options["gpus"] = spread_over(options)
     reading = {name: options.pop(name) for name in READING}
     if what.isdecimal() and not Path(what).exists():
+        refuse_given((*READING, "sources", "targets"), f"{what} vertices are no file that is read and has labels")
         click.echo(str(make(int(what), **options)))
         return
     graph = graphs.read(what, reading)
