@@ -32,6 +32,7 @@ def writing(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[I
     Parameters
     ----------
     path : path
+        "-" is standard output; a file of that name is "./-".
     durable : bool
         Whether it is on the disk before it is renamed, so that a crash of the machine leaves the old file or the new
         one. Without, only a crash of the process does; for files whose readers find out what is torn.
@@ -140,6 +141,11 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 
 
+def is_standard_output(path: str | os.PathLike[str]) -> bool:
+    """Whether what is written to this path goes to standard output."""
+    return _descriptor(os.fspath(path)) == 1
+
+
 @dataclass(frozen=True)
 class _Target:
     """Where a path leads, the open descriptor that it names, if it does, and what stands there."""
@@ -179,6 +185,8 @@ def _descriptor(name: str) -> int | None:
 
     Opened by name, a redirected /dev/stdout would be truncated, or replaced while another process writes to it.
     """
+    if name == "-":
+        return 1
     for _ in range(40):
         name = os.path.abspath(name)
         if name in _STANDARD:

@@ -19,8 +19,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from click.testing import CliRunner
 from processes import finish, start
 
+from apsp.cli import main
 from apsp.formats import formats, read, write, written
 from apsp.generate import random_graph
 from apsp.inputs import as_graph
@@ -85,6 +87,16 @@ class TestPipes:
         assert (done.returncode, done.stderr) == (0, b"")
         assert read(out).edge_count == N - 1
         assert out.read_text().startswith("c stdin\n")
+
+    @pytest.mark.parametrize("out", ["-", "/dev/stdout"])
+    def test_standard_output_holds_the_file_alone(self, tmp_path, monkeypatch, out, capfd):
+        monkeypatch.chdir(tmp_path)
+        run = CliRunner().invoke(main, ["generate", "cycle", "3", "--output", out, "--format", "plain"])
+        assert (run.exit_code, run.stdout, run.stderr) == (0, "", f"{out}: n=3 edges=3\n")
+        assert capfd.readouterr().out == "3 3\n0 1 1\n1 2 1\n2 0 1\n"
+        assert list(tmp_path.iterdir()) == []
+        write(read(io.StringIO("0 1\n")), "./-", format="plain")  # a file
+        assert Path("./-").read_text() == "2 1\n0 1 1\n"
 
     def test_process_substitution(self, tmp_path):
         out = tmp_path / "out.gr"

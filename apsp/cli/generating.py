@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
 from . import graphs
 from .choices import FORMAT, OUTPUT_FORMAT
-from .options import FILE, SOURCE, columns, together
+from .options import OUTPUT, SOURCE, columns, together
 
 
 @click.group()
@@ -18,7 +17,7 @@ def generate() -> None:
 
 
 _written = together(
-    click.option("--output", type=FILE, required=True, help="The file; its suffix says the format."),
+    click.option("--output", type=OUTPUT, required=True, help="The file, - for standard output; its suffix says the format."),
     click.option("--format", type=OUTPUT_FORMAT, help="The format, where the suffix does not say."),
 )
 
@@ -84,11 +83,11 @@ def generate_roads(n: int, seed: int, **written: Any) -> None:
 
 @click.command()
 @click.argument("source", metavar="IN", type=SOURCE)
-@click.argument("target", metavar="OUT", type=FILE)
+@click.argument("target", metavar="OUT", type=OUTPUT)
 @click.option("--from-format", "--format", "from_format", type=FORMAT, metavar="NAME", help="The format of IN.")
 @click.option("--to-format", type=OUTPUT_FORMAT, help="The format of OUT, where its suffix does not say.")
 @together(*columns)
-def convert(source: str, target: Path, from_format: str | None, to_format: str | None, **options: Any) -> None:
+def convert(source: str, target: str, from_format: str | None, to_format: str | None, **options: Any) -> None:
     """Read the graph in the file IN and write it to the file OUT."""
     graphs.write(lambda: graphs.read(source, {"format": from_format, **options}), target, to_format)
 

@@ -42,15 +42,17 @@ def _read_as_asked(file: str, options: dict[str, Any]) -> Graph:
     return formats.read(file, **asked)
 
 
-def write(make: Callable[[], Graph], output: Path, format: str | None) -> None:
+def write(make: Callable[[], Graph], output: str, format: str | None) -> None:
     """Make a graph and write it, unless it could not be written."""
+    from semiring.files import is_standard_output
+
     from .. import formats
 
     formats.check_output(output, format=format)
     graph = make()
     formats.write(graph, output, format=format)
     if not quiet():
-        click.echo(f"{output}: n={graph.n} edges={graph.edge_count}")
+        click.echo(f"{output}: n={graph.n} edges={graph.edge_count}", err=is_standard_output(output))
 
 
 def parse(graph: Graph, text: str | None) -> Any:

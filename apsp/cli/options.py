@@ -14,6 +14,7 @@ from .choices import ENGINE, FORMAT, SCHEDULE_OR_AUTO, SEMIRING
 DTYPES = ("float32", "float64", "int16", "int32", "int64", "bool")
 FILE = click.Path(path_type=Path)
 SOURCE = click.Path(allow_dash=True)  # text: "-" is standard input, and "./-" a file of that name
+OUTPUT = click.Path(allow_dash=True)  # text likewise, of standard output
 #: The options that concern reading a graph.
 READING = ("format", "undirected", "columns", "weight", "unweighted")
 
