@@ -460,13 +460,25 @@ class TestThroughNetworkX:
         with pytest.raises(FormatError, match="'hours'"):
             read(tmp_path / "g.graphml", weight="hours")
 
+    def test_graphml_says_weights_once_for_all_edges(self, tmp_path):
+        key = '<key id="w" for="edge" attr.name="weight" attr.type="int"><default>7</default></key>'
+        nodes, edge = "".join(f'<node id="{v}"/>' for v in "abc"), '<edge source="a" target="b"/>'
+        own = '<edge source="b" target="c"><data key="w">3</data></edge>'
+        graph = f'<graph edgedefault="directed">{nodes}{edge}{own}</graph>'
+        text = '<?xml version="1.0"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">{}</graphml>'
+        assert read(put(tmp_path / "g.graphml", text.format(key + graph))).weights.tolist() == [7, 3]
+        inner = f'<node id="d">{graph}</node>'
+        for several in (graph + graph, f'<graph edgedefault="directed">{inner}</graph>'):
+            with pytest.raises(FormatError, match="one graph"):
+                read(put(tmp_path / "g.graphml", text.format(key + several)))
+
     def test_gml_without_labels(self, tmp_path):
         text = "graph [ directed 1 node [ id 7 ] node [ id 9 ] edge [ source 7 target 9 value 3 ] ]"
         graph = read(put(tmp_path / "g.gml", text))
         assert graph.labels == (7, 9)
         assert graph.weights.tolist() == [3]
 
-    @pytest.mark.parametrize("name", ["g.graphml", "g.gml", "g.net", "g.g6"])
+    @pytest.mark.parametrize("name", ["g.graphml", "g.gml", "g.g6"])
     def test_damaged(self, tmp_path, name):
         for content in (b"<graphml", b"graph [ node [", b"*Vertices x\n*Arcs\n1 2", b"\xff\x00", b"DDD DDD\n~~~"):
             with pytest.raises(FormatError) as caught:
@@ -476,6 +488,79 @@ class TestThroughNetworkX:
     def test_they_are_not_written(self, tmp_path):
         with pytest.raises(FormatError, match="only read"):
             write(cycle(3), tmp_path / "g.gml")
+
+
+class TestPajek:
+    """Expected arcs are written out by hand: what NetworkX takes for granted is in the files."""
+
+    THREE = '*Vertices 3\n1 "a"\n2 "b b" 0.1 0.2\n3 "c"\n'
+
+    @pytest.mark.parametrize(
+        ("text", "arcs", "directed"),
+        [
+            ("*Arcs\n1 2 5\n*Edges\n2 3 6\n", [("a", "b", 5), ("b", "c", 6), ("c", "b", 6)], True),
+            (
+                "*Edges\n2 3 6\n*Arcs\n1 2 5\n1 1 4\n",
+                [("a", "b", 5), ("b", "c", 6), ("c", "b", 6), ("a", "a", 4)],
+                True,
+            ),
+            ("*edges\n% 1 3\n\n2 3 6\n3 3 1\n", [("b", "c", 6), ("c", "b", 6), ("c", "c", 1)], False),
+            ("*Arcslist\n1 2 3\n", [("a", "b", 1), ("a", "c", 1)], True),
+            ("*Edgeslist\n1 2 3\n", [("a", "b", 1), ("b", "a", 1), ("a", "c", 1), ("c", "a", 1)], False),
+            ("*Matrix\n0 1 0\n0 0 2.5\n0 0 0\n", [("a", "b", 1), ("b", "c", 2.5)], True),
+            (
+                '*Arcs :1 "roads"\n1 2 5 l "x y"\n1 2 9007199254740993\n',
+                [("a", "b", 5), ("a", "b", 9007199254740993)],
+                True,
+            ),
+            ("*Arcs\n1 2\n2 3 4\n", [("a", "b", 1), ("b", "c", 4)], True),
+        ],
+    )
+    def test_arcs_and_edges(self, tmp_path, text, arcs, directed):
+        graph = read(put(tmp_path / "g.net", "*Network x\n" + self.THREE + text))
+        assert (graph.labels, graph.directed) == (("a", "b b", "c"), directed)
+        ends, weights = graph.edges()[:2], graph.edges()[2]
+        (tails, heads), name = (x.tolist() for x in ends), "abc".__getitem__
+        assert sorted(zip(map(name, tails), map(name, heads), weights.tolist(), strict=True)) == sorted(arcs)
+
+    def test_names(self, tmp_path):
+        arcs = "*Arcs\n1 2 5\n"
+        for vertices, labels in (("", range(1, 4)), ('1 "x"\n2 "x"\n', range(1, 4)), ('1 "x"\n3\n', ("x", "2", "3"))):
+            assert read(put(tmp_path / "g.net", f"*Vertices 3\n{vertices}{arcs}")).labels == labels
+        assert read(put(tmp_path / "g.net", f'*vertices 2\n1 "7"\n2 "O\'Hare"\n{arcs}')).labels == ("7", "O'Hare")
+
+    def test_attributes(self, tmp_path):
+        path = put(tmp_path / "g.net", self.THREE + "*Arcs\n1 2 5 km 7 l x\n")
+        assert read(path, weight="km").weights.tolist() == [7]
+        assert read(path, weight="weight").weights.tolist() == [5]
+        assert read(path, weight=None).weights is None
+        with pytest.raises(FormatError, match=r"g\.net:6: .*'hours'"):
+            read(path, weight="hours")
+
+    @pytest.mark.parametrize(
+        ("text", "problem"),
+        [
+            (THREE + "*Arcs\n1 4 5\n", ":6: .*1 … 3, got '4'"),
+            (THREE + "*Arcs\n1 2 x\n", ":6: .*number, got 'x'"),
+            (THREE + "*Arcs\n1 2 0x5\n", ":6: .*number"),
+            (THREE + "*Arcs\n1\n", ":6: .*u v"),
+            (THREE + "*Arcs :1\n1 2 5\n*Arcs :2\n1 2 6\n", ":7: .*:1 and :2"),
+            (THREE + "*Partition p\n1\n", ":5: .*Partition"),
+            (THREE + "1 z\n", ":5: .*once"),
+            (THREE + "*Matrix\n0 1\n", ":6: .*3 rows"),
+            (THREE + "*Matrix\n0 1 0\n", ": .*cut off"),
+            ("*Vertices 3 1\n", ":1: .*one kind"),
+            ("1 2\n*Vertices 3\n", ":1: .*below"),
+            ("*Arcs\n1 2\n", ":1: .*first"),
+            ("", ": .*empty"),
+            ("*Vertices x\n*Arcs\n1 2", ":1: .*Vertices"),
+            ("DDD DDD\n~~~", ":1: .*below"),
+            ("% only\n", ": .*Vertices n"),
+        ],
+    )
+    def test_malformed(self, tmp_path, text, problem):
+        with pytest.raises(FormatError, match=rf"g\.net{problem}"):
+            read(put(tmp_path / "g.net", text))
 
 
 HEAD = "%%MatrixMarket matrix coordinate real general\n"

@@ -48,7 +48,9 @@ def compare(
     if file is None:
         refuse_given(READING, "random graphs are not read, so FILE must be given")
     else:
-        refuse_given(("sizes", "from_n", "to_n", "density", "seed"), "give either FILE or what random graphs are made of")
+        refuse_given(
+            ("sizes", "from_n", "to_n", "density", "seed"), "give either FILE or what random graphs are made of"
+        )
     graphs.check(plot, (".png", ".svg", ".pdf"))
     graphs.check(json_file, (".json",))
     options["schedules"] = options["schedules"] or None

@@ -17,7 +17,9 @@ def generate() -> None:
 
 
 _written = together(
-    click.option("--output", type=OUTPUT, required=True, help="The file, - for standard output; its suffix says the format."),
+    click.option(
+        "--output", type=OUTPUT, required=True, help="The file, - for standard output; its suffix says the format."
+    ),
     click.option("--format", type=OUTPUT_FORMAT, help="The format, where the suffix does not say."),
 )
 

@@ -15,8 +15,9 @@
 | graphml, gml, pajek | .graphml .gml .net | names   | an attribute       |
 | graph6       | .g6             | 0 … n − 1        | no                 |
 
-Those of the last two rows are read by NetworkX, and not written. Any may be gzipped (`roads.gr.gz`). A name that says
-nothing (`.txt`) makes `read` look at the content, which cannot tell metis. Metis and graph6 know no directions.
+Those of the last two rows are not written; all but pajek are read by NetworkX. Any may be gzipped (`roads.gr.gz`). A
+name that says nothing (`.txt`) makes `read` look at the content, which cannot tell metis. Metis and graph6 know no
+directions.
 
 A weight is an integer (exact, or refused), a float, or `inf`, which is a missing edge; `1e999` is an error.
 """

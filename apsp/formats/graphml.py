@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import re
+from typing import IO, Any
+
 from .base import Format
 from .through_networkx import reader
 
@@ -11,5 +15,18 @@ def sniff(head: bytes) -> bool:
     return b"<graphml" in head
 
 
-read = reader(lambda networkx, file: networkx.read_graphml(file), "GraphML")
+def parse(networkx: Any, file: IO[bytes]) -> Any:
+    """NetworkX would pass over graphs in nodes and behind the first, and over the values of edges that say none."""
+    data = file.read()
+    count = len(re.findall(rb"<(?:[\w.-]+:)?graph[\s>]", data))
+    if count > 1:
+        raise ValueError(f"{count} graphs")
+    graph = networkx.read_graphml(io.BytesIO(data))
+    for *_, values in graph.edges(data=True):
+        for name, default in graph.graph.get("edge_default", {}).items():
+            values.setdefault(name, default)
+    return graph
+
+
+read = reader(parse, "GraphML with one graph")
 FORMAT = Format("graphml", (".graphml",), "GraphML (read only)", sniff, read, None, ("weight",))
