@@ -236,6 +236,26 @@ def test_functions_that_networkx_never_calls_change_nothing():
         assert ours == nx.average_shortest_path_length(G, weight, method)
 
 
+def test_edges_that_a_function_hides_do_not_make_the_sum_of_distances_infinite():
+    G = nx.path_graph(3)
+
+    def weight(u, v, data):
+        return None if 2 in (u, v) else 5
+
+    assert backend.wiener_index(converted(G), weight) == nx.wiener_index(G, weight) == 5
+
+
+def test_weights_of_parallel_edges_that_do_not_compare_are_left_to_networkx():
+    G = nx.MultiDiGraph([("a", "b", {"weight": 2.0}), ("a", "b", {"weight": math.nan})])
+    ours, theirs = (f(H)["a"]["b"] for f, H in ((backend.floyd_warshall, converted(G)), (nx.floyd_warshall, G)))
+    assert math.isnan(ours)
+    assert math.isnan(theirs)
+    G.add_edge("a", "b", weight=None)
+    for f, H in ((backend.diameter, converted(G)), (nx.diameter, G)):
+        with pytest.raises(nx.NetworkXError, match="not strongly connected"):
+            f(H, weight="weight")
+
+
 @pytest.mark.parametrize("cutoff", [math.nan, 2.5, -0.5, 3.0, math.inf])
 def test_cutoffs_that_are_no_whole_numbers(cutoff):
     G = nx.path_graph(6)

@@ -136,7 +136,10 @@ def _arcs(graph: Any, nodes: list[Any], weight: Any) -> Arcs:
     tails = np.repeat(np.arange(len(nodes), dtype=np.int32), counts)
     if weight is None:
         return Arcs(len(nodes), tails, heads, np.ones(len(heads)), True)
-    values = list(_values(graph, nodes, weight))
+    try:
+        values = list(_values(graph, nodes, weight))
+    except TypeError as error:  # parallel edges of which none is the least, or the function's own
+        raise Unserved(f"weights must compare, got {error}.") from None
     if callable(weight) and None in values:  # hidden edges
         there = np.array([value is not None for value in values], bool)
         tails, heads, values = tails[there], heads[there], [value for value in values if value is not None]
@@ -150,8 +153,13 @@ def _values(graph: Any, nodes: list[Any], weight: str | Callable[..., Any]) -> I
     if callable(weight):
         return (weight(u, v, data) for u in nodes for v, data in adjacency[u].items())
     if graph.is_multigraph():
-        return (min(d.get(weight, 1) for d in edges.values()) for u in nodes for edges in adjacency[u].values())
+        return (_least([d.get(weight, 1) for d in edges.values()]) for u in nodes for edges in adjacency[u].values())
     return (data.get(weight, 1) for u in nodes for data in adjacency[u].values())
+
+
+def _least(weights: list[Any]) -> Any:
+    """The least of parallel edges; NaN if one is, which Python's min may pass over."""
+    return min(weights) if len(weights) < 2 or all(w == w for w in weights) else math.nan
 
 
 def _as_floats(values: list[Any], n: int) -> tuple[np.ndarray, bool]:

@@ -81,8 +81,8 @@ def wiener_index(G: Converted, weight: Any = None) -> Any:
     if arcs is None or not len(G):
         return theirs("wiener_index", G, weight)
     total = _total(arcs)
-    if total is None:
-        return float("inf")
+    if total is None:  # infinite, unless a function hides the edges that connect the graph
+        return theirs("wiener_index", G, weight)
     return total if G.is_directed() else total / 2
 
 
