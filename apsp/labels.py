@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -134,10 +135,10 @@ class Labels(Sequence[Any]):
         for label in self._names if isinstance(self._names, tuple) else ():
             if str(label) == text:
                 return label
-        try:
-            return self[self.position(int(text))]
-        except ValueError:
-            raise VertexError(self._unknown(text)) from None
+        number = int(text) if re.fullmatch("-?[0-9]{1,640}", text) else None
+        if number is None or str(number) != text or number not in self:  # 007 is no other way to write 7
+            raise VertexError(self._unknown(text))
+        return self[self.position(number)]
 
     def _find(self, label: Any) -> int | None:
         if isinstance(self._names, range):

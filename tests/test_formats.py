@@ -316,6 +316,7 @@ class TestColumns:
             ("A,B,5,6\nB,C,7,8\n", {"columns": (0, 1, 3)}, [("A", "B", 6), ("B", "C", 8)]),
             ("A;B;5\n", {"columns": (1, 0)}, [("B", "A", 5)]),
             ('"A","B",5\n', {"columns": (0, 1), "weight": None}, [("A", "B", 1)]),
+            ('"from", "to", "km"\n"A", "B", 5\n "B","C", 6\n', {}, [("A", "B", 5), ("B", "C", 6)]),
         ],
     )
     def test_chosen(self, tmp_path, text, options, expected):
@@ -337,6 +338,9 @@ class TestColumns:
             ("from,to,minutes\nA,B,1\n", {"weight": "hours"}, 1, ("'hours'", "'minutes'")),
             ("from,to,minutes\nA,B,1\n", {"columns": ("from", "to", "hours")}, 1, ("'hours'",)),
             ("A,B,1\n", {"columns": (0, 1, 3)}, None, ("position 3", "3 columns")),
+            ("1,2,3\n", {"columns": (0, 1, 1)}, None, ("column of its own", "got 1")),
+            ("from,to,km\n1,2,3\n", {"weight": "to"}, 1, ("column of its own", "'to'")),
+            ("1,2,3\n", {"columns": (0, 0, 2)}, None, ("either end", "got 0")),
             ("A,B,1\nC,D\n", {"columns": (0, 1, 2)}, 2, ("3 fields",)),
             ("A,B,1\n\nC,D,x\n", {"columns": (0, 1, 2)}, 3, ("'x'",)),
         ],
@@ -633,6 +637,16 @@ MALFORMED = [
     ("a.mtx", HEAD.replace("general", "symmetric") + "2 2 1\n1 2 3\n", 3, "diagonal"),
     ("a.mtx", HEAD.replace("coordinate", "array") + "2 2\n1\n2\n3\n", None, "4 values"),
     ("a.mtx", HEAD.replace("coordinate", "array") + "2 2\n1\n2\nx\n4\n", 5, "'x'"),
+    ("a.mtx", HEAD.replace("general", "skew-symmetric") + "2 2 1\n1 2 3\n", 3, "below the diagonal"),
+    ("a.mtx", HEAD.replace("general", "skew-symmetric") + "2 2 1\n2 2 3\n", 3, "below the diagonal"),
+    ("a.mtx", HEAD.replace("real general", "pattern skew-symmetric") + "2 2 1\n2 1\n", 1, "values"),
+    ("a.mtx", HEAD.replace("coordinate", "array") + f"1 1\n{-(2**63)}\n", 3, "infinities"),
+    ("a.edges", "A B 1\nB C#1 2\n", 2, "'C#1'"),
+    ("a.edges", "# x#y\nA#1 B\nA#2 B\n", 2, "'A#1'"),
+    ("a.snap", f"1 2 5\n2 3 {2**63 - 1}\n", 2, "infinities"),
+    ("a.csv", f"source,target,weight\na,b,1\nb,c,{-(2**63)}\n", 3, "infinities"),
+    ("a.csv", "source,target,weight\na,b,0\nb,c,-1.5e-400\n", 3, "5e-324"),
+    ("a.gr", f"p sp 2 1\na 1 2 .{'0' * 400}1\n", 2, "5e-324"),
     ("a.npy", WHOLE[:-5], None, "npy"),
     ("a.npy", b"not numpy", None, "npy"),
     ("a.npy", b"", None, "npy"),
@@ -862,6 +876,15 @@ class TestWriting:
             if graph.dense is None or graph.dense.dtype != bool or semiring == "boolean":
                 dtype = "bool" if semiring == "boolean" else "float64"
                 np.testing.assert_array_equal(back.matrix(semiring, dtype), graph.matrix(semiring, dtype))
+
+    def test_what_stands_for_an_infinity_is_no_weight_of_a_text(self, tmp_path):
+        graph = as_graph([("A", "B", 2**63 - 1), ("B", "A", 2**63 - 2)])
+        for format in WRITTEN:
+            if format in ("npy", "npz"):
+                write(graph, tmp_path / "g", format=format)
+                continue
+            with pytest.raises(FormatError, match=r"infinities|metis"):
+                write(graph, tmp_path / "g", format=format)
 
     @pytest.mark.parametrize("format", ["named", "csv", "npz"])
     def test_names_survive(self, tmp_path, format):

@@ -65,8 +65,19 @@ def vertices(sources: Sequence[str], targets: Sequence[str]) -> tuple[Labels, np
 
 
 def listed(graph: Graph) -> tuple[list[int], list[int], list[Any]]:
-    """The arcs as Python numbers; an unweighted edge weighs 1."""
+    """The arcs as Python numbers; an unweighted edge weighs 1.
+
+    Raises
+    ------
+    FormatError
+        If a weight stands for an infinity, which a text does not tell from a number.
+    """
     rows, cols, weights = _arcs(graph)
+    ends = np.iinfo(np.int64)
+    infinite = weights[(weights == ends.max) | (weights == ends.min)] if weights.dtype == np.int64 else weights[:0]
+    if len(infinite):
+        need = "between the ends of 64 bits, which stand for infinities"
+        raise FormatError(graph.name or "graph", None, f"write: weights must be {need}, got {infinite[0]}. Write npz.")
     return rows.tolist(), cols.tolist(), [int(w) if w is True else w for w in weights.tolist()]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from semiring.errors import FormatError
 
 from ..reading.files import Source
-from .tokens import EXACT, fits, numbers, show, unmet
+from .tokens import fits, numbers, show, suspects, unmet
 
 _SIGNED = re.compile(rb"[+-]?[0-9]+")
 
@@ -61,7 +61,7 @@ def columns(source: Source, body: bytes, *, shape: str, widths: Sequence[int] = 
             if table is not None:
                 found = Columns(table["f0"], table["f1"], table["f2"] if width == 3 else None)
                 if found.weights is not None:
-                    _check_floats(source, body, found.weights, "a weight")
+                    _check_numbers(source, body, found.weights, "a weight")
                 return found
     raise _located(source, body, shape, widths)
 
@@ -73,7 +73,7 @@ def values(source: Source, body: bytes) -> np.ndarray:
     for kind in ("i8", "f8"):
         found = _load(body, kind)
         if found is not None and found.ndim == 1:
-            _check_floats(source, body, found, "a value")
+            _check_numbers(source, body, found, "a value")
             return found
     lines = [(line, token) for line, text in data_lines(body) for token in text.split()]
     array, wrong = numbers([token for _, token in lines])
@@ -119,13 +119,11 @@ def _load(body: bytes, kinds: str) -> np.ndarray | None:
             return None
 
 
-def _check_floats(source: Source, body: bytes, found: np.ndarray, what: str) -> None:
-    """Refuse what the last column of the text says and float64 does not hold: few numbers are so large, or infinite."""
-    if found.dtype.kind != "f":
-        return
-    suspects = np.flatnonzero(~(np.abs(found) < EXACT))
-    lines = data_lines(body) if len(suspects) else []
-    for index in suspects.tolist():
+def _check_numbers(source: Source, body: bytes, found: np.ndarray, what: str) -> None:
+    """Refuse what the last column of the text says and 64 bits do not hold: few numbers can be such."""
+    suspicious = suspects(found, body).tolist()
+    lines = data_lines(body) if suspicious else []
+    for index in suspicious:
         line, text = lines[index]
         token = text.split()[-1]
         need = unmet(token)

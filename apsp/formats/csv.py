@@ -126,7 +126,7 @@ def _quoted(name: str) -> str:
 def _marked(text: str, delimiter: str) -> str:
     if '"' not in text:
         return text
-    quoted = rf'(?:^|(?<=[{delimiter}\n]))"([^"]*(?:""[^"]*)*)"'  # elsewhere a quotation mark is one
+    quoted = rf'(?:^|(?<=[{delimiter}\n])) *"([^"]*(?:""[^"]*)*)"'  # elsewhere a quotation mark is one
     return re.sub(quoted, rf'"{_MARK}\1{_MARK}"', text)
 
 
@@ -139,7 +139,7 @@ def _delimiter(header: str) -> str:
 
 
 def _split(header: str) -> list[str]:
-    row = next(csv.reader([header], delimiter=_delimiter(header)), [])
+    row = next(csv.reader([header], delimiter=_delimiter(header), skipinitialspace=True), [])
     return [name.strip() for name in row]
 
 

@@ -23,6 +23,7 @@ from .tables import Table, blank_separated, of_rows
 from .tokens import as_number, integral, show
 
 _COMMENT = re.compile(r"#[^\n]*")
+_WITHIN = re.compile(r"^[^#\n]*?([^\s#]+#\S*)", re.MULTILINE)
 
 
 def sniff(head: bytes) -> bool:
@@ -43,7 +44,7 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
     """A line an edge, by the columns that the header names, or that the caller chooses."""
     if "--END--" in source.text and named.END.search(source.text):
         return named.read(source).having(weighted=reading.weight is not None)
-    text = _COMMENT.sub("", source.text) if "#" in source.text else source.text
+    text = _without_comments(source) if "#" in source.text else source.text
     cut = blank_separated(text)
     if cut is not None:
         columns, lines = cut
@@ -59,6 +60,15 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
     skipped = 0 if header is None else 1
     column = (lambda index: columns[index][skipped:]) if cut is not None else of_rows(rows[skipped:])
     return Table(source, names, header, column, lambda index: int(lines[index + skipped])).edges(reading)
+
+
+def _without_comments(source: Source) -> str:
+    """The text; a # within a word is refused, as it may belong to a name."""
+    within = _WITHIN.search(source.text)
+    if within is not None:
+        line = source.text.count("\n", 0, within.start(1)) + 1
+        raise source.error(f"a comment must stand apart, # behind a blank, got {show(within[1])}.", line)
+    return _COMMENT.sub("", source.text)
 
 
 def _rows(source: Source, text: str) -> tuple[list[list[str]], np.ndarray]:

@@ -55,12 +55,12 @@ def read(source: Source) -> Graph:
     check_range(source, body, found, 1, n)
     check_count(source, found, shape[2], "entries")
     rows, cols, weights = found.rows - 1, found.cols - 1, found.weights
-    if symmetry == "skew-symmetric" and weights is not None:
-        off = rows != cols
-        rows, cols = np.concatenate((rows, cols[off])), np.concatenate((cols, rows[off]))
-        weights = np.concatenate((weights, -weights[off]))
-    elif symmetry == "symmetric":
-        _require_triangle(source, body, found)
+    if symmetry != "general":
+        _require_triangle(source, body, found, symmetry)
+    if symmetry == "skew-symmetric":
+        assert weights is not None
+        rows, cols = np.concatenate((rows, cols)), np.concatenate((cols, rows))
+        weights = np.concatenate((weights, -weights))
     return Graph.from_arrays(rows, cols, weights, n=n, labels=names, directed=symmetry != "symmetric")
 
 
@@ -93,8 +93,9 @@ def _banner(source: Source) -> tuple[str, str, str]:
     for word, known in zip(words[2:], (_LAYOUTS, _FIELDS, _SYMMETRIES), strict=True):
         if word not in known:
             raise source.error(f"must be one of {', '.join(known)}, got {show(word)}.", 1)
-    if words[2:4] == ["array", "pattern"]:
-        raise source.error("an array file must have values, got the field 'pattern'.", 1)
+    valued = next((word for word in ("array", "skew-symmetric") if word in words), None)
+    if valued is not None and words[3] == "pattern":
+        raise source.error(f"a file that is {valued} must have values, got the field 'pattern'.", 1)
     return words[2], words[3], words[4]
 
 
@@ -117,13 +118,14 @@ def _array(source: Source, body: bytes, n: int, symmetry: str) -> np.ndarray:
     return A
 
 
-def _require_triangle(source: Source, body: bytes, found: Columns) -> None:
-    """A symmetric file lists its lower triangle: an entry above would be told twice."""
-    above = found.rows < found.cols
+def _require_triangle(source: Source, body: bytes, found: Columns, symmetry: str) -> None:
+    """A symmetric file lists its lower triangle, a skew one without the diagonal: others would be told twice."""
+    where = "on or below" if symmetry == "symmetric" else "below"
+    above = found.rows < found.cols if symmetry == "symmetric" else found.rows <= found.cols
     if above.any():
         at = int(np.argmax(above))
         raise source.error(
-            f"a symmetric file must list entries on or below the diagonal, got ({found.rows[at]}, {found.cols[at]}).",
+            f"a {symmetry} file must list entries {where} the diagonal, got ({found.rows[at]}, {found.cols[at]}).",
             edge_line(body, at),
         )
 

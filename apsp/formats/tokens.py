@@ -16,6 +16,10 @@ _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,639}")
 _INFINITY = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 #: Below this float64 holds every integer, and a float is no rounded one.
 EXACT = 2**53
+#: What a number has in its text that float64 may take for 0: an exponent of three digits, or very many zeros.
+_TINY = re.compile(rb"[eE]-0*[1-9][0-9]{2}|0{99}")
+#: In a matrix of integers these stand for infinities.
+_ENDS = np.iinfo(np.int64)
 
 
 def as_number(token: str) -> int | float | None:
@@ -44,6 +48,10 @@ def unmet(token: str) -> str | None:
         rounded = np.inf
     if np.isinf(rounded) and not _INFINITY.fullmatch(token.strip()):
         return "below 1.8e308 (64 bits hold no more; a missing edge is written inf)"
+    if not rounded and re.search("[1-9]", re.split("[eE]", token)[0]):
+        return "at least 5e-324 in size, or 0 (64 bits hold nothing between)"
+    if value in (_ENDS.min, _ENDS.max) and type(value) is int:
+        return "between the ends of 64 bits, which stand for infinities (a missing edge is written inf)"
     if type(value) is int and value != int(rounded):
         return "an integer that 64 bits hold exactly beside the others (with a decimal point it is rounded)"
     return None
@@ -59,35 +67,34 @@ class Wrong:
 
 def numbers(tokens: Sequence[str]) -> tuple[np.ndarray, Wrong | None]:
     """Integers if all are and fit int64, else floats that hold every integer exactly; or what is wrong."""
-    found = _at_once(tokens)
-    if found is not None:
-        return found, None
-    values = [as_number(token) for token in tokens]
-    for index, value in enumerate(values):
-        if value is None:
-            return np.zeros(0), Wrong(index, "a number")
-    with suppress(OverflowError):
-        if all(type(value) is int for value in values):
-            return np.array(values, dtype=np.int64), None
-    for index, value in enumerate(values):
-        need = unmet(tokens[index]) if value is not None and not -EXACT < value < EXACT else None
-        if need is not None:
-            return np.zeros(0), Wrong(index, need)
-    return np.array(values, dtype=np.float64), None
-
-
-def _at_once(tokens: Sequence[str]) -> np.ndarray | None:
-    """Numbers of which none is beyond what float64 holds exactly, all together; None where each must be looked at."""
     joined = ",".join(tokens)
+    found = _at_once(tokens, joined)
+    if found is None:
+        return np.zeros(0), Wrong(next(k for k, token in enumerate(tokens) if as_number(token) is None), "a number")
+    for index in suspects(found, joined.encode()).tolist():
+        need = unmet(tokens[index])
+        if need is not None:
+            return found, Wrong(index, need)
+    return found, None
+
+
+def _at_once(tokens: Sequence[str], joined: str) -> np.ndarray | None:
+    """All tokens as numbers, whether these say what was written or not; None where one is no number."""
     if "_" in joined or not joined.isascii():
         return None
     with suppress(ValueError, OverflowError):
         return np.array(list(map(int, tokens)), dtype=np.int64)
-    try:
-        floats = np.array(list(map(float, tokens)))
-    except ValueError:
-        return None
-    return floats if bool((np.abs(floats) < EXACT).all()) else None
+    with suppress(ValueError):
+        return np.array(list(map(float, tokens)))
+    return None
+
+
+def suspects(found: np.ndarray, text: bytes) -> np.ndarray:
+    """Indices of the few numbers from a text that may not be what was written: `unmet` looks at each."""
+    if found.dtype.kind == "i":
+        return np.flatnonzero((found == _ENDS.min) | (found == _ENDS.max))
+    vanished = (found == 0) & (_TINY.search(text) is not None)
+    return np.flatnonzero(~(np.abs(found) < EXACT) | vanished)
 
 
 def integral(names: Iterable[str]) -> bool:

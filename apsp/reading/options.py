@@ -106,13 +106,18 @@ def choose(
         raise refuse(f"there must be a column for either end of an edge, got {listed}.")
     else:
         source, target = 0, 1
+    if source == target:
+        raise refuse(f"an edge must have a column for either end, got {_shown(names[source])} for both.")
     wanted = said[2] if said is not None and len(said) == 3 else reading.weight
     if wanted is None:
         return Chosen(source, target, None)
     if wanted is not BY_RULE:
         if not isinstance(wanted, (str, int)) or isinstance(wanted, bool):
             raise ValueError(f"weight must be the name or position of a column, or None, got {wanted!r}.")
-        return Chosen(source, target, _find(names, wanted, listed, refuse))
+        weight = _find(names, wanted, listed, refuse)
+        if weight in (source, target):
+            raise refuse(f"the weight must have a column of its own, got {_shown(names[weight])}, an end of the edge.")
+        return Chosen(source, target, weight)
     return Chosen(source, target, _weight(names, (source, target), listed, refuse))
 
 
