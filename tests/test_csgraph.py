@@ -317,6 +317,30 @@ def test_indices(function, indices):
     assert P.dtype == np.int32
 
 
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize("shift", [0, 2], ids=["positive", "negative"])
+def test_predecessors_from_some_vertices_in_integers(dtype, shift):
+    A = some(30, 2, seed=4, low=1).tocsr()
+    h = shift * (np.arange(30) % 3)
+    A.data += (h[:, None] - h)[np.repeat(np.arange(30), np.diff(A.indptr)), A.indices]
+    wanted, largest = [3, -1, 3], np.iinfo(dtype).max
+    expected = scipys.johnson(A)
+    assert np.isinf(expected[wanted]).any()
+    for function in (csgraph.dijkstra, csgraph.johnson):
+        D, P = function(A, indices=wanted, return_predecessors=True, dtype=dtype)
+        assert D.dtype == dtype
+        np.testing.assert_array_equal(D, np.where(np.isinf(expected), largest, expected)[wanted])
+        walked(np.where(largest == D, inf, D), P, np.where(A.toarray() == 0, inf, A.toarray()), np.array(wanted) % 30)
+    D = csgraph.dijkstra(A, indices=wanted, min_only=True, dtype=dtype)
+    np.testing.assert_array_equal(D, np.where(np.isinf(expected), largest, expected)[wanted].min(axis=0))
+
+
+def test_integers_that_no_float_holds_are_exact():
+    A = sparse.coo_array((np.array([2**53, 1]), ([0, 1], [1, 2])), shape=(3, 3))
+    D, P = csgraph.dijkstra(A, indices=0, return_predecessors=True, dtype="int64")
+    assert (D.tolist(), P.tolist()) == ([0, 2**53, 2**53 + 1], [-9999, 0, 1])
+
+
 @pytest.mark.parametrize("indices", [9, -10, [0, 9]])
 def test_indices_out_of_range(indices):
     with pytest.raises(ValueError, match="out of range"):

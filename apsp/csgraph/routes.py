@@ -8,7 +8,9 @@ import numpy as np
 import scipy.sparse
 import scipy.sparse.csgraph as scipys
 
+from semiring.catalog import min_plus
 from semiring.errors import DTypeError, ShapeError
+from semiring.routes import of_rows
 
 from .. import estimates
 from ..routes import predecessors
@@ -21,12 +23,19 @@ NONE = -9999
 
 
 def with_predecessors(graph: Network, sources: np.ndarray | None, options: Options) -> tuple[np.ndarray, np.ndarray]:
-    """Distances and predecessors, of all rows after their closure, of some by searches."""
-    if sources is not None:
+    """Distances and predecessors, of all rows after their closure, of some by searches; SciPy's compute in float64."""
+    if sources is None:
+        A = graph.matrix().copy()
+        D = distances(graph, None, options)
+        return D, predecessors(A, D, threads=options.threads)
+    if graph.dtype.kind == "f":
         return _searched(graph, sources, options)
-    A = graph.matrix().copy()
-    D = distances(graph, None, options)
-    return D, predecessors(A, D, threads=options.threads)
+    thin = graph.arcs()._in_order()  # before the matrix is written to
+    starts = np.searchsorted(thin.tails, np.arange(graph.n + 1)).astype(np.int64)
+    D = distances(graph, sources, options)
+    return D, of_rows(
+        min_plus, (starts, thin.heads.astype(np.int32), thin.weights), D, sources, threads=options.threads
+    )
 
 
 def _searched(graph: Network, sources: np.ndarray, options: Options) -> tuple[np.ndarray, np.ndarray]:
