@@ -80,6 +80,11 @@ def plan(
             limits.refuse_memory(where="plan")
             limits = None  # a checkpoint and an output change nothing of what ranks do
     if isinstance(A, (int, np.integer)):
+        if engine not in ("auto", "dense") or sources is not None or targets is not None or unweighted:
+            raise ValueError(
+                "plan: engine=, sources=, targets= and unweighted= must come with a graph, got "
+                f"{A} vertices without edges. Pass the graph, or leave them out."
+            )
         resolved = dtypes.resolve(s, dtype or _preferred(s), where="plan")
         return _of_size(int(A), s, resolved, request, device, overwrite=overwrite, gpus=gpus, limits=limits)
     if limits is not None:
@@ -93,7 +98,7 @@ def plan(
         given = pose(A, s, request, dtype=dtype, move=False, where="plan", unweighted=unweighted).problem
         return _over_ranks(given.n, s, given.dtype, gpus, request, nonnegative=given.nonnegative)
     with at(A):
-        if is_sparse(A):
+        if is_sparse(A) or engine != "auto":
             A = as_graph(A, unweighted=unweighted)
             i, j = (None if x is None else A.labels.several(x, where="plan") for x in (sources, targets))
             question = Question(A, s, request, Asked(dtype, device, engine, order, i, j))

@@ -427,6 +427,12 @@ def test_compare_refuses_a_file_with_sizes(six):
     assert apsp("compare", six, "--sizes", "4").exit_code == 2
 
 
+def test_compare_refuses_limits_and_seeds_that_are_none():
+    assert "limit" in bad(2, "compare", "--sizes", "4", "--schedule", "blocked", "--limit", "nan")
+    assert "seed" in bad(2, "compare", "--sizes", "4", "--schedule", "blocked", "--seed", "-1")
+    assert "seed" in bad(2, "generate", "roads", 5, "--seed", "-1", "--output", "-", "--format", "csv")
+
+
 def test_compare_without_matplotlib_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     arguments = ("--sizes", 8, "--device", "cpu", "--schedule", "blocked", "--plot", tmp_path / "p.png")
@@ -779,6 +785,17 @@ def closure(A, ops, *, block):
 schedules.get = lambda name: schedules.Schedule(closure, "without end")
 cli.main(["solve", *sys.argv[1:]])
 """
+
+
+def test_numbers_of_vertices_have_all_their_digits_and_no_more(tmp_path):
+    (tmp_path / "far.csv").write_text("from,to,km\na,b,1e300\nb,c,0.5\nc,a,2\n")
+    (tmp_path / "a.txt").write_text("a\n")
+    for question in (("--nearest", tmp_path / "a.txt"), ("--reduce", "eccentricity")):
+        lines = good("-q", "solve", tmp_path / "far.csv", *question).splitlines()
+        assert [float(line.split()[-1]) for line in lines[1:]] in ([0, 1e300, 1e300], [1e300, 2.5, 1e300])
+        assert max(map(len, lines)) < 40
+    run = CliRunner().invoke(cli.main, ["-q", "solve", str(tmp_path / "far.csv"), "--table", "-"], input="a\nb\n")
+    assert run.stdout.split() == ["a", "b", "a", "0.0", "1e+300", "b", "2.5", "0.0"]
 
 
 @pytest.mark.busy

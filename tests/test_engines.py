@@ -29,6 +29,7 @@ from apsp import (
     VertexError,
     choosing,
     estimates,
+    plan,
     shortest_paths,
 )
 from apsp.generate import random_graph, road_like
@@ -513,6 +514,15 @@ def test_hops_are_chosen_where_they_take_least_and_refused_where_they_are_none()
 
 
 # The plan
+
+
+def test_a_plan_is_that_of_the_engine_asked_for():
+    A = np.where(np.random.default_rng(0).random((40, 40)) < 0.2, 1, 2**31 - 1).astype("int32")
+    for engine in ("scipy", "elimination", "hops", "dense"):
+        assert plan(A, engine=engine).engine == shortest_paths(A, engine=engine).plan.engine == engine
+    for asked in ({"engine": "hops"}, {"sources": [0]}, {"unweighted": True}):
+        with pytest.raises(ValueError, match="40 vertices without edges"):
+            plan(40, **asked)
 
 
 def test_the_plan_takes_what_counts_least():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -80,8 +79,11 @@ def reduced(r: Result, name: str, callback: Callback | None) -> tuple[list[str],
 
 
 def _written(x: Any) -> str:
-    """A number, a NumPy scalar, with all its digits, and no point where it is whole."""
-    return str(int(x)) if math.isfinite(x) and x == int(x) else str(x)
+    """A number, a NumPy scalar, with all its digits, and no point where it is known to be whole."""
+    whole = x.dtype.kind in "iu" or (
+        x.dtype.kind == "f" and abs(x) < 2**53 and x == int(x)
+    )  # beyond, floats are rounded
+    return str(int(x)) if whole else str(x)
 
 
 def distances(r: Result, u: Any, v: Any) -> tuple[list[str], list[list[str]]]:

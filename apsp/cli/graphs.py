@@ -81,12 +81,14 @@ def asked(graph: Graph, table: Path | None, options: dict[str, Any], ends: tuple
     if table is not None:
         if options["sources"] is not None or options["targets"] is not None:
             raise click.UsageError("solve: give either --table or --sources and --targets.")
-        options["sources"] = options["targets"] = table
+        options["sources"] = table
     listed = False
     for side in ("sources", "targets"):
         path = options.pop(side)
         if path is not None:
             options[side], listed = labels(path, graph), True
+    if table is not None:
+        options["targets"] = options["sources"]  # read once, as a pipe can be
     if not listed and graph.dense is None and graph.n > FEW and options["schedule"] == "auto" and ends:
         for side, end in zip(("sources", "targets"), ends, strict=True):
             if end is not None:

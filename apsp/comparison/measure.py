@@ -64,6 +64,8 @@ def rows(
     callback: Callable[[int], None] | None = None,
 ) -> list[Row]:
     """One row a contender; results are compared before anything is said of times."""
+    if math.isnan(limit):
+        raise ValueError("compare: limit must be a number of seconds, got NaN.")
     found: list[Row] = []
     reference: np.ndarray | None = None
     for k, contender in enumerate(contenders):
