@@ -12,7 +12,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from semiring.errors import VertexError
+from semiring.errors import ShapeError, VertexError
 
 
 class Labels(Sequence[Any]):
@@ -91,16 +91,14 @@ class Labels(Sequence[Any]):
         return found
 
     def positions(self, labels: Any) -> np.ndarray:
-        """Where the vertices of those names stand: int64, in the shape of `labels`.
+        """Where the vertices of those names stand: int64, in the shape of an array of labels; else of shape (len,).
 
         Integers are looked up all at once; other labels, one by one.
         """
         if not isinstance(labels, np.ndarray):
             labels = list(labels)
-        if self._sorted is not None:
-            wanted = np.asarray(labels)
-            if wanted.dtype.kind in "iu":
-                return self._search(wanted)
+        if self._sorted is not None and (wanted := _integers(labels)) is not None:
+            return self._search(wanted)
         if isinstance(labels, np.ndarray):
             flat = [self.position(label) for label in labels.ravel().tolist()]
             return np.array(flat, dtype=np.int64).reshape(labels.shape)
@@ -108,9 +106,9 @@ class Labels(Sequence[Any]):
 
     def some(self, labels: Any) -> np.ndarray:
         """Where they stand: of a list or an array of labels, `positions`; of one label, its position, shape ()."""
-        if isinstance(labels, (list, np.ndarray)):
+        if isinstance(labels, list) or (isinstance(labels, np.ndarray) and labels.ndim):
             return self.positions(labels)
-        return np.array(self.position(labels))
+        return np.array(self.position(labels.item() if isinstance(labels, np.ndarray) else labels))
 
     def several(self, labels: Any, *, where: str) -> np.ndarray:
         """`positions` of a list, an array or another iterable of labels.
@@ -119,12 +117,18 @@ class Labels(Sequence[Any]):
         ------
         TypeError
             If it is one label.
+        ShapeError
+            If it is an array of several axes.
         VertexError
             If a vertex is missing.
         """
-        if isinstance(labels, (str, bytes)) or not isinstance(labels, Iterable):
-            raise TypeError(
-                f"{where}: vertices must be a list or an array of labels, got {labels!r}. Pass [{labels!r}]."
+        one = labels.item() if isinstance(labels, np.ndarray) and not labels.ndim else labels
+        if isinstance(one, (str, bytes)) or not isinstance(one, Iterable):
+            raise TypeError(f"{where}: vertices must be a list or an array of labels, got {one!r}. Pass [{one!r}].")
+        if isinstance(labels, np.ndarray) and labels.ndim > 1:
+            raise ShapeError(
+                f"{where}: vertices must be in a list or in an array of one axis, got shape {labels.shape}. "
+                "Pass array.ravel()."
             )
         return self.positions(labels if isinstance(labels, np.ndarray) else list(labels))
 
@@ -208,6 +212,38 @@ def _in_a_row(names: tuple[Any, ...]) -> range | tuple[Any, ...]:
         if all(type(name) is int and name == number for name, number in zip(names, row, strict=True)):
             return row
     return names
+
+
+def between(sources: Labels, targets: Labels, u: Any, v: Any, *, where: str) -> tuple[np.ndarray, np.ndarray]:
+    """Positions of the vertices u among the sources and v among the targets, broadcast against each other.
+
+    Raises
+    ------
+    VertexError
+        If a vertex is missing.
+    ShapeError
+        If the shapes do not go together.
+    """
+    i, j = sources.some(u), targets.some(v)
+    try:
+        i, j = np.broadcast_arrays(i, j)
+    except ValueError:
+        raise ShapeError(
+            f"{where}: u and v must be of one shape, or of shapes that broadcast, got {i.shape} and {j.shape}. "
+            "An array u[:, None] and v make a table."
+        ) from None
+    return i, j
+
+
+def _integers(labels: list[Any] | np.ndarray) -> np.ndarray | None:
+    """Labels that are integers, as an array of them; None where others are among them, or lists."""
+    if isinstance(labels, np.ma.MaskedArray):
+        return None
+    try:
+        array = np.asarray(labels)
+    except ValueError:  # of several lengths
+        return None
+    return array if array.dtype.kind in "iu" and (array is labels or array.ndim == 1) else None
 
 
 def number(pairs: Iterable[tuple[Any, Any]]) -> tuple[Labels, np.ndarray, np.ndarray]:

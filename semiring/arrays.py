@@ -97,6 +97,17 @@ class Taken(NamedTuple):
         return back
 
 
+def refuse_masked(source: Any, *, where: str) -> None:
+    """Refuse an array whose mask would be left out.
+
+    Raises
+    ------
+    DTypeError
+    """
+    if isinstance(source, np.ma.MaskedArray):
+        raise DTypeError(f"{where}: a plain array is required, got a masked one. Fill it: A.filled(zero).")
+
+
 def take_in(source: Any, *, where: str) -> Taken:
     """The source as a NumPy array, or as a CuPy array if its data lies on a GPU; nothing is copied that need not be.
 
@@ -119,8 +130,7 @@ def take_in(source: Any, *, where: str) -> Taken:
     """
     if is_plain(source):
         return Taken(source, source, False)
-    if isinstance(source, np.ma.MaskedArray):
-        raise DTypeError(f"{where}: a plain array is required, got a masked one. Fill it: A.filled(zero).")
+    refuse_masked(source, where=where)
     if hasattr(source, "tocsr") or hasattr(source, "tocoo"):
         raise DTypeError(
             f"{where}: a dense array is required, got {type(source).__name__}. "

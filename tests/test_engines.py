@@ -307,7 +307,7 @@ def test_new_weights_on_the_same_edges(engine):
 
 def test_pairs_that_do_not_go_together_are_refused():
     r = shortest_paths([("a", "b", 4), ("b", "c", 7)])
-    with pytest.raises(ShapeError, match=r"distance: u and v .* got \(2,\) and \(3,\)\. table"):
+    with pytest.raises(ShapeError, match=r"distance: u and v .* got \(2,\) and \(3,\)\. An array"):
         r.distance(["a", "b"], ["a", "b", "c"])
 
 
@@ -432,6 +432,46 @@ def test_a_limit_leaves_paths_that_pass_beyond_it():
         assert r.table(["a"]).tolist() == [[0, np.inf, 1, np.inf]]
         assert r.path("a", "c") == ["a", "b", "c"]
         assert r.predecessors[0].tolist() == [-9999, -9999, 1, -9999]
+
+
+def test_labels_are_in_a_list_or_an_array():
+    """A tuple is one label in a list, too; only arrays have several axes, and only where the answer has them."""
+    r = shortest_paths([(0, 1, 4), (1, 2, 7)])
+    t = apsp.transitive_closure([(0, 1), (1, 2)])
+    table = np.array([[0, 1], [1, 2]])
+    assert r.distance(table, 2).tolist() == [[11, 7], [7, 0]]
+    for one in (np.array(0), np.int64(0)):
+        assert (r.distance(one, 2), t.reaches(one, 2)) == (11, True)
+    for wrong in ([(0, 1)], [[0, 1], [1, 2]], [0, (0, 1)]):
+        for ask in (
+            lambda wrong=wrong: r.distance(wrong, 2),
+            lambda wrong=wrong: t.reaches(wrong, 2),
+            lambda wrong=wrong: r.table(wrong),
+            lambda wrong=wrong: r.paths([(u, 2) for u in wrong]),
+        ):
+            with pytest.raises(VertexError, match=r"got [\[(]0, 1"):
+                ask()
+    asks = (r.table, r.rows, r.nearest, r.to_frame, r.predecessor_rows)
+    for ask in (*asks, lambda x: shortest_paths([(0, 1, 4)], sources=x)):
+        with pytest.raises(ShapeError, match=r"array of one axis, got shape \(2, 2\)"):
+            ask(table)
+    with pytest.raises(TypeError, match=r"to_frame: .*got 'ab'"):
+        shortest_paths([("a", "b", 1)]).to_frame("ab")
+    with pytest.raises(ShapeError, match=r"reaches: .* got \(2,\) and \(3,\)"):
+        t.reaches([0, 1], [0, 1, 2])
+
+
+def test_a_mask_is_not_left_out():
+    edges = [(0, 1, 4), (1, 2, 7)]
+    for given in (
+        lambda: shortest_paths(edges).update(np.ma.array([4, 7], mask=[0, 1])),
+        lambda: Graph.from_arrays(np.ma.array([0, 1], mask=[0, 1]), [1, 2]),
+        lambda: Graph.from_edges(np.ma.array(edges, mask=[[0, 0, 1], [0, 0, 0]])),
+    ):
+        with pytest.raises(DTypeError, match="a plain array is required, got a masked one"):
+            given()
+    with pytest.raises(VertexError, match="got None"):
+        shortest_paths(edges).distance(np.ma.array([0, 1], mask=[0, 1]), 2)
 
 
 def test_a_limit_is_kept_exactly(tmp_path):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from semiring.arrays import refuse_masked
 from semiring.conversion import exact, from_sequence
 from semiring.errors import DomainError, DTypeError, ShapeError
 
@@ -25,6 +26,7 @@ def from_tuples(edges: Iterable[Any]) -> tuple[list[tuple[Any, Any]], list[Any] 
 
 
 def from_array(edges: np.ndarray) -> tuple[list[tuple[Any, Any]], np.ndarray | None]:
+    refuse_masked(edges, where="Graph: edges")
     if edges.ndim != 2 or edges.shape[1] not in (2, 3):
         raise ShapeError(f"Graph: an array of edges must have shape (m, 2) or (m, 3), got {edges.shape}.")
     if edges.dtype.kind in "OSU":
@@ -37,6 +39,7 @@ def from_array(edges: np.ndarray) -> tuple[list[tuple[Any, Any]], np.ndarray | N
 
 
 def positions(x: Any, side: str) -> np.ndarray:
+    refuse_masked(x, where=f"Graph: {side}")
     array = x if isinstance(x, np.ndarray) else from_sequence(x, where=f"Graph: {side}")
     if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
         raise ShapeError(
@@ -49,6 +52,7 @@ def positions(x: Any, side: str) -> np.ndarray:
 def numbers(weights: Any) -> np.ndarray:
     """Weights as int64 where they are integers that fit, else as float64, which must hold every integer exactly."""
     where = "Graph: weights"
+    refuse_masked(weights, where=where)
     array = weights if isinstance(weights, np.ndarray) else from_sequence(weights, where=where)
     kind = array.dtype.kind
     if not array.size:

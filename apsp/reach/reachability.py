@@ -22,7 +22,7 @@ from ..display import notebook
 from ..estimates import in_units
 from ..graph import Graph
 from ..graph.ondisk import refuse_overwriting
-from ..labels import Labels
+from ..labels import Labels, between
 from ..plans import Plan
 from ..saving.encoding import decode, encode
 from ..saving.plans import plan_from_array, plan_to_array
@@ -122,10 +122,12 @@ class Reachability:
         ------
         VertexError
             If a label is not in the graph.
+        ShapeError
+            If the shapes of u and v do not go together.
         """
         if isinstance(u, (list, np.ndarray)) or isinstance(v, (list, np.ndarray)):
-            i, j = np.broadcast_arrays(*(self.labels.some(x) for x in (u, v)))
-            return self._between(i, j)
+            i, j = between(self.labels, self.labels, u, v, where="reaches")
+            return self._between(i, j) if i.ndim else bool(self._between(i[None], j[None])[0])
         return bool(self._between(np.array([self.labels.position(u)]), np.array([self.labels.position(v)]))[0])
 
     def descendants(self, u: Any) -> list[Any]:

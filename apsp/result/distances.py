@@ -19,7 +19,7 @@ from ..engines import Engine
 from ..engines.base import host
 from ..engines.part import Limit, Part
 from ..graph import Graph
-from ..labels import Labels
+from ..labels import Labels, between
 from . import sweeps
 from .paths import Neighbours, best_path, require_paths
 from .sweeps import Nearest
@@ -82,14 +82,9 @@ class Distances:
         """
         if not isinstance(u, (list, np.ndarray)) and not isinstance(v, (list, np.ndarray)):
             return output.number(self.engine.entry(self.sources.position(u), self.targets.position(v)), self.semiring)
-        i, j = self.sources.some(u), self.targets.some(v)
-        try:
-            i, j = np.broadcast_arrays(i, j)
-        except ValueError:
-            raise ShapeError(
-                f"distance: u and v must be of one shape, or of shapes that broadcast, got {i.shape} and {j.shape}. "
-                "table(u, v) is every source by every target."
-            ) from None
+        i, j = between(self.sources, self.targets, u, v, where="distance")
+        if not i.ndim:
+            return output.number(self.engine.entry(int(i), int(j)), self.semiring)
         return output.numbers(self.engine.entries(i, j), self.semiring)
 
     def path(self, u: Any, v: Any) -> list[Any]:

@@ -79,12 +79,12 @@ class Shown(Distances):
         0    B  A       inf
         1    B  B       0.0
         """
-        sources = list(self.sources if rows is None else rows)
-        targets = list(self.targets if cols is None else cols)
-        if rows is None and cols is None:
-            D = host(self.distances)
-        else:
-            D = self.engine.block(self.sources.positions(sources), self.targets.positions(targets))
+        i, j = (
+            names.several(names if wanted is None else wanted, where="to_frame")
+            for names, wanted in ((self.sources, rows), (self.targets, cols))
+        )
+        D = host(self.distances) if rows is None and cols is None else self.engine.block(i, j)
+        sources, targets = [self.sources[k] for k in i.tolist()], [self.targets[k] for k in j.tolist()]
         make = frames.long if long else frames.wide
         return make(output.numbers(D, self.semiring), sources, targets, self.frames)
 
