@@ -21,6 +21,7 @@ from scipy.sparse.csgraph import dijkstra
 
 import semiring
 from semiring import Elimination, Op, Semiring, eliminate, get
+from semiring.cpu import symbolic
 from semiring.cpu.backend import CpuBackend
 from semiring.errors import (
     AlgebraError,
@@ -263,13 +264,31 @@ def test_columns_found_with_the_degree_order_are_those_of_eliminating_set_by_set
                 beside[u].add(v)
                 beside[v].add(u)
         place = {int(v): k for k, v in enumerate(found.permutation)}
+        rows = []
         for k, v in enumerate(found.permutation[: n - found.dense].tolist()):
+            rows.append({min(place[u], n - found.dense) for u in beside[v]})
             assert counts[k] == 1 + len(beside[v])
-            above = min((place[u] for u in beside[v]), default=-1)
-            assert parent[k] == (above if above < 0 else min(above, n - found.dense))
             for u in beside[v]:
                 beside[u] |= beside[v]
                 beside[u] -= {u, v}
+        for k, own in enumerate(rows):  # the first row, or a column that it is one supernode with
+            above = min(own, default=-1)
+            assert k < parent[k] <= above if own else parent[k] == -1
+            assert parent[k] == n - found.dense or own <= {parent[k]} | rows[parent[k]]
+            assert all(parent[j] == j + 1 and above in rows[j] for j in range(parent[k], above))
+
+
+def test_a_degree_order_with_little_memory_and_few_stamps_is_the_same(monkeypatch):
+    """Lists are moved together when there is no more room, and stamps begin anew when they are used up."""
+    r = rng(0)
+    start, beside = neighbours(*r.integers(0, 2000, (2, 6000)).astype(np.int32), 2000)
+    found = order.minimum_degree(start, beside)
+    parent, counts = symbolic.columns(start, beside, found.permutation, order.inverse(found.permutation), found.dense)
+    assert found.dense > 100
+    np.testing.assert_array_equal(found.columns[1], counts)
+    assert (found.columns[0] == parent).mean() > 0.99
+    monkeypatch.setattr(order, "STAMPS", 5000)
+    np.testing.assert_array_equal(order.minimum_degree(start, beside).permutation, found.permutation)
 
 
 def test_levels_are_taken_for_a_lattice_and_degrees_for_a_tree():
@@ -797,6 +816,8 @@ def test_errors_name_what_is_wrong():
         analyse(([0], [1]))
     with pytest.raises(ShapeError, match="one length"):
         analyse(([0, 1], [1]), 2)
+    with pytest.raises(ShapeError, match=r"fewer than 2³⁰ stored entries"):
+        analyse((np.broadcast_to(0, 2**30), np.broadcast_to(1, 2**30)), 2)
     with pytest.raises(VertexError, match=r"0 … 1, got 2"):
         analyse(([0], [2]), 2)
     with pytest.raises(VertexError, match="got -1"):

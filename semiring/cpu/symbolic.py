@@ -8,60 +8,73 @@ import numpy as np
 
 from .compile import kernel
 
+# What is an index is unsigned where it is read much: numba asks of every signed one whether it is negative.
+_ONE, _TWO = np.uint64(1), np.uint64(2)
+
 
 @kernel
 def neighbours(tails: Any, heads: Any, n: int) -> Any:
-    place = np.zeros(n + 2, np.int64)
-    for e in range(len(tails)):
-        if tails[e] != heads[e]:
-            place[tails[e] + 2] += 1
-            place[heads[e] + 2] += 1
-    for v in range(n):
-        place[v + 2] += place[v + 1]
-    beside = np.empty(place[n + 1], np.int32)
+    place = np.zeros(n + 2, np.uint32)
     for e in range(len(tails)):
         u, v = tails[e], heads[e]
         if u != v:
-            beside[place[u + 1]] = v
-            beside[place[v + 1]] = u
-            place[u + 1] += 1
-            place[v + 1] += 1
+            place[u + _TWO] += _ONE
+            place[v + _TWO] += _ONE
+    for v in range(n):
+        place[v + 2] += place[v + 1]
+    beside = np.empty(place[n + 1], np.uint32)
+    for e in range(len(tails)):
+        u, v = tails[e], heads[e]
+        if u != v:
+            beside[place[u + _ONE]] = v
+            beside[place[v + _ONE]] = u
+            place[u + _ONE] += _ONE
+            place[v + _ONE] += _ONE
     # place[v] is now where the neighbours of v begin, place[v + 1] where they end.
-    seen = np.full(n, -1, np.int32)
+    seen = np.full(n, n, np.uint32)
     start = np.zeros(n + 1, np.int64)
-    put = 0
+    put = np.uint64(0)
     for v in range(n):
         for q in range(place[v], place[v + 1]):
             u = beside[q]
-            if seen[u] != v:
-                seen[u] = v
-                beside[put] = u
-                put += 1
+            beside[put] = u  # overwritten by the next one if it has been seen
+            put += np.uint64(seen[u] != v)
+            seen[u] = v
         start[v + 1] = put
     return start, beside[:put].copy()
 
 
 @kernel
 def breadth_first(start: Any, beside: Any) -> Any:
-    """All vertices as breadth-first searches meet them, one after the other until none is left."""
+    """All vertices as breadth-first searches meet them, one after the other until none is left; the graph so numbered.
+
+    Returns
+    -------
+    order : int32 array (n,)
+    start, beside : int64 array (n + 1,), uint32 array
+        The neighbours of each vertex by its place in the order, by theirs.
+    """
     n = len(start) - 1
-    order = np.empty(n, np.int32)
-    seen = np.zeros(n, np.bool_)
-    found = 0
+    order, place = np.empty(n + 1, np.uint32), np.full(n, n, np.uint32)
+    begin, there = np.zeros(n + 1, np.int64), np.empty(len(beside), np.uint32)
+    found = done = put = np.uint64(0)
     for root in range(n):
-        if seen[root]:
-            continue
-        done = found
-        order[found], seen[root] = root, True
-        found += 1
+        if place[root] == n:
+            order[found], place[root] = root, found
+            found += _ONE
         while done < found:
             v = order[done]
-            done += 1
-            for q in range(start[v], start[v + 1]):
-                if not seen[beside[q]]:
-                    order[found], seen[beside[q]] = beside[q], True
-                    found += 1
-    return order
+            done += _ONE
+            for q in range(np.uint64(start[v]), np.uint64(start[v + _ONE])):
+                u = beside[q]
+                new = place[u] == n
+                place[u] = found if new else place[u]
+                order[found] = u  # overwritten by the next one if it is not new
+                found += np.uint64(new)
+                there[put] = place[u]
+                put += _ONE
+            begin[done] = put
+    return order[:n].astype(np.int32), begin, there
 
 
 @kernel

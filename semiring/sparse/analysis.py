@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import structure
-from .order import FOUND, candidates, inverse
+from .order import FOUND, candidates
 from .pattern import near, neighbours, stored
 from .structure import Arcs, Cost, Structure
 
@@ -35,13 +35,11 @@ class Analysis:
         self.n, self.tails, self.heads = n, tails, heads
         self.on_devices: dict[Any, Any] = {}  # the structure, by GPU and size of a number
         self._start, self._beside = neighbours(tails, heads, n)
-        # The caller's own order is one of the caller's labels.
-        self._labels = (
-            near(tails, heads, self._start, self._beside) if isinstance(order, str) and order in FOUND else None
-        )
-        if self._labels is not None:
-            position = inverse(self._labels)
-            self._start, self._beside = neighbours(position[tails], position[heads], n)
+        self._labels: np.ndarray | None = None
+        if isinstance(order, str) and order in FOUND:  # the caller's own order is one of the caller's labels
+            renumbered = near(tails, heads, self._start, self._beside)
+            if renumbered is not None:
+                self._labels, self._start, self._beside = renumbered
         trees = {
             name: structure.supernodes(self._start, self._beside, found)
             for name, found in candidates(self._start, self._beside, order).items()

@@ -20,6 +20,8 @@ SMALLEST = 6
 LOW, ROOM, SEARCHED = 3, 4, 64
 #: Vertices of more than max(16, FACTOR √n) neighbours are ordered last: their lists would be read again at each step.
 FACTOR = 10
+#: So many vertices can wait 1 + LOW times each, numbered in 32 bits; so far go the stamps of quotient graphs.
+NUMBERED, STAMPS = 2**30, 2**31 - 1
 
 
 class Order(NamedTuple):
@@ -33,7 +35,8 @@ class Order(NamedTuple):
         The last so many are to be one supernode: what remains there is as good as complete.
     columns : (int32 array, int32 array), optional
         Where they are known by then, the parent of each column in the elimination tree, −1 for a root, and the number
-        of its entries on and below the diagonal.
+        of its entries on and below the diagonal. In place of the parent it may be one that goes before it in a chain of
+        columns of the same rows.
     """
 
     permutation: np.ndarray
@@ -48,19 +51,19 @@ def minimum_degree(start: np.ndarray, heads: np.ndarray) -> Order:
 
     Parameters
     ----------
-    start, heads : int64 array (n + 1,), int32 array
+    start, heads : int64 array (n + 1,), uint32 array
         Neighbours of v: heads[start[v] : start[v + 1]], symmetric, without loops and duplicates.
     """
     from ..cpu import peeling, symbolic
     from ..cpu.degree import minimum_degree as run
 
-    first, rest, among, them, *lists = peeling.peel(start, heads, LOW, ROOM, SEARCHED)
-    found, dense = run(among, them, FACTOR)
-    permutation = np.concatenate((first, rest[found]))
-    low = peeling.columns(first, start, ROOM, *lists, inverse(permutation), dense)
-    above, counts = symbolic.columns(among, them, found, inverse(found), dense)
-    parent = np.concatenate((low[0], np.where(above >= 0, above + np.int32(len(first)), above)))
-    return Order(permutation, int(dense), (parent, np.concatenate((low[1], counts))))
+    low = LOW if len(start) < NUMBERED else 0
+    first, rest, among, them, *lists = peeling.peel(start, heads, low, ROOM, SEARCHED)
+    found, parent, counts, dense = run(among, them, FACTOR, STAMPS)
+    if len(parent) < len(found):
+        parent, counts = symbolic.columns(among, them, found, inverse(found), dense)
+    permutation, *columns = peeling.followed(first, *lists, rest[found], parent, counts, dense)
+    return Order(permutation, int(dense), tuple(columns))
 
 
 def inverse(permutation: np.ndarray) -> np.ndarray:
@@ -99,7 +102,7 @@ def metis(start: np.ndarray, heads: np.ndarray) -> Order:
         ) from None
     if len(start) <= 2:
         return natural(start, heads)
-    permutation, _ = pymetis.nested_dissection(xadj=start, adjncy=heads)
+    permutation, _ = pymetis.nested_dissection(xadj=start, adjncy=heads.view(np.int32))
     return Order(np.asarray(permutation, np.int32))
 
 

@@ -14,16 +14,19 @@ from ..errors import DTypeError, ShapeError, VertexError
 SMALL, APART = 10_000, 1 / 16
 
 
-def near(tails: np.ndarray, heads: np.ndarray, start: np.ndarray, beside: np.ndarray) -> np.ndarray | None:
-    """The vertices in an order in which neighbours are near each other; None where they are.
+def near(
+    tails: np.ndarray, heads: np.ndarray, start: np.ndarray, beside: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """The vertices in an order in which neighbours are near each other, and the graph so numbered; None where they are.
 
     What is read for neighbours then lies side by side: on a mesh of 126,000 vertices in random order, finding an
-    elimination order and its tree takes 0.2 s instead of 0.3.
+    elimination order and its structure takes two thirds of the time.
     """
     n = len(start) - 1
     if n < SMALL or not len(tails) or np.abs(tails - heads).mean() < APART * n:
         return None
-    return symbolic.breadth_first(start, beside)
+    order, start, beside = symbolic.breadth_first(start, beside)
+    return order, start, beside
 
 
 def neighbours(tails: np.ndarray, heads: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -34,8 +37,12 @@ def neighbours(tails: np.ndarray, heads: np.ndarray, n: int) -> tuple[np.ndarray
     tails, heads : int32 arrays, one item an arc
     n : int
         Vertices.
+
+    Returns
+    -------
+    start, beside : int64 array (n + 1,), uint32 array
     """
-    start, beside = symbolic.neighbours(tails, heads, n)
+    start, beside = symbolic.neighbours(tails.view(np.uint32), heads.view(np.uint32), n)
     return start, beside
 
 
@@ -80,5 +87,7 @@ def stored(A: Any, n: int | None, *, where: str) -> tuple[np.ndarray, np.ndarray
     n = int(n)
     if not 0 <= n < 2**31 - 1:
         raise ShapeError(f"{where}: the number of vertices must lie in 0 … 2³¹ − 2, got {n}.")
+    if len(rows) >= 2**30:
+        raise ShapeError(f"{where}: a matrix of fewer than 2³⁰ stored entries is required, got {len(rows):,}.")
     rows, cols = (indices(x, n, where=where).astype(np.int32) for x in (rows, cols))  # the caller's may change
     return rows, cols, values, n
