@@ -178,6 +178,18 @@ def test_a_tile_that_zarr_would_read_as_its_fill_value_is_missed(tmp_path, monke
         Result.load(tmp_path / "d.zarr")
 
 
+@pytest.mark.parametrize("part", ["distances/c/0/0", "result_npz/c/0"])
+def test_a_damaged_tile_of_zarr_names_its_group(tmp_path, part):
+    pytest.importorskip("zarr")
+    shortest_paths(ROAD).save(tmp_path / "d.zarr")
+    tile = tmp_path / "d.zarr" / part
+    whole = tile.read_bytes()
+    for damaged in (whole[: len(whole) // 2], b"", whole[:20] + bytes([whole[20] ^ 4]) + whole[21:]):
+        tile.write_bytes(damaged)
+        with pytest.raises(FormatError, match=r"d\.zarr"):
+            list(Result.load(tmp_path / "d.zarr").rows())
+
+
 def test_a_directory_of_something_else_is_not_replaced_by_zarr(tmp_path):
     zarr = pytest.importorskip("zarr")
     r, place = shortest_paths(ROAD), tmp_path / "d.zarr"

@@ -11,6 +11,7 @@ import io
 import json
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -172,6 +173,31 @@ def save_zarr(table: Table, path: str | os.PathLike[str], more: Mapping[str, Any
             group.create_array("result_npz", data=content, dimension_names=("result_npz_bytes",))
 
 
+@dataclass(frozen=True)
+class Zarr:
+    """A Zarr array whose damaged tiles raise a FormatError that names its group."""
+
+    array: Any
+    path: str | os.PathLike[str]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.array.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.array.dtype
+
+    def __getitem__(self, window: Any) -> np.ndarray:
+        try:
+            return self.array[window]
+        except MemoryError:
+            raise
+        except Exception as error:  # whatever a codec raises
+            problem = f"all tiles of `distances` must be as they were written, got {' '.join(str(error).split())}"
+            raise FormatError(self.path, None, problem) from error
+
+
 def load_zarr(path: str | os.PathLike[str]) -> tuple[Any, dict[str, np.ndarray]]:
     """The array of distances in a Zarr group, all of whose tiles are there, and the arrays of its archive.
 
@@ -186,13 +212,15 @@ def load_zarr(path: str | os.PathLike[str]) -> tuple[Any, dict[str, np.ndarray]]
     try:
         group = zarr.open_group(store=os.fspath(path), mode="r")
         distances, archive = group["distances"], group["result_npz"][:]
-    except (KeyError, ValueError, OSError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # damaged tiles raise whatever their codecs do
         problem = f"a Zarr group that `save` wrote is required, got {error!r}."
         raise FormatError(path, None, problem) from error
     there, needed = distances.nchunks_initialized, distances.nchunks
     if there != needed:  # Zarr would read them as if they held nothing but its fill value
         raise FormatError(path, None, f"all {needed} tiles of `distances` must be there, got {there}.")
-    return distances, load_arrays(io.BytesIO(archive.tobytes()), "the `result_npz` of a Zarr group")
+    return Zarr(distances, path), load_arrays(io.BytesIO(archive.tobytes()), "the `result_npz` of a Zarr group")
 
 
 def _zarr(where: str) -> Any:
