@@ -148,6 +148,25 @@ class TestTables:
         with pytest.raises(ShapeError, match="all its entries"):
             as_graph(polars.DataFrame({"a": [1.5, None], "b": [0.0, 1.0]}))
 
+    def test_columns_of_several_dtypes_are_one_matrix_without_rounding(self):
+        pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+
+        def wide(a, b):
+            return as_graph(pandas.DataFrame({"a": a, "b": b}, index=["a", "b"])).dense
+
+        assert wide([0, 2**53], [1.5, 0]).tolist() == [[0, 1.5], [2**53, 0]]
+        with pytest.raises(DTypeError, match="must hold every integer exactly, got 9007199254740993"):
+            wide([0, 2**53 + 1], [1.5, 0])
+        far = np.iinfo(np.int32).max
+        assert wide(np.array([0, 32767], "int16"), np.array([3, 0], "int32")).tolist() == [[0, 3], [far, 0]]
+        with pytest.raises(DTypeError, match="numbers or truth values"):
+            wide([True, False], [3, 0])
+        decimals = polars.Series(["0", "1.5"]).cast(polars.Decimal(10, 2))
+        table = polars.DataFrame({"": ["a", "b"], "a": decimals, "b": polars.Series([1, 0], dtype=polars.Int128)})
+        assert as_graph(table).dense.tolist() == [[0, 1], [1.5, 0]]
+        table = polars.DataFrame({"from": ["a"], "to": ["b"], "w": polars.Series([2**40], dtype=polars.Int128)})
+        assert as_graph(table).weights.tolist() == [2**40]
+
     def test_missing_cells_of_a_table(self):
         pandas = pytest.importorskip("pandas")
         with pytest.raises(FormatError, match="none in row 1 of the column 'to'"):

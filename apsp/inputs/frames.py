@@ -7,9 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from semiring import dtypes
+from semiring.catalog import min_plus
+from semiring.conversion import conform
 from semiring.errors import DTypeError, FormatError, ShapeError
 
 from ..graph import Graph
+from ..graph.given import numbers
 from ..labels import number_ends
 from ..reading.options import ANYHOW, BY_RULE, SOURCES, TARGETS, Reading, choose
 from .base import Kind
@@ -132,7 +136,7 @@ class _Table:
                 way = "weight=None for unweighted edges" if reading.weight is BY_RULE else "another column"
                 raise refuse(f"a weight must be a number, got the column {name!r} of {column.dtype}. Say {way}.")
             self._require_whole(at.weight, "a weight must be a number")
-            weights = column.to_numpy() if column.dtype.is_integer() or column.dtype.is_float() else column.to_list()
+            weights = _numbers(column)
         return Graph.from_arrays(rows, cols, weights, labels=labels)
 
     def _require_whole(self, at: int, requirement: str) -> None:
@@ -149,8 +153,23 @@ def _together(columns: Sequence[Any], kind: str) -> np.ndarray:
     """The columns side by side, in the dtype that holds all of them."""
     if any(column.null_count() for column in columns):
         raise ShapeError(f"as_graph: a {kind} that is a matrix must have all its entries. A missing edge is inf.")
-    arrays = [np.asarray(column.to_numpy()) for column in columns]
+    arrays = [_numbers(column) for column in columns]
+    kinds = {array.dtype for array in arrays}
+    if len(kinds) > 1:
+        if np.dtype(bool) in kinds:
+            raise DTypeError(
+                f"as_graph: a {kind} that is a matrix must hold numbers or truth values, got both. Say what "
+                "True and False weigh."
+            )
+        target = dtypes.resolve(min_plus, np.result_type(*kinds), where="as_graph")
+        arrays = [conform(array, min_plus, target, where=f"as_graph: a {kind} that is a matrix") for array in arrays]
     return np.column_stack(arrays) if arrays else np.empty((0, 0))
+
+
+def _numbers(column: Any) -> np.ndarray:
+    """A column as an array; one by one where NumPy has no such numbers, as integers of 128 bits and decimals."""
+    plain = (column.dtype.is_integer() and "128" not in str(column.dtype)) or column.dtype.is_float()
+    return numbers(column.to_list()) if column.dtype.is_numeric() and not plain else np.asarray(column.to_numpy())
 
 
 def _few(names: Sequence[Any]) -> str:
