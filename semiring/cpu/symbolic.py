@@ -5,11 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import njit
 
 from .compile import kernel
 
 # What is an index is unsigned where it is read much: numba asks of every signed one whether it is negative.
 _ONE, _TWO = np.uint64(1), np.uint64(2)
+
+#: What is known of a column, side by side, for it is read together. `entries`: its own and of what joined it, on and
+#: below the diagonal, without the zeros that joining adds. `size`: of its subtree. `into`: what it joined. `head`,
+#: `after`: the first column of a supernode, and the one after each.
+COLUMN = np.dtype(
+    [("entries", np.int64), *((name, np.uint32) for name in ("count", "size", "width", "into", "head", "after"))]
+)
+#: Of a supernode: where its next row is put, the last row that came by, and its parent.
+SUPERNODE = np.dtype([("put", np.uint64), ("seen", np.uint32), ("parent", np.uint32)])
+#: An arc, and the columns of its ends.
+ARC = np.dtype([("arc", np.int32), ("row", np.uint32), ("col", np.uint32)])
 
 
 @kernel
@@ -93,7 +105,10 @@ def columns(start: Any, beside: Any, permutation: Any, position: Any, dense: int
                 if above < 0:
                     parent[i] = k
                 i = above
-    post = _postorder(parent)
+    post = np.empty(n, np.int32)
+    place, _ = _postorder(parent)
+    for k in range(n):
+        post[place[k]] = k
     # Column counts by the leaves of row subtrees: each row subtree adds 1 at its leaves and takes 1 away where two
     # paths meet.
     delta = np.zeros(n, np.int32)
@@ -143,33 +158,18 @@ def columns(start: Any, beside: Any, permutation: Any, position: Any, dense: int
 
 @kernel
 def _postorder(parent: Any) -> Any:
-    """Children before parents, a subtree in one piece, without recursion."""
+    """Each one's place where children come before parents, a subtree in one piece; and how many its subtree has."""
     n = len(parent)
-    child = np.full(n, -1, np.int32)
-    sibling = np.full(n, -1, np.int32)
+    size, place = np.ones(n + 1, np.uint32), np.empty(n + 1, np.uint32)
+    for v in range(n):
+        size[np.uint64(parent[v] if parent[v] >= 0 else n)] += size[v]
+    end = place.copy()  # where the next child's subtree ends, the last child's first; n is the parent of all roots
+    place[n] = end[n] = n
     for v in range(n - 1, -1, -1):
-        if parent[v] >= 0:
-            sibling[v] = child[parent[v]]
-            child[parent[v]] = v
-    post = np.empty(n, np.int32)
-    put = 0
-    for root in range(n):
-        if parent[root] >= 0:
-            continue
-        v = root
-        while True:
-            while child[v] >= 0:
-                v = child[v]
-            post[put] = v
-            put += 1
-            while v != root and sibling[v] < 0:
-                v = parent[v]
-                post[put] = v
-                put += 1
-            if v == root:
-                break
-            v = sibling[v]
-    return post
+        p = np.uint64(parent[v] if parent[v] >= 0 else n)
+        place[v] = end[v] = end[p] - _ONE
+        end[p] -= size[v]
+    return place, size
 
 
 @kernel
@@ -179,86 +179,72 @@ def supernodes(parent: Any, counts: Any, given: Any, dense: int, narrow: int, ze
     A supernode is known by its last column, whose rows are its rows. It may be joined by any of its children, whose
     columns then go before its own. The last `dense` columns are one supernode, whatever joins them.
     """
-    n = len(parent)
+    n, none = len(parent), np.uint32(len(parent))
     # From here on columns are numbered in postorder, so that what is read together lies together.
-    post = _postorder(parent)
-    place = np.empty(n, np.int32)
+    place, size = _postorder(parent)
+    C, up, post = np.empty(n, COLUMN), np.empty(n, np.uint32), np.empty(n, np.uint32)
+    for v in range(n):
+        k = place[v]
+        up[k], post[k] = place[parent[v]] if parent[v] >= 0 else n, v
+        X = C[k]
+        X.count = X.entries = counts[v]
+        X.size, X.width, X.into, X.head, X.after = size[v], 1, none, k, none
+    left = n
     for k in range(n):
-        place[post[k]] = k
-    up = np.empty(n, np.int32)
-    count = np.empty(n, np.int64)
-    child = np.full(n, -1, np.int32)
-    sibling = np.full(n, -1, np.int32)
-    for k in range(n):
-        v = post[k]
-        up[k] = place[parent[v]] if parent[v] >= 0 else -1
-        count[k] = counts[v]
-        if up[k] >= 0:
-            sibling[k] = child[up[k]]
-            child[up[k]] = k
-    width = np.ones(n, np.int64)
-    entries = count.copy()  # on and below the diagonal, without the zeros that joining adds
-    into = np.full(n, -1, np.int32)
-    head = np.arange(n).astype(np.int32)  # the first column of a supernode, and the one after each
-    after = np.full(n, -1, np.int32)
-    for p in range(n):
-        closest = -1
-        c = child[p]
-        while c >= 0:
-            if closest < 0 or count[c] > count[closest]:
-                closest = c
-            c = sibling[c]
-        c = closest
-        while c >= 0:
-            w = width[c] + width[p]
-            size = w * (w + 1) // 2 + w * (count[p] - 1)
-            added = size - entries[c] - entries[p]
-            if post[c] >= n - dense or added == 0 or w <= narrow or added <= zeros * size:
-                width[p], into[c] = w, p
-                entries[p] += entries[c]
-                after[c], head[p] = head[p], head[c]
-            c = child[p] if c == closest else sibling[c]
-            if c == closest:
-                c = sibling[c]
-    # Number what is left, children before parents.
-    top = np.empty(n, np.int32)
-    number = np.empty(n, np.int32)
-    left = 0
+        p = np.uint64(k)
+        P = C[p]
+        stop = p - (P.size - _ONE)  # where its subtree begins; a child ends where the next one's subtree begins
+        closest: Any = none
+        c = p
+        while c > stop:
+            child = c - _ONE
+            if closest == none or C[child].count > C[closest].count:
+                closest = child
+            c -= C[child].size
+        left -= _join(closest, p, C, post, n - dense, narrow, zeros) if closest != none else 0
+        c = p
+        while c > stop:
+            child = c - _ONE
+            if child != closest:
+                left -= _join(child, p, C, post, n - dense, narrow, zeros)
+            c -= C[child].size
+    # Those that are left, by their last columns, are in postorder too.
+    number = np.empty(n + 1, np.int32)
+    number[n] = -1
+    first, above, height = np.zeros(left + 1, np.int32), np.empty(left, np.int32), np.empty(left, np.int64)
+    s = left
     for k in range(n - 1, -1, -1):
-        top[k] = k if into[k] < 0 else top[into[k]]
-        if into[k] < 0:
-            number[k] = left
-            left += 1
-    above = np.full(left, -1, np.int32)
-    last = np.empty(left, np.int32)
-    for k in range(n):
-        if into[k] < 0:
-            last[number[k]] = k
-            if up[k] >= 0:
-                above[number[k]] = number[top[up[k]]]
-    order = _postorder(above)
-    renumber = np.empty(left, np.int32)
-    for s in range(left):
-        renumber[order[s]] = s
+        X = C[k]
+        if X.into == none:
+            s -= 1
+            number[k], above[s], height[s] = s, number[up[k]], X.count - 1
+        else:
+            number[k] = number[X.into]
     permutation = np.empty(n, np.int32)
-    first = np.zeros(left + 1, np.int32)
-    upper = np.full(left, -1, np.int32)
-    height = np.empty(left, np.int64)
     put = 0
-    for s in range(left):
-        k = last[order[s]]
-        height[s] = count[k] - 1
-        if above[order[s]] >= 0:
-            upper[s] = renumber[above[order[s]]]
-        j = head[k]
-        while True:
-            permutation[put] = given[post[j]]
-            put += 1
-            if j == k:
-                break
-            j = after[j]
-        first[s + 1] = put
-    return permutation, first, upper, height
+    for k in range(n):
+        if C[k].into == none:
+            j = C[k].head
+            while j != none:
+                permutation[put] = given[post[j]]
+                put += 1
+                j = C[j].after
+            first[number[k] + 1] = put
+    return permutation, first, above, height
+
+
+@njit(inline="always")
+def _join(c: Any, p: Any, C: Any, post: Any, last: Any, narrow: Any, zeros: Any) -> Any:
+    """The columns of c go before those of its parent p if few zeros come with them: 1 if so, else 0."""
+    X, P = C[c], C[p]
+    w = np.int64(X.width) + np.int64(P.width)
+    size = w * (w + 1) // 2 + w * (np.int64(P.count) - 1)
+    added = size - X.entries - P.entries
+    if post[c] < last and added != 0 and w > narrow and added > zeros * size:
+        return 0
+    P.width, P.entries = w, P.entries + X.entries
+    X.after, P.head, X.into = P.head, X.head, p
+    return 1
 
 
 @kernel
@@ -286,60 +272,54 @@ def paths(parent: Any, w: Any, r: Any) -> Any:
 
 
 @kernel
-def bases(parent: Any, first: Any) -> Any:
-    base = np.zeros(len(parent), np.int32)
-    for s in range(len(parent) - 1, -1, -1):
-        p = parent[s]
-        if p >= 0:
-            base[s] = base[p] + first[p + 1] - first[p]
-    return base
-
-
-@kernel
 def rows(start: Any, beside: Any, permutation: Any, position: Any, owner: Any, parent: Any, begin: Any) -> Any:
     """R of every supernode, ascending: row i belongs to all supernodes from its neighbours below up to its own."""
-    put = begin[:-1].copy()
-    seen = np.full(len(parent), -1, np.int32)
-    rows = np.empty(begin[-1], np.int32)
-    for i in range(len(permutation)):
+    n = len(permutation)
+    S, rows = np.empty(len(parent), SUPERNODE), np.empty(begin[-1], np.int32)
+    for s in range(len(parent)):
+        S[s].put, S[s].seen, S[s].parent = begin[s], n, parent[s]
+    for i in range(n):
         v = permutation[i]
-        own = owner[i]
-        seen[own] = i
-        for q in range(start[v], start[v + 1]):
-            k = position[beside[q]]
-            if k < i:
-                s = owner[k]
-                while seen[s] != i:
-                    seen[s] = i
-                    rows[put[s]] = i
-                    put[s] += 1
-                    s = parent[s]
+        S[owner[i]].seen = i
+        for q in range(np.uint64(start[v]), np.uint64(start[v + _ONE])):
+            X = S[owner[min(np.uint32(i), position[beside[q]])]]  # its own if the neighbour is not below
+            while X.seen != i:
+                X.seen = i
+                rows[X.put] = i
+                X.put += _ONE
+                X = S[X.parent]
     return rows
 
 
 @kernel
 def places(first: Any, parent: Any, begin: Any, rows: Any) -> Any:
-    """Where each row of a supernode lies in its parent's front, columns first; and the children of each."""
+    """Where each row of a supernode lies in its parent's front, columns first, and on the path from the root.
+
+    Also the place on that path of each supernode's first column, and its children.
+    """
     s_count = len(parent)
-    local = np.empty(len(rows), np.int32)
-    child = np.full(s_count, -1, np.int32)
-    sibling = np.full(s_count, -1, np.int32)
+    local, slot, base = np.empty(len(rows), np.int32), np.empty(len(rows), np.int32), np.zeros(s_count, np.int32)
+    child, sibling = np.full(s_count, -1, np.int32), np.full(s_count, -1, np.int32)
     for s in range(s_count - 1, -1, -1):
         p = parent[s]
         if p < 0:
             continue
         sibling[s], child[p] = child[p], s
         low, high = first[p], first[p + 1]
-        q = begin[p]
-        for k in range(begin[s], begin[s + 1]):
+        base[s] = base[p] + high - low
+        q = np.uint64(begin[p])
+        below = high - low - begin[p]
+        for k in range(np.uint64(begin[s]), np.uint64(begin[s + 1])):
             i = rows[k]
             if i < high:
                 local[k] = i - low
+                slot[k] = base[p] + i - low
             else:
                 while rows[q] < i:
-                    q += 1
-                local[k] = high - low + q - begin[p]
-    return local, child, sibling
+                    q += _ONE
+                local[k] = below + np.int64(q)
+                slot[k] = slot[q]
+    return local, slot, base, child, sibling
 
 
 @kernel
@@ -360,25 +340,29 @@ def updates(child: Any, r: Any) -> Any:
 @kernel
 def arcs(tails: Any, heads: Any, position: Any, owner: Any, first: Any, begin: Any, rows: Any) -> Any:
     """The arcs of each supernode, and where each lies in its front: those of which it owns the lower end."""
-    s_count = len(first) - 1
-    start = np.zeros(s_count + 2, np.int64)
-    for e in range(len(tails)):
-        start[owner[min(position[tails[e]], position[heads[e]])] + 2] += 1
+    s_count, count = len(first) - 1, len(tails)
+    start, of = np.zeros(s_count + 2, np.int64), np.empty(count, np.uint32)
+    for e in range(count):
+        of[e] = owner[min(position[tails[e]], position[heads[e]])]
+        start[of[e] + _TWO] += 1
     for s in range(s_count):
         start[s + 2] += start[s + 1]
-    arc = np.empty(len(tails), np.int32)
-    for e in range(len(tails)):
-        s = owner[min(position[tails[e]], position[heads[e]])]
-        arc[start[s + 1]] = e
-        start[s + 1] += 1
-    row = np.empty(len(tails), np.int32)
-    col = np.empty(len(tails), np.int32)
+    found = np.empty(count, ARC)
+    for e in range(count):
+        X = found[np.uint64(start[of[e] + _ONE])]
+        X.arc, X.row, X.col = e, position[tails[e]], position[heads[e]]
+        start[of[e] + _ONE] += 1
+    arc, row, col = np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count, np.int32)
     place = np.empty(len(position), np.int32)  # in the front at hand
     for s in range(s_count):
+        k = 0
         for j in range(first[s], first[s + 1]):
-            place[j] = j - first[s]
-        for k in range(begin[s], begin[s + 1]):
-            place[rows[k]] = first[s + 1] - first[s] + k - begin[s]
+            place[j] = k
+            k += 1
+        for q in range(begin[s], begin[s + 1]):
+            place[rows[q]] = k
+            k += 1
         for a in range(start[s], start[s + 1]):
-            row[a], col[a] = place[position[tails[arc[a]]]], place[position[heads[arc[a]]]]
+            X = found[a]
+            arc[a], row[a], col[a] = X.arc, place[X.row], place[X.col]
     return start[: s_count + 1].copy(), arc, row, col

@@ -213,10 +213,9 @@ def build(start: np.ndarray, beside: np.ndarray, tree: Tree) -> Structure:
     entries = w * (w + r)
     panel = np.cumsum(entries[::-1])[::-1] - entries
     owner = np.repeat(np.arange(len(w), dtype=np.int32), w)
-    base = symbolic.bases(tree.parent, tree.first)
-    rows = symbolic.rows(start, beside, tree.permutation, position, owner, tree.parent, begin)
-    slot = (base - tree.first[:-1])[owner[rows]] + rows
-    local, child, sibling = symbolic.places(tree.first, tree.parent, begin, rows)
+    unsigned = (x.view(np.uint32) for x in (tree.permutation, position, owner, tree.parent))
+    rows = symbolic.rows(start, beside, *unsigned, begin)
+    local, slot, base, child, sibling = symbolic.places(tree.first, tree.parent, begin, rows)
     update, leaf = symbolic.updates(child, r)
     return Structure(
         len(position),
@@ -259,4 +258,5 @@ class Arcs:
 def arcs(structure: Structure, tails: np.ndarray, heads: np.ndarray) -> Arcs:
     """The places of arcs of the graph that the structure was made for."""
     S = structure
-    return Arcs(*symbolic.arcs(tails, heads, S.position, S.owner, S.first, S.begin, S.rows))
+    unsigned = (x.view(np.uint32) for x in (tails, heads, S.position, S.owner))
+    return Arcs(*symbolic.arcs(*unsigned, S.first, S.begin, S.rows.view(np.uint32)))
