@@ -516,6 +516,8 @@ def test_usage_errors_are_clicks_own(six):
         (("--plot", "p.png"), "--positions"),
         (("--verify", "--limit", "5"), "--verify"),
         (("--verify", "--table", "p"), "--table"),
+        (("--predecessors", "p.csv", "--sources", "p"), "--sources"),
+        (("--predecessors", "p.csv", "--output", "./p.csv"), "two files"),
         (("--every", "5"), "checkpoint"),
     ],
 )

@@ -288,6 +288,12 @@ class TestReading:
             assert small(read(path))[1, 0] == (INF if directed else 1)
             assert read(path, directed=True).directed
 
+    def test_snap_counts_its_edges(self, tmp_path):
+        text = "# Nodes: 3 Edges: 2\n1 2\n2 3\n"
+        assert read(put(tmp_path / "g.snap", text)).edge_count == 2
+        with pytest.warns(UserWarning, match=r"g\.snap: its comment counts 2 edges, and it lists 1"):
+            assert read(put(tmp_path / "g.snap", text[:-4])).edge_count == 1
+
     def test_csv_quotes_keep_what_they_hold(self, tmp_path):
         text = 'source,target,weight\n" a ", b ,1\n"",b,"2"\n5" x,"c ",3\n" ""q"" ",7,4\n'
         graph = read(put(tmp_path / "g.csv", text))
@@ -648,6 +654,9 @@ MALFORMED = [
     ("a.csv", "source,target,weight\na,b,0\nb,c,-1.5e-400\n", 3, "5e-324"),
     ("a.gr", f"p sp 2 1\na 1 2 .{'0' * 400}1\n", 2, "5e-324"),
     ("a.npy", WHOLE[:-5], None, "npy"),
+    ("a.npy", WHOLE + WHOLE, None, "behind the array"),
+    ("a.npz", npz(n=2, rows=[0], cols=[1], directed="no"), None, "directed"),
+    ("a.npz", npz(n=2, rows=[0], cols=[1], directed=[True, True]), None, "directed"),
     ("a.npy", b"not numpy", None, "npy"),
     ("a.npy", b"", None, "npy"),
     ("a.npy", npy(np.zeros((2, 3))), None, "square"),
@@ -733,6 +742,7 @@ def test_malformed(tmp_path, name, content, line, word, suffix):
     assert len(str(caught.value)) < 400
 
 
+@pytest.mark.filterwarnings("ignore:.*its comment counts")
 @pytest.mark.parametrize("name", WRITTEN)
 def test_damaged_files_are_a_graph_or_a_format_error(tmp_path, name):
     path = tmp_path / f"g{SUFFIX[name]}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,8 +86,11 @@ def solve(
     answers.require_one(reduction, nearest, pairs, (source, target))
     if (positions is None) != (plot is None):
         raise click.UsageError("solve: --positions are where --plot FILE draws vertices. Give both.")
-    if verify:
-        refuse_given(("table", "sources", "targets", "limit"), "--verify looks at the distances between all vertices")
+    if verify or predecessors is not None:
+        which = "--verify" if verify else "--predecessors"
+        refuse_given(("table", "sources", "targets", "limit"), f"{which} goes with the distances between all vertices")
+    if output is not None and predecessors is not None and os.path.realpath(output) == os.path.realpath(predecessors):
+        raise click.UsageError("solve: --output and --predecessors must be two files, got one.")
     options["gpus"] = places = spread_over(options)
     each = reduction is not None or nearest is not None  # a line a vertex
     graphs.check(output, (".csv",) if each else RESULTS)

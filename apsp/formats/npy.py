@@ -79,6 +79,8 @@ def promised(source: Source, file: IO[bytes], size: int, kinds: str, what: str) 
             raise ValueError(f"{size - file.tell()} bytes for shape {shape} of {dtype}")
     except Exception as error:  # a damaged header raises whatever its bytes come to
         raise refused(source, what, error) from error
+    if needed < size - file.tell():
+        raise source.error(f"must be {what}, got {size - file.tell() - needed} bytes behind the array.")
     return needed
 
 

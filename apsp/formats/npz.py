@@ -82,10 +82,12 @@ class Arrays(Mapping[str, np.ndarray]):
 def _graph(source: Source, arrays: Mapping[str, np.ndarray]) -> Graph:
     names = decode(arrays)
     if {"n", "rows", "cols"} <= arrays.keys():
-        directed = bool(arrays["directed"]) if "directed" in arrays else True
+        directed = arrays.get("directed", np.array(True))
+        if directed.dtype.kind != "b" or directed.ndim:
+            raise ValueError(f"`directed` must be True or False, got {directed.dtype} of shape {directed.shape}.")
         weights = arrays.get("weights")
         n = _integers(arrays["n"], "n", ()).item()
-        return Graph.from_arrays(arrays["rows"], arrays["cols"], weights, n=n, labels=names, directed=directed)
+        return Graph.from_arrays(arrays["rows"], arrays["cols"], weights, n=n, labels=names, directed=bool(directed))
     if {"format", "shape", "data"} <= arrays.keys():
         return _from_scipy(arrays)
     dense = next((arrays[key] for key in ("matrix", "distances") if key in arrays), None)

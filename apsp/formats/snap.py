@@ -1,6 +1,7 @@
 """SNAP edge lists: `#` comments, then two columns of vertex ids, or three with a weight. Ids are integers with gaps.
 
-A comment `# Undirected graph …` says that edges lead both ways.
+A comment `# Undirected graph …` says that edges lead both ways; where `# … Edges: 5` counts others than there are, a
+warning says so.
 
 Format of the Stanford Large Network Dataset Collection (Leskovec and Krevl).
 """
@@ -8,6 +9,7 @@ Format of the Stanford Large Network Dataset Collection (Leskovec and Krevl).
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import replace
 from typing import IO
 
@@ -24,6 +26,7 @@ from .columns import columns
 from .tokens import show
 
 _COMMENT = re.compile(rb"#[^\n]*")
+_COUNTED = re.compile(rb"^[ \t]*#[^\n]*\bedges:[ \t]*([0-9]{1,15})\b", re.MULTILINE | re.IGNORECASE)
 _DIRECTION = re.compile(rb"^[ \t]*#[ \t]*(un)?directed graph\b", re.MULTILINE | re.IGNORECASE)
 #: An integer as one writes it: 007, +7 and 7 would be one vertex.
 _ID = rb"(?:0|-?[1-9]\d*)"
@@ -63,6 +66,13 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
             f"a vertex must be an integer as one writes it, got {show(other[1].decode())}, which would be the same as "
             f"{int(other[1])}. format='edgelist' reads names.",
             line,
+        )
+    counted = _COUNTED.search(source.lines) if b"#" in source.lines else None
+    if counted is not None and int(counted[1]) != len(found.rows):
+        warnings.warn(
+            f"{source.path}: its comment counts {int(counted[1])} edges, and it lists {len(found.rows)}. "
+            "It may be cut off.",
+            stacklevel=4,
         )
     ids, ends = np.unique(np.concatenate((found.rows, found.cols)), return_inverse=True)
     rows, cols = np.split(ends.reshape(-1), 2)
