@@ -15,6 +15,7 @@ import numpy as np
 
 from . import memory
 from .archives import load_arrays
+from .arrays import refuse_masked
 from .errors import DeviceError, DTypeError, FormatError, ShapeError
 from .files import writing
 
@@ -105,7 +106,7 @@ class BitMatrix:
         Raises
         ------
         DTypeError
-            If the array is not bool.
+            If the array is not bool, or has a mask.
         ShapeError
             If it has not two axes.
 
@@ -115,6 +116,7 @@ class BitMatrix:
         >>> BitMatrix.from_bool(np.eye(3, dtype=bool)).words.ravel()
         array([1, 2, 4], dtype=uint64)
         """
+        refuse_masked(array, where="BitMatrix.from_bool")
         if not hasattr(array, "__cuda_array_interface__"):
             array = np.asarray(array)
         if array.dtype != np.dtype(bool):

@@ -460,6 +460,8 @@ def test_errors_say_what_came_and_the_way_out():
         BitMatrix(np.zeros((3, 4), np.uint64)[:, ::2], (3, 70))
     with pytest.raises(ShapeError, match="from column 70 on must be zero"):
         BitMatrix(~np.zeros((3, 2), np.uint64), (3, 70))
+    with pytest.raises(DTypeError, match="got a masked one"):
+        BitMatrix.from_bool(np.ma.array([[True]], mask=[[True]]))
     with pytest.raises(DTypeError, match=r"must be bool, got float64.*A != 0"):
         BitMatrix.from_bool(np.zeros((2, 2)))
     with pytest.raises(ShapeError, match="two axes"):

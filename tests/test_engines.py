@@ -461,6 +461,11 @@ def test_labels_are_in_a_list_or_an_array():
         t.reaches([0, 1], [0, 1, 2])
 
 
+def test_a_list_of_neighbours_holds_vertices():
+    with pytest.raises(VertexError, match=r"must be hashable, got \[2\]"):
+        shortest_paths({1: [[2]]})
+
+
 def test_a_mask_is_not_left_out():
     edges = [(0, 1, 4), (1, 2, 7)]
     for given in (

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from semiring.errors import DTypeError
+from semiring.errors import DTypeError, VertexError
 
 from ..graph import Graph
 from ..labels import Labels
@@ -22,7 +22,10 @@ def convert(source: Mapping[Any, Any], reading: Reading) -> Graph:
     arcs = [arc for tail, heads in source.items() for arc in _arcs(tail, heads, weighted, source)]
     position: dict[Any, int] = {}
     for name in (*source, *(head for _, head, _ in arcs)):
-        position.setdefault(name, len(position))
+        try:
+            position.setdefault(name, len(position))
+        except TypeError:
+            raise VertexError(f"as_graph: vertices must be hashable, got {name!r} in a list of them.") from None
     rows, cols = (np.array([position[arc[side]] for arc in arcs], dtype=np.int64) for side in (0, 1))
     weights = _weights([value for _, _, value in arcs], reading) if weighted and reading.weight is not None else None
     return Graph.from_arrays(rows, cols, weights, labels=Labels(position))
