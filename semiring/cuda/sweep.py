@@ -270,8 +270,10 @@ class Lanes:
         self.starts, self.places = cupy.asarray(starts), cupy.asarray(places)
         self.columns = starts[: self.count]
         # Where the columns below each supernode begin among the lanes, and where they end.
-        at = self.starts[: self.count].searchsorted(tree.bounds.ravel())
-        self.ranges = at.astype(np.int32).reshape(-1, 2)
+        self.ranges = tree.bounds
+        if not self.every:
+            at = self.starts[: self.count].searchsorted(tree.bounds.ravel())
+            self.ranges = at.astype(np.int32).reshape(-1, 2)
         self.climbs = list(self._climbs(tree, starts[: self.count]))
 
     def _climbs(self, tree: Tree, columns: np.ndarray) -> Iterator[tuple[Any, int, int, int]]:
