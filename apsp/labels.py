@@ -133,16 +133,33 @@ class Labels(Sequence[Any]):
         return self.positions(labels if isinstance(labels, np.ndarray) else list(labels))
 
     def parse(self, text: str) -> Any:
-        """The label that a person wrote as `text`: "30" is the vertex 30 where labels are integers."""
-        if text in self:
-            return text
-        for label in self._names if isinstance(self._names, tuple) else ():
-            if str(label) == text:
-                return label
-        number = int(text) if re.fullmatch("-?[0-9]{1,640}", text) else None
-        if number is None or str(number) != text or number not in self:  # 007 is no other way to write 7
+        """The label that a person wrote as `text`: "30" is the vertex 30 where labels are integers.
+
+        Raises
+        ------
+        VertexError
+            As `written` does.
+        """
+        return self[self.written(text)]
+
+    def written(self, text: str) -> int:
+        """Where the vertex stands whose label is written so.
+
+        Raises
+        ------
+        VertexError
+            If there is none, or there are two, as of 1 and "1".
+        """
+        if isinstance(self._names, range):
+            number = int(text) if re.fullmatch("-?[0-9]{1,640}", text) else None
+            found = self._find(number) if str(number) == text else None  # 007 is no other way to write 7
+        else:
+            found = self._texts.get(text)
+        if found is None:
             raise VertexError(self._unknown(text))
-        return self[self.position(number)]
+        if found < 0:
+            raise VertexError(f"{self._what}: a text must be one vertex, got {text!r}, as which two are written.")
+        return found
 
     def _find(self, label: Any) -> int | None:
         if isinstance(self._names, range):
@@ -169,6 +186,14 @@ class Labels(Sequence[Any]):
     @cached_property
     def _position(self) -> dict[Any, int]:
         return {name: index for index, name in enumerate(self._names)}
+
+    @cached_property
+    def _texts(self) -> dict[str, int]:
+        """Where the label of each text stands; −1 where two are the same text."""
+        found: dict[str, int] = {}
+        for index, name in enumerate(self._names):
+            found[str(name)] = -1 if str(name) in found else index
+        return found
 
     @cached_property
     def _sorted(self) -> tuple[np.ndarray, np.ndarray] | None:

@@ -459,6 +459,10 @@ class TestLabels:
         assert Labels(range(5)).parse("4") == 4
         assert Labels(["30", "x"]).parse("30") == "30"
         assert Labels([(0, 1), (1, 0)]).parse("(1, 0)") == (1, 0)
+        for mixed in (Labels([1, "1", "2"]), Labels([(0, 1), "(0, 1)", "2"])):
+            assert mixed.parse("2") == "2"
+            with pytest.raises(VertexError, match="two"):
+                mixed.parse(str(mixed[0]))
         for labels in (Labels([7, 10]), Labels(range(12))):
             for text in ("007", "+7", "1_0", " 7", "७"):
                 with pytest.raises(VertexError):

@@ -148,23 +148,34 @@ def read_pairs(path: str | os.PathLike[str], labels: Labels) -> list[tuple[Any, 
     FormatError
         Naming the line of what is no pair, or of a label that no vertex has.
     """
-    pairs, place, source = [], _by_text(labels), Source(path, holds="pairs of labels")
+    pairs, source = [], Source(path, holds="pairs of labels")
     for line, text in enumerate(source.lines.decode("utf-8-sig", "replace").split("\n"), 1):
         mark = next((mark for mark in "\t," if mark in text), " ")
         rows = [text.split()] if mark == " " else [row for _, row in _rows(source, text, mark, line - 1)]
         ends = [name.strip() for name in rows[0]] if rows else []
-        if not any(ends) or (line == 1 and _is_header(ends) and not any(name in place for name in ends)):
+        if not any(ends) or (line == 1 and _is_header(ends) and not any(_is_vertex(name, labels) for name in ends)):
             continue
         if len(ends) != 2:
             raise FormatError(path, line, f"a pair must be two labels, got {len(ends)}.")
-        for name in ends:
-            if name not in place:
-                try:
-                    labels.position(name)
-                except VertexError as error:
-                    raise FormatError(path, line, str(error)) from None
-        pairs.append((labels[place[ends[0]]], labels[place[ends[1]]]))
+        u, v = (labels[_position(source, line, name, labels)] for name in ends)
+        pairs.append((u, v))
     return pairs
+
+
+def _position(source: Source, line: int, name: str, labels: Labels) -> int:
+    """Where the vertex stands that is written so, or an error with the line."""
+    try:
+        return labels.written(name)
+    except VertexError as error:
+        raise source.error(str(error), line) from None
+
+
+def _is_vertex(name: str, labels: Labels) -> bool:
+    try:
+        labels.written(name)
+    except VertexError:
+        return False
+    return True
 
 
 def _is_header(ends: list[str]) -> bool:
@@ -185,19 +196,14 @@ def read_labels(path: str | os.PathLike[str], labels: Labels) -> list[Any]:
     text = source.lines.decode("utf-8-sig", "replace")
     rows = _rows(source, text) if comma else ((line, [text]) for line, text in enumerate(text.split("\n"), 1))
     found: dict[int, int] = {}
-    place = _by_text(labels)
     for line, row in rows:
         name = row[0].strip()
-        if not name or (line == 1 and name.casefold() in NAMES and name not in place):
+        if not name or (line == 1 and name.casefold() in NAMES and not _is_vertex(name, labels)):
             continue
-        if name not in place:
-            try:
-                labels.position(name)
-            except VertexError as error:
-                raise FormatError(path, line, str(error)) from None
-        if place[name] in found:
-            raise FormatError(path, line, f"a vertex must come once, got {name!r} in line {found[place[name]]} too.")
-        found[place[name]] = line
+        at = _position(source, line, name, labels)
+        if at in found:
+            raise source.error(f"a vertex must come once, got {name!r} in line {found[at]} too.", line)
+        found[at] = line
     if not found:
         raise source.error("must hold labels of vertices, got none.")
     return [labels[k] for k in found]
