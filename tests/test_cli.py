@@ -789,6 +789,15 @@ cli.main(["solve", *sys.argv[1:]])
 """
 
 
+def test_a_name_is_one_line_whatever_is_in_it(tmp_path):
+    (tmp_path / "g.csv").write_text('from,to\n"a\nb",c\n"x\x1b[2J",c\n')
+    assert good("-q", "reach", tmp_path / "g.csv", "--to", "c") == "a\\nb\nx\\x1b[2J\n"
+    assert good("-q", "solve", tmp_path / "g.csv", "--from", "a\nb", "--to", "c").endswith("path a\\nb -> c\n")
+    assert len(good("-q", "solve", tmp_path / "g.csv").splitlines()) == 4
+    good("solve", tmp_path / "g.csv", "--reduce", "reached", "--output", tmp_path / "r.csv")
+    assert (tmp_path / "r.csv").read_text().count('"a\nb",2') == 1  # a file keeps it
+
+
 def test_numbers_of_vertices_have_all_their_digits_and_no_more(tmp_path):
     (tmp_path / "far.csv").write_text("from,to,km\na,b,1e300\nb,c,0.5\nc,a,2\n")
     (tmp_path / "a.txt").write_text("a\n")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..display.terminal import Meter, show_table
+from ..display.terminal import Meter, one_line, show_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +41,7 @@ def print_path(r: Result, u: Any, v: Any) -> bool:
     # In the digits of its own dtype: 0.1, not 0.10000000149 for a float32.
     distance = f"distance {text(r.engine.entry(r.sources.position(u), r.targets.position(v)), r.semiring)}"
     try:
-        path = " -> ".join(map(str, r.path(u, v)))
+        path = one_line(" -> ".join(map(str, r.path(u, v))))
     except NoPathError:
         click.echo(f"{distance}\npath none")
         return False

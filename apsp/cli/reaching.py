@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..display.terminal import Meter, show_table
+from ..display.terminal import Meter, one_line, show_table
 from . import graphs
 from .answers import quiet, summary
 from .choices import SEMIRING
@@ -79,7 +79,7 @@ def tell(t: Reachability, ends: tuple[Any, Any], given: tuple[str | None, str | 
         return reached
     if source is not None or target is not None:
         for label in t.descendants(u) if source is not None else t.ancestors(v):
-            click.echo(str(label))
+            click.echo(one_line(str(label)))
     return True
 
 

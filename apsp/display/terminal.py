@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ import click
 
 from semiring.compiling import heard
 
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 #: Seconds between two lines of progress in a log.
 EVERY = 60.0
 
@@ -79,8 +81,20 @@ class Meter:
         self._bar.update(task.id, description=what, completed=done)
 
 
+def one_line(text: str) -> str:
+    """The text with its line breaks and other control characters escaped: a name is not two, nor a terminal's command.
+
+    Examples
+    --------
+    >>> print(one_line("Bath\\nSpa"))
+    Bath\\nSpa
+    """
+    return _CONTROL.sub(lambda sign: sign[0].encode("unicode_escape").decode(), text)
+
+
 def show_table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> None:
     """A table: drawn on a terminal; elsewhere aligned text, columns two blanks apart."""
+    headings, *rows = ([one_line(cell) for cell in line] for line in (headings, *rows))
     if sys.stdout.isatty():
         from rich.console import Console
         from rich.table import Table
