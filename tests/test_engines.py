@@ -466,6 +466,15 @@ def test_a_list_of_neighbours_holds_vertices():
         shortest_paths({1: [[2]]})
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_table_may_be_written_to(engine):
+    r = shortest_paths([("a", "b", 0.5), ("b", "c", 1.0)], engine=engine)
+    expected = r.table().tolist()
+    r.table()[:] = r.table(["a"])[:] = r.distance(["a"], ["b"])[:] = -1
+    assert r.table().tolist() == expected == r.distances.tolist()
+    assert r.path("a", "c") == ["a", "b", "c"]
+
+
 def test_a_mask_is_not_left_out():
     edges = [(0, 1, 4), (1, 2, 7)]
     for given in (

@@ -109,6 +109,8 @@ class Distances:
     def table(self, sources: Any = None, targets: Any = None) -> np.ndarray:
         """The distances from some vertices to some, shape (sources, targets), as `np.asarray(r)` has them: inf is none.
 
+        An array of its own, which may be written to.
+
         Parameters
         ----------
         sources, targets : list or array of labels, optional
@@ -134,7 +136,9 @@ class Distances:
         size = (self.engine.shape[0] if i is None else len(i)) * (self.engine.shape[1] if j is None else len(j))
         require(size * (8 + self.dtype.itemsize), where="table", hint="Ask for fewer, or stream them by rows().")
         if i is None and j is None:
-            return output.numbers(host(self.distances), self.semiring)
+            D = host(self.distances)
+            shown = output.numbers(D, self.semiring)
+            return D.copy() if shown is D else shown
         every = tuple(map(np.arange, self.engine.shape))
         D = self.engine.block(every[0] if i is None else i, every[1] if j is None else j)
         return output.numbers(D, self.semiring)
