@@ -108,9 +108,7 @@ class Large:
         MemoryNeeded
             If not even the smallest super-blocks fit.
         """
-        n, s, ops = self.source.n, self.source.semiring, self.ops
-        name = "distributed" if self.limits.checkpoint is not None else self.schedule
-        found = make_plan(n, s, ops, schedule=name, block=self.block)
+        n, found = self.source.n, self._whole
         if found.matrix_bytes + found.workspace_bytes <= self.memory:
             return replace(found, reason=f"{found.reason}; it fits into {shown(self.memory)}")
         cut = self.cut
@@ -133,6 +131,12 @@ class Large:
             seconds=seconds,
             pairs=n**3,
         )
+
+    @cached_property
+    def _whole(self) -> Plan:
+        """That of the matrix where it lies whole."""
+        name = "distributed" if self.limits.checkpoint is not None else self.schedule
+        return make_plan(self.source.n, self.source.semiring, self.ops, schedule=name, block=self.block)
 
     @cached_property
     def cut(self) -> streaming.Cut:
@@ -191,8 +195,9 @@ class Large:
             )
         if on_disk and self.limits.works_in is None:
             raise MemoryNeeded(
-                f"closure: {shown(self.source.nbytes)} must fit into {shown(self.memory)}, or have a place on disk. "
-                "Say output='tiles/', where the result will be, or checkpoint='ck/'."
+                f"closure: {shown(self.source.nbytes)} with {shown(self._whole.workspace_bytes)} of workspace must fit "
+                f"into {shown(self.memory)}, or have a place on disk. Say output='tiles/', where the result will be, "
+                "or checkpoint='ck/'."
             )
 
     # Computing it
