@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from apsp import shortest_paths, transitive_closure
 from apsp.graph import Graph
 from apsp.inputs import as_graph
 from apsp.labels import Labels
@@ -506,3 +507,11 @@ def test_cupy_arrays_stay_on_the_device():
     assert (rows.tolist(), cols.tolist(), weights.tolist()) == ([0], [1], [2.0])
     assert graph.edge_count == 1
     assert graph.matrix("boolean").get().tolist() == [[False, True], [False, False]]
+
+
+def test_an_edge_of_infinite_length_is_none_in_every_semiring():
+    for far in (np.inf, np.iinfo(np.int64).max):
+        graph = Graph.from_arrays([0, 1], [1, 2], [far, 3])
+        assert shortest_paths(graph).distance(0, 1) == np.inf
+        assert graph.matrix("boolean").tolist() == [[False, False, False], [False, False, True], [False] * 3]
+        assert transitive_closure(graph).counts().tolist() == [1, 2, 1]

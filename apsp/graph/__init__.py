@@ -335,10 +335,8 @@ class Graph:
         assert self.cols is not None
         rows, cols, weights = self.rows[part], self.cols[part], None if self.weights is None else self.weights[part]
         if is_boolean(s):
-            if weights is not None and weights.dtype.kind == "f":
-                there = np.isfinite(weights)
-                if not there.all():
-                    rows, cols = rows[there], cols[there]
+            if weights is not None and not (there := present(weights)).all():
+                rows, cols = rows[there], cols[there]
             return rows, cols, np.broadcast_to(True, len(rows))
         if weights is None:
             return rows, cols, np.broadcast_to(conform(np.ones(1, np.int32), s, target, where="Graph"), len(rows))
