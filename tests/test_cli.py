@@ -905,7 +905,7 @@ def test_a_route_is_drawn_on_coordinates_of_any_format(roads, tmp_path):
     assert (tmp_path / "route.png").read_bytes().startswith(b"\x89PNG")
     (tmp_path / "bad.co").write_text("v 1 2\n")
     result = apsp("solve", roads, "--from", 5, "--plot", tmp_path / "x.png", "--positions", tmp_path / "bad.co")
-    assert (result.exit_code, "bad.co:1: " in result.stderr) == (2, True)
+    assert (result.exit_code, "bad.co:1: " in result.stderr, result.stdout) == (2, True, "")
     assert apsp("solve", roads, "--plot", tmp_path / "x.png").exit_code == 2
 
 

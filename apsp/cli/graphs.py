@@ -71,6 +71,14 @@ def pairs(path: Path, graph: Graph) -> list[tuple[Any, Any]]:
     return read_pairs(path, graph.labels)
 
 
+def positions(path: Path, graph: Graph) -> dict[Any, tuple[float, float]]:
+    """The coordinates of the vertices that the file has any of."""
+    from ..reading.positions import read_positions
+
+    at = read_positions(path, graph.labels).tolist()
+    return {label: (x, y) for label, (x, y) in zip(graph.labels, at, strict=True) if x == x}
+
+
 def asked(graph: Graph, table: Path | None, options: dict[str, Any], ends: tuple[Any, ...] = ()) -> bool:
     """Replace the files of sources and targets in `options` by the labels in them; whether there are any.
 

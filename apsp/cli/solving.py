@@ -99,6 +99,7 @@ def solve(
     graph = graphs.read(file, options)
     graphs.check_names(graph, output)
     graphs.check_names(graph, predecessors)
+    drawn_at = None if positions is None else graphs.positions(positions, graph)
     walked = None if pairs is None else graphs.pairs(pairs, graph)
     ends = graphs.parse(graph, source), graphs.parse(graph, target)
     wanted = None if nearest is None else graphs.labels(nearest, graph)
@@ -121,7 +122,7 @@ def solve(
         answers.tell_each(r, wanted, reduction, output)
     no = not (each or answers.tell(r, ends, walked, listed and saved is None))
     if plot is not None:
-        _plot(r, ends, no, plot, positions)
+        r.plot(path=None if no or None in ends else r.path(*ends), positions=drawn_at, save=plot)
     if checksum:
         _print_checksums(r)
     if verify and not _verify(r):
@@ -144,10 +145,6 @@ def _verify(r: Result) -> bool:
     found = r.verify("all", paths=r.semiring.add.selects is not None)
     click.echo(f"verified: {found}" if found else f"not verified: {found}")
     return bool(found)
-
-
-def _plot(r: Result, ends: tuple[Any, Any], no: bool, plot: Path, positions: Path | None) -> None:
-    r.plot(path=None if no or None in ends else r.path(*ends), positions=positions, save=plot)
 
 
 @click.command()
