@@ -76,15 +76,18 @@ def writing(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[I
 def writing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A new directory that becomes `path` when the block ends well; where it does not, `path` is as it was.
 
-    A directory that stood at `path` is replaced, in two renamings: for an instant neither is there.
+    A directory that stood at `path` is replaced, in two renamings: for an instant neither is there. Of several
+    processes that write to the same `path`, the last to end leaves its directory there, whole.
 
     Raises
     ------
     OSError
         Naming `path`: `NotADirectoryError` if a file stands there, `FileNotFoundError` if its directory is missing.
     """
-    place = Path(os.path.realpath(path))
-    if place.exists() and not place.is_dir():
+    place, found = Path(os.path.realpath(path)), None
+    with suppress(FileNotFoundError):
+        found = place.stat()
+    if found is not None and not stat.S_ISDIR(found.st_mode):
         raise NotADirectoryError(errno.ENOTDIR, "it must be a directory or nothing yet, and is a file", os.fspath(path))
     if not place.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "its directory must exist", os.fspath(path))
@@ -92,13 +95,21 @@ def writing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         beside.mkdir()
         yield beside
-        if place.exists():
-            os.replace(place, before)
-        os.replace(beside, place)
+        while True:
+            with suppress(FileNotFoundError):
+                os.replace(place, before)
+            try:
+                os.replace(beside, place)
+                break
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):  # else another process was in between
+                    raise
+            shutil.rmtree(before, ignore_errors=True)
         shutil.rmtree(before, ignore_errors=True)
     except BaseException as error:
         if before.exists() and not place.exists():
             os.replace(before, place)
+        shutil.rmtree(before, ignore_errors=True)
         shutil.rmtree(beside, ignore_errors=True)
         if isinstance(error, OSError) and error.errno is not None and error.filename in (None, str(beside)):
             raise OSError(error.errno, error.strerror, os.fspath(path)) from error

@@ -95,6 +95,20 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path):
     assert [p.name for p in place.iterdir()] == ["c"]
     assert [p.name for p in tmp_path.iterdir()] == ["tiles"]
     (tmp_path / "file").write_text("precious")
+    replace, theirs = os.replace, iter([1, 2])
+
+    def interrupted(source, target) -> None:
+        """Another process ends with its directory in between, twice."""
+        replace(source, target)
+        if target != place and next(theirs, None):
+            place.mkdir()
+            (place / "theirs").write_text("")
+
+    with pytest.MonkeyPatch.context() as patch, writing_folder(place) as folder:
+        (folder / "ours").write_text("")
+        patch.setattr(os, "replace", interrupted)
+    assert [path.name for path in place.iterdir()] == ["ours"]
+    assert sorted(os.listdir(tmp_path)) == ["file", "tiles"]
     with pytest.raises(NotADirectoryError, match="file"), writing_folder(tmp_path / "file"):
         pass
     with pytest.raises(FileNotFoundError), writing_folder(tmp_path / "missing" / "tiles"):
