@@ -35,7 +35,7 @@ _ALONE, _ENTRY = 1.0e9, 3e-9
 #: Pairs a second of the numeric part in small fronts, up to how many pairs a vertex; larger ones come near dense ones.
 _FRONTS, _SMALL, _GROWTH, _LARGE = 18e9, 3e3, 0.2, 2.0
 #: Seconds to find an order and the structure, a vertex and an arc; what a supernode costs beside its pairs, a vertex.
-_VERTEX, _ARC, _SUPERNODE = 0.2e-6, 0.25e-6, 0.1e-6
+_VERTEX, _ARC, _SUPERNODE = 0.06e-6, 0.15e-6, 0.1e-6
 #: Seconds that any search for an order takes, and any elimination.
 _START = 3e-4
 #: Seconds to bring a number of four bytes from a panel into a row.
