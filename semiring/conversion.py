@@ -10,7 +10,7 @@ import numpy as np
 from . import dtypes, memory
 from .algebra import Semiring
 from .devices import module
-from .errors import DTypeError, ShapeError
+from .errors import DomainError, DTypeError, SemiringError, ShapeError
 
 #: The integer dtypes whose largest value stands for ∞.
 _WITH_INFINITY = (np.dtype("int16"), np.dtype("int32"), np.dtype("int64"))
@@ -90,6 +90,8 @@ def conform(array: Any, semiring: Semiring, dtype: Any = None, *, where: str, fi
     DTypeError
         If a finite value cannot be represented: a fraction in an integer dtype, a number beyond its range, an integer
         that float64 would round. (To float32 all values are rounded, which is not refused.)
+    DomainError
+        If an integer dtype is asked for, and an entry is NaN, or an infinity that is none of the semiring's.
     """
     if array.dtype.kind in _NO_NUMBERS:
         raise DTypeError(f"{where}: entries must be real numbers or truth values, got {array.dtype}.")
@@ -126,9 +128,14 @@ def _converted(
         if source.kind == "f":
             finite = xp.isfinite(array)
             wrong = finite & ((array != xp.floor(array)) | (array >= info.max) | (array <= info.min))
-            out[array == math.inf], out[array == -math.inf] = info.max, info.min
-            nan = xp.isnan(array)
-            _refuse(array, nan, at, f"{where}: {semiring.name} entries must not be NaN")
+            top, bottom = array == math.inf, array == -math.inf
+            out[top], out[bottom] = info.max, info.min
+            # What lies outside of the semiring would be a number among others: of the infinities, and NaN.
+            outside = xp.isnan(array) | (top & semiring.open_high) | (bottom & semiring.open_low)
+            requirement = f"{where}: entries of a {semiring.name} matrix must lie in {semiring.interval}"
+            _refuse(
+                array, outside, at, requirement, f"A missing edge is the semiring's zero, {semiring.zero}.", DomainError
+            )
         else:
             top, bottom = _ends(source, xp, array)
             wrong = ~top & ~bottom & ((array >= info.max) | (array <= info.min))  # its ends stand for ∞
@@ -174,12 +181,19 @@ def _rounded(integers: Any, floats: Any, finite: Any) -> Any:
     return rounded
 
 
-def _refuse(array: Any, wrong: Any, at: tuple[int, ...], requirement: str, hint: str = "Use a wider dtype.") -> None:
+def _refuse(
+    array: Any,
+    wrong: Any,
+    at: tuple[int, ...],
+    requirement: str,
+    hint: str = "Use a wider dtype.",
+    error: type[SemiringError] = DTypeError,
+) -> None:
     """Name the first of the wrong entries, where the array begins at index `at` of the one that came."""
     if bool(wrong.any()):
         index = tuple(int(i[0]) for i in wrong.nonzero())
         shown = tuple(i + (at[axis] if axis < len(at) else 0) for axis, i in enumerate(index))
-        raise DTypeError(f"{requirement}, got {array[index].item()} at {shown}. {hint}")
+        raise error(f"{requirement}, got {array[index].item()} at {shown}. {hint}")
 
 
 def _as_bool(array: Any, semiring: Semiring, where: str) -> Any:

@@ -121,6 +121,18 @@ def test_nan_raises_wherever_it_is():
         shortest_paths([("a", "b", math.nan)])
 
 
+@pytest.mark.parametrize(
+    ("semiring", "wrong"), [("min_plus", -math.inf), ("max_plus", math.inf), ("max_min", math.nan)]
+)
+def test_what_is_outside_of_the_semiring_is_no_integer_either(semiring, wrong):
+    A = np.full((3, 3), wrong if semiring == "max_min" else -wrong)
+    A[A != A] = 0
+    A[0, 1] = wrong
+    for dtype in ("int16", "float64"):
+        with pytest.raises(DomainError, match=r"must lie in [\[(]-inf, inf[)\]], got (-?inf|nan) at \(0, 1\)"):
+            closure(A, semiring, dtype=dtype)
+
+
 def test_graphs_of_zero_cycles_end():
     """Cycles of weight 0, all around, twice and nested: distances, predecessors, next hops and paths come to an end."""
     n = 48
