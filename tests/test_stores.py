@@ -14,7 +14,10 @@ import semiring
 from apsp import Reachability, Result, shortest_paths, transitive_closure
 from apsp.cli import main
 from apsp.generate import road_like
+from apsp.inputs import as_graph
+from apsp.saving import stores
 from semiring.errors import AlgebraError, FormatError, ShapeError, TileError
+from semiring.tiles import TileStore
 
 ROAD = road_like(90, seed=2)
 
@@ -188,6 +191,21 @@ def test_a_damaged_tile_of_zarr_names_its_group(tmp_path, part):
         tile.write_bytes(damaged)
         with pytest.raises(FormatError, match=r"d\.zarr"):
             list(Result.load(tmp_path / "d.zarr").rows())
+
+
+def test_tiles_of_one_graph_are_no_result_of_another(tmp_path):
+    """Two processes write to one place: the archive of either must not lie beside the tiles of the other."""
+    here, there = tmp_path / "r", tmp_path / "s"
+    for place, weight in ((here, 3), (there, 4)):
+        shortest_paths([("a", "b", weight), ("b", "a", 1)], output=place)
+    (here / "result.npz").write_bytes((there / "result.npz").read_bytes())
+    for load in (Result.load, as_graph, Reachability.load):
+        with pytest.raises(FormatError, match=r"result\.npz must belong to this store"):
+            load(here)
+    store = TileStore(there)
+    TileStore.create(there, (2, 2), "int32")
+    with pytest.raises(FormatError, match="another one has been made there"):
+        stores.save_archive(store, {})
 
 
 def test_a_directory_of_something_else_is_not_replaced_by_zarr(tmp_path):

@@ -13,6 +13,7 @@ from semiring.bits import BitMatrix
 from semiring.catalog import get, lor_land
 from semiring.devices import there
 from semiring.observed import Callback
+from semiring.tiles import StoredBits, TileStore
 
 from ..graph import Graph
 from ..graph.ondisk import refuse_overwriting
@@ -115,7 +116,7 @@ def transitive_closure(
         if isinstance(closed, BitMatrix):
             answer.save(place)
         else:
-            save_beside(answer, place)
+            save_beside(answer, closed.words if isinstance(closed, StoredBits) else TileStore(place))
     return answer
 
 

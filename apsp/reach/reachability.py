@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from semiring.bits import BitMatrix
 from semiring.errors import FormatError
 from semiring.files import writing
 from semiring.memory import require
-from semiring.tiles import StoredBits
+from semiring.tiles import StoredBits, TileStore
 from semiring.tiles.folder import is_store
 
 from ..display import notebook
@@ -29,9 +29,6 @@ from ..saving.plans import plan_from_array, plan_to_array
 from ..saving.stores import forget_result, load_tiles, save_archive, suffix_of
 from ..saving.tables import check_output
 from .condensation import Condensation, expanded, expansion_bytes
-
-if TYPE_CHECKING:
-    from semiring.tiles import TileStore
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -252,7 +249,7 @@ class Reachability:
             forget_result(path)
             stored = StoredBits.create(path, self.closed.shape)
             stored.put(slice(0, len(self.closed)), self._held)
-            save_beside(self, path)
+            save_beside(self, stored.words)
             return
         arrays = _arrays(self, path)
         with writing(path) as file:
@@ -339,9 +336,9 @@ class Reachability:
         return [self.labels[k] for k in np.flatnonzero(reached).tolist()]
 
 
-def save_beside(answer: Reachability, path: str | os.PathLike[str]) -> None:
+def save_beside(answer: Reachability, store: TileStore) -> None:
     """Write what makes a store of packed bits a Reachability; the last thing that is written."""
-    save_archive(path, _arrays(answer, path))
+    save_archive(store, _arrays(answer, store.path))
 
 
 def _arrays(answer: Reachability, path: str | os.PathLike[str]) -> dict[str, Any]:

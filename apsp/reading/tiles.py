@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from semiring.archives import load_arrays
 from semiring.errors import FormatError
 from semiring.tiles import TileStore
 from semiring.tiles.bits import COLUMNS
@@ -14,7 +13,7 @@ from ..graph import Graph
 from ..graph.ondisk import OnDisk
 from ..labels import Labels
 from ..saving.encoding import decode, square
-from ..saving.stores import ARCHIVE
+from ..saving.stores import ARCHIVE, load_archive
 
 
 def read(path: str | os.PathLike[str]) -> Graph:
@@ -35,15 +34,15 @@ def read(path: str | os.PathLike[str]) -> Graph:
     m, n = store.shape
     if m != n:
         raise FormatError(path, None, f"a matrix must be square, (n, n), got shape {store.shape}.")
-    return Graph.from_matrix(OnDisk.at(path), labels=_labels(place / ARCHIVE), name=place.resolve().name)
+    return Graph.from_matrix(OnDisk.at(path), labels=_labels(store), name=place.resolve().name)
 
 
-def _labels(archive: Path) -> Labels | None:
+def _labels(store: TileStore) -> Labels | None:
     """What the result that lies in the same store calls all vertices."""
-    if not archive.is_file():
+    if not (store.path / ARCHIVE).is_file():
         return None
-    found = load_arrays(archive, "what belongs to a store of a Result", ("labels", "labels_json", "sources", "targets"))
+    found = load_archive(store, ("labels", "labels_json", "sources", "targets"))
     try:
         return square(found, decode(found))
     except ValueError as error:
-        raise FormatError(archive.parent, None, str(error)) from error
+        raise FormatError(store.path, None, str(error)) from error

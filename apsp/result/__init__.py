@@ -11,6 +11,7 @@ from semiring.algebra import Semiring
 from semiring.backend import cuda_available
 from semiring.catalog import get
 from semiring.observed import Callback
+from semiring.tiles import TileStore
 
 from ..answering import anew, answer, within
 from ..choosing import Asked
@@ -297,7 +298,8 @@ def shortest_paths(
             given = answer(posed, s, request, Asked(dtype=dtype, gpus=gpus, limits=limits))
         result = Result(given.engine, posed, s, given.plan, given.seconds, frames.library_of(graph))
         if output is not None and 0 in getattr(gpus, "mine", (0,)):
-            save_archive(output, archive_of(result, output))
+            kept = getattr(given.engine, "matrix", None)
+            save_archive(kept if isinstance(kept, TileStore) else TileStore(output), archive_of(result, output))
         return _with_paths(result, paths)
     i, j = (
         None if wanted is None else posed.labels.several(wanted, where=f"shortest_paths: {side}")

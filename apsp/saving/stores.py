@@ -10,7 +10,7 @@ import errno
 import io
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 TILE = 1024
 #: What else a result has, in a store.
 ARCHIVE = "result.npz"
+#: The array in it that tells which store it belongs to.
+_STORE = "store"
 #: What is in the directory of a Zarr group that `save` wrote.
 _IN_ZARR = {"zarr.json", "distances", "result_npz", "sources", "targets", "sources_json", "targets_json"}
 
@@ -61,7 +63,7 @@ def save_tiles(table: Table, path: str | os.PathLike[str], more: Mapping[str, An
         store.put(part, at, 0, round=table.shape[1])
         at += len(part)
     store.sync()
-    save_archive(path, named)
+    save_archive(store, named)
 
 
 def as_store(D: np.ndarray, output: str | os.PathLike[str], semiring: Semiring) -> TileStore:
@@ -86,10 +88,37 @@ def forget_result(path: str | os.PathLike[str]) -> None:
     (Path(path) / ARCHIVE).unlink(missing_ok=True)
 
 
-def save_archive(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
-    """What makes a store a result."""
-    with writing(Path(path) / ARCHIVE) as file:
-        np.savez(file, **arrays)
+def save_archive(store: TileStore, arrays: Mapping[str, Any]) -> None:
+    """What makes a store a result; it names the store that it belongs to.
+
+    Raises
+    ------
+    FormatError
+        If another store has been made in its place meanwhile.
+    """
+    identity = store.layout.identity
+    if TileStore(store.path).layout.identity != identity:
+        problem = "save: a store must stay where it is until it is a result, and another one has been made there. "
+        raise FormatError(store.path, None, f"{problem}Write each result to a place of its own.")
+    with writing(store.path / ARCHIVE) as file:
+        named: dict[str, Any] = {_STORE: np.frombuffer(identity, np.uint8), **arrays}
+        np.savez(file, **named)
+
+
+def load_archive(store: TileStore, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
+    """The arrays, or those of these names, that make a store a result.
+
+    Raises
+    ------
+    FormatError
+        If they are damaged, or belong to another store.
+    """
+    wanted = None if names is None else (*names, _STORE)
+    found = load_arrays(store.path / ARCHIVE, "what belongs to a store of a Result", wanted)
+    identity = found.pop(_STORE, None)
+    if identity is not None and identity.tobytes() != store.layout.identity:
+        raise FormatError(store.path, None, f"{ARCHIVE} must belong to this store, and is of another.")
+    return found
 
 
 def load_tiles(path: str | os.PathLike[str]) -> tuple[TileStore, dict[str, np.ndarray]]:
@@ -108,7 +137,7 @@ def load_tiles(path: str | os.PathLike[str]) -> tuple[TileStore, dict[str, np.nd
             f"a store that `save` wrote is required, got one without {ARCHIVE}: its writing was cut short, or it is a "
             "matrix alone. semiring.tiles.TileStore reads it.",
         )
-    return store, load_arrays(store.path / ARCHIVE, "what belongs to a store of a Result")
+    return store, load_archive(store)
 
 
 def check_zarr_place(path: str | os.PathLike[str]) -> None:
