@@ -14,7 +14,7 @@ from semiring.arrays import Taken, take_in
 from semiring.backend import bind, device_of
 from semiring.catalog import get
 from semiring.devices import module, there
-from semiring.errors import ShapeError
+from semiring.errors import DomainError, ShapeError
 from semiring.memory import require
 from semiring.routes import of_rows, require_selection
 from semiring.survey import survey
@@ -102,6 +102,8 @@ def next_hops(A: Any, D: Any, semiring: str | Semiring = "min_plus", *, threads:
     return closed.give_back(found, where="next_hops")
 
 
+#: Entries that are looked at together; on a GPU so many that it is busy.
+_CHUNK, _CHUNK_THERE = 1 << 18, 1 << 26
 #: Edges by tail: those that leave k are at starts[k] … starts[k + 1] of heads and weights.
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -246,7 +248,22 @@ def _taken(A: Any, D: Any, s: Semiring, where: str) -> tuple[Any, Taken]:
             weights = module(closed.array).asarray(weights) if device_of(weights) == "cpu" else weights.get()
     for array in (weights, closed.array):
         survey(array, s, where=where)
+    _refuse_unreached(weights, closed.array, s, where)
     return weights, closed
+
+
+def _refuse_unreached(A: Any, D: Any, s: Semiring, where: str) -> None:
+    """Refuse a D that has no path where A has an edge: it is the closure of another matrix, or was cut at a limit."""
+    zero = dtypes.zero(s, D.dtype)
+    for part in dtypes.chunks(D.shape, _CHUNK if device_of(D) == "cpu" else _CHUNK_THERE):
+        lost = D[part] == zero
+        if bool(lost.any()) and bool((lost := lost & (A[part] != zero)).any()):
+            index = [int(axis[0]) for axis in lost.nonzero()]
+            at = tuple(i + (part[axis].start if axis < len(part) else 0) for axis, i in enumerate(index))
+            raise DomainError(
+                f"{where}: D must be the closure of A over {s.name}, got no path at {at}, where A has an edge. Compute "
+                "it from this very matrix, as apsp.closure does."
+            )
 
 
 def _batched(A: Any, D: Any, s: Semiring, threads: int | None, *, mirrored: bool = False) -> Any:

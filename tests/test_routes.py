@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.sparse.csgraph import floyd_warshall
 
-from apsp import closure, predecessors, schedules
+from apsp import closure, next_hops, predecessors, schedules
 from semiring import Op, Semiring, dtypes, get
 from semiring.errors import AlgebraError, DomainError, DTypeError, ShapeError
 from semiring.routes import hops, of_rows, walks
@@ -410,3 +410,17 @@ class TestErrors:
         D[3, 4] = 0 if dtype == "float32" else -5
         with pytest.raises(DomainError, match=r"closure of A .*, 4\)"):
             predecessors(A, D)
+
+    @pytest.mark.parametrize("dtype", ["float32", "int16"])
+    def test_a_closure_that_was_cut_is_refused(self, dtype):
+        A = graph("integers", 9).astype(dtype)
+        D = closure(A)
+        i, j = np.argwhere((D == A) & ~np.eye(9, dtype=bool))[-1]
+        D[i, j] = np.inf if dtype == "float32" else np.iinfo(dtype).max
+        for table in (predecessors, next_hops):
+            with pytest.raises(
+                DomainError, match=rf"{table.__name__}: .* no path at \({i}, {j}\), where A has an edge"
+            ):
+                table(A, D)
+            with pytest.raises(DomainError, match=rf"no path at \(1, {i}, {j}\)"):
+                table(np.stack((A, A)), np.stack((closure(A), D)))
