@@ -8,7 +8,7 @@ import enum
 import numpy as np
 import pytest
 
-from apsp import Reachability, formats, shortest_paths, transitive_closure
+from apsp import Reachability, Result, formats, shortest_paths, transitive_closure
 from apsp.inputs import write
 from apsp.saving.encoding import decode, encode
 from semiring import FormatError
@@ -143,3 +143,11 @@ def test_labels_that_are_one_text_are_refused_in_a_table(tmp_path):
     with pytest.raises(FormatError, match="UTF-8"):
         shortest_paths([("\ud800", "b", 5)]).save(tmp_path / "x.csv")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("place", ["x.zarr", "x.tiles", "x.npz"])
+def test_half_a_surrogate_pair_is_kept_where_there_is_no_text(place, tmp_path):
+    if place == "x.zarr":
+        pytest.importorskip("zarr")
+    shortest_paths([("\ud800", "b", 5)]).save(tmp_path / place)
+    assert Result.load(tmp_path / place).distance("\ud800", "b") == 5

@@ -190,7 +190,9 @@ def save_zarr(table: Table, path: str | os.PathLike[str], more: Mapping[str, Any
                 group.create_array(side, data=plain, dimension_names=(side,))  # in xarray an index
                 continue
             if plain is not None:
-                text = np.frombuffer(json.dumps(plain.tolist(), ensure_ascii=False).encode(), np.uint8)
+                text = np.frombuffer(
+                    json.dumps(plain.tolist(), ensure_ascii=False).encode("utf-8", "surrogatepass"), np.uint8
+                )
             group.create_array(f"{side}_json", data=text, dimension_names=(f"{side}_json_bytes",))
         if table.semiring is not None:
             group.attrs["semiring"] = catalog.recorded_as(table.semiring)
