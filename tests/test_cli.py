@@ -519,6 +519,7 @@ def test_usage_errors_are_clicks_own(six):
         (("--predecessors", "p.csv", "--sources", "p"), "--sources"),
         (("--predecessors", "p.csv", "--output", "./p.csv"), "two files"),
         (("--every", "5"), "checkpoint"),
+        (("--gpus", "2", "--device", "cpu"), "--device cpu"),
     ],
 )
 def test_what_would_be_left_out_is_refused(six, given, told):

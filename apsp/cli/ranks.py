@@ -23,6 +23,8 @@ def spread_over(options: dict[str, Any]) -> Any:
     gpus, distributed, grid = (options.pop(name) for name in ("gpus", "distributed", "grid"))
     if gpus is not None and distributed:
         raise click.UsageError("give either --gpus or --distributed.")
+    if gpus is not None and options["device"] == "cpu":
+        raise click.UsageError("--gpus computes on GPUs, got --device cpu as well. Give one of them.")
     if gpus is None and not distributed:
         if grid is not None:
             raise click.UsageError("--grid goes with --gpus or --distributed.")
