@@ -12,7 +12,7 @@ from . import graphs
 from .answers import quiet
 from .choices import SCHEDULE
 from .exit_codes import NO
-from .options import FILE, READING, SOURCE, dtype, reading, refuse_given, semiring, threads, together
+from .options import FILE, READING, SOURCE, dtype, reading, refuse_given, require_dtype, semiring, threads, together
 
 
 @click.command()
@@ -51,6 +51,7 @@ def compare(
         refuse_given(
             ("sizes", "from_n", "to_n", "density", "seed"), "give either FILE or what random graphs are made of"
         )
+    require_dtype(options["semiring"], dtype)
     graphs.check(plot, (".png", ".svg", ".pdf"))
     graphs.check(json_file, (".json",))
     options["schedules"] = options["schedules"] or None

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from .choices import ENGINE, FORMAT, SCHEDULE_OR_AUTO, SEMIRING
+
+if TYPE_CHECKING:
+    from semiring.algebra import Semiring
 
 DTYPES = ("float32", "float64", "int16", "int32", "int64", "bool")
 FILE = click.Path(path_type=Path)
@@ -29,6 +32,13 @@ def refuse_given(names: Iterable[str], why: str) -> None:
     ]
     if given:
         raise click.UsageError(f"{context.info_name}: {why}, got {' and '.join(given)}.")
+
+
+def require_dtype(semiring: Semiring, dtype: str | None) -> None:
+    """Refuse a dtype that the semiring is not defined on: another one would be computed in."""
+    if dtype not in (None, *semiring.dtypes):
+        known = ", ".join(semiring.dtypes)
+        raise ValueError(f"--dtype must be one of those of {semiring.name}, {known}, got {dtype}.")
 
 
 def together(*several: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -26,6 +26,7 @@ from .options import (
     parts,
     reading,
     refuse_given,
+    require_dtype,
     semiring,
     spread,
     threads,
@@ -84,6 +85,7 @@ def solve(
     from ..saving.tables import RESULTS
 
     answers.require_one(reduction, nearest, pairs, (source, target))
+    require_dtype(options["semiring"], options["dtype"])
     if (positions is None) != (plot is None):
         raise click.UsageError("solve: --positions are where --plot FILE draws vertices. Give both.")
     if verify or predecessors is not None:
@@ -155,6 +157,7 @@ def plan(what: str, **options: Any) -> None:
     """What `solve` would do with the graph in FILE, or with N vertices, and why; nothing is computed."""
     from ..planning import plan as make
 
+    require_dtype(options["semiring"], options["dtype"])
     options["gpus"] = spread_over(options)
     reading = {name: options.pop(name) for name in READING}
     if what.isdecimal() and not Path(what).exists():
