@@ -87,8 +87,8 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
     VertexError
         If a dependency names a task that has no duration, or a task has two.
     DomainError, DTypeError
-        If a duration is negative, infinite, or no number, or the project lasts longer than int64 holds; if durations or
-        dependencies are none of these.
+        If a duration is negative, infinite, or no number, or the project lasts longer than int64 or float64 holds; if
+        durations or dependencies are none of these.
 
     Examples
     --------
@@ -112,11 +112,14 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
     _refuse_waiting_in_a_ring(r, tasks)
     D = np.where(r.reachable, r.distances.astype(time.dtype), 0)
     earliest = D.max(axis=0, initial=0)
-    last = np.where(r.reachable, D + time, 0)  # entry (v, u): from the start of v to the end of u
-    if (last < 0).any():  # a sum of integers, none of which is negative
+    with np.errstate(over="ignore"):
+        last = np.where(r.reachable, D + time, 0)  # entry (v, u): from the start of v to the end of u
+    if ((last < 0) | np.isinf(last)).any():  # a sum of numbers none of which is negative or infinite
+        whole = last.dtype.kind == "i"
         raise DomainError(
             f"critical_path: the whole project must fit {last.dtype}, got one that lasts beyond "
-            f"{np.iinfo(last.dtype).max}. Choose a larger unit, or pass durations as float, which rounds."
+            f"{np.iinfo(last.dtype).max if whole else np.finfo(last.dtype).max}. Choose a larger unit"
+            f"{', or pass durations as float, which rounds' if whole else ''}."
         )
     rest = last.max(axis=1, initial=0)
     length = rest.max(initial=0)
@@ -133,6 +136,11 @@ def _pairs(dependencies: Any) -> Iterable[tuple[Any, Any]]:
     """(before, after) of any form."""
     if is_table(dependencies):
         return list(zip(*_two_columns(dependencies, "dependencies", "before, after"), strict=True))
+    if not isinstance(dependencies, Iterable):
+        raise DTypeError(
+            f"critical_path: dependencies must be a mapping, pairs or a table, got {dependencies!r}. Leave "
+            "them out for none."
+        )
     if not isinstance(dependencies, Mapping):
         pairs = list(dependencies)
         for pair in pairs:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 
 def local(span: slice, within: slice) -> slice:
@@ -31,3 +32,24 @@ def without(span: slice, *left_out: slice | None) -> Iterator[slice]:
             start = out.stop
     if start < span.stop:
         yield slice(start, span.stop)
+
+
+def sliced(key: Any, size: int, *, where: str) -> slice:
+    """A slice of an axis of this size, from its start to its stop.
+
+    Raises
+    ------
+    IndexError
+        If it is no slice, or steps over what lies between.
+
+    Examples
+    --------
+    >>> sliced(slice(-3, None), 9, where="M")
+    slice(6, 9, None)
+    """
+    if not isinstance(key, slice):
+        raise IndexError(f"{where}: a slice is required, got {key!r}.")
+    start, stop, step = key.indices(size)
+    if step != 1:
+        raise IndexError(f"{where}: slices must have step 1, got {key!r}.")
+    return slice(start, max(start, stop))

@@ -189,6 +189,11 @@ def test_parts_come_of_functions_graphs_and_files(tmp_path):
             block=16,
         ),
     )
+    np.testing.assert_array_equal(made[0][-20:, 3:9], A[-20:, 3:9])
+    assert made[0][5:3, :].shape == (0, 70)
+    for wrong in ((slice(0, 9, 2), slice(0, 9)), (slice(None, None, -1), slice(0, 9)), (0, slice(0, 9)), 3):
+        with pytest.raises(IndexError, match="DistributedMatrix: "):
+            made[0][wrong]
     for M in made:
         np.testing.assert_array_equal(M.gather(), np.where(A == 32767, np.iinfo(M.dtype).max, A.astype(M.dtype)))
     bits = DistributedMatrix.from_array(BitMatrix.from_bool(A < 32767), "boolean", world=places)

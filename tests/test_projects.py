@@ -142,6 +142,10 @@ def test_a_project_that_lasts_longer_than_its_numbers_hold_is_refused():
     assert critical_path({"a": 2**62, "b": 2**62 - 1}, [("a", "b")]).length == 2**63 - 1
     with pytest.raises(DomainError, match="must fit"):
         critical_path({"a": 2**62, "b": 2**62, "c": 2**62}, [("a", "b"), ("b", "c")])
+    with pytest.raises(DomainError, match=r"whole project must fit float64, .* Choose a larger unit\.$"):
+        critical_path({"a": 1e308, "b": 1e308}, {"b": ["a"]})
+    with pytest.raises(DTypeError, match="dependencies must be a mapping, pairs or a table, got None"):
+        critical_path({"a": 1}, None)
 
 
 def test_a_duration_with_a_unit_is_no_number():

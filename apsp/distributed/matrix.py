@@ -18,7 +18,7 @@ from semiring.distributed import Comm, InMemory, Layout, World
 from semiring.errors import AlgebraError, ShapeError
 from semiring.memory import require
 from semiring.observed import Callback
-from semiring.ranges import local, meet
+from semiring.ranges import local, meet, sliced
 from semiring.survey import Survey, fast, survey
 from semiring.tiles import TileStore
 
@@ -362,8 +362,8 @@ class DistributedMatrix:
         return self.n, self.n
 
     def __getitem__(self, key: tuple[slice, slice]) -> np.ndarray:
-        """`M[a:b, c:d]`: a window."""
-        rows, columns = (slice(*k.indices(self.n)[:2]) for k in key)
+        """`M[a:b, c:d]`: a window; an IndexError of other keys."""
+        rows, columns = (sliced(k, self.n, where="DistributedMatrix") for k in _pair(key))
         return self.window(rows, columns)
 
     def pairs(self, i: Sequence[int] | np.ndarray, j: Sequence[int] | np.ndarray) -> np.ndarray:
@@ -461,6 +461,12 @@ class DistributedMatrix:
             f"DistributedMatrix({self.n} × {self.n}, {self.semiring.name} in {self.dtype}, "
             f"{self.world.grid} ranks {where}, block {self.layout.block})"
         )
+
+
+def _pair(key: Any) -> tuple[Any, Any]:
+    if not isinstance(key, tuple) or len(key) != 2:
+        raise IndexError(f"DistributedMatrix: rows and columns are required, M[a:b, c:d], got {key!r}.")
+    return key
 
 
 def _read(ops: Backend, part: Any, rows: slice, columns: slice, out: np.ndarray) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from semiring.ranges import sliced
+
 from .matrix import DistributedMatrix
 
 
@@ -18,7 +20,7 @@ class Served:
         self.shape, self.dtype = matrix.shape, matrix.dtype
 
     def __getitem__(self, key: tuple[slice, slice]) -> np.ndarray:
-        rows, columns = (slice(*k.indices(n)[:2]) for k, n in zip(key, self.shape, strict=True))
+        rows, columns = (sliced(k, n, where="DistributedMatrix") for k, n in zip(key, self.shape, strict=True))
         self._matrix.world.everyone([(rows.start, rows.stop, columns.start, columns.stop)])
         return self._matrix.window(rows, columns, everywhere=False)
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError, TileError
-from ..ranges import local, meet
+from ..ranges import local, meet, sliced
 from . import file
 from .file import Layout, Reader
 from .folder import check_place, clear, describe, described, require_room
@@ -362,10 +362,7 @@ def _at_work(layout: Layout) -> int:
 def _ranged(key: Any, size: int) -> slice:
     """An index or a slice as a range."""
     if isinstance(key, slice):
-        start, stop, step = key.indices(size)
-        if step != 1:
-            raise IndexError(f"TileStore: slices must have step 1, got {key!r}.")
-        return slice(start, max(start, stop))
+        return sliced(key, size, where="TileStore")
     try:
         index = key.__index__()
     except (AttributeError, TypeError):
