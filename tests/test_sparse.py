@@ -291,6 +291,15 @@ def test_a_degree_order_with_little_memory_and_few_stamps_is_the_same(monkeypatc
     np.testing.assert_array_equal(order.minimum_degree(start, beside).permutation, found.permutation)
 
 
+def test_the_diagonals_of_pivot_blocks_are_where_no_way_is_any_length():
+    r = rng(3)
+    E = Elimination.from_arrays(*r.integers(0, 300, (2, 900)), r.integers(1, 9, 900).astype(float), 300)
+    at, lower = E.analysis.structure.diagonal, E._panels.lower
+    assert E.cost.front > 30
+    np.testing.assert_array_equal(np.sort(at), np.flatnonzero(lower == 0))
+    assert len(at) == 300
+
+
 def test_levels_are_taken_for_a_lattice_and_degrees_for_a_tree():
     at = np.arange(40 * 40).reshape(40, 40)
     arcs = [np.concatenate((at[:, :-1].ravel(), at[:-1].ravel())), np.concatenate((at[:, 1:].ravel(), at[1:].ravel()))]

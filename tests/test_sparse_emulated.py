@@ -50,5 +50,6 @@ def test_every_distance_of_a_network_is_scipys(tmp_path):
         assert len(tree.regions) > 10
         assert any((tiles[:, 2] > 1).any() for tiles in tree.tiles[1:])  # strips that a warp computes together
         np.testing.assert_array_equal(E.to_dense().get(), want)
+        assert (E.on_device.diagonal() == 0).all()
         some = np.arange(n)[::-3]
         np.testing.assert_array_equal(E.on_device.batch(some, mirrored=True).get()[:, : len(some)], want[:, some])

@@ -323,6 +323,22 @@ def places(first: Any, parent: Any, begin: Any, rows: Any) -> Any:
 
 
 @kernel
+def diagonal(first: Any, panel: Any, high: Any, strip: int, padded: bool) -> Any:
+    """Where the diagonal of each D lies, by column: in panels of so many rows, in strips of so many columns.
+
+    The last strip of a panel is as wide as the others where they are padded, else as wide as the columns that are left.
+    """
+    at = np.empty(first[-1], np.int64)
+    for s in range(len(panel)):
+        w = first[s + 1] - first[s]
+        for j in range(w):
+            left = j - j % strip
+            wide = strip if padded else min(strip, w - left)
+            at[first[s] + j] = panel[s] + left * high[s] + j * wide + j - left
+    return at
+
+
+@kernel
 def updates(child: Any, r: Any) -> Any:
     """The place of each update on a stack kept in postorder, and where its subtree begins."""
     s_count = len(child)

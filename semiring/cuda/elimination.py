@@ -108,13 +108,7 @@ class OnDevice:
     @_there
     def diagonal(self) -> np.ndarray:
         """The diagonal of each D, by column; on the host."""
-        import cupy
-
-        S, tree = self.S, self.tree
-        within = np.arange(self.n) - S.first[S.owner]
-        high = (tree.w + tree.r + tree.r % 2)[S.owner]
-        unit = tree.panel[S.owner] + within // 4 * high + within
-        found: np.ndarray = self.lower.reshape(-1)[cupy.asarray(4 * unit + within % 4)].get()
+        found: np.ndarray = self.lower.reshape(-1)[self.fronts.diagonal].get()
         return found
 
     @property

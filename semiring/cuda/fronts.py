@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
 from ..algebra import Semiring
 from ..compiling import about
+from ..cpu import symbolic
 from ..sparse.structure import Arcs
 from . import algebra, compile, gpu, registry
 from .backend import CudaBackend
@@ -83,6 +84,15 @@ class Fronts:
                 self.steps += sorted_by[start:stop].tolist()
             else:
                 self.steps.append((lists[start:stop], stop - start, which))
+
+    @cached_property
+    def diagonal(self) -> Any:
+        """Where the diagonal of each D lies in the panels, by column; on the device."""
+        import cupy
+
+        tree = self.tree
+        at = symbolic.diagonal(tree.S.first, 4 * tree.panel[:-1], tree.w + tree.r + tree.r % 2, 4, True)
+        return cupy.asarray(at)
 
     def numbers(self, weights: Any, semiring: Semiring, nonnegative: bool) -> tuple[Any, Any]:
         """The panels [D; L] and [D U]ᵀ for weights on the device, in the order of the arcs.

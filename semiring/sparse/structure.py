@@ -148,10 +148,8 @@ class Structure:
     @cached_property
     def diagonal(self) -> np.ndarray:
         """Where the diagonal of each D lies in a panel, by column."""
-        within = np.arange(self.n) - self.first[self.owner]
-        w, r = (np.diff(x).astype(np.int64)[self.owner] for x in (self.first, self.begin))
-        strip = within // STRIP * STRIP
-        return self.panel[self.owner] + strip * (w + r) + within * np.minimum(STRIP, w - strip) + within - strip
+        high = np.diff(self.first) + np.diff(self.begin)
+        return np.asarray(symbolic.diagonal(self.first, self.panel, high, STRIP, False))
 
 
 @dataclass(frozen=True, eq=False)
