@@ -93,8 +93,11 @@ def suspects(found: np.ndarray, text: bytes) -> np.ndarray:
     """Indices of the few numbers from a text that may not be what was written: `unmet` looks at each."""
     if found.dtype.kind == "i":
         return np.flatnonzero((found == _ENDS.min) | (found == _ENDS.max))
-    vanished = (found == 0) & (_TINY.search(text) is not None)
-    return np.flatnonzero(~(np.abs(found) < EXACT) | vanished)
+    wrong, zero = ~(np.abs(found) < EXACT), found == 0
+    # `in` takes a twentieth of the search's time, and says no of most texts.
+    if zero.any() and any(sign in text for sign in (b"e-", b"E-", b"0" * 99)) and _TINY.search(text):
+        wrong |= zero
+    return np.flatnonzero(wrong)
 
 
 def integral(names: Iterable[str]) -> bool:
