@@ -194,6 +194,13 @@ def test_parts_come_of_functions_graphs_and_files(tmp_path):
     for wrong in ((slice(0, 9, 2), slice(0, 9)), (slice(None, None, -1), slice(0, 9)), (0, slice(0, 9)), 3):
         with pytest.raises(IndexError, match="DistributedMatrix: "):
             made[0][wrong]
+    with pytest.raises(IndexError, match="integer"):
+        made[0].pairs([0.5], [1])
+    assert made[0].pairs([], []).shape == (0,)
+    with pytest.raises(ShapeError, match=r"out must have shape \(70, 70\), got \(71, 71\)"):
+        made[0].gather(np.empty((71, 71), "int16"))
+    with pytest.raises(DTypeError, match="out must be of int16, got int8"):
+        made[0].gather(np.empty((70, 70), "int8"))
     for M in made:
         np.testing.assert_array_equal(M.gather(), np.where(A == 32767, np.iinfo(M.dtype).max, A.astype(M.dtype)))
     bits = DistributedMatrix.from_array(BitMatrix.from_bool(A < 32767), "boolean", world=places)

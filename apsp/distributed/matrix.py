@@ -15,7 +15,7 @@ from semiring.bits import BitMatrix
 from semiring.catalog import get
 from semiring.conversion import conform
 from semiring.distributed import Comm, InMemory, Layout, World
-from semiring.errors import AlgebraError, ShapeError
+from semiring.errors import AlgebraError, DTypeError, ShapeError
 from semiring.memory import require
 from semiring.observed import Callback
 from semiring.ranges import local, meet, sliced
@@ -369,7 +369,7 @@ class DistributedMatrix:
     def pairs(self, i: Sequence[int] | np.ndarray, j: Sequence[int] | np.ndarray) -> np.ndarray:
         """The entries (i[e], j[e]) for every e."""
         at = np.arange(self.n)
-        i, j = at[np.asarray(i, np.intp)], at[np.asarray(j, np.intp)]
+        i, j = (at[np.asarray(x) if len(x) else []] for x in (i, j))  # NumPy refuses fractions
         if i.shape != j.shape or i.ndim != 1:
             raise ShapeError(
                 f"DistributedMatrix.pairs: two lists of one length are required, got {i.shape}, {j.shape}."
@@ -395,9 +395,18 @@ class DistributedMatrix:
         ----------
         out : array, shape (n, n), of `dtype`, optional
             Or a `BitMatrix` on the host, for a matrix of packed bits.
+
+        Raises
+        ------
+        ShapeError, DTypeError
+            If `out` has another shape or dtype.
         """
+        if out is not None and out.shape != self.shape:
+            raise ShapeError(f"DistributedMatrix.gather: out must have shape {self.shape}, got {out.shape}.")
         if isinstance(out, BitMatrix):
             return self._gather_bits(out)
+        if out is not None and out.dtype.newbyteorder("=") != self.dtype:
+            raise DTypeError(f"DistributedMatrix.gather: out must be of {self.dtype}, got {out.dtype}.")
         whole = np.empty((self.n, self.n), self.dtype) if out is None else out
 
         def mine(ops: Backend, part: Any, rows: slice, columns: slice) -> np.ndarray:
