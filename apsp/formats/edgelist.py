@@ -23,7 +23,6 @@ from .tables import Table, blank_separated, of_rows
 from .tokens import as_number, integral, show
 
 _COMMENT = re.compile(r"#[^\n]*")
-_WITHIN = re.compile(r"^[^#\n]*?([^\s#]+#\S*)", re.MULTILINE)
 
 
 def sniff(head: bytes) -> bool:
@@ -64,11 +63,14 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
 
 def _without_comments(source: Source) -> str:
     """The text; a # within a word is refused, as it may belong to a name."""
-    within = _WITHIN.search(source.text)
-    if within is not None:
-        line = source.text.count("\n", 0, within.start(1)) + 1
-        raise source.error(f"a comment must stand apart, # behind a blank, got {show(within[1])}.", line)
-    return _COMMENT.sub("", source.text)
+    text = source.text
+    for comment in _COMMENT.finditer(text):
+        start = comment.start()
+        if start and not text[start - 1].isspace():
+            word = text[:start].split()[-1] + comment[0].split()[0]
+            line = text.count("\n", 0, start) + 1
+            raise source.error(f"a comment must stand apart, # behind a blank, got {show(word)}.", line)
+    return _COMMENT.sub("", text)
 
 
 def _rows(source: Source, text: str) -> tuple[list[list[str]], np.ndarray]:
