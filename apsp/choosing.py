@@ -217,19 +217,30 @@ class Question:
         n, asked = self.graph.n, self.asked
         columns = max(n if x is None else len(x) for x in (asked.sources, asked.targets)) if asked.partial else 0
         tails, heads, _ = self.arcs
-        reach, levels = estimates.reached(tails, heads, n), self.hops.levels if self.hops else 0
+        reach = estimates.reached(tails, heads, n)
         return estimates.searches(
-            n, len(tails), self.lines, columns, self.dtype.itemsize, self.search, reach=reach, levels=levels
+            n, len(tails), self.lines, columns, self.dtype.itemsize, self.search, reach=reach, levels=self.levels or 0
         )
 
     def counted(self) -> Estimate:
         """Hops from every source, or backwards from every target."""
         assert self.hops is not None
+        assert self.levels is not None
         n, size = self.graph.n, self.dtype.itemsize
         batch = self.hops.batch(self.lines)
         if self.device == "cuda":
-            return estimates.hops_on_gpu(n, len(self.arcs[0]), self.lines, size, self.hops.levels, batch)
-        return estimates.hops(n, len(self.arcs[0]), self.lines, size, self.hops.levels, batch, self.threads)
+            return estimates.hops_on_gpu(n, len(self.arcs[0]), self.lines, size, self.levels, batch)
+        return estimates.hops(n, len(self.arcs[0]), self.lines, size, self.levels, batch, self.threads)
+
+    @cached_property
+    def levels(self) -> int | None:
+        """Levels of a search for hops; None where hops do not answer, or do not fit and are not asked for."""
+        try:
+            return self.hops.levels if self.hops else None
+        except MemoryNeeded:
+            if self.wanted == "hops":
+                raise
+            return None
 
     # The choice
 
@@ -300,7 +311,7 @@ class Question:
         """What the engines would take; elimination is left out where counting it would be most of the work."""
         found = [self.dense()]
         found += [self.searches()] if self.search and self.device == "cpu" else []
-        found += [self.counted()] if self.hops else []
+        found += [self.counted()] if self.levels is not None else []
         # Worth it: a tenth of the dense closure, and less than what SciPy takes; of those only that fit.
         worth = min((_SHARE[e.engine] * e.seconds for e in found if self._fits(e)), default=math.inf)
         # Where entries cancel, or ⊕ says nothing of its sums, the matrix tells whether there is a limit.

@@ -309,6 +309,18 @@ def loaded():
     closure(np.ones((64, 64)))
     closure(np.ones((64, 64), bool), "boolean")
     transitive_closure(_edges(100))
+    assert shortest_paths(_edges(100), engine="elimination").distances[0, 2] == 5
+
+
+@pytest.mark.usefixtures("loaded")
+@pytest.mark.parametrize("threads", [1, 4])
+def test_an_engine_that_does_not_fit_is_not_taken(monkeypatch, threads):
+    """A breadth-first search of 64 sources a thread takes 1.6 MiB; all edges weigh the same."""
+    monkeypatch.setattr(memory, "available", lambda device="cpu", **_: 3 * MIB)
+    r = shortest_paths(_edges(), threads=threads)
+    assert (r.plan.schedule, r.distance(0, 2999)) == ("elimination", 2999 * 2.5)
+    with pytest.raises(MemoryNeeded, match="Hops: "):
+        shortest_paths(_edges(), threads=4, engine="hops").distance(0, 2999)
 
 
 @pytest.mark.usefixtures("loaded")
