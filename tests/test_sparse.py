@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from fractions import Fraction
+from pathlib import Path
 
 import cases
 import numpy as np
@@ -20,6 +21,7 @@ from cases import CASES, USER_CASES, Case, same
 from scipy.sparse.csgraph import dijkstra
 
 import semiring
+from apsp.formats import read as read_graph
 from semiring import Elimination, Op, Semiring, eliminate, get
 from semiring.cpu import symbolic
 from semiring.cpu.backend import CpuBackend
@@ -276,6 +278,22 @@ def test_columns_found_with_the_degree_order_are_those_of_eliminating_set_by_set
             assert k < parent[k] <= above if own else parent[k] == -1
             assert parent[k] == n - found.dense or own <= {parent[k]} | rows[parent[k]]
             assert all(parent[j] == j + 1 and above in rows[j] for j in range(parent[k], above))
+
+
+def test_counts_of_the_degree_order_of_air_routes():
+    """Vertices of large cliques go with others, and their cliques with them: a list that was left behind was read."""
+    graph = read_graph(Path(__file__).parents[1] / "examples" / "openflights" / "routes.csv.gz")
+    tails, heads = (x.astype(np.int32) for x in graph.edges()[:2])
+    start, heads = neighbours(tails, heads, graph.n)
+    found = order.minimum_degree(start, heads)
+    beside = [set(heads[start[v] : start[v + 1]].tolist()) for v in range(graph.n)]
+    counts = []
+    for v in found.permutation[: graph.n - found.dense].tolist():
+        counts.append(1 + len(beside[v]))
+        for u in beside[v]:
+            beside[u] |= beside[v]
+            beside[u] -= {u, v}
+    np.testing.assert_array_equal(found.columns[1][: len(counts)], counts)
 
 
 def test_a_degree_order_with_little_memory_and_few_stamps_is_the_same(monkeypatch):

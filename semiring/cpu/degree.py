@@ -98,6 +98,8 @@ def minimum_degree(start: Any, heads: Any, factor: int, stamps: int) -> Any:
         for k in range(low, middle):
             e = lists[k]
             E = V[e]
+            if not E.outside:  # absorbed since p was last looked at; its list may be gone
+                continue
             end, added = _gather(lists, np.uint64(E.at), np.uint64(E.at) + E.length, end, first, V, none)
             size_p += added
             into[e], E.outside = p, 0  # element e is absorbed by p
@@ -176,7 +178,8 @@ def minimum_degree(start: Any, heads: Any, factor: int, stamps: int) -> Any:
                 X = V[i]
                 low = np.uint64(X.at)
                 for k in range(low + _ONE, low + X.length):
-                    V[lists[k]].outside = stamp
+                    if V[lists[k]].outside:  # what is absorbed stays so
+                        V[lists[k]].outside = stamp
                 last, j = i, X.after
                 while j != none:
                     Y = V[j]
