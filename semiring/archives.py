@@ -22,7 +22,7 @@ def load_arrays(
 
     Parameters
     ----------
-    path : path, or open file
+    path : path, or open file, of which errors tell the `name`
     what : str
         What the file is to be, for the error: "a BitMatrix".
     only : collection of str, optional
@@ -46,7 +46,8 @@ def load_arrays(
             if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # a wrong offset is invalid
                 raise
             problem = f"{what} that `save` wrote is required, got a damaged file or another: {error}."
-            raise FormatError(path, None, problem) from error
+            where = path if isinstance(path, (str, os.PathLike)) else getattr(path, "name", path)
+            raise FormatError(where, None, problem) from error
 
 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:

@@ -193,6 +193,14 @@ def test_a_damaged_tile_of_zarr_names_its_group(tmp_path, part):
             list(Result.load(tmp_path / "d.zarr").rows())
 
 
+def test_a_damaged_archive_in_a_whole_tile_of_zarr_names_its_group(tmp_path):
+    zarr = pytest.importorskip("zarr")
+    shortest_paths(ROAD).save(tmp_path / "d.zarr")
+    zarr.open_group(str(tmp_path / "d.zarr"))["result_npz"][-30:] = 0
+    with pytest.raises(FormatError, match=r"d\.zarr: the `result_npz`"):
+        Result.load(tmp_path / "d.zarr")
+
+
 def test_tiles_of_one_graph_are_no_result_of_another(tmp_path):
     """Two processes write to one place: the archive of either must not lie beside the tiles of the other."""
     here, there = tmp_path / "r", tmp_path / "s"

@@ -251,7 +251,9 @@ def load_zarr(path: str | os.PathLike[str]) -> tuple[Any, dict[str, np.ndarray]]
     there, needed = distances.nchunks_initialized, distances.nchunks
     if there != needed:  # Zarr would read them as if they held nothing but its fill value
         raise FormatError(path, None, f"all {needed} tiles of `distances` must be there, got {there}.")
-    return Zarr(distances, path), load_arrays(io.BytesIO(archive.tobytes()), "the `result_npz` of a Zarr group")
+    held = io.BytesIO(archive.tobytes())
+    held.name = os.fspath(path)
+    return Zarr(distances, path), load_arrays(held, "the `result_npz` of a Zarr group")
 
 
 def _zarr(where: str) -> Any:
