@@ -150,16 +150,19 @@ class Labels(Sequence[Any]):
         VertexError
             If there is none, or there are two, as of 1 and "1".
         """
-        if isinstance(self._names, range):
-            number = int(text) if re.fullmatch("-?[0-9]{1,640}", text) else None
-            found = self._find(number) if str(number) == text else None  # 007 is no other way to write 7
-        else:
-            found = self._texts.get(text)
+        found = self.spelled(text)
         if found is None:
             raise VertexError(self._unknown(text))
         if found < 0:
             raise VertexError(f"{self._what}: a text must be one vertex, got {text!r}, as which two are written.")
         return found
+
+    def spelled(self, text: str) -> int | None:
+        """Where the vertex stands whose label is written so; None if there is none, −1 if there are two."""
+        if not isinstance(self._names, range):
+            return self._texts.get(text)
+        number = int(text) if re.fullmatch("-?[0-9]{1,640}", text) else None
+        return self._find(number) if str(number) == text else None  # 007 is no other way to write 7
 
     def _find(self, label: Any) -> int | None:
         if isinstance(self._names, range):

@@ -1287,6 +1287,12 @@ def test_names_of_several_lines_have_positions(tmp_path):
     np.testing.assert_array_equal(read_positions(tmp_path / "a.csv", NAMES), [[np.nan] * 2, [3, 4], [1, 2]])
 
 
+def test_a_position_of_a_text_that_two_vertices_are_written_as_is_refused(tmp_path):
+    put(tmp_path / "a.csv", "name,x,y\n1,3,4\n")
+    with pytest.raises(FormatError, match="one vertex, got '1'"):
+        read_positions(tmp_path / "a.csv", Labels([1, "1"]))
+
+
 @pytest.mark.parametrize("reader", [read_pairs, read_labels])
 def test_lists_of_labels_are_format_errors_where_csv_is_none(tmp_path, reader):
     (tmp_path / "a.csv").write_text(f"A,B\n{LONG},B\n" if reader is read_pairs else f"A\n{LONG}\n")

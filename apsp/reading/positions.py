@@ -42,7 +42,7 @@ def read_positions(path: str | os.PathLike[str], labels: Labels) -> np.ndarray:
     Raises
     ------
     FormatError
-        If the suffix is none of these, a line is malformed, or no vertex is found.
+        If the suffix is none of these, a line is malformed, no vertex is found, or two are written alike.
     OSError
         If it cannot be read.
     """
@@ -53,10 +53,11 @@ def read_positions(path: str | os.PathLike[str], labels: Labels) -> np.ndarray:
         raise source.error(f"positions must be in a file {', '.join(readers)}, got the suffix {suffix!r}.")
     at = np.full((len(labels), 2), np.nan)
     found = 0
-    place = _by_text(labels)
     for name, x, y in readers[suffix](source):
-        k = place.get(str(name))
+        k = labels.spelled(str(name))
         if k is not None:
+            if k < 0:
+                raise source.error(f"a position must be of one vertex, got {name!r}, as which two are written.")
             if not np.isnan(at[k, 0]) and tuple(at[k]) != (x, y):
                 raise source.error(
                     f"a vertex must have one position, got {tuple(at[k].tolist())} and {x, y} for {name!r}."
@@ -66,14 +67,6 @@ def read_positions(path: str | os.PathLike[str], labels: Labels) -> np.ndarray:
     if not found and len(labels):
         raise source.error("must give the position of a vertex, got none of the graph's labels.")
     return at
-
-
-def _by_text(labels: Labels) -> dict[str, int]:
-    """Where the vertex stands whose label is written so; the first, where two are written alike."""
-    place: dict[str, int] = {}
-    for k, label in enumerate(labels):
-        place.setdefault(str(label), k)
-    return place
 
 
 def _number(source: Source, text: Any, line: int | None) -> float:
