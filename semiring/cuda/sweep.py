@@ -14,6 +14,7 @@ from .. import dtypes
 from ..algebra import Semiring
 from ..compiling import about
 from ..cpu.regions import TOP, depths, even_rows, regions
+from ..errors import ShapeError
 from . import algebra, cards, compile, gpu
 from .backend import CudaBackend
 
@@ -137,6 +138,13 @@ def kernels(
 def _at(*arrays: Any) -> tuple[int, ...]:
     """Where arrays begin."""
     return tuple(array.data.ptr for array in arrays)
+
+
+def _pitch(X: Any) -> int:
+    """Entries from row to row, for kernels that count the bytes of a row in 32 bits."""
+    if X.strides[0] >= 1 << 32:
+        raise ShapeError(f"cuda: rows of a sweep must be less than 4 GiB, got {X.strides[0]:,} bytes; ask for fewer lines")
+    return int(X.strides[0]) // int(X.itemsize)
 
 
 class Tree:
@@ -353,7 +361,7 @@ class Sweeps:
 
         tree, pitch = self.tree, lanes.padded
         z, v = (cupy.empty((max(tree.S.height, 1), pitch), self.dtype) for _ in range(2))
-        tables, ours = _at(tree.slots, self.up), (*_at(z, v), pitch)
+        tables, ours = _at(tree.slots, self.up), (*_at(z, v), _pitch(v))
         starts = _at(tree.nodes, tree.owner, tree.parent), _at(lanes.starts)
         self.kernels["climb_regions"](
             (-(-pitch // 128),), (128,), (*starts[0], *tables, *starts[1], *ours, np.int32(pitch))
@@ -414,7 +422,7 @@ class Sweeps:
         """Rows and labels, panels, the lanes with v, and where y goes."""
         tree = self.tree
         given = _at(*(tree.ranked if ranked else (tree.rows, tree.labels)), self.down, lanes.places, v)
-        return *given, lanes.padded, out.data.ptr, out.strides[0] // out.itemsize, np.int32(lanes.padded)
+        return *given, _pitch(v), out.data.ptr, _pitch(out), np.int32(lanes.padded)
 
     def transpose(self, panel: Any, rows: Any) -> None:
         """rows[t] ← panel[:, t]."""

@@ -1,0 +1,161 @@
+// Regions of a sweep: low subtrees, each walked by a warp for its lanes; see sweep.cu.
+
+// Stored past the caches: nobody on the device reads it soon.
+__device__ inline void stream(Lanes* to, const Lanes& v) {
+    if constexpr (sizeof(Lanes) == 16) __stcs(reinterpret_cast<int4*>(to), *reinterpret_cast<const int4*>(&v));
+    else if constexpr (sizeof(Lanes) == 8) __stcs(reinterpret_cast<int2*>(to), *reinterpret_cast<const int2*>(&v));
+    else *to = v;
+}
+
+__device__ inline void meet(Lanes& worst, const Lanes& value) {
+#pragma unroll
+    for (int e = 0; e < each; ++e)
+        if (greatest ? value.at[e] > worst.at[e] : value.at[e] < worst.at[e]) worst.at[e] = value.at[e];
+}
+
+// `count` items side by side, on their way to shared memory; each thread of the block copies some.
+template <class V>
+__device__ inline void bring(V* to, const V* from, int count) {
+    constexpr int part = sizeof(V) < 16 ? sizeof(V) : 16, parts = sizeof(V) / part;
+    char* target = reinterpret_cast<char*>(to);
+    const char* source = reinterpret_cast<const char*>(from);
+    for (int i = threadIdx.x; i < count * parts; i += blockDim.x) copy_async<part>(target + i * part, source + i * part);
+}
+
+// What walking a region takes, in shared memory; each begins at a multiple of 16 bytes.
+struct Program {
+    Quad* panel;
+    Node* nodes;
+    Range* ranges;
+    int *slots, *rows, *labels;
+};
+
+// One strip of a supernode in a region: `columns` of it, from rows on the stack. `some` and `range` say who begins with v.
+template <int columns>
+__device__ inline void strip(const Node& node, int j, const Quad* p, int2 front, const int2* slots, const int* labels, Lanes* stack, bool some,
+                             const int (&place)[each], Range range, const T* v, long long v_pitch, Rows out, bool inside, Lanes& worst) {
+    int label[columns];  // before anything is stored, or each would be waited for
+#pragma unroll
+    for (int c = 0; c < columns; ++c) label[c] = labels[j + c];
+    Word y[columns][each];
+    begin<columns>(y, some, place, range, v + (node.base + j) * v_pitch, v_pitch);
+    const auto two = [&](int k, int2 here) {
+        const Lanes x0 = stack[here.x * 32], x1 = stack[here.y * 32];
+        const Quad p0 = p[k], p1 = p[k + 1];
+        both<columns>(y, x0, x1, &p0, &p1);
+    };
+    if (node.rows) two(0, front);
+#pragma unroll 2
+    for (int k = 2; k < node.rows; k += 2) two(k, slots[k / 2]);
+    Lanes value[columns];
+#pragma unroll
+    for (int c = 0; c < columns; ++c) value[c] = stored(y[c]);
+    if (node.own >= 0) {
+#pragma unroll
+        for (int c = 0; c < columns; ++c) stack[(node.own + j + c) * 32] = value[c];
+    }
+    if constexpr (only_worst) {
+#pragma unroll
+        for (int c = 0; c < columns; ++c) meet(worst, value[c]);
+    } else if (inside) {
+#pragma unroll
+        for (int c = 0; c < columns; ++c) stream(out[label[c]], value[c]);
+    }
+}
+
+// Rows above the subtree of a root, on their way from where they were written to the stack.
+__device__ inline void ask_rows(const Node& root, const int* rows, const int* slots, Lanes* stack, Rows out) {
+#pragma unroll 4
+    for (int k = 0; k < root.rows; ++k) ask<Lanes>(&stack[slots[k] * 32], out[rows[k]]);
+}
+
+// y for all supernodes of a region, and the lanes of a block. Where only_worst, none is written but the worst of the
+// region's, or one: greatest or least. Blocks come `run` groups of lanes at a time, region by region.
+extern "C" __global__ __launch_bounds__(32 * warps, region_blocks) void sweep_regions(
+    const Node* nodes, const Range* regions, const Range* ranges, const int* slots, const int* rows, const int* labels, const T* panel,
+    const int* places, const T* v, long long v_pitch, T* y, long long pitch, int lanes, T* worst_of, long long worst_pitch, int many, int groups) {
+    extern __shared__ __align__(16) unsigned char shared[];
+    const int chunk = blockIdx.x / (many * run), left = blockIdx.x - chunk * many * run, breadth = min(run, groups - chunk * run);
+    const int mine = left / breadth, group = chunk * run + left % breadth;
+    const Range region = regions[mine];
+    const Node first = nodes[region.low], end = nodes[region.high];
+    const int count = region.high - region.low;
+    Program here;
+    here.panel = reinterpret_cast<Quad*>(shared + sizeof(Lanes) * 32 * stack_rows * warps);
+    here.nodes = reinterpret_cast<Node*>(reinterpret_cast<unsigned char*>(here.panel) + (end.panel - first.panel) * (sizeof(Quad) > 16 ? sizeof(Quad) : 16));
+    here.ranges = reinterpret_cast<Range*>(here.nodes + count);
+    here.slots = reinterpret_cast<int*>(here.ranges + even(count));
+    here.rows = here.slots + (end.begin - first.begin + 3) / 4 * 4;
+    here.labels = here.rows + (end.begin - first.begin + 3) / 4 * 4;
+    if constexpr (sizeof(Quad) >= 4) bring(here.panel, reinterpret_cast<const Quad*>(panel) + first.panel, end.panel - first.panel);
+    bring(here.nodes, nodes + region.low, count);
+    bring(here.ranges, ranges + region.low, count);
+    bring(here.slots, slots + first.begin, end.begin - first.begin);
+    bring(here.rows, rows + first.begin, end.begin - first.begin);
+    bring(here.labels, labels + first.first, end.first - first.first);
+    here.panel -= first.panel, here.slots -= first.begin, here.rows -= first.begin, here.labels -= first.first;
+    commit_copies();
+    const int warp = threadIdx.x / 32, thread = threadIdx.x % 32;
+    Lanes* stack = reinterpret_cast<Lanes*>(shared) + warp * (stack_rows * 32) + thread;
+    wait_for_copies();
+    __syncthreads();
+    int lane = ((group * warps + warp) * 32 + thread) * each;
+    if (lane - thread * each >= lanes) return;
+    const bool inside = lane < lanes;
+    lane = inside ? lane : 0;
+    int place[each];
+    places_of(place, places, lane, inside);
+    const Rows out(y + lane, pitch);
+    Lanes worst;
+#pragma unroll
+    for (int e = 0; e < each; ++e) worst.at[e] = T(S::one());
+    // Few regions have lanes below them.
+    const bool near = on_path(place, Range{here.ranges[0].low, here.ranges[count - 1].high});
+    bool asked = false;
+    Node following = here.nodes[count - 1];
+    int2 front = *reinterpret_cast<const int2*>(here.slots + following.begin);
+#pragma unroll 1
+    for (int s = count - 1; s >= 0; --s) {
+        const Node node = following;
+        const int2 slot = front;
+        if (s > 0) following = here.nodes[s - 1], front = *reinterpret_cast<const int2*>(here.slots + following.begin);
+        if (node.kind & 3) {  // a root: what lies above comes from the rows already written
+            if (!asked) ask_rows(node, here.rows + node.begin, here.slots + node.begin, stack, out);
+            wait_for_copies();
+            const int next = node.kind >> 2;  // how far the next root is, where its rows have room beside this subtree
+            asked = next > 0;
+            if (asked) {
+                const Node root = here.nodes[s - next];
+                ask_rows(root, here.rows + root.begin, here.slots + root.begin, stack, out);
+            }
+        }
+        const Range range = near ? here.ranges[s] : Range{0, 0};
+        const bool some = near && on_path(place, range);
+        const int2* at = reinterpret_cast<const int2*>(here.slots + node.begin);
+        const int* label = here.labels + node.first;
+        const Quad* p = here.panel + node.panel + node.width;
+#pragma unroll 1
+        for (int j = 0; j < node.width; j += 4) {
+            switch (node.width - j) {
+                case 1: strip<1>(node, j, p, slot, at, label, stack, some, place, range, v, v_pitch, out, inside, worst); break;
+                case 2: strip<2>(node, j, p, slot, at, label, stack, some, place, range, v, v_pitch, out, inside, worst); break;
+                case 3: strip<3>(node, j, p, slot, at, label, stack, some, place, range, v, v_pitch, out, inside, worst); break;
+                default: strip<4>(node, j, p, slot, at, label, stack, some, place, range, v, v_pitch, out, inside, worst);
+            }
+            p += node.width + even(node.rows);
+        }
+    }
+    if (only_worst && inside) *reinterpret_cast<Lanes*>(worst_of + mine * worst_pitch + lane) = worst;
+}
+
+// The worst of some rows of y: those of part blockIdx.y of gridDim.y.
+extern "C" __global__ __launch_bounds__(128) void worst_rows(const T* y, long long pitch, int count, T* worst_of, long long worst_pitch, int lanes) {
+    const int lane = (blockIdx.x * 128 + threadIdx.x) * each;
+    if (lane >= lanes) return;
+    Lanes worst;
+#pragma unroll
+    for (int e = 0; e < each; ++e) worst.at[e] = T(S::one());
+#pragma unroll 4
+    for (int k = blockIdx.y; k < count; k += gridDim.y) meet(worst, *reinterpret_cast<const Lanes*>(y + k * pitch + lane));
+    *reinterpret_cast<Lanes*>(worst_of + blockIdx.y * worst_pitch + lane) = worst;
+}

@@ -1,0 +1,86 @@
+// What the kernels of a sweep share: lanes and their places, steps, and rows of y.
+#include "sparse.inl"
+
+using Lanes = Vector<T, each>;
+
+struct alignas(8) Range { int low, high; };
+
+__device__ inline void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int groups>
+__device__ inline void wait_for_all_but() { asm volatile("cp.async.wait_group %0;" ::"n"(groups) : "memory"); }
+
+__device__ inline void step(Word& c, Word x0, Word p0, Word x1, Word p1) {
+    if constexpr (mirrored) S::step(c, p0, x0, p1, x1);
+    else S::step(c, x0, p0, x1, p1);
+}
+
+__device__ inline Word nil() { return S::spread(T(S::zero())); }
+
+// Sums of `columns` columns for a thread's lanes begin with v, where a lane is below the supernode, as `some` of the warp's are.
+template <int columns>
+__device__ inline void begin(Word (&y)[columns][each], bool some, const int (&place)[each], Range range, const T* v, long long pitch, int wanted = columns) {
+#pragma unroll
+    for (int c = 0; c < columns; ++c)
+#pragma unroll
+        for (int e = 0; e < each; ++e) y[c][e] = S::nothing();
+    if (!some) return;
+#pragma unroll
+    for (int c = 0; c < columns; ++c)
+#pragma unroll
+        for (int e = 0; e < each; ++e)
+            if (c < wanted && place[e] >= range.low && place[e] < range.high) y[c][e] = S::begin(S::spread(v[c * pitch + place[e]]));
+}
+
+// y ← y ⊕ x₀ ⊗ p₀ ⊕ x₁ ⊗ p₁ for columns of one or more strips.
+template <int columns>
+__device__ inline void both(Word (&y)[columns][each], const Lanes& x0, const Lanes& x1, const Quad* p0, const Quad* p1) {
+#pragma unroll
+    for (int c = 0; c < columns; ++c)
+#pragma unroll
+        for (int e = 0; e < each; ++e)
+            step(y[c][e], S::spread(x0.at[e]), S::spread(p0[c / 4].at[c % 4]), S::spread(x1.at[e]), S::spread(p1[c / 4].at[c % 4]));
+}
+
+__device__ inline Lanes stored(const Word* y) {
+    Lanes v;
+#pragma unroll
+    for (int e = 0; e < each; ++e) v.at[e] = T(S::lane(y[e], 0));
+    return v;
+}
+
+__device__ inline void places_of(int (&place)[each], const int* places, int lane, bool inside) {
+#pragma unroll
+    for (int e = 0; e < each; ++e) place[e] = inside ? places[lane + e] : -1;
+}
+
+__device__ inline bool on_path(const int (&place)[each], Range range) {
+    bool some = false;
+#pragma unroll
+    for (int e = 0; e < each; ++e) some |= place[e] >= range.low && place[e] < range.high;
+    return __any_sync(0xffffffffu, some);
+}
+
+// Where rows begin: of y, z or v, at a thread's lanes. A row is less than 4 GiB (sweep.py sees to it).
+struct Rows {
+    T* begin;
+    unsigned apart;  // bytes
+    __device__ Rows(T* begin, long long pitch) : begin(begin), apart(unsigned(pitch * sizeof(T))) {}
+    __device__ Lanes* operator[](int row) const {
+        return reinterpret_cast<Lanes*>(reinterpret_cast<char*>(begin) + (unsigned long long)(unsigned)row * apart);
+    }
+};
+
+// One item on its way to shared memory; one too small for a copy is loaded.
+template <class V>
+__device__ inline void ask(V* to, const V* from) {
+    if constexpr (sizeof(V) < 4) *to = *from;
+    else {
+        constexpr int part = smaller(sizeof(V), 16);
+#pragma unroll
+        for (int i = 0; i < int(sizeof(V)); i += part)
+            copy_async<part>(reinterpret_cast<char*>(to) + i, reinterpret_cast<const char*>(from) + i);
+    }
+}
+
+// What is computed together in the top: columns of a supernode, in strips of four.
+struct Tile { int supernode, first, strips; };
