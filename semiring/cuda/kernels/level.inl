@@ -9,63 +9,63 @@ struct Ring {
     Quad p[deep][strips];
 };
 
+// The tile `strips` strips wide that begins at column j. The loop holds few instructions beside ⊕ and ⊗: addresses of rows are
+// one multiplication each, and what steps from stage to stage are pointers.
 template <int strips>
 __device__ void tile(const Node& node, int j, const int* rows, const T* panel, bool some, const int (&place)[each], Range range, const T* v,
-                     long long v_pitch, const int* labels, T* out, long long pitch, bool inside, unsigned char* shared) {
-    constexpr int columns = 4 * strips;
-    const int thread = threadIdx.x % 32, wanted = min(columns, node.width - j);
-    Ring<strips>* ring = reinterpret_cast<Ring<strips>*>(shared);
-    const Quad* p = reinterpret_cast<const Quad*>(panel) + node.panel + j / 4 * (node.width + even(node.rows)) + node.width;
-    const int all = even(node.rows), apart = node.width + all, steps = (all + deep - 1) / deep;
-    rows += node.begin;
-    int next = thread < all && thread < deep ? rows[thread] : 0;  // what the coming stage reads
-    const auto fetch = [&](int step) {
-        Ring<strips>& to = ring[step % stages];
-        const int k0 = step * deep, count = min(deep, all - k0), index = next;
-        if (thread < deep && k0 + deep + thread < all) next = rows[k0 + deep + thread];
+                     long long v_pitch, const int* labels, Rows y_of, bool inside, unsigned char* shared) {
+    using Stage = Ring<strips>;
+    constexpr int columns = 4 * strips, units = deep * strips;  // of the panel, a stage
+    static_assert(deep % 2 == 0 && deep <= 32 && stages >= 2 && (units <= 32 || 32 % strips == 0), "a warp fills a stage, two rows are one step");
+    const int thread = threadIdx.x % 32, wanted = min(columns, node.width - j), all = even(node.rows), apart = node.width + all;
+    const Quad* p = reinterpret_cast<const Quad*>(panel) + node.panel + (j / 4 + thread % strips) * apart + node.width + thread / strips;
+    const int* coming = rows + node.begin + thread;
+    int next = thread < deep && thread < all ? *coming : 0;  // the thread's row of the coming stage
+    int left = all;                                          // rows not asked for yet
+    Stage *into = reinterpret_cast<Stage*>(shared), *const end = into + stages;
+    const auto fetch = [&]() {
+        const int index = next;
+        coming += deep;
+        if (thread < deep && thread + deep < left) next = *coming;
 #pragma unroll
         for (int k = 0; k < deep; ++k) {
             const int row = __shfl_sync(0xffffffffu, index, k);
-            if (k < count) {
-                if constexpr (sizeof(Lanes) >= 4) copy_async<sizeof(Lanes)>(&to.x[k][thread], out + row * pitch);
-                else to.x[k][thread] = *reinterpret_cast<const Lanes*>(out + row * pitch);
-            }
+            if (k < left) ask<Lanes>(&into->x[k][thread], y_of[row]);
         }
-        for (int i = thread; i < count * strips; i += 32) {
-            const Quad* from = p + i % strips * apart + k0 + i / strips;
-            if constexpr (sizeof(Quad) == 32) {
-                copy_async<16>(&to.p[i / strips][i % strips], from);
-                copy_async<16>(reinterpret_cast<char*>(&to.p[i / strips][i % strips]) + 16, reinterpret_cast<const char*>(from) + 16);
-            } else if constexpr (sizeof(Quad) >= 4) copy_async<sizeof(Quad)>(&to.p[i / strips][i % strips], from);
+#pragma unroll
+        for (int i = 0; i < units; i += 32) {
+            const int unit = thread + i;
+            if (unit < units && unit < left * strips) ask(&into->p[unit / strips][unit % strips], p + i / strips);
         }
+        p += deep, left -= deep;
+        if (++into == end) into = reinterpret_cast<Stage*>(shared);
     };
     Word y[columns][each];
     begin<columns>(y, some, place, range, v + (node.base + j) * v_pitch, v_pitch, wanted);
 #pragma unroll
     for (int i = 0; i < stages - 1; ++i) {
-        if (i < steps) fetch(i);
+        if (left > 0) fetch();
         commit_copies();
     }
+    const Stage* from = reinterpret_cast<const Stage*>(shared);
 #pragma unroll 1
-    for (int i = 0; i < steps; ++i) {
+    for (int rest = all; rest > 0; rest -= deep) {
         wait_for_all_but<stages - 2>();
         __syncwarp();  // the panel is there, and nobody reads the stage that is filled next
-        if (i + stages - 1 < steps) fetch(i + stages - 1);
+        if (left > 0) fetch();
         commit_copies();
-        const Ring<strips>& from = ring[i % stages];
-        const int count = min(deep, all - i * deep);
-        if (count == deep) {
+        if (rest >= deep) {
 #pragma unroll
-            for (int k = 0; k < deep; k += 2) both<columns>(y, from.x[k][thread], from.x[k + 1][thread], from.p[k], from.p[k + 1]);
+            for (int k = 0; k < deep; k += 2) both<columns>(y, from->x[k][thread], from->x[k + 1][thread], from->p[k], from->p[k + 1]);
         } else {
 #pragma unroll 1
-            for (int k = 0; k < count; k += 2) both<columns>(y, from.x[k][thread], from.x[k + 1][thread], from.p[k], from.p[k + 1]);
+            for (int k = 0; k < rest; k += 2) both<columns>(y, from->x[k][thread], from->x[k + 1][thread], from->p[k], from->p[k + 1]);
         }
+        if (++from == end) from = reinterpret_cast<const Stage*>(shared);
     }
-    __syncwarp();
 #pragma unroll
     for (int c = 0; c < columns; ++c)
-        if (c < wanted && inside) *reinterpret_cast<Lanes*>(out + labels[node.first + j + c] * pitch) = stored(y[c]);
+        if (c < wanted && inside) *y_of[labels[node.first + j + c]] = stored(y[c]);
 }
 
 // Tile blockIdx.x of one level of the top, for the lanes of blockIdx.y.
@@ -84,8 +84,8 @@ extern "C" __global__ __launch_bounds__(32 * level_warps, level_blocks) void swe
     int place[each];
     places_of(place, places, lane, inside);
     const bool some = on_path(place, range);
-    out += lane;
+    const Rows y_of(out + lane, pitch);
     unsigned char* mine = shared + warp * (stages * sizeof(Ring<most_strips>));
-    if (given.strips == 1) tile<1>(node, given.first, rows, panel, some, place, range, v, v_pitch, labels, out, pitch, inside, mine);
-    else tile<most_strips>(node, given.first, rows, panel, some, place, range, v, v_pitch, labels, out, pitch, inside, mine);
+    if (given.strips == 1) tile<1>(node, given.first, rows, panel, some, place, range, v, v_pitch, labels, y_of, inside, mine);
+    else tile<most_strips>(node, given.first, rows, panel, some, place, range, v, v_pitch, labels, y_of, inside, mine);
 }
