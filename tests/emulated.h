@@ -1,6 +1,8 @@
 // CUDA on a processor, for tests: threads of a block are fibers that run one at a time until they wait for one another;
 // copies to shared memory arrive when a thread waits for them, not before. A block in which all wait is a deadlock.
+#include <sys/mman.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
@@ -14,6 +16,7 @@
 #define __device__
 #define __global__
 #define __launch_bounds__(...)
+#define __forceinline__ inline
 
 struct Index { unsigned x = 1, y = 1, z = 1; };
 struct int2 { int x, y; };
@@ -107,7 +110,11 @@ static void grid(unsigned x, unsigned y, unsigned threads, unsigned shared, int 
     constexpr int stack = 1 << 16;
     gridDim = {x, y}, blockDim = {threads};
     std::vector<char> stacks(std::size_t(threads) * stack);
-    emulated_shared = static_cast<unsigned char*>(std::aligned_alloc(1024, (shared + 2047) / 1024 * 1024));
+    // Shared memory ends where a page does, and nobody may touch the next one.
+    const std::size_t page = sysconf(_SC_PAGESIZE), room = (shared + page - 1) / page * page;
+    char* held = static_cast<char*>(mmap(nullptr, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    mprotect(held + room, page, PROT_NONE);
+    emulated_shared = reinterpret_cast<unsigned char*>(held + (room - shared) / 16 * 16);
     for (unsigned block = 0; block < x * y; ++block) {
         blockIdx = {block % x, block / x};
         barriers.clear();
@@ -132,7 +139,7 @@ static void grid(unsigned x, unsigned y, unsigned threads, unsigned shared, int 
             if (!some) std::fprintf(stderr, "all threads of block %u wait\n", block), std::abort();
         }
     }
-    std::free(emulated_shared);
+    munmap(held, room + page);
 }
 template <class... P, std::size_t... i> void call(void (*function)(P...), void** given, std::index_sequence<i...>) {
     function(*static_cast<P*>(given[i])...);

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import mmap
 import re
 import subprocess
 import sys
@@ -18,6 +19,8 @@ import fake_cupy
 import numpy as np
 
 HEADER = Path(__file__).parent / "emulated.h"
+#: What a range of pages may be used for, as the C library says it.
+PROTECT = getattr(ctypes.CDLL(None), "mprotect", None)
 #: Bytes of shared memory that a block of an H200 may have.
 SHARED = 227 << 10
 
@@ -39,10 +42,13 @@ class ndarray(np.ndarray):
 
 
 def empty(shape, dtype=float):
-    """Where a GPU's memory begins: at a multiple of 256 bytes."""
+    """At a multiple of 32 bytes, less than 32 before a page that nobody may touch; no number yet."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    held = np.full(size + 256, 0x5C, np.uint8)
-    start = -held.ctypes.data % 256
+    room = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
+    held = np.frombuffer(mmap.mmap(-1, room + mmap.PAGESIZE), np.uint8)
+    PROTECT(ctypes.c_void_p(held.ctypes.data + room), ctypes.c_size_t(mmap.PAGESIZE), 0)
+    start = (room - size) // 32 * 32
+    held[start : start + size] = 0x5C
     return held[start : start + size].view(dtype).reshape(shape).view(ndarray)
 
 
@@ -93,7 +99,7 @@ class Module:
             path.write_text(source, encoding="utf-8")
             flags = (
                 "-std=c++17",
-                "-O1",
+                "-O0",
                 "-w",
                 "-fpermissive",
                 "-fno-strict-aliasing",
@@ -129,6 +135,7 @@ def installed(folder):
     with fake_cupy.installed():
         cupy = sys.modules["cupy"]
         cupy.__dict__.update(ndarray=ndarray, empty=empty, asarray=asarray)
+        cupy.full = lambda shape, value, dtype: asarray(np.full(shape, value, dtype))
         cupy.ascontiguousarray = lambda X: asarray(np.ascontiguousarray(np.asarray(X)))
         from semiring.cuda import compile, fronts, gpu, registry, sweep
 

@@ -37,6 +37,8 @@ KINDS = [
 ] + list(cases.USER_CASES[:1])
 #: Stacks of all sizes: with few rows nearly all supernodes are the top, with many none.
 STACKS = (4, 24)
+#: Where all sizes are those of the device.
+TUNED = ("int16", "int32", "float32", "float64")
 
 
 def small(stack, of=sweep.Shape.of):
@@ -58,6 +60,8 @@ def warm():
                     given = case.semiring, case.dtype, nonnegative, shape(case.dtype.itemsize)
                     units.add(sweep.text(*given, mirrored=mirrored))
             units |= {products.text(case.semiring, case.dtype, nonnegative, mirrored) for mirrored in (False, True)}
+    for dtype in map(np.dtype, TUNED):
+        units.add(sweep.text(get("min_plus"), dtype, True, sweep.Shape.of(dtype.itemsize, arch), mirrored=True))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(lambda text: compile.compile(text, arch), units))
 
@@ -120,20 +124,37 @@ def test_a_road_network_is_scipys(cp):
         assert E.entry(5, 2995) == want[5, 2995]
 
 
+def mesh(n):
+    """Triangles between random points, lengths at random: tails, heads, weights; and the matrix."""
+    rng = np.random.default_rng(0)
+    sides = Delaunay(rng.random((n, 2))).simplices[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
+    tails, heads = np.unique(np.concatenate((sides, sides[:, ::-1])), axis=0).T
+    weights = rng.integers(1, 100, len(tails))
+    return (tails, heads, weights), sp.csr_array((weights.astype(float), (tails, heads)), shape=(n, n))
+
+
 def test_a_mesh_is_scipys(cp, warm, monkeypatch):
     """Supernodes of many columns, a wide root by products of matrices or not, some of the columns in any order."""
     monkeypatch.setattr(sweep.Shape, "of", small(24))
     n, rng = 1201, np.random.default_rng(0)
-    sides = Delaunay(rng.random((n, 2))).simplices[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
-    tails, heads = np.unique(np.concatenate((sides, sides[:, ::-1])), axis=0).T
-    weights = rng.integers(1, 1000, len(tails))
-    want = dijkstra(sp.csr_array((weights.astype(float), (tails, heads)), shape=(n, n)))
+    arcs, A = mesh(n)
+    want = dijkstra(A)
     for wide in (1 << 20, 16):
         monkeypatch.setattr(sweep, "WIDE", wide)
-        E = semiring.Elimination.from_arrays(tails, heads, weights, n, dtype="float32", device="cuda")
+        E = semiring.Elimination.from_arrays(*arcs, n, dtype="float32", device="cuda")
         np.testing.assert_array_equal(E.to_dense().get(), want)
         for some in (rng.permutation(n)[:900], rng.permutation(n)[:70], rng.integers(0, n, 400)):
             np.testing.assert_array_equal(E.on_device.batch(some).get()[:, : len(some)], want[some].T)
+
+
+@pytest.mark.parametrize("dtype", TUNED)
+def test_a_larger_mesh_is_scipys(cp, warm, dtype):
+    """In the sizes that the device's tuning data has."""
+    n = 9001
+    arcs, A = mesh(n)
+    D = semiring.Elimination.from_arrays(*arcs, n, dtype=dtype, device="cuda").to_dense()
+    some = np.arange(0, n, 397)
+    np.testing.assert_array_equal(D[some].get(), dijkstra(A, indices=some))
 
 
 def test_what_has_no_closure_is_refused_as_on_the_cpu(cp):

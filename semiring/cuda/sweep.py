@@ -127,7 +127,8 @@ def kernels(
 ) -> dict[str, Any]:
     """The entry functions on a device."""
     unit = text(semiring, dtype, nonnegative, shape, mirrored=mirrored, worst=worst)
-    names = "sweep_regions", "sweep_level", "climb_regions", "climb_level", "worst_rows", "pairs", "transpose"
+    sweeps = "sweep_regions", "sweep_roots", "sweep_level"
+    names = *sweeps, "climb_regions", "climb_level", "worst_rows", "pairs", "transpose"
     with about(f"{semiring.name} in {dtype}"):
         found = {name: compile.functions(unit, name="sweep.cu").get_function(name) for name in names}
     compile.allow_shared(found["sweep_regions"], shape.shared(dtype.itemsize))
@@ -143,7 +144,7 @@ def _at(*arrays: Any) -> tuple[int, ...]:
 def _pitch(X: Any) -> int:
     """Entries from row to row, for kernels that count the bytes of a row in 32 bits."""
     if X.strides[0] >= 1 << 32:
-        raise ShapeError(f"cuda: rows of a sweep must be less than 4 GiB, got {X.strides[0]:,} bytes; ask for fewer lines")
+        raise ShapeError(f"cuda: rows of a sweep must be less than 4 GiB, got {X.strides[0]:,} bytes. Ask for fewer.")
     return int(X.strides[0]) // int(X.itemsize)
 
 
@@ -401,10 +402,13 @@ class Sweeps:
         tree = self.tree
         threads, shared = WARP * tree.shape.level_warps, tree.shape.ring(self.dtype.itemsize)
         groups = -(-lanes.padded // (threads * tree.shape.each))
-        function, rest = self.kernels["sweep_level"], self._rest(lanes, v, out, ranked)
-        for tiles in tree.tiles:
+        rest = self._rest(lanes, v, out, ranked)
+        for depth, tiles in enumerate(tree.tiles):
             given = *_at(tree.nodes, tiles, lanes.ranges), *rest
-            function((len(tiles), groups), (threads,), given, shared)
+            if depth == 0:
+                self.kernels["sweep_roots"]((len(tiles) * groups,), (threads,), given)
+            else:
+                self.kernels["sweep_level"]((len(tiles), groups), (threads,), given, shared)
 
     def sweep_low(self, lanes: Lanes, v: Any, out: Any, worst: Any = None, kernels: Any = None) -> None:
         """y of all regions; or, by other kernels and from ranked rows, only the worst of each."""

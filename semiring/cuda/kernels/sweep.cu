@@ -12,6 +12,7 @@
 // threads see, so nothing waits. The top of the tree goes level by level.
 #include "sweep.inl"
 #include "regions.inl"
+#include "roots.inl"
 #include "level.inl"
 #include "climb.inl"
 
