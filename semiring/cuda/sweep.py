@@ -74,11 +74,14 @@ class Shape:
         return cls(**cards.lookup("sweeps", (str(itemsize), "any"), arch))
 
     def within(self, room: int, itemsize: int) -> Shape:
-        """The same with fewer warps in a block of the top, where a block may have no more than `room` bytes."""
-        warps = self.level_warps
-        while warps > 1 and replace(self, level_warps=warps).ring(itemsize) > room:
-            warps //= 2
-        return replace(self, level_warps=warps, level_blocks=self.level_blocks * self.level_warps // warps)
+        """The same with fewer warps in blocks of either kernel, where a block may have no more than `room` bytes."""
+        few, level = self.warps, self.level_warps
+        while few > 1 and replace(self, warps=few).shared(itemsize) > room:
+            few -= 1
+        while level > 1 and replace(self, level_warps=level).ring(itemsize) > room:
+            level //= 2
+        blocks = self.level_blocks * self.level_warps // level
+        return replace(self, warps=few, level_warps=level, level_blocks=blocks)
 
     def shared(self, itemsize: int) -> int:
         """Bytes of a region and of the stacks of a block."""
