@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import time
+from threading import Barrier, current_thread
 
 import cases
 import numpy as np
@@ -35,7 +37,7 @@ from semiring import (
     get,
 )
 from semiring.backend import bind
-from semiring.distributed import Grid, InMemory, Layout, RankError
+from semiring.distributed import Grid, InMemory, Layout, RankError, threads
 from semiring.distributed.threads import run
 from semiring.observed import Observed, Progress
 from semiring.tiles import TileStore
@@ -125,6 +127,42 @@ def test_an_error_of_one_process_ends_all():
 
     with pytest.raises(ValueError, match="rank 2"):
         run(Grid(2, 2), work)
+
+
+def test_a_root_waits_for_those_who_read_what_it_offered(monkeypatch):
+    """Also where the next broadcast has begun before the root of this one looks who has."""
+
+    class Mover:
+        def __init__(self):
+            self.released = []
+
+        def offer(self, memory):
+            return "offer", memory
+
+        def take(self, memory, offered):
+            return "taken", offered[1]
+
+        def release(self, taken):
+            self.released += taken
+
+    mover = Mover()
+    monkeypatch.setattr(threads, "_mover", lambda memory: mover)
+    wait = Barrier.wait
+
+    def late(self, *args):
+        found = wait(self, *args)
+        if current_thread().name == "rank 0":
+            time.sleep(0.02)
+        return found
+
+    monkeypatch.setattr(Barrier, "wait", late)
+
+    def work(comm):
+        for root in (0, 1, 2, 0):
+            comm._broadcast(root, root, "row")
+
+    run(Grid(1, 3), work)
+    assert sorted(mover.released) == [("taken", root) for root in (0, 0, 0, 0, 1, 1, 2, 2)]
 
 
 def test_what_one_process_refuses_all_refuse():

@@ -23,11 +23,17 @@ LOOK = 0.05
 
 
 class Meeting:
-    """A place where some threads come together, over and over, each with something for the others to see."""
+    """A place where some threads come together, over and over.
+
+    After the second meeting of a broadcast the next one may begin, with another root, before this one's root has looked
+    who took what it offered. So what is offered lies apart from what each has to say; that is written again only when
+    this root, too, has come to the next broadcast.
+    """
 
     def __init__(self, count: int) -> None:
         self.barrier = threading.Barrier(count)
-        self.slots: list[Any] = [None] * count
+        self.offered: Any = None
+        self.each: list[Any] = [None] * count
 
 
 class Team:
@@ -58,20 +64,20 @@ class ThreadComm(Comm):
         )
         mover = _mover(memory)
         if me == root:
-            meeting.slots[root] = mover.offer(memory)
+            meeting.offered = mover.offer(memory)
         meeting.barrier.wait()
         if me != root:
-            meeting.slots[me] = mover.take(memory, meeting.slots[root])
+            meeting.each[me] = mover.take(memory, meeting.offered)
         meeting.barrier.wait()
         if me == root:
-            mover.release([taken for i, taken in enumerate(meeting.slots) if i != root])
+            mover.release([taken for i, taken in enumerate(meeting.each) if i != root])
 
     def everyone(self, value: Found) -> list[Found]:
         """Each rank's value, in the order of ranks."""
         meeting = self._team.all
-        meeting.slots[self.rank] = value
+        meeting.each[self.rank] = value
         meeting.barrier.wait()
-        found = list(meeting.slots)
+        found = list(meeting.each)
         meeting.barrier.wait()
         return found
 
