@@ -8,6 +8,7 @@ import pickle
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 
@@ -24,7 +25,6 @@ import semiring
 from apsp.formats import read as read_graph
 from semiring import Elimination, Op, Semiring, eliminate, get
 from semiring.cpu import symbolic
-from semiring.cpu.backend import CpuBackend
 from semiring.errors import (
     AlgebraError,
     DeviceError,
@@ -36,7 +36,7 @@ from semiring.errors import (
     ShapeError,
     VertexError,
 )
-from semiring.sparse import Hops, analyse, fronts, order, pattern, structure
+from semiring.sparse import Hops, analyse, fronts, order, pattern, sharing, structure
 from semiring.sparse.pattern import neighbours
 
 ALL = [*CASES, *USER_CASES]
@@ -167,16 +167,48 @@ def test_threads_take_whole_subtrees_each_once(parts):
         "one tree": (np.arange(1, n), rng().integers(0, np.arange(1, n))),
         "no arc": (np.zeros(0, int), np.zeros(0, int)),
     }[parts]
-    E = Elimination.from_arrays(tails, heads, np.ones(len(tails), np.int32), n, threads=3)
-    S, weights = E.analysis.structure, np.ones(len(tails), np.int32)
-    work = fronts._Elimination(S, E.analysis.arcs, weights, CpuBackend(E._kind, 3))
-    for most in (1, int(work.cost[1]), int(work.cost[-1]) // 7, int(work.cost[-1])):
-        found = sorted(work._subtrees(most))
+    S = semiring.sparse.analyse((tails, heads), n).structure
+    cost = S.work + 10 * np.arange(len(S) + 1)
+    for most in (1, int(cost[1]), int(cost[-1]) // 7, int(cost[-1])):
+        found = sorted(sharing.subtrees(S, cost, most))
         taken = [s for start, stop in found for s in range(start, stop)]
         assert len(set(taken)) == len(taken)
-        whole = {s for s in range(len(S)) if work.cost[s + 1] - work.cost[S.leaf[s]] <= most}
+        whole = {s for s in range(len(S)) if cost[s + 1] - cost[S.leaf[s]] <= most}
         assert set(taken) == whole  # a subtree that fits is taken, with all that is below it
-        assert all(work.cost[stop] - work.cost[start] <= 2 * most for start, stop in found)
+        assert all(cost[stop] - cost[start] <= 2 * most for start, stop in found)
+    for threads in (2, 3):
+        found = sharing.shares(S, 10, threads)
+        assert found is sharing.shares(S, 10, threads)  # worked out once
+        # Nobody would be done sooner alone, and twice as soon as ideal nobody can.
+        assert cost[-1] / threads <= sharing._time(found, cost, threads) <= cost[-1] / threads / sharing.TOGETHER
+
+
+def test_new_weights_take_the_memory_of_results_that_nobody_holds():
+    """Whatever lies there; and never that of one who does."""
+    arcs, weights = some_arcs(300), rng(1).integers(1, 100, (5, 1200)).astype(np.int32)
+    fresh = [Elimination.from_arrays(*arcs, w, 300).to_dense() for w in weights]
+    E = first = Elimination.from_arrays(*arcs, weights[0], 300)
+    for w, D in zip(weights[1:], fresh[1:], strict=True):
+        E = E.update(w)
+        np.testing.assert_array_equal(E.to_dense(), D)
+        unused = [x for x in E.analysis.panels._owners if not any(np.shares_memory(x, y) for y in held(first, E))]
+        for owner in unused:
+            owner.fill(0x5C)
+    np.testing.assert_array_equal(first.to_dense(), fresh[0])
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda k: E.update(weights[k % 5]).to_dense(), range(40)))
+    for k, D in enumerate(found):
+        np.testing.assert_array_equal(D, fresh[k % 5])
+    again = pickle.loads(pickle.dumps(E))
+    np.testing.assert_array_equal(again.update(weights[2]).to_dense(), fresh[2])
+
+
+def some_arcs(n):
+    return rng(0).integers(0, n, (2, 4 * n))
+
+
+def held(*eliminations):
+    return [X for E in eliminations for X in (E._panels.lower, E._panels.upper)]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int16"])

@@ -63,6 +63,14 @@ def _side(typing: Any, kind: Any) -> Any:
 
 
 @kernel
+def collect(kind: Any, count: int, index: Any, source: int, target: int) -> None:
+    """target[k] ← source[index[k]], for `count` of them."""
+    size = itemsize(kind)
+    for k in range(count):
+        store(kind, target + k * size, load(kind, source + index[k] * size))
+
+
+@kernel
 def take_apart(
     kind: Any, whole: bool, w: int, m: int, front: int, wide: int, lower: int, upper: int, update: int
 ) -> None:

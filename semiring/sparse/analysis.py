@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import structure
+from .buffers import Buffers
 from .order import FOUND, candidates
 from .pattern import near, neighbours, stored
 from .structure import Arcs, Cost, Structure
@@ -34,6 +35,7 @@ class Analysis:
     def __init__(self, tails: np.ndarray, heads: np.ndarray, n: int, order: Any = "auto") -> None:
         self.n, self.tails, self.heads = n, tails, heads
         self.on_devices: dict[Any, Any] = {}  # the structure, by GPU and size of a number
+        self.panels = Buffers(4)  # memory of two eliminations: the last one's, and that of new weights
         self._start, self._beside = neighbours(tails, heads, n)
         self._labels: np.ndarray | None = None
         if isinstance(order, str) and order in FOUND:  # the caller's own order is one of the caller's labels

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import threading
+from typing import Any
 
 import numpy as np
 
@@ -27,15 +29,20 @@ class Buffers:
     def __init__(self, most: int = 2) -> None:
         self._most = most
         self._owners: list[np.ndarray] = []
+        self._lock = threading.Lock()
 
     def get(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-        """An array, uninitialised."""
+        """An array, uninitialised; whatever other threads ask for meanwhile."""
         size = _bytes(shape, dtype)
-        owner = _unused(self._owners, size)
-        if owner is None:
-            owner = _owner(size)
-            self._owners = [*self._owners[1 - self._most :], owner] if self._most > 1 else [owner]
-        return _view(owner, shape, dtype)
+        with self._lock:
+            owner = _unused(self._owners, size)
+            if owner is None:
+                owner = _owner(size)
+                self._owners = [*self._owners[1 - self._most :], owner] if self._most > 1 else [owner]
+            return _view(owner, shape, dtype)
+
+    def __reduce__(self) -> Any:
+        return Buffers, (self._most,)  # as new, in another process
 
 
 def _bytes(shape: tuple[int, ...], dtype: np.dtype) -> int:

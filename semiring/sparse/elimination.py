@@ -160,7 +160,7 @@ class Elimination(Queries):
             hint = f"{self.cost}. Such a graph is as good as dense; Dijkstra from the sources wanted takes less."
             require(self.cost.bytes(values.dtype.itemsize), where=where, hint=hint)
             ops = CpuBackend(self._kind, self._threads)
-            self._panels = fronts.numbers(analysis.structure, analysis.arcs, numbers, ops)
+            self._panels = fronts.numbers(analysis.structure, analysis.arcs, numbers, ops, analysis.panels)
         if check:
             self._require_limit(values)
 
@@ -245,7 +245,7 @@ class Elimination(Queries):
         Returns
         -------
         Elimination
-            A new one; this one stays as it is.
+            A new one; this one stays as it is. Once nobody holds it, its memory serves the next update.
 
         Raises
         ------

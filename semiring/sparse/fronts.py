@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
-from heapq import heapreplace
-from itertools import pairwise
 
 import numpy as np
 
@@ -19,6 +17,8 @@ from ..cpu.backend import CpuBackend
 from ..cpu.code import CALL, Entry, gain, machine_code
 from ..cpu.kinds import Kind, raw
 from ..cpu.pool import run
+from .buffers import Buffers
+from .sharing import shares
 from .structure import Arcs, Structure
 
 #: Fronts of more pairs than this are taken one by one (of pairs that vector code computes).
@@ -27,8 +27,6 @@ LARGE = 1 << 24
 OVERHEAD = 1 << 14
 #: Below this many pairs a second thread costs more than it brings.
 ALONE = 1 << 21
-#: What a thread computes of a front that all work on, to what it does of a subtree of its own.
-TOGETHER = 0.7
 #: Bytes that vectors are aligned to.
 ALIGNED = 64
 
@@ -77,6 +75,10 @@ class Code:
         return machine_code(movers.take_apart, self.raw, "biiiiiii")
 
     @cached_property
+    def collect(self) -> Entry:
+        return machine_code(movers.collect, self.raw, "isii")
+
+    @cached_property
     def transpose(self) -> Entry:
         return machine_code(movers.transpose, self.raw, "iiiiii")
 
@@ -106,7 +108,7 @@ def _gather() -> Entry:
     return machine_code(fronts.gather, None, "liii" + "slsssl" + "lssi" + "i")
 
 
-def numbers(structure: Structure, arcs: Arcs, weights: np.ndarray, ops: CpuBackend) -> Panels:
+def numbers(structure: Structure, arcs: Arcs, weights: np.ndarray, ops: CpuBackend, memory: Buffers) -> Panels:
     """The panels of all supernodes.
 
     Parameters
@@ -115,29 +117,35 @@ def numbers(structure: Structure, arcs: Arcs, weights: np.ndarray, ops: CpuBacke
     arcs : Arcs
         Where each weight goes; those that meet are added by ⊕.
     weights : array (arcs,)
-        In the dtype of `ops`.
+        Side by side, in the dtype of `ops`.
     ops : CpuBackend
+    memory : Buffers
+        Where the panels come from.
     """
-    return _Elimination(structure, arcs, weights, ops).run()
+    return _Elimination(structure, arcs, weights, ops, memory).run()
 
 
 class _Elimination:
     """One numeric elimination at work."""
 
-    def __init__(self, structure: Structure, arcs: Arcs, weights: np.ndarray, ops: CpuBackend) -> None:
+    def __init__(self, structure: Structure, arcs: Arcs, weights: np.ndarray, ops: CpuBackend, memory: Buffers) -> None:
         S = self.S = structure
         self.ops, self.kind, self.code, self.size = ops, ops.kind, code_of(ops.kind), ops.kind.itemsize
         self._lanes = self.kind.lanes if self.kind.vector else 1
-        self.weights = weights.take(arcs.arc)  # is read by address
-        self.lower, self.upper = (np.empty(S.sizes.sum(), ops.dtype) for _ in range(2))
+        self.weights = np.empty(len(arcs.arc), ops.dtype)  # is read by address
+        ends = weights.ctypes.data, self.weights.ctypes.data
+        self.code.collect.call(self.code.raw, len(arcs.arc), arcs.arc, *ends)
+        self.lower, self.upper = (memory.get((int(S.sizes.sum()),), ops.dtype) for _ in range(2))
         self.where = np.zeros(len(S), np.int64)  # the address of each update
         self.rows = np.diff(S.begin)
         self.order = np.diff(S.first) + self.rows  # of each front
         self.ends = S.update + self.rows**2
         pairs = np.diff(S.work)
         self.large = np.flatnonzero(pairs > LARGE * gain(self.kind) // 64)
-        self.cost = np.concatenate(([0], np.cumsum(pairs + OVERHEAD * gain(self.kind) // 64)))
+        self.each = OVERHEAD * gain(self.kind) // 64
+        self.cost = S.work + self.each * np.arange(len(S) + 1)
         self.kept: list[np.ndarray] = []  # memory that updates lie in
+        self.rooms: dict[int, _Room] = {}  # of each worker
         self.tables = (S.first, S.begin, S.local, S.child, S.sibling, self.where)
         self.arcs = (arcs.begin, arcs.row, arcs.col, self.weights.ctypes.data)
 
@@ -145,9 +153,9 @@ class _Elimination:
         """Every supernode, children first: subtrees on all threads, then what is above them."""
         total = int(self.cost[-1])
         threads = self.ops.threads if total >= 8 * ALONE * gain(self.kind) // 64 else 1
-        subtrees = self._shares(threads) if threads > 1 else []
+        subtrees = shares(self.S, self.each, threads) if threads > 1 else []
         alone = CpuBackend(self.kind, 1)
-        run(lambda _, start, stop: self._subtree(start, stop, alone), subtrees, threads)
+        run(lambda worker, start, stop: self._subtree(start, stop, alone, worker), subtrees, threads)
         ends = [0, *(edge for subtree in sorted(subtrees) for edge in subtree), len(self.S)]
         above = [(start, stop) for start, stop in zip(ends[::2], ends[1::2], strict=True) if start < stop]
         if above:
@@ -157,51 +165,22 @@ class _Elimination:
                 self._stretch(start, stop, self.ops)
         return Panels(self.lower, self.upper)
 
-    def _shares(self, threads: int) -> list[tuple[int, int]]:
-        """Ranges of whole subtrees that the threads take one by one, such that all is done soonest.
-
-        Few large ones leave little above them, which all threads work on together; many small ones go up evenly.
-        (Geist and Ng 1989, "Task scheduling for parallel sparse Cholesky factorization".)
-        """
-        total = int(self.cost[-1])
-        best, soonest = [], np.inf
-        for parts in (1, 2, 4, 8):
-            subtrees = self._subtrees(total // (parts * threads))
-            loads = [0] * threads
-            for start, stop in subtrees:  # the next one goes to who is free first
-                heapreplace(loads, loads[0] + int(self.cost[stop] - self.cost[start]))
-            time = max(loads) + (total - sum(loads)) / (TOGETHER * threads)
-            if time < soonest:
-                best, soonest = subtrees, time
-        return best
-
-    def _subtrees(self, most: int) -> list[tuple[int, int]]:
-        """Ranges of supernodes that are whole subtrees, of about so many pairs at most, those of most pairs first."""
-        S, cost = self.S, self.cost
-        whole = cost[1:] - cost[S.leaf]
-        fits = whole <= most
-        tops = np.flatnonzero(fits & ~((S.parent >= 0) & fits[S.parent]))
-        start, stop, before = S.leaf[tops], tops + 1, np.cumsum(whole[tops]) - whole[tops]
-        # Neighbours go together while they are few pairs.
-        apart = (start[1:] != stop[:-1]) | (np.diff(before // max(1, most // 2)) > 0)
-        edges = np.flatnonzero(np.concatenate(([True], apart, [True]))[: len(tops) + 1]).tolist()
-        found = [(int(start[a]), int(stop[b - 1])) for a, b in pairwise(edges)]
-        return sorted(found, key=lambda at: cost[at[0]] - cost[at[1]])
-
-    def _subtree(self, start: int, stop: int, ops: CpuBackend) -> None:
+    def _subtree(self, start: int, stop: int, ops: CpuBackend, worker: int) -> None:
         base = self.S.update[start]
         address = self._arena(int(self.ends[start:stop].max() - base))
         self.where[start:stop] = address + (self.S.update[start:stop] - base) * self.size
-        self._stretch(start, stop, ops)
+        self._stretch(start, stop, ops, worker)
 
     def _arena(self, entries: int) -> int:
         memory = np.empty(entries + self.kind.lanes, self.ops.dtype)  # updates are written in whole vectors
         self.kept.append(memory)
         return memory.ctypes.data
 
-    def _stretch(self, start: int, stop: int, ops: CpuBackend) -> None:
+    def _stretch(self, start: int, stop: int, ops: CpuBackend, worker: int = 0) -> None:
         """Supernodes start … stop, large ones one by one."""
-        room = _Room(int(self.order[start:stop].max()), self.kind)
+        m, room = int(self.order[start:stop].max()), self.rooms.get(worker)
+        if room is None or room.m < m:
+            room = self.rooms[worker] = _Room(m, self.kind)
         for s in self.large[np.searchsorted(self.large, start) : np.searchsorted(self.large, stop)].tolist():
             self._small(start, s, room)
             self._one(s, room, ops.threads)
@@ -248,6 +227,7 @@ class _Room:
     """Memory for a front of up to `m` vertices, and for what its elimination needs besides; both by address."""
 
     def __init__(self, m: int, kind: Kind) -> None:
+        self.m = m
         lanes, size = kind.lanes, kind.itemsize
         entries = -(-m * (m + lanes) // ALIGNED) * ALIGNED
         self.memory = np.empty(entries + (m + lanes) * BLOCK + ALIGNED, kind.dtype)

@@ -1,0 +1,59 @@
+"""Which subtrees of an elimination tree threads take, one by one, before all work together on what is above them.
+
+(Geist and Ng 1989, "Task scheduling for parallel sparse Cholesky factorization".)
+"""
+
+from __future__ import annotations
+
+from heapq import heapreplace
+from itertools import pairwise
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from .structure import Structure
+
+#: Ranges of supernodes, start … stop.
+Ranges = list[tuple[int, int]]
+
+#: What a thread computes of a front that all work on, to what it does of a subtree of its own.
+TOGETHER = 0.5
+#: Into how many subtrees for each thread the work is divided, roughly.
+PARTS = 1, 2, 3, 4, 6, 8
+
+_found: WeakKeyDictionary[Structure, dict[tuple[int, int], Ranges]] = WeakKeyDictionary()
+
+
+def shares(structure: Structure, each: int, threads: int) -> Ranges:
+    """The subtrees with which all is done soonest, where a supernode costs its pairs and `each`; worked out once.
+
+    Few large ones leave little above them; many small ones go up evenly.
+    """
+    known = _found.setdefault(structure, {})
+    if (each, threads) not in known:
+        cost = structure.work + each * np.arange(len(structure) + 1)
+        found = (subtrees(structure, cost, int(cost[-1]) // (parts * threads)) for parts in PARTS)
+        known[each, threads] = min(found, key=lambda ranges: _time(ranges, cost, threads))
+    return known[each, threads]
+
+
+def _time(ranges: Ranges, cost: np.ndarray, threads: int) -> float:
+    """Until all is done: the next subtree goes to who is free first, and then all do the rest."""
+    loads = [0] * threads
+    for start, stop in ranges:
+        heapreplace(loads, loads[0] + int(cost[stop] - cost[start]))
+    return max(loads) + (int(cost[-1]) - sum(loads)) / (TOGETHER * threads)
+
+
+def subtrees(structure: Structure, cost: np.ndarray, most: int) -> Ranges:
+    """Whole subtrees that cost about so much at most, those that cost most first; cost[s] is that of all before s."""
+    S = structure
+    whole = cost[1:] - cost[S.leaf]
+    fits = whole <= most
+    tops = np.flatnonzero(fits & ~((S.parent >= 0) & fits[S.parent]))
+    start, stop, before = S.leaf[tops], tops + 1, np.cumsum(whole[tops]) - whole[tops]
+    # Neighbours go together while they are few pairs.
+    apart = (start[1:] != stop[:-1]) | (np.diff(before // max(1, most // 2)) > 0)
+    edges = np.flatnonzero(np.concatenate(([True], apart, [True]))[: len(tops) + 1]).tolist()
+    found = [(int(start[a]), int(stop[b - 1])) for a, b in pairwise(edges)]
+    return sorted(found, key=lambda at: cost[at[0]] - cost[at[1]])
