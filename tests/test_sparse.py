@@ -188,13 +188,19 @@ def test_new_weights_take_the_memory_of_results_that_nobody_holds():
     arcs, weights = some_arcs(300), rng(1).integers(1, 100, (5, 1200)).astype(np.int32)
     fresh = [Elimination.from_arrays(*arcs, w, 300).to_dense() for w in weights]
     E = first = Elimination.from_arrays(*arcs, weights[0], 300)
+    memory, i = E.analysis.panels, np.arange(300)
     for w, D in zip(weights[1:], fresh[1:], strict=True):
         E = E.update(w)
-        np.testing.assert_array_equal(E.to_dense(), D)
-        unused = [x for x in E.analysis.panels._owners if not any(np.shares_memory(x, y) for y in held(first, E))]
+        np.testing.assert_array_equal(E.entries(i[:, None], i), D)
+        unused = [x for x in memory._owners if not any(np.shares_memory(x, y) for y in held(first, E))]
         for owner in unused:
             owner.fill(0x5C)
+    assert len(unused) == 2
+    del unused, owner
     np.testing.assert_array_equal(first.to_dense(), fresh[0])
+    assert (
+        len(memory._owners) == 2
+    )  # those of E and of the first are more than are remembered; the others are given back
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda k: E.update(weights[k % 5]).to_dense(), range(40)))
     for k, D in enumerate(found):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -35,11 +36,17 @@ class Buffers:
         """An array, uninitialised; whatever other threads ask for meanwhile."""
         size = _bytes(shape, dtype)
         with self._lock:
-            owner = _unused(self._owners, size)
+            owner = next((owner for owner in _unused(self._owners) if len(owner) >= size + LINE), None)
             if owner is None:
                 owner = _owner(size)
                 self._owners = [*self._owners[1 - self._most :], owner] if self._most > 1 else [owner]
             return _view(owner, shape, dtype)
+
+    def release(self) -> None:
+        """Gives back what nobody holds."""
+        with self._lock:
+            unused = {id(owner) for owner in _unused(self._owners)}
+            self._owners = [owner for owner in self._owners if id(owner) not in unused]
 
     def __reduce__(self) -> Any:
         return Buffers, (self._most,)  # as new, in another process
@@ -58,12 +65,11 @@ def _view(owner: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> np.ndar
     return owner[start : start + _bytes(shape, dtype)].view(dtype).reshape(shape)
 
 
-def _unused(owners: list[np.ndarray], size: int) -> np.ndarray | None:
-    """One that is large enough and that only the list refers to: every view of it refers to it too."""
+def _unused(owners: list[np.ndarray]) -> Iterator[np.ndarray]:
+    """Those that only the list refers to: every view of one refers to it too."""
     for owner in owners:
-        if sys.getrefcount(owner) <= _ALONE and len(owner) >= size + LINE:
-            return owner
-    return None
+        if sys.getrefcount(owner) <= _ALONE:
+            yield owner
 
 
 def _references() -> int:

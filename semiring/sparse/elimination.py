@@ -245,7 +245,8 @@ class Elimination(Queries):
         Returns
         -------
         Elimination
-            A new one; this one stays as it is. Once nobody holds it, its memory serves the next update.
+            A new one; this one stays as it is. Once nobody holds it, its memory serves the next update, until rows are
+            streamed, which need it more.
 
         Raises
         ------

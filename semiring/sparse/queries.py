@@ -151,6 +151,7 @@ class Queries:
         # Two panels for each thread, where they are small: there are fewer waits for the last one.
         each = 2 if self._threads > 1 and 2 * self.n * batch * self.dtype.itemsize <= PANEL else 1
         group = batch * self._threads * each
+        self.analysis.panels.release()
         with self._sweepers(self._threads) as workers:
             buffers = Buffers(2 * self._threads * each)
             for start in range(0, self.n, group):
@@ -290,7 +291,8 @@ class Queries:
         return min(self._lanes, block)
 
     def _workspace(self, sources: int) -> list[np.ndarray]:
-        """A panel for each thread, for batches of so many sources."""
+        """A panel for each thread, for batches of so many sources; what updates left behind is given back for it."""
+        self.analysis.panels.release()
         unit = self._kind.lanes if self._kind.vector else 1
         lanes = -(-max(sources, 1) // unit) * unit
         return [aligned((self.n, lanes), self.dtype) for _ in range(self._threads)]
