@@ -45,7 +45,7 @@ _CLIMB = 0.5
 #: Sources whose rows are swept together.
 _BATCH = 16
 #: On one GPU: pairs a second of fronts and of sweeps, bytes written a second, seconds of launches of either.
-_GPU_FRONTS, _GPU_SWEEP, _GPU_WRITTEN, _LAUNCHES = 1e11, 6e12, 3e12, 2e-3
+_GPU_FRONTS, _GPU_SWEEP, _GPU_WRITTEN, _LAUNCHES = 1e11, 9e12, 3.3e12, 2e-3
 #: There, of searches: words of sources met a second, in bytes, and seconds of a level besides.
 _GPU_WORDS, _GPU_LEVEL = 1e12, 1e-5
 #: SciPy's Dijkstra, seconds: a vertex of the graph, reached or not; one that is reached, and each time that it comes
