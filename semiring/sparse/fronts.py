@@ -27,6 +27,8 @@ LARGE = 1 << 24
 OVERHEAD = 1 << 14
 #: Below this many pairs a second thread costs more than it brings.
 ALONE = 1 << 21
+#: Weights that a call collects.
+MANY = 1 << 18
 #: Bytes that vectors are aligned to.
 ALIGNED = 64
 
@@ -132,9 +134,7 @@ class _Elimination:
         S = self.S = structure
         self.ops, self.kind, self.code, self.size = ops, ops.kind, code_of(ops.kind), ops.kind.itemsize
         self._lanes = self.kind.lanes if self.kind.vector else 1
-        self.weights = np.empty(len(arcs.arc), ops.dtype)  # is read by address
-        ends = weights.ctypes.data, self.weights.ctypes.data
-        self.code.collect.call(self.code.raw, len(arcs.arc), arcs.arc, *ends)
+        self.weights = self._collected(arcs.arc, weights)  # is read by address
         self.lower, self.upper = (memory.get((int(S.sizes.sum()),), ops.dtype) for _ in range(2))
         self.where = np.zeros(len(S), np.int64)  # the address of each update
         self.rows = np.diff(S.begin)
@@ -164,6 +164,17 @@ class _Elimination:
                 self.where[start:stop] = address + self.S.update[start:stop] * self.size
                 self._stretch(start, stop, self.ops)
         return Panels(self.lower, self.upper)
+
+    def _collected(self, index: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """weights[index], by all threads where there are many."""
+        found = np.empty(len(index), weights.dtype)
+
+        def collect(_: int, start: int, stop: int) -> None:
+            ends = weights.ctypes.data, found.ctypes.data + start * self.size
+            self.code.collect.call(self.code.raw, stop - start, index[start:stop], *ends)
+
+        run(collect, [(k, min(k + MANY, len(index))) for k in range(0, len(index), MANY)], self.ops.threads)
+        return found
 
     def _subtree(self, start: int, stop: int, ops: CpuBackend, worker: int) -> None:
         base = self.S.update[start]
@@ -204,16 +215,23 @@ class _Elimination:
         m, w, front = int(self.order[s]), int(S.first[s + 1] - S.first[s]), room.front
         pitch = -(-m // self._lanes) * self._lanes
         _gather().call(code.steps, size, self._lanes, s, *self.tables, *self.arcs, front)
-        for k in range(0, w, BLOCK):
-            depth = min(BLOCK, w - k)
-            code.pivots.call(kind, code.others.address, k, k + depth, pitch, front, room.work)
 
-            def others(_: int, start: int, stop: int, k: int = k, depth: int = depth) -> None:
-                work = room.work + start * depth * size
-                code.others.call(kind, k, depth, start, stop, pitch, front, work)
+        def pivots(k: int, end: int) -> None:
+            code.pivots.call(kind, code.others.address, k, end, pitch, front, room.ahead)
 
-            count = self._calls(depth * m * m, threads)
-            run(others, [*_parts(0, k, m, count), *_parts(k + depth, m, m, count)], threads)
+        def others(_: int, start: int, stop: int, k: int, end: int, after: int) -> None:
+            work = room.work + start * (end - k) * size
+            code.others.call(kind, k, end - k, start, stop, pitch, front, work)
+            if start == end:  # the next pivots, which need not wait for the other rows
+                pivots(end, after)
+
+        edges = [*range(0, w, BLOCK), w, w]
+        pivots(0, edges[1])
+        for k, end, after in zip(edges, edges[1:], edges[2:], strict=False):
+            count = self._calls((end - k) * m * m, threads)
+            following = [(end, after)] if end < after else []
+            parts = *following, *_parts(0, k, m, count), *_parts(after, m, m, count)
+            run(others, [(*part, k, end, after) for part in parts], threads)
         lower, upper = (X.ctypes.data + int(S.panel[s]) * size for X in (self.lower, self.upper))
         code.scatter.call(code.raw, self._lanes > 1, w, m, front, pitch * size, lower, upper, int(self.where[s]))
 
@@ -230,9 +248,11 @@ class _Room:
         self.m = m
         lanes, size = kind.lanes, kind.itemsize
         entries = -(-m * (m + lanes) // ALIGNED) * ALIGNED
-        self.memory = np.empty(entries + (m + lanes) * BLOCK + ALIGNED, kind.dtype)
+        aside = (m + lanes) * BLOCK  # columns of a block, of all rows
+        self.memory = np.empty(entries + aside + m + lanes + BLOCK**2 + ALIGNED, kind.dtype)
         self.front = self.memory.ctypes.data + -self.memory.ctypes.data % ALIGNED
         self.work = self.front + entries * size
+        self.ahead = self.work + aside * size  # of pivots
 
 
 def _parts(start: int, stop: int, all: int, count: int) -> list[tuple[int, int]]:
