@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-from concurrent.futures import ThreadPoolExecutor
 
 import cases
 import numpy as np
 import pytest
+from compiling import compile_all
 
 import apsp
 from apsp import schedules
@@ -60,8 +59,7 @@ def warm():
         for case, nonnegative in BOUND
         for _, text in sources.translation_units(case.semiring, case.dtype, arch, nonnegative=nonnegative)
     }
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(lambda text: compile.compile(text, arch), units))
+    compile_all(units, arch)
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import cases
@@ -12,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from cases import Case
+from compiling import compile_all
 from scipy.sparse.csgraph import dijkstra
 from scipy.spatial import Delaunay
 from test_hops import expected, random
@@ -62,8 +61,7 @@ def warm():
             units |= {products.text(case.semiring, case.dtype, nonnegative, mirrored) for mirrored in (False, True)}
     for dtype in map(np.dtype, TUNED):
         units.add(sweep.text(get("min_plus"), dtype, True, sweep.Shape.of(dtype.itemsize, arch), mirrored=True))
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(lambda text: compile.compile(text, arch), units))
+    compile_all(units, arch)
 
 
 @pytest.fixture(scope="module")

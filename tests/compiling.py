@@ -1,0 +1,23 @@
+"""CUDA kernels compiled into the cache on disk before the first test asks for one."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+
+from semiring.cuda import compile
+
+
+def compile_all(units: Iterable[str], arch: str) -> None:
+    """Texts side by side, on this process's share of the processors.
+
+    Processes of pytest-xdist share the cache. Each has another order, so that most finds what others have compiled; and
+    together they have a thread a processor, for NVRTC takes hundreds of megabytes in each.
+    """
+    units = list(units)
+    random.SystemRandom().shuffle(units)
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    with ThreadPoolExecutor(max(1, (os.cpu_count() or 1) // workers)) as pool:
+        list(pool.map(lambda text: compile.compile(text, arch), units))
