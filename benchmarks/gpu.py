@@ -17,7 +17,6 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import cases
+from compiling import compile_all
 
 from apsp import schedules
 from semiring import Op, Semiring, dtypes, get
@@ -294,8 +294,7 @@ def compile_ahead(table: list[Row]) -> None:
     """All kernels at once, on all cores, into the cache on disk."""
     start, arch = time.perf_counter(), compile.device_arch(0)
     sources = [source for row in table for source in row.sources()]
-    with ThreadPoolExecutor() as pool:
-        list(pool.map(lambda source: compile.compile(source, arch), sources))
+    compile_all(sources, arch)
     print(f"{len(sources)} kernels for {arch} compiled in {time.perf_counter() - start:.0f} s", flush=True)
 
 

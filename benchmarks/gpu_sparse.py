@@ -154,9 +154,8 @@ def table(name: str, arcs: Arcs, rate: float) -> None:
 
 def million() -> None:
     given: Any = {"dtype": "float32", "device": "cuda", "engine": "elimination"}
-    shortest_paths(road_like(3000, seed=0), **given).reduce(
-        "eccentricity"
-    )  # compiles the kernels, or finds them on disk
+    # So that the kernels are compiled, or found on disk.
+    shortest_paths(road_like(3000, seed=0), **given).reduce("eccentricity")
     graph = road_like(1_000_000, seed=0)
     begun = time.perf_counter()
     r = shortest_paths(graph, **given)

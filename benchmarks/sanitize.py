@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path[:0] = [str(Path(__file__).parents[1] / "tests"), str(Path(__file__).parents[1])]
 
 TOOLS = ("racecheck", "memcheck", "initcheck", "synccheck")
 PARTS = ("numbers", "bits", "routes", "sparse")
@@ -66,8 +66,10 @@ def entries(ops: Any, shape: tuple[int, int], seed: int = 0) -> Any:
     return cp.asarray(random_matrix(ops.semiring, shape, ops.dtype, seed=seed, density=density))
 
 
-def compile_all() -> None:
+def compile_ahead() -> None:
     """Compile side by side, outside of the sanitizer, into the cache on disk."""
+    from compiling import compile_all
+
     from semiring.cuda import compile, sources
 
     arch = compile.device_arch(0)
@@ -75,8 +77,7 @@ def compile_all() -> None:
         text for ops in bound()
         for _, text in sources.translation_units(ops.semiring, ops.dtype, arch, nonnegative=ops.nonnegative)
     }  # fmt: skip
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(lambda text: compile.compile(text, arch), units))
+    compile_all(units, arch)
 
 
 def numbers() -> None:
@@ -224,7 +225,7 @@ def main() -> None:
     if given.kernels:
         kernels(given.parts)
         return
-    compile_all()
+    compile_ahead()
     # Side by side: each has its own process, and none measures time.
     work = [(tool, part) for tool in given.tools for part in given.parts]
     with ThreadPoolExecutor(len(work)) as pool:

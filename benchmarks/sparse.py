@@ -39,9 +39,9 @@ BARS: dict[str, dict[str, float]] = {
     "rome99": {"all pairs": 15e-3, "SciPy": 70},
     "Luxembourg": {
         "cold": 0.1, "panels": 0.25e-9, "rows": 0.7e-9, "pair": 25e-6, "pairs": 8e-6, "weights": 20e-3,
-        "first distance": 0.5,
+        "first distance": 0.5, "two sweeps": 1.8,
     },
-    "road-like 131000": {"cold": 0.2, "panels": 0.36e-9, "SciPy": 400},
+    "road-like 131000": {"cold": 0.2, "panels": 0.36e-9, "SciPy": 400, "two sweeps": 1.8},
     "Delaunay 126146": {"cold": 0.35, "panels": 1e-9, "weights": 60e-3, "two sweeps": 1.8, "two numbers": 1.5},
     "road-like 10⁶": {"cold": 2.5, "source": 0.8e-3, "peak": 1e9},
     "wiki-Vote": {"all pairs": 1.0, "SciPy": 1, "dense": 1},

@@ -1,4 +1,4 @@
-"""CUDA kernels compiled into the cache on disk before the first test asks for one."""
+"""CUDA kernels compiled into the cache on disk before tests and benchmarks ask for them."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def read_pairs(path: str | os.PathLike[str], labels: Labels) -> list[tuple[Any, 
         mark = next((mark for mark in "\t," if mark in text), " ")
         rows = [text.split()] if mark == " " else [row for _, row in _rows(source, text, mark, line - 1)]
         ends = [name.strip() for name in rows[0]] if rows else []
-        if not any(ends) or (line == 1 and _is_header(ends) and not any(_is_vertex(name, labels) for name in ends)):
+        if not any(ends) or (line == 1 and _is_header(ends) and all(labels.spelled(name) is None for name in ends)):
             continue
         if len(ends) != 2:
             raise FormatError(path, line, f"a pair must be two labels, got {len(ends)}.")
@@ -161,14 +161,6 @@ def _position(source: Source, line: int, name: str, labels: Labels) -> int:
         return labels.written(name)
     except VertexError as error:
         raise source.error(str(error), line) from None
-
-
-def _is_vertex(name: str, labels: Labels) -> bool:
-    try:
-        labels.written(name)
-    except VertexError:
-        return False
-    return True
 
 
 def _is_header(ends: list[str]) -> bool:
@@ -191,7 +183,7 @@ def read_labels(path: str | os.PathLike[str], labels: Labels) -> list[Any]:
     found: dict[int, int] = {}
     for line, row in rows:
         name = row[0].strip()
-        if not name or (line == 1 and name.casefold() in NAMES and not _is_vertex(name, labels)):
+        if not name or (line == 1 and name.casefold() in NAMES and labels.spelled(name) is None):
             continue
         at = _position(source, line, name, labels)
         if at in found:

@@ -18,7 +18,7 @@ from ..cpu.code import CALL, Entry, gain, machine_code
 from ..cpu.kinds import Kind, raw
 from ..cpu.pool import run
 from .buffers import Buffers
-from .sharing import shares
+from .sharing import costs, shares
 from .structure import Arcs, Structure
 
 #: Fronts of more pairs than this are taken one by one (of pairs that vector code computes).
@@ -143,7 +143,7 @@ class _Elimination:
         pairs = np.diff(S.work)
         self.large = np.flatnonzero(pairs > LARGE * gain(self.kind) // 64)
         self.each = OVERHEAD * gain(self.kind) // 64
-        self.cost = S.work + self.each * np.arange(len(S) + 1)
+        self.cost = costs(S, self.each)
         self.kept: list[np.ndarray] = []  # memory that updates lie in
         self.rooms: dict[int, _Room] = {}  # of each worker
         self.tables = (S.first, S.begin, S.local, S.child, S.sibling, self.where)

@@ -24,6 +24,11 @@ PARTS = 1, 2, 3, 4, 6, 8
 _found: WeakKeyDictionary[Structure, dict[tuple[int, int], Ranges]] = WeakKeyDictionary()
 
 
+def costs(structure: Structure, each: int) -> np.ndarray:
+    """What all supernodes before s cost, for every s and the end, where one costs its pairs and `each`."""
+    return structure.work + each * np.arange(len(structure) + 1)
+
+
 def shares(structure: Structure, each: int, threads: int) -> Ranges:
     """The subtrees with which all is done soonest, where a supernode costs its pairs and `each`; worked out once.
 
@@ -31,7 +36,7 @@ def shares(structure: Structure, each: int, threads: int) -> Ranges:
     """
     known = _found.setdefault(structure, {})
     if (each, threads) not in known:
-        cost = structure.work + each * np.arange(len(structure) + 1)
+        cost = costs(structure, each)
         found = (subtrees(structure, cost, int(cost[-1]) // (parts * threads)) for parts in PARTS)
         known[each, threads] = min(found, key=lambda ranges: _time(ranges, cost, threads))
     return known[each, threads]
