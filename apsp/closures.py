@@ -1,31 +1,17 @@
-"""`closure`, the public function: it finds out which way A goes, and gives the result back in kind.
-
-A matrix takes the road of apsp/solve.py; a graph with a list of edges is eliminated where that takes less; several GPUs
-are apsp/distributed's, and limits of memory apsp/large's.
-"""
+"""`closure`, the public function: the table of the engine that answers, in kind."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from semiring.algebra import Semiring
 from semiring.catalog import get
-from semiring.memory import require
 from semiring.observed import Callback
 
-from .choosing import Asked, Question
-from .eliminating import eliminated
-from .engines.base import host
-from .inputs import as_graph
-from .large.closing import Large
 from .large.limits import Limits
-from .large.sources import has_windows, matrix_or_graph
-from .log import tell
-from .problem import Request, at, is_sparse, pose
-from .solve import solve
+from .road import answer, ask
+from .wants import Wants
 
 if TYPE_CHECKING:
     from .distributed.solving import Places
@@ -132,43 +118,20 @@ def closure(
            [3., 0., 1.],
            [2., 6., 0.]])
     """
-    s = get(semiring)
-    request = Request.of(schedule=schedule, block=block, callback=callback, threads=threads, per_thread=per_thread)
-    limits = Limits.of(memory, checkpoint, output, every)
-    if overwrite and limits is not None:
-        raise ValueError(
-            "closure: overwrite=True computes in A's own memory, got memory=, checkpoint= or output= beside it, which "
-            "compute elsewhere. Leave one of them out."
-        )
-    if gpus is not None:
-        from .distributed import solving
-
-        asked: dict[str, Any] = {"dtype": dtype, "overwrite": overwrite, "unweighted": unweighted}
-        return solving.closure(A, s, request, gpus, limits, **asked)
-    if limits is not None:
-        return _within(A, s, request, limits, dtype=dtype, device=device, unweighted=unweighted)
-    with at(A):
-        if not overwrite and is_sparse(A):
-            graph = as_graph(A, unweighted=unweighted)
-            question = Question(graph, s, request, Asked(dtype=dtype, device=device))
-            if not question.matrix_alone and question.plan.engine == "elimination":
-                hint = "Use a smaller dtype, or shortest_paths, whose Result answers without a matrix."
-                require(graph.n**2 * question.dtype.itemsize, where="closure", hint=hint)
-                tell(question.plan, callback, stacklevel=3)
-                return host(eliminated(question).table())
-            A = graph
-            del question
-        posed = pose(A, s, request, dtype=dtype, device=device, overwrite=overwrite, unweighted=unweighted)
-        return posed.in_kind(solve(posed.problem, request).matrix)
-
-
-def _within(A: Any, s: Semiring, request: Request, limits: Limits, *, unweighted: bool, **asked: Any) -> Any:
-    """The closure within limits of memory, kept and written as they say."""
-    source = matrix_or_graph(A, unweighted=unweighted)
-    large = Large.asked(source, s, limits, request, **asked)
-    if not large.ordinary:
-        return large.close(request.callback, stacklevel=4)
-    large.check()
-    options = {**request.options, "schedule": request.schedule, "block": request.block, "callback": request.callback}
-    A = large.source.whole() if has_windows(source) else source
-    return large.given(np.asarray(closure(A, s, **options, **asked)))
+    wants = Wants.of(
+        where="closure",
+        schedule=schedule,
+        block=block,
+        callback=callback,
+        threads=threads,
+        per_thread=per_thread,
+        dtype=dtype,
+        device=device,
+        overwrite=overwrite,
+        unweighted=unweighted,
+        gpus=gpus,
+        limits=Limits.of(memory, checkpoint, output, every),
+        table=True,
+    )
+    question = ask(A, get(semiring), wants)
+    return question.in_kind(answer(question).engine.kept)

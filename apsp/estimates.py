@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from semiring.algebra import Semiring
     from semiring.sparse import Cost
 
+    from .plans import Plan
+
 #: Pairs a second that a closure of a few thousand vertices sustains, by device and dtype: one core, and one H200.
 _RATES = {
     "cpu": {"float32": 45e9, "int32": 45e9, "int16": 80e9, "float64": 22e9, "int64": 20e9, "bool": 5e12},
@@ -81,6 +83,8 @@ class Estimate:
         Until the first distance is there.
     row : float
         For one more row.
+    plan : Plan or None
+        What the engine would do.
     """
 
     engine: str
@@ -89,6 +93,7 @@ class Estimate:
     seconds: float
     start: float
     row: float
+    plan: Plan | None = None
 
     def __str__(self) -> str:
         after = f", the first distance after {in_units(self.start)}" if self.start < 0.9 * self.seconds else ""
@@ -171,9 +176,9 @@ def elimination_on_gpu(cost: Cost, n: int, arcs: int, lines: int, itemsize: int)
     )
 
 
-def dense(pairs: int, size: int, seconds: float) -> Estimate:
-    """The closure of the matrix."""
-    return Estimate("dense", pairs, size, seconds, seconds, 0.0)
+def dense(plan: Plan, made: int = 0) -> Estimate:
+    """The closure of a matrix as planned, of which so many bytes are there already."""
+    return Estimate(plan.engine, plan.pairs, plan.beside_bytes - made, plan.seconds, plan.seconds, 0.0, plan)
 
 
 def reached(tails: np.ndarray, heads: np.ndarray, n: int) -> float:

@@ -44,9 +44,11 @@ class Plan:
         the caller's own memory, the workspace, and copies (of an A in another dtype; of an A that may diverge, to
         explain by which cycle; of a result out of packed bits). Powers or partial sums of a matrix over a semiring that
         is not idempotent, where only they tell whether the closure exists, are asked for by themselves.
-    engine : {"dense", "elimination", "scipy", "hops"}
-        What answers. `schedule` then is that of the dense closure, "elimination", or the search that is done;
-        `seconds` are those until the first distance, and `pairs` those done by then.
+    engine : str
+        What answers: "dense", "elimination", "scipy" or "hops"; "streamed" for a dense closure within limits of memory,
+        with a checkpoint or an output; "ranks" for one over several GPUs, "shared" for an elimination over them.
+        `schedule` is that of the dense closure, "elimination", or the search that is done; an elimination's `seconds`
+        are those until the first distance, and `pairs` those done by then.
     considered : tuple of Estimate
         What each engine that was asked would take for all distances wanted.
     grid : str
@@ -79,15 +81,16 @@ class Plan:
 
     def __repr__(self) -> str:
         place = f"{self.semiring} in {self.dtype} on {self.device}"
-        what = f"{self.schedule} closure" if self.engine == "dense" else self.schedule
+        what = f"{self.schedule} closure" if self.block else self.schedule
         return f"<Plan: {what} of {self.n} vertices, {place}, {in_units(self.seconds)}>"
 
     def _repr_html_(self) -> str:
         return notebook.lines(str(self))
 
     def __str__(self) -> str:
-        if self.engine != "dense":
-            first = " to the first distance" if self.engine == "elimination" else ""
+        if not self.block:
+            own = next((e for e in self.considered if e.engine == self.engine), None)
+            first = " to the first distance" if own is not None and self.seconds == own.start < own.seconds else ""
             return "\n".join(
                 (
                     f"{self.schedule} of {self.n} vertices over {self.semiring} in {self.dtype} on {self.device}",

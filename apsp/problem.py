@@ -1,13 +1,12 @@
-"""What is known before work starts: a `Problem`, made once of whatever came, and a `Request`, what a caller asked for.
+"""What is known of a matrix before it is closed: a `Problem`, made once of whatever came.
 
-Making a problem is the first half of the road that every closure takes (apsp/solve.py): the matrix is taken in, on the
-device that will close it and in the dtype to compute in, and looked at.
+The matrix is taken in, on the device that will close it and in the dtype to compute in, and looked at.
 """
 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from typing import Any
@@ -22,7 +21,6 @@ from semiring.bits import BitMatrix
 from semiring.devices import there
 from semiring.errors import DTypeError, ShapeError
 from semiring.memory import require
-from semiring.observed import Callback
 from semiring.survey import Survey, fast, survey
 
 from .convergence import divergence
@@ -30,6 +28,7 @@ from .graph import Graph
 from .graph.entries import unit_lengths
 from .inputs import as_graph, is_array
 from .plans import Plan, make_plan
+from .wants import Request
 
 HINT = "Use a smaller dtype, overwrite=True, or the Boolean semiring if only reachability matters."
 
@@ -40,38 +39,6 @@ class Memory(Enum):
     THEIRS = "the caller's, to be left as it is"
     OURS = "made here, free to be written"
     LENT = "the caller's, who wants the result there (overwrite=True)"
-
-
-@dataclass(frozen=True)
-class Request:
-    """What the caller asked for.
-
-    Attributes
-    ----------
-    schedule : str
-    block : int or None
-    callback : callable or None
-        `callback(done, total)`, in pairs.
-    timed : bool
-        Whether each verb is waited for and timed.
-    options : dict
-        The backend's own: `threads` on the CPU, `per_thread` on a GPU.
-    told : bool
-        Whether the caller has been told of the plan already, as of a part of a batch.
-    """
-
-    schedule: str = "auto"
-    block: int | None = None
-    callback: Callback | None = None
-    timed: bool = False
-    options: dict[str, Any] = field(default_factory=dict)
-    told: bool = False
-
-    @classmethod
-    def of(cls, *, threads: int | None = None, per_thread: int | None = None, **asked: Any) -> Request:
-        """A request whose options are those that were given: each backend knows its own."""
-        options = {k: v for k, v in (("threads", threads), ("per_thread", per_thread)) if v is not None}
-        return cls(options=options, **asked)
 
 
 @dataclass(frozen=True)
@@ -184,62 +151,6 @@ def at(source: Any) -> AbstractContextManager[Any]:
     return there(source.dense if isinstance(source, Graph) else source)
 
 
-def is_sparse(A: Any) -> bool:
-    """Whether A is a graph with a list of edges, or will be one: neither a matrix nor packed bits."""
-    if isinstance(A, (np.ndarray, BitMatrix)) or device_of(A) != "cpu":
-        return False
-    return A.dense is None if isinstance(A, Graph) else not is_array(A)
-
-
-@dataclass(frozen=True)
-class Posed:
-    """A problem, and what it came as."""
-
-    problem: Problem
-    taken: Taken | None = None
-
-    def in_kind(self, closed: Any) -> Any:
-        """The closure as what came: an array of the same library, on its device, or the very object that was lent."""
-        return closed if self.taken is None else self.taken.give_back(closed, where="closure")
-
-
-def pose(
-    A: Any,
-    s: Semiring,
-    request: Request | None = None,
-    *,
-    dtype: Any = None,
-    device: str | None = None,
-    overwrite: bool = False,
-    unweighted: bool = False,
-    move: bool = True,
-    where: str = "closure",
-) -> Posed:
-    """The problem of closing A: taken in and looked at.
-
-    Parameters
-    ----------
-    A
-        What `closure` takes.
-    request : Request, optional
-        For what is refused before a graph's matrix is made.
-    move : bool
-        Whether the entries go to the device now; a plan does without.
-
-    Raises
-    ------
-    ShapeError, DTypeError, DomainError
-        If A is not square, is not defined on this semiring, or holds NaN or values outside it.
-    MemoryNeeded
-        If a copy that has to be made does not fit.
-    """
-    if isinstance(A, BitMatrix):
-        return Posed(_pose_bits(A, s, device, overwrite))
-    asked = request or Request()
-    taken, memory = take(A, s, asked, dtype=dtype, overwrite=overwrite, unweighted=unweighted, where=where)
-    return Posed(pose_array(taken.array, s, memory, device=device, move=move, where=where), taken)
-
-
 def take(
     A: Any, s: Semiring, request: Request, *, dtype: Any, overwrite: bool, unweighted: bool, where: str
 ) -> tuple[Taken, Memory]:
@@ -267,7 +178,7 @@ def pose_array(
     return Problem(there, s, target, Memory.OURS, survey(there, s, where=where), array, memory is not Memory.THEIRS)
 
 
-def _pose_bits(A: BitMatrix, s: Semiring, device: str | None, overwrite: bool) -> Problem:
+def pose_bits(A: BitMatrix, s: Semiring, device: str | None, overwrite: bool) -> Problem:
     """Packed bits are closed where they lie."""
     if not s.boolean:
         raise DTypeError(

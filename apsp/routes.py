@@ -13,14 +13,13 @@ from semiring.algebra import Semiring
 from semiring.arrays import Taken, take_in
 from semiring.backend import bind, device_of
 from semiring.catalog import get
-from semiring.devices import module, there
+from semiring.devices import host, module, there
 from semiring.errors import DomainError, ShapeError
 from semiring.memory import require
 from semiring.routes import of_rows, require_selection
 from semiring.survey import survey
 
 from .engines import Engine
-from .engines.base import host
 from .graph import Graph
 from .graph.ondisk import Windows, height
 

@@ -27,7 +27,6 @@ from apsp import (
     NoPathError,
     ShapeError,
     VertexError,
-    choosing,
     estimates,
     plan,
     shortest_paths,
@@ -626,7 +625,7 @@ def test_what_an_engine_cannot_do_it_says():
 
 
 def test_what_fits_nowhere_is_refused_from_the_counts(monkeypatch):
-    monkeypatch.setattr(choosing, "available", lambda device="cpu": 1000)
+    monkeypatch.setattr("apsp.road.available", lambda device="cpu": 1000)
     with pytest.raises(MemoryNeeded, match=r"elimination .*sources="):
         shortest_paths(road_like(3000, seed=1))
 

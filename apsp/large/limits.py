@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from semiring.memory import parsed
 from semiring.tiles.folder import is_store, remove
 
 from .checkpoints import EVERY
+
+if TYPE_CHECKING:
+    from ..wants import Wants
 
 
 @dataclass(frozen=True)
@@ -55,16 +58,22 @@ class Limits:
         size = None if memory is None else parsed(memory)
         return cls(size, checkpoint, EVERY if every is None else every, output)
 
-    @staticmethod
-    def refuse_others(*, where: str, engine: str = "auto", order: Any = "auto", **parts: Any) -> None:
+    def check(self, wants: Wants) -> None:
         """Refuse what a dense closure of all pairs, which alone has limits, would leave out.
 
         Raises
         ------
         ValueError
         """
-        ordered = not isinstance(order, str) or order != "auto"
-        if ordered or engine not in ("auto", "dense") or any(part is not None for part in parts.values()):
+        where = wants.where
+        if wants.overwrite:
+            raise ValueError(
+                f"{where}: overwrite=True computes in A's own memory, got memory=, checkpoint= or output= beside it, "
+                "which compute elsewhere. Leave one of them out."
+            )
+        if wants.gpus is not None:
+            self.refuse_memory(where=where)
+        if wants.ordered or wants.partial or wants.limit is not None or wants.engine not in ("auto", "dense"):
             raise ValueError(
                 f"{where}: memory=, checkpoint= and output= come with the dense closure of all pairs, got "
                 "sources, targets, a limit, an order or another engine beside them. Ask for all, and take parts of the "

@@ -19,8 +19,8 @@ from ..graph import Graph
 from ..graph.ondisk import refuse_overwriting
 from ..inputs import as_graph
 from ..large.limits import Limits
-from ..problem import Request
 from ..saving.tables import check_output
+from ..wants import Request
 from .closing import closed_of
 from .reachability import Reachability, save_beside
 

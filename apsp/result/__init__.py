@@ -13,10 +13,9 @@ from semiring.catalog import get
 from semiring.observed import Callback
 from semiring.tiles import TileStore
 
-from ..answering import anew, answer, within
-from ..choosing import Asked
 from ..display import frames
-from ..engines import Dense, Engine
+from ..engines import Engine
+from ..engines.dense import Dense
 from ..engines.saved import Saved
 from ..engines.stored import Stored
 from ..estimates import in_units
@@ -26,9 +25,10 @@ from ..labels import Labels
 from ..large.limits import Limits
 from ..measures import Measured
 from ..plans import Plan
-from ..problem import Request
-from ..saving.results import archive_of, load_result, save_result
+from ..road import answer, ask
 from ..saving.stores import save_archive
+from ..wants import Wants
+from .archives import archive_of, load_result, save_result
 from .reweighting import reweighted
 from .routed import Routed
 from .shown import Shown
@@ -134,16 +134,19 @@ class Result(Shown, Routed, Measured):
         names = self.graph.labels
         i, j = (None if part is names else names.positions(list(part)) for part in (self.sources, self.targets))
         there = self.plan.device == "cpu" or cuda_available()  # a result of a GPU may have been loaded elsewhere
-        asked = Asked(
+        like = None if isinstance(self.engine, (Saved, Stored)) else self.engine.whole
+        wants = Wants.of(
+            callback=callback,
+            threads=getattr(like, "threads", None),
             dtype=None if self.dtype == self.graph.target(self.semiring) else self.dtype,
             device=self.plan.device if there else None,
             sources=i,
             targets=j,
             limit=self.engine.limit,
-            like=None if isinstance(self.engine, (Saved, Stored)) else self.engine.whole,
+            like=like,
+            engine=like.name if like is not None and like.renews else "auto",
         )
-        request = Request.of(callback=callback, threads=getattr(asked.like, "threads", None))
-        found = answer(graph, self.semiring, request, asked)
+        found = answer(ask(graph, self.semiring, wants))
         return replace(self, engine=found.engine, graph=graph, plan=found.plan, seconds=found.seconds)
 
     def save(self, path: str | Path, *, callback: Callback | None = None) -> None:
@@ -196,7 +199,7 @@ class Result(Shown, Routed, Measured):
         OSError
             If it cannot be read.
         """
-        return cls(**load_result(path, semiring, anew))
+        return cls(**load_result(path, semiring, _again))
 
 
 def shortest_paths(
@@ -281,42 +284,39 @@ def shortest_paths(
     """
     s = get(semiring)
     posed = as_graph(graph, **reading)
-    request = Request.of(schedule=schedule, block=block, callback=callback, threads=threads)
-    limits = Limits.of(memory, checkpoint, output, every)
-    if gpus is not None and engine not in ("auto", "dense", "elimination"):
-        raise ValueError(
-            f"shortest_paths: gpus= comes with the dense closure or with engine='elimination', got engine={engine!r}. "
-            "Leave gpus out: one device searches."
-        )
-    if limits is not None:
-        Limits.refuse_others(
-            where="shortest_paths", engine=engine, order=order, sources=sources, targets=targets, limit=limit
-        )
-        if gpus is None:
-            given = within(posed, s, request, limits, dtype=dtype, device=device)
-        else:
-            given = answer(posed, s, request, Asked(dtype=dtype, gpus=gpus, limits=limits))
-        result = Result(given.engine, posed, s, given.plan, given.seconds, frames.library_of(graph))
-        if output is not None and 0 in getattr(gpus, "mine", (0,)):
-            kept = getattr(given.engine, "matrix", None)
-            save_archive(kept if isinstance(kept, TileStore) else TileStore(output), archive_of(result, output))
-        return _with_paths(result, paths)
     i, j = (
         None if wanted is None else posed.labels.several(wanted, where=f"shortest_paths: {side}")
         for wanted, side in ((sources, "sources"), (targets, "targets"))
     )
-    asked = Asked(dtype=dtype, device=device, engine=engine, order=order, sources=i, targets=j, limit=limit, gpus=gpus)
-    found = answer(posed, s, request, asked)
+    wants = Wants.of(
+        schedule=schedule,
+        block=block,
+        callback=callback,
+        threads=threads,
+        dtype=dtype,
+        device=device,
+        engine=engine,
+        order=order,
+        sources=i,
+        targets=j,
+        limit=limit,
+        gpus=gpus,
+        limits=Limits.of(memory, checkpoint, output, every),
+    )
+    found = answer(ask(posed, s, wants))
     rows, cols = (
         None if at is None else Labels([posed.labels[k] for k in at.tolist()], f"{side} of this result")
         for at, side in ((i, "sources"), (j, "targets"))
     )
     result = Result(found.engine, posed, s, found.plan, found.seconds, frames.library_of(graph), rows, cols)
-    return _with_paths(result, paths)
-
-
-def _with_paths(result: Result, paths: bool) -> Result:
-    """The result, with predecessors where they are wanted at once."""
+    if output is not None and 0 in getattr(gpus, "mine", (0,)):
+        kept = getattr(found.engine, "matrix", None)
+        save_archive(kept if isinstance(kept, TileStore) else TileStore(output), archive_of(result, output))
     if paths:
         _ = result.predecessors
     return result
+
+
+def _again(graph: Graph, s: Semiring, dtype: Any, targets: Any) -> Engine:
+    """The engine of the columns at these positions, or of all, in a dtype: what a saved part lacks."""
+    return answer(ask(graph, s, Wants(dtype=dtype, targets=targets))).engine

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from semiring.devices import host
 from semiring.errors import DTypeError, MemoryNeeded
 
 from ..display import frames, notebook, output
-from ..engines.base import host
 from ..reading.positions import read_positions
 from . import drawing
 from .distances import Distances

@@ -1,0 +1,191 @@
+"""What is asked, and what is known of it before any work: a `Question`.
+
+A source is taken in once, by `apsp.road.ask`. Everything that engines look at, its arcs, what they weigh, the matrix on
+the device that would close it, is found when the first of them wants it, and kept for the others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from semiring import dtypes
+from semiring.algebra import Semiring
+from semiring.arrays import Taken
+from semiring.backend import device_of
+from semiring.bits import BitMatrix
+from semiring.survey import Survey, survey
+
+from . import estimates
+from .graph import Graph
+from .problem import Memory, Problem, pose_array, pose_bits, take
+from .wants import Wants
+
+#: Graphs of so few vertices are closed as matrices without counting: that takes a millisecond, as counting does.
+FEW = 512
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A matrix or a graph, over a semiring, and what is wanted of it.
+
+    Attributes
+    ----------
+    source : Graph, array, BitMatrix or int
+        A graph; or what `closure` takes for a matrix; or, of a plan, the number of vertices alone.
+    semiring : Semiring
+    wants : Wants
+    """
+
+    source: Any
+    semiring: Semiring
+    wants: Wants
+
+    @property
+    def is_graph(self) -> bool:
+        """Whether it came as a graph, be it with a list of edges or with a matrix."""
+        return isinstance(self.source, Graph)
+
+    @property
+    def listed(self) -> bool:
+        """Whether it is a graph with a list of edges."""
+        return isinstance(self.source, Graph) and self.source.dense is None
+
+    @property
+    def graph(self) -> Graph:
+        """The graph, of a question that came as one."""
+        assert isinstance(self.source, Graph)
+        return self.source
+
+    @property
+    def n(self) -> int:
+        """Vertices."""
+        if isinstance(self.source, Graph):
+            return self.source.n
+        if isinstance(self.source, (int, np.integer)):
+            return int(self.source)
+        return int(self.source.shape[-1] if isinstance(self.source, BitMatrix) else self.taken.array.shape[-1])
+
+    @cached_property
+    def dtype(self) -> np.dtype:
+        """What is computed in."""
+        wants, source = self.wants, self.source
+        if not isinstance(source, Graph):
+            return np.dtype(bool) if isinstance(source, BitMatrix) else self.taken.array.dtype
+        if wants.dtype is not None:
+            return dtypes.resolve(self.semiring, wants.dtype, where=wants.where)
+        if source.dense is None:
+            return source.target(self.semiring)
+        return dtypes.resolve(self.semiring, np.int32 if source.unit else source.dense.dtype, where=wants.where)
+
+    @property
+    def device(self) -> str:
+        """Where it is to be computed."""
+        return device_of(None, self.wants.device) if self.is_graph else self.problem.device
+
+    # As a matrix
+
+    @cached_property
+    def _taken(self) -> tuple[Taken, Memory]:
+        w = self.wants
+        return take(
+            self.source,
+            self.semiring,
+            w,
+            dtype=w.dtype,
+            overwrite=w.overwrite,
+            unweighted=w.unweighted and not self.is_graph,
+            where=w.where,
+        )
+
+    @property
+    def taken(self) -> Taken:
+        """Its matrix as an array in the dtype to compute in, and what it came as."""
+        return self._taken[0]
+
+    @property
+    def memory(self) -> Memory:
+        """Whose memory that array lies in."""
+        return self._taken[1]
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The problem of closing its matrix, on the device that closes it; looked at."""
+        w = self.wants
+        if isinstance(self.source, BitMatrix):
+            return pose_bits(self.source, self.semiring, w.device, w.overwrite)
+        array, memory = self.taken.array, self.memory
+        return pose_array(array, self.semiring, memory, device=w.device, move=not w.dry, where=w.where)
+
+    def in_kind(self, table: Any) -> Any:
+        """A table as what came: an array of the same library, on its device, or the very object that was lent."""
+        return self.taken.give_back(table, where=self.wants.where) if "_taken" in vars(self) else table
+
+    # As arcs
+
+    @cached_property
+    def arcs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Tails, heads and weights of all arcs, undirected edges both ways; weights in the dtype to compute in."""
+        return self.graph.edges(self.semiring, self.dtype)
+
+    @cached_property
+    def seen(self) -> Survey:
+        """What a look at the weights finds."""
+        return survey(self.arcs[2], self.semiring, where=self.wants.where)
+
+    @cached_property
+    def longest(self) -> float:
+        """No simple path weighs more than this: the sum of the heaviest arc out of each vertex."""
+        tails, _, weights = self.arcs
+        if not len(tails):
+            return 0.0
+        finite = weights != dtypes.zero(self.semiring, weights.dtype)
+        most = np.zeros(self.graph.n)
+        np.maximum.at(most, tails[finite], np.abs(weights[finite].astype(np.float64)))
+        return float(most.sum())
+
+    @cached_property
+    def counting(self) -> float:
+        """Seconds to list the arcs and count with them; ∞ where a matrix is there, or takes no longer than that."""
+        if not self.listed or self.semiring.boolean:
+            return math.inf
+        if self.wants.partial:
+            return 0.0
+        return math.inf if self.n <= FEW else estimates.counting(self.n, self.graph.edge_count)
+
+    # What it asks for
+
+    @property
+    def threads(self) -> int:
+        """Threads that will work."""
+        from semiring.backend import bind
+
+        return int(self.wants.options.get("threads") or getattr(bind(self.semiring, self.dtype), "threads", 1) or 1)
+
+    @property
+    def lines(self) -> int:
+        """Rows or columns that have to be computed."""
+        return min(self.n if x is None else len(x) for x in (self.wants.sources, self.wants.targets))
+
+    def once(self, find: Callable[[Question], T]) -> T:
+        """find(self), found when it is first wanted and kept, for what an engine looks at more than once."""
+        known: dict[Any, Any] = self._found
+        if find not in known:
+            known[find] = find(self)
+        return known[find]
+
+    @cached_property
+    def _found(self) -> dict[Any, Any]:
+        return {}
+
+    def forget(self) -> None:
+        """Drop what was found of the arcs, before a matrix takes their room."""
+        for name in ("arcs", "_found"):
+            vars(self).pop(name, None)
