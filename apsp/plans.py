@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from semiring.algebra import Semiring
 from semiring.backend import Backend
@@ -119,6 +120,7 @@ class Plan:
         return [f"  {heading if not k else '':10} {estimate}" for k, estimate in enumerate(self.considered)]
 
 
+@lru_cache(256, typed=True)
 def make_plan(
     n: int,
     semiring: Semiring,

@@ -26,7 +26,6 @@ from semiring.survey import Survey, fast, survey
 from .convergence import divergence
 from .graph import Graph
 from .graph.entries import unit_lengths
-from .inputs import as_graph, is_array
 from .plans import Plan, make_plan
 from .wants import Request
 
@@ -194,8 +193,8 @@ def pose_bits(A: BitMatrix, s: Semiring, device: str | None, overwrite: bool) ->
 
 def _take(A: Any, s: Semiring, dtype: Any, request: Request, unweighted: bool, where: str) -> Taken:
     """A square matrix, or a batch of them, from an array or a graph."""
-    if not isinstance(A, np.ndarray) and device_of(A) == "cpu" and not is_array(A):
-        matrix, made = matrix_of(as_graph(A, unweighted=unweighted), s, dtype, request, where=where)
+    if isinstance(A, Graph):
+        matrix, made = matrix_of(A, s, dtype, request, where=where)
         return Taken(matrix, A, made)
     taken = take_in(A, where=where)
     if taken.array.ndim not in (2, 3) or taken.array.shape[-1] != taken.array.shape[-2]:

@@ -69,13 +69,12 @@ def choose(question: Question) -> Plan:
         If no engine fits, from the counts.
     """
     wants = question.wants
-    kinds = [kind for kind in engines.kinds() if _concerned(kind, question)]
+    spread, bounded = wants.gpus is not None, wants.limits is not None
     if wants.engine == "auto" and not wants.ordered:
-        able = [kind for kind in kinds if not kind.asked_only and not _unfit(kind, question)]
-        found = sorted(_offers(question, able), key=lambda e: e.engine)
-        reason = "the least predicted"
+        kinds = engines.kinds(gpus=spread, limits=bounded, listed=question.listed)
+        found, reason = _offers(question, kinds), "the least predicted"
     else:
-        kind = _named(kinds, question)
+        kind = _named(engines.kinds(gpus=spread, limits=bounded, listed=question.is_graph), question)
         found, reason = [kind.estimate(question)], "as asked"
     fitting = found if len(found) == 1 else [e for e in found if _fits(e)]
     if not fitting:
@@ -109,23 +108,13 @@ def answer(question: Question) -> Answer:
     return Answer(engine, plan, seconds)
 
 
-def _concerned(kind: Kind, question: Question) -> bool:
-    """Whether a kind of engine is for such a source, on as many devices, within limits or without."""
-    wants = question.wants
-    return (
-        kind.gpus == (wants.gpus is not None)
-        and kind.limits in (None, wants.limits is not None)
-        and (kind.matrices or question.is_graph)
-    )
-
-
 def _unfit(kind: Kind, question: Question) -> bool:
     """Whether a schedule or a device was asked for that a kind does not have."""
     wants = question.wants
     return (wants.scheduled and not kind.schedules) or (question.is_graph and question.device not in kind.devices)
 
 
-def _named(kinds: list[Kind], question: Question) -> Kind:
+def _named(kinds: tuple[Kind, ...], question: Question) -> Kind:
     """The one kind that was asked for, by its name or by an order, which can do it."""
     wants = question.wants
     names = engines.names()
@@ -159,8 +148,10 @@ def _named(kinds: list[Kind], question: Question) -> Kind:
     return kind
 
 
-def _offers(question: Question, kinds: list[Kind]) -> list[Estimate]:
+def _offers(question: Question, kinds: tuple[Kind, ...]) -> list[Estimate]:
     """What the kinds would take that can answer; of those whose estimate takes long, only where it is worth it."""
+    if len(kinds) > 1:
+        kinds = tuple(kind for kind in kinds if not kind.asked_only and not _unfit(kind, question))
     if len(kinds) == 1:
         return [kinds[0].estimate(question)]
     found: list[Estimate] = []
@@ -179,7 +170,7 @@ def _offers(question: Question, kinds: list[Kind]) -> list[Estimate]:
     if not found:
         assert refusal is not None
         raise refusal
-    return found
+    return sorted(found, key=lambda e: e.engine)
 
 
 def _fits(estimate: Estimate) -> bool:

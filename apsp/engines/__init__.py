@@ -46,6 +46,7 @@ def get(name: str) -> Kind:
 
 
 @cache
-def kinds() -> tuple[Kind, ...]:
-    """All of them."""
-    return tuple(get(name) for name in names())
+def kinds(*, gpus: bool = False, limits: bool = False, listed: bool = True) -> tuple[Kind, ...]:
+    """Those for one place or for several ranks, without limits or within them, for a list of edges or a matrix."""
+    every = (get(name) for name in names())
+    return tuple(k for k in every if k.gpus == gpus and k.limits in (None, limits) and (listed or k.matrices))
