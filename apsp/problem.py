@@ -5,7 +5,7 @@ The matrix is taken in, on the device that will close it and in the dtype to com
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
@@ -69,17 +69,17 @@ class Problem:
     origin: Any = None
     lent: bool = False
 
-    @property
+    @cached_property
     def n(self) -> int:
         """Vertices."""
         return int(self.matrix.shape[-1])
 
-    @property
+    @cached_property
     def batch(self) -> bool:
         """Whether there are several matrices."""
         return len(self.matrix.shape) == 3
 
-    @property
+    @cached_property
     def dtype(self) -> np.dtype:
         """What is computed in."""
         return np.dtype(bool) if isinstance(self.matrix, BitMatrix) else self.matrix.dtype
@@ -99,17 +99,17 @@ class Problem:
         """Whether the matrix must outlive the computation, because a diverging cycle would be named by it."""
         return self.semiring.idempotent and self.may_diverge and self.memory is not Memory.LENT
 
-    @property
+    @cached_property
     def in_place(self) -> bool:
         """Whether the closure is computed in the matrix's own memory (of a batch, in a copy of it as a whole)."""
         return (self.memory is not Memory.THEIRS or self.batch) and not self.kept
 
-    @property
+    @cached_property
     def there(self) -> bool:
         """Whether the matrix lies on the device that closes it."""
         return lies(self.matrix) == self.device
 
-    @property
+    @cached_property
     def made(self) -> int:
         """Bytes on the device that were made of the input and are there already, or are made as a whole of a batch."""
         ours = self.memory is Memory.OURS or (self.batch and self.memory is Memory.THEIRS)
@@ -117,7 +117,12 @@ class Problem:
 
     def bind(self, request: Request) -> Backend:
         """The verbs, with the variants that the entries permit."""
-        return bind(self.semiring, self.dtype, device=self.device, nonnegative=self.nonnegative, **request.options)
+        known = vars(self).get("_bound")
+        if known is None or known[0] != request.options:
+            ops = bind(self.semiring, self.dtype, device=self.device, nonnegative=self.nonnegative, **request.options)
+            known = vars(self)["_bound"] = (request.options, ops)
+        bound: Backend = known[1]
+        return bound
 
     def plan(self, ops: Backend, request: Request) -> Plan:
         """The plan of one of its matrices, with all that is held beside what came."""
@@ -142,12 +147,19 @@ class Problem:
 
 def lies(matrix: Any) -> str:
     """The device on which a matrix lies."""
+    if isinstance(matrix, np.ndarray):
+        return "cpu"
     return device_of(matrix.words if isinstance(matrix, BitMatrix) else matrix)
+
+
+#: Where no GPU plays a part.
+_HOST = nullcontext()
 
 
 def at(source: Any) -> AbstractContextManager[Any]:
     """The GPU on which a source's matrix lies as the current one, while this lasts."""
-    return there(source.dense if isinstance(source, Graph) else source)
+    array = source.dense if isinstance(source, Graph) else source
+    return _HOST if array is None or isinstance(array, np.ndarray) else there(array)
 
 
 def take(

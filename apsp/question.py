@@ -53,7 +53,7 @@ class Question:
         """Whether it came as a graph, be it with a list of edges or with a matrix."""
         return isinstance(self.source, Graph)
 
-    @property
+    @cached_property
     def listed(self) -> bool:
         """Whether it is a graph with a list of edges."""
         return isinstance(self.source, Graph) and self.source.dense is None
@@ -121,12 +121,12 @@ class Question:
         w = self.wants
         if isinstance(self.source, BitMatrix):
             return pose_bits(self.source, self.semiring, w.device, w.overwrite)
-        array, memory = self.taken.array, self.memory
-        return pose_array(array, self.semiring, memory, device=w.device, move=not w.dry, where=w.where)
+        taken, memory = self._taken
+        return pose_array(taken.array, self.semiring, memory, device=w.device, move=not w.dry, where=w.where)
 
     def in_kind(self, table: Any) -> Any:
         """A table as what came: an array of the same library, on its device, or the very object that was lent."""
-        return self.taken.give_back(table, where=self.wants.where) if "_taken" in vars(self) else table
+        return self._taken[0].give_back(table, where=self.wants.where) if "_taken" in vars(self) else table
 
     # As arcs
 

@@ -69,12 +69,12 @@ def resolve(semiring: Semiring, dtype: Any, *, where: str = "semiring") -> np.dt
         If no dtype of the semiring holds every value of `dtype`; bool is no number here, and needs a choice.
     """
     try:
-        given = plain(dtype)
+        given = dtype if isinstance(dtype, np.dtype) else plain(dtype)
     except TypeError:
         raise DTypeError(
             f"{where}: dtype must be one of {', '.join(semiring.dtypes)} for {semiring.name}, got {dtype!r}."
         ) from None
-    allowed = of(semiring)
+    allowed = _named(semiring.dtypes)
     if given in allowed:
         return given
     native = given.newbyteorder("=")
