@@ -50,6 +50,8 @@ _BATCH = 16
 _GPU_FRONTS, _GPU_SWEEP, _GPU_WRITTEN, _LAUNCHES = 1e11, 9e12, 3.3e12, 2e-3
 #: There, of searches: words of sources met a second, in bytes, and seconds of a level besides.
 _GPU_WORDS, _GPU_LEVEL = 1e12, 1e-5
+#: Seconds to find the arcs of a matrix, an entry.
+_LISTED = 10e-9
 #: SciPy's Dijkstra, seconds: a vertex of the graph, reached or not; one that is reached, and each time that it comes
 #: nearer, which of d arcs into it about ln d do; an arc that is looked at.
 _CLEAR, _SETTLE, _NEARER, _LOOK = 8e-9, 10e-9, 60e-9, 8e-9
@@ -116,6 +118,11 @@ def closure(n: int, semiring: Semiring, dtype: np.dtype, *, pairs: int, device: 
     """Seconds of the closure of an n × n matrix, which does so many pairs."""
     computed = pairs / rate(semiring, dtype, device=device, threads=threads if n > _SHARED else 1)
     return computed + (n * n * dtype.itemsize * _DENSE_BYTE if device == "cpu" and dtype.kind != "b" else 0.0)
+
+
+def listing(n: int) -> float:
+    """Seconds to list the arcs of an n × n matrix."""
+    return _START + _LISTED * n * n
 
 
 def counting(n: int, arcs: int) -> float:

@@ -59,6 +59,11 @@ class Question:
         return isinstance(self.source, Graph) and self.source.dense is None
 
     @property
+    def picks(self) -> bool:
+        """Whether rows or columns of a graph that lies in main memory as a matrix are wanted, not all."""
+        return self.wants.partial and self.is_graph and isinstance(self.source.dense, np.ndarray)
+
+    @property
     def graph(self) -> Graph:
         """The graph, of a question that came as one."""
         assert isinstance(self.source, Graph)
@@ -154,10 +159,10 @@ class Question:
     @cached_property
     def counting(self) -> float:
         """Seconds to list the arcs and count with them; ∞ where a matrix is there, or takes no longer than that."""
-        if not self.listed or self.semiring.boolean:
+        if self.semiring.boolean or not (self.listed or self.picks):
             return math.inf
         if self.wants.partial:
-            return 0.0
+            return 0.0 if self.listed else estimates.listing(self.n)
         return math.inf if self.n <= FEW else estimates.counting(self.n, self.graph.edge_count)
 
     # What it asks for

@@ -71,7 +71,7 @@ def choose(question: Question) -> Plan:
     wants = question.wants
     spread, bounded = wants.gpus is not None, wants.limits is not None
     if wants.engine == "auto" and not wants.ordered:
-        kinds = engines.kinds(gpus=spread, limits=bounded, listed=question.listed)
+        kinds = engines.kinds(gpus=spread, limits=bounded, listed=question.listed or question.picks)
         found, reason = _offers(question, kinds), "the least predicted"
     else:
         kind = _named(engines.kinds(gpus=spread, limits=bounded, listed=question.is_graph), question)
@@ -165,8 +165,9 @@ def _offers(question: Question, kinds: tuple[Kind, ...]) -> list[Estimate]:
             refusal = error
             continue
         found.append(offer)
-        if kind.share * offer.seconds < worth and _fits(offer):
-            worth = kind.share * offer.seconds
+        share = 1.0 if question.picks else kind.share  # rows alone: they may take much less than the matrix
+        if share * offer.seconds < worth and _fits(offer):
+            worth = share * offer.seconds
     if not found:
         assert refusal is not None
         raise refusal
@@ -200,7 +201,7 @@ def _part(question: Question, engine: Engine) -> Part:
     i, j = (every if x is None else x for x in (wants.sources, wants.targets))
     limit = None if wants.limit is None else Limit(wants.limit, question.semiring, engine.dtype)
     part = Part(engine, i, j, limit)
-    return Part(engine, i, j, limit, part.table()) if engine.repeats and wants.partial else part
+    return Part(engine, i, j, limit, part.table()) if engine.repeats and wants.partial and not wants.table else part
 
 
 def _by_label(error: DivergenceError, source: Any) -> DivergenceError:

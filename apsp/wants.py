@@ -64,6 +64,8 @@ class Wants(Request):
         What memory and disks allow.
     table : bool
         Whether all distances are wanted at once, back in kind, as `closure` gives them.
+    remembers : bool
+        Whether structures are kept from question to question, as for SciPy's functions, which return no result to ask.
     dry : bool
         Whether nothing but the plan is wanted: entries stay where they are.
     """
@@ -82,6 +84,7 @@ class Wants(Request):
     gpus: Any = None
     limits: Any = None
     table: bool = False
+    remembers: bool = False
     dry: bool = False
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,10 +13,11 @@ import scipy.sparse as sparse
 import scipy.sparse.csgraph as scipys
 
 import apsp
-from apsp import csgraph, estimates
-from apsp.csgraph import choice, engines
+from apsp import csgraph
+from apsp.csgraph import engines, shortest
 from apsp.csgraph.conversion import network
 from apsp.csgraph.potentials import potentials
+from apsp.engines import structures
 
 inf, nan = np.inf, np.nan
 
@@ -160,20 +162,10 @@ def test_index_arrays_of_both_widths(kind):
 # Engines: each must answer what the others do
 
 
-@pytest.fixture(params=["dense", "elimination", "search"])
+@pytest.fixture(params=["dense", "elimination", "scipy"])
 def engine(request, monkeypatch):
     """Every question is answered by one engine."""
-
-    def forced(graph, sources, threads):
-        thin = graph.arcs()
-        analysis = None
-        if request.param == "elimination":
-            from semiring.sparse import analyse
-
-            analysis = analyse((thin.tails, thin.heads), graph.n)
-        return choice.Choice(request.param, {"search": 1.0}, analysis)
-
-    monkeypatch.setattr(engines, "choose", forced)
+    monkeypatch.setattr(shortest, "Options", partial(engines.Options, engine=request.param))
     return request.param
 
 
@@ -223,8 +215,6 @@ def test_engines_name_a_negative_cycle(engine):
 
 @pytest.mark.parametrize("dtype", ["float32", "int32"])
 def test_engines_compute_in_other_dtypes(engine, dtype):
-    if engine == "search" and dtype == "int32":
-        pytest.skip("SciPy's Dijkstra computes in float64, and is never chosen for integers")
     A = some(300, 4, low=1)
     D = csgraph.shortest_path(A, dtype=dtype)
     expected = scipys.dijkstra(A)
@@ -514,29 +504,33 @@ def test_conversions():
 
 
 def test_a_pattern_is_looked_at_once_it_has_cost_as_much_as_looking(monkeypatch):
-    structures = choice.Structures()
-    own = network(some(2000, 2), where="test")
-    look = estimates.counting(own.n, len(own.tails))
-    assert structures.find(own, look / 2) == (None, False)
-    assert structures.find(own, look / 2) == (None, False)
-    made, fresh = structures.find(own, look / 2)
-    assert made is not None
-    assert fresh
-    assert structures.find(own, look / 2) == (made, False)
-    other = network(some(2000, 2, seed=1), where="test")
-    assert structures.find(other, 100 * look)[1]
-    assert structures.find(own, 0.0) == (made, False)
+    remembered = structures.Structures()
+    own, other = (network(some(2000, 2, seed=seed), where="test") for seed in (0, 1))
+    mine, others = (own.tails, own.heads), (other.tails, other.heads)
+    assert remembered.spent(*mine) == 0
+    remembered.spend(*mine, 0.25)
+    remembered.spend(*mine, 0.5)
+    assert (remembered.spent(*mine), remembered.spent(*others)) == (0.75, 0)
+    made = remembered.of(*mine, own.n)
+    assert remembered.of(*mine, own.n) is made
+    assert (remembered.spent(*mine), remembered.spent(*others)) == (inf, 0)
+    remembered.spend(*mine, 1.0)  # what is known costs nothing more
+    assert remembered.spent(*mine) == inf
 
 
-def test_choices():
-    dense, thin = network(np.ones((300, 300)), where="test"), network(some(300, 4), where="test")
-    assert choice.choose(dense, 300, 2).engine == "dense"
-    assert choice.choose(dense, 1, 2).engine == "search"
+def test_choices(monkeypatch):
+    """The planner is everybody's; which matrix or graph it is asked about is csgraph's."""
+    chosen = []
+    answer = engines.answer
+    monkeypatch.setattr(engines, "answer", lambda question: (found := answer(question), chosen.append(found.plan))[0])
     n = 20000
-    ring = network(sparse.coo_array((np.ones(n), (np.arange(n), np.roll(np.arange(n), 1)))), where="test")
-    assert choice.choose(ring, n, 2).engine == "elimination"
-    assert set(choice.choose(ring, n, 2).seconds) == {"dense", "search", "elimination"}
-    assert choice.choose(thin, 1, 2).engine == "search"
+    weights = np.random.default_rng(1).integers(1, 9, n).astype(float)
+    ring = sparse.coo_array((weights, (np.arange(n), np.roll(np.arange(n), 1))))
+    csgraph.shortest_path(np.ones((600, 600)) - np.eye(600))
+    csgraph.shortest_path(np.random.default_rng(1).random((600, 600)), indices=0)
+    csgraph.shortest_path(some(600, 4), indices=[3])
+    csgraph.shortest_path(ring, indices=np.arange(3000))
+    assert [plan.engine for plan in chosen] == ["dense", "scipy", "scipy", "elimination"]
 
 
 @pytest.mark.parametrize("A", [np.ones((3, 3)), sparse.coo_array(np.ones((3, 3)))])

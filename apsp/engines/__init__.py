@@ -15,7 +15,8 @@ An engine is a module here with a record `ENGINE`, a `Kind`. Putting a file here
 
 Beside them: `base` has `Engine`, the protocol with default bodies in terms of rows; `stored` tiles on disk, of which
 windows are read; `saved` a part that was saved, the rest of which is computed again; `part` rows and columns of
-another, and nothing beyond a limit; `saturation` tells distances that integers do not hold.
+another, and nothing beyond a limit; `saturation` tells distances that integers do not hold; `structures` remembers the
+structures of eliminations.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from .base import Engine, Kind
 __all__ = ["Engine", "Kind", "get", "kinds", "names"]
 
 #: Modules here that are no engines of their own.
-_SHARED = ("base", "part", "saturation", "saved", "stored")
+_SHARED = ("base", "part", "saturation", "saved", "stored", "structures")
 
 
 @cache

@@ -157,6 +157,13 @@ class Engine(ABC):
     def _all(self) -> Any:
         return self.block(np.arange(self.shape[0]), np.arange(self.shape[1]))
 
+    def fill(self, out: np.ndarray) -> None:
+        """out ← all entries."""
+        at = 0
+        for positions, D in self.rows(np.arange(self.shape[0])):
+            out[at : at + len(positions)] = host(D)
+            at += len(positions)
+
     @property
     def kept(self) -> Any:
         """All entries as they are kept: an array, or a store; made where they are not kept."""

@@ -19,6 +19,7 @@ from semiring.sparse.cycles import Weighted
 from .. import estimates
 from ..estimates import Estimate
 from .base import Engine, Kind, offer
+from .structures import STRUCTURES
 
 if TYPE_CHECKING:
     from semiring.sparse import Analysis, Elimination
@@ -181,6 +182,13 @@ class Eliminated(Engine):
         # On a GPU the elimination asks for room itself.
         return super().table() if self.device == "cpu" or self.potential is not None else self._all()
 
+    def fill(self, out: np.ndarray) -> None:
+        """All n² entries, as they are swept."""
+        if self.potential is None and self.device == "cpu":
+            self.elimination.to_dense(out)
+        else:
+            super().fill(out)
+
     def _all(self) -> np.ndarray:
         """All n² entries."""
         return self.elimination.to_dense() if self.potential is None else super()._all()
@@ -191,7 +199,16 @@ def analysis(question: Question) -> Analysis:
     known = getattr(question.wants.like, "analysis", None)
     if known is not None:
         return known
+    if question.wants.remembers:
+        return STRUCTURES.of(*question.arcs[:2], question.n)
     return sparse.analyse(question.arcs[:2], question.n, order=question.wants.order)
+
+
+def spent(question: Question) -> float:
+    """Seconds that earlier questions about the same arcs took without their structure; ∞ where it is known."""
+    if question.wants.remembers and math.isfinite(question.counting):
+        return STRUCTURES.spent(*question.arcs[:2])
+    return 0.0
 
 
 def eliminated(question: Question) -> Eliminated:
@@ -327,11 +344,13 @@ def _looks(question: Question) -> float:
     if math.isinf(question.counting) or not (s.idempotent or (s.series is not None and question.seen.nonnegative)):
         return math.inf
     both = 1 if question.graph.directed else 2
-    return estimates.counting(question.n, both * question.graph.edge_count)
+    counting = estimates.counting(question.n, both * question.graph.edge_count)
+    return max(0.0, counting - question.once(spent))
 
 
 def estimate(question: Question) -> Estimate:
     """Elimination, and the rows or columns wanted."""
+    known = math.isinf(question.once(spent))
     found, n, size = question.once(analysis), question.n, question.dtype.itemsize
     arcs = len(found.tails)
     if question.device == "cuda":
@@ -339,7 +358,7 @@ def estimate(question: Question) -> Estimate:
     else:
         vector = estimates.vector_rate(question.semiring)
         taken = estimates.elimination(
-            found.cost, n, arcs, question.lines, size, threads=question.threads, vector=vector
+            found.cost, n, arcs, question.lines, size, threads=question.threads, vector=vector, known=known
         )
     return offer(question, taken, "elimination", f", order {found.order}", pairs=found.cost.elimination)
 

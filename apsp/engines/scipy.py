@@ -17,7 +17,7 @@ from semiring.sparse.cycles import Weighted
 from .. import estimates
 from ..estimates import Estimate
 from ..plans import Plan
-from .base import BLOCK, Engine, Kind, offer
+from .base import Engine, Kind, offer
 from .hops import known_levels, search
 from .part import as_limit
 
@@ -102,7 +102,7 @@ class Searches(Engine):
     def _together(self) -> int:
         """Rows of a call: SciPy hears no Ctrl-C within one, and its rows are float64."""
         one = estimates.search(self.shape[0], len(self.arcs[0]), self.method)
-        return max(1, min(BLOCK, int(STRETCH / one), PANEL // max(8 * self.shape[0], 1)))
+        return max(1, min(int(STRETCH / one), PANEL // max(8 * self.shape[0], 1)))
 
     def column(self, j: int) -> np.ndarray:
         """A search backwards."""
