@@ -216,11 +216,20 @@ def _beyond(n: float, slope: float) -> float:
 
 
 def searches(
-    n: int, arcs: int, lines: int, columns: int, itemsize: int, method: str, *, reach: float = 1.0, levels: int = 0
+    n: int,
+    arcs: int,
+    lines: int,
+    columns: int,
+    itemsize: int,
+    method: str,
+    *,
+    reach: float = 1.0,
+    levels: int = 0,
+    ordered: bool = False,
 ) -> Estimate:
-    """SciPy's searches from `lines` vertices, of each of which so many columns are kept."""
+    """SciPy's searches from `lines` vertices, of which so many columns are kept; arcs may be in order already."""
     row = search(n, arcs, method, reach=reach, levels=levels)
-    before = arcs * _SORTED + 1e-4
+    before = arcs * (_LISTED if ordered else _SORTED) + 1e-4
     if method == "johnson":
         before += n * arcs * _ROUND
     held = lines * columns * itemsize + min(lines, 64) * n * 8 + 40 * arcs

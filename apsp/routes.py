@@ -72,7 +72,7 @@ def predecessors(A: Any, D: Any, semiring: str | Semiring = "min_plus", *, threa
     """
     s = get(semiring)
     weights, closed = _taken(A, D, s, "predecessors")
-    return closed.give_back(_batched(weights, closed.array, s, threads), where="predecessors")
+    return closed.give_back(of_closure(weights, closed.array, s, threads), where="predecessors")
 
 
 def next_hops(A: Any, D: Any, semiring: str | Semiring = "min_plus", *, threads: int | None = None) -> Any:
@@ -95,7 +95,7 @@ def next_hops(A: Any, D: Any, semiring: str | Semiring = "min_plus", *, threads:
     """
     s = get(semiring)
     weights, closed = _taken(A, D, s, "next_hops")
-    turned = _batched(weights.swapaxes(-1, -2), closed.array.swapaxes(-1, -2), s, threads, mirrored=True)
+    turned = of_closure(weights.swapaxes(-1, -2), closed.array.swapaxes(-1, -2), s, threads, mirrored=True)
     with there(turned):
         found = module(turned).ascontiguousarray(turned.swapaxes(-1, -2))
     return closed.give_back(found, where="next_hops")
@@ -265,7 +265,7 @@ def _refuse_unreached(A: Any, D: Any, s: Semiring, where: str) -> None:
             )
 
 
-def _batched(A: Any, D: Any, s: Semiring, threads: int | None, *, mirrored: bool = False) -> Any:
+def of_closure(A: Any, D: Any, s: Semiring, threads: int | None, *, mirrored: bool = False) -> Any:
     """The predecessors of one matrix, or of each of a batch."""
     device = device_of(D)
     require(D.size * (4 + D.itemsize), device, where="predecessors", hint="Use a smaller dtype, or fewer vertices.")

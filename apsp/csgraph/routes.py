@@ -13,7 +13,7 @@ from semiring.errors import DTypeError, ShapeError
 from semiring.routes import of_rows
 
 from .. import estimates
-from ..routes import predecessors
+from ..routes import of_closure
 from .conversion import FLOAT, Network, network
 from .engines import Options, distances, in_stretches
 from .potentials import on_potentials, restored
@@ -27,7 +27,7 @@ def with_predecessors(graph: Network, sources: np.ndarray | None, options: Optio
     if sources is None:
         A = graph.matrix().copy()
         D = distances(graph, None, options)
-        return D, predecessors(A, D, threads=options.threads)
+        return D, of_closure(A, D, min_plus, options.threads)
     if graph.dtype.kind == "f":
         return _searched(graph, sources, options)
     thin = graph.arcs()._in_order()  # before the matrix is written to

@@ -212,7 +212,9 @@ def _estimate(question: Question) -> Estimate:
     tails, heads, _ = question.arcs
     reach, levels = estimates.reached(tails, heads, n), known_levels(question)
     size = question.dtype.itemsize
-    taken = estimates.searches(n, len(tails), question.lines, columns, size, method, reach=reach, levels=levels)
+    taken = estimates.searches(
+        n, len(tails), question.lines, columns, size, method, reach=reach, levels=levels, ordered=question.picks
+    )
     return offer(question, taken, method)
 
 
