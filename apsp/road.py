@@ -15,7 +15,7 @@ import numpy as np
 
 from semiring.algebra import Semiring
 from semiring.bits import BitMatrix
-from semiring.errors import AlgebraError, DeviceError, DivergenceError, MemoryNeeded
+from semiring.errors import AlgebraError, DeviceError, DivergenceError, DTypeError, MemoryNeeded
 from semiring.memory import available, shown
 
 from . import engines
@@ -46,7 +46,7 @@ def ask(source: Any, semiring: Semiring, wants: Wants) -> Question:
 
     Raises
     ------
-    ValueError
+    ValueError, DTypeError
         If what is wanted does not go together.
     """
     if wants.limits is not None:
@@ -55,7 +55,12 @@ def ask(source: Any, semiring: Semiring, wants: Wants) -> Question:
             source = matrix_or_graph(source, unweighted=wants.unweighted)
     elif not isinstance(source, (np.ndarray, BitMatrix, Graph, int, np.integer)) and not is_array(source):
         source = as_graph(source, unweighted=wants.unweighted)
-    return Question(source, semiring, wants)
+    question = Question(source, semiring, wants)
+    if wants.overwrite and question.listed:
+        raise DTypeError(
+            f"{wants.where}: overwrite=True must be given an array to write to, got a graph. Leave overwrite out."
+        )
+    return question
 
 
 def choose(question: Question) -> Plan:
@@ -81,9 +86,10 @@ def choose(question: Question) -> Plan:
         raise _too_large(question, found)
     best = min(fitting, key=lambda e: e.seconds)
     assert best.plan is not None
-    if best.plan.block:
-        return replace(best.plan, considered=tuple(found)) if len(found) > 1 else best.plan
-    return replace(best.plan, reason=reason + best.plan.reason, considered=tuple(found))
+    if best.plan.block and len(found) == 1:
+        return best.plan
+    why = best.plan.reason if best.plan.block else reason + best.plan.reason
+    return replace(best.plan, reason=why, considered=tuple(replace(e, plan=None) for e in found))
 
 
 def answer(question: Question) -> Answer:

@@ -7,6 +7,7 @@ from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
+from pathlib import Path
 
 import networkx as nx
 import numba
@@ -27,13 +28,23 @@ from apsp import (
     NoPathError,
     ShapeError,
     VertexError,
+    engines,
     estimates,
     plan,
     shortest_paths,
 )
 from apsp.generate import random_graph, road_like
+from apsp.question import Question
+from apsp.wants import Wants
+from semiring.catalog import get
 
-ENGINES = ("dense", "elimination", "scipy")
+# One engine more, of a single file, that nothing else knows of.
+engines.__path__.append(str(Path(__file__).with_name("growth") / "engines"))
+engines.names.cache_clear()
+engines.kinds.cache_clear()
+#: Those that answer for any graph whose ⊕ and ⊗ are min and +, by their records.
+WEIGHTED = Question(Graph.from_edges([(0, 1, 4), (1, 2, -3)]), get("min_plus"), Wants())
+ENGINES = tuple(kind.name for kind in engines.kinds() if not kind.refuses(WEIGHTED))
 
 
 def digraph(n: int, degree: float, seed: int, low: int = 0) -> Graph:

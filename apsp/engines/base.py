@@ -160,7 +160,7 @@ class Engine(ABC):
     def fill(self, out: np.ndarray) -> None:
         """out ← all entries."""
         at = 0
-        for positions, D in self.rows(np.arange(self.shape[0])):
+        for positions, D in self.rows(np.arange(self.shape[0]), 4 * BLOCK):
             out[at : at + len(positions)] = host(D)
             at += len(positions)
 

@@ -17,7 +17,7 @@ from semiring.sparse.cycles import Weighted
 from .. import estimates
 from ..estimates import Estimate
 from ..plans import Plan
-from .base import Engine, Kind, offer
+from .base import BLOCK, Engine, Kind, offer
 from .hops import known_levels, search
 from .part import as_limit
 
@@ -94,7 +94,7 @@ class Searches(Engine):
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """A search from each."""
-        most = self._together() if block is None else block
+        most = min(self._together(), block or BLOCK)
         for start in range(0, len(wanted), most):
             part = wanted[start : start + most]
             yield part, self._search(self._forward, part)
