@@ -19,6 +19,7 @@ from semiring.backend import device_of
 from semiring.cycles import Lengths
 from semiring.errors import AlgebraError, DeviceError, MemoryNeeded
 from semiring.memory import available, shown
+from semiring.spelling import did_you_mean
 from semiring.survey import Survey, survey
 
 from . import estimates
@@ -249,7 +250,8 @@ class Question:
         """Whether nothing but the closure of the matrix is asked: it was wanted, or nothing else can be less."""
         request, asked = self.request, self.asked
         if asked.engine not in ENGINES:
-            raise ValueError(f"shortest_paths: engine must be one of {', '.join(ENGINES)}, got {asked.engine!r}.")
+            hint = did_you_mean(asked.engine, ENGINES)
+            raise ValueError(f"shortest_paths: engine must be one of {', '.join(ENGINES)}, got {asked.engine!r}.{hint}")
         if self.wanted in ("elimination", "scipy", "hops"):
             self._require_able(self.wanted)
             return False

@@ -13,6 +13,7 @@ import numpy as np
 
 from .algebra import FLOATS, NUMBERS, Op, Semiring, Star, Variant
 from .errors import AlgebraError
+from .spelling import did_you_mean
 
 INF = math.inf
 
@@ -209,7 +210,7 @@ def get(semiring: str | Semiring) -> Semiring:
     except (KeyError, TypeError):
         known = ", ".join(f"{s.name} ({', '.join(s.aliases)})" if s.aliases else s.name for s in CATALOG)
         raise AlgebraError(
-            f"get: semiring must be a Semiring or one of {known}; got {semiring!r}. "
+            f"get: semiring must be a Semiring or one of {known}; got {semiring!r}.{did_you_mean(semiring, _names())} "
             "Your own is one declaration: see examples/own_semiring.py; semiring.load finds it in a file."
         ) from None
 

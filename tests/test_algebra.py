@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
 
 import cases
 import numpy as np
 import pytest
 
 import semiring
+from apsp import closure, shortest_paths, write
 from semiring import AlgebraError, DomainError, DTypeError, Op, Semiring, check_axioms, dtypes, get
 from semiring.survey import Survey, fast, survey
 
@@ -66,6 +68,32 @@ def test_names_and_aliases_find_their_semiring(name):
     s = get(name)
     assert name in (s.name, *s.aliases)
     assert get(s) is s
+
+
+@pytest.mark.parametrize(
+    ("came", "meant"),
+    [("min-plus", "'min_plus'"), ("tropcal", "'tropical'"), ("MIN_PLUS", "'min_plus'"), ("rings", None), (7, None)],
+)
+def test_an_unknown_name_is_told_what_it_may_have_meant(came, meant):
+    with pytest.raises(AlgebraError) as caught:
+        semiring.get(came)
+    assert ("Did you mean" in str(caught.value)) == (meant is not None)
+    assert meant is None or f"Did you mean {meant}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("ask", "meant"),
+    [
+        (lambda: shortest_paths([(0, 1)], engine="elemination"), "elimination"),
+        (lambda: shortest_paths([(0, 1)], engine="elimination", order="metiss"), "metis"),
+        (lambda: closure([[0.0]], schedule="recusive"), "recursive"),
+        (lambda: write([(0, 1)], os.devnull, format="dimac"), "dimacs"),
+        (lambda: shortest_paths([(0, 1)]).reduce("closenes"), "closeness"),
+    ],
+)
+def test_other_unknown_names_are_too(ask, meant):
+    with pytest.raises((ValueError, AlgebraError), match=f"Did you mean '{meant}'"):
+        ask()
 
 
 def test_an_unknown_name_lists_the_known_ones():

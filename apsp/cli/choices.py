@@ -22,7 +22,10 @@ class OneOf(click.ParamType):
         """The name as it is."""
         known = list(self._names())
         if value not in known:
-            raise ValueError(f"{self.name} must be one of {', '.join(known)}, got {value!r}.")  # ends in one line
+            from semiring.spelling import did_you_mean
+
+            hint = did_you_mean(value, known)
+            raise ValueError(f"{self.name} must be one of {', '.join(known)}, got {value!r}.{hint}")  # ends in one line
         return value
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:

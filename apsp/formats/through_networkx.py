@@ -25,7 +25,7 @@ def reader(parse: Callable[[Any, IO[bytes]], Any], what: str) -> Callable[..., G
             import networkx
         except ImportError:
             raise source.error(
-                f"{what} is read by NetworkX, which is not there: pip install 'semiring-apsp[graph]'."
+                f"{what} is read by NetworkX, which is not there. Install it: `pip install networkx`."
             ) from None
         with source.open() as file:
             try:

@@ -67,7 +67,7 @@ class _Table:
             import narwhals as nw
         except ImportError:
             raise DTypeError(
-                f"as_graph: a {self.kind} needs narwhals, which is not there: pip install 'semiring-apsp[frames]'. "
+                f"as_graph: a {self.kind} needs narwhals, which is not there. Install it: `pip install narwhals`. "
                 "Or pass edges as tuples, or the matrix as an array."
             ) from None
         try:

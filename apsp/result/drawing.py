@@ -41,7 +41,7 @@ def canvas(
         import matplotlib.pyplot
         from matplotlib.figure import Figure
     except ImportError:
-        raise ImportError('plot: matplotlib is required. Install with `pip install ".[plot]"`.') from None
+        raise ImportError("plot: matplotlib is required. Install it: `pip install matplotlib`.") from None
     if ax is None:
         shape: Any = {"figsize": size, "layout": "constrained"}
         # A figure that is only saved is made without pyplot, which would keep it and show it.

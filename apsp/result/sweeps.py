@@ -12,6 +12,7 @@ from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.errors import AlgebraError, ShapeError
 from semiring.observed import Callback
+from semiring.spelling import did_you_mean
 
 from ..display import output
 from ..engines import Engine
@@ -154,7 +155,10 @@ def _named(engine: Engine, s: Semiring, what: str, axis: int | None) -> tuple[bo
     """
     if what not in REDUCTIONS:
         known = ", ".join(REDUCTIONS)
-        raise ValueError(f"reduce: what must be one of {known}, or a ufunc of two arguments, got {what!r}.")
+        raise ValueError(
+            f"reduce: what must be one of {known}, or a ufunc of two arguments, got {what!r}."
+            f"{did_you_mean(what, REDUCTIONS)}"
+        )
     chosen = REDUCTIONS[what]
     if what != "reached" and not (s.lengths and s.add.selects):
         raise AlgebraError(

@@ -260,9 +260,7 @@ def _zarr(where: str) -> Any:
     try:
         import zarr
     except ImportError:
-        raise ImportError(
-            f'{where}: zarr is required for ".zarr". Install with `pip install "semiring-apsp[zarr]"`.'
-        ) from None
+        raise ImportError(f'{where}: zarr is required for ".zarr". Install it: `pip install zarr`.') from None
     return zarr
 
 

@@ -88,7 +88,6 @@ def mpi() -> Any:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as problem:
         raise DeviceError(
-            f"world: several processes need mpi4py and an MPI, got {problem}. "
-            'Install with pip install "semiring-apsp[mpi]".'
+            f"world: several processes need mpi4py and an MPI, got {problem}. Install them: `pip install mpi4py mpich`."
         ) from problem
     return MPI
