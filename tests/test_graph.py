@@ -12,8 +12,9 @@ import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.sparse.csgraph import bellman_ford
 
-from apsp import shortest_paths, transitive_closure
+from apsp import closure, shortest_paths, transitive_closure
 from apsp.graph import Graph
 from apsp.inputs import as_graph
 from apsp.labels import Labels
@@ -515,3 +516,83 @@ def test_an_edge_of_infinite_length_is_none_in_every_semiring():
         assert shortest_paths(graph).distance(0, 1) == np.inf
         assert graph.matrix("boolean").tolist() == [[False, False, False], [False, False, True], [False] * 3]
         assert transitive_closure(graph).counts().tolist() == [0, 1, 0]
+
+
+EXPORTED = {
+    "directed": Graph.from_edges([("b", "a", 3), ("a", "c", 0), ("c", "c", 2)], labels="abcd", name="roads"),
+    "floats": Graph.from_edges([(0, 1, 0.5), (1, 2, -2.0)]),
+    "undirected": Graph.from_edges([("a", "b", 3), ("b", "b", 1), ("c", "a", 0)], directed=False),
+    "parallel": Graph.from_edges([("a", "b", 3), ("a", "b", 0), ("b", "a", 2)]),
+    "both ways": Graph.from_edges([("a", "b", 3), ("b", "a", 2)], directed=False),
+    "hops": Graph.from_edges([((0, 1), 7), (7, "x")]),
+    "matrix": Graph.from_matrix(np.array([[INF, 0.0], [2.5, INF]]), labels=["a", "b"]),
+    "integers": Graph.from_matrix(np.array([[2**31 - 1, 7], [0, 2**31 - 1]], np.int32)),
+    "bool": Graph.from_matrix(np.array([[False, True], [True, True]])),
+    "unit": as_graph(np.array([[INF, 0.0], [2.5, INF]]), weight=None),
+    "empty": Graph.from_edges([]),
+    "no edges": Graph.from_edges([], labels=["a", "b"]),
+}
+
+
+def as_dense(graph, boolean):
+    return graph.matrix("boolean") if boolean else graph.matrix("min_plus", "float64")
+
+
+@pytest.mark.parametrize("name", EXPORTED)
+class TestExported:
+    def test_to_scipy_and_back(self, name):
+        graph = EXPORTED[name]
+        boolean = name == "bool"
+        A = graph.to_scipy("boolean") if boolean else graph.to_scipy(dtype="float64")
+        assert isinstance(A, sp.csr_array)
+        assert A.shape == (graph.n, graph.n)
+        assert A.has_canonical_format
+        dense = as_dense(graph, boolean)
+        assert A.nnz == (dense.sum() if boolean else (dense != INF).sum())
+        np.testing.assert_array_equal(as_dense(as_graph(A), boolean), dense)
+        if not boolean:
+            np.testing.assert_array_equal(as_dense(as_graph(graph.to_scipy()), boolean), dense)
+            expected = bellman_ford(A) if graph.n else dense
+            np.testing.assert_array_equal(expected, closure(dense) if graph.n else dense)
+
+    def test_to_networkx_and_back(self, name):
+        graph = EXPORTED[name]
+        there = graph.to_networkx()
+        assert type(there).__name__ == {
+            "undirected": "Graph",
+            "both ways": "MultiGraph",
+            "parallel": "MultiDiGraph",
+        }.get(name, "DiGraph")
+        assert list(there) == list(graph.labels)
+        assert there.number_of_edges() == graph.edge_count
+        assert there.graph.get("name", "") == graph.name
+        weighted = any("weight" in data for *_, data in there.edges(data=True))
+        assert weighted == (name not in ("hops", "bool", "unit", "empty", "no edges"))
+        again = as_graph(there)
+        assert again.labels == graph.labels
+        boolean = name == "bool"
+        np.testing.assert_array_equal(as_dense(again, boolean), as_dense(graph, boolean))
+
+    @pytest.mark.parametrize("library", ["pandas", "polars"])
+    def test_to_frame_and_back(self, name, library):
+        frames = pytest.importorskip(library)
+        pytest.importorskip("narwhals")
+        graph = EXPORTED[name]
+        if name == "hops" and library == "polars":
+            pytest.skip("its columns have one type")
+        table = graph.to_frame(library)
+        assert isinstance(table, frames.DataFrame)
+        assert len(table) == graph.edge_count
+        again = as_graph(table, directed=graph.directed)
+        kept = [label for label in graph.labels if label in again.labels]
+        assert set(kept) == set(again.labels)
+        boolean = name == "bool"
+        at, there = graph.index_of(kept), again.index_of(kept)
+        expected = as_dense(graph, boolean)[np.ix_(at, at)]
+        np.testing.assert_array_equal(as_dense(again, boolean)[np.ix_(there, there)], expected)
+
+
+def test_parallel_edges_meet_by_the_semiring():
+    graph = Graph.from_edges([("a", "b", 3), ("a", "b", 5), ("a", "c", INF)])
+    assert graph.to_scipy().toarray().tolist() == [[0, 3, 0], [0, 0, 0], [0, 0, 0]]
+    assert graph.to_scipy("max_min").toarray().tolist()[0] == [0, 5, INF]

@@ -21,6 +21,7 @@ from semiring.tiles import TileStore
 from ..display import notebook
 from ..labels import Labels, number
 from .entries import Edges, combine, finite_entries, is_boolean, listed, present, unit_lengths
+from .exported import to_frame, to_networkx, to_scipy
 from .given import from_array, from_tuples, numbers, positions, refuse_nan
 from .ondisk import OnDisk, Windows
 
@@ -297,6 +298,97 @@ class Graph:
                     i, j, w = (x[i != j] for x in (j, i, w))
                 combine(A.reshape(-1), i * self.n + j, w, s)
         return A
+
+    def to_scipy(self, semiring: str | Semiring = "min_plus", dtype: Any = None) -> Any:
+        """The graph as a SciPy `csr_array`: `matrix` without its missing edges; undirected edges both ways.
+
+        Edges of weight 0 are stored zeros, and so they stay edges in `as_graph` and `scipy.sparse.csgraph`; what SciPy
+        computes with, sums and products, takes them for nothing, and `eliminate_zeros` removes them. A sparse array
+        has no labels: row k is `labels[k]`.
+
+        Parameters
+        ----------
+        semiring : str or Semiring
+            Entry (i, j) is ⊕ of the weights of all edges from i to j: over min_plus the least.
+        dtype : dtype, optional
+            As in `matrix`.
+
+        Returns
+        -------
+        csr_array, shape (n, n)
+            Sorted, each entry once. Edges whose weight is the semiring's zero (inf in min-plus) are not stored.
+
+        Raises
+        ------
+        DTypeError, DomainError
+            If the weights do not fit the semiring or the dtype.
+        MemoryNeeded
+            If the edges of a dense matrix do not fit.
+
+        Examples
+        --------
+        >>> A = Graph.from_edges([("A", "B", 4), ("A", "B", 3), ("B", "A", 0)]).to_scipy()
+        >>> A.nnz, A.toarray()
+        (2, array([[0, 3],
+               [0, 0]], dtype=int32))
+        """
+        return to_scipy(self, semiring, dtype)
+
+    def to_networkx(self, semiring: str | Semiring = "min_plus") -> Any:
+        """The graph as one of NetworkX: labels are its nodes, in this order, and weights the edge attribute `weight`.
+
+        A `DiGraph` or a `Graph`; where edges are parallel, a `MultiDiGraph` or a `MultiGraph`, which keeps each. Edges
+        of an unweighted graph have no attribute.
+
+        Parameters
+        ----------
+        semiring : str or Semiring
+            Which entries of a dense matrix are edges: all but its zero. Of a list of edges all are.
+
+        Raises
+        ------
+        ImportError
+            If NetworkX is missing.
+        ValueError
+            If a label is None, which NetworkX has for no node.
+        MemoryNeeded
+            If the edges of a dense matrix do not fit.
+
+        Examples
+        --------
+        >>> Graph.from_edges([("A", "B", 4), ("B", "C", 7)]).to_networkx().edges(data=True)
+        OutEdgeDataView([('A', 'B', {'weight': 4}), ('B', 'C', {'weight': 7})])
+        """
+        return to_networkx(self, semiring)
+
+    def to_frame(self, library: str | None = None, *, semiring: str | Semiring = "min_plus") -> Any:
+        """The edges as a table of pandas or Polars: `from`, `to` and, where there are weights, `weight`.
+
+        Each line is an edge as it is listed, an undirected one once: `as_graph(table, directed=False)` reads that back.
+        A vertex without an edge has no line.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, optional
+            By default the one that is installed; pandas if both are.
+        semiring : str or Semiring
+            Which entries of a dense matrix are edges: all but its zero.
+
+        Raises
+        ------
+        ImportError
+            If neither library is installed.
+        MemoryNeeded
+            If the edges of a dense matrix do not fit.
+
+        Examples
+        --------
+        >>> Graph.from_edges([("A", "B", 4), ("B", "C", 7)]).to_frame()  # doctest: +SKIP
+          from to  weight
+        0    A  B       4
+        1    B  C       7
+        """
+        return to_frame(self, semiring, library)
 
     def windows(self, s: Semiring, dtype: Any = None, *, where: str = "Graph.matrix") -> Windows | None:
         """`matrix` in windows that are read from the disk; None where it lies in memory.
