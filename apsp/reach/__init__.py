@@ -111,7 +111,7 @@ def transitive_closure(
         refuse_overwriting(graph.dense, place, where="transitive_closure")
     with there(graph.dense):
         c, closed, plan = closed_of(graph, ops, request, gpus, limits)
-    answer = Reachability(graph.labels, c, closed, reflexive, plan, time.perf_counter() - start)
+    answer = Reachability(graph.labels, c, closed, reflexive, plan, time.perf_counter() - start, graph)
     if place is not None and 0 in getattr(gpus, "mine", (0,)):
         if isinstance(closed, BitMatrix):
             answer.save(place)

@@ -12,7 +12,7 @@ import numpy as np
 
 from semiring.archives import load_arrays
 from semiring.bits import BitMatrix
-from semiring.errors import FormatError
+from semiring.errors import FormatError, NoPathError
 from semiring.files import writing
 from semiring.memory import require
 from semiring.tiles import StoredBits, TileStore
@@ -29,6 +29,7 @@ from ..saving.plans import plan_from_array, plan_to_array
 from ..saving.stores import forget_result, load_tiles, save_archive, suffix_of
 from ..saving.tables import check_output
 from .condensation import Condensation, expanded, expansion_bytes
+from .walks import Walks, walks_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,6 +49,8 @@ class Reachability:
         How it was computed, and why so.
     seconds : float
         How long that took.
+    graph : Graph, optional
+        The edges, along which `path` walks; None where the answer was loaded from a file, which has none.
 
     Examples
     --------
@@ -67,6 +70,7 @@ class Reachability:
     reflexive: bool
     plan: Plan
     seconds: float
+    graph: Graph | None = None
 
     def __repr__(self) -> str:
         how = f"{self.plan.schedule}, {in_units(self.seconds)}"
@@ -81,7 +85,7 @@ class Reachability:
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: not what is worked out again when it is asked for."""
-        return {name: value for name, value in vars(self).items() if name not in ("matrix", "_classes")}
+        return {name: value for name, value in vars(self).items() if name not in ("matrix", "_classes", "_walks")}
 
     @property
     def n(self) -> int:
@@ -126,6 +130,44 @@ class Reachability:
             i, j = between(self.labels, self.labels, u, v, where="reaches")
             return self._between(i, j) if i.ndim else bool(self._between(i[None], j[None])[0])
         return bool(self._between(np.array([self.labels.position(u)]), np.array([self.labels.position(v)]))[0])
+
+    def path(self, u: Any, v: Any) -> list[Any]:
+        """Why u reaches v: the labels u, …, v along a walk of the fewest edges.
+
+        Where u and v are one vertex, the shortest cycle through it, [u, …, u]; of a reflexive closure [u] alone.
+
+        Parameters
+        ----------
+        u, v : labels
+
+        Raises
+        ------
+        VertexError
+            If a label is not in the graph.
+        NoPathError
+            If u does not reach v.
+        ValueError
+            If this answer was loaded from a file: it tells who reaches whom, and has no edges.
+        MemoryNeeded
+            If the edges do not fit once more.
+
+        Examples
+        --------
+        >>> from apsp import transitive_closure
+        >>> t = transitive_closure([("a", "b"), ("b", "c"), ("c", "b"), ("c", "d")])
+        >>> t.path("a", "d"), t.path("b", "b")
+        (['a', 'b', 'c', 'd'], ['b', 'c', 'b'])
+        """
+        i, j = self.labels.position(u), self.labels.position(v)
+        if not self.reaches(u, v):
+            raise NoPathError(f"path: {v!r} must be reachable from {u!r}, got no walk between them.")
+        if self._walks is None:
+            raise ValueError(
+                "path: the edges of the graph are needed, got an answer that was loaded, which has none. Ask "
+                "transitive_closure(graph).path(u, v), or shortest_paths(graph, unweighted=True).path(u, v)."
+            )
+        walk = [i] if self.reflexive and i == j else self._walks(i, j)
+        return [self.labels[k] for k in walk]
 
     def descendants(self, u: Any) -> list[Any]:
         """The labels of all vertices that u reaches, in the order of the matrix.
@@ -298,6 +340,10 @@ class Reachability:
             If it does not fit.
         """
         return self.closed if isinstance(self.closed, BitMatrix) else self.closed.whole()
+
+    @cached_property
+    def _walks(self) -> Walks | None:
+        return None if self.graph is None else walks_of(self.graph)
 
     @cached_property
     def _classes(self) -> np.ndarray:
