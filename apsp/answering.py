@@ -20,6 +20,7 @@ from semiring.memory import available
 
 from .choosing import Asked, Question
 from .closures import closure
+from .display import output
 from .eliminating import eliminated, potentials
 from .engines import Dense, Engine
 from .engines.base import host
@@ -247,5 +248,5 @@ def _by_label(error: DivergenceError, graph: Graph) -> DivergenceError:
         return error
     names = [graph.labels[v] for v in error.cycle]
     vertex = graph.labels[error.vertex]
-    where = f"the cycle {' → '.join(str(v) for v in [*names, names[0]])}" if names else f"vertex {vertex!r}"
+    where = f"the cycle {output.walk([*names, names[0]])}" if names else f"vertex {vertex!r}"
     return type(error)(f"{error} By label: {where}.", vertex, names)

@@ -66,7 +66,7 @@ def nearest(r: Result, wanted: list[Any]) -> tuple[list[str], list[list[str]]]:
     found = r.nearest(wanted)
     return ["vertex", "nearest", "distance"], [
         [str(v), "none" if u is None else str(u), _written(x)]
-        for v, u, x in zip(r.targets, found.source, found.distance, strict=True)
+        for v, u, x in zip(found.vertices, found.source, found.distance, strict=True)
     ]
 
 

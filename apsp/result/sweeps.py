@@ -1,10 +1,10 @@
-"""Reductions of all distances along rows or columns, and nearest sources; no table is kept."""
+"""Reductions of all distances along rows or columns; no table is kept."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -43,13 +43,6 @@ class Reduction:
     columns: bool
     of: Callable[[Any, Semiring], Any]
     description: str
-
-
-class Nearest(NamedTuple):
-    """The best of several sources for every vertex: `source[v]`, a label or None, and `distance[v]`."""
-
-    source: list[Any]
-    distance: np.ndarray
 
 
 def _worst(panel: Any, s: Semiring) -> Any:
@@ -199,26 +192,3 @@ def _by(ufunc: np.ufunc) -> Callable[[Any, Semiring], Any]:
         return ufunc.reduce(output.numbers(host(panel), s), axis=0)
 
     return of
-
-
-def nearest(engine: Engine, s: Semiring, wanted: np.ndarray, *, towards: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """(which, best): for every column the position in `wanted` of its best row, −1 for none, and that entry.
-
-    With `towards`, for every row its best column. Among equals, the first of `wanted`.
-    """
-    if s.add.selects is None:
-        raise AlgebraError(f"nearest: ⊕ must select the better of two walks, got {s.add.name} of {s.name}.")
-    size = engine.shape[0 if towards else 1]
-    zero = dtypes.zero(s, engine.dtype)
-    best, which = np.full(size, zero, engine.dtype), np.full(size, -1, np.int64)
-    better = np.less if s.add.selects == "least" else np.greater
-    at = 0
-    lines = (engine.column(j)[None] for j in wanted.tolist()) if towards else (host(D) for _, D in engine.rows(wanted))
-    for block in lines:
-        # The first of the best entries of each column; it replaces what earlier blocks have only where it is better.
-        chosen = block.argmin(axis=0) if s.add.selects == "least" else block.argmax(axis=0)
-        value = np.take_along_axis(block, chosen[None], axis=0)[0]
-        improves = better(value, best)
-        best[improves], which[improves] = value[improves], at + chosen[improves]
-        at += len(block)
-    return which, best

@@ -38,6 +38,10 @@ class Inspection:
     rounds: np.ndarray
     errors: dict[tuple[int, int], TileError]
 
+    def __repr__(self) -> str:
+        tiles = " × ".join(map(str, self.rounds.shape))
+        return f"<Inspection: {tiles} tiles, {len(self.errors)} missing or damaged, round {self.oldest}>"
+
     @property
     def oldest(self) -> int:
         """The round of the oldest tile; 0 where there is none that is sound."""
