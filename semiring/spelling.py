@@ -16,5 +16,7 @@ def did_you_mean(came: object, known: Iterable[str]) -> str:
     >>> did_you_mean("roof", ["min_plus"])
     ''
     """
-    close = get_close_matches(str(came).casefold(), names := list(known), n=3) or get_close_matches(str(came), names)
+    names, text = list(known), str(came)
+    found = (get_close_matches(word, names) for word in dict.fromkeys((text, text.casefold())))
+    close = next(filter(None, found), [])
     return f" Did you mean {' or '.join(map(repr, close))}?" if close else ""

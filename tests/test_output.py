@@ -20,6 +20,7 @@ from processes import ROOT
 import semiring
 from apsp import Graph, Reachability, Result, as_graph, critical_path, plan, shortest_paths, transitive_closure
 from semiring import AlgebraError, DivergenceError, DTypeError, FormatError, ShapeError, VertexError
+from semiring.sparse import analyse
 
 INF = math.inf
 ROAD = [("a", "b", 3), ("b", "c", 4)]
@@ -379,7 +380,8 @@ def test_whatever_is_printed_has_a_bound():
         r.labels,
     ]
     answers += [r.verify(rows=1), t.condensation, t.matrix, t.plan, as_graph(np.ones((n, n))), tasks]
-    answers += [semiring.eliminate(r.graph.to_scipy()), semiring.min_plus, r.engine]
+    E, analysis = semiring.eliminate(r.graph.to_scipy()), analyse(r.graph.to_scipy())
+    answers += [E, analysis, analysis.structure, analysis.arcs, semiring.min_plus, r.engine]
     for answer in answers:
         assert "\n" not in repr(answer)
         assert len(repr(answer)) < 500, type(answer)
@@ -415,6 +417,7 @@ def test_the_nearest_as_a_table(library):
 
 def test_vertices_are_coloured_by_values():
     pytest.importorskip("matplotlib").use("Agg")
+    pandas = pytest.importorskip("pandas")
     from matplotlib.colors import to_rgba
 
     r, positions = shortest_paths(ROAD), {"a": (0, 0), "b": (1, 0), "c": (1, 2)}
@@ -423,6 +426,7 @@ def test_vertices_are_coloured_by_values():
         (r.nearest(["b"]).distance, ""),
         ([INF, 0, 4], ""),
         ({"b": 0, "c": 4}, ""),
+        (pandas.Series([4, 0], index=["c", "b"]), ""),
     ):
         ax = r.plot(positions=positions, values=values)
         _, grey, coloured = ax.collections

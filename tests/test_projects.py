@@ -246,3 +246,6 @@ def test_a_gantt_chart(tmp_path):
     c.plot(save=tmp_path / "plan.svg")
     assert (tmp_path / "plan.svg").read_text().startswith("<?xml")
     assert len(critical_path({}).plot().patches) == 0
+    rounded = critical_path([(k, 0.1, k - 1 if k else None) for k in range(12)])
+    assert {patch.get_facecolor() for patch in rounded.plot().patches} == {red}
+    assert critical_path({"done": 0}).plot().collections[0].get_offsets().tolist() == [[0, 0]]

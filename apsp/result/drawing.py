@@ -111,15 +111,21 @@ def network(
 
 def gantt(ax: Any, tasks: Sequence[Any], start: np.ndarray, last: np.ndarray, long: np.ndarray, unit: str) -> None:
     """A bar a task, from its start, red where it must not be late; in grey how long after its end it may end."""
-    row, critical, lasts = np.arange(len(tasks)), last <= start, long > 0
+    row, lasts = np.arange(len(tasks)), long > 0
+    critical = last - start <= 1e-9 * last.max(initial=0)  # floats leave a rounding of slack
     late = lasts & ~critical
-    ax.barh(row[late], (last - start)[late], left=(start + long)[late], height=0.25, color="0.8", label="slack")
-    for which, colour, said in ((late, "C0", "task"), (lasts & critical, "C3", "critical")):
-        ax.barh(row[which], long[which], left=start[which], height=0.6, color=colour, label=said)
+    bars = (
+        (late, start + long, last - start, 0.25, "0.8", "slack"),
+        (late, start, long, 0.6, "C0", "task"),
+        (lasts & critical, start, long, 0.6, "C3", "critical"),
+    )
+    for which, left, width, height, colour, said in bars:
+        if which.any():
+            ax.barh(row[which], width[which], left=left[which], height=height, color=colour, label=said)
     ax.scatter(start[~lasts], row[~lasts], marker="D", color=np.where(critical, "C3", "C0")[~lasts], zorder=3)
     if len(tasks) <= 2 * _NAMED:
         ax.set_yticks(row, [str(task) for task in tasks])
     ax.invert_yaxis()
     ax.set_xlabel(unit or "time")
-    if len(tasks):
+    if lasts.any():
         ax.legend(loc="lower left")

@@ -106,7 +106,7 @@ class Shown(Distances):
         positions : mapping or path, optional
             The coordinates (x, y) of each vertex, by label, or the file that has them: DIMACS `.co`, points in
             `.geojson`, or a `.csv` with columns such as id, lon, lat. Vertices without any are not drawn.
-        values : label, array of shape (n,), list or mapping, optional
+        values : label, array of shape (n,), list, mapping or pandas Series, optional
             What colours the vertices on their coordinates, with a colour bar: the distances from a source, given by its
             label; or a number for each vertex of the graph, in its order or by label, such as `r.nearest(…).distance`
             or `r.closeness()`. Vertices without a finite one are grey.
@@ -155,8 +155,9 @@ class Shown(Distances):
     def _values(self, values: Any) -> tuple[str, np.ndarray]:
         """What a colour bar says, and a number for each vertex of the graph; NaN for none."""
         names, numbers = self.graph.labels, np.full(self.graph.n, np.nan)
-        if isinstance(values, Mapping):
-            numbers[names.positions(list(values))] = list(values.values())
+        if callable(getattr(values, "items", None)):  # a mapping, or a Series
+            by_label = dict(values.items())
+            numbers[names.positions(list(by_label))] = list(by_label.values())
             return "", numbers
         if values in names or not np.ndim(values):  # a tuple may be one label
             numbers[names.positions(list(self.targets))] = self.table([values])[0]
