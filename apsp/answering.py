@@ -30,6 +30,7 @@ from .engines.searches import Searches
 from .engines.stored import Stored
 from .estimates import Estimate
 from .graph import Graph
+from .graph.nulls import refuse_ambiguous
 from .large.closing import Large
 from .large.limits import Limits
 from .log import logger, tell
@@ -86,6 +87,7 @@ def within(graph: Graph, s: Semiring, request: Request, limits: Limits, **asked:
     """
     start = time.perf_counter()
     large = Large.asked(graph, s, limits, request, **asked)
+    refuse_ambiguous(large.source.looked_at[0], s, where="shortest_paths")
     try:
         if large.ordinary:
             large.check()
@@ -136,7 +138,9 @@ def _dense(graph: Graph, s: Semiring, request: Request, asked: Asked, considered
     """The closure of the graph's matrix."""
     matrix, ours = matrix_of(graph, s, asked.dtype, request, where="shortest_paths")
     risky = _may_saturate(matrix, s, graph.n)
-    problem = pose_array(matrix, s, Memory.OURS if ours else Memory.THEIRS, device=asked.device)
+    memory = Memory.OURS if ours else Memory.THEIRS
+    problem = pose_array(matrix, s, memory, device=asked.device, null_unsaid=graph.null_unsaid)
+    refuse_ambiguous(problem.seen, s, where="shortest_paths")
     solved = solve(problem, request)
     if risky:
         _refuse_saturated(Dense(solved.matrix), graph, s)

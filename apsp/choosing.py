@@ -25,6 +25,7 @@ from semiring.survey import Survey, survey
 from . import estimates
 from .estimates import Estimate, in_units
 from .graph import Graph
+from .graph.nulls import refuse_ambiguous
 from .plans import Plan
 from .problem import Memory, Problem, Request
 
@@ -99,7 +100,11 @@ class Question:
     @cached_property
     def arcs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Tails, heads and weights of all arcs, undirected edges both ways; weights in the dtype to compute in."""
-        return self.graph.edges(self.semiring, self.dtype)
+        arcs, n = self.graph.edges(self.semiring, self.dtype), self.graph.n
+        if self.graph.null_unsaid and len(arcs[2]) == n * n:  # in the order of the matrix
+            seen = survey(arcs[2].reshape(n, n), self.semiring, where="shortest_paths", null_unsaid=True)
+            refuse_ambiguous(seen, self.semiring, where="shortest_paths")
+        return arcs
 
     @cached_property
     def seen(self) -> Survey:

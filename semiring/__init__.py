@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .elimination import lu
     from .errors import (
         AlgebraError,
+        AmbiguityWarning,
         DeviceError,
         DivergenceError,
         DomainError,
@@ -60,6 +61,7 @@ _HOME = {
     ),
     "errors": (
         "AlgebraError",
+        "AmbiguityWarning",
         "DTypeError",
         "DeviceError",
         "DivergenceError",
@@ -83,6 +85,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CATALOG",
     "AlgebraError",
+    "AmbiguityWarning",
     "BitMatrix",
     "DTypeError",
     "DeviceError",

@@ -14,6 +14,8 @@ SemiringError                          base of all of them
 └── DivergenceError (ArithmeticError)  the closure does not exist: I ⊕ A ⊕ A² ⊕ … has no limit
     └── NegativeCycleError             its cause in min-plus
 
+and a warning: AmbiguityWarning (UserWarning), of input that can be read in two ways.
+
 Each message names the operation, the requirement, what came, and the way out.
 """
 
@@ -29,6 +31,10 @@ class SemiringError(Exception):
     def __reduce__(self) -> Any:
         """Pickled as it stands: what its class is made from need not be what it holds."""
         return _as_it_stood, (type(self), self.args, self.__dict__)
+
+
+class AmbiguityWarning(UserWarning):
+    """What came can be read in two ways, and the message says how it was read."""
 
 
 class AlgebraError(SemiringError, ValueError):

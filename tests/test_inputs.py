@@ -578,7 +578,7 @@ class TestArrays:
         assert is_array(np.eye(2))
         assert is_array([[0, 1], [1, 0]])
         assert is_array([np.eye(2), np.eye(2)])  # a batch
-        assert closure([np.eye(2), np.eye(2)]).shape == (2, 2, 2)
+        assert closure([np.eye(2), np.eye(2)], null_value=0).shape == (2, 2, 2)
         assert not is_array(EDGES)
         assert not is_array((INDEX, WEIGHTS))
 
@@ -865,6 +865,6 @@ def test_entries_that_share_memory_are_not_written_to():
         with pytest.raises(ValueError, match="each entry has memory of its own"):
             overwriting()
     np.testing.assert_array_equal(sliding[0], [0, 1, 2])
-    for apart in (np.zeros((7, 6))[::2, ::-2], np.zeros((3, 3)).T, np.zeros((1, 3, 3))[0], np.zeros((0, 0))):
+    for apart in (np.ones((7, 6))[::2, ::-2], np.ones((3, 3)).T, np.ones((1, 3, 3))[0], np.ones((0, 0))):
         n = min(apart.shape)
         assert closure(apart[:n, :n], overwrite=True).shape == (n, n)

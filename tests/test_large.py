@@ -94,7 +94,7 @@ def test_a_place_on_disk_is_asked_for(tmp_path, matrix):
     with pytest.raises(MemoryNeeded, match=r"output='tiles/'"):
         closure(matrix, memory=LITTLE)
     with pytest.raises(MemoryNeeded, match=r"6\.6 KiB with \S+ KiB of workspace must fit into 200\.0 KiB"):
-        closure(np.zeros((41, 41), np.float32), memory="200 KiB", threads=1)
+        closure(np.ones((41, 41), np.float32), memory="200 KiB", threads=1)
     with pytest.raises(MemoryNeeded, match="a super-block") as error:
         closure(matrix, memory="10 kB", output="nowhere")
     least = re.search(r"must fit into memory, (\S+ \S+) at least", str(error.value))[1]

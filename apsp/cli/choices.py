@@ -56,6 +56,27 @@ class SemiringType(click.ParamType):
         return found or [CompletionItem(incomplete, type="file")]
 
 
+class NullValueType(click.ParamType):
+    """A number, or "none"."""
+
+    name = "null_value"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number, an integer where it is one."""
+        if value == "none":
+            return value
+        for read in (int, float):
+            try:
+                return read(value)
+            except ValueError:
+                continue
+        raise ValueError(f"--null-value must be a number, such as 0, or none, got {value!r}.")
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """What it is as a rule."""
+        return [CompletionItem(name) for name in ("0", "none") if name.startswith(incomplete)]
+
+
 def _schedules() -> list[str]:
     from .. import schedules
 
@@ -87,6 +108,7 @@ def _reductions() -> Iterable[str]:
 
 
 SEMIRING = SemiringType()
+NULL_VALUE = NullValueType()
 ENGINE = OneOf("engine", _engines)
 REDUCTION = OneOf("reduction", _reductions)
 SCHEDULE = OneOf("schedule", _schedules)

@@ -29,7 +29,7 @@ def read(file: str, options: dict[str, Any]) -> Graph:
 def _read_as_asked(file: str, options: dict[str, Any]) -> Graph:
     from .. import formats
 
-    format, undirected, columns, weight, unweighted = (options.pop(name, None) for name in READING)
+    format, undirected, columns, weight, unweighted, null_value = (options.pop(name, None) for name in READING)
     asked: dict[str, Any] = {"format": format, "directed": False if undirected else None}
     named = [] if columns is None else [column.strip() for column in columns.split(",")]
     by_position = all(column.isdecimal() for column in named)
@@ -39,6 +39,8 @@ def _read_as_asked(file: str, options: dict[str, Any]) -> Graph:
         raise ValueError("give --weight or --unweighted, and not both.")
     if unweighted or weight is not None:
         asked["weight"] = int(weight) if weight is not None and by_position and weight.isdecimal() else weight
+    if null_value is not None:
+        asked["null_value"] = None if null_value == "none" else null_value
     return formats.read(file, **asked)
 
 

@@ -68,7 +68,9 @@ def _closed(network: Network, sources: np.ndarray | None, options: Options) -> n
     M = network.matrix()
     # What may hold a negative cycle is kept to be examined, unless its memory was lent.
     ours = options.overwrite or network.least >= 0
-    D = closure(M, overwrite=ours, device=options.device, threads=options.threads, callback=options.callback)
+    D = closure(
+        M, overwrite=ours, null_value=None, device=options.device, threads=options.threads, callback=options.callback
+    )
     return D if sources is None else D[sources]
 
 

@@ -15,11 +15,13 @@ from semiring.bits import BitMatrix
 from semiring.catalog import get
 from semiring.distributed import World, world
 from semiring.errors import AlgebraError, DivergenceError
+from semiring.survey import Survey
 from semiring.tiles import TileStore
 
 from ..engines import Dense, Engine
 from ..engines.stored import Stored
 from ..graph import Graph
+from ..graph.nulls import refuse_ambiguous, warn_of_ambiguous
 from ..large.limits import Limits
 from ..large.sources import Source, matrix_or_graph
 from ..log import logger, tell
@@ -51,8 +53,10 @@ def closure(
     """A* over several ranks, in kind; with an output, as a store of tiles."""
     ranks = world_of(places)
     if limits is not None:
-        came = matrix_or_graph(A, unweighted=asked["unweighted"])
-        source = Source.of(came, semiring, asked["dtype"], where="closure")
+        came = matrix_or_graph(A, unweighted=asked["unweighted"], nulls=asked["nulls"])
+        source = Source.of(came, semiring, asked["dtype"], nulls=asked["nulls"], where="closure")
+        if source.nulls is None:
+            warn_of_ambiguous(source.looked_at[0], semiring, where="closure", stacklevel=3)
         found = _closed(lambda: _kept(source, request, ranks, limits), source.whole, semiring, request, ranks, limits)
         if limits.output is not None:
             return TileStore(limits.output)
@@ -60,8 +64,13 @@ def closure(
     given: dict[str, Any] = {"block": request.block, "overwrite": asked["overwrite"], "callback": request.callback}
     if isinstance(A, BitMatrix):
         return closing.close(A, semiring, ranks, **given)
-    taken, memory = take(A, semiring, request, where="closure", **asked)
-    closed = closing.close(taken.array, semiring, ranks, made_here=memory is Memory.OURS, **given)
+    taken, memory, unsaid = take(A, semiring, request, where="closure", **asked)
+
+    def look(seen: Survey) -> None:
+        if unsaid:
+            warn_of_ambiguous(seen, semiring, where="closure", stacklevel=5)
+
+    closed = closing.close(taken.array, semiring, ranks, made_here=memory is Memory.OURS, look=look, **given)
     return taken.give_back(closed, where="closure")
 
 
@@ -82,8 +91,13 @@ def engine(
 
     def parts() -> DistributedMatrix:
         if limits is not None:
-            return _kept(Source.of(graph, semiring, dtype, where="shortest_paths"), request, ranks, limits)
+            source = Source.of(graph, semiring, dtype, where="shortest_paths")
+            if source.nulls is None:
+                refuse_ambiguous(source.looked_at[0], semiring, where="shortest_paths")
+            return _kept(source, request, ranks, limits)
         M = DistributedMatrix.from_graph(graph, semiring, world=ranks, dtype=dtype, block=request.block)
+        if graph.null_unsaid:
+            refuse_ambiguous(M.seen, semiring, where="shortest_paths")
         return M.close(callback=request.callback)
 
     begun = time.perf_counter()

@@ -40,7 +40,7 @@ from semiring.tiles.folder import is_store
 from ..graph import Graph
 from ..reading import tiles
 from ..reading.files import Source, open_for_writing, plain_lines
-from ..reading.options import BY_RULE, Columns, Reading, Weight, positional
+from ..reading.options import BY_RULE, Columns, NullValue, Reading, Weight, nulls_of, positional
 from . import csv, edgelist, plain, snap
 from .base import Format, fitted
 
@@ -72,6 +72,7 @@ def read(
     directed: bool | None = None,
     weight: Weight = BY_RULE,
     columns: Columns | None = None,
+    null_value: NullValue = BY_RULE,
     **options: Any,
 ) -> Graph:
     """The graph in a file.
@@ -94,6 +95,8 @@ def read(
         The columns by name; or by position from 0, and then the file has no header. By default the ends are called
         source, from, src, start, tail, origin or u, and target, to, dst, dest, destination, end, head or v. Of
         (FROM, TO) alone, `weight` and its rule find the third.
+    null_value : number or None, optional
+        Of a dense matrix, as in `as_graph`: 0 where its zeros are no edges, None where they are.
     **options
         A format's own: `base=1` for plain files that count from 1.
 
@@ -121,9 +124,9 @@ def read(
     array([295])
     """
     positional(columns)  # refuses what is malformed
-    reading = Reading(weight, columns)
+    reading, nulls = Reading(weight, columns), nulls_of(null_value)
     if isinstance(path, (str, os.PathLike)) and is_store(path):
-        return tiles.read(path)
+        return tiles.read(path).having(nulls=nulls)
     source = Source(path)
     chosen = _named(format) if format is not None else _seen(source, reading)
     if directed and not chosen.directions:
@@ -132,7 +135,8 @@ def read(
             "each edge leads both ways. Leave it out."
         )
     graph = chosen.read(source, **_options(source, chosen, reading, options))
-    return graph.having(directed=directed, weighted=weight is not None, name=graph.name or source.name)
+    name = graph.name or source.name
+    return graph.having(directed=directed, weighted=weight is not None, nulls=nulls, name=name)
 
 
 def _options(source: Source, chosen: Format, reading: Reading, options: dict[str, Any]) -> dict[str, Any]:

@@ -126,7 +126,7 @@ def write(graph: Graph, file: IO[bytes]) -> None:
 
 def dense(graph: Graph) -> Any:
     """The matrix on the host."""
-    A = graph.matrix("min_plus") if graph.dense is None or graph.unit else graph.dense
+    A = graph.matrix("min_plus") if graph.dense is None or graph.unit or graph.nulls else graph.dense
     if isinstance(A, OnDisk):
         A = A.whole()
     if A.dtype.kind not in "biuf":

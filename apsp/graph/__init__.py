@@ -20,9 +20,10 @@ from semiring.tiles import TileStore
 
 from ..display import notebook
 from ..labels import Labels, number
-from .entries import Edges, combine, finite_entries, is_boolean, listed, present, unit_lengths
+from .entries import Edges, combine, is_boolean, listed, over, present
 from .exported import to_frame, to_networkx, to_scipy
 from .given import from_array, from_tuples, numbers, positions, refuse_nan
+from .nulls import Nulls
 from .ondisk import OnDisk, Windows
 
 #: Vertices: no memory holds an array with more entries.
@@ -57,6 +58,9 @@ class Graph:
     unit : bool
         Whether each edge of `dense` weighs 1, whatever its entry. An edge is a True entry, or a finite one; a matrix
         of numbers without infinities must hold zeros and ones, and the ones are edges.
+    nulls : tuple of number, or None
+        Entries of `dense` that are no edges beside the semiring's zero: (0,) after `null_value=0`, () after
+        `null_value=None`; None where nothing was said.
     """
 
     n: int
@@ -68,6 +72,7 @@ class Graph:
     directed: bool = True
     name: str = ""
     unit: bool = field(default=False, repr=False)
+    nulls: Nulls = field(default=None, repr=False)
 
     @classmethod
     def from_matrix(cls, A: Any, *, labels: Iterable[Any] | None = None, name: str = "") -> Graph:
@@ -213,14 +218,21 @@ class Graph:
             rows, cols = (np.array([names.position(pair[side]) for pair in pairs], np.int64) for side in (0, 1))
         return cls.from_arrays(rows, cols, weights, n=len(names), labels=names, directed=directed, name=name)
 
-    def having(self, *, directed: bool | None = None, weighted: bool = True, name: str = "") -> Graph:
+    def having(
+        self, *, directed: bool | None = None, weighted: bool = True, nulls: Nulls = None, name: str = ""
+    ) -> Graph:
         """The same graph with what the caller knows of it; what is left out stays.
 
         Raises
         ------
         ShapeError
-            If a dense matrix is to be undirected.
+            If a dense matrix is to be undirected, or a list of edges to have entries that are none.
         """
+        if self.dense is None and nulls is not None:
+            raise ShapeError(
+                "Graph: null_value must come with a dense matrix, got a list of edges, in which nothing else stands. "
+                "Leave it out."
+            )
         if self.dense is not None and directed is False:
             raise ShapeError(
                 "Graph: directed=False must come with a list of edges, got a dense matrix. "
@@ -231,6 +243,7 @@ class Graph:
             directed=self.directed if directed is None else directed,
             weights=self.weights if weighted else None,
             unit=self.unit or (not weighted and self.dense is not None),
+            nulls=self.nulls if nulls is None else nulls,
             name=name or self.name,
         )
 
@@ -254,7 +267,9 @@ class Graph:
         if self.rows is not None:
             return len(self.rows)
         boolean = catalog.get("boolean")
-        A = self._from_dense(boolean, None) if self.unit else self.windows(boolean) or self.dense
+        A = self.windows(boolean)
+        if A is None:
+            A = self.dense if self.nulls is None and not self.unit else self._from_dense(boolean, None)
         return sum(int(present(A[part]).sum()) for part in dtypes.chunks(A.shape))
 
     def matrix(self, semiring: str | Semiring = "min_plus", dtype: Any = None) -> Any:
@@ -397,8 +412,14 @@ class Graph:
         """
         if not isinstance(self.dense, OnDisk) or self.unit:
             return None
-        told = self.dense.dtype.kind == "b" or self.dense.semiring is not None
-        return self.dense.over(s, dtype, where=where) if told or not is_boolean(s) else None
+        told = self.dense.dtype.kind == "b" or self.dense.semiring is not None or self.nulls is not None
+        return self.dense.over(s, dtype, self.nulls, where=where) if told or not is_boolean(s) else None
+
+    @property
+    def null_unsaid(self) -> bool:
+        """Whether nobody has said which entries of the matrix are no edges: not the caller, nor the store it is in."""
+        known = isinstance(self.dense, OnDisk) and self.dense.semiring is not None
+        return self.dense is not None and self.nulls is None and not self.unit and not known
 
     def pieces(self, s: Semiring, target: np.dtype) -> Iterator[Edges]:
         """The edges of the list, one way, some at a time; weights as a matrix in `target` would hold them."""
@@ -451,10 +472,7 @@ class Graph:
         if windows is not None:
             return windows.whole()
         dense = self.dense.whole() if isinstance(self.dense, OnDisk) else self.dense
-        if self.unit:
-            return unit_lengths(dense, s, dtype, where="Graph.matrix")
-        A = finite_entries(dense) if is_boolean(s) else dense
-        return conform(A, s, dtype, where="Graph.matrix")
+        return over(dense, s, dtype, nulls=self.nulls, unweighted=self.unit, where="Graph.matrix")
 
 
 def _meant(shape: tuple[int, ...]) -> str:

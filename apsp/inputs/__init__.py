@@ -30,7 +30,7 @@ from semiring.errors import DTypeError
 
 from .. import formats
 from ..graph import Graph
-from ..reading.options import ANYHOW, BY_RULE, Columns, Reading, Weight, positional
+from ..reading.options import ANYHOW, BY_RULE, Columns, NullValue, Reading, Weight, nulls_of, positional
 from .base import Kind
 
 __all__ = ["NAMES", "Kind", "as_graph", "is_array", "kinds", "write"]
@@ -55,6 +55,8 @@ def as_graph(
     columns: Columns | None = None,
     directed: bool | None = None,
     unweighted: bool = False,
+    null_value: NullValue = BY_RULE,
+    format: str | None = None,
     name: str = "",
 ) -> Graph:
     """The graph that `source` describes.
@@ -92,6 +94,12 @@ def as_graph(
     unweighted : bool
         The same as `weight=None`: every edge weighs 1. The edges of a matrix are its True or its finite entries; of one
         of numbers without infinities, which must be zeros and ones, the ones.
+    null_value : number or None, optional
+        Dense matrices: an entry that is no edge, beside the semiring's zero: 0 for adjacency matrices as NetworkX and
+        SciPy write them; None where all others are edges, zeros too. What finds paths asks for it where nothing else
+        tells of missing edges: in a matrix of numbers, none of them negative or infinite, with zeros off the diagonal.
+    format : str, optional
+        Files: as in `apsp.read`.
     name : str
         By default the source's own.
 
@@ -113,15 +121,17 @@ def as_graph(
     >>> as_graph({"A": {"B": 4}, "B": {"A": 1}}).matrix("min_plus", "float64")
     array([[inf,  4.],
            [ 1., inf]])
+    >>> as_graph([[0, 4], [0, 0]], null_value=0).edge_count
+    1
     """
     if unweighted and weight is not BY_RULE and weight is not None:
         raise ValueError(f"as_graph: unweighted=True must come without a weight, got weight={weight!r}.")
     positional(columns)  # refuses what is malformed
-    reading = Reading(None if unweighted else weight, columns)
+    reading, nulls = Reading(None if unweighted else weight, columns, format), nulls_of(null_value)
     kind = _kind_of(source, reading)
     _check(kind, reading)
     graph = kind.convert(source, reading)
-    return graph.having(directed=directed, weighted=reading.weight is not None, name=name)
+    return graph.having(directed=directed, weighted=reading.weight is not None, nulls=nulls, name=name)
 
 
 def write(graph: Any, path: str | os.PathLike[str], *, format: str | None = None) -> None:
@@ -164,6 +174,8 @@ def _check(kind: Kind, reading: Reading) -> None:
     """Refuse what this kind would not heed."""
     if reading.columns is not None and not kind.columns:
         raise ValueError(f"as_graph: columns must come with a file or a table, got them with {kind.description}.")
+    if reading.format is not None and kind is not kinds()["files"]:
+        raise ValueError(f"as_graph: format must come with a file, got it with {kind.description}.")
     if reading.named and not kind.accepts(reading.weight):
         takes = f"{kind.weights}, or None" if kind.weights else "None, if anything"
         raise ValueError(

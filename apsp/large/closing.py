@@ -25,6 +25,7 @@ from semiring.tiles import TileStore
 from semiring.tiles.folder import check_place, is_store
 
 from ..convergence import divergence
+from ..graph.nulls import Nulls
 from ..log import tell
 from ..plans import Plan, make_plan
 from ..problem import Request
@@ -64,7 +65,15 @@ class Large:
 
     @classmethod
     def asked(
-        cls, A: Any, semiring: Semiring, limits: Limits, request: Request, *, dtype: Any = None, device: Any = None
+        cls,
+        A: Any,
+        semiring: Semiring,
+        limits: Limits,
+        request: Request,
+        *,
+        dtype: Any = None,
+        device: Any = None,
+        nulls: Nulls = None,
     ) -> Large:
         """That of a `Source`, or of whatever `Source.of` takes.
 
@@ -79,7 +88,7 @@ class Large:
                 "values are packed: 2²⁰ vertices in 128 GiB. transitive_closure(graph, memory=…, output='reach/') is "
                 "for graphs whose answer is larger than memory."
             )
-        source = A if isinstance(A, Source) else Source.of(A, semiring, dtype, where="closure")
+        source = A if isinstance(A, Source) else Source.of(A, semiring, dtype, nulls=nulls, where="closure")
         place = device_of(None, device or "cpu")
         return cls(source, place, limits, request.options, request.block, request.schedule)
 

@@ -46,7 +46,7 @@ def closed_of(
     """The closure, of components where finding them pays; the current GPU is that on which the graph lies."""
     n, made = graph.n, 0
     if graph.dense is not None and graph.dense.dtype.kind != "b" and graph.windows(lor_land) is None:
-        graph, made = replace(graph, dense=graph.matrix(lor_land)), n * n
+        graph, made = replace(graph, dense=graph.matrix(lor_land), nulls=None), n * n
     # Finding components looks at every edge; on a dense graph the closure itself is as quick.
     arcs = graph.edge_count * (1 if graph.directed else 2)
     shrink = request.schedule == "auto" and arcs * 64 <= n * n

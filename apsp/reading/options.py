@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from numbers import Real
 from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from ..graph.nulls import Nulls
 
 
 class _Unsaid(Enum):
@@ -15,7 +20,7 @@ class _Unsaid(Enum):
         return "BY_RULE"
 
 
-#: What stands for a `weight` that the caller did not name: each kind of source has a rule of its own.
+#: What stands for a `weight` or a `null_value` that the caller did not name: a rule decides, or refuses.
 BY_RULE: Final = _Unsaid.BY_RULE
 
 #: A name or a position of a column, the name of an attribute, a function of an edge, the weights themselves, or None
@@ -23,6 +28,8 @@ BY_RULE: Final = _Unsaid.BY_RULE
 Weight = Any
 #: (FROM, TO) or (FROM, TO, WEIGHT), each by name or by position from 0.
 Columns = Sequence[str | int]
+#: The entry of a dense matrix that is no edge beside the semiring's zero, or None where there is no such entry.
+NullValue = float | _Unsaid | None
 
 SOURCES = ("source", "from", "src", "start", "tail", "origin", "u")
 TARGETS = ("target", "to", "dst", "dest", "destination", "end", "head", "v")
@@ -31,10 +38,11 @@ WEIGHTS = ("weight", "length", "cost", "distance", "dist", "w", "value", "km")
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a source: which columns or attributes say what."""
+    """How to read a source: which columns or attributes say what, and a file's format."""
 
     weight: Weight = BY_RULE
     columns: Columns | None = None
+    format: str | None = None
 
     @property
     def named(self) -> bool:
@@ -44,6 +52,23 @@ class Reading:
 
 #: Nothing was said.
 ANYHOW: Final = Reading()
+
+
+def nulls_of(null_value: NullValue) -> Nulls:
+    """A `null_value` as a `Graph` keeps it.
+
+    Raises
+    ------
+    ValueError
+        If it is no number.
+    """
+    if null_value is BY_RULE:
+        return None
+    if null_value is None:
+        return ()
+    if isinstance(null_value, (bool, np.bool_)) or not isinstance(null_value, Real) or null_value != null_value:
+        raise ValueError(f"null_value must be a number, such as 0, or None, got {null_value!r}.")
+    return (null_value,)
 
 
 class Chosen(NamedTuple):

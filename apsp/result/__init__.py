@@ -27,6 +27,7 @@ from ..large.limits import Limits
 from ..measures import Measured
 from ..plans import Plan
 from ..problem import Request
+from ..reading.options import BY_RULE, Columns, NullValue, Weight
 from ..saving.results import archive_of, load_result, save_result
 from ..saving.stores import save_archive
 from .reweighting import reweighted
@@ -220,7 +221,13 @@ def shortest_paths(
     checkpoint: str | os.PathLike[str] | None = None,
     every: float | None = None,
     output: str | os.PathLike[str] | None = None,
-    **reading: Any,
+    weight: Weight = BY_RULE,
+    columns: Columns | None = None,
+    directed: bool | None = None,
+    unweighted: bool = False,
+    null_value: NullValue = BY_RULE,
+    format: str | None = None,
+    name: str = "",
 ) -> Result:
     """Best walks between all pairs of a graph's vertices, or between some, whatever the graph comes as.
 
@@ -254,8 +261,9 @@ def shortest_paths(
     memory, checkpoint, every, output
         As in `closure`, for the dense closure of all pairs. A result in a store is read where it lies, and
         `Result.load(output)` finds it again.
-    **reading
-        Passed to `as_graph`, for instance `weight="length"` for NetworkX or `directed=False`.
+    weight, columns, directed, unweighted, null_value, format, name
+        How the graph is read, as in `as_graph`: `weight="minutes"` for a NetworkX graph or a file, `null_value=0` for a
+        matrix whose zeros are no edges.
 
     Returns
     -------
@@ -268,7 +276,8 @@ def shortest_paths(
     FormatError
         If a file is not what its format says, with file and line.
     DomainError
-        If a distance is beyond what an integer dtype holds.
+        If a distance is beyond what an integer dtype holds, or zeros of a matrix may be edges or none: `null_value`
+        says.
     MemoryNeeded
         If matrix and closure do not fit, before the matrix is built.
 
@@ -280,7 +289,16 @@ def shortest_paths(
     (11, ['A', 'B', 'C'])
     """
     s = get(semiring)
-    posed = as_graph(graph, **reading)
+    posed = as_graph(
+        graph,
+        weight=weight,
+        columns=columns,
+        directed=directed,
+        unweighted=unweighted,
+        null_value=null_value,
+        format=format,
+        name=name,
+    )
     request = Request.of(schedule=schedule, block=block, callback=callback, threads=threads)
     limits = Limits.of(memory, checkpoint, output, every)
     if gpus is not None and engine not in ("auto", "dense", "elimination"):

@@ -70,9 +70,12 @@ def _source(draw: Draw, given: inputs.Listed, absent: Any = math.inf) -> tuple[A
     if kind == "from_edges":
         return Graph.from_edges(edges, labels=given.names, directed=given.directed), {}, given
     if kind in ("matrix", "lists") and given.names:
-        A = _matrix(given, absent)
-        numbered = inputs.Listed(list(range(len(A))), *_listed_matrix(A, absent), True)
-        return (A.tolist() if kind == "lists" else A), {}, numbered
+        A, null = _matrix(given, absent), draw.pick((None, 0))
+        if null == 0:  # no edge of weight 0 is left then
+            A = np.where(A == absent, 0, A) if A.dtype.kind != "b" else A
+        numbered = inputs.Listed(list(range(len(A))), *_listed_matrix(A, absent if null is None else 0), True)
+        draw.note(null_value=null)
+        return (A.tolist() if kind == "lists" else A), {"null_value": null}, numbered
     if kind in ("networkx", "multigraph"):
         G: Any = {
             ("networkx", True): nx.DiGraph, ("networkx", False): nx.Graph,
