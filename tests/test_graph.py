@@ -378,7 +378,7 @@ class TestNetworkX:
         graph = as_graph(G, weight="km")
         assert graph.name == "two"
         assert graph.matrix()[0, graph.index((2, "x"))] == 5.5
-        assert as_graph(G).matrix()[0, 1] == 1
+        assert as_graph(G).matrix()[0, 1] == 5.5
         assert as_graph(G, weight=None).weights is None
 
     def test_empty(self):

@@ -9,6 +9,8 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+from decimal import Decimal
+from fractions import Fraction
 from types import SimpleNamespace
 
 import networkx as nx
@@ -393,6 +395,102 @@ class TestGraphs:
             "print(*sorted(heavy & set(sys.modules)))"
         )
         assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"
+
+
+class TestAttributes:
+    """Which attribute of edges is their weight, by the rule of columns."""
+
+    #: A street of 4 and one of 7, and a short cut that is longer: what OSMnx makes of a map, in short.
+    STREETS = (
+        ("A", "B", {"osmid": 11, "length": 4.0, "name": "High Street", "oneway": True, "geometry": object()}),
+        ("B", "C", {"osmid": [12, 13], "length": 7.0, "highway": "residential", "oneway": False, "lanes": None}),
+        ("A", "C", {"osmid": 14, "length": 40.0, "oneway": False}),
+    )
+
+    def in_rustworkx(self, edges):
+        G = pytest.importorskip("rustworkx").PyDiGraph()
+        place = {name: G.add_node(name) for name in sorted({x for u, v, _ in edges for x in (u, v)})}
+        G.add_edges_from([(place[u], place[v], data) for u, v, data in edges])
+        return G
+
+    def in_igraph(self, edges):
+        names = sorted({x for u, v, _ in edges for x in (u, v)})
+        held = {key: [data.get(key) for _, _, data in edges] for key in {k for _, _, data in edges for k in data}}
+        place = [(names.index(u), names.index(v)) for u, v, _ in edges]
+        igraph = pytest.importorskip("igraph")
+        return igraph.Graph(len(names), place, directed=True, vertex_attrs={"name": names}, edge_attrs=held)
+
+    def in_networkx(self, edges):
+        G = nx.MultiDiGraph()
+        G.add_edges_from(edges)
+        return G
+
+    def in_dicts(self, edges):
+        return {u: {v: data for tail, v, data in edges if tail == u} for u in {u: 0 for u, _, _ in edges}}
+
+    def in_geometric(self, edges):
+        names = sorted({x for u, v, _ in edges for x in (u, v)})
+        index = np.array([[names.index(u) for u, _, _ in edges], [names.index(v) for _, v, _ in edges]])
+        held = {key: [data.get(key) for _, _, data in edges] for key in {k for _, _, data in edges for k in data}}
+        kept = {key: np.array(values) for key, values in held.items() if {type(x) for x in values} <= {int, float}}
+        more = {"edge_index": index, "edge_attr": np.ones((len(edges), 2)), **kept}
+        return SimpleNamespace(num_nodes=len(names), edge_attrs=lambda: list(more), **more)
+
+    @pytest.fixture(params=["networkx", "igraph", "rustworkx", "dicts", "geometric"])
+    def made(self, request):
+        return getattr(self, f"in_{request.param}")
+
+    def distance(self, graph, **how):
+        r = shortest_paths(graph, **how)
+        return r.distance(*(("A", "C") if "A" in r.graph.labels else (0, 2)))
+
+    def test_the_length_of_streets_is_found(self, made):
+        assert self.distance(made(self.STREETS)) == 11.0
+        assert self.distance(made(self.STREETS), weight="length") == 11.0
+        assert self.distance(made(self.STREETS), weight=None) == 1
+
+    @pytest.mark.parametrize("names", [("minutes",), ("edge_length", "minutes"), ("Length", "osmid"), ("weight", "id")])
+    def test_the_only_one_of_numbers_or_the_one_that_is_called_so(self, made, names):
+        edges = [(u, v, {names[0]: w, **dict.fromkeys(names[1:], 3)}) for u, v, w in (("A", "B", 4), ("B", "C", 7))]
+        assert self.distance(made(edges)) == 11
+
+    @pytest.mark.parametrize(
+        ("names", "words"),
+        [
+            (
+                ("minutes", "osmid"),
+                r"got '\w+', '\w+', and none is called weight, length, .*weight=None for unweighted",
+            ),
+            (("length", "weight"), r"got '\w+', '\w+', and more than one of them could be it. Say weight='"),
+        ],
+    )
+    def test_two_that_qualify_are_refused(self, made, names, words):
+        edges = [("A", "B", dict.fromkeys(names, 4)), ("B", "C", dict.fromkeys(names, 7))]
+        with pytest.raises(DTypeError, match=words):
+            shortest_paths(made(edges))
+        for name in names:
+            assert self.distance(made(edges), weight=name) == 11
+
+    def test_nothing_of_numbers_makes_hops(self, made):
+        if made == self.in_geometric:
+            pytest.skip("edge_attr of two columns is refused: one of them may be it")
+        edges = [(u, v, {"name": "x", "oneway": True, "osmid": [1]}) for u, v in (("A", "B"), ("B", "C"))]
+        assert self.distance(made(edges)) == 2
+
+    @pytest.mark.parametrize("which", ["networkx", "rustworkx", "dicts"])
+    def test_a_weight_that_is_text_is_no_other_attribute(self, which):
+        """Where "weight" holds text, "osmid" is not taken for it."""
+        edges = [("A", "B", {"weight": "4", "osmid": 1}), ("B", "C", {"weight": "7", "osmid": 2})]
+        with pytest.raises(DTypeError, match="weights must be real numbers"):
+            shortest_paths(getattr(self, f"in_{which}")(edges))
+
+    def test_a_weight_that_no_edge_has_is_refused(self, made):
+        with pytest.raises(DTypeError, match="'weight'"):
+            shortest_paths(made(self.STREETS), weight="weight")
+
+    def test_numbers_of_any_type(self):
+        for number in (np.float32, np.int16, Fraction, Decimal):
+            assert self.distance(self.in_networkx([("A", "C", {"minutes": number(3), "flag": np.True_})])) == 3
 
 
 class TestUnweighted:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import Enum
 from numbers import Real
 from typing import Any, Final, NamedTuple
@@ -159,6 +160,54 @@ def _weight(names: Sequence[Any], ends: tuple[int, int], listed: str, refuse: Ca
             f"Say weight={_shown(example)}, or weight=None for unweighted edges (in a shell: --weight, --unweighted)."
         )
     return telling[0]
+
+
+def choose_attribute(kinds: Mapping[Any, Set[type]], refuse: Callable[[str], Exception]) -> Any:
+    """Which attribute of edges is their weight; None where none holds numbers: the edges are unweighted.
+
+    It is the only one that holds numbers; of several, the one whose name says so, as of a column. Truth values, texts
+    and lists are no numbers. Where no such name holds numbers, but one holds something else, it is that: an error,
+    later.
+
+    Parameters
+    ----------
+    kinds : mapping
+        By attribute, the types of its values; an edge may have None.
+    refuse : callable
+        `refuse(problem)` makes the error to raise, if more than one qualifies.
+    """
+    numeric = [name for name, found in kinds.items() if found - _NONE and all(map(_is_numeric, found - _NONE))]
+    known = [name for name in numeric if _is_known(name)] or [name for name in kinds if _is_known(name)]
+    candidates = known or numeric
+    if len(candidates) > 1:
+        found = "more than one of them could be it" if known else f"none is called {', '.join(WEIGHTS)}"
+        raise refuse(
+            f"which attribute of the edges holds the weight must be clear, got {', '.join(map(_shown, numeric))}, and "
+            f"{found}. Say weight={_shown(candidates[0])}, or weight=None for unweighted edges (in a shell: --weight, "
+            "--unweighted)."
+        )
+    return candidates[0] if candidates else None
+
+
+def kinds_of(edges: Iterable[Mapping[Any, Any]]) -> dict[Any, set[type]]:
+    """The types of the values of each attribute that edges have."""
+    kinds: dict[Any, set[type]] = {}
+    for edge in edges:
+        for name, value in edge.items():
+            kinds.setdefault(name, set()).add(type(value))
+    return kinds
+
+
+_NONE = frozenset((type(None),))
+
+
+def _is_known(name: Any) -> bool:
+    """Whether an attribute is called as weights are: "length", or "edge_length"."""
+    return _plain(name).removeprefix("edge_") in WEIGHTS
+
+
+def _is_numeric(kind: type) -> bool:
+    return issubclass(kind, (Real, Decimal)) and not issubclass(kind, bool)
 
 
 def _by_name(

@@ -86,13 +86,14 @@ def _source(draw: Draw, given: inputs.Listed, absent: Any = math.inf) -> tuple[A
         G.add_nodes_from(given.names)
         attribute = draw.pick(("weight", "length"))
         for k, (u, v) in enumerate(ends):
-            G.add_edge(u, v, **({} if weights is None else {attribute: weights[k]}))
+            more = {"osmid": k, "oneway": True} if attribute == "length" else {}
+            G.add_edge(u, v, **({} if weights is None else {attribute: weights[k], **more}))
         position = {name: k for k, name in enumerate(given.names)}
         arcs = [(position[u], position[v], w) for u, v, w in G.edges(data=attribute, default=1)]
         rows, cols, w = (list(column) for column in zip(*arcs, strict=True)) if arcs else ([], [], [])
         return (
             G,
-            {"weight": None if weights is None or not ends else attribute},
+            draw.pick(({}, {"weight": None if weights is None or not ends else attribute})),
             inputs.Listed(given.names, rows, cols, w, given.directed),
         )
     if kind == "sparse" and given.names and given.directed:
