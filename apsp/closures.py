@@ -173,7 +173,7 @@ def closure(
             del question
         asked = {"dtype": dtype, "overwrite": overwrite, "unweighted": unweighted, "nulls": nulls}
         posed = pose(A, s, request, device=device, **asked)
-        warn_of_ambiguous(posed.problem.seen, s, where="closure", stacklevel=2)
+        warn_of_ambiguous(posed.problem.seen, s, where="closure")
         return posed.in_kind(solve(posed.problem, request).matrix)
 
 
@@ -183,7 +183,7 @@ def _within(
     """The closure within limits of memory, kept and written as they say."""
     source = matrix_or_graph(A, unweighted=unweighted, nulls=nulls)
     large = Large.asked(source, s, limits, request, nulls=nulls, **asked)
-    warn_of_ambiguous(large.source.looked_at[0], s, where="closure", stacklevel=3)
+    warn_of_ambiguous(large.source.looked_at[0], s, where="closure")
     if not large.ordinary:
         return large.close(request.callback, stacklevel=4)
     large.check()

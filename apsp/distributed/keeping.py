@@ -11,6 +11,7 @@ import numpy as np
 
 from semiring.backend import Backend, bind
 from semiring.distributed import Comm, World
+from semiring.survey import Survey
 from semiring.tiles import TileStore
 
 from ..large import checkpoints
@@ -44,9 +45,15 @@ class Keeping:
 
 
 def close(
-    source: Source, world: World, limits: Limits, *, block: int | None, callback: Callable[[int, int], None] | None
+    source: Source,
+    world: World,
+    limits: Limits,
+    *,
+    block: int | None,
+    callback: Callable[[int, int], None] | None,
+    look: Callable[[Survey], None],
 ) -> DistributedMatrix:
-    """The closure of a source from where its checkpoint stands.
+    """The closure of a source from where its checkpoint stands; `look` is called with what was seen of its entries.
 
     Raises
     ------
@@ -58,15 +65,16 @@ def close(
     path, s = limits.checkpoint, source.semiring
     assert path is not None
 
-    def look() -> tuple[int, int]:
+    def opened() -> tuple[int, int, Survey]:
         ops = bind(s, source.dtype, device=world.device, **world.options)
         kept = checkpoints.opened(path, source, ops, tile=TILE, fit=lambda _: True)
-        return kept.begun, kept.store.block[0]
+        return kept.begun, kept.store.block[0], source.looked_at[0]
 
-    def work(comm: Comm) -> tuple[int, int] | None:
-        return comm.together(lambda: look() if comm.rank == 0 else None)
+    def work(comm: Comm) -> tuple[int, int, Survey] | None:
+        return comm.together(lambda: opened() if comm.rank == 0 else None)
 
-    begun, tile = next(found for found in world.everyone(world.each(work)) if found)
+    begun, tile, seen = next(found for found in world.everyone(world.each(work)) if found)
+    look(seen)
     store = TileStore(path)
     fill = store.window if begun else source.window
     M = DistributedMatrix.filled(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -55,9 +56,10 @@ def closure(
     if limits is not None:
         came = matrix_or_graph(A, unweighted=asked["unweighted"], nulls=asked["nulls"])
         source = Source.of(came, semiring, asked["dtype"], nulls=asked["nulls"], where="closure")
-        if source.nulls is None:
-            warn_of_ambiguous(source.looked_at[0], semiring, where="closure", stacklevel=3)
-        found = _closed(lambda: _kept(source, request, ranks, limits), source.whole, semiring, request, ranks, limits)
+        look = partial(warn_of_ambiguous, s=semiring, where="closure")
+        found = _closed(
+            lambda: _kept(source, request, ranks, limits, look), source.whole, semiring, request, ranks, limits
+        )
         if limits.output is not None:
             return TileStore(limits.output)
         return found.gather() if isinstance(found, DistributedMatrix) else found
@@ -65,12 +67,9 @@ def closure(
     if isinstance(A, BitMatrix):
         return closing.close(A, semiring, ranks, **given)
     taken, memory, unsaid = take(A, semiring, request, where="closure", **asked)
-
-    def look(seen: Survey) -> None:
-        if unsaid:
-            warn_of_ambiguous(seen, semiring, where="closure", stacklevel=5)
-
-    closed = closing.close(taken.array, semiring, ranks, made_here=memory is Memory.OURS, look=look, **given)
+    if unsaid:
+        given["look"] = partial(warn_of_ambiguous, s=semiring, where="closure")
+    closed = closing.close(taken.array, semiring, ranks, made_here=memory is Memory.OURS, **given)
     return taken.give_back(closed, where="closure")
 
 
@@ -89,15 +88,14 @@ def engine(
     told = plan(graph.n, semiring, target, ranks, request)
     tell(told, request.callback, stacklevel=6)
 
+    look = partial(refuse_ambiguous, s=semiring, where="shortest_paths")
+
     def parts() -> DistributedMatrix:
         if limits is not None:
-            source = Source.of(graph, semiring, dtype, where="shortest_paths")
-            if source.nulls is None:
-                refuse_ambiguous(source.looked_at[0], semiring, where="shortest_paths")
-            return _kept(source, request, ranks, limits)
+            return _kept(Source.of(graph, semiring, dtype, where="shortest_paths"), request, ranks, limits, look)
         M = DistributedMatrix.from_graph(graph, semiring, world=ranks, dtype=dtype, block=request.block)
         if graph.null_unsaid:
-            refuse_ambiguous(M.seen, semiring, where="shortest_paths")
+            look(M.seen)
         return M.close(callback=request.callback)
 
     begun = time.perf_counter()
@@ -146,8 +144,12 @@ def _closed(
     return D
 
 
-def _kept(source: Source, request: Request, ranks: World, limits: Limits) -> DistributedMatrix:
+def _kept(
+    source: Source, request: Request, ranks: World, limits: Limits, look: Callable[[Survey], None]
+) -> DistributedMatrix:
     """The closure of a source, kept in a checkpoint and written as a store where that is asked for.
+
+    `look` is called with what was seen of its entries, if nobody has said which of them are no edges.
 
     Raises
     ------
@@ -158,7 +160,7 @@ def _kept(source: Source, request: Request, ranks: World, limits: Limits) -> Dis
     source.refuse_overwriting(limits.output, where="closure")
     block, callback = request.block, request.callback
     if limits.checkpoint is not None:
-        M = keeping.close(source, ranks, limits, block=block, callback=callback)
+        M = keeping.close(source, ranks, limits, block=block, callback=callback, look=look)
     else:
         M = DistributedMatrix.filled(
             source.n,
@@ -170,6 +172,8 @@ def _kept(source: Source, request: Request, ranks: World, limits: Limits) -> Dis
             rows_at_a_time=True,
             unit=TILE,
         )
+        if source.nulls is None:
+            look(M.seen)
         M.close(callback=callback)
     if limits.output is not None:
         keeping.write(M, limits.output)

@@ -6,6 +6,7 @@ edges; None, if nothing was said.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import Any
 
@@ -31,11 +32,14 @@ def refuse_ambiguous(seen: Survey, s: Semiring, *, where: str) -> None:
         raise DomainError(_problem(s, where))
 
 
-def warn_of_ambiguous(seen: Survey, s: Semiring, *, where: str, stacklevel: int) -> None:
-    """Warn of one; `stacklevel` is counted from the caller of this."""
+def warn_of_ambiguous(seen: Survey, s: Semiring, *, where: str) -> None:
+    """Warn of one, at the line that called us from outside."""
     if seen.ambiguous:
+        level, frame = 2, sys._getframe(1)
+        while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ("apsp", "semiring"):
+            level, frame = level + 1, frame.f_back
         said = f"{_problem(s, where)} Without a word they are edges."
-        warnings.warn(said, AmbiguityWarning, stacklevel=stacklevel + 1)
+        warnings.warn(said, AmbiguityWarning, stacklevel=level)
 
 
 def _problem(s: Semiring, where: str) -> str:
