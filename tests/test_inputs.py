@@ -370,6 +370,7 @@ class TestGraphs:
             (lambda: in_networkit(), {"weight": "km"}, ValueError, "weight must be None"),
             (lambda: in_igraph(), {"weight": len}, ValueError, "name of an edge attribute"),
             (lambda: EDGES, {"weight": "km", "unweighted": True}, ValueError, "without a weight"),
+            (lambda: EDGES, {"format": "csv"}, ValueError, "format must come with a file, got it with edges as tuples"),
             (lambda: EDGES, {"columns": "uv"}, ValueError, "columns must be"),
             (lambda: EDGES, {"columns": (0, "v")}, ValueError, "all be names, or all positions"),
             (lambda: EDGES, {"columns": (-1, 0)}, ValueError, "positions from 0"),
