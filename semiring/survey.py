@@ -133,7 +133,7 @@ def _survey_on_host(A: np.ndarray, semiring: Semiring, where: str, first: tuple[
         nonnegative = all(not bool((np.signbit(part) & (part == 0)).any()) for part in parts(A))
     # Zeros are counted only where nothing but their places is left to tell.
     ambiguous = null_unsaid and _may_be_ambiguous(least, greatest, semiring, A.dtype)
-    ambiguous = ambiguous and bool(A.size - np.count_nonzero(A) > _zeros_on_diagonal(A, first))
+    ambiguous = ambiguous and bool(sum(np.count_nonzero(part == 0) for part in parts(A)) > _zeros_on_diagonal(A, first))
     return Survey(least, greatest, nonnegative, ambiguous)
 
 
