@@ -148,14 +148,16 @@ class Question:
 
     @cached_property
     def longest(self) -> float:
-        """No simple path weighs more than this: the sum of the heaviest arc out of each vertex."""
+        """No simple path weighs more than this: the sum of the heaviest arc out of each vertex; of integers exactly."""
         tails, _, weights = self.arcs
-        if not len(tails):
-            return 0.0
         finite = weights != dtypes.zero(self.semiring, weights.dtype)
-        most = np.zeros(self.graph.n)
-        np.maximum.at(most, tails[finite], np.abs(weights[finite].astype(np.float64)))
-        return float(most.sum())
+        # In 64 bits |−2⁶³| is itself, and 2⁶³ without a sign.
+        sizes = (
+            np.abs(weights[finite].astype(np.int64)).view(np.uint64) if weights.dtype.kind == "i" else weights[finite]
+        )
+        most = np.zeros(self.graph.n, np.uint64 if weights.dtype.kind == "i" else np.float64)
+        np.maximum.at(most, tails[finite], np.abs(sizes))
+        return sum(most.tolist())
 
     @cached_property
     def search(self) -> str | None:

@@ -96,7 +96,8 @@ def shortest_path(
     device : {"cpu", "cuda"}, optional
         Where to compute; the CPU by default. The result is a NumPy array in any case.
     dtype : dtype, optional
-        In which to compute; float64 by default. Of integers the largest value is no path.
+        In which to compute; float64 by default. Of integers the largest value is no path, and a distance
+        that they do not hold is a DomainError.
     threads : int, optional
         CPU threads; all available by default.
     callback : callable, optional

@@ -15,7 +15,13 @@ from semiring.catalog import min_plus
 from semiring.memory import require
 from semiring.observed import Callback
 
+from .. import saturation
+from ..answering import answer
+from ..choosing import Asked
 from ..closures import closure
+from ..engines.base import host
+from ..graph import Graph
+from ..problem import Request
 from .choice import Choice, choose
 from .conversion import Network
 from .potentials import on_potentials, restored
@@ -45,7 +51,11 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
         Of `semiring.errors`.
     MemoryNeeded
         If it does not fit.
+    DomainError
+        If integers do not hold a distance.
     """
+    if saturation.possible(network.weights if network.dense is None else network.dense, min_plus, network.n):
+        return _held(network, sources, options)
     if options.device == "cuda":
         return _closed(network, sources, options)
     nonnegative = network.least >= 0
@@ -62,6 +72,15 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
     if choice.engine == "search":
         return _searched(network, sources, choice, options)
     return _eliminated(network, sources, choice, options)
+
+
+def _held(network: Network, sources: np.ndarray | None, options: Options) -> np.ndarray:
+    """Of integers that may saturate: as `shortest_paths` finds them, which looks whether any distance has."""
+    thin = network.arcs()
+    graph = Graph.from_arrays(thin.tails, thin.heads, thin.weights, n=network.n)
+    request = Request.of(threads=options.threads, callback=options.callback)
+    asked = Asked(dtype=network.dtype, device=options.device, sources=sources)
+    return host(answer(graph, min_plus, request, asked).engine.table())
 
 
 def _closed(network: Network, sources: np.ndarray | None, options: Options) -> np.ndarray:
