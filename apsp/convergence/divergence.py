@@ -49,8 +49,8 @@ def potentials(A: np.ndarray, semiring: Semiring, *, careful: bool = False) -> n
     A : NumPy array, shape (n, n)
         A matrix over a semiring that has `Lengths`.
     careful : bool
-        Ask first whether every cycle is so long that no rounding can make it negative in the closure of A itself; then
-        there is no need of potentials, and None is returned.
+        Ask first whether every cycle is so long that no rounding can make it negative in the closure of A itself, or
+        no walk is rounded; then there is no need of potentials, and None is returned.
 
     Raises
     ------
@@ -58,12 +58,12 @@ def potentials(A: np.ndarray, semiring: Semiring, *, careful: bool = False) -> n
         Naming the cycle; in min-plus it is a `NegativeCycleError`.
     """
     lengths = Lengths.required(semiring)
-    exact = not any(lengths.slack(A.dtype, 1.0))
+    exact = careful and lengths.exact(A)
     allowed = -float(len(A)) if careful and not exact else 0.0
     while True:
         cycle, potential = search(A, semiring, allowed)
         if not cycle:
-            return None if allowed < 0 or (careful and exact) else potential
+            return None if allowed < 0 or exact else potential
         length, rounding = lengths.rounding(A[cycle, [*cycle[1:], cycle[0]]])
         if not rounding or allowed > 2 * len(A):
             raise cycle_error(cycle, length, semiring, where="closure")

@@ -198,7 +198,8 @@ class Distances:
         ----------
         what : str or numpy.ufunc
             "eccentricity": the worst distance from the vertex, inf where it does not reach all. "closeness": as
-            NetworkX has it, of the distances to the vertex. "harmonic": Σ 1 / distance over all that reach it.
+            NetworkX has it, of the distances to the vertex. "harmonic": Σ 1 / distance over all that reach it; both
+            inf where float64 does not hold them, as in NetworkX.
             "total": the sum of the distances from it to all that it reaches. "reached": how many it reaches, itself
             counted. Or a ufunc of two arguments, of NumPy, np.frompyfunc or numba.vectorize:
             `r.reduce(np.maximum)` is `np.maximum.reduce(np.asarray(r), axis=1)`.

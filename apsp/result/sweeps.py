@@ -67,13 +67,14 @@ def _reached(panel: Any, s: Semiring) -> Any:
 def _total(panel: Any, s: Semiring) -> Any:
     """The sum of the distances of vertices that are reached."""
     zero = dtypes.zero(s, panel.dtype)
-    return _added(panel, lambda rows: np.where(rows == zero, 0, rows).astype(np.float64).sum(axis=0))
+    with np.errstate(over="ignore"):  # inf then
+        return _added(panel, lambda rows: np.where(rows == zero, 0, rows).astype(np.float64).sum(axis=0))
 
 
 def _closeness(panel: Any, s: Semiring) -> Any:
     """(r / Σ d) · (r / (n − 1)) for r other vertices that reach it (Wasserman and Faust 1994, as in NetworkX)."""
     others, total = _reached(panel, s) - 1.0, _total(panel, s)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         close = others / total * (others / max(len(panel) - 1, 1))
     return np.where((total > 0) & (others > 0), close, 0.0)
 
@@ -85,8 +86,9 @@ def _harmonic(panel: Any, s: Semiring) -> Any:
     def of(rows: Any) -> Any:
         there = (rows != zero) & (rows != 0)
         if not isinstance(rows, np.ndarray):
-            return np.where(there, 1.0 / np.where(there, rows, 1), 0.0).sum(axis=0)
-        return np.divide(1.0, rows, out=np.zeros(rows.shape), where=there, dtype=np.float64).sum(axis=0)
+            return np.where(there, 1.0 / np.where(there, rows, 1).astype(np.float64), 0.0).sum(axis=0)
+        with np.errstate(over="ignore"):
+            return np.divide(1.0, rows, out=np.zeros(rows.shape), where=there, dtype=np.float64).sum(axis=0)
 
     return _added(panel, of)
 
