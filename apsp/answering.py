@@ -15,9 +15,9 @@ from semiring.algebra import Semiring
 from semiring.bits import BitMatrix
 from semiring.devices import there
 from semiring.errors import DivergenceError
-from semiring.memory import available
+from semiring.memory import available, require
 
-from . import saturation
+from . import estimates, saturation
 from .choosing import Asked, Question
 from .closures import closure
 from .display import output
@@ -35,7 +35,7 @@ from .large.closing import Large
 from .large.limits import Limits
 from .log import tell
 from .plans import Plan
-from .problem import Memory, Request, matrix_of, pose_array
+from .problem import ROUTES, Memory, Request, matrix_of, pose_array
 from .solve import solve
 
 
@@ -86,6 +86,7 @@ def within(graph: Graph, s: Semiring, request: Request, limits: Limits, **asked:
     As `shortest_paths`.
     """
     start = time.perf_counter()
+    _require_routes(graph, request)
     large = Large.asked(graph, s, limits, request, **asked)
     refuse_ambiguous(large.source.looked_at[0], s, where="shortest_paths")
     try:
@@ -102,6 +103,17 @@ def within(graph: Graph, s: Semiring, request: Request, limits: Limits, **asked:
         with limits.or_no_result():
             _refuse_where_far(engine, graph, s, limits.memory)
     return Answer(engine, plan, time.perf_counter() - start)
+
+
+def _require_routes(graph: Graph, request: Request) -> None:
+    """Refuse predecessors on the host that do not fit, where the distances lie elsewhere.
+
+    Raises
+    ------
+    MemoryNeeded
+    """
+    if request.paths:
+        require(estimates.predecessors(graph.n, 8, table=False), where="shortest_paths", hint=ROUTES)
 
 
 def _answer(question: Question) -> Answer:
@@ -122,6 +134,7 @@ def _spread(graph: Graph, s: Semiring, request: Request, asked: Asked) -> Answer
     """The closure over several ranks, each of which keeps its part."""
     from .distributed import solving
 
+    _require_routes(graph, request)
     if asked.engine == "elimination":
         from .distributed import sweeping
 

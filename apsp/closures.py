@@ -163,10 +163,10 @@ def closure(
     with at(A):
         if not overwrite and is_sparse(A):
             graph = as_graph(A, unweighted=unweighted, null_value=null_value)
-            question = Question(graph, s, request, Asked(dtype=dtype, device=device))
+            question = Question(graph, s, request, Asked(dtype=dtype, device=device, table=True))
             if not question.matrix_alone and question.plan.engine == "elimination":
                 hint = "Use a smaller dtype, or shortest_paths, whose Result answers without a matrix."
-                require(graph.n**2 * question.dtype.itemsize, where="closure", hint=hint)
+                require(question.plan.beside_bytes, question.device, where="closure", hint=hint)
                 tell(question.plan, callback, stacklevel=3)
                 return host(eliminated(question).table())
             A = graph

@@ -70,8 +70,8 @@ def closeness(D: Any, *, wf_improved: bool = True) -> Any:
     """The reciprocal of the mean distance *to* each vertex, float64 (n,), on the device of D.
 
     Of the r vertices that reach it, itself among them; with `wf_improved` scaled by their part, (r − 1) / (n − 1)
-    (Wasserman and Faust 1994), as in NetworkX's `closeness_centrality`. 0 where nothing reaches it, or the sum is 0; as there, inf where the
-    reciprocal is beyond float64, and 0 where the sum is.
+    (Wasserman and Faust 1994), as in NetworkX's `closeness_centrality`. 0 where nothing reaches it, or the sum is 0; as
+    there, inf where the reciprocal is beyond float64, and 0 where the sum is.
 
     Examples
     --------

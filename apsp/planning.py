@@ -42,6 +42,7 @@ def plan(
     targets: Any = None,
     engine: str = "auto",
     order: Any = "auto",
+    paths: bool = False,
     unweighted: bool = False,
     null_value: NullValue = BY_RULE,
     gpus: Places | None = None,
@@ -58,7 +59,7 @@ def plan(
         the plan is that of one matrix after the other, and `beside_bytes` is what all of them take.
     semiring, schedule, block, dtype, device, overwrite, threads, unweighted, null_value, memory, checkpoint, output
         As in `closure`.
-    sources, targets, engine, order
+    sources, targets, engine, order, paths
         As in `shortest_paths`.
     gpus
         As in `closure`: the plan then says the grid, each rank's bytes, and what travels.
@@ -74,7 +75,7 @@ def plan(
     'recursive'
     """
     s, nulls = get(semiring), nulls_of(null_value)
-    request = Request.of(schedule=schedule, block=block, threads=threads)
+    request = Request.of(schedule=schedule, block=block, threads=threads, paths=paths)
     limits = Limits.of(memory, checkpoint, output)
     if limits is not None:
         limits.refuse_others(where="plan", engine=engine, order=order, sources=sources, targets=targets)
@@ -104,8 +105,9 @@ def plan(
     with at(A):
         if is_sparse(A) or engine != "auto":
             A = as_graph(A, unweighted=unweighted, null_value=null_value)
+            table = engine == "auto" and sources is None and targets is None and not paths  # as `closure` returns it
             i, j = (None if x is None else A.labels.several(x, where="plan") for x in (sources, targets))
-            question = Question(A, s, request, Asked(dtype, device, engine, order, i, j))
+            question = Question(A, s, request, Asked(dtype, device, engine, order, i, j, table=table))
             if not question.matrix_alone:
                 return question.plan
             if A.dense is None and question.device == "cpu":

@@ -25,6 +25,7 @@ from semiring.memory import require
 from semiring.observed import Callback
 from semiring.survey import Survey, fast, survey, united
 
+from . import estimates
 from .convergence import divergence
 from .graph import Graph
 from .graph.entries import over
@@ -32,6 +33,7 @@ from .graph.nulls import Nulls
 from .inputs import as_graph, is_array
 from .plans import Plan, make_plan
 
+ROUTES = "Leave paths=True out: path(u, v) needs no table of them, and predecessor_rows() streams it."
 HINT = "Use a smaller dtype, overwrite=True, or the Boolean semiring if only reachability matters."
 
 
@@ -59,6 +61,8 @@ class Request:
         The backend's own: `threads` on the CPU, `per_thread` on a GPU.
     told : bool
         Whether the caller has been told of the plan already, as of a part of a batch.
+    paths : bool
+        Whether predecessors are found at once, beside the distances.
     """
 
     schedule: str = "auto"
@@ -67,6 +71,7 @@ class Request:
     timed: bool = False
     options: dict[str, Any] = field(default_factory=dict)
     told: bool = False
+    paths: bool = False
 
     @classmethod
     def of(cls, *, threads: int | None = None, per_thread: int | None = None, **asked: Any) -> Request:
@@ -166,7 +171,14 @@ class Problem:
             block=request.block,
             in_place=self.in_place and self.there and not packed,
             copies=self.made + unpacked,
+            after=self._routes if request.paths else 0,
         )
+
+    @property
+    def _routes(self) -> int:
+        """Bytes of the closed matrix and its predecessors, for which a matrix that was made here is made again."""
+        matrix, size = self.memory is not Memory.THEIRS, self.dtype.itemsize
+        return self.n**2 * size + estimates.predecessors(self.n, size, table=True, matrix=matrix)
 
     def part(self, index: int) -> Problem:
         """One matrix of a batch, as a problem of its own; entries are looked at again."""
@@ -345,5 +357,5 @@ def matrix_of(graph: Graph, s: Semiring, dtype: Any, request: Request, *, where:
         "A sparse graph does without its matrix: shortest_paths(graph, engine='elimination'). Else use a smaller "
         "dtype, or transitive_closure if only reachability matters."
     )
-    require(plan.beside_bytes, where=where, hint=hint)
+    require(plan.beside_bytes, where=where, hint=ROUTES if request.paths else hint)
     return graph.matrix(s, target), True

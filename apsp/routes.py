@@ -20,6 +20,7 @@ from semiring.memory import require
 from semiring.routes import of_rows, require_selection
 from semiring.survey import survey
 
+from . import estimates
 from .engines import Engine
 from .engines.base import host
 from .graph import Graph
@@ -167,13 +168,14 @@ class Trees:
         return self._all(backwards=True)
 
     def _all(self, *, backwards: bool) -> Any:
-        n = self.graph.n
-        if self.engine.held:
+        n, size, held = self.graph.n, self.engine.dtype.itemsize, self.engine.held
+        hint = "Stream them by predecessor_rows(), or ask for paths(pairs), which needs no table."
+        needed = estimates.predecessors(n, size, table=held, matrix=self.graph.dense is None)
+        if held:
             D = self.engine.table()
+            require(needed, device_of(D), where="predecessors", hint=hint)
             return (next_hops if backwards else predecessors)(self._matrix(D), D, self.semiring, null_value=None)
-        require(
-            4 * n * n, where="predecessors", hint="predecessor_rows() streams them, and paths(pairs) needs no table."
-        )
+        require(needed, where="predecessors", hint=hint)
         P = np.empty((n, n), np.int32)
         if backwards:
             for targets, panel in self.engine.panels(columns=True):

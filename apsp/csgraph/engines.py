@@ -146,16 +146,22 @@ def _searched(network: Network, sources: np.ndarray | None, choice: Choice, opti
     return D
 
 
+def stretch(rows: int, seconds: float) -> int:
+    """Rows that are searched for in a call, of so many that are predicted to take so long."""
+    return max(1, min(rows, int(rows * STRETCH / max(seconds, 1e-9))))
+
+
 def in_stretches(
     rows: int, seconds: float, some: Callable[[int, int], None], n: int, callback: Callback | None = None
 ) -> None:
-    """some(start, stop) over all rows, in calls of about `STRETCH` seconds, first by what was predicted."""
-    step, at = max(1, int(rows * STRETCH / max(seconds, 1e-9))), 0
+    """some(start, stop) over all rows, in calls of about `STRETCH` seconds, and of no more rows than was predicted."""
+    step, at = stretch(rows, seconds), 0
+    most = step
     while at < rows:
         stop, begun = min(at + step, rows), time.perf_counter()
         some(at, stop)
         took = time.perf_counter() - begun
-        step = max(1, min(2 * step, int(step * STRETCH / max(took, 1e-6))))
+        step = max(1, min(most, 2 * step, int(step * STRETCH / max(took, 1e-6))))
         at = stop
         if callback:
             callback(at * n, rows * n)

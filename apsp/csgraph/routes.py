@@ -8,14 +8,17 @@ import numpy as np
 import scipy.sparse
 import scipy.sparse.csgraph as scipys
 
+from semiring.backend import bind
 from semiring.catalog import min_plus
 from semiring.errors import DTypeError, ShapeError
+from semiring.memory import require
 from semiring.routes import of_rows
 
 from .. import estimates
+from ..plans import make_plan
 from ..routes import predecessors
 from .conversion import FLOAT, Network, network
-from .engines import Options, distances, in_stretches
+from .engines import Options, distances, in_stretches, stretch
 from .potentials import on_potentials, restored
 
 #: No predecessor.
@@ -24,8 +27,10 @@ NONE = -9999
 
 def with_predecessors(graph: Network, sources: np.ndarray | None, options: Options) -> tuple[np.ndarray, np.ndarray]:
     """Distances and predecessors, of all rows after their closure, of some by searches; SciPy's compute in float64."""
+    hint = "Ask for fewer rows, by `indices`." if sources is None else "Ask for fewer rows."
+    require(held(graph, sources, options.threads), where="csgraph", hint=hint)
     if sources is None:
-        A = graph.matrix().copy()
+        A = graph.matrix() if graph.dense is None else graph.dense.copy()
         D = distances(graph, None, options)
         return D, predecessors(A, D, threads=options.threads)
     if graph.dtype.kind == "f":
@@ -36,6 +41,20 @@ def with_predecessors(graph: Network, sources: np.ndarray | None, options: Optio
     return D, of_rows(
         min_plus, (starts, thin.heads.astype(np.int32), thin.weights), D, sources, threads=options.threads
     )
+
+
+def held(graph: Network, sources: np.ndarray | None, threads: int | None = None) -> int:
+    """Bytes of distances and predecessors, and of what it takes to find them, beside the network."""
+    n, size = graph.n, graph.dtype.itemsize
+    if sources is not None:  # what SciPy finds in a stretch is copied into the result
+        rows = len(sources)
+        together = stretch(rows, rows * estimates.search(n, graph.size, "dijkstra"))
+        return n * (rows * (size + 4) + together * 8) + 20 * graph.size  # predecessors are copied last
+    options = {} if threads is None else {"threads": threads}
+    ops = bind(min_plus, graph.dtype, device="cpu", nonnegative=graph.least >= 0, **options)
+    own = 0 if graph.dense is not None and graph.least >= 0 else 1  # else a dense matrix is closed where it lies
+    closed = n * n * size * (1 + own) + make_plan(n, min_plus, ops).workspace_bytes
+    return closed + estimates.predecessors(n, size, table=True, matrix=False)
 
 
 def _searched(graph: Network, sources: np.ndarray, options: Options) -> tuple[np.ndarray, np.ndarray]:

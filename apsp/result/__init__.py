@@ -299,7 +299,7 @@ def shortest_paths(
         format=format,
         name=name,
     )
-    request = Request.of(schedule=schedule, block=block, callback=callback, threads=threads)
+    request = Request.of(schedule=schedule, block=block, callback=callback, threads=threads, paths=paths)
     limits = Limits.of(memory, checkpoint, output, every)
     if gpus is not None and engine not in ("auto", "dense", "elimination"):
         raise ValueError(
