@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -100,8 +99,7 @@ def within(graph: Graph, s: Semiring, request: Request, limits: Limits, **asked:
         raise _by_label(error, graph) from None
     engine = Dense(D) if isinstance(D, np.ndarray) else Stored(D)
     if not large.ordinary:  # else that has been looked at
-        with limits.or_no_result():
-            _refuse_where_far(engine, graph, s, limits.memory)
+        _refuse_where_far(engine, graph, s, limits.memory)
     return Answer(engine, plan, time.perf_counter() - start)
 
 
@@ -141,9 +139,7 @@ def _spread(graph: Graph, s: Semiring, request: Request, asked: Asked) -> Answer
         eliminations, plan = sweeping.engine(graph, s, request, solving.world_of(asked.gpus), asked)
         return Answer(eliminations, plan, 0.0)
     engine, plan, seconds = solving.engine(graph, s, request, asked.gpus, asked.dtype, asked.limits)
-    writes = asked.limits is not None and 0 in getattr(asked.gpus, "mine", (0,))
-    with asked.limits.or_no_result() if writes else nullcontext():
-        _refuse_where_far(engine, graph, s)
+    _refuse_where_far(engine, graph, s)
     return Answer(engine, plan, seconds)
 
 

@@ -15,6 +15,7 @@ from semiring.algebra import Semiring
 from semiring.catalog import get
 from semiring.memory import require
 from semiring.observed import Callback
+from semiring.tiles import TileStore
 
 from .choosing import Asked, Question
 from .eliminating import eliminated
@@ -182,15 +183,18 @@ def _within(
 ) -> Any:
     """The closure within limits of memory, kept and written as they say."""
     source = matrix_or_graph(A, unweighted=unweighted, nulls=nulls)
-    large = Large.asked(source, s, limits, request, nulls=nulls, **asked)
-    warn_of_ambiguous(large.source.looked_at[0], s, where="closure")
-    if not large.ordinary:
-        return large.close(request.callback, stacklevel=4)
-    large.check()
-    options = {**request.options, "schedule": request.schedule, "block": request.block, "callback": request.callback}
-    A = large.source.whole() if has_windows(source) or nulls else source
-    if isinstance(A, Graph):
-        A = A.having(nulls=()) if A.null_unsaid else A
-    else:
-        options["null_value"] = None  # they are edges, which has been told of
-    return large.given(np.asarray(closure(A, s, **options, **asked)))
+    with limits.writing() as kept:
+        large = Large.asked(source, s, kept, request, nulls=nulls, **asked)
+        warn_of_ambiguous(large.source.looked_at[0], s, where="closure")
+        if large.ordinary:
+            large.check()
+            options = {**request.options, "schedule": request.schedule, "block": request.block}
+            A = large.source.whole() if has_windows(source) or nulls else source
+            if isinstance(A, Graph):
+                A = A.having(nulls=()) if A.null_unsaid else A
+            else:
+                options["null_value"] = None  # they are edges, which has been told of
+            found = large.given(np.asarray(closure(A, s, callback=request.callback, **options, **asked)))
+        else:
+            found = large.close(request.callback, stacklevel=5)
+    return found if limits.output is None else TileStore(limits.output)

@@ -114,6 +114,16 @@ def check(path: str | Path | None, suffixes: tuple[str, ...] | None = None) -> N
         check_output(path, suffixes or SUFFIXES)
 
 
+def claim(path: str | None, places: Any) -> None:
+    """Have no other process write a directory there until the command ends; of several processes rank 0 asks."""
+    from semiring.files import claimed
+
+    from ..saving.stores import suffix_of
+
+    if path is not None and suffix_of(path) in (".tiles", ".zarr") and 0 in getattr(places, "mine", (0,)):
+        click.get_current_context().with_resource(claimed(path))
+
+
 def check_names(graph: Graph, path: str | Path | None) -> None:
     """Refuse before the work vertices that the file would not give back, and a file that the graph is read from."""
     if path is not None:

@@ -47,6 +47,7 @@ def reach(file: str, source: str | None, target: str | None, counts: bool, outpu
 
     options["gpus"] = places = spread_over(options)
     graphs.check(output, (*SUFFIXES, ".tiles"))
+    graphs.claim(output, places)
     graph = graphs.read(file, options)
     graphs.check_names(graph, output)
     streamed = output if output is not None and suffix_of(output) == ".tiles" else None

@@ -96,6 +96,7 @@ def solve(
     options["gpus"] = places = spread_over(options)
     each = reduction is not None or nearest is not None  # a line a vertex
     graphs.check(output, (".csv",) if each else RESULTS)
+    graphs.claim(output, places)
     graphs.check(predecessors)
     graphs.check(plot, (".png", ".svg", ".pdf"))
     graph = graphs.read(file, options)

@@ -13,6 +13,7 @@ from semiring.backend import Backend, bind
 from semiring.distributed import Comm, World
 from semiring.survey import Survey
 from semiring.tiles import TileStore
+from semiring.tiles.folder import CLOSED
 
 from ..large import checkpoints
 from ..large.checkpoints import Keeper, rounds_done
@@ -75,13 +76,20 @@ def close(
 
     begun, tile, seen = next(found for found in world.everyone(world.each(work)) if found)
     look(seen)
-    store = TileStore(path)
+    store = TileStore(path, unfinished=True)
     fill = store.window if begun else source.window
     M = DistributedMatrix.filled(
         source.n, s, source.dtype, fill, world=world, block=block, rows_at_a_time=True, unit=tile
     )
     first = rounds_done(begun, M.layout.block, M.n)
-    return M.close(callback=callback, first=first, rounds=Keeping(store, limits.every, M))
+    M.close(callback=callback, first=first, rounds=Keeping(store, limits.every, M))
+
+    def ended(comm: Comm) -> None:
+        comm.barrier()  # all tiles are there
+        comm.together(lambda: store.annotate(**{CLOSED: True}) if comm.rank == 0 else None)
+
+    world.each(ended)
+    return M
 
 
 def write(M: DistributedMatrix, path: str | os.PathLike[str]) -> None:
@@ -105,7 +113,7 @@ def write(M: DistributedMatrix, path: str | os.PathLike[str]) -> None:
         comm.together(new)
 
     M.world.each(create)
-    store = TileStore(path)
+    store = TileStore(path, unfinished=True)
 
     def put(ops: Backend, part: Any, rows: slice, columns: slice) -> None:
         if rows.start < rows.stop and columns.start < columns.stop:

@@ -57,9 +57,10 @@ def closure(
         came = matrix_or_graph(A, unweighted=asked["unweighted"], nulls=asked["nulls"])
         source = Source.of(came, semiring, asked["dtype"], nulls=asked["nulls"], where="closure")
         look = partial(warn_of_ambiguous, s=semiring, where="closure")
-        found = _closed(
-            lambda: _kept(source, request, ranks, limits, look), source.whole, semiring, request, ranks, limits
-        )
+        with limits.writing(ranks) as kept:
+            found = _closed(
+                lambda: _kept(source, request, ranks, kept, look), source.whole, semiring, request, ranks, kept
+            )
         if limits.output is not None:
             return TileStore(limits.output)
         return found.gather() if isinstance(found, DistributedMatrix) else found
@@ -139,8 +140,8 @@ def _closed(
     if limits is not None and limits.checkpoint is not None:
         logger.warning("%s: nothing is kept of a closure that takes the whole matrix to exist", limits.checkpoint)
     D: np.ndarray = closing.close(whole(), semiring, ranks, block=request.block, callback=request.callback)
-    if limits is not None and limits.output is not None:
-        as_store(D, limits.output, semiring)
+    if limits is not None and limits.made_in is not None:
+        as_store(D, limits.made_in, semiring)
     return D
 
 
@@ -175,8 +176,8 @@ def _kept(
         if source.nulls is None:
             look(M.seen)
         M.close(callback=callback)
-    if limits.output is not None:
-        keeping.write(M, limits.output)
+    if limits.made_in is not None and not limits.in_checkpoint:
+        keeping.write(M, limits.made_in)
     return M
 
 

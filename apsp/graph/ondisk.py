@@ -60,6 +60,8 @@ class OnDisk:
             If it cannot be read.
         """
         found, place = _opened(path), os.path.abspath(path)
+        if isinstance(found, TileStore):
+            found.require_closed()
         name = found.attributes.get("semiring") if isinstance(found, TileStore) else None
         known = name if name in catalog.names() and found.dtype.name in catalog.get(name).dtypes else None
         return cls(place, (found.shape[0], found.shape[1]), found.dtype, _identity(place, found), known)

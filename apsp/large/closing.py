@@ -8,7 +8,6 @@ from disk      it fits into neither                                  the same, f
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -156,10 +155,9 @@ class Large:
         MemoryNeeded
         """
         n, tile = self.source.n, None
-        for place in (self.limits.checkpoint, self.limits.output):
-            if place is not None and is_store(place) and not self.streams_from_memory:
-                tile = TileStore(place).block[0]
-                break
+        place = self.limits.checkpoint
+        if place is not None and is_store(place) and not self.streams_from_memory:
+            tile = TileStore(place).block[0]
         found = streaming.fit(n, self.ops, self.memory, tile=tile)
         if found is None and tile is not None:
             found = streaming.fit(n, self.ops, self.memory)
@@ -238,9 +236,7 @@ class Large:
 
     def given(self, D: np.ndarray) -> Any:
         """A result in memory as it was asked for: itself, or as a store."""
-        output, checkpoint = self.limits.output, self.limits.checkpoint
-        if output is None:
+        place = self.limits.made_in
+        if place is None:
             return D
-        if checkpoint is not None and os.path.realpath(output) == os.path.realpath(checkpoint):
-            return TileStore(output)  # the last of the checkpoints is the result
-        return as_store(D, output, self.source.semiring)
+        return TileStore(place) if self.limits.in_checkpoint else as_store(D, place, self.source.semiring)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from semiring import dtypes
 from semiring.backend import bind, device_of
-from semiring.bits import BitMatrix
 from semiring.catalog import get, lor_land
 from semiring.devices import there
 from semiring.observed import Callback
@@ -25,7 +26,7 @@ from ..problem import Request
 from ..reading.options import BY_RULE, Columns, NullValue, Weight
 from ..saving.tables import check_output
 from .closing import closed_of
-from .reachability import Reachability, save_beside
+from .reachability import Reachability, save_into
 
 if TYPE_CHECKING:
     from semiring.algebra import Semiring
@@ -129,14 +130,14 @@ def transitive_closure(
     if place is not None:
         check_output(place, (".tiles",))
         refuse_overwriting(graph.dense, place, where="transitive_closure")
-    with there(graph.dense):
-        c, closed, plan = closed_of(graph, ops, request, gpus, limits)
-    answer = Reachability(graph.labels, c, closed, reflexive, plan, time.perf_counter() - start, graph)
-    if place is not None and 0 in getattr(gpus, "mine", (0,)):
-        if isinstance(closed, BitMatrix):
-            answer.save(place)
-        else:
-            save_beside(answer, closed.words if isinstance(closed, StoredBits) else TileStore(place))
+    first = 0 in getattr(gpus, "mine", (0,))
+    with limits.writing() if first else nullcontext(limits) as kept, there(graph.dense):
+        c, closed, plan = closed_of(graph, ops, request, gpus, kept)
+        answer = Reachability(graph.labels, c, closed, reflexive, plan, time.perf_counter() - start, graph)
+        if kept.target is not None:
+            save_into(Path(kept.target), answer)
+    if place is not None and isinstance(closed, StoredBits):
+        return replace(answer, closed=StoredBits(TileStore(place)))
     return answer
 
 

@@ -21,7 +21,6 @@ from ..large.closing import SHARE
 from ..large.limits import Limits
 from ..plans import Plan, make_plan
 from ..problem import Memory, Problem, Request
-from ..saving.stores import forget_result
 from ..solve import solve
 from .condensation import Condensation, condense, trivial
 
@@ -100,9 +99,8 @@ def _planned(
 
 def _in_strips(c: Condensation, strip: int, limits: Limits, request: Request) -> StoredBits:
     """The closure of the components, so many columns at a time, each written when it is united."""
-    assert limits.output is not None
-    forget_result(limits.output)
-    stored = StoredBits.create(limits.output, (c.count, c.count), width=strip // 64)
+    assert limits.made_in is not None
+    stored = StoredBits.create(limits.made_in, (c.count, c.count), width=strip // 64)
     for columns, bits in acyclic_strips(c.count, c.tails, c.heads, strip):
         stored.put(columns, bits)
         if request.callback is not None:

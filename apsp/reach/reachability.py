@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from ..labels import Labels, between
 from ..plans import Plan
 from ..saving.encoding import decode, encode
 from ..saving.plans import plan_from_array, plan_to_array
-from ..saving.stores import forget_result, load_tiles, save_archive, suffix_of
+from ..saving.stores import building, load_tiles, save_archive, suffix_of
 from ..saving.tables import check_output
 from .condensation import Condensation, expanded, expansion_bytes
 from .walks import Walks, walks_of
@@ -288,10 +289,8 @@ class Reachability:
         if suffix_of(path) == ".tiles":
             if isinstance(self.closed, StoredBits):
                 refuse_overwriting(self.closed.words, path, where="save")
-            forget_result(path)
-            stored = StoredBits.create(path, self.closed.shape)
-            stored.put(slice(0, len(self.closed)), self._held)
-            save_beside(self, stored.words)
+            with building(path) as place:
+                save_into(place, self)
             return
         arrays = _arrays(self, path)
         with writing(path) as file:
@@ -382,9 +381,13 @@ class Reachability:
         return [self.labels[k] for k in np.flatnonzero(reached).tolist()]
 
 
-def save_beside(answer: Reachability, store: TileStore) -> None:
-    """Write what makes a store of packed bits a Reachability; the last thing that is written."""
-    save_archive(store, _arrays(answer, store.path))
+def save_into(place: Path, answer: Reachability) -> None:
+    """Make a directory, empty or with its packed bits, a store of the answer; what makes it one comes last."""
+    closed = answer.closed
+    if not isinstance(closed, StoredBits) or closed.words.path != place:
+        bits = closed.whole() if isinstance(closed, StoredBits) else closed
+        StoredBits.create(place, closed.shape).put(slice(0, len(closed)), bits)
+    save_archive(TileStore(place), _arrays(answer, place))
 
 
 def _arrays(answer: Reachability, path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from semiring.algebra import Semiring
 from semiring.backend import cuda_available
 from semiring.catalog import get
+from semiring.distributed import World
 from semiring.observed import Callback
 from semiring.tiles import TileStore
 
@@ -310,14 +311,16 @@ def shortest_paths(
         Limits.refuse_others(
             where="shortest_paths", engine=engine, order=order, sources=sources, targets=targets, limit=limit
         )
-        if gpus is None:
-            given = within(posed, s, request, limits, dtype=dtype, device=device)
-        else:
-            given = answer(posed, s, request, Asked(dtype=dtype, gpus=gpus, limits=limits))
-        result = Result(given.engine, posed, s, given.plan, given.seconds, frames.library_of(graph))
-        if output is not None and 0 in getattr(gpus, "mine", (0,)):
-            kept = getattr(given.engine, "matrix", None)
-            save_archive(kept if isinstance(kept, TileStore) else TileStore(output), archive_of(result, output))
+        with limits.writing(gpus if isinstance(gpus, World) else None) as kept:
+            if gpus is None:
+                given = within(posed, s, request, kept, dtype=dtype, device=device)
+            else:
+                given = answer(posed, s, request, Asked(dtype=dtype, gpus=gpus, limits=kept))
+            result = Result(given.engine, posed, s, given.plan, given.seconds, frames.library_of(graph))
+            if kept.made_in is not None and 0 in getattr(gpus, "mine", (0,)):
+                save_archive(TileStore(kept.made_in), archive_of(result, os.path.join(output or "", "")))
+        if output is not None and isinstance(getattr(given.engine, "matrix", None), TileStore):
+            result = replace(result, engine=Stored(TileStore(output)))
         return _with_paths(result, paths)
     i, j = (
         None if wanted is None else posed.labels.several(wanted, where=f"shortest_paths: {side}")

@@ -11,6 +11,7 @@ import io
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from semiring.algebra import Semiring
 from semiring.archives import load_arrays
 from semiring.errors import FormatError
 from semiring.files import writing, writing_folder
-from semiring.tiles import TileStore
+from semiring.tiles import TileStore, folder
 from semiring.tiles.folder import is_store
 
 from .encoding import encode
@@ -57,13 +58,24 @@ def save_tiles(table: Table, path: str | os.PathLike[str], more: Mapping[str, An
         If it cannot be written, or has no room on its disk.
     """
     named = more or encode(table.rows, path)
-    store = new_store(path, table.shape, table.dtype, table.semiring, block=TILE)
-    at = 0
-    for part in gathered(table.streamed(), TILE):
-        store.put(part, at, 0, round=table.shape[1])
-        at += len(part)
-    store.sync()
-    save_archive(store, named)
+    with building(path) as place:
+        store = new_store(place, table.shape, table.dtype, table.semiring, block=TILE)
+        at = 0
+        for part in gathered(table.streamed(), TILE):
+            store.put(part, at, 0, round=table.shape[1])
+            at += len(part)
+        save_archive(store, named)
+
+
+def building(path: str | os.PathLike[str]) -> AbstractContextManager[Path]:
+    """A directory in which a store, with what makes it a result, is made; it then takes the place of one at `path`.
+
+    Raises
+    ------
+    OSError
+        As `semiring.tiles.folder.building` does.
+    """
+    return folder.building(path, ARCHIVE)
 
 
 def as_store(D: np.ndarray, output: str | os.PathLike[str], semiring: Semiring) -> TileStore:
@@ -130,6 +142,7 @@ def load_tiles(path: str | os.PathLike[str]) -> tuple[TileStore, dict[str, np.nd
         If the directory is no store, or one without a result.
     """
     store = TileStore(path)
+    store.require_closed()
     if not (store.path / ARCHIVE).is_file():
         raise FormatError(
             path,
@@ -168,8 +181,8 @@ def save_zarr(table: Table, path: str | os.PathLike[str], more: Mapping[str, Any
     from zarr.codecs import Crc32cCodec, ZstdCodec
 
     sides = {"sources": encode(table.rows, path), "targets": encode(table.columns, path)}
-    with writing_folder(path) as folder:
-        group = zarr.open_group(store=str(folder), mode="w", zarr_format=3)
+    with writing_folder(path) as place:
+        group = zarr.open_group(store=str(place), mode="w", zarr_format=3)
         tile = tuple(max(1, min(TILE, size)) for size in table.shape)
         tiles = group.create_array(
             "distances",
