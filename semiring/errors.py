@@ -24,6 +24,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .escaping import one_line
+
 
 class SemiringError(Exception):
     """Base class: `except SemiringError` catches whatever this project raises on purpose."""
@@ -74,7 +76,8 @@ class FormatError(SemiringError, ValueError):
 
     def __init__(self, path: object, line: int | None, problem: str) -> None:
         self.path, self.line = str(path), line
-        super().__init__(f"{path}:{line}: {problem}" if line is not None else f"{path}: {problem}")
+        shown = one_line(str(path))
+        super().__init__(f"{shown}:{line}: {problem}" if line is not None else f"{shown}: {problem}")
 
 
 class TileError(FormatError):

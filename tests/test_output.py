@@ -9,6 +9,7 @@ import pickle
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 
 import cases
 import networkx as nx
@@ -219,6 +220,18 @@ def test_counts_by_either_end_are_networkx_s(seed):
     assert plain.counts(axis=0).tolist() == [len(nx.ancestors(graph, v)) + 1 for v in graph]
     with pytest.raises(ValueError, match="axis"):
         plain.counts(axis=2)
+
+
+def test_control_characters_reach_no_page_and_no_terminal():
+    """Of labels, of a graph's name, and of a file's, in answers and in errors."""
+    bad = "x\x1b[2J\x9b\u202ey"
+    r = shortest_paths(replace(as_graph([(bad, "b", 2)]), name=bad))
+    t, project = transitive_closure([(bad, "b")]), critical_path({bad: 2})
+    pages = [shown._repr_html_() for shown in (r, r.graph, t, project)]
+    for text in (*pages, r.text(), str(FormatError(bad, None, "no graph"))):
+        assert not set(text) & set("\x1b\x9b\u202e")
+    assert all(r"x\x1b[2J\x9b\u202ey" in text for text in (pages[0], pages[2], pages[3], r.text()))
+    assert "\n" in r.plan._repr_html_()
 
 
 def test_what_is_shown_is_one_line_or_html():

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..display.terminal import Meter, one_line, show_table
+from semiring.escaping import one_line
+
+from ..display.terminal import Meter, show_table
 
 if TYPE_CHECKING:
     from pathlib import Path

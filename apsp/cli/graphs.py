@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from semiring.escaping import one_line
+
 from .answers import quiet
 from .options import READING
 
@@ -22,7 +24,7 @@ def read(file: str, options: dict[str, Any]) -> Graph:
         warnings.simplefilter("always", UserWarning)
         graph = _read_as_asked(file, options)
     for warning in said:
-        click.echo(f"apsp: {warning.message}", err=True)
+        click.echo(f"apsp: {one_line(str(warning.message))}", err=True)
     return graph
 
 
@@ -54,7 +56,7 @@ def write(make: Callable[[], Graph], output: str, format: str | None) -> None:
     graph = make()
     formats.write(graph, output, format=format)
     if not quiet():
-        click.echo(f"{output}: n={graph.n} edges={graph.edge_count}", err=is_standard_output(output))
+        click.echo(f"{one_line(output)}: n={graph.n} edges={graph.edge_count}", err=is_standard_output(output))
 
 
 def parse(graph: Graph, text: str | None) -> Any:

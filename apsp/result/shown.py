@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from semiring.errors import DTypeError, MemoryNeeded, ShapeError
+from semiring.escaping import one_line
 
 from ..display import frames, notebook, output
 from ..engines.base import host
@@ -45,7 +46,7 @@ class Shown(Distances):
         k, m = (min(count, size) for size in self.engine.shape)
         lines = [["", *(str(label) for label in self.targets[:m])], *self._texts(count)]
         width = max(len(cell) for line in lines for cell in line)
-        shown = [" ".join(cell.rjust(width) for cell in line) for line in lines]
+        shown = [one_line(" ".join(cell.rjust(width) for cell in line)) for line in lines]
         left = self._left_out(k, m)
         return "\n".join([*shown, f"({left[0].lower()}{left[1:-1]})"] if left else shown)
 
