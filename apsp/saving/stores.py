@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import io
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -31,6 +32,8 @@ from .encoding import encode
 if TYPE_CHECKING:
     from .tables import Table
 
+#: The bytes that may come of a byte in a Zarr group, where they are more than a few.
+_PACKED, _SMALL = 1000, 64 << 20
 #: Rows and columns of a tile.
 TILE = 1024
 #: What else a result has, in a store.
@@ -214,7 +217,8 @@ def save_zarr(table: Table, path: str | os.PathLike[str], more: Mapping[str, Any
             buffer = io.BytesIO()
             np.savez(buffer, **more)
             content = np.frombuffer(buffer.getvalue(), np.uint8)
-            group.create_array("result_npz", data=content, dimension_names=("result_npz_bytes",))
+            named = {"dimension_names": ("result_npz_bytes",), "compressors": [Crc32cCodec()]}
+            group.create_array("result_npz", data=content, **named)
 
 
 @dataclass(frozen=True)
@@ -255,7 +259,12 @@ def load_zarr(path: str | os.PathLike[str]) -> tuple[Any, dict[str, np.ndarray]]
     zarr = _zarr("load")
     try:
         group = zarr.open_group(store=os.fspath(path), mode="r")
-        distances, archive = group["distances"], group["result_npz"][:]
+        distances, packed = group["distances"], group["result_npz"]
+        tile = math.prod(distances.chunks) * distances.dtype.itemsize
+        for array, most in ((packed, packed.nbytes), (distances, tile)):
+            if most > _SMALL and most > _PACKED * array.nbytes_stored():
+                raise ValueError(f"{array.basename} with {most} bytes in {array.nbytes_stored()}")
+        archive = packed[:]
     except MemoryError:
         raise
     except Exception as error:  # damaged tiles raise whatever their codecs do

@@ -136,12 +136,30 @@ def described(place: Path) -> tuple[Layout, dict[str, Any]]:
         told = json.loads(text)
         if told["format"] != _FORMAT or told["version"] != _VERSION:
             raise ValueError(f"{told['format']!r} of version {told['version']!r}")
-        m, n = told["shape"]
-        a, b = told["block"]
-        return Layout((m, n), (a, b), np.dtype(told["dtype"]), bytes.fromhex(told["identity"])), told["attributes"]
+        (m, n), (a, b) = (_two(told, name, least) for name, least in (("shape", 0), ("block", 1)))
+        dtype, identity, attributes = np.dtype(told["dtype"]), bytes.fromhex(told["identity"]), told["attributes"]
+        if dtype.kind not in "biufc" or dtype.name != told["dtype"] or len(identity) != 16:
+            raise ValueError(f"dtype {told['dtype']!r} and {len(identity)} bytes of identity")
+        if not isinstance(attributes, dict):
+            raise ValueError(f"attributes in a {type(attributes).__name__}")
+        return Layout((m, n), (a, b), dtype, identity), attributes
     except FileNotFoundError:
         raise FormatError(place, None, f"a tile store is required, got a directory without {NAME}.") from None
     except NotADirectoryError:
         raise FormatError(place, None, "a tile store is a directory, got a file.") from None
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise FormatError(path, None, f"the description of a tile store is required, got {error}.") from error
+
+
+def _two(told: dict[str, Any], name: str, least: int) -> tuple[int, int]:
+    """Rows and columns, as a description has them.
+
+    Raises
+    ------
+    ValueError
+    """
+    found = told[name]
+    right = isinstance(found, list) and len(found) == 2 and all(type(x) is int and least <= x < 1 << 62 for x in found)
+    if not right:
+        raise ValueError(f"{name} {found!r}; two integers of {least} or more are required")
+    return found[0], found[1]
