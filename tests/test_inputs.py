@@ -7,6 +7,7 @@ installed are skipped, each with its name.
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 from decimal import Decimal
@@ -590,6 +591,11 @@ def numbers(X):
 
 KINDS = (np.array, np.asfortranarray, torch_tensor, torch_transposed, jax_array, strict_array)
 HALVES = (lambda A: A.astype(np.float16), torch_half, torch_brain, jax_brain, numpy_brain)
+
+
+def test_jax_leaves_a_card_to_other_tests():
+    """It reads this when it is first used; and so do processes that tests start."""
+    assert os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] == "false"
 
 
 class TestArrays:
