@@ -61,6 +61,54 @@ def test_every_distance_of_a_network_is_scipys(dtype, each, tmp_path):
             np.testing.assert_array_equal(got, want[:, some])
 
 
+class TestSizesBeyond32Bits:
+    """What the host counts, for supernodes that no test could hold."""
+
+    #: Columns and rows of supernodes, parents last: a dense root of 100,000 below which another is as high.
+    w, r = np.array([3, 5, 90_001, 100_000]), np.array([8, 0, 100_000, 0])
+
+    def test_places_of_panels(self):
+        from semiring.cuda import sweep
+
+        at = [0]
+        for w, r in zip(self.w.tolist(), self.r.tolist(), strict=True):
+            at.append(at[-1] + -(-w // 4) * (w + r + r % 2))
+        assert at[3] > 2**31
+        assert at[4] > 2**32
+        found = sweep.units(self.w.astype(np.int64), self.r.astype(np.int64))
+        assert found.tolist() == at
+        zeros = {name: np.zeros(5, np.int64) for name in sweep.NODE.names}
+        assert sweep.nodes(**zeros | {"panel": found})["panel"].tolist() == at
+        assert sweep.NODE.itemsize == 32
+
+    @pytest.mark.parametrize("name", ["first", "begin", "rows", "own"])
+    def test_a_number_that_has_no_place_is_refused(self, name):
+        from semiring.cuda import sweep
+
+        zeros = {field: np.zeros(2, np.int64) for field in sweep.NODE.names}
+        most = np.iinfo(sweep.NODE[name]).max
+        assert sweep.nodes(**zeros | {name: np.array([most, 0])})[name][0] == most
+        with pytest.raises(semiring.ShapeError, match=rf"'{name}'.*got {most + 1:,}.*device='cpu'"):
+            sweep.nodes(**zeros | {name: np.array([0, most + 1])})
+
+    def test_warps_of_a_climb(self):
+        from semiring.cuda import sweep
+
+        total = np.cumsum([0, 2**31 - 8, 4, 2**30])
+        found = sweep.warps_before(total, 1, 3)
+        assert found.dtype == np.int32
+        assert found.tolist() == [0, 4, 4 + 2**30]
+        with pytest.raises(semiring.ShapeError, match=r"fewer than 2³¹ warps, got 2,147,483,644\. Ask for fewer rows"):
+            sweep.warps_before(total, 0, 2)
+
+    def test_the_cost_of_three_million_dense_vertices(self):
+        """In 64 bits it would be negative, and elimination chosen."""
+        from semiring.sparse import structure
+
+        tree = structure.Tree(np.empty(0, np.int32), np.array([0, 3 * 10**6]), np.array([-1]), np.array([0]))
+        assert structure.cost(tree, 0).elimination == 27 * 10**18
+
+
 def test_rows_of_4_gib_are_refused():
     """The kernels count the bytes of a row in 32 bits."""
     from semiring.cuda import sweep

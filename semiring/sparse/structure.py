@@ -192,7 +192,7 @@ def cost(tree: Tree, arcs: int) -> Cost:
     fronts = int((w + r).max(initial=0))
     panels = 2 * int((w * (w + r)).sum())
     return Cost(
-        elimination=int((w * (w + r) ** 2).sum()),
+        elimination=int((w * (w + r).astype(np.float64) ** 2).sum()),  # beyond 64 bits from two million dense ones on
         sweep=int((w * r).sum()),
         climb=int(on_path),
         fill=int((w * (w + 2 * r)).sum()),
