@@ -61,3 +61,10 @@ def unprivileged() -> Iterator[Path]:
             os.seteuid(0)
         directory.chmod(0o700)
         shutil.rmtree(directory)
+
+
+@pytest.fixture(scope="session")
+def emulated_kernels(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the GPU's kernels lie once they are compiled for the processor; by their text, for the next run too."""
+    cache = getattr(request.config, "cache", None)
+    return Path(cache.mkdir("emulated")) if cache else tmp_path_factory.mktemp("emulated")

@@ -151,7 +151,7 @@ NODE = np.dtype(
 
 
 def units(w: np.ndarray, r: np.ndarray) -> np.ndarray:
-    """Where the panel of each supernode of w columns and r rows begins, and the last one ends: in units of 4 entries."""
+    """Where the panels of supernodes of w columns and r rows begin, and the last one ends: in units of 4 entries."""
     return np.concatenate(([0], np.cumsum(-(-w // 4) * (w + r + r % 2))))
 
 
