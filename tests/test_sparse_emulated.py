@@ -93,6 +93,20 @@ def test_every_entry_of_a_network_is_scipys_or_numpys(name, dtype, each, emulate
         for some in (np.arange(n)[::-3], np.arange(7)):
             got = E.on_device.batch(some, mirrored=True).get()[:, : len(some)]
             same(got, want[:, some])
+            if dtype == "float32" or name == "plus_times":
+                for part, rows in E.on_device.rows(some, 50):
+                    same(rows.get(), want[part])
+                same(E.on_device.entries(some, some[::-1]).get(), want[some, some[::-1]])
+        if dtype == "float32":
+            for columns in (False, True):
+                for part, worst in E.on_device.worst(columns=columns):
+                    same(worst.get(), (want.T if columns else want)[part].max(axis=1))
+        if dtype == "float32" or name == "plus_times":
+            x = np.random.default_rng(1).integers(1, 1000, (n, 3)).astype(dtype)
+            right, left = (E.on_device.product(x, mirrored=side, nonnegative=True).get() for side in (True, False))
+            for q in range(3):
+                same(right[:, q], want @ x[:, q] if name == "plus_times" else (want + x[:, q]).min(axis=1))
+                same(left[:, q], x[:, q] @ want if name == "plus_times" else (want.T + x[:, q]).min(axis=1))
 
 
 class TestSizesBeyond32Bits:
