@@ -107,7 +107,7 @@ class TestProducts:
 
         tile = ops.tile_table[1]
         bm, bn, bk = tile.bm, tile.bn, tile.bk
-        sizes = [(1, 1, 1), (bm - 1, bk + 1, bn + 1), (bm + 1, 2 * bk, bn - 1), (3, 16, 2 * bn - 16)]
+        sizes = [(1, 1, 1), (bm - 1, bk + 1, bn + 1), (bm + 1, 2 * bk, bn - 1), (3, 16, 2 * bn - 16), (bm + 1, 8, bn)]
         if way == "split-K":
             tiles.SHORTEST, sizes = 40, [(bm + 3, 4 * bk + 5, bn + 2), (5, 3 * bk, 7)]
         for m, k, n in sizes:
