@@ -20,7 +20,18 @@ import pytest
 from scipy import sparse
 from scipy.sparse.csgraph import floyd_warshall
 
-from apsp import Graph, as_graph, closure, csgraph, plan, read, shortest_paths, transitive_closure, write
+from apsp import (
+    Graph,
+    as_graph,
+    closure,
+    csgraph,
+    negative_cycle,
+    plan,
+    read,
+    shortest_paths,
+    transitive_closure,
+    write,
+)
 from apsp.inputs import NAMES, is_array, kinds
 from semiring import BitMatrix, eye, lu, matmul, matvec, power
 from semiring.arrays import take_in
@@ -508,11 +519,12 @@ class TestUnweighted:
         expected = self.hops(self.A < INF)
         np.testing.assert_array_equal(closure(matrix, unweighted=True, dtype="float64"), expected)
         np.testing.assert_array_equal(closure(np.stack([matrix] * 2), unweighted=True, dtype="float64")[1], expected)
-        np.testing.assert_array_equal(shortest_paths(matrix, unweighted=True).distances, expected)
-        np.testing.assert_array_equal(shortest_paths(matrix, weight=None).distances, expected)
         assert closure(matrix, unweighted=True).dtype == np.int32
-        assert transitive_closure(matrix, unweighted=True).reaches(0, 2)
-        assert as_graph(matrix, unweighted=True).edge_count == 4
+        graph = Graph.from_matrix(matrix)  # integers of shape (3, 3) may as well be edges
+        np.testing.assert_array_equal(shortest_paths(graph, unweighted=True).distances, expected)
+        np.testing.assert_array_equal(shortest_paths(graph, weight=None).distances, expected)
+        assert transitive_closure(graph, unweighted=True).reaches(0, 2)
+        assert as_graph(graph, unweighted=True).edge_count == 4
 
     def test_plans_take_it_too(self):
         there = self.A < INF
@@ -925,7 +937,22 @@ def test_two_by_two_integers_without_weights_are_a_matrix_or_edges_and_say_which
             rows, cols, _ = as_graph(given, **reading).edges("min_plus")
             assert list(zip(rows.tolist(), cols.tolist(), strict=True)) == arcs
     assert as_graph(A, weight=[5, 6]).weights.tolist() == [5, 6]
-    assert as_graph(A).dense is A
+    with pytest.raises(ShapeError, match=r"Graph\.from_matrix\(A\) for the matrix"):
+        as_graph(A)
+
+
+def test_integers_of_shape_3_by_3_are_a_matrix_or_edges_and_closure_takes_the_matrix():
+    A = np.array([[0, 1, 5], [1, 0, 2], [5, 2, 0]])
+    for ask in (shortest_paths, transitive_closure, negative_cycle):
+        with pytest.raises(ShapeError, match=r"may be a matrix or 3 edges \(u, v, weight\)"):
+            ask(A)
+    np.testing.assert_array_equal(shortest_paths(Graph.from_matrix(A)).distances, [[0, 1, 3], [1, 0, 2], [3, 2, 0]])
+    assert shortest_paths(Graph.from_edges(A)).distance(0, 1) == 5
+    np.testing.assert_array_equal(closure(A), [[0, 1, 3], [1, 0, 2], [3, 2, 0]])
+    for options in ({"device": "cpu"}, {"memory": "1GiB"}, {"unweighted": True, "memory": "1GiB"}):
+        closure((A == 1).astype(int), **options)
+    plan(A)
+    matmul(A, A)
 
 
 def test_a_number_that_is_the_name_of_another_column_is_refused():
@@ -949,7 +976,8 @@ def test_zeros_that_fill_blocks_are_not_taken_for_edges():
     assert as_graph(full).edge_count == 4
     true = sparse.bsr_array(A != 0, blocksize=(3, 3))
     assert as_graph(true).edge_count == 5  # False is no edge
-    np.testing.assert_array_equal(csgraph.shortest_path(true), floyd_warshall(A != 0))
+    with pytest.raises(DomainError, match=r"a stored False.*A\.eliminate_zeros\(\)"):
+        csgraph.shortest_path(true)
     expected = floyd_warshall(A)
     np.testing.assert_array_equal(shortest_paths(sparse.bsr_array(A, blocksize=(1, 1))).distances, expected)
     np.testing.assert_array_equal(csgraph.shortest_path(sparse.bsr_array(A, blocksize=(1, 1))), expected)

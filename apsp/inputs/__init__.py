@@ -69,7 +69,8 @@ def as_graph(
           missing edge is the zero of the semiring it is used with: inf in min-plus, False in the Boolean one.
         - a list (or tuple, set, iterator) of tuples (u, v) or (u, v, weight) with any labels: the edges. Tuples
           make the difference: [[0, 1], [1, 0]] is a matrix, [(0, 1), (1, 0)] is two edges. An array of edges goes
-          through `Graph.from_edges`.
+          through `Graph.from_edges`; one of integers of shape (2, 2) or (3, 3), which may be either, is refused, as
+          such a table is: say `Graph.from_matrix(A)` or `Graph.from_edges(A)`. (`closure` takes matrices alone.)
         - (edge_index, weights): an integer array of shape (2, m) and its m weights, or None; also edge_index alone
           with `weight=weights` or `weight=None` (not of shape (2, 2), which may be a matrix). Vertices are as many as
           its largest number says.
