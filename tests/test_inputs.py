@@ -1001,3 +1001,81 @@ def test_entries_that_share_memory_are_not_written_to():
     for apart in (np.ones((7, 6))[::2, ::-2], np.ones((3, 3)).T, np.ones((1, 3, 3))[0], np.ones((0, 0))):
         n = min(apart.shape)
         assert closure(apart[:n, :n], overwrite=True).shape == (n, n)
+
+
+class TestPairs:
+    def test_a_dict_by_pairs_is_edges(self):
+        graph = as_graph({("b", "c"): 4, ("a", "b"): 3})
+        assert graph.labels == ["a", "b", "c"]
+        assert shortest_paths({("b", "c"): 4, ("a", "b"): 3}).distance("a", "c") == 7
+        G = nx.gnm_random_graph(9, 20, seed=1, directed=True)
+        nx.set_edge_attributes(G, {edge: k % 7 + 1 for k, edge in enumerate(G.edges)}, "weight")
+        found = shortest_paths(nx.get_edge_attributes(G, "weight"), dtype="float64").distances
+        np.testing.assert_array_equal(found, nx.floyd_warshall_numpy(G, sorted(G)))
+        assert as_graph({("a", "b"): 3}, unweighted=True).weights is None
+        # Pairs as vertices, as of a grid, stay dicts of dicts or of lists.
+        assert as_graph({(0, 0): {(0, 1): 5}}).labels == [(0, 0), (0, 1)]
+        assert as_graph({(0, 0): [(0, 1)], (0, 1): []}).labels == [(0, 0), (0, 1)]
+        with pytest.raises(DTypeError, match=r"\{\(u, v\): weight\}"):
+            as_graph({("a", "b"): 3, "c": 4})
+        with pytest.raises(ValueError, match="weight must be None, if anything"):
+            as_graph({("a", "b"): 3}, weight="length")
+
+    def test_a_series_of_two_levels_is_edges(self):
+        pd = pytest.importorskip("pandas")
+        table = pd.DataFrame({"from": ["b", "a", "a"], "to": ["c", "b", "b"], "km": [4.5, 3, 2]})
+        series = table.set_index(["from", "to"])["km"]
+        assert shortest_paths(series).distance("a", "c") == shortest_paths(table).distance("a", "c") == 6.5
+        minutes = pd.to_timedelta(series, unit="min")
+        assert as_graph(minutes).weights.tolist() == [270, 180, 120]
+        with pytest.raises(FormatError, match=r"two ends and a weight, got .*nan"):
+            as_graph(series.where(series > 2))
+        with pytest.raises(ShapeError, match="square"):
+            as_graph(table["km"])
+
+
+class TestDurations:
+    def test_timedeltas_are_seconds(self):
+        from datetime import timedelta
+
+        hours = np.array([90, 30], "m8[m]")
+        assert Graph.from_arrays([0, 1], [1, 2], hours).weights.tolist() == [5400, 1800]
+        assert Graph.from_arrays([0, 1], [1, 2], hours).weights.dtype == np.int64
+        assert Graph.from_arrays([0], [1], np.array([1500], "m8[ms]")).weights.tolist() == [1.5]
+        edges = [("a", "b", timedelta(hours=1)), ("b", "c", timedelta(days=-1, seconds=86370))]
+        assert as_graph(edges).weights.tolist() == [3600, -30]
+        for wrong, error in ((np.array([1], "m8[M]"), DTypeError), (np.array(["NaT"], "m8[s]"), DomainError)):
+            with pytest.raises(error, match="durations"):
+                Graph.from_arrays([0], [1], wrong)
+        with pytest.raises(DTypeError):
+            as_graph([("a", "b", timedelta(hours=1)), ("b", "c", 5)])
+
+    @pytest.mark.parametrize("library", ["pandas", "polars"])
+    def test_columns_of_tables(self, library):
+        from datetime import timedelta
+
+        frames = pytest.importorskip(library)
+        ends = {"from": ["a", "b"], "to": ["b", "c"]}
+        expected = [300, 90000.5]
+        lasting = [timedelta(minutes=5), timedelta(hours=25, seconds=0.5)]
+        for column in (lasting, ["00:05:00", "25:00:00.5"]):
+            assert as_graph(frames.DataFrame({**ends, "time": column}), weight="time").weights.tolist() == expected
+        for odd in (["05:00", "06:00"], ["00:05:00", "5"]):
+            with pytest.raises(FormatError, match="duration hh:mm:ss in every row"):
+                as_graph(frames.DataFrame({**ends, "time": odd}))
+        with pytest.raises(FormatError, match="a number"):
+            as_graph(frames.DataFrame({**ends, "time": [lasting[0], None]}))
+
+    def test_texts_of_files(self):
+        def weights(*lines, **reading):
+            return read(io.StringIO("\n".join(("from,to,time", *lines))), format="csv", **reading).weights
+
+        found = weights("a,b,00:05:00", "b,c,25:10:01")
+        assert found.dtype == np.int64
+        assert found.tolist() == [300, 90601]
+        pandas = weights("a,b,0 days 00:05:00", "b,c,-1 days +23:59:00", "c,d,1 days 00:00:00.250000")
+        assert pandas.tolist() == [300, -60, 86400.25]
+        for lines in (("a,b,05:00",), ("a,b,00:05:00", "b,c,5"), ("a,b,00:61:00",), ("a,b,5", "b,c,00:05:00")):
+            with pytest.raises(FormatError, match=r"A duration is written hh:mm:ss|must be a number, got"):
+                weights(*lines)
+        assert read(io.StringIO("a b 0:05:00\n"), format="edgelist").weights.tolist() == [300]

@@ -12,6 +12,7 @@
 | networkit | a NetworKit Graph                                 | `iterEdgesWeights`              |
 | geometric | PyTorch Geometric's `Data`                        | `edge_index`, `num_nodes`       |
 | indices   | (edge_index, weights), of shapes (2, m) and (m,)  | their shapes                    |
+| pairs     | {(u, v): weight}; a Series with two index levels  | keys that are pairs             |
 | dicts     | a dict of dicts, or of lists                      | dict                            |
 | edges     | tuples (u, v) or (u, v, weight)                   | an iterable of tuples           |
 | matrix    | an array of shape (n, n), or a list of lists      | `__array__`, `__dlpack__`, list |
@@ -38,7 +39,7 @@ __all__ = ["NAMES", "Kind", "as_graph", "is_array", "kinds", "write"]
 #: The modules, in the order in which they are asked.
 NAMES = (
     *("graph", "files", "frames", "sparse", "networkx", "igraph", "rustworkx", "networkit", "geometric"),
-    *("indices", "dicts", "edges", "matrix"),
+    *("indices", "pairs", "dicts", "edges", "matrix"),
 )
 
 
@@ -75,6 +76,7 @@ def as_graph(
           with `weight=weights` or `weight=None` (not of shape (2, 2), which may be a matrix). Vertices are as many as
           its largest number says.
         - a dict of dicts {u: {v: weight}} or {u: {v: {attribute: value}}}, or of lists {u: [v, …]}; keys come first.
+          Or a dict {(u, v): weight}, or a pandas Series whose index has two levels, u and v: edges.
         - a path to a file, "-" for standard input, an open file or an `io` buffer: see `apsp.read`.
         - a table (pandas, Polars, PyArrow, whatever narwhals knows): a long one lists edges, by the columns' names as
           in a file; a wide one, with as many rows as columns and the same labels on both, is a matrix.
@@ -83,6 +85,8 @@ def as_graph(
         - a graph of NetworkX (multigraphs included), igraph, rustworkx, NetworKit, or PyTorch Geometric; vertices
           keep their names and order. rustworkx's are named by their payloads where all of these are distinct strings.
         - a `Graph`.
+
+        Durations, as Timedeltas, NumPy's timedelta64 or, in files and tables, texts hh:mm:ss, weigh their seconds.
     weight : str, int, callable, array_like or None, optional
         Files and tables: the column that holds the weight, by name or position. Graphs: the edge attribute, without
         which an edge weighs 1; or, for NetworkX and rustworkx, a function `weight(u, v, data)` that returns a number,
