@@ -1063,7 +1063,7 @@ class TestDurations:
         for odd in (["05:00", "06:00"], ["00:05:00", "5"]):
             with pytest.raises(FormatError, match="duration hh:mm:ss in every row"):
                 as_graph(frames.DataFrame({**ends, "time": odd}))
-        with pytest.raises(FormatError, match="a number"):
+        with pytest.raises(FormatError, match="a weight must be a number, got none in row 1 of the column 'time'"):
             as_graph(frames.DataFrame({**ends, "time": [lasting[0], None]}))
 
     def test_texts_of_files(self):

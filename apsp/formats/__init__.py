@@ -91,11 +91,12 @@ def read(
     weight : str, int or None, optional
         The column that holds the weight, by name, or by position from 0; of GraphML and its like, the attribute. None
         makes every edge weigh 1. By default it is the only column beside the ends; of several, the one that is called
-        weight, length, cost, distance, dist, w, value or km. Where that does not settle it, nothing is read.
+        weight, length, cost, distance, dist, w, value, km or min_transfer_time. Where that does not settle it, nothing
+        is read.
     columns : (FROM, TO) or (FROM, TO, WEIGHT), optional
         The columns by name; or by position from 0, and then the file has no header. By default the ends are called
-        source, from, src, start, tail, origin or u, and target, to, dst, dest, destination, end, head or v. Of
-        (FROM, TO) alone, `weight` and its rule find the third.
+        source, from, src, start, tail, origin, u or from_stop_id, and target, to, dst, dest, destination, end, head, v
+        or to_stop_id. Of (FROM, TO) alone, `weight` and its rule find the third.
     null_value : number or None, optional
         Of a dense matrix, as in `as_graph`: 0 where its zeros are no edges, None where they are.
     **options

@@ -99,7 +99,7 @@ class Table:
             If the rows come in another order than the columns, or an entry is no number.
         """
         names, rows = [str(name) for name in self.names[1:]], list(self.unquoted(self.column(0)))
-        if not names or len(rows) != len(names) or sorted(rows) != sorted(names):
+        if not names or len({*names}) < len(names) or sorted(rows) != sorted(names):
             return None
         if rows != names:
             first = next(index for index, name in enumerate(names) if rows[index] != name)

@@ -133,10 +133,11 @@ class _Table:
         weights = None
         if at.weight is not None:
             column, name = self.columns[at.weight], self.names[at.weight]
-            lasting = None if column.dtype.is_numeric() or column.null_count() else _durations(column)
-            if lasting is not None:
-                return Graph.from_arrays(rows, cols, lasting, labels=labels)
-            if not column.dtype.is_numeric():
+            lasting = str(column.dtype).startswith("Duration")
+            texts = None if lasting or column.dtype.is_numeric() else _durations(column)
+            if texts is not None:
+                return Graph.from_arrays(rows, cols, texts, labels=labels)
+            if not (lasting or column.dtype.is_numeric()):
                 way = "weight=None for unweighted edges" if reading.weight is BY_RULE else "another column"
                 raise refuse(
                     f"a weight must be a number, or a duration hh:mm:ss in every row, got the column {name!r} of "
@@ -180,9 +181,7 @@ def _numbers(column: Any) -> np.ndarray:
 
 
 def _durations(column: Any) -> np.ndarray | None:
-    """A column of durations, or of texts hh:mm:ss, in seconds; None where it is another."""
-    if str(column.dtype).startswith("Duration"):
-        return numbers(np.asarray(column.to_numpy()))
+    """A column of texts hh:mm:ss in seconds; None where it is another."""
     texts = column.to_list()
     return seconds(texts) if all(isinstance(text, str) for text in texts) else None
 

@@ -15,8 +15,9 @@ from unittest import mock
 import networkx as nx
 import numpy as np
 import scipy.sparse as sp
+import scipy.sparse.csgraph as scipys
 
-from apsp import Reachability, Result, as_graph, choosing, shortest_paths, transitive_closure
+from apsp import Reachability, Result, as_graph, choosing, csgraph, shortest_paths, transitive_closure
 from apsp.formats import read
 from apsp.graph import Graph
 from semiring.catalog import get
@@ -51,7 +52,34 @@ def prepare(device: str) -> None:
 
 def case(draw: Draw) -> None:
     """One graph, as one kind of input."""
-    draw.pick((_paths, _paths, _reachability, _damaged_edges, _near_the_ends))(draw)
+    draw.pick((_paths, _paths, _reachability, _damaged_edges, _near_the_ends, _as_scipys))(draw)
+
+
+def _as_scipys(draw: Draw) -> None:
+    """`apsp.csgraph` of masked arrays, and of sparse matrices whose entries share places: as SciPy, or an error."""
+    rng, n = draw.rng(), draw.between(1, 9)
+    kind = draw.pick(("masked", "coo", "csr", "csc", "dense"))
+    dtype = draw.pick(("float64", "float32", "int32", "int16"))
+    values = rng.integers(0, 5, (n, n)).astype(dtype)
+    if kind == "masked":
+        A: Any = np.ma.array(values, mask=rng.random((n, n)) < draw.pick((0.5, 0.9, 0.1)))
+    elif kind == "dense":
+        A = values
+    else:
+        rows, cols = rng.integers(0, n, (2, 2 * n))
+        A = sp.coo_array((values.ravel()[rng.integers(0, n * n, 2 * n)], (rows, cols)), shape=(n, n))
+        if kind != "coo":
+            order = np.argsort(rows if kind == "csr" else cols, kind="stable")
+            major, minor = (rows, cols) if kind == "csr" else (cols, rows)
+            starts = np.searchsorted(major[order], np.arange(n + 1))
+            A = (sp.csr_array if kind == "csr" else sp.csc_array)((A.data[order], minor[order], starts), shape=(n, n))
+    name = draw.pick(("shortest_path", "dijkstra", "bellman_ford", "johnson", "floyd_warshall"))
+    options = {"directed": draw.chance(60), "unweighted": draw.chance(20)}
+    draw.note(kind=kind, dtype=dtype, function=name, A=A, **options)
+    with suppress(DomainError):
+        ours = getattr(csgraph, name)(A.copy(), **options)
+        B = A.tocsr() if kind == "coo" else A.copy()  # SciPy's Floyd–Warshall takes no COO
+        np.testing.assert_array_equal(ours, getattr(scipys, name)(B, **options))
 
 
 def _source(draw: Draw, given: inputs.Listed, absent: Any = math.inf) -> tuple[Any, dict[str, Any], inputs.Listed]:
