@@ -135,11 +135,11 @@ def as_graph(
     if unweighted and weight is not BY_RULE and weight is not None:
         raise ValueError(f"as_graph: unweighted=True must come without a weight, got weight={weight!r}.")
     positional(columns)  # refuses what is malformed
-    reading, nulls = Reading(None if unweighted else weight, columns, format), nulls_of(null_value)
+    reading = Reading(None if unweighted else weight, columns, format, nulls_of(null_value))
     kind = _kind_of(source, reading)
     _check(kind, reading)
     graph = kind.convert(source, reading)
-    return graph.having(directed=directed, weighted=reading.weight is not None, nulls=nulls, name=name)
+    return graph.having(directed=directed, weighted=reading.weight is not None, nulls=reading.nulls, name=name)
 
 
 def write(graph: Any, path: str | os.PathLike[str], *, format: str | None = None) -> None:

@@ -19,9 +19,9 @@ def recognises(source: Any, reading: Reading) -> bool:
 
 
 def convert(source: Any, reading: Reading) -> Graph:
-    """The matrix; refused where it may as well be edges."""
+    """The matrix; refused where it may as well be edges, unless somebody says which of its entries are none."""
     graph = Graph.from_matrix(source)
-    if not isinstance(source, (list, tuple)) and may_be_edges(graph.dense):
+    if reading.nulls is None and not isinstance(source, (list, tuple)) and may_be_edges(graph.dense):
         rows = graph.n
         raise ShapeError(
             f"as_graph: integers of shape ({rows}, {rows}) may be a matrix or {rows} edges {EDGE[rows]}. Pass "

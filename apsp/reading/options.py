@@ -49,11 +49,12 @@ TIMETABLE = {
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a source: which columns or attributes say what, and a file's format."""
+    """How to read a source: which columns or attributes say what, a file's format, entries that are no edges."""
 
     weight: Weight = BY_RULE
     columns: Columns | None = None
     format: str | None = None
+    nulls: Nulls = None
 
     @property
     def named(self) -> bool:
