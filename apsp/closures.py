@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 from semiring.algebra import Semiring
 from semiring.catalog import get
 from semiring.observed import Callback
+from semiring.tiles import TileStore
 
 from .large.limits import Limits
+from .reading.options import BY_RULE, NullValue, nulls_of
 from .road import answer, ask
 from .wants import Wants
 
@@ -30,6 +32,7 @@ def closure(
     threads: int | None = None,
     per_thread: int | None = None,
     unweighted: bool = False,
+    null_value: NullValue = BY_RULE,
     gpus: Places | None = None,
     memory: int | str | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -66,6 +69,10 @@ def closure(
         Elements a GPU thread updates in one step of the iterative schedule: 1 or 4.
     unweighted : bool
         Every edge weighs 1, and a matrix of bool is a graph: see `as_graph`.
+    null_value : number or None, optional
+        An entry that is no edge, beside the semiring's zero: 0 for adjacency matrices as NetworkX and SciPy write them;
+        None where all others are edges, zeros too. Without it they are, and a matrix in which nothing else tells of
+        missing edges gets a warning: numbers of which none is negative or infinite, with zeros off the diagonal.
     gpus : int, sequence of int or World, optional
         Spread one matrix on the host over so many GPUs of this machine, over those of these numbers, or over the ranks
         of an `apsp.distributed.world`; each fetches its own part. `schedule` and `device` play no part then.
@@ -102,6 +109,11 @@ def closure(
     MemoryNeeded
         If it does not fit, before any work.
 
+    Warns
+    -----
+    AmbiguityWarning
+        If zeros may be edges of weight 0 or no edges; see `null_value`.
+
     Notes
     -----
     Integers saturate at the dtype's maximum, which stands for ∞. A cycle of m edges that only rounding makes negative,
@@ -118,20 +130,24 @@ def closure(
            [3., 0., 1.],
            [2., 6., 0.]])
     """
-    wants = Wants.of(
-        where="closure",
-        schedule=schedule,
-        block=block,
-        callback=callback,
-        threads=threads,
-        per_thread=per_thread,
-        dtype=dtype,
-        device=device,
-        overwrite=overwrite,
-        unweighted=unweighted,
-        gpus=gpus,
-        limits=Limits.of(memory, checkpoint, output, every),
-        table=True,
-    )
-    question = ask(A, get(semiring), wants)
-    return question.in_kind(answer(question).engine.kept)
+    limits = Limits.of(memory, checkpoint, output, every)
+    with Limits.held(limits, gpus) as kept:
+        wants = Wants.of(
+            where="closure",
+            schedule=schedule,
+            block=block,
+            callback=callback,
+            threads=threads,
+            per_thread=per_thread,
+            dtype=dtype,
+            device=device,
+            overwrite=overwrite,
+            unweighted=unweighted,
+            nulls=nulls_of(null_value),
+            gpus=gpus,
+            limits=kept,
+            table=True,
+        )
+        question = ask(A, get(semiring), wants)
+        engine = answer(question).engine
+    return question.in_kind(engine.kept) if output is None else TileStore(output)

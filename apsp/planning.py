@@ -15,6 +15,7 @@ from .inputs import as_graph
 from .large.limits import Limits
 from .plans import Plan
 from .problem import at
+from .reading.options import BY_RULE, NullValue, nulls_of
 from .road import ask, choose
 from .wants import Wants
 
@@ -36,7 +37,9 @@ def plan(
     targets: Any = None,
     engine: str = "auto",
     order: Any = "auto",
+    paths: bool = False,
     unweighted: bool = False,
+    null_value: NullValue = BY_RULE,
     gpus: Places | None = None,
     memory: int | str | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -49,9 +52,9 @@ def plan(
     A : array_like, graph, or int
         What `closure` takes, or the number of vertices alone (weights are then taken to be non-negative). Of a batch,
         the plan is that of one matrix after the other, and `beside_bytes` is what all of them take.
-    semiring, schedule, block, dtype, device, overwrite, threads, unweighted, memory, checkpoint, output
+    semiring, schedule, block, dtype, device, overwrite, threads, unweighted, null_value, memory, checkpoint, output
         As in `closure`.
-    sources, targets, engine, order
+    sources, targets, engine, order, paths
         As in `shortest_paths`.
     gpus
         As in `closure`: the plan then says the grid, each rank's bytes, and what travels.
@@ -75,23 +78,26 @@ def plan(
         device=device,
         engine=engine,
         order=order,
+        paths=paths,
         overwrite=overwrite,
         unweighted=unweighted,
+        nulls=nulls_of(null_value),
         gpus=gpus,
         limits=Limits.of(memory, checkpoint, output),
+        table=engine == "auto" and sources is None and targets is None and not paths,  # as `closure` returns it
         dry=True,
     )
     of_rows = sources is not None or targets is not None
     if isinstance(A, (int, np.integer)):
-        if engine not in ("auto", "dense") or of_rows or unweighted:
+        if engine not in ("auto", "dense") or of_rows or unweighted or wants.nulls is not None:
             raise ValueError(
-                "plan: engine=, sources=, targets= and unweighted= must come with a graph, got "
+                "plan: engine=, sources=, targets=, unweighted= and null_value= must come with a graph, got "
                 f"{A} vertices without edges. Pass the graph, or leave them out."
             )
     elif of_rows or engine != "auto" or wants.ordered:  # what `shortest_paths` is asked, not `closure`
-        A = as_graph(A, unweighted=unweighted)
+        A = as_graph(A, unweighted=unweighted, null_value=null_value)
         i, j = (None if x is None else A.labels.several(x, where="plan") for x in (sources, targets))
-        wants = replace(wants, sources=i, targets=j)
+        wants = replace(wants, sources=i, targets=j, table=False)
     question = ask(A, get(semiring), wants)
     with at(question.source):
         return choose(question)

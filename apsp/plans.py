@@ -42,9 +42,11 @@ class Plan:
         Why this engine, or this schedule and this block.
     beside_bytes : int
         The most that is held at a time on the device beside what the caller passed: the matrix unless it is computed in
-        the caller's own memory, the workspace, and copies (of an A in another dtype; of an A that may diverge, to
-        explain by which cycle; of a result out of packed bits). Powers or partial sums of a matrix over a semiring that
-        is not idempotent, where only they tell whether the closure exists, are asked for by themselves.
+        the caller's own memory, the workspace, copies (of an A in another dtype; of an A that may diverge, to explain
+        by which cycle; of a result out of packed bits), and what is made of the closure at once (predecessors; rows and
+        columns that are kept; of an elimination the table that `closure` returns). Powers or partial sums of a matrix
+        over a semiring that is not idempotent, where only they tell whether the closure exists, are asked for by
+        themselves.
     engine : str
         What answers: "dense", "elimination", "scipy" or "hops"; "streamed" for a dense closure within limits of memory,
         with a checkpoint or an output; "ranks" for one over several GPUs, "shared" for an elimination over them.
@@ -130,6 +132,7 @@ def make_plan(
     block: int | None = None,
     in_place: bool = False,
     copies: int = 0,
+    after: int = 0,
 ) -> Plan:
     """Choose schedule and block for n vertices on a backend, and estimate memory and time.
 
@@ -139,6 +142,8 @@ def make_plan(
         Whether the matrix is what the caller passed, or a copy counted already.
     copies : int
         Bytes held beside matrix and workspace.
+    after : int
+        Bytes held beside the workspace once the matrix is closed, itself among them, while more is made of it.
 
     Raises
     ------
@@ -180,7 +185,7 @@ def make_plan(
         seconds=estimates.closure(n, semiring, ops.dtype, pairs=pairs, device=ops.device, threads=ops.threads),
         pairs=pairs,
         reason=reason,
-        beside_bytes=(0 if in_place else matrix) + workspace + copies,
+        beside_bytes=max((0 if in_place else matrix) + copies, after) + workspace,
     )
 
 

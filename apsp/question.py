@@ -23,6 +23,7 @@ from semiring.survey import Survey, survey
 
 from . import estimates
 from .graph import Graph
+from .graph.nulls import refuse_ambiguous, warn_of_ambiguous
 from .problem import Memory, Problem, pose_array, pose_bits, take
 from .wants import Wants
 
@@ -98,7 +99,7 @@ class Question:
     # As a matrix
 
     @cached_property
-    def _taken(self) -> tuple[Taken, Memory]:
+    def _taken(self) -> tuple[Taken, Memory, bool]:
         w = self.wants
         return take(
             self.source,
@@ -107,6 +108,7 @@ class Question:
             dtype=w.dtype,
             overwrite=w.overwrite,
             unweighted=w.unweighted and not self.is_graph,
+            nulls=w.nulls,
             where=w.where,
         )
 
@@ -126,8 +128,31 @@ class Question:
         w = self.wants
         if isinstance(self.source, BitMatrix):
             return pose_bits(self.source, self.semiring, w.device, w.overwrite)
-        taken, memory = self._taken
-        return pose_array(taken.array, self.semiring, memory, device=w.device, move=not w.dry, where=w.where)
+        taken, memory, unsaid = self._taken
+        return pose_array(
+            taken.array,
+            self.semiring,
+            memory,
+            device=w.device,
+            move=not w.dry,
+            null_unsaid=unsaid and not w.dry,
+            where=w.where,
+        )
+
+    @property
+    def null_unsaid(self) -> bool:
+        """Whether nobody has said which entries of its matrix are no edges."""
+        return self._taken[2]
+
+    def tell_zeros(self, seen: Survey) -> None:
+        """Say what a look found of zeros that may be edges or none: a warning for a table, else an error.
+
+        Raises
+        ------
+        DomainError
+        """
+        if seen.ambiguous:
+            (warn_of_ambiguous if self.wants.table else refuse_ambiguous)(seen, self.semiring, where=self.wants.where)
 
     def in_kind(self, table: Any) -> Any:
         """A table as what came: an array of the same library, on its device, or the very object that was lent."""
@@ -138,7 +163,11 @@ class Question:
     @cached_property
     def arcs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Tails, heads and weights of all arcs, undirected edges both ways; weights in the dtype to compute in."""
-        return self.graph.edges(self.semiring, self.dtype)
+        arcs, n = self.graph.edges(self.semiring, self.dtype), self.n
+        if self.graph.null_unsaid and len(arcs[2]) == n * n:  # in the order of the matrix
+            where = self.wants.where
+            self.tell_zeros(survey(arcs[2].reshape(n, n), self.semiring, where=where, null_unsaid=True))
+        return arcs
 
     @cached_property
     def seen(self) -> Survey:
@@ -147,14 +176,16 @@ class Question:
 
     @cached_property
     def longest(self) -> float:
-        """No simple path weighs more than this: the sum of the heaviest arc out of each vertex."""
+        """No simple path weighs more than this: the sum of the heaviest arc out of each vertex; of integers exactly."""
         tails, _, weights = self.arcs
-        if not len(tails):
-            return 0.0
         finite = weights != dtypes.zero(self.semiring, weights.dtype)
-        most = np.zeros(self.graph.n)
-        np.maximum.at(most, tails[finite], np.abs(weights[finite].astype(np.float64)))
-        return float(most.sum())
+        # In 64 bits |−2⁶³| is itself, and 2⁶³ without a sign.
+        sizes = (
+            np.abs(weights[finite].astype(np.int64)).view(np.uint64) if weights.dtype.kind == "i" else weights[finite]
+        )
+        most = np.zeros(self.graph.n, np.uint64 if weights.dtype.kind == "i" else np.float64)
+        np.maximum.at(most, tails[finite], np.abs(sizes))
+        return sum(most.tolist())
 
     @cached_property
     def counting(self) -> float:
@@ -178,6 +209,17 @@ class Question:
     def lines(self) -> int:
         """Rows or columns that have to be computed."""
         return min(self.n if x is None else len(x) for x in (self.wants.sources, self.wants.targets))
+
+    @property
+    def columns(self) -> int:
+        """Entries of each row or column searched for that are kept; none where all are, which are streamed."""
+        n, wants = self.n, self.wants
+        return max(n if x is None else len(x) for x in (wants.sources, wants.targets)) if wants.partial else 0
+
+    @property
+    def entries(self) -> int:
+        """Entries that are wanted."""
+        return math.prod(self.n if x is None else len(x) for x in (self.wants.sources, self.wants.targets))
 
     def once(self, find: Callable[[Question], T]) -> T:
         """find(self), found when it is first wanted and kept, for what an engine looks at more than once."""

@@ -16,9 +16,11 @@ import numpy as np
 from semiring.algebra import Semiring
 from semiring.bits import BitMatrix
 from semiring.errors import AlgebraError, DeviceError, DivergenceError, DTypeError, MemoryNeeded
-from semiring.memory import available, shown
+from semiring.memory import available, require, shown
+from semiring.spelling import did_you_mean
 
 from . import engines
+from .display import output
 from .engines.base import Engine, Kind
 from .engines.part import Limit, Part
 from .estimates import Estimate, in_units
@@ -27,7 +29,7 @@ from .inputs import as_graph, is_array
 from .large.sources import matrix_or_graph
 from .log import tell
 from .plans import Plan
-from .problem import at
+from .problem import ROUTES, at
 from .question import Question
 from .wants import Wants
 
@@ -52,9 +54,11 @@ def ask(source: Any, semiring: Semiring, wants: Wants) -> Question:
     if wants.limits is not None:
         wants.limits.check(wants)
         if not isinstance(source, (Graph, int, np.integer)):
-            source = matrix_or_graph(source, unweighted=wants.unweighted)
+            source = matrix_or_graph(source, unweighted=wants.unweighted, nulls=wants.nulls)
     elif not isinstance(source, (np.ndarray, BitMatrix, Graph, int, np.integer)) and not is_array(source):
         source = as_graph(source, unweighted=wants.unweighted)
+    if isinstance(source, Graph) and wants.nulls is not None:
+        source = source.having(nulls=wants.nulls)
     question = Question(source, semiring, wants)
     if wants.overwrite and question.listed:
         raise DTypeError(
@@ -81,6 +85,9 @@ def choose(question: Question) -> Plan:
     else:
         kind = _named(engines.kinds(gpus=spread, limits=bounded, listed=question.is_graph), question)
         found, reason = [kind.estimate(question)], "as asked"
+        if not kind.schedules and (wants.paths or question.columns):  # else rows are found as many as fit
+            hint = ROUTES if wants.paths else "Ask for fewer sources or targets."
+            require(found[0].bytes, question.device, where=wants.where, hint=hint)
     fitting = found if len(found) == 1 else [e for e in found if _fits(e)]
     if not fitting:
         raise _too_large(question, found)
@@ -125,7 +132,8 @@ def _named(kinds: tuple[Kind, ...], question: Question) -> Kind:
     wants = question.wants
     names = engines.names()
     if wants.engine not in ("auto", *names):
-        raise ValueError(f"{wants.where}: engine must be one of auto, {', '.join(names)}, got {wants.engine!r}.")
+        hint = did_you_mean(wants.engine, names)
+        raise ValueError(f"{wants.where}: engine must be one of auto, {', '.join(names)}, got {wants.engine!r}.{hint}")
     if wants.engine == "auto":
         found = [k for k in kinds if k.orders]
     else:
@@ -216,5 +224,5 @@ def _by_label(error: DivergenceError, source: Any) -> DivergenceError:
         return error
     names = [source.labels[v] for v in error.cycle]
     vertex = source.labels[error.vertex]
-    where = f"the cycle {' → '.join(str(v) for v in [*names, names[0]])}" if names else f"vertex {vertex!r}"
+    where = f"the cycle {output.walk([*names, names[0]])}" if names else f"vertex {vertex!r}"
     return type(error)(f"{error} By label: {where}.", vertex, names)

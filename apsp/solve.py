@@ -23,7 +23,7 @@ from semiring.observed import Callback, Clock, Observed, Observer, Progress
 from . import schedules
 from .convergence import settle
 from .plans import Plan
-from .problem import HINT, Memory, Problem, lies
+from .problem import HINT, ROUTES, Memory, Problem, lies
 from .wants import Request
 
 
@@ -55,7 +55,7 @@ def _solve_one(problem: Problem, request: Request, plan: Plan | None) -> Solved:
     s, A = problem.semiring, problem.matrix
     ops = problem.bind(request)
     plan = plan or problem.plan(ops, request)
-    _require(problem, plan)  # what does not fit is refused before entries are searched
+    _require(problem, plan, request)  # what does not fit is refused before entries are searched
     if not problem.may_diverge:
         return _follow(problem, ops, plan, request)
     lent = problem.memory is Memory.LENT
@@ -75,9 +75,9 @@ def _solve_one(problem: Problem, request: Request, plan: Plan | None) -> Solved:
     return solved
 
 
-def _require(problem: Problem, plan: Plan) -> None:
+def _require(problem: Problem, plan: Plan, request: Request) -> None:
     """Refuse what does not fit."""
-    hint = HINT
+    hint = ROUTES if request.paths else HINT
     if isinstance(problem.matrix, BitMatrix):
         hint = "Pass overwrite=True, or close the graph's components with transitive_closure."
     require(plan.beside_bytes - problem.made, problem.device, where="closure", hint=hint)

@@ -9,6 +9,8 @@ import numpy as np
 
 from semiring.observed import Callback
 
+from .graph.nulls import Nulls
+
 
 @dataclass(frozen=True)
 class Request:
@@ -24,6 +26,8 @@ class Request:
         Whether each verb is waited for and timed.
     options : dict
         The backend's own: `threads` on the CPU, `per_thread` on a GPU.
+    paths : bool
+        Whether predecessors are found at once, beside the distances.
     """
 
     schedule: str = "auto"
@@ -31,6 +35,7 @@ class Request:
     callback: Callback | None = None
     timed: bool = False
     options: dict[str, Any] = field(default_factory=dict)
+    paths: bool = False
 
     @classmethod
     def of(cls, *, threads: int | None = None, per_thread: int | None = None, **asked: Any) -> Self:
@@ -56,6 +61,8 @@ class Wants(Request):
     sources, targets : int64 arrays or None
         Positions; None for all.
     limit : float or None
+    nulls : tuple of number, or None
+        Entries of a matrix that are no edges, as `Graph` has them; None where nobody has said.
     like : Engine or None
         The engine that answered for other weights of the same edges.
     gpus
@@ -80,6 +87,7 @@ class Wants(Request):
     sources: np.ndarray | None = None
     targets: np.ndarray | None = None
     limit: Any = None
+    nulls: Nulls = None
     like: Any = None
     gpus: Any = None
     limits: Any = None

@@ -14,6 +14,7 @@ from semiring.devices import host
 from semiring.memory import require
 from semiring.observed import Callback
 
+from ..engines.saturation import possible
 from ..engines.structures import STRUCTURES
 from ..graph import Graph
 from ..labels import Labels
@@ -49,6 +50,8 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
         Of `semiring.errors`.
     MemoryNeeded
         If it does not fit.
+    DomainError
+        If integers do not hold a distance.
     """
     n, nonnegative = network.n, network.least >= 0
     if options.device != "cuda" and nonnegative and options.callback is None and network.dtype.kind == "f":
@@ -57,7 +60,10 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
             M = network.matrix()
             ops.closure(M)  # one verb: no schedule, nothing that may diverge
             return M if sources is None else M[sources]
-    matrix = options.device == "cuda" or (sources is None and network.size > CROWDED * n) or options.engine == "dense"
+    # Integers that may saturate: every distance is looked at, as `shortest_paths` does.
+    exact = possible(network.weights if network.dense is None else network.dense, min_plus, n)
+    crowded = sources is None and network.size > CROWDED * n
+    matrix = not exact and (options.device == "cuda" or crowded or options.engine == "dense")
     # What may hold a negative cycle is kept to be examined, unless its memory was lent.
     wants = Wants.of(
         where="csgraph",
@@ -68,7 +74,8 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
         engine="auto" if matrix else options.engine,
         sources=None if matrix else sources,
         overwrite=matrix and (options.overwrite or nonnegative),
-        table=True,
+        nulls=() if matrix else None,
+        table=not exact,
         remembers=True,
     )
     if matrix:
@@ -107,21 +114,27 @@ def _graph(network: Network) -> Graph:
     """The network as a graph: by its arcs, or by its matrix where almost all of them are there."""
     names = Labels(range(network.n))
     if network.dense is not None and network.size > CROWDED * network.n:
-        return Graph(network.n, names, dense=network.dense)
+        return Graph(network.n, names, dense=network.dense, nulls=())
     thin = network.arcs()
     return Graph(network.n, names, rows=thin.tails, cols=thin.heads, weights=thin.weights)
+
+
+def stretch(rows: int, seconds: float) -> int:
+    """Rows that are searched for in a call, of so many that are predicted to take so long."""
+    return max(1, min(rows, int(rows * STRETCH / max(seconds, 1e-9))))
 
 
 def in_stretches(
     rows: int, seconds: float, some: Callable[[int, int], None], n: int, callback: Callback | None = None
 ) -> None:
-    """some(start, stop) over all rows, in calls of about `STRETCH` seconds, first by what was predicted."""
-    step, at = max(1, int(rows * STRETCH / max(seconds, 1e-9))), 0
+    """some(start, stop) over all rows, in calls of about `STRETCH` seconds, and of no more rows than was predicted."""
+    step, at = stretch(rows, seconds), 0
+    most = step
     while at < rows:
         stop, begun = min(at + step, rows), time.perf_counter()
         some(at, stop)
         took = time.perf_counter() - begun
-        step = max(1, min(2 * step, int(step * STRETCH / max(took, 1e-6))))
+        step = max(1, min(most, 2 * step, int(step * STRETCH / max(took, 1e-6))))
         at = stop
         if callback:
             callback(at * n, rows * n)

@@ -13,7 +13,7 @@ from semiring.bits import BitMatrix
 from semiring.catalog import get
 from semiring.distributed import World, world
 from semiring.errors import AlgebraError, DivergenceError
-from semiring.tiles import TileStore
+from semiring.survey import Survey
 
 from ..large.limits import Limits
 from ..large.sources import Source
@@ -40,8 +40,12 @@ def plan(n: int, semiring: Semiring, dtype: Any, places: Places, request: Reques
     return plans.plan(n, semiring, ops, ranks, block=request.block)
 
 
-def closed(source: Any, semiring: Semiring, wants: Wants, ranks: World) -> DistributedMatrix | TileStore | np.ndarray:
-    """The table of distances over several ranks, each with its part; or as a store, where an output is asked for.
+def closed(
+    source: Any, semiring: Semiring, wants: Wants, ranks: World, look: Callable[[Survey], None]
+) -> DistributedMatrix | np.ndarray:
+    """The table of distances over several ranks, each with its part; written as a store where an output is asked for.
+
+    `look` is called with what was seen of the entries, if nobody has said which of them are no edges.
 
     Where the whole matrix is needed to say whether the closure exists, it is brought together.
     """
@@ -50,12 +54,13 @@ def closed(source: Any, semiring: Semiring, wants: Wants, ranks: World) -> Distr
 
         def parts() -> DistributedMatrix:
             M = DistributedMatrix.from_graph(source, semiring, world=ranks, dtype=wants.dtype, block=wants.block)
+            if source.null_unsaid:
+                look(M.seen)
             return M.close(callback=wants.callback)
 
         return _closed(parts, lambda: source.matrix(semiring, wants.dtype), semiring, wants, ranks, None)
-    given = Source.of(source, semiring, wants.dtype, where=where)
-    found = _closed(lambda: _kept(given, wants, ranks, limits), given.whole, semiring, wants, ranks, limits)
-    return TileStore(limits.output) if wants.table and limits.output is not None else found
+    given = Source.of(source, semiring, wants.dtype, nulls=wants.nulls, where=where)
+    return _closed(lambda: _kept(given, wants, ranks, limits, look), given.whole, semiring, wants, ranks, limits)
 
 
 def _closed(
@@ -92,13 +97,17 @@ def _closed(
     if limits is not None and limits.checkpoint is not None:
         logger.warning("%s: nothing is kept of a closure that takes the whole matrix to exist", limits.checkpoint)
     D: np.ndarray = closing.close(whole(), semiring, ranks, block=request.block, callback=request.callback)
-    if limits is not None and limits.output is not None:
-        as_store(D, limits.output, semiring)
+    if limits is not None and limits.made_in is not None:
+        as_store(D, limits.made_in, semiring)
     return D
 
 
-def _kept(source: Source, request: Request, ranks: World, limits: Limits) -> DistributedMatrix:
+def _kept(
+    source: Source, request: Request, ranks: World, limits: Limits, look: Callable[[Survey], None]
+) -> DistributedMatrix:
     """The closure of a source, kept in a checkpoint and written as a store where that is asked for.
+
+    `look` is called with what was seen of its entries, if nobody has said which of them are no edges.
 
     Raises
     ------
@@ -109,7 +118,7 @@ def _kept(source: Source, request: Request, ranks: World, limits: Limits) -> Dis
     source.refuse_overwriting(limits.output, where="closure")
     block, callback = request.block, request.callback
     if limits.checkpoint is not None:
-        M = keeping.close(source, ranks, limits, block=block, callback=callback)
+        M = keeping.close(source, ranks, limits, block=block, callback=callback, look=look)
     else:
         M = DistributedMatrix.filled(
             source.n,
@@ -121,9 +130,11 @@ def _kept(source: Source, request: Request, ranks: World, limits: Limits) -> Dis
             rows_at_a_time=True,
             unit=TILE,
         )
+        if source.nulls is None:
+            look(M.seen)
         M.close(callback=callback)
-    if limits.output is not None:
-        keeping.write(M, limits.output)
+    if limits.made_in is not None and not limits.in_checkpoint:
+        keeping.write(M, limits.made_in)
     return M
 
 

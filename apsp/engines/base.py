@@ -12,8 +12,10 @@ import numpy as np
 from semiring.devices import host
 from semiring.memory import require
 
+from .. import estimates
 from ..estimates import Estimate
 from ..plans import Plan
+from ..problem import ROUTES
 
 if TYPE_CHECKING:
     from ..question import Question
@@ -46,6 +48,8 @@ class Engine(ABC):
         Whether it answers for any other weights of the same edges, too.
     seconds : float or None
         How long its closure took; None where planning is part of the work.
+    workspace : int
+        Bytes held beside all entries while they are found.
     """
 
     name = ""
@@ -57,6 +61,7 @@ class Engine(ABC):
     repeats = False
     renews = True
     seconds: float | None = None
+    workspace = 0
 
     @property
     def whole(self) -> Engine:
@@ -114,7 +119,7 @@ class Engine(ABC):
             return out
         at = 0
         for positions, D in self.rows(i):
-            out[at : at + len(positions)] = host(D)[:, j]
+            np.take(host(D), j, axis=1, out=out[at : at + len(positions)], mode="clip")  # straight into its place
             at += len(positions)
         return out
 
@@ -147,7 +152,7 @@ class Engine(ABC):
             If they do not fit, naming `rows`, which streams them.
         """
         require(
-            self.shape[0] * self.shape[1] * self.dtype.itemsize,
+            self.shape[0] * self.shape[1] * self.dtype.itemsize + self.workspace,
             where="distances",
             hint="Stream them by rows(), look at all by reduce(), or write them by save('d.npy'): none of these holds "
             "them all, nor do distance(u, v) and path(u, v).",
@@ -220,10 +225,29 @@ class Kind:
     asked_only: bool = False
 
 
+def require_routes(question: Question) -> None:
+    """Refuse predecessors on the host that do not fit, where the distances lie elsewhere.
+
+    Raises
+    ------
+    MemoryNeeded
+    """
+    wants = question.wants
+    if wants.paths:
+        require(estimates.predecessors(question.n, 8, table=False), where=wants.where, hint=ROUTES)
+
+
 def offer(
-    question: Question, estimate: Estimate, schedule: str, note: str = "", *, pairs: int | None = None
+    question: Question,
+    estimate: Estimate,
+    schedule: str,
+    note: str = "",
+    *,
+    pairs: int | None = None,
+    panels: int = 0,
+    block: int = BLOCK,
 ) -> Estimate:
-    """An estimate with its plan, of an engine that makes no matrix.
+    """An estimate with its plan, of an engine that makes no matrix; with what is made of its distances at once.
 
     Parameters
     ----------
@@ -233,7 +257,18 @@ def offer(
         What the plan says beside why the engine was chosen.
     pairs : int, optional
         How many are done until the first distance, and the plan's seconds are those until then; by default all.
+    panels : int
+        Bytes held beside all entries while they are found.
+    block : int
+        Rows found together.
     """
+    wants, size, made = question.wants, question.dtype.itemsize, 0
+    if wants.table and not question.columns:
+        made += question.entries * size + panels
+    if wants.paths:
+        part = question.entries if wants.partial else 0
+        made += estimates.predecessors(question.n, size, len(question.arcs[0]), table=False, block=block) + 4 * part
+    estimate = replace(estimate, bytes=estimate.bytes + made)
     plan = Plan(
         n=question.n,
         semiring=question.semiring.name,

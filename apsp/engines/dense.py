@@ -20,7 +20,7 @@ from ..plans import Plan, make_plan
 from ..problem import Memory, Problem
 from ..solve import solve
 from .base import BLOCK, Engine, Kind
-from .saturation import may_saturate, refuse_saturated
+from .saturation import possible, refuse_saturated
 
 if TYPE_CHECKING:
     from ..question import Question
@@ -137,7 +137,8 @@ def dtype_of_size(question: Question) -> np.dtype:
 def _open(question: Question, plan: Plan) -> Dense:
     question.forget()
     problem = question.problem
-    far = not question.wants.table and may_saturate(problem.matrix, question.semiring, question.n)
+    question.tell_zeros(problem.seen)
+    far = not question.wants.table and possible(problem.matrix, question.semiring, question.n)
     solved = solve(problem, question.wants, None if question.listed else plan)
     engine = Dense(solved.matrix, solved.seconds)
     if far:

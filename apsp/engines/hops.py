@@ -156,10 +156,12 @@ def _refuses(question: Question) -> str:
 def _estimate(question: Question) -> Estimate:
     """Hops from every source, or backwards from every target."""
     engine, n, arcs, lines = question.once(searched), question.n, len(question.arcs[0]), question.lines
-    of = (n, arcs, lines, question.dtype.itemsize, question.once(levels), engine.batch(lines))
-    on_gpu = question.device == "cuda"
-    taken = estimates.hops_on_gpu(*of) if on_gpu else estimates.hops(*of, question.threads)
-    return offer(question, taken, "breadth-first")
+    size, deep, batch = question.dtype.itemsize, question.once(levels), engine.batch(lines)
+    if question.device == "cuda":
+        taken = estimates.hops_on_gpu(n, arcs, lines, size, deep, batch)
+    else:
+        taken = estimates.hops(n, arcs, lines, question.columns, size, deep, batch, question.threads)
+    return offer(question, taken, "breadth-first", block=engine.batch(n))
 
 
 ENGINE = Kind(

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import time
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from semiring.bits import BitMatrix
-from semiring.survey import fast
+from semiring.survey import Survey, fast
 
 from .. import estimates
 from ..estimates import Estimate
 from ..large.sources import Source
 from ..plans import Plan
 from ..problem import Memory
-from .base import Engine, Kind
+from .base import Engine, Kind, require_routes
 from .dense import Dense, dtype_of_size
 from .saturation import refuse_where_far
 from .stored import Stored
@@ -30,13 +29,18 @@ def _windows(question: Question) -> Source | None:
     """The matrix in windows, where it is read so: within limits, and from a disk."""
     s, wants, source = question.semiring, question.wants, question.source
     on_disk = question.is_graph and source.windows(s, wants.dtype, where=wants.where) is not None
-    return Source.of(source, s, wants.dtype, where=wants.where) if wants.limits is not None or on_disk else None
+    return (
+        Source.of(source, s, wants.dtype, nulls=wants.nulls, where=wants.where)
+        if wants.limits is not None or on_disk
+        else None
+    )
 
 
 def _estimate(question: Question) -> Estimate:
     """The plan over the ranks; entries are looked at where nothing but the plan is wanted."""
     from ..distributed import solving
 
+    require_routes(question)
     s, wants, nonnegative = question.semiring, question.wants, True
     if isinstance(question.source, (int, np.integer)):
         n, dtype = question.n, dtype_of_size(question)
@@ -50,6 +54,10 @@ def _estimate(question: Question) -> Estimate:
     return estimates.dense(replace(plan, engine=ENGINE.name))
 
 
+def _unseen(seen: Survey) -> None:
+    """Nothing is said of zeros."""
+
+
 def _open(question: Question, plan: Plan) -> Engine:
     from ..distributed import closing, solving
 
@@ -57,18 +65,22 @@ def _open(question: Question, plan: Plan) -> Engine:
     ranks = solving.world_of(wants.gpus)
     if wants.table and limits is None:
         bits = isinstance(question.source, BitMatrix)
-        A, memory = (question.source, None) if bits else (question.taken.array, question.memory)
-        ours = memory is Memory.OURS
+        A = question.source if bits else question.taken.array
         D = closing.close(
-            A, s, ranks, block=wants.block, overwrite=wants.overwrite, made_here=ours, callback=wants.callback
+            A,
+            s,
+            ranks,
+            block=wants.block,
+            overwrite=wants.overwrite,
+            made_here=not bits and question.memory is Memory.OURS,
+            callback=wants.callback,
+            look=_unseen if bits or not question.null_unsaid else question.tell_zeros,
         )
         return Dense(D, time.perf_counter() - begun)
-    found = solving.closed(question.source, s, wants, ranks)
+    found = solving.closed(question.source, s, wants, ranks, question.tell_zeros)
     engine: Engine = Dense(found) if isinstance(found, np.ndarray) else Stored(found)
     if not wants.table:
-        writes = limits is not None and 0 in getattr(wants.gpus, "mine", (0,))
-        with limits.or_no_result() if writes else nullcontext():
-            refuse_where_far(engine, question.graph, s)
+        refuse_where_far(engine, question.graph, s)
     engine.seconds = getattr(found, "seconds", time.perf_counter() - begun)
     return engine
 

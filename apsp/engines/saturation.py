@@ -1,8 +1,8 @@
-"""Distances beyond what an integer dtype holds: told before they could be taken for no path."""
+"""Integers that have saturated: where a distance is beyond what its dtype holds, and the error that names it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -23,12 +23,68 @@ from ..solve import solve
 from ..wants import Request
 from .base import Engine
 
+#: Which vertices walks from some sources reach: bool, shape (sources, n).
+Reach = Callable[[np.ndarray], np.ndarray]
 
-def may_saturate(matrix: Any, s: Semiring, n: int) -> bool:
-    """Whether a walk of n − 1 edges can weigh more than the matrix's integers hold; it would seem to be no walk."""
-    if matrix.dtype.kind != "i" or not s.mul.saturating:
+
+def possible(weights: Any, s: Semiring, n: int) -> bool:
+    """Whether a walk of n − 1 edges can weigh more than the integers hold; it would seem to be no walk."""
+    if weights.dtype.kind != "i" or not s.mul.saturating:
         return False
-    return n * dtypes.largest_finite(matrix) >= np.iinfo(matrix.dtype).max
+    return bool(n * dtypes.largest_finite(weights) >= np.iinfo(weights.dtype).max)
+
+
+def refuse(
+    rows: Iterable[tuple[np.ndarray, Any]],
+    dtype: np.dtype,
+    labels: Any,
+    reach: Callable[[], Reach | None],
+    *,
+    where: str = "shortest_paths",
+) -> None:
+    """Refuse distances in which a best walk has saturated: the zero where there is a walk, or the other end.
+
+    None is missed. Parts of a best walk are best walks, so that where no best walk saturates, none of its parts does;
+    and of those that do, one of fewest edges is joined from parts that are exact. A saturated sum never beats the true
+    one, so that a closed walk that beats `one` does so in truth; and one that does not because a part of it has
+    saturated has another part that is beyond the other end, which is seen here.
+
+    Parameters
+    ----------
+    rows : iterable of (sources, rows)
+        All distances, computed in this dtype.
+    labels : sequence
+        What vertices are called.
+    reach : callable
+        Called where an entry is an end of the dtype: what tells the vertices that walks reach, or None where that does
+        not fit; the log then says what may have saturated.
+
+    Raises
+    ------
+    DomainError
+        Naming two vertices.
+    """
+    info, reached = np.iinfo(dtype), None
+    for sources, found in rows:
+        block = host(found)
+        ends = (block == info.min) | (block == info.max)
+        bad = np.flatnonzero(ends.any(axis=1))
+        if not len(bad):
+            continue
+        if reached is None and (reached := reach()) is None:
+            u, v = labels[int(sources[bad[0]])], labels[int(ends[bad[0]].argmax())]
+            text = f"{where}: no walk from %r to %r, or one beyond ±%d, which %s does not hold. Say a wider dtype."
+            logger.warning(text, u, v, info.max, dtype)
+            return
+        wrong = ends[bad] & reached(sources[bad])
+        if wrong.any():
+            k, j = np.argwhere(wrong)[0]
+            u, v = labels[int(sources[bad[k]])], labels[int(j)]
+            wider = ", or a wider integer" if dtype.itemsize < 8 else ""
+            raise DomainError(
+                f"{where}: every distance must fit {dtype}, got a walk from {u!r} to {v!r} beyond ±{info.max}. "
+                f"Say dtype='float64', which rounds{wider}."
+            )
 
 
 def refuse_where_far(D: Engine, graph: Graph, s: Semiring, memory: int | None = None) -> None:
@@ -38,48 +94,26 @@ def refuse_where_far(D: Engine, graph: Graph, s: Semiring, memory: int | None = 
     weights: Any = graph.windows(s, D.dtype)
     if weights is None:
         weights = graph.matrix(s, D.dtype) if graph.dense is not None else graph.edges(s, D.dtype)[2]
-    if may_saturate(weights, s, graph.n):
+    if possible(weights, s, graph.n):
         refuse_saturated(D, graph, s, memory)
 
 
 def refuse_saturated(D: Engine, graph: Graph, s: Semiring, memory: int | None = None) -> None:
-    """Refuse distances in which a best walk has saturated: the zero where there is a walk, or the other end.
+    """Refuse distances in which a best walk has saturated.
 
-    None is missed. Parts of a best walk are best walks, so that where no best walk saturates, none of its parts does.
-    Where a matrix on disk is so large that not even its edges' bits fit, the log tells what may have saturated.
-
-    Parameters
-    ----------
-    memory : int, optional
-        Bytes that may be taken; what there is where it is not said.
+    Where a matrix on disk is so large that not even its edges' bits fit `memory`, or what there is where that is not
+    said, the log tells what may have.
 
     Raises
     ------
     DomainError
         Naming two vertices.
     """
-    info, reached = np.iinfo(D.dtype), None
-    for sources, found in D.rows(np.arange(graph.n)):
-        rows = host(found)
-        ends = (rows == info.min) | (rows == info.max)
-        for k in np.flatnonzero(ends.any(axis=1)):
-            i = int(sources[k])
-            if reached is None and (reached := _reached(graph, s, D.dtype, memory)) is None:
-                u, v = graph.labels[i], graph.labels[int(ends[k].argmax())]
-                text = "shortest_paths: no walk from %r to %r, or one beyond %d, which %s does not hold"
-                logger.warning(f"{text}. Say a wider dtype.", u, v, info.max, D.dtype)
-                return
-            wrong = ends[k] & reached(i)
-            if wrong.any():
-                u, v = graph.labels[i], graph.labels[int(wrong.argmax())]
-                raise DomainError(
-                    f"shortest_paths: every distance must fit {D.dtype}, got a walk from {u!r} to {v!r} beyond "
-                    f"{info.max}. Say dtype='float64', which rounds, or a wider integer."
-                )
+    refuse(D.rows(np.arange(graph.n)), D.dtype, graph.labels, lambda: _reached(graph, s, D.dtype, memory))
 
 
-def _reached(graph: Graph, s: Semiring, dtype: np.dtype, memory: int | None) -> Callable[[int], np.ndarray] | None:
-    """Which vertices walks from a vertex reach; None where a matrix on disk is too large to tell."""
+def _reached(graph: Graph, s: Semiring, dtype: np.dtype, memory: int | None) -> Reach | None:
+    """Which vertices walks from others reach; None where a matrix on disk is too large to tell."""
     from ..reach import transitive_closure
 
     windows, zero, n = graph.windows(s, dtype), dtypes.zero(s, dtype), graph.n
@@ -87,14 +121,16 @@ def _reached(graph: Graph, s: Semiring, dtype: np.dtype, memory: int | None) -> 
         most = available() if memory is None else memory
         if most is not None and n * n // 8 > most // 2:
             return None
-        return _closed(windows.packed()).rows
+        closed = _closed(windows.packed())
+        return lambda sources: host(closed.rows(sources))
     if graph.dense is not None:  # whose edges may be too many to be listed
-        return _closed(BitMatrix.from_bool(host(graph.matrix(s, dtype) != zero))).rows
+        closed = _closed(BitMatrix.from_bool(host(graph.matrix(s, dtype) != zero)))
+        return lambda sources: host(closed.rows(sources))
     tails, heads, weights = graph.edges(s, dtype)
     walked = weights != zero
     t = transitive_closure(Graph.from_arrays(tails[walked], heads[walked], n=n), reflexive=True)
     component = t.condensation.component
-    return lambda i: t.closed.rows(int(component[i]))[component]
+    return lambda sources: host(t.closed.rows(component[sources]))[:, component]
 
 
 def _closed(bits: BitMatrix) -> BitMatrix:

@@ -207,8 +207,7 @@ def _refuses(question: Question) -> str:
 
 def _estimate(question: Question) -> Estimate:
     """SciPy's searches from every source, or backwards from every target."""
-    n, wants, method = question.n, question.wants, question.once(search)
-    columns = max(n if x is None else len(x) for x in (wants.sources, wants.targets)) if wants.partial else 0
+    n, columns, method = question.n, question.columns, question.once(search)
     tails, heads, _ = question.arcs
     reach, levels = estimates.reached(tails, heads, n), known_levels(question)
     size = question.dtype.itemsize

@@ -14,7 +14,7 @@ from semiring.distributed import Comm, World
 from ..estimates import Estimate
 from ..plans import Plan
 from . import elimination
-from .base import Kind
+from .base import Kind, require_routes
 from .elimination import Eliminated, eliminated
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ def _on_one(question: Question) -> Question:
 
 def _estimate(question: Question) -> Estimate:
     """That of one of them."""
+    require_routes(question)
     found = elimination.estimate(question.once(_on_one))  # order and structure are found once, here
     assert found.plan is not None
     return replace(found, engine=ENGINE.name, plan=replace(found.plan, engine=ENGINE.name))

@@ -25,6 +25,7 @@ from ..labels import Labels
 from ..large.limits import Limits
 from ..measures import Measured
 from ..plans import Plan
+from ..reading.options import BY_RULE, Columns, NullValue, Weight
 from ..road import answer, ask
 from ..saving.stores import save_archive
 from ..wants import Wants
@@ -223,7 +224,13 @@ def shortest_paths(
     checkpoint: str | os.PathLike[str] | None = None,
     every: float | None = None,
     output: str | os.PathLike[str] | None = None,
-    **reading: Any,
+    weight: Weight = BY_RULE,
+    columns: Columns | None = None,
+    directed: bool | None = None,
+    unweighted: bool = False,
+    null_value: NullValue = BY_RULE,
+    format: str | None = None,
+    name: str = "",
 ) -> Result:
     """Best walks between all pairs of a graph's vertices, or between some, whatever the graph comes as.
 
@@ -257,8 +264,9 @@ def shortest_paths(
     memory, checkpoint, every, output
         As in `closure`, for the dense closure of all pairs. A result in a store is read where it lies, and
         `Result.load(output)` finds it again.
-    **reading
-        Passed to `as_graph`, for instance `weight="length"` for NetworkX or `directed=False`.
+    weight, columns, directed, unweighted, null_value, format, name
+        How the graph is read, as in `as_graph`: `weight="minutes"` for a NetworkX graph or a file, `null_value=0` for a
+        matrix whose zeros are no edges.
 
     Returns
     -------
@@ -271,7 +279,8 @@ def shortest_paths(
     FormatError
         If a file is not what its format says, with file and line.
     DomainError
-        If a distance is beyond what an integer dtype holds.
+        If a distance is beyond what an integer dtype holds, or zeros of a matrix may be edges or none: `null_value`
+        says.
     MemoryNeeded
         If matrix and closure do not fit, before the matrix is built.
 
@@ -283,7 +292,16 @@ def shortest_paths(
     (11, ['A', 'B', 'C'])
     """
     s = get(semiring)
-    posed = as_graph(graph, **reading)
+    posed = as_graph(
+        graph,
+        weight=weight,
+        columns=columns,
+        directed=directed,
+        unweighted=unweighted,
+        null_value=null_value,
+        format=format,
+        name=name,
+    )
     i, j = (
         None if wanted is None else posed.labels.several(wanted, where=f"shortest_paths: {side}")
         for wanted, side in ((sources, "sources"), (targets, "targets"))
@@ -293,6 +311,7 @@ def shortest_paths(
         block=block,
         callback=callback,
         threads=threads,
+        paths=paths,
         dtype=dtype,
         device=device,
         engine=engine,
@@ -301,17 +320,18 @@ def shortest_paths(
         targets=j,
         limit=limit,
         gpus=gpus,
-        limits=Limits.of(memory, checkpoint, output, every),
     )
-    found = answer(ask(posed, s, wants))
     rows, cols = (
         None if at is None else Labels([posed.labels[k] for k in at.tolist()], f"{side} of this result")
         for at, side in ((i, "sources"), (j, "targets"))
     )
-    result = Result(found.engine, posed, s, found.plan, found.seconds, frames.library_of(graph), rows, cols)
-    if output is not None and 0 in getattr(gpus, "mine", (0,)):
-        kept = getattr(found.engine, "matrix", None)
-        save_archive(kept if isinstance(kept, TileStore) else TileStore(output), archive_of(result, output))
+    with Limits.held(Limits.of(memory, checkpoint, output, every), gpus) as kept:
+        found = answer(ask(posed, s, wants if kept is None else replace(wants, limits=kept)))
+        result = Result(found.engine, posed, s, found.plan, found.seconds, frames.library_of(graph), rows, cols)
+        if kept is not None and kept.made_in is not None and 0 in getattr(gpus, "mine", (0,)):
+            save_archive(TileStore(kept.made_in), archive_of(result, os.path.join(output or "", "")))
+    if output is not None and isinstance(getattr(found.engine, "matrix", None), TileStore):
+        result = replace(result, engine=Stored(TileStore(output)))
     if paths:
         _ = result.predecessors
     return result

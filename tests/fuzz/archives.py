@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from apsp import Reachability, Result, closure, shortest_paths, transitive_closure, write
 from apsp.formats import read
-from apsp.inputs import as_graph
+from apsp.graph import Graph
 from semiring import BitMatrix
 from semiring.errors import NoPathError, SemiringError
 
@@ -41,7 +41,7 @@ def prepare(device: str) -> None:
         transitive_closure(np.eye(3, dtype=bool)).save(path)
         _use_reachability(path)
     for dtype in ("int32", "int64", "float64"):
-        closure(np.zeros((2, 2), dtype))
+        closure(np.ones((2, 2), dtype))
 
 
 def case(draw: Draw) -> None:
@@ -72,7 +72,7 @@ def _edges(draw: Draw, path: Path) -> None:
 def _matrix(draw: Draw, path: Path) -> None:
     n, rng = draw.between(0, 9), draw.rng()
     A = rng.integers(0, 9, (n, n)).astype(draw.pick(("float64", "int32", "int64", "bool", "float32", "uint8")))
-    write(as_graph(A), path, format=path.suffix[1:])
+    write(Graph.from_matrix(A), path, format=path.suffix[1:])
 
 
 def _sparse(draw: Draw, path: Path) -> None:
@@ -107,7 +107,7 @@ def _use_graph(path: Path) -> None:
     if graph.dense is not None and graph.dense.dtype.kind == "b":
         closure(graph, "boolean")
         return
-    closure(graph, "min_max")
+    closure(graph.having(nulls=()) if graph.null_unsaid else graph, "min_max")
     if graph.rows is not None:
         graph.matrix("max_min", "float64")
         transitive_closure(graph).counts()

@@ -200,9 +200,7 @@ def _graph(draw: Draw, format: str) -> Graph:
 
 
 def _dense(A: np.ndarray) -> Graph:
-    from apsp.inputs import as_graph
-
-    return as_graph(A)
+    return Graph.from_matrix(A)
 
 
 def _written(draw: Draw, folder: Path, format: str) -> bytes:
