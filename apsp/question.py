@@ -187,10 +187,18 @@ class Question:
         np.maximum.at(most, tails[finite], np.abs(sizes))
         return sum(most.tolist())
 
+    @property
+    def saturates(self) -> bool:
+        """Whether a table of integers is wanted that may saturate, which is documented of the closure of a matrix."""
+        dtype = self.dtype
+        if not self.wants.table or self.wants.remembers or dtype.kind != "i" or not self.semiring.mul.saturating:
+            return False
+        return self.longest >= np.iinfo(dtype).max
+
     @cached_property
     def counting(self) -> float:
         """Seconds to list the arcs and count with them; ∞ where a matrix is there, or takes no longer than that."""
-        if self.semiring.boolean or not (self.listed or self.picks):
+        if self.semiring.boolean or not (self.listed or self.picks) or self.saturates:
             return math.inf
         if self.wants.partial:
             return 0.0 if self.listed else estimates.listing(self.n)

@@ -115,7 +115,7 @@ def test_a_wrong_closure_would_be_found(monkeypatch):
     monkeypatch.setattr(algebra, "closure", off)
     monkeypatch.setattr("fuzz.limits.cap_memory", lambda gib: None)
     case = worker.load("algebra", "cpu")
-    assert any(worker.attempt(case, draw.of(0, "algebra", index)) for index in range(12))
+    assert any(worker.attempt(case, draw.of(0, "algebra", index)) for index in range(40))
 
 
 PROMISES = (ROOT / "docs" / "promises.md").read_text(encoding="utf-8")

@@ -950,7 +950,7 @@ def test_integers_of_shape_3_by_3_are_a_matrix_or_edges_and_closure_takes_the_ma
     assert shortest_paths(Graph.from_edges(A)).distance(0, 1) == 5
     np.testing.assert_array_equal(closure(A), [[0, 1, 3], [1, 0, 2], [3, 2, 0]])
     for options in ({"device": "cpu"}, {"memory": "1GiB"}, {"unweighted": True, "memory": "1GiB"}):
-        closure((A == 1).astype(int), **options)
+        closure((A == 1).astype(int), null_value=0, **options)
     plan(A)
     matmul(A, A)
 
