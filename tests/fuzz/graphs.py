@@ -23,6 +23,7 @@ from semiring.errors import DivergenceError, NoPathError, SemiringError, VertexE
 
 from . import inputs, oracle
 from .draw import Draw
+from .layouts import host
 
 #: What each semiring does with the weights of a walk, and which of two walks it prefers.
 SEMIRINGS = {
@@ -40,12 +41,17 @@ HOW: tuple[dict[str, Any], ...] = (
 )
 
 
+_device = "cpu"
+
+
 def prepare(device: str) -> None:
-    """Compile what every case needs."""
-    transitive_closure(np.eye(3, dtype=bool))
+    """Where to compute; compile what every case needs."""
+    global _device
+    _device = device
+    transitive_closure(np.eye(3, dtype=bool), device=device)
     for s in SEMIRINGS:
-        shortest_paths([(0, 1, 1)], s)
-        shortest_paths([(0, 1, 0.5)], s)
+        shortest_paths([(0, 1, 1)], s, device=device)
+        shortest_paths([(0, 1, 0.5)], s, device=device)
 
 
 def case(draw: Draw) -> None:
@@ -145,7 +151,7 @@ def _paths(draw: Draw) -> None:
     draw.note(semiring=s, how=how)
     best = _best(seen, s)
     try:
-        r = shortest_paths(source, s, **how, **reading)
+        r = shortest_paths(source, s, device=_device, **how, **reading)
     except DivergenceError as error:
         assert best is None, "the closure exists, and was refused"
         _names_a_cycle(seen, error, s)
@@ -258,7 +264,7 @@ def _as_networkx(r: Result, seen: inputs.Listed) -> None:
     G.add_weighted_edges_from((u, v, w) for u, v, w in seen.arcs() if not math.isinf(w))
     for u, lengths in nx.all_pairs_bellman_ford_path_length(G):
         for v in range(len(seen.names)):
-            got = r.distances[u, v]
+            got = r.distances[u, v].item()
             if v in lengths:
                 assert math.isclose(got, lengths[v], rel_tol=1e-12, abs_tol=1e-12), (u, v, got, lengths[v])
 
@@ -291,11 +297,11 @@ def _saved(draw: Draw, r: Result) -> None:
             return
         assert [p.name for p in Path(folder).iterdir()] == [path.name]
         if path.suffix == ".npy":
-            np.testing.assert_array_equal(np.load(path), r.distances)
+            np.testing.assert_array_equal(np.load(path), host(r.distances))
         elif path.suffix == ".npz":
             again, loaded = read(path), Result.load(path)
             for distances, labels in ((again.dense, again.labels), (loaded.distances, loaded.labels)):
-                np.testing.assert_array_equal(distances, r.distances)
+                np.testing.assert_array_equal(host(distances), host(r.distances))
                 assert list(map(repr, labels)) == list(map(repr, r.labels)), "labels changed on saving"
             for u, v in itertools.product(list(r.labels)[:3], repeat=2):
                 assert _path_or_none(loaded, u, v) == _path_or_none(r, u, v)
@@ -319,7 +325,7 @@ def _reachability(draw: Draw) -> None:
     source, reading, seen = _source(draw, given, False)
     reflexive, schedule = draw.chance(30), draw.pick(("auto", "auto", "recursive", "blocked", "iterative"))
     draw.note(reflexive=reflexive, schedule=schedule)
-    t = transitive_closure(source, reflexive=reflexive, schedule=schedule, **reading)
+    t = transitive_closure(source, reflexive=reflexive, schedule=schedule, device=_device, **reading)
     _labels_are(t.labels, seen)
     n = len(seen.names)
     G: Any = nx.DiGraph()
@@ -346,9 +352,9 @@ def _reachability(draw: Draw) -> None:
 
 def _answers(t: Reachability, G: Any, expected: np.ndarray, names: list[Any]) -> None:
     n = len(names)
-    np.testing.assert_array_equal(t.to_bool(), expected)
-    np.testing.assert_array_equal(t.counts(), expected.sum(axis=1))
-    np.testing.assert_array_equal(t.counts(axis=0), expected.sum(axis=0))
+    np.testing.assert_array_equal(host(t.to_bool()), expected)
+    np.testing.assert_array_equal(host(t.counts()), expected.sum(axis=1))
+    np.testing.assert_array_equal(host(t.counts(axis=0)), expected.sum(axis=0))
     assert t.to_edges() == [(names[u], names[v]) for u, v in np.argwhere(expected).tolist()]
     np.testing.assert_array_equal(t.to_sparse().toarray(), expected)
     for u in range(n):
@@ -356,7 +362,7 @@ def _answers(t: Reachability, G: Any, expected: np.ndarray, names: list[Any]) ->
         assert t.ancestors(names[u]) == [names[v] for v in np.flatnonzero(expected[:, u])]
         assert t.reaches(names[u], names[n - 1 - u]) == expected[u, n - 1 - u]
     if n:
-        np.testing.assert_array_equal(t.reaches(names, names[::-1]), expected[np.arange(n), np.arange(n)[::-1]])
+        np.testing.assert_array_equal(host(t.reaches(names, names[::-1])), expected[np.arange(n), np.arange(n)[::-1]])
     classes = {frozenset(part) for part in nx.strongly_connected_components(G)}
     at = {name: k for k, name in enumerate(names)}
     assert {frozenset(at[name] for name in part) for part in t.components()} == classes
