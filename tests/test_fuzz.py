@@ -94,6 +94,8 @@ def test_the_command_prints_seed_counts_and_how_to_replay():
     assert re.fullmatch(r"seed 1\nfiles +3 cases in +[\d.]+ s: nothing found\n", run.stdout)
     assert fuzz("--target", "files", "--seed", 1, "--case", 2).stdout.endswith("nothing found\n")
     assert fuzz("--case", 2).returncode == 2
+    refused = fuzz("--device", "cuda", "--target", "files", "--cases", 1)
+    assert (refused.returncode, "leave out --target files" in refused.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("target", [name for name in TARGETS if name not in ("processes", "kills")])
