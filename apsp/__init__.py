@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from semiring.errors import (
         AlgebraError,
+        AmbiguityWarning,
         DeviceError,
         DivergenceError,
         DomainError,
@@ -63,8 +64,8 @@ _HOME = {
 }
 #: What can go wrong, under the names that it has in `semiring` too.
 _ERRORS = (
-    *("AlgebraError", "DTypeError", "DeviceError", "DivergenceError", "DomainError", "FormatError", "MemoryNeeded"),
-    *("NegativeCycleError", "NoPathError", "SemiringError", "ShapeError", "VertexError"),
+    *("AlgebraError", "AmbiguityWarning", "DTypeError", "DeviceError", "DivergenceError", "DomainError", "FormatError"),
+    *("MemoryNeeded", "NegativeCycleError", "NoPathError", "SemiringError", "ShapeError", "VertexError"),
 )
 _MODULE = {name: f".{module}" for module, names in _HOME.items() for name in names} | dict.fromkeys(
     _ERRORS, "semiring.errors"
@@ -76,6 +77,7 @@ _MODULES = ("csgraph",)
 __version__ = "0.1.0"
 __all__ = [
     "AlgebraError",
+    "AmbiguityWarning",
     "Comparison",
     "CriticalPath",
     "DTypeError",

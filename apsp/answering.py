@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,11 +13,13 @@ from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.bits import BitMatrix
 from semiring.devices import there
-from semiring.errors import DivergenceError, DomainError
-from semiring.memory import available
+from semiring.errors import DivergenceError
+from semiring.memory import available, require
 
+from . import estimates, saturation
 from .choosing import Asked, Question
 from .closures import closure
+from .display import output
 from .eliminating import eliminated, potentials
 from .engines import Dense, Engine
 from .engines.base import host
@@ -29,11 +29,12 @@ from .engines.searches import Searches
 from .engines.stored import Stored
 from .estimates import Estimate
 from .graph import Graph
+from .graph.nulls import refuse_ambiguous
 from .large.closing import Large
 from .large.limits import Limits
-from .log import logger, tell
+from .log import tell
 from .plans import Plan
-from .problem import Memory, Request, matrix_of, pose_array
+from .problem import ROUTES, Memory, Request, matrix_of, pose_array
 from .solve import solve
 
 
@@ -84,7 +85,9 @@ def within(graph: Graph, s: Semiring, request: Request, limits: Limits, **asked:
     As `shortest_paths`.
     """
     start = time.perf_counter()
+    _require_routes(graph, request)
     large = Large.asked(graph, s, limits, request, **asked)
+    refuse_ambiguous(large.source.looked_at[0], s, where="shortest_paths")
     try:
         if large.ordinary:
             large.check()
@@ -96,9 +99,19 @@ def within(graph: Graph, s: Semiring, request: Request, limits: Limits, **asked:
         raise _by_label(error, graph) from None
     engine = Dense(D) if isinstance(D, np.ndarray) else Stored(D)
     if not large.ordinary:  # else that has been looked at
-        with limits.or_no_result():
-            _refuse_where_far(engine, graph, s, limits.memory)
+        _refuse_where_far(engine, graph, s, limits.memory)
     return Answer(engine, plan, time.perf_counter() - start)
+
+
+def _require_routes(graph: Graph, request: Request) -> None:
+    """Refuse predecessors on the host that do not fit, where the distances lie elsewhere.
+
+    Raises
+    ------
+    MemoryNeeded
+    """
+    if request.paths:
+        require(estimates.predecessors(graph.n, 8, table=False), where="shortest_paths", hint=ROUTES)
 
 
 def _answer(question: Question) -> Answer:
@@ -119,23 +132,24 @@ def _spread(graph: Graph, s: Semiring, request: Request, asked: Asked) -> Answer
     """The closure over several ranks, each of which keeps its part."""
     from .distributed import solving
 
+    _require_routes(graph, request)
     if asked.engine == "elimination":
         from .distributed import sweeping
 
         eliminations, plan = sweeping.engine(graph, s, request, solving.world_of(asked.gpus), asked)
         return Answer(eliminations, plan, 0.0)
     engine, plan, seconds = solving.engine(graph, s, request, asked.gpus, asked.dtype, asked.limits)
-    writes = asked.limits is not None and 0 in getattr(asked.gpus, "mine", (0,))
-    with asked.limits.or_no_result() if writes else nullcontext():
-        _refuse_where_far(engine, graph, s)
+    _refuse_where_far(engine, graph, s)
     return Answer(engine, plan, seconds)
 
 
 def _dense(graph: Graph, s: Semiring, request: Request, asked: Asked, considered: tuple[Estimate, ...]) -> Answer:
     """The closure of the graph's matrix."""
     matrix, ours = matrix_of(graph, s, asked.dtype, request, where="shortest_paths")
-    risky = _may_saturate(matrix, s, graph.n)
-    problem = pose_array(matrix, s, Memory.OURS if ours else Memory.THEIRS, device=asked.device)
+    risky = saturation.possible(matrix, s, graph.n)
+    memory = Memory.OURS if ours else Memory.THEIRS
+    problem = pose_array(matrix, s, memory, device=asked.device, null_unsaid=graph.null_unsaid)
+    refuse_ambiguous(problem.seen, s, where="shortest_paths")
     solved = solve(problem, request)
     if risky:
         _refuse_saturated(Dense(solved.matrix), graph, s)
@@ -166,13 +180,6 @@ def _part(graph: Graph, s: Semiring, asked: Asked, engine: Engine) -> Engine:
     )
 
 
-def _may_saturate(matrix: Any, s: Semiring, n: int) -> bool:
-    """Whether a walk of n − 1 edges can weigh more than the matrix's integers hold; it would seem to be no walk."""
-    if matrix.dtype.kind != "i" or not s.mul.saturating:
-        return False
-    return n * dtypes.largest_finite(matrix) >= np.iinfo(matrix.dtype).max
-
-
 def _refuse_where_far(D: Engine, graph: Graph, s: Semiring, memory: int | None = None) -> None:
     """`_refuse_saturated` where a walk can be so long; the matrix of the graph need not be at hand."""
     if D.dtype.kind != "i" or not s.mul.saturating:
@@ -180,48 +187,27 @@ def _refuse_where_far(D: Engine, graph: Graph, s: Semiring, memory: int | None =
     weights: Any = graph.windows(s, D.dtype)
     if weights is None:
         weights = graph.matrix(s, D.dtype) if graph.dense is not None else graph.edges(s, D.dtype)[2]
-    if _may_saturate(weights, s, graph.n):
+    if saturation.possible(weights, s, graph.n):
         _refuse_saturated(D, graph, s, memory)
 
 
 def _refuse_saturated(D: Engine, graph: Graph, s: Semiring, memory: int | None = None) -> None:
-    """Refuse distances in which a best walk has saturated: the zero where there is a walk, or the other end.
+    """Refuse distances in which a best walk has saturated.
 
-    None is missed. Parts of a best walk are best walks, so that where no best walk saturates, none of its parts does.
-    Where a matrix on disk is so large that not even its edges' bits fit, the log tells what may have saturated.
-
-    Parameters
-    ----------
-    memory : int, optional
-        Bytes that may be taken; what there is where it is not said.
+    Where a matrix on disk is so large that not even its edges' bits fit `memory`, or what there is where that is not
+    said, the log tells what may have.
 
     Raises
     ------
     DomainError
         Naming two vertices.
     """
-    info, reached = np.iinfo(D.dtype), None
-    for sources, found in D.rows(np.arange(graph.n)):
-        rows = host(found)
-        ends = (rows == info.min) | (rows == info.max)
-        for k in np.flatnonzero(ends.any(axis=1)):
-            i = int(sources[k])
-            if reached is None and (reached := _reached(graph, s, D.dtype, memory)) is None:
-                u, v = graph.labels[i], graph.labels[int(ends[k].argmax())]
-                text = "shortest_paths: no walk from %r to %r, or one beyond %d, which %s does not hold"
-                logger.warning(f"{text}. Say a wider dtype.", u, v, info.max, D.dtype)
-                return
-            wrong = ends[k] & reached(i)
-            if wrong.any():
-                u, v = graph.labels[i], graph.labels[int(wrong.argmax())]
-                raise DomainError(
-                    f"shortest_paths: every distance must fit {D.dtype}, got a walk from {u!r} to {v!r} beyond "
-                    f"{info.max}. Say dtype='float64', which rounds, or a wider integer."
-                )
+    rows = D.rows(np.arange(graph.n))
+    saturation.refuse(rows, D.dtype, graph.labels, lambda: _reached(graph, s, D.dtype, memory))
 
 
-def _reached(graph: Graph, s: Semiring, dtype: np.dtype, memory: int | None) -> Callable[[int], np.ndarray] | None:
-    """Which vertices walks from a vertex reach; None where a matrix on disk is too large to tell."""
+def _reached(graph: Graph, s: Semiring, dtype: np.dtype, memory: int | None) -> saturation.Reach | None:
+    """Which vertices walks from others reach; None where a matrix on disk is too large to tell."""
     from .reach import transitive_closure
 
     windows, zero, n = graph.windows(s, dtype), dtypes.zero(s, dtype), graph.n
@@ -230,15 +216,15 @@ def _reached(graph: Graph, s: Semiring, dtype: np.dtype, memory: int | None) -> 
         if most is not None and n * n // 8 > most // 2:
             return None
         closed = closure(windows.packed(), "boolean", overwrite=True)
-        return lambda i: closed.rows(i)
+        return lambda sources: host(closed.rows(sources))
     if graph.dense is not None:  # whose edges may be too many to be listed
         closed = closure(BitMatrix.from_bool(host(graph.matrix(s, dtype) != zero)), "boolean", overwrite=True)
-        return lambda i: closed.rows(i)
+        return lambda sources: host(closed.rows(sources))
     tails, heads, weights = graph.edges(s, dtype)
     walked = weights != zero
     t = transitive_closure(Graph.from_arrays(tails[walked], heads[walked], n=n), reflexive=True)
     component = t.condensation.component
-    return lambda i: t.closed.rows(int(component[i]))[component]
+    return lambda sources: host(t.closed.rows(component[sources]))[:, component]
 
 
 def _by_label(error: DivergenceError, graph: Graph) -> DivergenceError:
@@ -247,5 +233,5 @@ def _by_label(error: DivergenceError, graph: Graph) -> DivergenceError:
         return error
     names = [graph.labels[v] for v in error.cycle]
     vertex = graph.labels[error.vertex]
-    where = f"the cycle {' → '.join(str(v) for v in [*names, names[0]])}" if names else f"vertex {vertex!r}"
+    where = f"the cycle {output.walk([*names, names[0]])}" if names else f"vertex {vertex!r}"
     return type(error)(f"{error} By label: {where}.", vertex, names)

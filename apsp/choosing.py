@@ -18,14 +18,17 @@ from semiring.algebra import Semiring
 from semiring.backend import device_of
 from semiring.cycles import Lengths
 from semiring.errors import AlgebraError, DeviceError, MemoryNeeded
-from semiring.memory import available, shown
+from semiring.memory import available, require, shown
+from semiring.spelling import did_you_mean
 from semiring.survey import Survey, survey
 
 from . import estimates
+from .engines.base import BLOCK
 from .estimates import Estimate, in_units
 from .graph import Graph
+from .graph.nulls import refuse_ambiguous
 from .plans import Plan
-from .problem import Memory, Problem, Request
+from .problem import ROUTES, Memory, Problem, Request
 
 if TYPE_CHECKING:
     from semiring.sparse import Analysis
@@ -37,6 +40,7 @@ ENGINES = ("auto", "dense", "elimination", "scipy", "hops")
 #: Graphs of so few vertices are closed as matrices without counting: that takes a millisecond, as counting does.
 FEW = 512
 #: Counting may take so much of what another engine takes.
+_FEWER = "Ask for fewer sources or targets."
 _SHARE = {"dense": 0.1, "scipy": 1.0, "hops": 1.0}
 
 
@@ -57,6 +61,8 @@ class Asked:
         Several ranks, as in `closure`.
     limits : Limits or None
         What these keep and write.
+    table : bool
+        Whether all entries are wanted in one array, as `closure` returns them.
     """
 
     dtype: Any = None
@@ -69,6 +75,7 @@ class Asked:
     like: Any = None
     gpus: Any = None
     limits: Any = None
+    table: bool = False
 
     @property
     def partial(self) -> bool:
@@ -98,7 +105,11 @@ class Question:
     @cached_property
     def arcs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Tails, heads and weights of all arcs, undirected edges both ways; weights in the dtype to compute in."""
-        return self.graph.edges(self.semiring, self.dtype)
+        arcs, n = self.graph.edges(self.semiring, self.dtype), self.graph.n
+        if self.graph.null_unsaid and len(arcs[2]) == n * n:  # in the order of the matrix
+            seen = survey(arcs[2].reshape(n, n), self.semiring, where="shortest_paths", null_unsaid=True)
+            refuse_ambiguous(seen, self.semiring, where="shortest_paths")
+        return arcs
 
     @cached_property
     def seen(self) -> Survey:
@@ -142,14 +153,16 @@ class Question:
 
     @cached_property
     def longest(self) -> float:
-        """No simple path weighs more than this: the sum of the heaviest arc out of each vertex."""
+        """No simple path weighs more than this: the sum of the heaviest arc out of each vertex; of integers exactly."""
         tails, _, weights = self.arcs
-        if not len(tails):
-            return 0.0
         finite = weights != dtypes.zero(self.semiring, weights.dtype)
-        most = np.zeros(self.graph.n)
-        np.maximum.at(most, tails[finite], np.abs(weights[finite].astype(np.float64)))
-        return float(most.sum())
+        # In 64 bits |−2⁶³| is itself, and 2⁶³ without a sign.
+        sizes = (
+            np.abs(weights[finite].astype(np.int64)).view(np.uint64) if weights.dtype.kind == "i" else weights[finite]
+        )
+        most = np.zeros(self.graph.n, np.uint64 if weights.dtype.kind == "i" else np.float64)
+        np.maximum.at(most, tails[finite], np.abs(sizes))
+        return sum(most.tolist())
 
     @cached_property
     def search(self) -> str | None:
@@ -214,12 +227,17 @@ class Question:
     def searches(self) -> Estimate:
         """SciPy's searches from every source, or backwards from every target."""
         assert self.search is not None
-        n, asked = self.graph.n, self.asked
-        columns = max(n if x is None else len(x) for x in (asked.sources, asked.targets)) if asked.partial else 0
-        tails, heads, _ = self.arcs
+        n, (tails, heads, _) = self.graph.n, self.arcs
         reach = estimates.reached(tails, heads, n)
         return estimates.searches(
-            n, len(tails), self.lines, columns, self.dtype.itemsize, self.search, reach=reach, levels=self.levels or 0
+            n,
+            len(tails),
+            self.lines,
+            self._kept,
+            self.dtype.itemsize,
+            self.search,
+            reach=reach,
+            levels=self.levels or 0,
         )
 
     def counted(self) -> Estimate:
@@ -230,7 +248,32 @@ class Question:
         batch = self.hops.batch(self.lines)
         if self.device == "cuda":
             return estimates.hops_on_gpu(n, len(self.arcs[0]), self.lines, size, self.levels, batch)
-        return estimates.hops(n, len(self.arcs[0]), self.lines, size, self.levels, batch, self.threads)
+        arcs = len(self.arcs[0])
+        return estimates.hops(n, arcs, self.lines, self._kept, size, self.levels, batch, self.threads)
+
+    @property
+    def _kept(self) -> int:
+        """Entries of each row or column searched for that are kept; none where all are, which are streamed."""
+        n, asked = self.graph.n, self.asked
+        return max(n if x is None else len(x) for x in (asked.sources, asked.targets)) if asked.partial else 0
+
+    def _made(self, found: Estimate) -> Estimate:
+        """What an engine would take, with what is made of its distances at once; the dense plan counts that itself."""
+        n, size, asked, made = self.graph.n, self.dtype.itemsize, self.asked, 0
+        if found.engine == "dense":
+            return found
+        if asked.table:
+            from semiring.sparse.queries import panel_bytes
+
+            panels = (
+                0 if self.device == "cuda" else self.threads * panel_bytes(self.analysis, self.semiring, self.dtype)
+            )
+            made += n * n * size + panels
+        if self.request.paths:
+            part = math.prod(n if x is None else len(x) for x in (asked.sources, asked.targets)) if asked.partial else 0
+            block = self.hops.batch(n) if self.hops and found.engine == "hops" else BLOCK
+            made += estimates.predecessors(n, size, len(self.arcs[0]), table=False, block=block) + 4 * part
+        return replace(found, bytes=found.bytes + made)
 
     @cached_property
     def levels(self) -> int | None:
@@ -249,7 +292,8 @@ class Question:
         """Whether nothing but the closure of the matrix is asked: it was wanted, or nothing else can be less."""
         request, asked = self.request, self.asked
         if asked.engine not in ENGINES:
-            raise ValueError(f"shortest_paths: engine must be one of {', '.join(ENGINES)}, got {asked.engine!r}.")
+            hint = did_you_mean(asked.engine, ENGINES)
+            raise ValueError(f"shortest_paths: engine must be one of {', '.join(ENGINES)}, got {asked.engine!r}.{hint}")
         if self.wanted in ("elimination", "scipy", "hops"):
             self._require_able(self.wanted)
             return False
@@ -278,6 +322,8 @@ class Question:
         found = self._estimates()
         if self.wanted != "auto":
             best = next(e for e in found if e.engine == self.wanted)
+            if self.request.paths or self._kept:  # else rows are found when they are asked for, as many as fit
+                require(best.bytes, self.device, where="shortest_paths", hint=ROUTES if self.request.paths else _FEWER)
             return self._plan_of(best, "as asked", tuple(found))
         fitting = [e for e in found if self._fits(e)]
         if not fitting:
@@ -320,7 +366,7 @@ class Question:
         counting = estimates.counting(self.graph.n, len(self.arcs[0]))
         if self.wanted == "elimination" or (told and counting < worth):
             found.insert(1, self.elimination())
-        return found
+        return [self._made(estimate) for estimate in found]
 
     def _plan_of(self, best: Estimate, reason: str, found: tuple[Estimate, ...]) -> Plan:
         if best.engine == "dense":

@@ -15,16 +15,20 @@ from semiring.algebra import Semiring
 from semiring.catalog import get
 from semiring.memory import require
 from semiring.observed import Callback
+from semiring.tiles import TileStore
 
 from .choosing import Asked, Question
 from .eliminating import eliminated
 from .engines.base import host
+from .graph import Graph
+from .graph.nulls import Nulls, warn_of_ambiguous
 from .inputs import as_graph
 from .large.closing import Large
 from .large.limits import Limits
 from .large.sources import has_windows, matrix_or_graph
 from .log import tell
 from .problem import Request, at, is_sparse, pose
+from .reading.options import BY_RULE, NullValue, nulls_of
 from .solve import solve
 
 if TYPE_CHECKING:
@@ -44,6 +48,7 @@ def closure(
     threads: int | None = None,
     per_thread: int | None = None,
     unweighted: bool = False,
+    null_value: NullValue = BY_RULE,
     gpus: Places | None = None,
     memory: int | str | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -80,6 +85,10 @@ def closure(
         Elements a GPU thread updates in one step of the iterative schedule: 1 or 4.
     unweighted : bool
         Every edge weighs 1, and a matrix of bool is a graph: see `as_graph`.
+    null_value : number or None, optional
+        An entry that is no edge, beside the semiring's zero: 0 for adjacency matrices as NetworkX and SciPy write them;
+        None where all others are edges, zeros too. Without it they are, and a matrix in which nothing else tells of
+        missing edges gets a warning: numbers of which none is negative or infinite, with zeros off the diagonal.
     gpus : int, sequence of int or World, optional
         Spread one matrix on the host over so many GPUs of this machine, over those of these numbers, or over the ranks
         of an `apsp.distributed.world`; each fetches its own part. `schedule` and `device` play no part then.
@@ -116,6 +125,11 @@ def closure(
     MemoryNeeded
         If it does not fit, before any work.
 
+    Warns
+    -----
+    AmbiguityWarning
+        If zeros may be edges of weight 0 or no edges; see `null_value`.
+
     Notes
     -----
     Integers saturate at the dtype's maximum, which stands for ∞. A cycle of m edges that only rounding makes negative,
@@ -132,7 +146,7 @@ def closure(
            [3., 0., 1.],
            [2., 6., 0.]])
     """
-    s = get(semiring)
+    s, nulls = get(semiring), nulls_of(null_value)
     request = Request.of(schedule=schedule, block=block, callback=callback, threads=threads, per_thread=per_thread)
     limits = Limits.of(memory, checkpoint, output, every)
     if overwrite and limits is not None:
@@ -143,32 +157,44 @@ def closure(
     if gpus is not None:
         from .distributed import solving
 
-        asked: dict[str, Any] = {"dtype": dtype, "overwrite": overwrite, "unweighted": unweighted}
+        asked: dict[str, Any] = {"dtype": dtype, "overwrite": overwrite, "unweighted": unweighted, "nulls": nulls}
         return solving.closure(A, s, request, gpus, limits, **asked)
     if limits is not None:
-        return _within(A, s, request, limits, dtype=dtype, device=device, unweighted=unweighted)
+        return _within(A, s, request, limits, nulls, dtype=dtype, device=device, unweighted=unweighted)
     with at(A):
         if not overwrite and is_sparse(A):
-            graph = as_graph(A, unweighted=unweighted)
-            question = Question(graph, s, request, Asked(dtype=dtype, device=device))
+            graph = as_graph(A, unweighted=unweighted, null_value=null_value)
+            question = Question(graph, s, request, Asked(dtype=dtype, device=device, table=True))
             if not question.matrix_alone and question.plan.engine == "elimination":
                 hint = "Use a smaller dtype, or shortest_paths, whose Result answers without a matrix."
-                require(graph.n**2 * question.dtype.itemsize, where="closure", hint=hint)
+                require(question.plan.beside_bytes, question.device, where="closure", hint=hint)
                 tell(question.plan, callback, stacklevel=3)
                 return host(eliminated(question).table())
             A = graph
             del question
-        posed = pose(A, s, request, dtype=dtype, device=device, overwrite=overwrite, unweighted=unweighted)
+        asked = {"dtype": dtype, "overwrite": overwrite, "unweighted": unweighted, "nulls": nulls}
+        posed = pose(A, s, request, device=device, **asked)
+        warn_of_ambiguous(posed.problem.seen, s, where="closure")
         return posed.in_kind(solve(posed.problem, request).matrix)
 
 
-def _within(A: Any, s: Semiring, request: Request, limits: Limits, *, unweighted: bool, **asked: Any) -> Any:
+def _within(
+    A: Any, s: Semiring, request: Request, limits: Limits, nulls: Nulls, *, unweighted: bool, **asked: Any
+) -> Any:
     """The closure within limits of memory, kept and written as they say."""
-    source = matrix_or_graph(A, unweighted=unweighted)
-    large = Large.asked(source, s, limits, request, **asked)
-    if not large.ordinary:
-        return large.close(request.callback, stacklevel=4)
-    large.check()
-    options = {**request.options, "schedule": request.schedule, "block": request.block, "callback": request.callback}
-    A = large.source.whole() if has_windows(source) else source
-    return large.given(np.asarray(closure(A, s, **options, **asked)))
+    source = matrix_or_graph(A, unweighted=unweighted, nulls=nulls)
+    with limits.writing() as kept:
+        large = Large.asked(source, s, kept, request, nulls=nulls, **asked)
+        warn_of_ambiguous(large.source.looked_at[0], s, where="closure")
+        if large.ordinary:
+            large.check()
+            options = {**request.options, "schedule": request.schedule, "block": request.block}
+            A = large.source.whole() if has_windows(source) or nulls else source
+            if isinstance(A, Graph):
+                A = A.having(nulls=()) if A.null_unsaid else A
+            else:
+                options["null_value"] = None  # they are edges, which has been told of
+            found = large.given(np.asarray(closure(A, s, callback=request.callback, **options, **asked)))
+        else:
+            found = large.close(request.callback, stacklevel=5)
+    return found if limits.output is None else TileStore(limits.output)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from semiring import dtypes
+from semiring.catalog import get
 from semiring.cycles import Lengths
-from semiring.errors import DivergenceError, DomainError
+from semiring.errors import DivergenceError
 from semiring.sparse.cycles import Weighted
 
+from . import saturation
 from .choosing import Question
 from .engines.base import host
 from .engines.elimination import Eliminated
@@ -32,16 +33,17 @@ def eliminated(question: Question) -> Eliminated:
     MemoryNeeded
         If the panels do not fit, from the counts.
     """
-    weights, s = question.arcs[2], question.semiring
-    dtype = weights.dtype
-    if dtype.kind == "i" and s.mul.saturating and question.longest >= np.iinfo(dtype).max:
-        _refuse_saturated(question, dtype)
+    s, dtype = question.semiring, question.dtype
     careful = Lengths.of(s) is not None and dtype.kind == "f"
     try:
         engine = _engine(question, check=not careful)
     except DivergenceError as error:
         raise named(question, error) from None
     if not careful or engine.elimination.divergence is None:
+        far = dtype.kind == "i" and s.mul.saturating and question.longest >= np.iinfo(dtype).max
+        if far and (Lengths.of(s) is None or not _held(question, engine.elimination)):
+            rows = engine.rows(np.arange(question.graph.n))
+            saturation.refuse(rows, dtype, question.graph.labels, lambda: _reached(question))
         return engine
     # A closed walk beats `one`: by its weights, or by rounding alone, which Johnson's weights keep from growing.
     del engine
@@ -84,63 +86,31 @@ def _engine(question: Question, *, check: bool = True, potential: np.ndarray | N
     )
 
 
-def _refuse_saturated(question: Question, dtype: np.dtype) -> None:
-    """Refuse distances that are beyond the integers: they are computed in wider numbers, and looked at.
+def _held(question: Question, E: Elimination) -> bool:
+    """Whether two lines of distances tell that integers hold all of them.
 
-    Raises
-    ------
-    DomainError
-        Naming two vertices.
+    With ℓ the lengths of which ⊕ keeps the least, and v a vertex that all reach and that reaches all, ℓ(·, v) and
+    ℓ(v, ·) are lengths of walks. So they bound every distance from above by max ℓ(·, v) + max ℓ(v, ·); and where no
+    arc u → w undercuts ℓ(u, v) − ℓ(w, v), they are potentials (Johnson 1977), no cycle is negative, and distances are
+    at least min ℓ(·, v) − max ℓ(·, v). Sums of extremes are Python's integers.
     """
-    s, graph = question.semiring, question.graph
-    exact = dtype.itemsize < 8 and "int64" in s.dtypes and question.longest < 2.0**62
-    wide = np.dtype(np.int64 if exact else np.float64)
-    if wide.name not in s.dtypes:
-        raise DomainError(
-            f"shortest_paths: every distance must fit {dtype}, got walks that may weigh {question.longest:.3g}. "
-            "Say engine='dense'."
-        )
-    try:
-        E = _engine(_widened(question, wide)).elimination
-    except DivergenceError as error:
-        raise named(question, error) from None
-    info, zero = np.iinfo(dtype), dtypes.zero(s, wide)
-    # Beyond 2⁵³ floats are rounded, an arc at a time.
-    room = 1.0 if exact else 1 - graph.n * 2.0**-52
-    low, high = info.min * room, info.max * room
-    if _bounded(E, low, high):
-        return
-    for sources, panel in E.panels():
-        wrong = (panel != zero) & ((panel >= high) | (panel <= low))
-        if wrong.any():
-            j, k = np.argwhere(host(wrong))[0]
-            u, v = graph.labels[int(sources[k])], graph.labels[int(j)]
-            raise DomainError(
-                f"shortest_paths: every distance must fit {dtype}, got a walk from {u!r} to {v!r} beyond {info.max}. "
-                "Say dtype='float64', which rounds, or a wider integer."
-            )
-
-
-def _widened(question: Question, wide: np.dtype) -> Question:
-    """The same question in another dtype; its arcs and their structure are not looked for again."""
-    s = question.semiring
-    tails, heads, weights = question.arcs
-    widened = np.where(weights == dtypes.zero(s, weights.dtype), dtypes.zero(s, wide), weights.astype(wide))
-    other = replace(question, asked=replace(question.asked, dtype=wide, engine="elimination", like=None))
-    other.__dict__.update(analysis=question.analysis, arcs=(tails, heads, widened))
-    return other
-
-
-def _bounded(E: Elimination, low: float, high: float) -> bool:
-    """Whether two lines of distances tell that all of them lie between these ends.
-
-    From one vertex v that all reach and that reaches all, max d(·, v) + max d(v, ·) bounds every distance from above,
-    and min d(·, v) − max d(·, v) from below.
-    """
-    if not E.n:
-        return False
-    v, zero = int(E.order[-1]), dtypes.zero(E.semiring, E.dtype)
+    v, zero, sign = int(E.order[-1]), dtypes.zero(E.semiring, E.dtype), int(Lengths.required(E.semiring).sign)
     into, out = host(E.column(v)), host(E.row(v))
-    if not ((into != zero).all() and (out != zero).all()):
+    if (into == zero).any() or (out == zero).any():
         return False
-    return float(into.max()) + float(out.max()) < high and float(into.min()) - float(into.max()) > low
+    into, out = sign * into.astype(np.int64), sign * out.astype(np.int64)
+    least, most = int(into.min()), int(into.max())
+    if max(most + int(out.max()), most - least) >= np.iinfo(E.dtype).max:
+        return False
+    tails, heads, weights = question.arcs
+    walked = weights != zero
+    tails, heads, weights = tails[walked], heads[walked], weights[walked]
+    return bool((into[tails] - into[heads] <= sign * weights.astype(np.int64)).all())
+
+
+def _reached(question: Question) -> saturation.Reach:
+    """Which vertices walks reach: the same arcs, eliminated over the Boolean semiring."""
+    weights = question.arcs[2]
+    walked = weights != dtypes.zero(question.semiring, weights.dtype)
+    E = Eliminated(question.analysis, walked, get("boolean"), question.request.options.get("threads"))
+    return lambda sources: np.concatenate([D for _, D in E.rows(sources)])

@@ -74,7 +74,8 @@ class Estimate:
     pairs : int
         How often one ⊕ with one ⊗ is done for all that was asked; of searches, the arcs that are looked at.
     bytes : int
-        The most that is held at a time beside the graph; of elimination without the rows, which are streamed.
+        The most that is held at a time beside the graph, with what was asked to be made at once, as predecessors; of
+        elimination without rows, which are streamed.
     seconds : float
         Until all that was asked is there.
     start : float
@@ -215,8 +216,25 @@ def searches(
     return Estimate("scipy", lines * arcs, held, before + lines * row, before + row, row)
 
 
-def hops(n: int, arcs: int, lines: int, itemsize: int, levels: int, batch: int, threads: int) -> Estimate:
-    """Breadth-first searches from `lines` vertices, `batch` at a time, on a graph of about twice so many levels."""
+def predecessors(n: int, itemsize: int, arcs: int = 0, *, table: bool, matrix: bool = True, block: int = 64) -> int:
+    """Bytes that the predecessors of all pairs take beside the distances.
+
+    Parameters
+    ----------
+    table : bool
+        Whether all distances are held: their transpose is then made, and where no `matrix` came, the matrix. Else the
+        edges are listed, and rows are streamed, `block` at a time.
+    """
+    if table:
+        return n * n * max(4 + itemsize * (2 if matrix else 1), 8)  # or a part is cut out, when those are gone
+    return 4 * n * n + block * n * (itemsize + 4) + 48 * arcs
+
+
+def hops(n: int, arcs: int, lines: int, columns: int, itemsize: int, levels: int, batch: int, threads: int) -> Estimate:
+    """Breadth-first searches from `lines` vertices, of each of which so many columns are kept, `batch` at a time.
+
+    The graph has about twice so many levels.
+    """
     batches = -(-lines // batch)
     words = batch // _WORD
     # A vertex is visited once a level on which a source comes to it: together where levels are few, else one by one.
@@ -226,7 +244,9 @@ def hops(n: int, arcs: int, lines: int, itemsize: int, levels: int, batch: int, 
     written = n * batch * itemsize * _BYTE
     visits = min(2 * levels, lines, batch)
     before = arcs * _ADJACENT + 1e-4
-    held = 24 * arcs + min(threads, batches) * n * batch * (2 * itemsize + 1)
+    # Of each search hop counts, three bits and its rows; beside those the rows that whoever asks still holds.
+    searching = min(threads, batches) * n * (batch * itemsize + 3 * batch // 8 + min(batch, lines) * itemsize)
+    held = 24 * arcs + searching + (n * batch * itemsize if batches > threads else 0) + lines * columns * itemsize
     seconds = batches * (n * visits * visit + written) / max(1, min(threads, batches))
     row = n * visit + written
     return Estimate("hops", arcs * visits * batches, held, before + seconds, before + row, row)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from functools import cached_property
 from itertools import chain, count
 from typing import Any, overload
@@ -13,6 +12,7 @@ from typing import Any, overload
 import numpy as np
 
 from semiring.errors import ShapeError, VertexError
+from semiring.spelling import did_you_mean
 
 
 class Labels(Sequence[Any]):
@@ -182,8 +182,7 @@ class Labels(Sequence[Any]):
             none = "a graph without vertices" if self._what == "Graph" else "none of them"
             return f"{self._what}: a vertex must be one of its labels, got {came} and {none}."
         extent = f"one of the {len(self)} labels {self[0]!r} … {self[-1]!r}" if len(self) > 1 else repr(self[0])
-        close = get_close_matches(str(label), [name for name in self._names if isinstance(name, str)], n=3)
-        hint = f" Did you mean {' or '.join(repr(name) for name in close)}?" if close else ""
+        hint = did_you_mean(label, (name for name in self._names if isinstance(name, str)))
         return f"{self._what}: a vertex must be {extent}, got {came}.{hint}"
 
     @cached_property

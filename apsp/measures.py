@@ -6,8 +6,10 @@ integer. Each is also a method of `Result`, which answers in the graph's labels.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -68,7 +70,8 @@ def closeness(D: Any, *, wf_improved: bool = True) -> Any:
     """The reciprocal of the mean distance *to* each vertex, float64 (n,), on the device of D.
 
     Of the r vertices that reach it, itself among them; with `wf_improved` scaled by their part, (r − 1) / (n − 1)
-    (Wasserman and Faust 1994), as in NetworkX's `closeness_centrality`. 0 where nothing reaches it, or the sum is 0.
+    (Wasserman and Faust 1994), as in NetworkX's `closeness_centrality`. 0 where nothing reaches it, or the sum is 0; as
+    there, inf where the reciprocal is beyond float64, and 0 where the sum is.
 
     Examples
     --------
@@ -81,14 +84,15 @@ def closeness(D: Any, *, wf_improved: bool = True) -> Any:
 
 def average_path_length(D: Any) -> float:
     """The mean distance between two different vertices; 0 for a single one. Errors as of `eccentricity`."""
-    totals = _totals(D).connected("average_path_length")
-    return totals.total / (totals.n * (totals.n - 1)) if totals.n > 1 else 0.0
+    return _totals(D).connected("average_path_length").mean("total")
 
 
 def global_efficiency(D: Any) -> float:
-    """The mean of 1 / distance over pairs of different vertices; no path and a distance of 0 count as 0."""
-    totals = _totals(D)
-    return totals.inverse / (totals.n * (totals.n - 1)) if totals.n > 1 else 0.0
+    """The mean of 1 / distance over pairs of different vertices; no path and a distance of 0 count as 0.
+
+    Reciprocals of the least floats are beyond float64, their mean is not; it is inf only where it is, too.
+    """
+    return _totals(D).mean("inverse")
 
 
 @dataclass(frozen=True)
@@ -101,8 +105,8 @@ class Totals:
         The greatest distance from each vertex.
     inward, reaching : arrays, shape (n,)
         The sum of the distances to each vertex, and how many vertices they are from, itself among them.
-    total, inverse : float
-        The sum of all distances, and of the reciprocals of those above 0.
+    total, inverse : Fraction
+        The sum of all distances, and of the reciprocals of those above 0; either may be beyond float64.
     apart : (int, int), optional
         Two vertices without a path.
     """
@@ -110,8 +114,8 @@ class Totals:
     farthest: Any
     inward: Any
     reaching: Any
-    total: float
-    inverse: float
+    total: Fraction
+    inverse: Fraction
     apart: tuple[int, int] | None
 
     @property
@@ -123,7 +127,7 @@ class Totals:
     def of(cls, blocks: Iterable[tuple[np.ndarray, Any]], n: int, dtype: np.dtype) -> Totals:
         """Of all rows, some at a time: (positions, entries)."""
         farthest: Any = None
-        total = inverse = 0.0
+        total = inverse = Fraction(0)
         apart, zero = None, dtypes.zero(min_plus, dtype)
         for rows, D in blocks:
             xp = module(D)
@@ -136,13 +140,13 @@ class Totals:
                     i, j = (int(x[0]) for x in (~path).nonzero())
                     apart = int(rows[i]), j
                 farthest[xp.asarray(rows)] = lengths.max(axis=1)
-                inward += lengths.sum(axis=0, dtype=np.float64)
+                with np.errstate(over="ignore"):
+                    inward += lengths.sum(axis=0, dtype=np.float64)
                 reaching += path.sum(axis=0)
-                total += float(lengths.sum(dtype=np.float64))
-                positive = lengths > 0
-                inverse += float(xp.where(positive, 1.0 / xp.where(positive, lengths, 1), 0.0).sum(dtype=np.float64))
+                total += _sum(xp, lengths)
+                inverse += _sum(xp, lengths, inverse=True)
         if farthest is None:
-            return cls(np.zeros(0, dtype), np.zeros(0), np.zeros(0, np.int64), 0.0, 0.0, None)
+            return cls(np.zeros(0, dtype), np.zeros(0), np.zeros(0, np.int64), total, inverse, None)
         return cls(farthest, inward, reaching, total, inverse, apart)
 
     def connected(self, where: str, names: tuple[Any, Any] | None = None) -> Totals:
@@ -157,12 +161,39 @@ class Totals:
             )
         return self
 
+    def mean(self, which: str) -> float:
+        """That sum, over all pairs of different vertices."""
+        try:
+            return float(getattr(self, which) / max(self.n * (self.n - 1), 1))
+        except OverflowError:
+            return math.inf
+
     def closeness(self, wf_improved: bool) -> Any:
         """See the function of that name."""
         xp, others = module(self.inward), self.reaching - 1
         some = self.inward > 0
-        values = xp.where(some, others / xp.where(some, self.inward, 1.0), 0.0)
+        with np.errstate(over="ignore"):
+            values = xp.where(some, others / xp.where(some, self.inward, 1.0), 0.0)
         return values * others / (self.n - 1) if wf_improved and self.n > 1 else values
+
+
+def _sum(xp: Any, lengths: Any, *, inverse: bool = False) -> Fraction:
+    """The sum of lengths, or of the reciprocals of those above 0: to float64's digits, whatever its size."""
+    above = lengths > 0
+
+    def scaled(exponent: int) -> float:
+        """Of the lengths over this power of two."""
+        x = xp.ldexp(lengths.astype(np.float64), -exponent) if exponent else lengths
+        x = xp.where(above, 1.0 / xp.where(above, x, 1).astype(np.float64), 0.0) if inverse else x
+        return float(x.sum(dtype=np.float64))
+
+    with np.errstate(over="ignore"):
+        plain = scaled(0)
+        if math.isfinite(plain):
+            return Fraction(plain)
+        ends = lengths[above]
+        exponent = math.frexp(float(ends.min() if inverse else ends.max()))[1]
+        return Fraction(scaled(exponent)) * Fraction(2) ** (-exponent if inverse else exponent)
 
 
 def _totals(D: Any) -> Totals:
@@ -251,10 +282,8 @@ class Measured:
 
     def average_path_length(self) -> float:
         """The mean distance between two different vertices; errors as of `eccentricity`."""
-        totals = self._measured("average_path_length")
-        return totals.total / (totals.n * (totals.n - 1)) if totals.n > 1 else 0.0
+        return self._measured("average_path_length").mean("total")
 
     def global_efficiency(self) -> float:
         """The mean of 1 / distance over pairs of different vertices; no path counts as 0."""
-        totals = self._measured("global_efficiency", connected=False)
-        return totals.inverse / (totals.n * (totals.n - 1)) if totals.n > 1 else 0.0
+        return self._measured("global_efficiency", connected=False).mean("inverse")

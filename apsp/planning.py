@@ -22,6 +22,7 @@ from .large.limits import Limits
 from .large.sources import Source, matrix_or_graph
 from .plans import Plan, make_plan
 from .problem import Memory, Problem, Request, at, is_sparse, pose
+from .reading.options import BY_RULE, NullValue, nulls_of
 
 if TYPE_CHECKING:
     from .distributed.solving import Places
@@ -41,7 +42,9 @@ def plan(
     targets: Any = None,
     engine: str = "auto",
     order: Any = "auto",
+    paths: bool = False,
     unweighted: bool = False,
+    null_value: NullValue = BY_RULE,
     gpus: Places | None = None,
     memory: int | str | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -54,9 +57,9 @@ def plan(
     A : array_like, graph, or int
         What `closure` takes, or the number of vertices alone (weights are then taken to be non-negative). Of a batch,
         the plan is that of one matrix after the other, and `beside_bytes` is what all of them take.
-    semiring, schedule, block, dtype, device, overwrite, threads, unweighted, memory, checkpoint, output
+    semiring, schedule, block, dtype, device, overwrite, threads, unweighted, null_value, memory, checkpoint, output
         As in `closure`.
-    sources, targets, engine, order
+    sources, targets, engine, order, paths
         As in `shortest_paths`.
     gpus
         As in `closure`: the plan then says the grid, each rank's bytes, and what travels.
@@ -71,8 +74,8 @@ def plan(
     >>> plan(4096, dtype="float32").schedule
     'recursive'
     """
-    s = get(semiring)
-    request = Request.of(schedule=schedule, block=block, threads=threads)
+    s, nulls = get(semiring), nulls_of(null_value)
+    request = Request.of(schedule=schedule, block=block, threads=threads, paths=paths)
     limits = Limits.of(memory, checkpoint, output)
     if limits is not None:
         limits.refuse_others(where="plan", engine=engine, order=order, sources=sources, targets=targets)
@@ -80,34 +83,36 @@ def plan(
             limits.refuse_memory(where="plan")
             limits = None  # a checkpoint and an output change nothing of what ranks do
     if isinstance(A, (int, np.integer)):
-        if engine not in ("auto", "dense") or sources is not None or targets is not None or unweighted:
+        alone = sources is None and targets is None and not unweighted and nulls is None
+        if engine not in ("auto", "dense") or not alone:
             raise ValueError(
-                "plan: engine=, sources=, targets= and unweighted= must come with a graph, got "
+                "plan: engine=, sources=, targets=, unweighted= and null_value= must come with a graph, got "
                 f"{A} vertices without edges. Pass the graph, or leave them out."
             )
         resolved = dtypes.resolve(s, dtype or _preferred(s), where="plan")
         return _of_size(int(A), s, resolved, request, device, overwrite=overwrite, gpus=gpus, limits=limits)
     if limits is not None:
-        source = matrix_or_graph(A, unweighted=unweighted)
-        return Large.asked(source, s, limits, request, dtype=dtype, device=device).plan
+        source = matrix_or_graph(A, unweighted=unweighted, nulls=nulls)
+        return Large.asked(source, s, limits, request, dtype=dtype, device=device, nulls=nulls).plan
     if isinstance(A, (str, os.PathLike, TileStore)):
-        A = as_graph(A, unweighted=unweighted)
+        A = as_graph(A, unweighted=unweighted, null_value=null_value)
     if isinstance(A, Graph) and A.windows(s, dtype, where="plan") is not None:
         return _from_disk(Source.of(A, s, dtype, where="plan"), request, gpus, device)
+    asked: dict[str, Any] = {"dtype": dtype, "unweighted": unweighted, "nulls": nulls}
     if gpus is not None:
-        given = pose(A, s, request, dtype=dtype, move=False, where="plan", unweighted=unweighted).problem
+        given = pose(A, s, request, move=False, where="plan", **asked).problem
         return _over_ranks(given.n, s, given.dtype, gpus, request, nonnegative=given.nonnegative)
     with at(A):
         if is_sparse(A) or engine != "auto":
-            A = as_graph(A, unweighted=unweighted)
+            A = as_graph(A, unweighted=unweighted, null_value=null_value)
+            table = engine == "auto" and sources is None and targets is None and not paths  # as `closure` returns it
             i, j = (None if x is None else A.labels.several(x, where="plan") for x in (sources, targets))
-            question = Question(A, s, request, Asked(dtype, device, engine, order, i, j))
+            question = Question(A, s, request, Asked(dtype, device, engine, order, i, j, table=table))
             if not question.matrix_alone:
                 return question.plan
             if A.dense is None and question.device == "cpu":
                 return question.dense_plan
-        asked: dict[str, Any] = {"dtype": dtype, "device": device, "unweighted": unweighted}
-        problem = pose(A, s, request, move=False, where="plan", **asked).problem
+        problem = pose(A, s, request, device=device, move=False, where="plan", **asked).problem
         problem = replace(problem, memory=Memory.LENT) if overwrite else problem
         return problem.plan(problem.bind(request), request)
 

@@ -41,9 +41,11 @@ class Plan:
         Why this engine, or this schedule and this block.
     beside_bytes : int
         The most that is held at a time on the device beside what the caller passed: the matrix unless it is computed in
-        the caller's own memory, the workspace, and copies (of an A in another dtype; of an A that may diverge, to
-        explain by which cycle; of a result out of packed bits). Powers or partial sums of a matrix over a semiring that
-        is not idempotent, where only they tell whether the closure exists, are asked for by themselves.
+        the caller's own memory, the workspace, copies (of an A in another dtype; of an A that may diverge, to explain
+        by which cycle; of a result out of packed bits), and what is made of the closure at once (predecessors; rows and
+        columns that are kept; of an elimination the table that `closure` returns). Powers or partial sums of a matrix
+        over a semiring that is not idempotent, where only they tell whether the closure exists, are asked for by
+        themselves.
     engine : {"dense", "elimination", "scipy", "hops"}
         What answers. `schedule` then is that of the dense closure, "elimination", or the search that is done;
         `seconds` are those until the first distance, and `pairs` those done by then.
@@ -125,6 +127,7 @@ def make_plan(
     block: int | None = None,
     in_place: bool = False,
     copies: int = 0,
+    after: int = 0,
 ) -> Plan:
     """Choose schedule and block for n vertices on a backend, and estimate memory and time.
 
@@ -134,6 +137,8 @@ def make_plan(
         Whether the matrix is what the caller passed, or a copy counted already.
     copies : int
         Bytes held beside matrix and workspace.
+    after : int
+        Bytes held beside the workspace once the matrix is closed, itself among them, while more is made of it.
 
     Raises
     ------
@@ -175,7 +180,7 @@ def make_plan(
         seconds=estimates.closure(n, semiring, ops.dtype, pairs=pairs, device=ops.device, threads=ops.threads),
         pairs=pairs,
         reason=reason,
-        beside_bytes=(0 if in_place else matrix) + workspace + copies,
+        beside_bytes=max((0 if in_place else matrix) + copies, after) + workspace,
     )
 
 

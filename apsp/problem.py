@@ -23,14 +23,17 @@ from semiring.devices import there
 from semiring.errors import DTypeError, ShapeError
 from semiring.memory import require
 from semiring.observed import Callback
-from semiring.survey import Survey, fast, survey
+from semiring.survey import Survey, fast, survey, united
 
+from . import estimates
 from .convergence import divergence
 from .graph import Graph
-from .graph.entries import unit_lengths
+from .graph.entries import over
+from .graph.nulls import Nulls
 from .inputs import as_graph, is_array
 from .plans import Plan, make_plan
 
+ROUTES = "Leave paths=True out: path(u, v) needs no table of them, and predecessor_rows() streams it."
 HINT = "Use a smaller dtype, overwrite=True, or the Boolean semiring if only reachability matters."
 
 
@@ -58,6 +61,8 @@ class Request:
         The backend's own: `threads` on the CPU, `per_thread` on a GPU.
     told : bool
         Whether the caller has been told of the plan already, as of a part of a batch.
+    paths : bool
+        Whether predecessors are found at once, beside the distances.
     """
 
     schedule: str = "auto"
@@ -66,6 +71,7 @@ class Request:
     timed: bool = False
     options: dict[str, Any] = field(default_factory=dict)
     told: bool = False
+    paths: bool = False
 
     @classmethod
     def of(cls, *, threads: int | None = None, per_thread: int | None = None, **asked: Any) -> Request:
@@ -165,7 +171,14 @@ class Problem:
             block=request.block,
             in_place=self.in_place and self.there and not packed,
             copies=self.made + unpacked,
+            after=self._routes if request.paths else 0,
         )
+
+    @property
+    def _routes(self) -> int:
+        """Bytes of the closed matrix and its predecessors, for which a matrix that was made here is made again."""
+        matrix, size = self.memory is not Memory.THEIRS, self.dtype.itemsize
+        return self.n**2 * size + estimates.predecessors(self.n, size, table=True, matrix=matrix)
 
     def part(self, index: int) -> Problem:
         """One matrix of a batch, as a problem of its own; entries are looked at again."""
@@ -212,6 +225,7 @@ def pose(
     device: str | None = None,
     overwrite: bool = False,
     unweighted: bool = False,
+    nulls: Nulls = None,
     move: bool = True,
     where: str = "closure",
 ) -> Posed:
@@ -223,6 +237,8 @@ def pose(
         What `closure` takes.
     request : Request, optional
         For what is refused before a graph's matrix is made.
+    nulls : tuple of number, optional
+        Entries that are no edges, as `Graph` has them.
     move : bool
         Whether the entries go to the device now; a plan does without.
 
@@ -236,24 +252,44 @@ def pose(
     if isinstance(A, BitMatrix):
         return Posed(_pose_bits(A, s, device, overwrite))
     asked = request or Request()
-    taken, memory = take(A, s, asked, dtype=dtype, overwrite=overwrite, unweighted=unweighted, where=where)
-    return Posed(pose_array(taken.array, s, memory, device=device, move=move, where=where), taken)
+    taken, memory, unsaid = take(
+        A, s, asked, dtype=dtype, overwrite=overwrite, unweighted=unweighted, nulls=nulls, where=where
+    )
+    return Posed(pose_array(taken.array, s, memory, device=device, move=move, null_unsaid=unsaid, where=where), taken)
 
 
 def take(
-    A: Any, s: Semiring, request: Request, *, dtype: Any, overwrite: bool, unweighted: bool, where: str
-) -> tuple[Taken, Memory]:
-    """What came as an array in the dtype to compute in, and whose memory that is."""
-    taken = _take(A, s, dtype, request, unweighted, where)
+    A: Any, s: Semiring, request: Request, *, dtype: Any, overwrite: bool, unweighted: bool, nulls: Nulls, where: str
+) -> tuple[Taken, Memory, bool]:
+    """What came as an array in the dtype to compute in, whose memory that is, and whether its nulls were left unsaid.
+
+    Raises
+    ------
+    ValueError
+        If what must become another matrix is to be overwritten.
+    """
+    if overwrite and nulls:
+        raise ValueError(
+            f"{where}: overwrite=True must work on the matrix as it is, got null_value={nulls[0]} beside it. Leave one "
+            "of them out."
+        )
+    taken, unsaid = _take(A, s, dtype, request, unweighted, nulls, where)
     if overwrite:
         taken.check_writable(dtypes.resolve(s, dtype or taken.array.dtype, where=where), where=where)
-        return taken, Memory.LENT
+        return taken, Memory.LENT, unsaid
     taken = taken.conformed(s, dtype, where=where)
-    return taken, Memory.OURS if taken.made else Memory.THEIRS
+    return taken, Memory.OURS if taken.made else Memory.THEIRS, unsaid
 
 
 def pose_array(
-    array: Any, s: Semiring, memory: Memory, *, device: str | None = None, move: bool = True, where: str = "closure"
+    array: Any,
+    s: Semiring,
+    memory: Memory,
+    *,
+    device: str | None = None,
+    move: bool = True,
+    null_unsaid: bool = False,
+    where: str = "closure",
 ) -> Problem:
     """The problem of closing an array of the computing dtype; brought to the device and looked at there."""
     target = device_of(array, device)
@@ -261,10 +297,11 @@ def pose_array(
     if not move or device_of(array) == target or packed_there or not array.size:
         if move and memory is Memory.THEIRS:  # its closure lies elsewhere; the look takes time, where there is no room
             require(array.size // 8 if array.dtype.kind == "b" else array.nbytes, target, where=where, hint=HINT)
-        return Problem(array, s, target, memory, survey(array, s, where=where))
+        return Problem(array, s, target, memory, survey(array, s, where=where, null_unsaid=null_unsaid))
     require(array.nbytes, target, where=where, hint="Use a smaller dtype, or compute where A lies.")
     there = bind(s, array.dtype, device="cuda").upload(array) if target == "cuda" else array.get()
-    return Problem(there, s, target, Memory.OURS, survey(there, s, where=where), array, memory is not Memory.THEIRS)
+    seen = survey(there, s, where=where, null_unsaid=null_unsaid)
+    return Problem(there, s, target, Memory.OURS, seen, array, memory is not Memory.THEIRS)
 
 
 def _pose_bits(A: BitMatrix, s: Semiring, device: str | None, overwrite: bool) -> Problem:
@@ -281,15 +318,21 @@ def _pose_bits(A: BitMatrix, s: Semiring, device: str | None, overwrite: bool) -
     return Problem(A, s, home, Memory.LENT if overwrite else Memory.THEIRS, Survey(0, 1, True))
 
 
-def _take(A: Any, s: Semiring, dtype: Any, request: Request, unweighted: bool, where: str) -> Taken:
-    """A square matrix, or a batch of them, from an array or a graph."""
+def _take(
+    A: Any, s: Semiring, dtype: Any, request: Request, unweighted: bool, nulls: Nulls, where: str
+) -> tuple[Taken, bool]:
+    """A square matrix, or a batch of them, from an array or a graph; and whether its nulls were left unsaid."""
     if not isinstance(A, np.ndarray) and device_of(A) == "cpu" and not is_array(A):
-        matrix, made = matrix_of(as_graph(A, unweighted=unweighted), s, dtype, request, where=where)
-        return Taken(matrix, A, made)
+        graph = as_graph(A, unweighted=unweighted).having(nulls=nulls)
+        matrix, made = matrix_of(graph, s, dtype, request, where=where)
+        return Taken(matrix, A, made), graph.null_unsaid
     taken = take_in(A, where=where)
     if taken.array.ndim not in (2, 3) or taken.array.shape[-1] != taken.array.shape[-2]:
         raise ShapeError(f"{where}: A must be square, (n, n) or (batch, n, n), got shape {taken.array.shape}.")
-    return Taken(unit_lengths(taken.array, s, dtype, where=where), A, True) if unweighted else taken
+    if not unweighted and nulls is None:
+        return taken, True
+    array = over(taken.array, s, dtype, nulls=nulls, unweighted=unweighted, where=where)
+    return Taken(array, A, taken.made or array is not taken.array), False
 
 
 def matrix_of(graph: Graph, s: Semiring, dtype: Any, request: Request, *, where: str) -> tuple[Any, bool]:
@@ -299,12 +342,12 @@ def matrix_of(graph: Graph, s: Semiring, dtype: Any, request: Request, *, where:
         return matrix, matrix is not graph.dense
     n = graph.n
     target = graph.target(s) if dtype is None else dtypes.resolve(s, dtype, where=where)
-    looks, edges = [], 0
+    looks: list[Survey] = []
+    edges = 0
     for _, _, weights in graph.pieces(s, target):
         looks.append(survey(weights, s, where=where, first=(edges,)))
         edges += len(weights)
-    extremes = [x for look in looks for x in (look.least, look.greatest)]
-    seen = Survey(min(extremes, default=0), max(extremes, default=0), all(look.nonnegative for look in looks))
+    seen = united(looks, s, target)
     # The matrix itself is not there yet: its shape and what its edges weigh are all that a plan needs.
     shape_only = np.broadcast_to(np.zeros((), target), (n, n))
     host = replace(request, options={k: v for k, v in request.options.items() if k == "threads"})
@@ -314,5 +357,5 @@ def matrix_of(graph: Graph, s: Semiring, dtype: Any, request: Request, *, where:
         "A sparse graph does without its matrix: shortest_paths(graph, engine='elimination'). Else use a smaller "
         "dtype, or transitive_closure if only reachability matters."
     )
-    require(plan.beside_bytes, where=where, hint=hint)
+    require(plan.beside_bytes, where=where, hint=ROUTES if request.paths else hint)
     return graph.matrix(s, target), True

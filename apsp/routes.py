@@ -13,19 +13,30 @@ from semiring.algebra import Semiring
 from semiring.arrays import Taken, take_in
 from semiring.backend import bind, device_of
 from semiring.catalog import get
+from semiring.conversion import conform
 from semiring.devices import module, there
 from semiring.errors import DomainError, ShapeError
 from semiring.memory import require
 from semiring.routes import of_rows, require_selection
 from semiring.survey import survey
 
+from . import estimates
 from .engines import Engine
 from .engines.base import host
 from .graph import Graph
+from .graph.nulls import Nulls, refuse_ambiguous, without_nulls
 from .graph.ondisk import Windows, height
+from .reading.options import BY_RULE, NullValue, nulls_of
 
 
-def predecessors(A: Any, D: Any, semiring: str | Semiring = "min_plus", *, threads: int | None = None) -> Any:
+def predecessors(
+    A: Any,
+    D: Any,
+    semiring: str | Semiring = "min_plus",
+    *,
+    threads: int | None = None,
+    null_value: NullValue = BY_RULE,
+) -> Any:
     """P[i, j]: the vertex before j on a best path from i to j, for all pairs; −9999 on the diagonal and for no path.
 
     Parameters
@@ -38,6 +49,9 @@ def predecessors(A: Any, D: Any, semiring: str | Semiring = "min_plus", *, threa
         One whose ⊕ selects, as min and max do: catalog names but plus_times and log_plus, or your own.
     threads : int, optional
         CPU threads; all available by default.
+    null_value : number or None, optional
+        What D is the closure with, as in `closure`: 0 where zeros of A are no edges, None where they are. It must be
+        said of a matrix of numbers, none of them negative or infinite, that has zeros off the diagonal.
 
     Returns
     -------
@@ -51,7 +65,8 @@ def predecessors(A: Any, D: Any, semiring: str | Semiring = "min_plus", *, threa
     ShapeError
         If the shapes differ, or are not square.
     DTypeError, DomainError
-        If A does not fit D's dtype, an entry lies outside of the semiring, or D is not the closure of A.
+        If A does not fit D's dtype, an entry lies outside of the semiring, D is not the closure of A, or zeros of A may
+        be edges or none.
 
     Notes
     -----
@@ -72,11 +87,18 @@ def predecessors(A: Any, D: Any, semiring: str | Semiring = "min_plus", *, threa
            [    2,     0, -9999]], dtype=int32)
     """
     s = get(semiring)
-    weights, closed = _taken(A, D, s, "predecessors")
+    weights, closed = _taken(A, D, s, nulls_of(null_value), "predecessors")
     return closed.give_back(_batched(weights, closed.array, s, threads), where="predecessors")
 
 
-def next_hops(A: Any, D: Any, semiring: str | Semiring = "min_plus", *, threads: int | None = None) -> Any:
+def next_hops(
+    A: Any,
+    D: Any,
+    semiring: str | Semiring = "min_plus",
+    *,
+    threads: int | None = None,
+    null_value: NullValue = BY_RULE,
+) -> Any:
     """N[i, j]: the vertex after i on a best path from i to j, for all pairs; −9999 on the diagonal and for no path.
 
     They are the predecessors of the reversed graph, chosen by the same rule, so that they make routing tables: going
@@ -95,7 +117,7 @@ def next_hops(A: Any, D: Any, semiring: str | Semiring = "min_plus", *, threads:
            [    0,     0, -9999]], dtype=int32)
     """
     s = get(semiring)
-    weights, closed = _taken(A, D, s, "next_hops")
+    weights, closed = _taken(A, D, s, nulls_of(null_value), "next_hops")
     turned = _batched(weights.swapaxes(-1, -2), closed.array.swapaxes(-1, -2), s, threads, mirrored=True)
     with there(turned):
         found = module(turned).ascontiguousarray(turned.swapaxes(-1, -2))
@@ -146,13 +168,14 @@ class Trees:
         return self._all(backwards=True)
 
     def _all(self, *, backwards: bool) -> Any:
-        n = self.graph.n
-        if self.engine.held:
+        n, size, held = self.graph.n, self.engine.dtype.itemsize, self.engine.held
+        hint = "Stream them by predecessor_rows(), or ask for paths(pairs), which needs no table."
+        needed = estimates.predecessors(n, size, table=held, matrix=self.graph.dense is None)
+        if held:
             D = self.engine.table()
-            return (next_hops if backwards else predecessors)(self._matrix(D), D, self.semiring)
-        require(
-            4 * n * n, where="predecessors", hint="predecessor_rows() streams them, and paths(pairs) needs no table."
-        )
+            require(needed, device_of(D), where="predecessors", hint=hint)
+            return (next_hops if backwards else predecessors)(self._matrix(D), D, self.semiring, null_value=None)
+        require(needed, where="predecessors", hint=hint)
         P = np.empty((n, n), np.int32)
         if backwards:
             for targets, panel in self.engine.panels(columns=True):
@@ -233,11 +256,13 @@ class Trees:
         return {}
 
 
-def _taken(A: Any, D: Any, s: Semiring, where: str) -> tuple[Any, Taken]:
+def _taken(A: Any, D: Any, s: Semiring, nulls: Nulls, where: str) -> tuple[Any, Taken]:
     """The matrix and its closure, of one dtype and on D's device; looked at."""
     require_selection(s, where=where)
     closed = take_in(D, where=where).conformed(s, where=where)
-    weights = take_in(A, where=where).conformed(s, closed.array.dtype, where=where).array
+    given = take_in(A, where=where).array
+    weights = conform(given, s, closed.array.dtype, where=where)
+    weights = without_nulls(weights, given, nulls, s, where=where)
     shape = closed.array.shape
     if len(shape) not in (2, 3) or shape[-1] != shape[-2] or weights.shape != shape:
         raise ShapeError(
@@ -246,8 +271,8 @@ def _taken(A: Any, D: Any, s: Semiring, where: str) -> tuple[Any, Taken]:
     if device_of(weights) != device_of(closed.array):
         with there(closed.array):
             weights = module(closed.array).asarray(weights) if device_of(weights) == "cpu" else weights.get()
-    for array in (weights, closed.array):
-        survey(array, s, where=where)
+    refuse_ambiguous(survey(weights, s, where=where, null_unsaid=nulls is None), s, where=where)
+    survey(closed.array, s, where=where)
     _refuse_unreached(weights, closed.array, s, where)
     return weights, closed
 

@@ -24,7 +24,7 @@ from . import schedules
 from .convergence import settle
 from .log import tell
 from .plans import Plan
-from .problem import HINT, Memory, Problem, Request, lies
+from .problem import HINT, ROUTES, Memory, Problem, Request, lies
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def _prepare(problem: Problem, request: Request) -> tuple[Backend, Plan]:
     """Verbs and plan; what does not fit is refused."""
     ops = problem.bind(request)
     plan = problem.plan(ops, request)
-    hint = HINT
+    hint = ROUTES if request.paths else HINT
     if isinstance(problem.matrix, BitMatrix):
         hint = "Pass overwrite=True, or close the graph's components with transitive_closure."
     require(plan.beside_bytes - problem.made, problem.device, where="closure", hint=hint)

@@ -117,7 +117,7 @@ def closing(case: Case, A: Any, repeats: int) -> float:
 
 def line(case: Case, A: Any, repeats: int) -> None:
     """One row of the table."""
-    D = closure(A, case.semiring)
+    D = closure(A, case.semiring, null_value=None)
     P = cupy.empty(D.shape, np.int32)
     find = partial(bind(get(case.semiring), D.dtype, device="cuda").predecessors, P, A, D)
     find()

@@ -31,10 +31,12 @@ if TYPE_CHECKING:
         min_plus,
         min_times,
         plus_times,
+        reliability,
     )
     from .elimination import lu
     from .errors import (
         AlgebraError,
+        AmbiguityWarning,
         DeviceError,
         DivergenceError,
         DomainError,
@@ -56,10 +58,12 @@ _HOME = {
     "bits": ("BitMatrix",),
     "catalog": (
         *("CATALOG", "get", "load"),
-        *("min_plus", "lor_land", "max_plus", "max_min", "min_max", "max_times", "min_times", "plus_times", "log_plus"),
+        *("min_plus", "lor_land", "max_plus", "max_min", "min_max"),
+        *("max_times", "reliability", "min_times", "plus_times", "log_plus"),
     ),
     "errors": (
         "AlgebraError",
+        "AmbiguityWarning",
         "DTypeError",
         "DeviceError",
         "DivergenceError",
@@ -83,6 +87,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CATALOG",
     "AlgebraError",
+    "AmbiguityWarning",
     "BitMatrix",
     "DTypeError",
     "DeviceError",
@@ -119,6 +124,7 @@ __all__ = [
     "plus_times",
     "power",
     "random_matrix",
+    "reliability",
 ]
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from .errors import FormatError
+from .memory import require
 
 
 def load_arrays(
@@ -31,7 +32,10 @@ def load_arrays(
     Raises
     ------
     FormatError
-        If it is no archive, or a damaged one, or one whose arrays claim more than it holds.
+        If it is no archive, or a damaged one, or one whose arrays claim more than it holds, or are packed, which ours
+        are not: a few bytes would become many.
+    MemoryNeeded
+        If they do not fit.
     OSError
         If it cannot be read.
     """
@@ -39,7 +43,13 @@ def load_arrays(
         try:
             with zipfile.ZipFile(file) as archive:
                 named = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
-                return {name: _member(archive, info) for name, info in named.items() if only is None or name in only}
+                wanted = {name: info for name, info in named.items() if only is None or name in only}
+                for name, info in wanted.items():
+                    if info.compress_type != zipfile.ZIP_STORED:  # `save` packs none: it is not what it wrote
+                        raise ValueError(f"`{name}` packed to {info.compress_size} bytes")
+                    require_there(file, info)
+                require(sum(info.file_size for info in wanted.values()), where=what, hint="Free memory.")
+                return {name: _member(archive, info) for name, info in wanted.items()}
         except MemoryError:
             raise
         except Exception as error:  # whatever the damaged bytes come to
@@ -48,6 +58,24 @@ def load_arrays(
             problem = f"{what} that `save` wrote is required, got a damaged file or another: {error}."
             where = path if isinstance(path, (str, os.PathLike)) else getattr(path, "name", path)
             raise FormatError(where, None, problem) from error
+
+
+#: Deflating makes a byte of 1032 at most.
+_DEFLATED = 1032
+
+
+def require_there(file: IO[bytes], info: zipfile.ZipInfo) -> None:
+    """Refuse a member of an archive that claims to be more than can come of the bytes that are there.
+
+    Raises
+    ------
+    ValueError
+    """
+    packed = min(info.compress_size, max(0, file.seek(0, os.SEEK_END) - info.header_offset))
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError(f"`{info.filename}` packed by method {info.compress_type}; stored or deflated is required")
+    if info.file_size > packed * (1 if info.compress_type == zipfile.ZIP_STORED else _DEFLATED):
+        raise ValueError(f"`{info.filename}` of {info.file_size} bytes in {packed}")
 
 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:

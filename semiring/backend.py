@@ -17,6 +17,7 @@ import numpy as np
 
 from . import dtypes, routes
 from .algebra import Semiring
+from .devices import INSTALL
 from .errors import DeviceError
 
 #: device name → the module whose `bind(semiring, dtype, nonnegative=…)` returns a Backend.
@@ -306,8 +307,8 @@ def device_of(array: Any, device: str | None = None) -> str:
         raise DeviceError(f"device must be one of {', '.join(BACKENDS)}, got {device!r}.")
     if device == "cuda" and not cuda_available():
         raise DeviceError(
-            "device='cuda' needs an NVIDIA GPU and CuPy, got a machine without; "
-            "install with `pip install \"semiring-apsp[cuda13]\"` or use device='cpu'."
+            "device='cuda' needs an NVIDIA GPU and CuPy, got a machine without. Where there is a GPU, install CuPy: "
+            f"{INSTALL}; else use device='cpu'."
         )
     return device
 

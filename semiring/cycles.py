@@ -87,6 +87,26 @@ class Lengths:
             return allowed * max(eps, _EPS), allowed * 2 * _EPS
         return 0.0, allowed * eps
 
+    def exact(self, A: Any) -> bool:
+        """Whether no walk of this matrix is rounded: sums of integers, and products of powers of two in range.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> Lengths(-1.0, True).exact(np.array([[1.0, 8.0], [0.125, 1.0]]))
+        True
+        """
+        if not self.logarithmic:
+            return bool(A.dtype.kind == "i")
+        longest = 0  # in powers of two: that of the largest edge out of each vertex
+        for part in dtypes.parts(A):
+            edges = np.isfinite(part) & (part != 0)
+            mantissa, exponent = np.frexp(np.where(edges, part, 1))
+            if bool((mantissa != 0.5).any()):
+                return False
+            longest += int(abs(exponent - 1).max(axis=1).sum())
+        return longest < -int(np.finfo(A.dtype).minexp)
+
     def rounding(self, edges: Any) -> tuple[float, bool]:
         """The length of a cycle with these entries, in order, and whether it is not negative but for rounding.
 

@@ -10,6 +10,11 @@ import numpy as np
 #: What DLPack calls the places where we compute.
 CPU, CUDA, PINNED = 1, 2, 3
 _HERE: AbstractContextManager[Any] = nullcontext()
+#: What a computation on a GPU needs, as errors say.
+INSTALL = (
+    "`pip install cupy-cuda13x nvidia-cuda-nvrtc nvidia-cuda-runtime` (for CUDA 12, "
+    "`pip install cupy-cuda12x nvidia-cuda-nvrtc-cu12 nvidia-cuda-runtime-cu12`)"
+)
 
 
 def module(array: Any) -> Any:

@@ -14,6 +14,8 @@ SemiringError                          base of all of them
 └── DivergenceError (ArithmeticError)  the closure does not exist: I ⊕ A ⊕ A² ⊕ … has no limit
     └── NegativeCycleError             its cause in min-plus
 
+and a warning: AmbiguityWarning (UserWarning), of input that can be read in two ways.
+
 Each message names the operation, the requirement, what came, and the way out.
 """
 
@@ -22,6 +24,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .escaping import one_line
+
 
 class SemiringError(Exception):
     """Base class: `except SemiringError` catches whatever this project raises on purpose."""
@@ -29,6 +33,10 @@ class SemiringError(Exception):
     def __reduce__(self) -> Any:
         """Pickled as it stands: what its class is made from need not be what it holds."""
         return _as_it_stood, (type(self), self.args, self.__dict__)
+
+
+class AmbiguityWarning(UserWarning):
+    """What came can be read in two ways, and the message says how it was read."""
 
 
 class AlgebraError(SemiringError, ValueError):
@@ -68,7 +76,8 @@ class FormatError(SemiringError, ValueError):
 
     def __init__(self, path: object, line: int | None, problem: str) -> None:
         self.path, self.line = str(path), line
-        super().__init__(f"{path}:{line}: {problem}" if line is not None else f"{path}: {problem}")
+        shown = one_line(str(path))
+        super().__init__(f"{shown}:{line}: {problem}" if line is not None else f"{shown}: {problem}")
 
 
 class TileError(FormatError):

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all: the one way in which anything here writes a file.
+"""Files and directories that appear whole or not at all: the one way in which anything here writes either.
 
 A writer is handed an open file, never a name. One that makes the name its own, as NumPy does when it appends a suffix,
 would write elsewhere than it was asked to.
@@ -6,16 +6,22 @@ would write elsewhere than it was asked to.
 
 from __future__ import annotations
 
+import ctypes
 import errno
+import hashlib
 import io
 import os
+import platform
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any, cast
 
 _STANDARD = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
@@ -76,44 +82,219 @@ def writing(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[I
 def writing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A new directory that becomes `path` when the block ends well; where it does not, `path` is as it was.
 
-    A directory that stood at `path` is replaced, in two renamings: for an instant neither is there. Of several
-    processes that write to the same `path`, the last to end leaves its directory there, whole.
+    It is made in the same directory. What stood at `path` can be read until the new one is complete and on the disk;
+    then both change places in one step (Linux, macOS). Elsewhere, and on file systems without that step, these are two
+    renamings: a crash between them leaves the old directory beside `path`, and whoever writes there next puts it back.
+    The process has claimed `path` meanwhile (`claimed`). What an earlier process left unfinished is removed.
 
     Raises
     ------
     OSError
-        Naming `path`: `NotADirectoryError` if a file stands there, `FileNotFoundError` if its directory is missing.
+        Naming `path`: `NotADirectoryError` if a file stands there, `FileNotFoundError` if its directory is missing; as
+        `claimed` does, if another process writes there.
     """
     place, found = Path(os.path.realpath(path)), None
     with suppress(FileNotFoundError):
         found = place.stat()
     if found is not None and not stat.S_ISDIR(found.st_mode):
         raise NotADirectoryError(errno.ENOTDIR, "it must be a directory or nothing yet, and is a file", os.fspath(path))
+    check_replaceable(path)
+    old, new = _hidden(place, ".old"), _hidden(place, f"-{secrets.token_hex(8)}.tmp")
+    with claimed(path) as alone:
+        try:
+            if alone and old.exists() and not place.exists():
+                os.rename(old, place)
+            for left in (old, *place.parent.glob(_hidden(place, "-*.tmp").name)) if alone else ():
+                shutil.rmtree(left, ignore_errors=True)
+            new.mkdir()
+            yield new
+            _sync(new)
+            _take_over(new, _Target(str(place), None, found))
+            if not place.exists():
+                os.rename(new, place)
+            elif not _exchange(new, place):
+                os.rename(place, old)
+                os.rename(new, place)
+            _sync_names(place.parent)
+        except BaseException as error:
+            if old.exists() and not place.exists():
+                os.rename(old, place)
+            if isinstance(error, OSError) and error.errno is not None and _lies_in(error.filename, new):
+                raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+            raise
+        finally:
+            for left in (new, old) if place.exists() else (new,):
+                shutil.rmtree(left, ignore_errors=True)
+
+
+def check_replaceable(path: str | os.PathLike[str]) -> None:
+    """Refuse a directory that cannot change its name for one that is made beside it, before that is made.
+
+    Raises
+    ------
+    OSError
+        Naming `path`: `FileNotFoundError` if the directory that it is to be in is missing, `PermissionError` if that
+        cannot be written, EBUSY if `path` is where a disk is mounted.
+    """
+    name, place = os.fspath(path), Path(os.path.realpath(path))
     if not place.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "its directory must exist", os.fspath(path))
-    beside, before = (place.with_name(f".semiring-{secrets.token_hex(8)}.tmp") for _ in range(2))
+        raise FileNotFoundError(errno.ENOENT, "its directory must exist", name)
+    inside = f"name a new directory in it, such as {os.path.join(name, 'result', '')}"
+    if os.path.ismount(place):
+        raise OSError(errno.EBUSY, f"it must not be where a disk is mounted, which cannot be renamed; {inside}", name)
     try:
-        beside.mkdir()
-        yield beside
-        while True:
-            with suppress(FileNotFoundError):
-                os.replace(place, before)
-            try:
-                os.replace(beside, place)
-                break
-            except OSError as error:
-                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):  # else another process was in between
-                    raise
-            shutil.rmtree(before, ignore_errors=True)
-        shutil.rmtree(before, ignore_errors=True)
-    except BaseException as error:
-        if before.exists() and not place.exists():
-            os.replace(before, place)
-        shutil.rmtree(before, ignore_errors=True)
-        shutil.rmtree(beside, ignore_errors=True)
-        if isinstance(error, OSError) and error.errno is not None and error.filename in (None, str(beside)):
-            raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+        check_writable(_hidden(place, "-check"))
+    except OSError as error:
+        problem = f"a new directory is made beside it, which fails: {error.strerror}; {inside}"
+        raise OSError(error.errno, problem if place.is_dir() else error.strerror, name) from error
+
+
+#: What this thread has claimed, and whether by a lock: what it does there itself is no other writer's.
+_CLAIMED: ContextVar[Mapping[str, bool]] = ContextVar("_CLAIMED", default=MappingProxyType({}))
+
+
+@contextmanager
+def claimed(path: str | os.PathLike[str]) -> Iterator[bool]:
+    """Within the block no other process, and no other thread, writes a directory to `path`.
+
+    A lock of the system's on a hidden file beside it, which ends with its process however that ends. On disks without
+    locks nothing is claimed, and False is what the block is told: each writer then still leaves its directory whole,
+    and the last one's stays.
+
+    Raises
+    ------
+    OSError
+        EBUSY, naming `path` and the process that has claimed it.
+    """
+    place = os.path.realpath(path)
+    if place in _CLAIMED.get():
+        yield _CLAIMED.get()[place]
+        return
+    lock = _lock(_hidden(Path(place), ".lock"), os.fspath(path))
+    before = _CLAIMED.set({**_CLAIMED.get(), place: lock is not None})
+    try:
+        yield lock is not None
+    finally:
+        _CLAIMED.reset(before)
+        if lock is not None:
+            _unlock(_hidden(Path(place), ".lock"), lock)
+
+
+def _lock(file: Path, name: str) -> int | None:
+    """The descriptor of a locked file that says whose it is; None where the disk has no locks.
+
+    Raises
+    ------
+    OSError
+    """
+    while True:
+        try:
+            lock = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+        except PermissionError as error:
+            problem = f"it is claimed by another user, or its directory is read-only; that user can remove {file}"
+            raise PermissionError(error.errno, problem, name) from error
+        try:
+            if not _locked(lock):
+                said = os.read(lock, 200).decode(errors="replace").strip() or "whose number is not known"
+                problem = f"another process is writing it, {said}: wait until it has ended, or name another place"
+                raise OSError(errno.EBUSY, problem, name)
+            with suppress(OSError):
+                if os.path.samestat(os.fstat(lock), os.stat(file)):  # else its last owner has just removed it
+                    os.ftruncate(lock, 0)
+                    os.write(lock, f"process {os.getpid()} on {platform.node()}\n".encode())
+                    return lock
+        except BaseException as error:
+            os.close(lock)
+            if isinstance(error, OSError) and error.errno in (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS):
+                file.unlink(missing_ok=True)
+                return None
+            raise
+        os.close(lock)
+
+
+def _locked(descriptor: int) -> bool:
+    """Whether the lock of an open file could be had; it ends when the file is closed, by whatever."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            os.lseek(descriptor, 1 << 30, os.SEEK_SET)  # behind what others read
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+            os.lseek(descriptor, 0, os.SEEK_SET)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK):
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            return False
         raise
+    return True
+
+
+def _unlock(file: Path, lock: int) -> None:
+    """Remove the file while nobody else can have it, and end the lock; Windows removes no open file."""
+    if sys.platform != "win32":
+        file.unlink(missing_ok=True)
+    os.close(lock)
+    with suppress(OSError):
+        if sys.platform == "win32":
+            file.unlink()
+
+
+def _hidden(place: Path, suffix: str) -> Path:
+    """A name beside a directory's, which belongs to it alone and is short enough whatever that is called."""
+    return place.with_name(f".semiring-{hashlib.sha256(os.fsencode(place.name)).hexdigest()[:16]}{suffix}")
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Have two directories change places in one step; False where the system or the disk has no such step.
+
+    Raises
+    ------
+    OSError
+    """
+    names = os.fsencode(one), os.fsencode(other)
+    try:
+        libc = ctypes.CDLL(None, use_errno=True)
+        if sys.platform == "darwin":
+            failed = libc.renamex_np(*names, 2)  # RENAME_SWAP
+        else:
+            failed = libc.renameat2(-100, names[0], -100, names[1], 2)  # AT_FDCWD, RENAME_EXCHANGE
+    except (OSError, TypeError, AttributeError):  # Windows; a C library without the function
+        return False
+    number = ctypes.get_errno()
+    if failed and number not in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
+        raise OSError(number, os.strerror(number), str(other))
+    return not failed
+
+
+def _sync(folder: Path) -> None:
+    """Have all that is in a directory on the disk, or a crash of the machine may leave its name with less."""
+    for where, _, files in os.walk(folder):
+        for name in files:
+            descriptor = os.open(os.path.join(where, name), os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        _sync_names(where)
+
+
+def _sync_names(folder: str | os.PathLike[str]) -> None:
+    """Have the names in a directory on the disk."""
+    if hasattr(os, "O_DIRECTORY"):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _lies_in(name: Any, folder: Path) -> bool:
+    """Whether an error's file is that directory, or in it, or none."""
+    return name is None or (isinstance(name, str) and Path(name).is_relative_to(folder))
 
 
 def remove_unfinished(folder: str | os.PathLike[str]) -> None:

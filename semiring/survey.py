@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .algebra import Semiring
+from .catalog import CATALOG
 from .dtypes import chunks, parts, zero
 from .errors import DomainError
 
@@ -17,18 +18,26 @@ from .errors import DomainError
 class Survey(NamedTuple):
     """What one look at the entries found: the least and greatest, and whether none is below 0.
 
-    The semiring's zero does not count towards `nonnegative`: −∞ marks a missing edge in max-plus.
+    The semiring's zero does not count towards `nonnegative`: −∞ marks a missing edge in max-plus. `ambiguous` is
+    whether nothing says what zeros are: one stands off the diagonal, and no entry is negative or infinite.
     """
 
     least: float
     greatest: float
     nonnegative: bool
+    ambiguous: bool = False
 
 
-def survey(A: Any, semiring: Semiring, *, where: str, first: tuple[int, ...] = ()) -> Survey:
+def survey(A: Any, semiring: Semiring, *, where: str, first: tuple[int, ...] = (), null_unsaid: bool = False) -> Survey:
     """Check that every entry of A (NumPy or CuPy, any shape) lies in the semiring, and report what is there.
 
-    `first` is where A begins in what it is a part of, axis by axis, for messages.
+    Parameters
+    ----------
+    first : tuple of int
+        Where A begins in what it is a part of, axis by axis.
+    null_unsaid : bool
+        Whether A is a matrix, a batch of them or a part of one, of which nobody has said which entries are no edges:
+        zeros off the diagonal are looked for too.
 
     Raises
     ------
@@ -38,8 +47,16 @@ def survey(A: Any, semiring: Semiring, *, where: str, first: tuple[int, ...] = (
     if A.size == 0 or A.dtype.kind == "b":
         return Survey(0, 1 if A.size else 0, True)
     if isinstance(A, np.ndarray):
-        return _survey_on_host(A, semiring, where, first)
-    return _survey_on_device((A,), semiring, where, first)()[0]
+        return _survey_on_host(A, semiring, where, first, null_unsaid)
+    return _survey_on_device((A,), semiring, where, first, null_unsaid)()[0]
+
+
+def united(looks: Iterable[Survey], semiring: Semiring, dtype: np.dtype) -> Survey:
+    """What looks at the parts of something found, as one."""
+    parts = list(looks)
+    least, greatest = min((x.least for x in parts), default=0), max((x.greatest for x in parts), default=0)
+    nonnegative, zeros = all(x.nonnegative for x in parts), any(x.ambiguous for x in parts)
+    return Survey(least, greatest, nonnegative, zeros and _may_be_ambiguous(least, greatest, semiring, dtype))
 
 
 def surveys(arrays: Sequence[Any], semiring: Semiring, *, where: str) -> Callable[[], list[Survey]]:
@@ -54,23 +71,43 @@ def surveys(arrays: Sequence[Any], semiring: Semiring, *, where: str) -> Callabl
 
 
 def _survey_on_device(
-    arrays: Sequence[Any], semiring: Semiring, where: str, first: tuple[int, ...] = ()
+    arrays: Sequence[Any], semiring: Semiring, where: str, first: tuple[int, ...] = (), null_unsaid: bool = False
 ) -> Callable[[], list[Survey]]:
     from .cuda.survey import survey as look
 
     asked = look(arrays, zero(semiring, arrays[0].dtype))
 
     def found() -> list[Survey]:
-        return [_survey_of(A, seen, semiring, where, first) for A, seen in zip(arrays, asked(), strict=True)]
+        return [
+            _survey_of(A, seen, semiring, where, first, null_unsaid) for A, seen in zip(arrays, asked(), strict=True)
+        ]
 
     return found
 
 
-def _survey_of(A: Any, seen: Any, semiring: Semiring, where: str, first: tuple[int, ...]) -> Survey:
+def _survey_of(A: Any, seen: Any, semiring: Semiring, where: str, first: tuple[int, ...], null_unsaid: bool) -> Survey:
     """What a look on the device found, if it belongs to the semiring."""
     _check_domain(A, math.nan if seen.nan else seen.least, seen.greatest, semiring, where, first)
     risky = semiring.zero == -math.inf and seen.minus_zero
-    return Survey(seen.least, seen.greatest, not (seen.negative or risky))
+    ambiguous = null_unsaid and _may_be_ambiguous(seen.least, seen.greatest, semiring, A.dtype)
+    ambiguous = ambiguous and bool(seen.zeros > _zeros_on_diagonal(A, first))
+    return Survey(seen.least, seen.greatest, not (seen.negative or risky), ambiguous)
+
+
+def _may_be_ambiguous(least: float, greatest: float, semiring: Semiring, dtype: np.dtype) -> bool:
+    """Whether a zero off the diagonal would be all that could tell of missing edges: no entry is infinite or negative.
+
+    An integer dtype's end stands for ∞. Where 0 is the semiring's zero, it is no edge.
+    """
+    infinity = np.iinfo(dtype).max if dtype.kind == "i" else math.inf
+    return semiring.zero != 0 and least == 0 and greatest < infinity
+
+
+def _zeros_on_diagonal(A: Any, first: tuple[int, ...]) -> int:
+    """How many there are in A, matrices or a part of one that begins at `first`."""
+    row, column = (*first, 0, 0)[:2]
+    on = A.diagonal(row - column, -2, -1)
+    return int((on == 0).sum())
 
 
 def _check_domain(
@@ -85,7 +122,7 @@ def _check_domain(
         _refuse(A, semiring, where, first)
 
 
-def _survey_on_host(A: np.ndarray, semiring: Semiring, where: str, first: tuple[int, ...]) -> Survey:
+def _survey_on_host(A: np.ndarray, semiring: Semiring, where: str, first: tuple[int, ...], null_unsaid: bool) -> Survey:
     # The ufuncs themselves: the methods `min` and `max` reach them by way of Python, which small matrices feel.
     least, greatest = np.minimum.reduce(A, axis=None).item(), np.maximum.reduce(A, axis=None).item()
     _check_domain(A, least, greatest, semiring, where, first)
@@ -95,7 +132,10 @@ def _survey_on_host(A: np.ndarray, semiring: Semiring, where: str, first: tuple[
     if nonnegative and semiring.zero == -math.inf and A.dtype.kind == "f":
         # −0 is not below 0, but its bit pattern is below that of −∞, which the variants of max-plus rely on.
         nonnegative = all(not bool((np.signbit(part) & (part == 0)).any()) for part in parts(A))
-    return Survey(least, greatest, nonnegative)
+    # Zeros are counted only where nothing but their places is left to tell.
+    ambiguous = null_unsaid and _may_be_ambiguous(least, greatest, semiring, A.dtype)
+    ambiguous = ambiguous and bool(sum(np.count_nonzero(part == 0) for part in parts(A)) > _zeros_on_diagonal(A, first))
+    return Survey(least, greatest, nonnegative, ambiguous)
 
 
 def fast(seen: Survey, semiring: Semiring, dtype: np.dtype, edges: int) -> bool:
@@ -124,5 +164,20 @@ def _refuse(A: Any, semiring: Semiring, where: str, first: tuple[int, ...]) -> N
         raise DomainError(
             f"{where}: entries of a {semiring.name} matrix must lie in {semiring.interval}, "
             f"got {part[found].item()} at {index if len(index) != 1 else index[0]}. "
-            f"A missing edge is the semiring's zero, {semiring.zero}."
+            f"A missing edge is the semiring's zero, {semiring.zero}.{_wider(semiring, part[found].item())}"
         )
+
+
+def _wider(semiring: Semiring, entry: float) -> str:
+    """That another semiring computes the same on more numbers, this entry among them, if one does."""
+    for other in CATALOG:
+        low, high = other.domain
+        same = (other.add, other.mul, other.zero, other.one) == (
+            semiring.add,
+            semiring.mul,
+            semiring.zero,
+            semiring.one,
+        )
+        if same and low < entry < high and not semiring.domain[0] <= entry <= semiring.domain[1]:
+            return f" Over {other.name} entries lie in {other.interval}."
+    return ""

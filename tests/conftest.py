@@ -15,6 +15,9 @@ import pytest
 from semiring.backend import cuda_available
 from semiring.cpu.processors import default_threads
 
+#: JAX takes three quarters of a card when it is first used, unless it is told otherwise before.
+os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+
 
 def pytest_configure() -> None:
     """Files are not synced to the disk in tests: other programs may keep it busy, and no test loses power."""
@@ -58,3 +61,10 @@ def unprivileged() -> Iterator[Path]:
             os.seteuid(0)
         directory.chmod(0o700)
         shutil.rmtree(directory)
+
+
+@pytest.fixture(scope="session")
+def emulated_kernels(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the GPU's kernels lie once they are compiled for the processor; by their text, for the next run too."""
+    cache = getattr(request.config, "cache", None)
+    return Path(cache.mkdir("emulated")) if cache else tmp_path_factory.mktemp("emulated")

@@ -1,4 +1,4 @@
-"""The GPU's kernels of sparse eliminations on the processor, for machines without a GPU.
+"""The GPU's kernels on the processor, for machines without a GPU.
 
 `emulated.h` runs the threads of a block as fibers. Arrays are NumPy's behind CuPy's names; g++ compiles the kernels.
 """
@@ -8,15 +8,19 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import mmap
+import os
 import re
 import subprocess
 import sys
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
+from unittest import mock
 
 import fake_cupy
 import numpy as np
+
+from semiring.bits import BitMatrix
 
 HEADER = Path(__file__).parent / "emulated.h"
 #: What a range of pages may be used for, as the C library says it.
@@ -52,6 +56,13 @@ def empty(shape, dtype=float):
     return held[start : start + size].view(dtype).reshape(shape).view(ndarray)
 
 
+def reserved(size):
+    """So many bytes of zeros, of which those pages take memory that are written."""
+    no_reserve = 0x4000
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | no_reserve
+    return np.frombuffer(mmap.mmap(-1, size, flags), np.uint8)
+
+
 def asarray(given, dtype=None):
     if isinstance(given, ndarray) and dtype in (None, given.dtype):
         return given
@@ -60,27 +71,64 @@ def asarray(given, dtype=None):
     return made
 
 
+#: What an instruction is in C++, of its operands in their order: those that it writes first.
+INSTRUCTIONS = {
+    "": "",
+    "mad.lo.u32": "{0} = {1} * {2} + {3}",
+    "mov.u32": "{0} = threadIdx.x",
+    "cp.async.cg.shared.global [%0], [%1], 16;": "emulated::copy(shared, global, 16, 16)",
+    "cp.async.ca.shared.global": "emulated::copy(shared, global, {2}, {2})",
+    "cp.async.cg.shared.global [%0], [%1], 16, %2;": "emulated::copy(emulated::shared + ({0}), {1}, 16, {2})",
+    "cp.async.commit_group": "emulated::commit()",
+    "cp.async.wait_all": "emulated::commit(), emulated::wait(0)",
+    "cp.async.wait_group": "emulated::wait({0})",
+    "ld.acquire.gpu.u32": "{0} = emulated::look({1})",
+    "st.release.gpu.u32": "*({0}) = {1}",
+    "red.release.gpu.add.u32": "*({0}) += {1}",
+    "bar.sync 1": "emulated::meet(1, {0})",
+    "bar.sync 2": "emulated::meet(2, {0})",
+    "cvt.pack.sat.s2.s32.b32": "{0} = emulated::pack_pair({1}, {2}, {0})",
+    "ldmatrix.sync.aligned.m8n8.x4.shared.b16": "emulated::load_matrices({0}, {1}, {2}, {3}, {4})",
+    "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc": (
+        "emulated::multiply_bits({0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9})"
+    ),
+}
+
+
+def instruction(found):
+    """An `asm` statement in C++."""
+    text, operands = "".join(re.findall(r'"([^"]*)"', found["text"])), []
+    for start in re.finditer(r'"[+=]?\w+"\(', found["operands"]):
+        depth, stop = 1, start.end()
+        while depth:
+            depth += {"(": 1, ")": -1}.get(found["operands"][stop], 0)
+            stop += 1
+        operands.append(found["operands"][start.end() : stop - 1])
+    if text.startswith("cp.async.wait_group") and not operands:
+        operands = [text.split()[1].rstrip(";")]
+    name = max((name for name in INSTRUCTIONS if text.startswith(name)), key=len)
+    assert bool(name) == bool(text), f"no such instruction: {text}"
+    return INSTRUCTIONS[name].format(*operands) + ";"
+
+
+ASM = re.compile(r'asm(?: volatile)?\((?P<text>(?:\s*"[^"]*")+)(?P<operands>(?:[^;"]|"[^"]*")*)\);')
+BOUNDS = r"(?:__launch_bounds__\((?:[^()]|\([^()]*\))*\)\s+)?"
+KERNEL = re.compile(rf'extern "C" __global__\s+{BOUNDS}void\s+{BOUNDS}(\w+)\(')
+
+
 def translated(text):
-    """The text of a translation unit in plain C++, and its kernels."""
-    marks = (
-        "// C ← C ⊕ A ⊗ B: a thread block",
-        "template <class V, int n> struct",
-        "// S: the step. P:",
-        "struct Algebra {",
+    """The text of a translation unit in plain C++."""
+    text = re.sub(r"#(ifndef|define) INFINITY.*\n(#define INFINITY.*\n#endif)?", "", text)
+    text = ASM.sub(instruction, text)
+    text = re.sub(
+        r"extern __shared__ (?:__align__\(\d+\) )?([\w ]+?) (\w+)\[\];",
+        r"\1* \2 = reinterpret_cast<\1*>(emulated::shared);",
+        text,
     )
-    words, products, steps, algebra = (text.index(mark) for mark in marks)
-    text = text[:words] + text[products:steps] + text[algebra:]  # without the products of dense matrices
-    for pattern, instead in (
-        (r"#ifndef INFINITY\n.*\n#endif", ""),
-        (r'asm\("mad\.lo.*', "sum = a * one + b;"),
-        (r"__device__ inline void commit_copies.*", ""),
-        (r"template <int groups>\n__device__ inline void wait_for_all_but.*", ""),
-        (r"extern __shared__ .*? shared\[\];", "unsigned char* shared = emulated_shared;"),
-        (r"__shared__ ", "static "),
-    ):
-        text = re.sub(pattern, instead, text)
-    names = re.findall(r'extern "C" __global__(?: __launch_bounds__\(.*?\))? void (\w+)\(', text)
-    return "\n".join(('#include "emulated.h"', text, *(f"LAUNCH({name})" for name in names)))
+    # Blocks that run by turns have variables of their own.
+    section = '__attribute__((section("shared_variables"))) ' if "unsigned* arrived" in text else ""
+    text = text.replace("__shared__ ", f"static {section}")
+    return "\n".join(('#include "emulated.h"', text, *(f"LAUNCH({name})" for name in KERNEL.findall(text))))
 
 
 class Module:
@@ -92,59 +140,106 @@ class Module:
     def get_function(self, name):
         return Function(self, name)
 
+    def get_global_var(self, name):
+        return ctypes.addressof(ctypes.c_uint.in_dll(self.load(), name))
+
     def load(self):
         if self.library is None:
-            source = translated(self.text)
-            path = self.folder / f"{hashlib.sha256(source.encode()).hexdigest()[:16]}.cpp"
-            path.write_text(source, encoding="utf-8")
-            flags = (
-                "-std=c++17",
-                "-O0",
-                "-w",
-                "-fpermissive",
-                "-fno-strict-aliasing",
-                "-shared",
-                "-fPIC",
-                f"-I{HEADER.parent}",
-            )
-            subprocess.run(["g++", *flags, "-o", path.with_suffix(".so"), path], check=True)
-            self.library = ctypes.CDLL(str(path.with_suffix(".so")))
+            self.library = ctypes.CDLL(str(built(translated(self.text), self.folder)))
         return self.library
+
+
+def built(source, folder):
+    """The library of a translation unit; once for all tests that share the folder."""
+    path = folder / f"{hashlib.sha256((source + HEADER.read_text()).encode()).hexdigest()[:16]}.so"
+    if not path.exists():
+        flags = (
+            "-std=c++17",
+            "-O0",
+            "-w",
+            "-fpermissive",
+            "-fno-strict-aliasing",
+            "-ffp-contract=off",
+            "-shared",
+            "-fPIC",
+            "-Wl,-Bsymbolic",
+            f"-I{HEADER.parent}",
+        )
+        mine = path.with_suffix(f".{os.getpid()}")
+        command = ["g++", *flags, "-x", "c++", "-", "-o", mine]
+        subprocess.run(command, input=source, encoding="utf-8", check=True)
+        mine.replace(path)
+    return path
+
+
+#: As what C takes a NumPy scalar.
+TYPES = {np.int32: ctypes.c_int, np.float32: ctypes.c_float, np.float64: ctypes.c_double}
 
 
 class Function:
     """A kernel; every other launch runs the last thread of a block first."""
 
-    launches = 0
+    launches, ptr = 0, 1
 
     def __init__(self, module, name):
         self.module, self.name = module, name
 
-    def __call__(self, grid, block, args, shared_mem=0):
-        held = [ctypes.c_int(int(x)) if isinstance(x, np.int32) else ctypes.c_longlong(int(x)) for x in args]
+    def __call__(self, grid, block, args, shared_mem=0, *, enable_cooperative_groups=False, first=0):
+        """`first`: of the blocks, the one before which none runs."""
+        held = [TYPES[type(x)](x.item()) if type(x) in TYPES else ctypes.c_longlong(int(x)) for x in args]
         given = (ctypes.c_void_p * len(held))(*map(ctypes.addressof, held))
         Function.launches += 1
-        x, y = (*grid, 1)[:2]
+        sizes = (ctypes.c_uint * 3)(*map(int, (*grid, 1, 1)[:3]))
         launch = getattr(self.module.load(), f"launch_{self.name}")
-        launch(int(x), int(y), int(block[0]), int(shared_mem), given, Function.launches % 2)
+        flags = Function.launches % 2, int(enable_cooperative_groups), int(first)
+        launch(sizes, int(block[0]), int(shared_mem), given, *flags)
+
+
+def memcpy_rows(to, to_apart, source, apart, width, rows, kind, stream=0):
+    for i in range(rows):
+        ctypes.memmove(to + i * to_apart, source + i * apart, width)
+
+
+def alloc(size):
+    held = empty(-(-size // 32) * 32, np.uint8)
+    return fake_cupy.Memory(held, held.ctypes.data)
+
+
+def filled(value):
+    """`cupy.zeros` and its like."""
+
+    def make(shape, dtype=float):
+        made = empty(shape, dtype)
+        made[...] = value
+        return made
+
+    return make
 
 
 @contextmanager
-def installed(folder):
-    """With kernels that run here; what is compiled lies in a folder. Products of dense matrices are the CPU's."""
-    with fake_cupy.installed():
+def installed(folder, *, dense=True):
+    """With kernels that run here; what is compiled lies in a folder. Where `dense`, products of matrices too."""
+    there = property(lambda X: not isinstance(X.words, ndarray))
+    with fake_cupy.installed(), mock.patch.object(BitMatrix, "_on_cpu", there):
         cupy = sys.modules["cupy"]
-        cupy.__dict__.update(ndarray=ndarray, empty=empty, asarray=asarray)
+        cupy.__dict__.update(ndarray=ndarray, empty=empty, asarray=asarray, zeros=filled(0))
         cupy.full = lambda shape, value, dtype: asarray(np.full(shape, value, dtype))
-        cupy.ascontiguousarray = lambda X: asarray(np.ascontiguousarray(np.asarray(X)))
+        cupy.arange = lambda *given: asarray(np.arange(*given))
+        cupy.concatenate = lambda given, axis=0: asarray(np.concatenate(given, axis))
+        cupy.cumsum = lambda X: asarray(np.cumsum(X))
+        cupy.asnumpy = np.array
+        cupy.ascontiguousarray = lambda X, dtype=None: asarray(np.ascontiguousarray(np.asarray(X), dtype))
+        cupy.cuda.alloc = sys.modules["cupy.cuda"].alloc = alloc
+        cupy.cuda.runtime.memcpy2DAsync = memcpy_rows
         from semiring.cuda import compile, fronts, gpu, registry, sweep
 
         modules = {}
         compile.functions = lambda text, **options: modules.setdefault(text, Module(text, folder))
         compile.allow_shared = lambda function, size: None
-        registry.kernels = lambda *given: SimpleNamespace(count_stars_of=lambda module: None)
         gpu.most_shared = lambda device: SHARED
-        fronts.CudaBackend = sweep.CudaBackend = Dense
+        if not dense:
+            registry.kernels = lambda *given: SimpleNamespace(count_stars_of=lambda module: None)
+            fronts.CudaBackend = sweep.CudaBackend = Dense
         yield
 
 

@@ -185,9 +185,10 @@ class Function:
             for k in range(grid[1]):
                 address, count = args[2 * k : 2 * k + 2]
                 entries = np.frombuffer((ctypes.c_float * count).from_address(address), np.float32)
-                record = (ctypes.c_byte * 12).from_address(args[6] + 12 * k)
+                record = (ctypes.c_byte * 24).from_address(args[6] + 24 * k)
                 flags = np.isnan(entries).any() | (entries < 0).any() << 1
-                record[:] = np.array([(entries.min(), entries.max(), flags)], "f4, f4, i4").view(np.int8).tolist()
+                seen = (entries.min(), entries.max(), flags, 0, (entries == 0).sum())
+                record[:] = np.array([seen], "f4, f4, i4, i4, i8").view(np.int8).tolist()
 
 
 class Module:

@@ -21,8 +21,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 import apsp
+from apsp import estimates
+from apsp.csgraph.conversion import network
+from apsp.csgraph.routes import held
 from semiring import BitMatrix
 from semiring.tiles import TileStore
 
@@ -70,10 +74,14 @@ def graph(case: dict[str, Any], n: int) -> apsp.Graph:
 
 def run(case: dict[str, Any], n: int, measure: bool) -> tuple[int, int]:
     kind, s = case["call"], case.get("semiring", "min_plus")
-    options = {k: case[k] for k in ("schedule", "block", "threads") if k in case}
+    options = {k: case[k] for k in ("schedule", "block", "threads", "engine", "paths") if k in case}
     if kind == "stored":
         return stored(case, n, measure, **options)
     given: Any = graph(case, n) if "degree" in case else matrix(case, n)
+    if kind == "csgraph":
+        tails, heads, w = given.edges(s, case["dtype"])
+        given = scipy.sparse.coo_array((w, (tails.astype(np.int32), heads.astype(np.int32))), shape=(n, n)).tocsr()
+        given.sum_duplicates()
     if case.get("packed"):
         given = BitMatrix.from_bool(given)
     promised = 0
@@ -88,8 +96,26 @@ def run(case: dict[str, Any], n: int, measure: bool) -> tuple[int, int]:
     if kind == "closure":
         result: Any = apsp.closure(given, s, dtype=case.get("dtype"), overwrite=case.get("overwrite", False), **options)
     elif kind == "shortest_paths":
-        result = apsp.shortest_paths(given, s, dtype=case.get("dtype"), **options)
+        wanted: dict[str, Any] = {side: range(int(case[side] * n)) for side in ("sources", "targets") if side in case}
+        result = apsp.shortest_paths(given, s, dtype=case.get("dtype"), **options, **wanted)
         promised = result.plan.beside_bytes
+        if case.get("rows"):
+            for _ in result.rows():
+                pass
+        if case.get("table"):
+            promised += result.distances.nbytes + result.engine.workspace
+        if case.get("hops"):
+            promised += 4 * n * n + estimates.predecessors(
+                n, result.dtype.itemsize, int(case["degree"] * n), table=False
+            )
+            assert result.hops.shape == (n, n)
+    elif kind == "csgraph":
+        sources = range(int(case["sources"] * n)) if "sources" in case else None
+        rows = None if sources is None else np.array(sources)
+        promised = held(network(given, dtype=case["dtype"], where="csgraph"), rows, case["threads"])
+        result = apsp.csgraph.shortest_path(
+            given, return_predecessors=True, indices=sources, dtype=case["dtype"], threads=case["threads"]
+        )
     elif kind == "transitive_closure":
         result = apsp.transitive_closure(given, **options)
         promised = result.plan.beside_bytes
@@ -120,7 +146,9 @@ def measured(case: dict[str, Any]) -> tuple[int, int]:
 def warm(case: dict[str, Any], n: int) -> None:
     """The same on something small: in a thread, whose workspace goes with it; in small blocks, so that every kernel
     has its turn."""
-    small = {"block": 64, **case, **({"threads": 1} if "threads" in case else {})}
+    listed = case["call"] == "closure" and "degree" in case  # a block would have its matrix closed
+    blocks = {} if listed or case.get("engine", "dense") != "dense" else {"block": 64}
+    small = {**blocks, **case, **({"threads": 1} if "threads" in case else {})}
     thread = threading.Thread(target=run, args=(small, n, False))
     thread.start()
     thread.join()

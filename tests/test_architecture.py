@@ -113,22 +113,22 @@ with fake_cupy.installed():
 #: Every public module and all that it offers: a name comes, goes or changes here first.
 PUBLIC = {
     "semiring": """
-        AlgebraError BitMatrix CATALOG DTypeError DeviceError DivergenceError DomainError Elimination FormatError
-        MemoryNeeded NegativeCycleError NoPathError Op Semiring SemiringError ShapeError Star Variant VertexError
-        check_axioms eliminate eye get load log_plus lor_land lu matmul matvec max_min max_plus max_times min_max
-        min_plus min_times plus_times power random_matrix
+        AlgebraError AmbiguityWarning BitMatrix CATALOG DTypeError DeviceError DivergenceError DomainError Elimination
+        FormatError MemoryNeeded NegativeCycleError NoPathError Op Semiring SemiringError ShapeError Star Variant
+        VertexError check_axioms eliminate eye get load log_plus lor_land lu matmul matvec max_min max_plus max_times
+        min_max min_plus min_times plus_times power random_matrix reliability
     """,
     "semiring.errors": """
-        AlgebraError DTypeError DeviceError DivergenceError DomainError FormatError MemoryNeeded NegativeCycleError
-        NoPathError SemiringError ShapeError TileError VertexError
+        AlgebraError AmbiguityWarning DTypeError DeviceError DivergenceError DomainError FormatError MemoryNeeded
+        NegativeCycleError NoPathError SemiringError ShapeError TileError VertexError
     """,
     "semiring.sparse": "Analysis Cost Elimination Hops analyse eliminate",
     "semiring.tiles": "StoredBits TileStore",
     "apsp": """
-        AlgebraError Comparison CriticalPath DTypeError DeviceError DivergenceError DomainError FormatError Graph
-        MemoryNeeded NegativeCycleError NoPathError Plan Reachability Result SemiringError ShapeError VertexError
-        as_graph closure compare compare_sizes critical_path csgraph cycle grid negative_cycle next_hops plan
-        predecessors random_graph read road_like shortest_paths transitive_closure write
+        AlgebraError AmbiguityWarning Comparison CriticalPath DTypeError DeviceError DivergenceError DomainError
+        FormatError Graph MemoryNeeded NegativeCycleError NoPathError Plan Reachability Result SemiringError ShapeError
+        VertexError as_graph closure compare compare_sizes critical_path csgraph cycle grid negative_cycle next_hops
+        plan predecessors random_graph read road_like shortest_paths transitive_closure write
     """,
     "apsp.csgraph": """
         NegativeCycleError bellman_ford construct_dist_matrix csgraph_from_dense csgraph_from_masked csgraph_to_dense

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import cases
+import click
 import numpy as np
 import pytest
 import scipy.sparse.csgraph
@@ -792,11 +793,43 @@ cli.main(["solve", *sys.argv[1:]])
 """
 
 
+@pytest.mark.parametrize("moment", ["__enter__", "__exit__"])
+@pytest.mark.parametrize(("signal_", "code"), [(KeyboardInterrupt(), 130), (exit_codes.Ended(signal.SIGTERM), 143)])
+def test_a_signal_between_the_options_and_the_command_or_after_it_has_its_code(monkeypatch, moment, signal_, code):
+    """Click ends with 1 there."""
+
+    def struck(*_):
+        raise signal_
+
+    monkeypatch.setattr(click.Context, moment, struck)
+    result = apsp("info")
+    assert result.exit_code == code
+    assert result.stderr.strip() in ("apsp: interrupted.", "apsp: terminated.")
+    assert "Aborted" not in result.stderr
+
+
 def test_a_name_is_one_line_whatever_is_in_it(tmp_path):
     (tmp_path / "g.csv").write_text('from,to\n"a\nb",c\n"x\x1b[2J",c\n')
     assert good("-q", "reach", tmp_path / "g.csv", "--to", "c") == "a\\nb\nx\\x1b[2J\n"
     assert good("-q", "solve", tmp_path / "g.csv", "--from", "a\nb", "--to", "c").endswith("path a\\nb -> c\n")
     assert len(good("-q", "solve", tmp_path / "g.csv").splitlines()) == 4
+    for arguments in (
+        ("solve", tmp_path / "g.csv", "--from", "no\x1b[2J"),
+        ("solve", tmp_path / "no\x1b[2J.csv"),
+        ("solve", tmp_path / "g.csv", "--output", tmp_path / "no\x9b2J" / "a.npy"),
+        ("solve", tmp_path / "g.csv", "--output", tmp_path / "a.no\x1b[2J"),
+        ("solve", tmp_path / "g.csv", "--weight", "no\x1b[2J"),
+        ("solve", tmp_path / "g.csv", "--no\x1b[2J"),
+        ("reach", tmp_path / "g.csv", "--semiring", "no\x1b[2J"),
+    ):
+        said = apsp(*arguments)
+        assert said.exit_code == 2
+        assert "no\\x" in said.stderr
+        assert not set(said.output) & set("\x1b\x9b")
+    name = tmp_path / "x\x1b[2J.csv"
+    name.write_text("a,b,zero\na,b,1\na,c,1\n")
+    assert "\x1b" not in apsp("solve", name).output
+    assert "\x1b" not in apsp("convert", name, name.with_suffix(".npz")).output
     good("solve", tmp_path / "g.csv", "--reduce", "reached", "--output", tmp_path / "r.csv")
     assert (tmp_path / "r.csv").read_text().count('"a\nb",2') == 1  # a file keeps it
 

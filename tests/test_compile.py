@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from processes import PATIENCE, ROOT, finish, python, start, wait_for
 
+from semiring import trust
 from semiring.cpu import compile as compiling
 
 pytestmark = pytest.mark.busy
@@ -143,6 +144,57 @@ def test_nowhere_to_keep_it_is_said_once(folder, tmp_path, monkeypatch, caplog):
         assert compiled_anew()
     assert len(caplog.records) == 1
     assert "NUMBA_CACHE_DIR" in caplog.text
+
+
+@posix
+@pytest.mark.parametrize("which", ["file", "folder"])
+@pytest.mark.parametrize("how", ["others", "group", "owner"])
+def test_what_others_could_have_written_is_not_read(folder, tmp_path, monkeypatch, caplog, which, how):
+    """Nor written there: the next folder takes it, and the log says once why."""
+    compiled_anew()
+    path = only_file(folder) if which == "file" else folder
+    if how == "owner":
+        if os.geteuid():
+            pytest.skip("only root may give files away")
+        os.chown(path, 12345, -1)
+    else:
+        path.chmod(0o777 if how == "others" else 0o775)
+        monkeypatch.setattr(trust, "_private", lambda gid, uid: False)
+    monkeypatch.setattr(compiling.pickle, "loads", lambda data: pytest.fail("it was unpickled"))
+    monkeypatch.setattr(compiling, "folders", lambda: (folder, tmp_path / "next"))
+    assert compiled_anew()
+    assert [str(path) in record.message for record in caplog.records] == [True]
+    monkeypatch.undo()
+    monkeypatch.setattr(compiling, "folders", lambda: (folder, tmp_path / "next"))
+    assert not compiled_anew()
+    assert which == "file" or only_file(tmp_path / "next").stat().st_mode & 0o022 == 0
+
+
+@posix
+def test_the_private_group_of_a_user_may_write(folder, monkeypatch):
+    """As a umask of 002 has it, in folders that Python makes beside the sources."""
+    import grp
+    import pwd
+    from types import SimpleNamespace as Entry
+
+    compiled_anew()
+    folder.chmod(0o775)
+    found, me = folder.stat(), "ada"
+    monkeypatch.setattr(pwd, "getpwuid", lambda uid: Entry(pw_name=me, pw_gid=found.st_gid))
+    for group, trusted in ((Entry(gr_name=me, gr_mem=[]), True), (Entry(gr_name="staff", gr_mem=[]), False)):
+        monkeypatch.setattr(grp, "getgrgid", lambda gid, group=group: group)
+        assert compiled_anew() != trusted
+    monkeypatch.setattr(grp, "getgrgid", lambda gid: Entry(gr_name=me, gr_mem=[me, "eve"]))
+    assert compiled_anew()
+
+
+@posix
+def test_a_link_in_place_of_machine_code_is_not_followed(folder, tmp_path):
+    compiled_anew()
+    file = only_file(folder)
+    os.rename(file, tmp_path / "elsewhere")
+    file.symlink_to(tmp_path / "elsewhere")
+    assert compiled_anew()
 
 
 def test_where_it_is_kept(monkeypatch, tmp_path):

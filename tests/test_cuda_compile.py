@@ -14,7 +14,7 @@ import cases
 import numpy as np
 import pytest
 
-from semiring import AlgebraError, Op, Semiring, dtypes, get
+from semiring import AlgebraError, Op, Semiring, dtypes, get, trust
 from semiring.cuda import (
     algebra,
     backend,
@@ -372,25 +372,31 @@ def test_a_cache_that_cannot_be_written_is_said_once(folder):
 
 
 def test_a_full_disk_is_said_once_and_leaves_nothing(folder, monkeypatch):
-    class Full:
-        def __init__(self, handle, mode):
-            os.close(handle)
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *problem):
-            pass
-
-        def write(self, data):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(cache.os, "fdopen", Full)
+    monkeypatch.setattr(trust.os, "replace", full)
     with pytest.warns(UserWarning, match="No space left on device.*SEMIRING_CACHE_DIR") as said:
         found = [compile.compile(ONE, arch).resources for arch in ("sm_90", "sm_80")]
     assert all("one" in resources for resources in found)
     assert len(said) == 1
     assert list(folder.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes of POSIX")
+def test_a_binary_that_others_could_have_written_is_not_loaded(folder, monkeypatch):
+    compile.compile(ONE, "sm_90")
+    (stored,) = folder.iterdir()
+    compiled = []
+    monkeypatch.setattr(compile, "_nvrtc", lambda *_, real=compile._nvrtc: compiled.append(1) or real(*_))
+    for path in (stored, folder):
+        cache._say.cache_clear()
+        path.chmod(0o777)
+        with pytest.warns(UserWarning, match=f"{path} must be this user's .* a folder that you alone") as said:
+            [compile.compile(ONE, "sm_90") for _ in range(2)]
+        assert len(said) == 1
+        stored.chmod(0o644)
+    assert len(compiled) >= 3
 
 
 def test_a_user_without_a_home_compiles_all_the_same(folder, monkeypatch):

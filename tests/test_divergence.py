@@ -305,6 +305,27 @@ def test_exchange_rates_without_arbitrage_have_a_closure(name, dtype, overwrite)
         assert (D.diagonal() == 1).all()
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", ["max_times", "min_times"])
+def test_products_of_powers_of_two_are_exact_in_place_too(name, dtype):
+    """Cycles of exactly 1, whose products no arithmetic rounds: no logarithm is taken of them."""
+    sign, rng = 1 if name == "max_times" else -1, np.random.default_rng(5)
+    for n in (2, 3, 7, 11):
+        p = rng.integers(-4, 5, n)
+        exponents = p[None, :] - p[:, None] - sign * rng.integers(0, 3, (n, n))
+        np.fill_diagonal(exponents, 0)
+        A = (2.0**exponents).astype(dtype)
+        shortest = -sign * exponents
+        for k in range(n):
+            shortest = np.minimum(shortest, shortest[:, k, None] + shortest[k])
+        for overwrite in (False, True):
+            np.testing.assert_array_equal(
+                closure(A.copy(), name, overwrite=overwrite), 2.0 ** (-sign * shortest).astype(float)
+            )
+        A[0, 1] *= 2.0 ** (7 * sign)
+        assert refused(A, name, overwrite=True).vertex is not None
+
+
 @BOTH
 @pytest.mark.parametrize("name", ["max_times", "min_times"])
 def test_arbitrage_is_named(name, overwrite):

@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from unittest import SkipTest
 
@@ -131,3 +132,18 @@ def test_scripts_and_pages_name_files_that_are_there():
     found = {(page.name, name) for page in pages for name in re.findall(named, page.read_text(encoding="utf-8"))}
     assert len(found) > 30
     assert {(page, name) for page, name in found if not (ROOT / name).exists()} == set()
+
+
+def test_every_hint_names_packages_that_pip_installs():
+    """This distribution is on no index, so a hint names what is missing itself: one of the extras' packages."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    known = {re.split(r"[^\w-]", wanted)[0] for extra in extras.values() for wanted in extra if "[" not in wanted}
+    sources = [
+        path.read_text(encoding="utf-8") for folder in ("apsp", "semiring") for path in (ROOT / folder).rglob("*.py")
+    ]
+    assert not any(re.search("(?<!`)pip install", text) for text in sources)  # quotes say where a command ends
+    named = [
+        package for text in sources for hint in re.findall("`pip install ([^`]*)`", text) for package in hint.split()
+    ]
+    assert {"zarr", "networkx", "matplotlib", "narwhals", "pandas", "mpi4py", "pymetis", "cupy-cuda13x"} <= set(named)
+    assert set(named) <= known

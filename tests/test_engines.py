@@ -6,7 +6,7 @@ import pickle
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 
 import networkx as nx
 import numba
@@ -19,6 +19,7 @@ import scipy.sparse.csgraph
 import apsp
 from apsp import (
     AlgebraError,
+    DivergenceError,
     DomainError,
     DTypeError,
     Graph,
@@ -693,11 +694,90 @@ def test_cycles_that_rounding_makes_negative_are_none(dtype, engine):
         ([("a", "b", 30_000), ("b", "c", 30_000)], {"dtype": "int16"}),
         ([("a", "b", -30_000), ("b", "c", -30_000)], {"dtype": "int16", "semiring": "max_plus"}),
         ([("a", "b", 30_000), ("b", "c", 30_000), ("c", "a", 1)], {"dtype": "int16"}),
+        (
+            [("a", "b", -20_000), ("b", "a", -1), ("b", "c", -20_000), ("c", "b", -1)],
+            {"dtype": "int16", "semiring": "max_plus"},
+        ),
+        ([("a", "b", -(2**62)), ("b", "c", -(2**62)), ("c", "a", -1)], {"semiring": "max_plus"}),
+        ([("a", "b", 2**62), ("b", "c", 2**62 - 1), ("c", "a", 1)], {}),
     ],
 )
 def test_a_distance_beyond_the_integers_is_refused_by_elimination_too(edges, options):
     with pytest.raises(apsp.DomainError, match=r"'a' to 'c'"):
         shortest_paths(edges, engine="elimination", **options)
+
+
+@pytest.mark.parametrize("semiring", ["min_plus", "max_plus"])
+def test_long_paths_of_integers_are_refused_by_the_automatic_choice(semiring):
+    """3,000 vertices in a row, both ways: the elimination is chosen. The greatest distance fits, and then does not."""
+    sign, n = (1, 3000) if semiring == "min_plus" else (-1, 3000)
+    tails, heads = np.arange(n - 1), np.arange(1, n)
+    for weight, fits in ((10, True), (11, False)):
+        weights = np.full(2 * (n - 1), sign * weight)
+        path = Graph.from_arrays(np.append(tails, heads), np.append(heads, tails), weights, n=n)
+        if fits:
+            r = shortest_paths(path, semiring, dtype="int16")
+            assert (r.plan.engine, r.distance(0, n - 1)) == ("elimination", sign * 29_990)
+        else:
+            with pytest.raises(DomainError, match="from 0 to 2979 beyond ±32767"):
+                shortest_paths(path, semiring, dtype="int16")
+            with pytest.raises(DomainError, match="beyond ±32767"):
+                r.update(weights)
+
+
+def exact_table(n: int, edges: list[tuple[int, int, int]], sign: int) -> np.ndarray | None:
+    """Floyd–Warshall's loop in Python's integers, None where there is no path; None in all where a cycle beats 0."""
+    D: list[list[int | None]] = [[0 if i == j else None for j in range(n)] for i in range(n)]
+
+    def better(i: int, j: int, new: int) -> None:
+        old = D[i][j]
+        D[i][j] = new if old is None or sign * new < sign * old else old
+
+    for u, v, w in edges:
+        better(u, v, w)
+    for k, i, j in product(range(n), repeat=3):
+        left, right = D[i][k], D[k][j]
+        if left is not None and right is not None:
+            better(i, j, left + right)
+    return None if any(D[i][i] != 0 for i in range(n)) else np.array(D, object)
+
+
+@pytest.mark.parametrize("semiring", ["min_plus", "max_plus"])
+@pytest.mark.parametrize("dtype", ["int16", "int32", "int64"])
+def test_integers_near_their_ends_are_exact_or_refused(semiring, dtype, monkeypatch):
+    """Random weights up to the dtype's ends, against Python's integers: every engine, and the automatic choice."""
+    monkeypatch.setattr("apsp.choosing.FEW", 0)
+    rng, info, sign = np.random.default_rng(17), np.iinfo(dtype), 1 if semiring == "min_plus" else -1
+    seen = dict.fromkeys(("divergent", "far", "exact"), 0)
+    for trial in range(60):
+        n, m = int(rng.integers(2, 9)), int(rng.integers(2, 20))
+        tails, heads = rng.integers(0, n, (2, m))
+        p, top = rng.integers(-(info.max // 3), info.max // 3, n), int(info.max) // int(rng.choice([1, 2, n])) - 1
+        # Multiples of one number near an end, weights of one sign, or p(v) − p(u), whose cycles are hardly any.
+        weights = [
+            [top - int(x) for x in rng.integers(0, 3, m)],
+            rng.integers(-1 if trial % 2 else 0, top, m).tolist(),
+            [
+                int(p[v]) - int(p[u]) + sign * int(x)
+                for u, v, x in zip(tails, heads, rng.integers(0, 3, m), strict=True)
+            ],
+            rng.integers(-top, top, m).tolist(),
+        ][trial % 4]
+        weights = [sign * w if trial % 4 != 2 else w for w in weights]
+        D = exact_table(n, list(zip(tails.tolist(), heads.tolist(), weights, strict=True)), sign)
+        fits = D is not None and all(d is None or abs(d) < info.max for d in D.flat)
+        graph = Graph.from_arrays(tails, heads, weights, n=n)
+        for engine in ("dense", "elimination", "auto"):
+            if fits:
+                r = shortest_paths(graph, semiring, dtype=dtype, engine=engine)
+                expected = np.where(D == None, r.infinity, D).astype(dtype)  # noqa: E711
+                np.testing.assert_array_equal(r.distances, expected)
+                np.testing.assert_array_equal(np.concatenate([rows for _, rows in r.rows()]), expected)
+            else:
+                with pytest.raises(DomainError if D is not None else (DivergenceError, DomainError)):
+                    shortest_paths(graph, semiring, dtype=dtype, engine=engine)
+        seen["exact" if fits else "divergent" if D is None else "far"] += 1
+    assert min(seen.values()) >= 5, seen
 
 
 def test_integers_that_hold_all_distances_are_taken():

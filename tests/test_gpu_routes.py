@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_routes import CERTAINTY, GRAPHS, SIGNED, WHOLE, by_the_rule, entries, graph, walk
+from test_routes import (
+    CERTAINTY,
+    GRAPHS,
+    SIGNED,
+    WHOLE,
+    by_the_rule,
+    closure,
+    entries,
+    graph,
+    next_hops,
+    predecessors,
+    walk,
+)
 
 import apsp
 from semiring import dtypes, get
@@ -46,8 +58,8 @@ def matrix(s, dtype, name, n):
 
 def found(cp, A, s):
     """The closure and the predecessors that the device finds."""
-    D = apsp.closure(cp.asarray(A), s)
-    P = apsp.predecessors(cp.asarray(A), D, s)
+    D = closure(cp.asarray(A), s)
+    P = predecessors(cp.asarray(A), D, s)
     assert isinstance(P, cp.ndarray)
     assert P.dtype == np.int32
     return D.get(), P.get()
@@ -107,8 +119,8 @@ class TestTheHostsBits:
     def test_of_one_closure(self, cp, semiring, dtype, name, n):
         s = get(semiring)
         A = matrix(s, dtype, name, n)
-        D = apsp.closure(A, s)
-        for find in (apsp.predecessors, apsp.next_hops):
+        D = closure(A, s)
+        for find in (predecessors, next_hops):
             there = find(cp.asarray(A), cp.asarray(D), s)
             np.testing.assert_array_equal(there.get(), find(A, D, s))
 
@@ -120,8 +132,8 @@ class TestTheHostsBits:
         s, n = get(semiring), 45
         names = ("negative", "half zeros", "geometric", "ring of zeros") if s.lengths else ("half zeros", "geometric")
         A = np.stack([entries(s, dtype, np.round(graph(name, n) * 8)) for name in names])
-        D = apsp.closure(A, s)
-        for find in (apsp.predecessors, apsp.next_hops):
+        D = closure(A, s)
+        for find in (predecessors, next_hops):
             there = find(cp.asarray(A), cp.asarray(D), s)
             np.testing.assert_array_equal(there.get(), find(A, D, s))
             np.testing.assert_array_equal(find(A, cp.asarray(D), s).get(), there.get())
@@ -131,13 +143,13 @@ class TestTheHostsBits:
         for dtype in ("float32", "int32"):
             a = np.full(A.shape, dtypes.zero(get("min_plus"), dtype))
             a[np.isfinite(A)] = np.ceil(A[np.isfinite(A)] * 9)
-            D = apsp.closure(a)
+            D = closure(a)
             D[11, 60] -= 1
             D[40, 3] -= 1
             said = []
             for xp in (np, cp):
                 with pytest.raises(DomainError, match=r"D must be the closure of A over min_plus, got") as error:
-                    apsp.predecessors(xp.asarray(a), xp.asarray(D))
+                    predecessors(xp.asarray(a), xp.asarray(D))
                 said.append(str(error.value))
             assert said[0] == said[1]
 
@@ -147,8 +159,8 @@ class TestWalks:
         rng = np.random.default_rng(0)
         A = rng.integers(1, 50, (3, 70, 70)).astype(np.int32)
         A[rng.random(A.shape) < 0.9] = dtypes.zero(get("min_plus"), A.dtype)
-        D = apsp.closure(A)
-        P = apsp.predecessors(A, D)
+        D = closure(A)
+        P = predecessors(A, D)
         there = cp.asarray(P)
         for k in range(len(A)):
             np.testing.assert_array_equal(hops(cp.asarray(P[k])).get(), hops(P[k]))

@@ -103,6 +103,21 @@ def test_a_survey_sees_what_numpy_sees(cp, case):
             assert survey(cp.asarray(np.repeat(B, 2, axis=-1))[..., ::2], case.semiring, where="x") == expected
 
 
+def test_a_survey_counts_zeros_off_the_diagonal(cp):
+    s = get("min_plus")
+    for dtype in ("int16", "int32", "int64", "float32", "float64"):
+        for shape in ((1, 1), (2, 2), (130, 130), (2100, 2100), (5, 33, 33), (40, 70)):
+            A = np.ones(shape, dtype)
+            first = (3, 1)[: len(shape)] if shape == (40, 70) else ()
+            for place in ((..., 0, 0), (..., -1, -1), (..., 0, -1), (..., -1, 0)):
+                A[place] = 0
+                here = survey(A, s, where="x", first=first, null_unsaid=True)
+                assert survey(cp.asarray(A), s, where="x", first=first, null_unsaid=True) == here, (dtype, shape, place)
+            assert here.ambiguous is (shape != (1, 1))
+            A[..., 0, 0] = -1
+            assert not survey(cp.asarray(A), s, where="x", first=first, null_unsaid=True).ambiguous
+
+
 def test_several_arrays_are_looked_at_together(cp):
     rng, s = np.random.default_rng(0), get("min_plus")
     arrays = [rng.integers(0, 100, shape).astype(np.float32) for shape in ((1, 1), (300, 4000), (7, 5))]
@@ -146,12 +161,13 @@ def test_waiting_hears_the_keyboard(transfer, cp):
     import time
 
     A = cp.asarray(np.random.default_rng(0).random((24000, 24000), dtype=np.float32))
-    apsp.closure(A[:3000, :3000].copy(), overwrite=True)
+    said = {"overwrite": True, "null_value": None}  # of so many entries a few are 0
+    apsp.closure(A[:3000, :3000].copy(), **said)
     timer = threading.Timer(0.3, _thread.interrupt_main)
     timer.start()
     begun = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
-        apsp.closure(A, overwrite=True)
+        apsp.closure(A, **said)
     assert time.perf_counter() - begun < 60  # that it ends is what is tested
     small = cp.asarray(np.array([[0, 3], [1, 0]], np.float32))
     np.testing.assert_array_equal(apsp.closure(small).get(), [[0, 3], [1, 0]])

@@ -12,8 +12,9 @@ import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.sparse.csgraph import bellman_ford
 
-from apsp import shortest_paths, transitive_closure
+from apsp import closure, shortest_paths, transitive_closure
 from apsp.graph import Graph
 from apsp.inputs import as_graph
 from apsp.labels import Labels
@@ -80,9 +81,9 @@ class TestMatrices:
         np.testing.assert_array_equal(as_graph(A).matrix("boolean"), np.array(expected, bool))
         ints = np.where(np.isinf(A), np.iinfo(np.int32).max, A).astype(np.int32)
         np.testing.assert_array_equal(as_graph(ints).matrix("boolean"), np.array(expected, bool))
-        np.testing.assert_array_equal(as_graph(np.array(expected)).matrix("boolean"), np.array(expected, bool))
+        np.testing.assert_array_equal(Graph.from_matrix(np.array(expected)).matrix("boolean"), np.array(expected, bool))
         with pytest.raises(DTypeError):
-            as_graph(np.array([[0, 2], [3, 0]])).matrix("boolean")
+            as_graph([[0, 2], [3, 0]]).matrix("boolean")
         with pytest.raises(DomainError, match=r"NaN at \(1, 0\)"):
             as_graph(np.array([[0, INF], [np.nan, 0]])).matrix("boolean")
 
@@ -168,6 +169,25 @@ class TestEdges:
         assert as_graph([[0, 1], [1, 0]]).dense is not None
         assert as_graph(zip("ab", "bc", strict=True)).labels == ("a", "b", "c")
         assert as_graph({("a", "b", 2)}).matrix()[0, 1] == 2
+
+    @pytest.mark.parametrize("dtype", ["int64", "int16", "uint8", ">i4"])
+    def test_an_array_that_may_be_a_matrix_or_edges_is_refused_as_a_table_is(self, dtype):
+        pandas = pytest.importorskip("pandas")
+        for rows in ([[0, 1], [1, 0]], [[0, 1, 5], [1, 0, 2], [5, 2, 0]]):
+            A = np.array(rows, dtype)
+            with pytest.raises(FormatError, match="may be a matrix or edges"):
+                as_graph(pandas.DataFrame(A.astype("int64")))
+            for source in (A, np.asfortranarray(A)):
+                with pytest.raises(ShapeError, match=r"Graph\.from_matrix\(A\).*Graph\.from_edges\(A\)"):
+                    as_graph(source)
+            assert as_graph(Graph.from_matrix(A)).dense is not None
+            assert as_graph(Graph.from_edges(A)).edge_count == len(A)
+            # Floats, truth values, infinities and lists of lists are no edges.
+            for matrix in (A.astype(float), A.astype(bool), A.tolist(), A.astype(float).tolist()):
+                assert as_graph(matrix).dense is not None
+        assert as_graph(np.array([[0, 3, 32767], [32767, 0, 4], [1, 32767, 0]], "int16")).dense is not None
+        for n in (0, 1, 4):
+            assert as_graph(np.ones((n, n), int)).dense is not None
 
     def test_arrays_of_edges(self):
         graph = Graph.from_edges(np.array([[10, 30], [30, 20]]))
@@ -309,9 +329,9 @@ class TestExactness:
         for wrong in (2**53 + 1, 2**62 + 1, *((2**63 + 1, 2**64 - 1) if "u" in dtype else (-(2**53) - 1, 2**63 - 2))):
             A = np.array([[0, 3], [wrong, 0]], dtype=dtype)
             with pytest.raises(DTypeError, match=rf"float64 must hold every integer exactly, got {wrong} at \(1, 0\)"):
-                as_graph(A).matrix("max_times")
+                Graph.from_matrix(A).matrix("max_times")
         A = np.array([[0, 3], [2**62, 2**53]], dtype=dtype)
-        np.testing.assert_array_equal(as_graph(A).matrix("max_times"), A.astype(float))
+        np.testing.assert_array_equal(Graph.from_matrix(A).matrix("max_times"), A.astype(float))
         if "u" in dtype:
             assert as_graph(np.array([[2**63]], dtype)).matrix("min_plus")[0, 0] == 2.0**63
 
@@ -377,7 +397,7 @@ class TestNetworkX:
         graph = as_graph(G, weight="km")
         assert graph.name == "two"
         assert graph.matrix()[0, graph.index((2, "x"))] == 5.5
-        assert as_graph(G).matrix()[0, 1] == 1
+        assert as_graph(G).matrix()[0, 1] == 5.5
         assert as_graph(G, weight=None).weights is None
 
     def test_empty(self):
@@ -515,3 +535,83 @@ def test_an_edge_of_infinite_length_is_none_in_every_semiring():
         assert shortest_paths(graph).distance(0, 1) == np.inf
         assert graph.matrix("boolean").tolist() == [[False, False, False], [False, False, True], [False] * 3]
         assert transitive_closure(graph).counts().tolist() == [0, 1, 0]
+
+
+EXPORTED = {
+    "directed": Graph.from_edges([("b", "a", 3), ("a", "c", 0), ("c", "c", 2)], labels="abcd", name="roads"),
+    "floats": Graph.from_edges([(0, 1, 0.5), (1, 2, -2.0)]),
+    "undirected": Graph.from_edges([("a", "b", 3), ("b", "b", 1), ("c", "a", 0)], directed=False),
+    "parallel": Graph.from_edges([("a", "b", 3), ("a", "b", 0), ("b", "a", 2)]),
+    "both ways": Graph.from_edges([("a", "b", 3), ("b", "a", 2)], directed=False),
+    "hops": Graph.from_edges([((0, 1), 7), (7, "x")]),
+    "matrix": Graph.from_matrix(np.array([[INF, 0.0], [2.5, INF]]), labels=["a", "b"]),
+    "integers": Graph.from_matrix(np.array([[2**31 - 1, 7], [0, 2**31 - 1]], np.int32)),
+    "bool": Graph.from_matrix(np.array([[False, True], [True, True]])),
+    "unit": as_graph(np.array([[INF, 0.0], [2.5, INF]]), weight=None),
+    "empty": Graph.from_edges([]),
+    "no edges": Graph.from_edges([], labels=["a", "b"]),
+}
+
+
+def as_dense(graph, boolean):
+    return graph.matrix("boolean") if boolean else graph.matrix("min_plus", "float64")
+
+
+@pytest.mark.parametrize("name", EXPORTED)
+class TestExported:
+    def test_to_scipy_and_back(self, name):
+        graph = EXPORTED[name]
+        boolean = name == "bool"
+        A = graph.to_scipy("boolean") if boolean else graph.to_scipy(dtype="float64")
+        assert isinstance(A, sp.csr_array)
+        assert A.shape == (graph.n, graph.n)
+        assert A.has_canonical_format
+        dense = as_dense(graph, boolean)
+        assert A.nnz == (dense.sum() if boolean else (dense != INF).sum())
+        np.testing.assert_array_equal(as_dense(as_graph(A), boolean), dense)
+        if not boolean:
+            np.testing.assert_array_equal(as_dense(as_graph(graph.to_scipy()), boolean), dense)
+            expected = bellman_ford(A) if graph.n else dense
+            np.testing.assert_array_equal(expected, closure(dense) if graph.n else dense)
+
+    def test_to_networkx_and_back(self, name):
+        graph = EXPORTED[name]
+        there = graph.to_networkx()
+        assert type(there).__name__ == {
+            "undirected": "Graph",
+            "both ways": "MultiGraph",
+            "parallel": "MultiDiGraph",
+        }.get(name, "DiGraph")
+        assert list(there) == list(graph.labels)
+        assert there.number_of_edges() == graph.edge_count
+        assert there.graph.get("name", "") == graph.name
+        weighted = any("weight" in data for *_, data in there.edges(data=True))
+        assert weighted == (name not in ("hops", "bool", "unit", "empty", "no edges"))
+        again = as_graph(there)
+        assert again.labels == graph.labels
+        boolean = name == "bool"
+        np.testing.assert_array_equal(as_dense(again, boolean), as_dense(graph, boolean))
+
+    @pytest.mark.parametrize("library", ["pandas", "polars"])
+    def test_to_frame_and_back(self, name, library):
+        frames = pytest.importorskip(library)
+        pytest.importorskip("narwhals")
+        graph = EXPORTED[name]
+        if name == "hops" and library == "polars":
+            pytest.skip("its columns have one type")
+        table = graph.to_frame(library)
+        assert isinstance(table, frames.DataFrame)
+        assert len(table) == graph.edge_count
+        again = as_graph(table, directed=graph.directed)
+        kept = [label for label in graph.labels if label in again.labels]
+        assert set(kept) == set(again.labels)
+        boolean = name == "bool"
+        at, there = graph.index_of(kept), again.index_of(kept)
+        expected = as_dense(graph, boolean)[np.ix_(at, at)]
+        np.testing.assert_array_equal(as_dense(again, boolean)[np.ix_(there, there)], expected)
+
+
+def test_parallel_edges_meet_by_the_semiring():
+    graph = Graph.from_edges([("a", "b", 3), ("a", "b", 5), ("a", "c", INF)])
+    assert graph.to_scipy().toarray().tolist() == [[0, 3, 0], [0, 0, 0], [0, 0, 0]]
+    assert graph.to_scipy("max_min").toarray().tolist()[0] == [0, 5, INF]

@@ -7,8 +7,11 @@ installed are skipped, each with its name.
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
+from decimal import Decimal
+from fractions import Fraction
 from types import SimpleNamespace
 
 import networkx as nx
@@ -17,7 +20,18 @@ import pytest
 from scipy import sparse
 from scipy.sparse.csgraph import floyd_warshall
 
-from apsp import Graph, as_graph, closure, csgraph, plan, read, shortest_paths, transitive_closure, write
+from apsp import (
+    Graph,
+    as_graph,
+    closure,
+    csgraph,
+    negative_cycle,
+    plan,
+    read,
+    shortest_paths,
+    transitive_closure,
+    write,
+)
 from apsp.inputs import NAMES, is_array, kinds
 from semiring import BitMatrix, eye, lu, matmul, matvec, power
 from semiring.arrays import take_in
@@ -194,7 +208,7 @@ class TestTables:
             "except TypeError as error: print(error)"
         )
         said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-        assert "semiring-apsp[frames]" in said
+        assert "pip install narwhals" in said
 
 
 def in_networkx(kind=nx.DiGraph, **attributes):
@@ -368,6 +382,7 @@ class TestGraphs:
             (lambda: in_networkit(), {"weight": "km"}, ValueError, "weight must be None"),
             (lambda: in_igraph(), {"weight": len}, ValueError, "name of an edge attribute"),
             (lambda: EDGES, {"weight": "km", "unweighted": True}, ValueError, "without a weight"),
+            (lambda: EDGES, {"format": "csv"}, ValueError, "format must come with a file, got it with edges as tuples"),
             (lambda: EDGES, {"columns": "uv"}, ValueError, "columns must be"),
             (lambda: EDGES, {"columns": (0, "v")}, ValueError, "all be names, or all positions"),
             (lambda: EDGES, {"columns": (-1, 0)}, ValueError, "positions from 0"),
@@ -395,6 +410,102 @@ class TestGraphs:
         assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"
 
 
+class TestAttributes:
+    """Which attribute of edges is their weight, by the rule of columns."""
+
+    #: A street of 4 and one of 7, and a short cut that is longer: what OSMnx makes of a map, in short.
+    STREETS = (
+        ("A", "B", {"osmid": 11, "length": 4.0, "name": "High Street", "oneway": True, "geometry": object()}),
+        ("B", "C", {"osmid": [12, 13], "length": 7.0, "highway": "residential", "oneway": False, "lanes": None}),
+        ("A", "C", {"osmid": 14, "length": 40.0, "oneway": False}),
+    )
+
+    def in_rustworkx(self, edges):
+        G = pytest.importorskip("rustworkx").PyDiGraph()
+        place = {name: G.add_node(name) for name in sorted({x for u, v, _ in edges for x in (u, v)})}
+        G.add_edges_from([(place[u], place[v], data) for u, v, data in edges])
+        return G
+
+    def in_igraph(self, edges):
+        names = sorted({x for u, v, _ in edges for x in (u, v)})
+        held = {key: [data.get(key) for _, _, data in edges] for key in {k for _, _, data in edges for k in data}}
+        place = [(names.index(u), names.index(v)) for u, v, _ in edges]
+        igraph = pytest.importorskip("igraph")
+        return igraph.Graph(len(names), place, directed=True, vertex_attrs={"name": names}, edge_attrs=held)
+
+    def in_networkx(self, edges):
+        G = nx.MultiDiGraph()
+        G.add_edges_from(edges)
+        return G
+
+    def in_dicts(self, edges):
+        return {u: {v: data for tail, v, data in edges if tail == u} for u in {u: 0 for u, _, _ in edges}}
+
+    def in_geometric(self, edges):
+        names = sorted({x for u, v, _ in edges for x in (u, v)})
+        index = np.array([[names.index(u) for u, _, _ in edges], [names.index(v) for _, v, _ in edges]])
+        held = {key: [data.get(key) for _, _, data in edges] for key in {k for _, _, data in edges for k in data}}
+        kept = {key: np.array(values) for key, values in held.items() if {type(x) for x in values} <= {int, float}}
+        more = {"edge_index": index, "edge_attr": np.ones((len(edges), 2)), **kept}
+        return SimpleNamespace(num_nodes=len(names), edge_attrs=lambda: list(more), **more)
+
+    @pytest.fixture(params=["networkx", "igraph", "rustworkx", "dicts", "geometric"])
+    def made(self, request):
+        return getattr(self, f"in_{request.param}")
+
+    def distance(self, graph, **how):
+        r = shortest_paths(graph, **how)
+        return r.distance(*(("A", "C") if "A" in r.graph.labels else (0, 2)))
+
+    def test_the_length_of_streets_is_found(self, made):
+        assert self.distance(made(self.STREETS)) == 11.0
+        assert self.distance(made(self.STREETS), weight="length") == 11.0
+        assert self.distance(made(self.STREETS), weight=None) == 1
+
+    @pytest.mark.parametrize("names", [("minutes",), ("edge_length", "minutes"), ("Length", "osmid"), ("weight", "id")])
+    def test_the_only_one_of_numbers_or_the_one_that_is_called_so(self, made, names):
+        edges = [(u, v, {names[0]: w, **dict.fromkeys(names[1:], 3)}) for u, v, w in (("A", "B", 4), ("B", "C", 7))]
+        assert self.distance(made(edges)) == 11
+
+    @pytest.mark.parametrize(
+        ("names", "words"),
+        [
+            (
+                ("minutes", "osmid"),
+                r"got '\w+', '\w+', and none is called weight, length, .*weight=None for unweighted",
+            ),
+            (("length", "weight"), r"got '\w+', '\w+', and more than one of them could be it. Say weight='"),
+        ],
+    )
+    def test_two_that_qualify_are_refused(self, made, names, words):
+        edges = [("A", "B", dict.fromkeys(names, 4)), ("B", "C", dict.fromkeys(names, 7))]
+        with pytest.raises(DTypeError, match=words):
+            shortest_paths(made(edges))
+        for name in names:
+            assert self.distance(made(edges), weight=name) == 11
+
+    def test_nothing_of_numbers_makes_hops(self, made):
+        if made == self.in_geometric:
+            pytest.skip("edge_attr of two columns is refused: one of them may be it")
+        edges = [(u, v, {"name": "x", "oneway": True, "osmid": [1]}) for u, v in (("A", "B"), ("B", "C"))]
+        assert self.distance(made(edges)) == 2
+
+    @pytest.mark.parametrize("which", ["networkx", "rustworkx", "dicts"])
+    def test_a_weight_that_is_text_is_no_other_attribute(self, which):
+        """Where "weight" holds text, "osmid" is not taken for it."""
+        edges = [("A", "B", {"weight": "4", "osmid": 1}), ("B", "C", {"weight": "7", "osmid": 2})]
+        with pytest.raises(DTypeError, match="weights must be real numbers"):
+            shortest_paths(getattr(self, f"in_{which}")(edges))
+
+    def test_a_weight_that_no_edge_has_is_refused(self, made):
+        with pytest.raises(DTypeError, match="'weight'"):
+            shortest_paths(made(self.STREETS), weight="weight")
+
+    def test_numbers_of_any_type(self):
+        for number in (np.float32, np.int16, Fraction, Decimal):
+            assert self.distance(self.in_networkx([("A", "C", {"minutes": number(3), "flag": np.True_})])) == 3
+
+
 class TestUnweighted:
     A = np.array([[0, 3.5, INF], [INF, INF, 0.25], [-2, INF, INF]])
 
@@ -408,11 +519,12 @@ class TestUnweighted:
         expected = self.hops(self.A < INF)
         np.testing.assert_array_equal(closure(matrix, unweighted=True, dtype="float64"), expected)
         np.testing.assert_array_equal(closure(np.stack([matrix] * 2), unweighted=True, dtype="float64")[1], expected)
-        np.testing.assert_array_equal(shortest_paths(matrix, unweighted=True).distances, expected)
-        np.testing.assert_array_equal(shortest_paths(matrix, weight=None).distances, expected)
         assert closure(matrix, unweighted=True).dtype == np.int32
-        assert transitive_closure(matrix, unweighted=True).reaches(0, 2)
-        assert as_graph(matrix, unweighted=True).edge_count == 4
+        graph = Graph.from_matrix(matrix)  # integers of shape (3, 3) may as well be edges
+        np.testing.assert_array_equal(shortest_paths(graph, unweighted=True).distances, expected)
+        np.testing.assert_array_equal(shortest_paths(graph, weight=None).distances, expected)
+        assert transitive_closure(graph, unweighted=True).reaches(0, 2)
+        assert as_graph(graph, unweighted=True).edge_count == 4
 
     def test_plans_take_it_too(self):
         there = self.A < INF
@@ -491,6 +603,11 @@ def numbers(X):
 
 KINDS = (np.array, np.asfortranarray, torch_tensor, torch_transposed, jax_array, strict_array)
 HALVES = (lambda A: A.astype(np.float16), torch_half, torch_brain, jax_brain, numpy_brain)
+
+
+def test_jax_leaves_a_card_to_other_tests():
+    """It reads this when it is first used; and so do processes that tests start."""
+    assert os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] == "false"
 
 
 class TestArrays:
@@ -578,7 +695,7 @@ class TestArrays:
         assert is_array(np.eye(2))
         assert is_array([[0, 1], [1, 0]])
         assert is_array([np.eye(2), np.eye(2)])  # a batch
-        assert closure([np.eye(2), np.eye(2)]).shape == (2, 2, 2)
+        assert closure([np.eye(2), np.eye(2)], null_value=0).shape == (2, 2, 2)
         assert not is_array(EDGES)
         assert not is_array((INDEX, WEIGHTS))
 
@@ -820,7 +937,22 @@ def test_two_by_two_integers_without_weights_are_a_matrix_or_edges_and_say_which
             rows, cols, _ = as_graph(given, **reading).edges("min_plus")
             assert list(zip(rows.tolist(), cols.tolist(), strict=True)) == arcs
     assert as_graph(A, weight=[5, 6]).weights.tolist() == [5, 6]
-    assert as_graph(A).dense is A
+    with pytest.raises(ShapeError, match=r"Graph\.from_matrix\(A\) for the matrix"):
+        as_graph(A)
+
+
+def test_integers_of_shape_3_by_3_are_a_matrix_or_edges_and_closure_takes_the_matrix():
+    A = np.array([[0, 1, 5], [1, 0, 2], [5, 2, 0]])
+    for ask in (shortest_paths, transitive_closure, negative_cycle):
+        with pytest.raises(ShapeError, match=r"may be a matrix or 3 edges \(u, v, weight\)"):
+            ask(A)
+    np.testing.assert_array_equal(shortest_paths(Graph.from_matrix(A)).distances, [[0, 1, 3], [1, 0, 2], [3, 2, 0]])
+    assert shortest_paths(Graph.from_edges(A)).distance(0, 1) == 5
+    np.testing.assert_array_equal(closure(A), [[0, 1, 3], [1, 0, 2], [3, 2, 0]])
+    for options in ({"device": "cpu"}, {"memory": "1GiB"}, {"unweighted": True, "memory": "1GiB"}):
+        closure((A == 1).astype(int), **options)
+    plan(A)
+    matmul(A, A)
 
 
 def test_a_number_that_is_the_name_of_another_column_is_refused():
@@ -844,7 +976,8 @@ def test_zeros_that_fill_blocks_are_not_taken_for_edges():
     assert as_graph(full).edge_count == 4
     true = sparse.bsr_array(A != 0, blocksize=(3, 3))
     assert as_graph(true).edge_count == 5  # False is no edge
-    np.testing.assert_array_equal(csgraph.shortest_path(true), floyd_warshall(A != 0))
+    with pytest.raises(DomainError, match=r"a stored False.*A\.eliminate_zeros\(\)"):
+        csgraph.shortest_path(true)
     expected = floyd_warshall(A)
     np.testing.assert_array_equal(shortest_paths(sparse.bsr_array(A, blocksize=(1, 1))).distances, expected)
     np.testing.assert_array_equal(csgraph.shortest_path(sparse.bsr_array(A, blocksize=(1, 1))), expected)
@@ -865,6 +998,84 @@ def test_entries_that_share_memory_are_not_written_to():
         with pytest.raises(ValueError, match="each entry has memory of its own"):
             overwriting()
     np.testing.assert_array_equal(sliding[0], [0, 1, 2])
-    for apart in (np.zeros((7, 6))[::2, ::-2], np.zeros((3, 3)).T, np.zeros((1, 3, 3))[0], np.zeros((0, 0))):
+    for apart in (np.ones((7, 6))[::2, ::-2], np.ones((3, 3)).T, np.ones((1, 3, 3))[0], np.ones((0, 0))):
         n = min(apart.shape)
         assert closure(apart[:n, :n], overwrite=True).shape == (n, n)
+
+
+class TestPairs:
+    def test_a_dict_by_pairs_is_edges(self):
+        graph = as_graph({("b", "c"): 4, ("a", "b"): 3})
+        assert graph.labels == ["a", "b", "c"]
+        assert shortest_paths({("b", "c"): 4, ("a", "b"): 3}).distance("a", "c") == 7
+        G = nx.gnm_random_graph(9, 20, seed=1, directed=True)
+        nx.set_edge_attributes(G, {edge: k % 7 + 1 for k, edge in enumerate(G.edges)}, "weight")
+        found = shortest_paths(nx.get_edge_attributes(G, "weight"), dtype="float64").distances
+        np.testing.assert_array_equal(found, nx.floyd_warshall_numpy(G, sorted(G)))
+        assert as_graph({("a", "b"): 3}, unweighted=True).weights is None
+        # Pairs as vertices, as of a grid, stay dicts of dicts or of lists.
+        assert as_graph({(0, 0): {(0, 1): 5}}).labels == [(0, 0), (0, 1)]
+        assert as_graph({(0, 0): [(0, 1)], (0, 1): []}).labels == [(0, 0), (0, 1)]
+        with pytest.raises(DTypeError, match=r"\{\(u, v\): weight\}"):
+            as_graph({("a", "b"): 3, "c": 4})
+        with pytest.raises(ValueError, match="weight must be None, if anything"):
+            as_graph({("a", "b"): 3}, weight="length")
+
+    def test_a_series_of_two_levels_is_edges(self):
+        pd = pytest.importorskip("pandas")
+        table = pd.DataFrame({"from": ["b", "a", "a"], "to": ["c", "b", "b"], "km": [4.5, 3, 2]})
+        series = table.set_index(["from", "to"])["km"]
+        assert shortest_paths(series).distance("a", "c") == shortest_paths(table).distance("a", "c") == 6.5
+        minutes = pd.to_timedelta(series, unit="min")
+        assert as_graph(minutes).weights.tolist() == [270, 180, 120]
+        with pytest.raises(FormatError, match=r"two ends and a weight, got .*nan"):
+            as_graph(series.where(series > 2))
+        with pytest.raises(ShapeError, match="square"):
+            as_graph(table["km"])
+
+
+class TestDurations:
+    def test_timedeltas_are_seconds(self):
+        from datetime import timedelta
+
+        hours = np.array([90, 30], "m8[m]")
+        assert Graph.from_arrays([0, 1], [1, 2], hours).weights.tolist() == [5400, 1800]
+        assert Graph.from_arrays([0, 1], [1, 2], hours).weights.dtype == np.int64
+        assert Graph.from_arrays([0], [1], np.array([1500], "m8[ms]")).weights.tolist() == [1.5]
+        edges = [("a", "b", timedelta(hours=1)), ("b", "c", timedelta(days=-1, seconds=86370))]
+        assert as_graph(edges).weights.tolist() == [3600, -30]
+        for wrong, error in ((np.array([1], "m8[M]"), DTypeError), (np.array(["NaT"], "m8[s]"), DomainError)):
+            with pytest.raises(error, match="durations"):
+                Graph.from_arrays([0], [1], wrong)
+        with pytest.raises(DTypeError):
+            as_graph([("a", "b", timedelta(hours=1)), ("b", "c", 5)])
+
+    @pytest.mark.parametrize("library", ["pandas", "polars"])
+    def test_columns_of_tables(self, library):
+        from datetime import timedelta
+
+        frames = pytest.importorskip(library)
+        ends = {"from": ["a", "b"], "to": ["b", "c"]}
+        expected = [300, 90000.5]
+        lasting = [timedelta(minutes=5), timedelta(hours=25, seconds=0.5)]
+        for column in (lasting, ["00:05:00", "25:00:00.5"]):
+            assert as_graph(frames.DataFrame({**ends, "time": column}), weight="time").weights.tolist() == expected
+        for odd in (["05:00", "06:00"], ["00:05:00", "5"]):
+            with pytest.raises(FormatError, match="duration hh:mm:ss in every row"):
+                as_graph(frames.DataFrame({**ends, "time": odd}))
+        with pytest.raises(FormatError, match="a weight must be a number, got none in row 1 of the column 'time'"):
+            as_graph(frames.DataFrame({**ends, "time": [lasting[0], None]}))
+
+    def test_texts_of_files(self):
+        def weights(*lines, **reading):
+            return read(io.StringIO("\n".join(("from,to,time", *lines))), format="csv", **reading).weights
+
+        found = weights("a,b,00:05:00", "b,c,25:10:01")
+        assert found.dtype == np.int64
+        assert found.tolist() == [300, 90601]
+        pandas = weights("a,b,0 days 00:05:00", "b,c,-1 days +23:59:00", "c,d,1 days 00:00:00.250000")
+        assert pandas.tolist() == [300, -60, 86400.25]
+        for lines in (("a,b,05:00",), ("a,b,00:05:00", "b,c,5"), ("a,b,00:61:00",), ("a,b,5", "b,c,00:05:00")):
+            with pytest.raises(FormatError, match=r"A duration is written hh:mm:ss|must be a number, got"):
+                weights(*lines)
+        assert read(io.StringIO("a b 0:05:00\n"), format="edgelist").weights.tolist() == [300]

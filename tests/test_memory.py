@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 import apsp
-from apsp import Graph, closure, generate, plan, problem, shortest_paths, transitive_closure
+from apsp import Graph, closure, csgraph, generate, plan, problem, shortest_paths, transitive_closure
+from apsp.distributed import world
 from semiring import BitMatrix, DTypeError, MemoryNeeded, eye, get, matmul, memory
 from semiring.conversion import conform
 
@@ -23,6 +24,10 @@ MIB = 1 << 20
 needs_peaks = pytest.mark.skipif(
     not os.access("/proc/self/clear_refs", os.W_OK), reason="this system does not tell a process's peak"
 )
+
+#: What several cases have in common.
+ASKED: dict[str, Any] = {"call": "shortest_paths", "dtype": "float64"}
+HOPS: dict[str, Any] = {**ASKED, "dtype": "int32", "degree": 8, "engine": "hops", "unweighted": True}
 
 #: Where more than two threads compute, the matrix is counted too: on a busy machine some of them may come too late to
 #: need what they were promised, and that must not decide.
@@ -68,6 +73,34 @@ CASES: dict[str, dict[str, Any]] = {
         "call": "shortest_paths", "dtype": "float64", "n": 1800, "degree": 8, "negative": True, "schedule": "recursive",
     },
     "paths in a matrix": {"call": "shortest_paths", "dtype": "float32", "n": 2048},
+    "paths=True of a sparse graph": {**ASKED, "n": 1500, "degree": 8, "engine": "dense", "paths": True},
+    "paths=True, a negative edge": {
+        **ASKED, "n": 1500, "degree": 8, "negative": True, "engine": "dense", "paths": True,
+    },
+    "paths=True of a matrix": {**ASKED, "dtype": "float32", "n": 1800, "paths": True},
+    "paths=True of some sources": {**ASKED, "n": 1500, "degree": 8, "engine": "dense", "sources": 0.3, "paths": True},
+    "elimination": {**ASKED, "n": 2000, "degree": 8, "engine": "elimination"},
+    "elimination, some sources": {**ASKED, "n": 3000, "degree": 2, "engine": "elimination", "sources": 0.3},
+    "elimination, paths=True": {**ASKED, "n": 2500, "degree": 2, "engine": "elimination", "paths": True},
+    "elimination, paths=True of some sources": {
+        **ASKED, "n": 2500, "degree": 2, "engine": "elimination", "sources": 0.3, "paths": True,
+    },
+    "elimination, distances": {**ASKED, "n": 2500, "degree": 1.5, "engine": "elimination", "table": True},
+    "elimination, hops": {**ASKED, "n": 2500, "degree": 1.5, "engine": "elimination", "hops": True},
+    "searches, some sources": {**ASKED, "n": 2500, "degree": 8, "engine": "scipy", "sources": 0.3},
+    "searches, some sources and targets": {
+        **ASKED, "n": 2500, "degree": 8, "engine": "scipy", "sources": 0.3, "targets": 0.5,
+    },
+    "searches, paths=True": {**ASKED, "n": 1500, "degree": 8, "engine": "scipy", "paths": True},
+    "searches for hops, streamed": {**HOPS, "n": 6000, "rows": True},
+    "searches for hops, some sources": {**HOPS, "n": 6000, "sources": 0.3},
+    "searches for hops, some sources and targets": {**HOPS, "n": 6000, "sources": 0.3, "targets": 0.5},
+    "searches for hops, paths=True": {**HOPS, "n": 3000, "paths": True},
+    "closure of a graph": {"call": "closure", "dtype": "float64", "n": 2500, "degree": 1.5},
+    "csgraph, predecessors": {"call": "csgraph", "dtype": "float64", "n": 1500, "degree": 30},
+    "csgraph, predecessors of some rows": {
+        "call": "csgraph", "dtype": "float64", "n": 4000, "degree": 8, "sources": 0.1,
+    },
     "a matrix of edges": {"call": "matrix", "dtype": "float64", "n": 2000, "degree": 500, "directed": False},
     "a matrix of unweighted edges": {
         "call": "matrix", "dtype": "float64", "n": 2000, "degree": 500, "unweighted": True,
@@ -280,6 +313,13 @@ REFUSED = {
     "shortest_paths": lambda: shortest_paths(_edges(), engine="dense"),
     "distances": lambda: shortest_paths(_edges()).distances,
     "shortest_paths of a matrix": lambda: shortest_paths(BIG, dtype="float64"),
+    "shortest_paths, paths=True": lambda: shortest_paths(BIG[:600, :600], paths=True),
+    "shortest_paths by elimination, paths=True": lambda: shortest_paths(_edges(900), engine="elimination", paths=True),
+    "shortest_paths by searches, some sources": lambda: shortest_paths(_edges(), engine="scipy", sources=range(300)),
+    "shortest_paths over ranks, paths=True": lambda: shortest_paths(BIG[:900, :900], gpus=world(ranks=2), paths=True),
+    "predecessors": lambda: shortest_paths(_edges(900), engine="elimination").predecessors,
+    "hops": lambda: shortest_paths(_edges(700), engine="elimination").hops,
+    "csgraph, predecessors": lambda: csgraph.shortest_path(BIG[:400, :400], return_predecessors=True),
     "transitive_closure": lambda: transitive_closure(_edges(20000), schedule="recursive"),
     "transitive_closure, shrunk": lambda: transitive_closure(_edges(20000)),
     "Graph.matrix": lambda: _edges().matrix(),
@@ -321,6 +361,23 @@ def test_an_engine_that_does_not_fit_is_not_taken(monkeypatch, threads):
     assert (r.plan.schedule, r.distance(0, 2999)) == ("elimination", 2999 * 2.5)
     with pytest.raises(MemoryNeeded, match="Hops: "):
         shortest_paths(_edges(), threads=4, engine="hops").distance(0, 2999)
+
+
+@pytest.mark.usefixtures("loaded")
+@pytest.mark.parametrize("given", ["edges", "matrix"])
+def test_predecessors_that_do_not_fit_are_refused_before_the_closure(monkeypatch, given):
+    """The closure alone fits; so do the distances, when predecessors are left out as the error says."""
+    graph = _edges(400) if given == "edges" else BIG[:400, :400].astype(float)
+    room = plan(graph, engine="dense").beside_bytes
+    needed = plan(graph, engine="dense", paths=True).beside_bytes
+    assert needed >= room + 400 * 400 * 4
+    monkeypatch.setattr(memory, "available", lambda device="cpu", **_: needed - 1)
+    monkeypatch.setattr("apsp.solve.run", lambda *_, **__: pytest.fail("closed"))
+    with pytest.raises(MemoryNeeded, match=r"Leave paths=True out"):
+        shortest_paths(graph, engine="dense", paths=True)
+    monkeypatch.undo()
+    monkeypatch.setattr(memory, "available", lambda device="cpu", **_: needed - 1)
+    assert shortest_paths(graph, engine="dense").path(0, 399)
 
 
 @pytest.mark.usefixtures("loaded")

@@ -226,7 +226,7 @@ def test_integers_that_have_saturated_are_refused(tmp_path, apart, caplog):
     assert np.isinf(r.distance(0, N - 1))
     A[7, 8] = 32500
     stored(big, A)
-    with pytest.raises(DomainError, match="beyond 32767"):
+    with pytest.raises(DomainError, match="beyond ±32767"):
         shortest_paths(big, output=tmp_path / "d", **apart)
     assert not caplog.text
 
@@ -237,7 +237,7 @@ def test_integers_that_may_have_saturated_are_told(tmp_path, caplog, monkeypatch
     A[np.arange(N), (np.arange(N) + 1) % N] = 3000
     monkeypatch.setattr("apsp.answering.available", lambda: 1000)
     shortest_paths(stored(tmp_path / "big", A), output=tmp_path / "d", gpus=world(ranks=2))
-    assert "beyond 32767, which int16 does not hold" in caplog.text
+    assert "beyond ±32767, which int16 does not hold" in caplog.text
 
 
 def test_reachability_packs_a_store_as_it_reads_it(tmp_path, matrix, never_whole):

@@ -9,6 +9,7 @@ import pickle
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 
 import cases
 import networkx as nx
@@ -18,8 +19,9 @@ from damage import check_damaged
 from processes import ROOT
 
 import semiring
-from apsp import Graph, Reachability, Result, plan, shortest_paths, transitive_closure
-from semiring import AlgebraError, DTypeError, FormatError, VertexError
+from apsp import Graph, Reachability, Result, as_graph, critical_path, plan, shortest_paths, transitive_closure
+from semiring import AlgebraError, DivergenceError, DTypeError, FormatError, ShapeError, VertexError
+from semiring.sparse import analyse
 
 INF = math.inf
 ROAD = [("a", "b", 3), ("b", "c", 4)]
@@ -220,6 +222,18 @@ def test_counts_by_either_end_are_networkx_s(seed):
         plain.counts(axis=2)
 
 
+def test_control_characters_reach_no_page_and_no_terminal():
+    """Of labels, of a graph's name, and of a file's, in answers and in errors."""
+    bad = "x\x1b[2J\x9b\u202ey"
+    r = shortest_paths(replace(as_graph([(bad, "b", 2)]), name=bad))
+    t, project = transitive_closure([(bad, "b")]), critical_path({bad: 2})
+    pages = [shown._repr_html_() for shown in (r, r.graph, t, project)]
+    for text in (*pages, r.text(), str(FormatError(bad, None, "no graph"))):
+        assert not set(text) & set("\x1b\x9b\u202e")
+    assert all(r"x\x1b[2J\x9b\u202ey" in text for text in (pages[0], pages[2], pages[3], r.text()))
+    assert "\n" in r.plan._repr_html_()
+
+
 def test_what_is_shown_is_one_line_or_html():
     many = shortest_paths(np.ones((12, 12)))
     shown = [shortest_paths([("<b>", "c", 1)]), many, transitive_closure(ROAD), plan(5), many.graph]
@@ -361,3 +375,90 @@ def test_errors_and_operations_have_their_names_in_both_packages():
     assert apsp.FormatError is semiring.FormatError
     assert semiring.__version__ == apsp.__version__
     assert Graph is apsp.Graph
+
+
+def test_whatever_is_printed_has_a_bound():
+    """Every public answer about 3,000 vertices, in less than a screen."""
+    n = 3000
+    ring = [(f"vertex {i}", f"vertex {(i + 1) % n}", 1) for i in range(n)]
+    r, t = shortest_paths(ring), transitive_closure(ring)
+    tasks = critical_path([(i, 1, i - 1 if i else None) for i in range(n)])
+    answers = [
+        r,
+        t,
+        r.nearest(["vertex 0", "vertex 7"]),
+        r.paths([("vertex 1", "vertex 0")]),
+        r.plan,
+        r.graph,
+        r.labels,
+    ]
+    answers += [r.verify(rows=1), t.condensation, t.matrix, t.plan, as_graph(np.ones((n, n))), tasks]
+    E, analysis = semiring.eliminate(r.graph.to_scipy()), analyse(r.graph.to_scipy())
+    answers += [E, analysis, analysis.structure, analysis.arcs, semiring.min_plus, r.engine]
+    for answer in answers:
+        assert "\n" not in repr(answer)
+        assert len(repr(answer)) < 500, type(answer)
+        assert len(str(answer)) < 5000, type(answer)
+        assert len(getattr(answer, "_repr_html_", str)()) < 10_000, type(answer)
+    assert repr(tasks) == "<CriticalPath: 3000 tasks, 3000 in all: 0 → 1 → 2 → 3 → 4 → 5 → 6 → 7 → … → 2999>"
+    assert "(and 2940 tasks more: to_frame has all)" in str(tasks)
+    with pytest.raises(DivergenceError) as caught:
+        shortest_paths([(u, v, -1) for u, v, _ in ring])
+    assert len(str(caught.value)) < 1000
+    with pytest.raises(DivergenceError) as caught:
+        critical_path([(i, 1, (i - 1) % n) for i in range(n)])
+    assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_the_nearest_as_a_table(library):
+    frames = pytest.importorskip(library)
+    r = shortest_paths([(5, 6, 3), (6, 7, 4), (9, 9, 0)])
+    found = Result(r.distances, r.graph, r.semiring, r.plan, r.seconds, library).nearest([5, 6])
+    assert repr(found) == "<Nearest: 4 vertices, 3 of them reached, best of 2 sources>"
+    table = found.to_frame()
+    assert isinstance(table, frames.DataFrame)
+    assert table["vertex"].to_list() == list(found.vertices) == [5, 6, 7, 9]
+    assert table["source"].to_list()[:3] == [5, 6, 6]
+    assert type(table["source"].to_list()[0]) is int
+    assert table["distance"].to_list() == [0, 0, 4, INF]
+    source, distance = found
+    assert (source, distance.tolist()) == ([5, 6, 6, None], [0, 0, 4, INF])
+    assert "None" in found._repr_html_()
+    assert list(r.nearest([7], towards=True).vertices) == [5, 6, 7, 9]
+
+
+def test_vertices_are_coloured_by_values():
+    pytest.importorskip("matplotlib").use("Agg")
+    pandas = pytest.importorskip("pandas")
+    from matplotlib.colors import to_rgba
+
+    r, positions = shortest_paths(ROAD), {"a": (0, 0), "b": (1, 0), "c": (1, 2)}
+    for values, said in (
+        ("b", "distance from b"),
+        (r.nearest(["b"]).distance, ""),
+        ([INF, 0, 4], ""),
+        ({"b": 0, "c": 4}, ""),
+        (pandas.Series([4, 0], index=["c", "b"]), ""),
+    ):
+        ax = r.plot(positions=positions, values=values)
+        _, grey, coloured = ax.collections
+        assert grey.get_offsets().tolist() == [[0, 0]]
+        assert to_rgba(grey.get_facecolor()[0]) == to_rgba("0.7")
+        assert coloured.get_offsets().tolist() == [[1, 0], [1, 2]]
+        assert coloured.get_array().tolist() == [0, 4]
+        assert ax.figure.axes[1].get_ylabel() == said
+    part = shortest_paths(ROAD, sources=["a"], targets=["c", "b"])
+    assert part.plot(positions=positions, values="a").collections[2].get_array().tolist() == [3, 7]
+    grid = shortest_paths([((0, 0), (0, 1), 5)])
+    ax = grid.plot(positions={(0, 0): (0, 0), (0, 1): (0, 1)}, values=(0, 0))
+    assert ax.collections[2].get_array().tolist() == [0, 5]
+    for values, error, words in (
+        ("z", VertexError, "'z'"),
+        ([1, 2], ShapeError, r"one number a vertex, shape \(3,\).*got shape \(2,\)"),
+        ({"z": 1}, VertexError, "'z'"),
+    ):
+        with pytest.raises(error, match=words):
+            r.plot(positions=positions, values=values)
+    with pytest.raises(ValueError, match="positions="):
+        r.plot(values="a")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -112,7 +114,10 @@ def test_tables_as_planners_have_them():
         assert critical_path(tasks, rows) == expected
         with pytest.raises(DTypeError, match=r"two columns, before, after, got 'task'\. Take"):
             critical_path(tasks, tasks[["task"]])
-        with pytest.raises(DTypeError, match="two columns, task, duration, got 'task', 'days', 'after'"):
+        for pairs in ({"b": "a"}, [("a", "b")]):
+            with pytest.raises(DTypeError, match="two columns, task, duration, got 'task', 'days', 'after'"):
+                critical_path(frames.DataFrame({"task": ["a"], "days": [1], "after": ["b"]}), pairs)
+        with pytest.raises(DTypeError, match=r"the predecessors, named predecessors or .*Rename"):
             critical_path(frames.DataFrame({"task": ["a"], "days": [1], "after": ["b"]}))
     with pytest.raises(VertexError, match="walls"):
         critical_path(pandas.Series([1, 2], index=["walls", "walls"]))
@@ -123,7 +128,9 @@ def test_tables_as_planners_have_them():
 @pytest.mark.parametrize(
     ("durations", "dependencies", "words"),
     [
-        ([("walls", 5)], (), "durations must be a mapping"),
+        ([("walls", 5, "plans", 3)], (), "durations must be a mapping"),
+        ([("walls", 5, "plans")], [("plans", "walls")], "beside dependencies"),
+        (["walls"], (), "durations must be a mapping.*got 'walls'"),
         (5, (), "durations must be a mapping"),
         (HOUSE, [("plans", "walls", 2)], "pairs"),
         (HOUSE, ["plans"], "pairs"),
@@ -148,6 +155,97 @@ def test_a_project_that_lasts_longer_than_its_numbers_hold_is_refused():
         critical_path({"a": 1}, None)
 
 
-def test_a_duration_with_a_unit_is_no_number():
-    with pytest.raises(DTypeError, match="durations must be numbers"):
-        critical_path({"a": np.timedelta64(5, "D")})
+def test_a_duration_that_is_no_length_of_time():
+    for time in (np.timedelta64(5), np.timedelta64(5, "M"), np.timedelta64("NaT", "D")):
+        with pytest.raises(DTypeError, match=r"durations? must"):
+            critical_path({"a": time})
+    with pytest.raises(DTypeError, match=r"one kind, datetime\.timedelta, got 5 for 'b'"):
+        critical_path({"a": timedelta(1), "b": 5})
+    with pytest.raises(DomainError, match="at least 0"):
+        critical_path({"a": -timedelta(1)})
+
+
+def kinds_of_days():
+    yield lambda days: timedelta(days=days)
+    yield lambda days: np.timedelta64(days, "D")
+    yield lambda days: np.timedelta64(days * 24, "h")
+    pandas = pytest.importorskip("pandas")
+    yield lambda days: pandas.Timedelta(days, "D")
+    yield lambda days: pandas.Timedelta(days * 86_400 * 10**9, "ns")
+
+
+def test_durations_with_a_unit_come_back_in_kind():
+    for of in kinds_of_days():
+        c = critical_path({task: of(days) for task, days in HOUSE.items()}, AFTER)
+        plain = critical_path(HOUSE, AFTER)
+        assert type(c.length) is type(of(1))
+        assert (c.length, c.path) == (of(11), plain.path)
+        for name in ("earliest", "latest", "slack", "durations"):
+            assert getattr(c, name) == {task: of(days) for task, days in getattr(plain, name).items()}
+        assert isinstance(c.length, timedelta) or c.length.dtype == of(1).dtype
+        assert len(str(c).splitlines()) == 7
+
+
+ROWS = [(task, days, AFTER.get(task)) for task, days in HOUSE.items()]
+
+
+def test_a_project_in_one_piece():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    expected = critical_path(HOUSE, AFTER)
+    assert critical_path(ROWS) == expected
+    assert critical_path({task: (days, before) for task, days, before in ROWS}) == expected
+    texts = [None if before is None else ", ".join(before) for _, _, before in ROWS]
+    for frames in (pandas, polars):
+        table = {"Predecessors": texts, "Task": list(HOUSE), "Days": list(HOUSE.values()), "owner": "me"}
+        c = critical_path(frames.DataFrame(table))
+        assert c == expected
+        shown = c.to_frame()
+        assert isinstance(shown, frames.DataFrame)
+        assert list(shown.columns) == ["task", "duration", "earliest", "latest", "slack"]
+        assert shown["slack"].to_list() == [0, 0, 0, 3, 0]
+    numbered = pandas.DataFrame({"id": [1, 2, 3], "hours": [2, 3, 4], "predecessors": [None, 1, 1]})  # 1.0 there
+    assert critical_path(numbered).path == [1, 3]
+    assert critical_path([(1, 2, ""), (2, 3, "1"), (3, 4, "1; 2")]).path == [1, 2, 3]
+    assert critical_path([("a, b", 2, ""), ("c", 3, "a, b")]).path == ["a, b", "c"]
+    with pytest.raises(VertexError, match="dependency on 'cellar' without"):
+        critical_path([("a", 1, None), ("b", 1, "a; cellar")])
+
+
+def test_a_table_of_timedeltas_gives_one_back():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    days = pandas.to_timedelta([3, 5], unit="D")
+    c = critical_path(pandas.DataFrame({"task": ["a", "b"], "duration": days, "predecessors": [None, "a"]}))
+    assert c.to_frame()["earliest"].tolist() == [pandas.Timedelta(0), pandas.Timedelta(3, "D")]
+    assert str(c.to_frame()["slack"].dtype).startswith("timedelta64")
+    halves = polars.DataFrame({"task": ["a"], "duration": [timedelta(hours=12)], "predecessors": [""]})
+    assert critical_path(halves).to_frame()["duration"].to_list() == [timedelta(hours=12)]
+    assert critical_path({"a": np.timedelta64(3, "D")}).to_frame()["latest"].to_list() == [timedelta(0)]
+
+
+def test_a_gantt_chart(tmp_path):
+    pytest.importorskip("matplotlib").use("Agg")
+    from matplotlib.colors import to_rgba
+
+    for of, unit in ((lambda days: days, "time"), (lambda days: timedelta(days=days), "days")):
+        c = critical_path([*((task, of(days), before) for task, days, before in ROWS), ("done", of(0), "move in")])
+        ax = c.plot()
+        bars = {
+            (patch.get_facecolor(), round(patch.get_y() + patch.get_height() / 2)): (patch.get_x(), patch.get_width())
+            for patch in ax.patches
+        }
+        tasks = [text.get_text() for text in ax.get_yticklabels()]
+        assert tasks == ["plans", "walls", "garden", "roof", "move in", "done"]
+        red, blue, grey = map(to_rgba, ("C3", "C0", "0.8"))
+        assert bars[red, 1] == (3, 5)
+        assert bars[blue, 2] == (3, 4)
+        assert bars[grey, 2] == (7, 3)
+        assert len(bars) == 6
+        assert ax.collections[0].get_offsets().tolist() == [[11, 5]]
+        assert ax.get_xlabel() == unit
+        assert ax.yaxis_inverted()
+    c.plot(save=tmp_path / "plan.svg")
+    assert (tmp_path / "plan.svg").read_text().startswith("<?xml")
+    assert len(critical_path({}).plot().patches) == 0
+    rounded = critical_path([(k, 0.1, k - 1 if k else None) for k in range(12)])
+    assert {patch.get_facecolor() for patch in rounded.plot().patches} == {red}
+    assert critical_path({"done": 0}).plot().collections[0].get_offsets().tolist() == [[0, 0]]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+from itertools import pairwise
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -10,7 +13,7 @@ from damage import check_damaged
 
 from apsp import Reachability, schedules, shortest_paths, transitive_closure
 from apsp.cli import main
-from semiring import FormatError, MemoryNeeded, ShapeError, VertexError
+from semiring import FormatError, MemoryNeeded, NoPathError, ShapeError, VertexError
 from semiring.acyclic import close_acyclic
 from semiring.errors import TileError
 from semiring.tiles import StoredBits
@@ -275,3 +278,51 @@ def test_acyclic_closures_agree_with_networkx(n):
     np.testing.assert_array_equal(got.to_bool(), oracle(graph, True))
     with pytest.raises(ShapeError, match="0 → 1"):
         close_acyclic(2, np.array([0]), np.array([1]))
+
+
+@pytest.mark.parametrize("reflexive", [False, True])
+@pytest.mark.parametrize("form", ["components", "whole", "matrix", "packed", "lengths", "store", "undirected"])
+def test_why_a_vertex_reaches_another(form, reflexive, tmp_path):
+    graph, options = random_digraph(60, 1.3, seed=2), {"reflexive": reflexive}
+    graph = nx.relabel_nodes(graph.to_undirected() if form == "undirected" else graph, lambda v: f"v{v}")
+    source = graph
+    if form in ("matrix", "packed", "lengths"):
+        source = nx.to_numpy_array(graph) > 0
+        graph = nx.convert_node_labels_to_integers(graph)
+    if form == "lengths":
+        source = np.where(source, 2.5, np.inf)
+    if form == "whole":
+        options["schedule"] = "blocked"
+    if form == "store":
+        options["output"] = tmp_path / "t"
+    t = transitive_closure(source, **options)
+    if form == "packed":
+        t = pickle.loads(pickle.dumps(t))
+    hops = dict(nx.all_pairs_shortest_path_length(graph))
+    for u in list(graph)[::7]:
+        round_trip = min((1 + hops[w][u] for w in graph[u] if u in hops[w]), default=None)
+        for v in graph:
+            least = hops[u].get(v) if u != v or reflexive else round_trip
+            if least is None:
+                with pytest.raises(NoPathError, match=f"{v!r} must be reachable from {u!r}"):
+                    t.path(u, v)
+                continue
+            walk = t.path(u, v)
+            assert (walk[0], walk[-1], len(walk)) == (u, v, least + 1)
+            assert all(graph.has_edge(x, y) for x, y in pairwise(walk))
+    with pytest.raises(VertexError):
+        t.path("nobody", next(iter(graph)))
+
+
+def test_an_answer_from_a_file_has_no_edges(tmp_path):
+    transitive_closure([("a", "b")]).save(tmp_path / "t.npz")
+    t = Reachability.load(tmp_path / "t.npz")
+    with pytest.raises(ValueError, match=r"loaded, which has none.*transitive_closure\(graph\)\.path"):
+        t.path("a", "b")
+    with pytest.raises(NoPathError):
+        t.path("b", "a")
+
+
+def test_edges_that_weigh_a_semiring_s_zero_are_no_reason():
+    t = transitive_closure([("a", "b", 0.0), ("a", "c", 0.5), ("c", "b", 0.5)], semiring="max_times")
+    assert t.path("a", "b") == ["a", "c", "b"]

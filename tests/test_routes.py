@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from functools import partial
 from typing import Any
 
 import cases
@@ -11,13 +12,18 @@ import numpy as np
 import pytest
 from scipy.sparse.csgraph import floyd_warshall
 
-from apsp import closure, next_hops, predecessors, schedules
+import apsp
+from apsp import schedules
 from semiring import Op, Semiring, dtypes, get
 from semiring.errors import AlgebraError, DomainError, DTypeError, ShapeError
 from semiring.routes import hops, of_rows, walks
 
 INF = math.inf
 NONE = -9999
+#: Zeros are edges here.
+closure, predecessors, next_hops = (
+    partial(f, null_value=None) for f in (apsp.closure, apsp.predecessors, apsp.next_hops)
+)
 
 #: A user's own, neither vectorised nor cancellative: ⊕ = max, ⊗ = Łukasiewicz's and, in hundredths.
 CERTAINTY = Semiring(
@@ -419,7 +425,7 @@ class TestErrors:
         D[i, j] = np.inf if dtype == "float32" else np.iinfo(dtype).max
         for table in (predecessors, next_hops):
             with pytest.raises(
-                DomainError, match=rf"{table.__name__}: .* no path at \({i}, {j}\), where A has an edge"
+                DomainError, match=rf"{table.func.__name__}: .* no path at \({i}, {j}\), where A has an edge"
             ):
                 table(A, D)
             with pytest.raises(DomainError, match=rf"no path at \(1, {i}, {j}\)"):

@@ -22,11 +22,13 @@ import scipy.sparse as sp
 from click.testing import CliRunner
 from processes import finish, start
 
+from apsp import Reachability, Result, shortest_paths
 from apsp.cli import main
 from apsp.formats import formats, read, write, written
 from apsp.generate import random_graph
 from apsp.inputs import as_graph
 from apsp.reading.files import Source
+from semiring import BitMatrix
 from semiring.errors import FormatError, MemoryNeeded, ShapeError
 
 #: The formats that are written as well as read.
@@ -182,6 +184,13 @@ def zipped(**members: bytes) -> bytes:
     return file.getvalue()
 
 
+def larger(archive: bytes, size: int) -> bytes:
+    """An archive of one member whose directory says that it is so large."""
+    data, at = bytearray(archive), archive.rindex(b"PK\x01\x02")
+    data[at + 24 : at + 28] = size.to_bytes(4, "little")
+    return bytes(data)
+
+
 def saved(**arrays) -> bytes:
     file = io.BytesIO()
     np.savez_compressed(file, **arrays)
@@ -215,6 +224,14 @@ PROMISES = [
     ("a.npz", saved(n=[2, 2], rows=[0], cols=[0])),
     ("a.npz", saved(n=np.uint64(2**63), rows=[0], cols=[0])),
     ("a.npz", saved(n=2**62, rows=[0], cols=[0])),
+    ("a.npz", saved(n=2, rows=np.zeros(10**7), cols=[0])),
+    ("a.npz", saved(n=2, rows=[0], cols=[0], weights=np.zeros(10**7))),
+    ("a.npz", saved(n=2, rows=[0], cols=[0], labels=np.zeros(10**7))),
+    ("a.npz", saved(matrix=[[0.0]], labels=np.zeros(10**7))),
+    ("a.npz", saved(format="coo", shape=[2, 2], row=np.zeros(10**7, int), col=[0], data=[1])),
+    ("a.npz", saved(format="csr", shape=[2, 2], indices=np.zeros(10**7, int), indptr=[0, 1, 1], data=[1])),
+    ("a.npz", larger(zipped(matrix=npy_header((20000, 20000))), 8 * 20000**2 + 128)),
+    ("a.gml", b"graph [ " + b"a [ " * 200_000),
 ]
 
 
@@ -232,6 +249,42 @@ class TestMemory:
             assert tracemalloc.get_traced_memory()[1] < 8 << 20
         finally:
             tracemalloc.stop()
+
+    @pytest.mark.parametrize("kind", ["packed", "larger than its file"])
+    def test_what_we_saved_is_not_packed_and_promises_what_it_has(self, tmp_path, kind):
+        path = tmp_path / "a.npz"
+        shortest_paths([(0, 1, 2)]).save(path)
+        arrays = {**np.load(path)} | {"distances": np.zeros((1500, 1500))}
+        if kind == "packed":
+            np.savez_compressed(path, **arrays)
+        else:
+            with zipfile.ZipFile(path, "w") as archive:
+                archive.writestr("distances.npy", npy_header((20000, 20000)))
+            path.write_bytes(larger(path.read_bytes(), 8 * 20000**2 + 128))
+        for load in (Result.load, Reachability.load, BitMatrix.load):
+            tracemalloc.start()
+            try:
+                with pytest.raises(FormatError, match=r"a\.npz"):
+                    load(path)
+                assert tracemalloc.get_traced_memory()[1] < 8 << 20
+            finally:
+                tracemalloc.stop()
+
+    def test_a_zarr_group_takes_what_it_has(self, tmp_path):
+        zarr = pytest.importorskip("zarr")
+        r = shortest_paths([(0, 1, 2)])
+        for name, shape in (("result_npz", (3 << 30,)), ("distances", (30000, 30000))):
+            r.save(tmp_path / "d.zarr")
+            group = zarr.open_group(str(tmp_path / "d.zarr"))
+            del group[name]
+            group.create_array(name, shape=shape, dtype="u1" if name == "result_npz" else "f8", chunks=shape)
+            tracemalloc.start()
+            try:
+                with pytest.raises(FormatError, match=rf"d\.zarr: .*{name} with .* bytes in"):
+                    Result.load(tmp_path / "d.zarr")
+                assert tracemalloc.get_traced_memory()[1] < 32 << 20
+            finally:
+                tracemalloc.stop()
 
     def test_many_vertices_cost_nothing(self, tmp_path):
         files = {

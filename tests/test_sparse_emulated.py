@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -38,27 +39,154 @@ def network(rng):
     return *rng.permutation(n)[[tails, heads]], rng.integers(1, 1000, len(tails)), n
 
 
-@pytest.mark.parametrize(("dtype", "each"), [("float32", 4), ("int16", 1), ("float64", 2)])
-def test_every_distance_of_a_network_is_scipys(dtype, each, tmp_path):
+def closed(name, A):
+    """A* in NumPy, one vertex at a time."""
+    if name == "plus_times":
+        return np.linalg.inv(np.eye(len(A)) - A)
+    add, mul = {"max_min": (np.maximum, np.minimum), "max_plus": (np.maximum, np.add)}[name]
+    for k in range(len(A)):
+        A = add(A, mul(A[:, k : k + 1], A[k]))
+    return A
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "each"),
+    [
+        ("min_plus", "float32", 4),
+        ("min_plus", "int16", 1),
+        ("min_plus", "float64", 2),
+        ("plus_times", "float64", 2),
+        pytest.param("max_min", "int32", 2, marks=pytest.mark.release),
+        pytest.param("max_plus", "int64", 1, marks=pytest.mark.release),
+    ],
+)
+def test_every_entry_of_a_network_is_scipys_or_numpys(name, dtype, each, emulated_kernels):
     """Roots, levels, regions and a wide root; for all vertices and for some."""
     tails, heads, weights, n = network(np.random.default_rng(0))
-    want = dijkstra(sp.csr_array((weights.astype(float), (tails, heads)), shape=(n, n)))
-    with emulated.installed(tmp_path):
+    s = semiring.get(name)
+    if name == "min_plus":
+        want = dijkstra(sp.csr_array((weights.astype(float), (tails, heads)), shape=(n, n)))
+    else:
+        weights = {"plus_times": weights / 1e5, "max_plus": -weights}.get(name, weights)
+        weights = weights.astype(dtype)
+        A = np.full((n, n), semiring.dtypes.zero(s, dtype), np.int64 if name == "max_plus" else dtype)
+        if name == "max_plus":
+            A[...] = -(1 << 40)
+        A[tails, heads] = weights
+        np.fill_diagonal(A, 0 if name == "plus_times" else semiring.dtypes.one(s, dtype))
+        want = closed(name, A)
+    same = np.testing.assert_array_equal if name != "plus_times" else partial(np.testing.assert_allclose, rtol=1e-10)
+    with emulated.installed(emulated_kernels, dense=False):
         from semiring.cuda import sweep
 
         sizes = {"each": each, "warps": 2, "stack": 8, "program": 1 << 10, "run": 2, "level_warps": 2}
         small = replace(sweep.Shape.of(4, "sm_90"), **sizes)
         sweep.Shape.of = staticmethod(lambda itemsize, arch: small)
         sweep.WIDE = 16
-        E = semiring.Elimination.from_arrays(tails, heads, weights, n, dtype=dtype, device="cuda")
+        E = semiring.Elimination.from_arrays(tails, heads, weights, n, s, dtype=dtype, device="cuda")
         tree = E.on_device.tree
         assert len(tree.regions) > 10
         assert any((tiles[:, 2] > 1).any() for tiles in tree.tiles[1:])  # strips that a warp computes together
-        np.testing.assert_array_equal(E.to_dense().get(), want)
-        assert (E.on_device.diagonal() == 0).all()
+        same(E.to_dense().get(), want)
+        if name != "plus_times":
+            assert (E.on_device.diagonal() == semiring.dtypes.one(s, dtype)).all()
         for some in (np.arange(n)[::-3], np.arange(7)):
             got = E.on_device.batch(some, mirrored=True).get()[:, : len(some)]
-            np.testing.assert_array_equal(got, want[:, some])
+            same(got, want[:, some])
+            if dtype == "float32" or name == "plus_times":
+                for part, rows in E.on_device.rows(some, 50):
+                    same(rows.get(), want[part])
+                same(E.on_device.entries(some, some[::-1]).get(), want[some, some[::-1]])
+        if dtype == "float32":
+            for columns in (False, True):
+                for part, worst in E.on_device.worst(columns=columns):
+                    same(worst.get(), (want.T if columns else want)[part].max(axis=1))
+        if dtype == "float32" or name == "plus_times":
+            x = np.random.default_rng(1).integers(1, 1000, (n, 3)).astype(dtype)
+            right, left = (E.on_device.product(x, mirrored=side, nonnegative=True).get() for side in (True, False))
+            for q in range(3):
+                same(right[:, q], want @ x[:, q] if name == "plus_times" else (want + x[:, q]).min(axis=1))
+                same(left[:, q], x[:, q] @ want if name == "plus_times" else (want.T + x[:, q]).min(axis=1))
+
+
+class TestSizesBeyond32Bits:
+    """What the host counts, for supernodes that no test could hold."""
+
+    #: Columns and rows of supernodes, parents last: a dense root of 100,000 below which another is as high.
+    w, r = np.array([3, 5, 90_001, 100_000]), np.array([8, 0, 100_000, 0])
+
+    def test_places_of_panels(self):
+        from semiring.cuda import sweep
+
+        at = [0]
+        for w, r in zip(self.w.tolist(), self.r.tolist(), strict=True):
+            at.append(at[-1] + -(-w // 4) * (w + r + r % 2))
+        assert at[3] > 2**31
+        assert at[4] > 2**32
+        found = sweep.units(self.w.astype(np.int64), self.r.astype(np.int64))
+        assert found.tolist() == at
+        zeros = {name: np.zeros(5, np.int64) for name in sweep.NODE.names}
+        assert sweep.nodes(**zeros | {"panel": found})["panel"].tolist() == at
+        assert sweep.NODE.itemsize == 32
+
+    @pytest.mark.parametrize("name", ["first", "begin", "rows", "own"])
+    def test_a_number_that_has_no_place_is_refused(self, name):
+        from semiring.cuda import sweep
+
+        zeros = {field: np.zeros(2, np.int64) for field in sweep.NODE.names}
+        most = np.iinfo(sweep.NODE[name]).max
+        assert sweep.nodes(**zeros | {name: np.array([most, 0])})[name][0] == most
+        with pytest.raises(semiring.ShapeError, match=rf"'{name}'.*got {most + 1:,}.*device='cpu'"):
+            sweep.nodes(**zeros | {name: np.array([0, most + 1])})
+
+    def test_warps_of_a_climb(self):
+        from semiring.cuda import sweep
+
+        total = np.cumsum([0, 2**31 - 8, 4, 2**30])
+        found = sweep.warps_before(total, 1, 3)
+        assert found.dtype == np.int32
+        assert found.tolist() == [0, 4, 4 + 2**30]
+        with pytest.raises(semiring.ShapeError, match=r"fewer than 2³¹ warps, got 2,147,483,644\. Ask for fewer rows"):
+            sweep.warps_before(total, 0, 2)
+
+    def test_the_cost_of_three_million_dense_vertices(self):
+        """In 64 bits it would be negative, and elimination chosen."""
+        from semiring.sparse import structure
+
+        tree = structure.Tree(np.empty(0, np.int32), np.array([0, 3 * 10**6]), np.array([-1]), np.array([0]))
+        assert structure.cost(tree, 0).elimination == 27 * 10**18
+
+    @pytest.mark.skipif(sys.maxsize < 2**32, reason="addresses of 64 bits")
+    def test_a_front_of_two_thousand_million_units_is_taken_apart(self, emulated_kernels):
+        """The last of a million blocks of a root of 100,003 columns: only memory that it touches is there."""
+        w, block, threads = 100_003, 1 << 20, 32
+        with emulated.installed(emulated_kernels, dense=False):
+            from semiring.cuda import fronts, sweep
+
+            pitch, strips = -(-w // 16) * 16, -(-w // 4)
+            front, lower, upper = (emulated.reserved(size) for size in (w * pitch, 4 * w * strips, 4 * w * strips))
+            nodes = sweep.nodes(**{name: np.array([w if name == "width" else 0]) for name in sweep.NODE.names})
+            update = np.zeros(1, np.int64)
+            held = {"nodes": nodes, "update": update, "lower": lower, "upper": upper}
+            names = (*fronts._TABLES, "updates", "lower", "upper")
+            tables = np.array([held[name].ctypes.data if name in held else 0 for name in names], np.uint64)
+            last = (block - 1) * threads
+            mine = [i for start in range(last, w * strips, block * threads) for i in range(start, start + threads)]
+            mine = [i for i in mine if i < w * strips]
+            assert mine[-threads] > 2**31
+            for i in mine[-threads:]:
+                k, j = i % w, i // w * 4
+                front[k * pitch + j : k * pitch + j + 4] = [1, 0, 1, k % 2]
+                front[(j + 1) * pitch + k] = 1
+            given = semiring.get("lor_land"), np.dtype(bool), False
+            function = fronts.kernels(*given, 0)["part_front"]
+            arguments = tables.ctypes.data, np.int32(0), front.ctypes.data, np.int32(pitch)
+            function((block,), (threads,), arguments, first=block - 1)
+            for i in mine[-threads:]:
+                k, j = i % w, i // w * 4
+                assert lower[4 * i : 4 * i + 4].tolist() == [front[k * pitch + j + c] for c in range(4)]
+                assert upper[4 * i : 4 * i + 4].tolist() == [front[(j + c) * pitch + k] for c in range(4)]
+                assert lower[4 * i] == upper[4 * i + 1] == 1
 
 
 def test_rows_of_4_gib_are_refused():

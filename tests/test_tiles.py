@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import zlib
 
 import numpy as np
 import pytest
@@ -122,6 +124,45 @@ def test_a_description_that_is_damaged_is_refused(store):
             TileStore(store.path)
     path.unlink()
     with pytest.raises(FormatError, match="tile store is required"):
+        TileStore(store.path)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"block": [0, 0]},
+        {"block": [2, 0]},
+        {"block": [-1, 2]},
+        {"block": [2]},
+        {"block": 2},
+        {"block": [1.5, 2]},
+        {"block": [True, 2]},
+        {"block": [10**40, 2]},
+        {"shape": [-5, 5]},
+        {"shape": [5, None]},
+        {"shape": {"5": 5}},
+        {"shape": "55"},
+        {"dtype": "O"},
+        {"dtype": "U9"},
+        {"dtype": None},
+        {"dtype": [["a", "<i4"]]},
+        {"identity": "00"},
+        {"identity": 5},
+        {"attributes": None},
+        {"attributes": []},
+        {"version": "1"},
+        None,
+        [],
+    ],
+    ids=str,
+)
+def test_a_description_of_what_no_store_is_is_refused(store, wrong):
+    """Though its checksum is that of what it says."""
+    path = store.path / "store.json"
+    told = json.loads(path.read_text().rsplit("\n", 2)[0])
+    text = json.dumps({**told, **wrong} if isinstance(wrong, dict) else wrong)
+    path.write_text(f"{text}\n{zlib.crc32(text.encode()):08x}\n")
+    with pytest.raises(FormatError, match=r"store\.json: the description of a tile store is required"):
         TileStore(store.path)
 
 

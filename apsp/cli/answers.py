@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..display.terminal import Meter, one_line, show_table
+from semiring.escaping import one_line
+
+from ..display.terminal import Meter, show_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,7 +68,7 @@ def nearest(r: Result, wanted: list[Any]) -> tuple[list[str], list[list[str]]]:
     found = r.nearest(wanted)
     return ["vertex", "nearest", "distance"], [
         [str(v), "none" if u is None else str(u), _written(x)]
-        for v, u, x in zip(r.targets, found.source, found.distance, strict=True)
+        for v, u, x in zip(found.vertices, found.source, found.distance, strict=True)
     ]
 
 

@@ -22,7 +22,10 @@ class OneOf(click.ParamType):
         """The name as it is."""
         known = list(self._names())
         if value not in known:
-            raise ValueError(f"{self.name} must be one of {', '.join(known)}, got {value!r}.")  # ends in one line
+            from semiring.spelling import did_you_mean
+
+            hint = did_you_mean(value, known)
+            raise ValueError(f"{self.name} must be one of {', '.join(known)}, got {value!r}.{hint}")  # ends in one line
         return value
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
@@ -51,6 +54,27 @@ class SemiringType(click.ParamType):
 
         found = [CompletionItem(name) for name in catalog.names() if name.startswith(incomplete)]
         return found or [CompletionItem(incomplete, type="file")]
+
+
+class NullValueType(click.ParamType):
+    """A number, or "none"."""
+
+    name = "null_value"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number, an integer where it is one."""
+        if value == "none":
+            return value
+        for read in (int, float):
+            try:
+                return read(value)
+            except ValueError:
+                continue
+        raise ValueError(f"--null-value must be a number, such as 0, or none, got {value!r}.")
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """What it is as a rule."""
+        return [CompletionItem(name) for name in ("0", "none") if name.startswith(incomplete)]
 
 
 def _schedules() -> list[str]:
@@ -84,6 +108,7 @@ def _reductions() -> Iterable[str]:
 
 
 SEMIRING = SemiringType()
+NULL_VALUE = NullValueType()
 ENGINE = OneOf("engine", _engines)
 REDUCTION = OneOf("reduction", _reductions)
 SCHEDULE = OneOf("schedule", _schedules)

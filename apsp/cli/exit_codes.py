@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import io
+import logging
 import os
 import signal
 import sys
@@ -14,6 +16,8 @@ from types import FrameType
 from typing import Any, TextIO
 
 import click
+
+from semiring.escaping import one_line
 
 #: Exit codes by kind; 0 is success, and 1 also the answer "no" (docs/cli.md). Signals are 128 and their number.
 NO, BAD_INPUT, DIVERGES, MISSING, INTERRUPTED, BROKEN_PIPE = 1, 2, 3, 4, 130, 141
@@ -32,10 +36,21 @@ class Commands(click.Group):
     """A group of commands that ends with one of these exit codes, however it ends."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the command line."""
+        """Run the command line.
+
+        Click would end with 1 where Ctrl-C is heard between reading the options and the command, or after it.
+        """
         _open_streams()
-        with _signals_raised():
-            return super().main(*args, **kwargs)
+        standalone = kwargs.pop("standalone_mode", True)
+        with _signals_raised(), _logs_escaped():
+            try:
+                with _ended_well():
+                    found = super().main(*args, **{**kwargs, "standalone_mode": False})
+            except click.exceptions.Exit as error:
+                found = error.exit_code
+        if standalone:
+            sys.exit(found if isinstance(found, int) else 0)
+        return found
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         """Read the options; `--help` and `--version` write their answers here."""
@@ -100,26 +115,30 @@ def _ended_well(meta: dict[str, Any] | None = None) -> Iterator[None]:
     try:
         yield
         sys.stdout.flush()
-    except (click.exceptions.Exit, click.Abort):
+    except click.exceptions.Exit:
         raise
     except click.ClickException as error:
-        try:
-            error.show()
-        except OSError:  # the code alone has to do
-            _drop(sys.stderr)
+        said = io.StringIO()
+        error.show(said)
+        _say("\n".join(map(one_line, said.getvalue().splitlines())))
         raise click.exceptions.Exit(error.exit_code) from None
-    except (Exception, KeyboardInterrupt) as error:
+    except (Exception, KeyboardInterrupt) as error:  # also click's Abort, which it makes of a KeyboardInterrupt
         if meta and EVERY_RANK in meta:
             meta[EVERY_RANK](error)
         known = (_unwritten(error) if isinstance(error, OSError) else None) or ending(error)
         if known is None:
             raise
         if known.message:
-            try:
-                click.echo(f"apsp: {known.message}", err=True)
-            except OSError:
-                _drop(sys.stderr)
+            _say(f"apsp: {one_line(known.message)}")
         raise click.exceptions.Exit(known.code) from None
+
+
+def _say(text: str) -> None:
+    """Write to standard error; where nobody reads that, the code alone has to do."""
+    try:
+        click.echo(text, err=True)
+    except OSError:
+        _drop(sys.stderr)
 
 
 #: Errors of writing. Those of our own files have a file name; one without was standard output's.
@@ -156,6 +175,26 @@ def _open_streams() -> None:
         sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 (open until the process ends)
     if sys.stderr is None:
         sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115 (open until the process ends)
+
+
+class _OneLine(logging.Formatter):
+    """A record as a line without control characters, which come from names of files and vertices."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return one_line(super().format(record))
+
+
+@contextmanager
+def _logs_escaped() -> Iterator[None]:
+    """What is logged, and heard by nobody else, goes to standard error as lines without control characters."""
+    last = logging.lastResort
+    if last is not None:
+        last.setFormatter(_OneLine())
+    try:
+        yield
+    finally:
+        if last is not None:
+            last.setFormatter(None)
 
 
 @contextmanager

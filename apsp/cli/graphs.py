@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from semiring.escaping import one_line
+
 from .answers import quiet
 from .options import READING
 
@@ -22,14 +24,14 @@ def read(file: str, options: dict[str, Any]) -> Graph:
         warnings.simplefilter("always", UserWarning)
         graph = _read_as_asked(file, options)
     for warning in said:
-        click.echo(f"apsp: {warning.message}", err=True)
+        click.echo(f"apsp: {one_line(str(warning.message))}", err=True)
     return graph
 
 
 def _read_as_asked(file: str, options: dict[str, Any]) -> Graph:
     from .. import formats
 
-    format, undirected, columns, weight, unweighted = (options.pop(name, None) for name in READING)
+    format, undirected, columns, weight, unweighted, null_value = (options.pop(name, None) for name in READING)
     asked: dict[str, Any] = {"format": format, "directed": False if undirected else None}
     named = [] if columns is None else [column.strip() for column in columns.split(",")]
     by_position = all(column.isdecimal() for column in named)
@@ -39,6 +41,8 @@ def _read_as_asked(file: str, options: dict[str, Any]) -> Graph:
         raise ValueError("give --weight or --unweighted, and not both.")
     if unweighted or weight is not None:
         asked["weight"] = int(weight) if weight is not None and by_position and weight.isdecimal() else weight
+    if null_value is not None:
+        asked["null_value"] = None if null_value == "none" else null_value
     return formats.read(file, **asked)
 
 
@@ -52,7 +56,7 @@ def write(make: Callable[[], Graph], output: str, format: str | None) -> None:
     graph = make()
     formats.write(graph, output, format=format)
     if not quiet():
-        click.echo(f"{output}: n={graph.n} edges={graph.edge_count}", err=is_standard_output(output))
+        click.echo(f"{one_line(output)}: n={graph.n} edges={graph.edge_count}", err=is_standard_output(output))
 
 
 def parse(graph: Graph, text: str | None) -> Any:
@@ -110,6 +114,16 @@ def check(path: str | Path | None, suffixes: tuple[str, ...] | None = None) -> N
         from ..saving.tables import SUFFIXES, check_output
 
         check_output(path, suffixes or SUFFIXES)
+
+
+def claim(path: str | None, places: Any) -> None:
+    """Have no other process write a directory there until the command ends; of several processes rank 0 asks."""
+    from semiring.files import claimed
+
+    from ..saving.stores import suffix_of
+
+    if path is not None and suffix_of(path) in (".tiles", ".zarr") and 0 in getattr(places, "mine", (0,)):
+        click.get_current_context().with_resource(claimed(path))
 
 
 def check_names(graph: Graph, path: str | Path | None) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from .choices import ENGINE, FORMAT, SCHEDULE_OR_AUTO, SEMIRING
+from .choices import ENGINE, FORMAT, NULL_VALUE, SCHEDULE_OR_AUTO, SEMIRING
 
 if TYPE_CHECKING:
     from semiring.algebra import Semiring
@@ -19,7 +19,7 @@ FILE = click.Path(path_type=Path)
 SOURCE = click.Path(allow_dash=True)  # text: "-" is standard input, and "./-" a file of that name
 OUTPUT = click.Path(allow_dash=True)  # text likewise, of standard output
 #: The options that concern reading a graph.
-READING = ("format", "undirected", "columns", "weight", "unweighted")
+READING = ("format", "undirected", "columns", "weight", "unweighted", "null_value")
 
 
 def refuse_given(names: Iterable[str], why: str) -> None:
@@ -61,6 +61,12 @@ columns = (
     ),
     click.option("--weight", metavar="COLUMN", help="The column, or the edges' attribute, that holds the weight."),
     click.option("--unweighted", is_flag=True, help="Every edge weighs 1."),
+    click.option(
+        "--null-value",
+        type=NULL_VALUE,
+        metavar="NUMBER|none",
+        help="Of a dense matrix: the entry that is no edge, such as 0; none if zeros are edges.",
+    ),
 )
 reading = together(
     click.option(

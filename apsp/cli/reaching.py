@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..display.terminal import Meter, one_line, show_table
+from semiring.escaping import one_line
+
+from ..display.terminal import Meter, show_table
 from . import graphs
 from .answers import quiet, summary
 from .choices import SEMIRING
@@ -47,6 +49,7 @@ def reach(file: str, source: str | None, target: str | None, counts: bool, outpu
 
     options["gpus"] = places = spread_over(options)
     graphs.check(output, (*SUFFIXES, ".tiles"))
+    graphs.claim(output, places)
     graph = graphs.read(file, options)
     graphs.check_names(graph, output)
     streamed = output if output is not None and suffix_of(output) == ".tiles" else None

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from semiring.escaping import one_line
+
 from ..display.terminal import Meter
 from . import answers, graphs
 from .answers import quiet, summary, unseen
@@ -96,6 +98,7 @@ def solve(
     options["gpus"] = places = spread_over(options)
     each = reduction is not None or nearest is not None  # a line a vertex
     graphs.check(output, (".csv",) if each else RESULTS)
+    graphs.claim(output, places)
     graphs.check(predecessors)
     graphs.check(plot, (".png", ".svg", ".pdf"))
     graph = graphs.read(file, options)
@@ -145,7 +148,7 @@ def _print_checksums(r: Result) -> None:
 def _verify(r: Result) -> bool:
     """Whether all distances, and paths where there are any, are right; says what was checked."""
     found = r.verify("all", paths=r.semiring.add.selects is not None)
-    click.echo(f"verified: {found}" if found else f"not verified: {found}")
+    click.echo(one_line(f"verified: {found}" if found else f"not verified: {found}"))
     return bool(found)
 
 

@@ -21,7 +21,9 @@ from semiring.errors import DivergenceError, NegativeCycleError
 from semiring.sparse.cycles import Weighted
 from semiring.survey import Survey, survey
 
+from ..graph.nulls import refuse_ambiguous
 from ..inputs import as_graph
+from ..reading.options import BY_RULE, Columns, NullValue, Weight
 
 
 def may_diverge(semiring: Semiring, survey: Survey, n: int) -> bool:
@@ -47,8 +49,8 @@ def potentials(A: np.ndarray, semiring: Semiring, *, careful: bool = False) -> n
     A : NumPy array, shape (n, n)
         A matrix over a semiring that has `Lengths`.
     careful : bool
-        Ask first whether every cycle is so long that no rounding can make it negative in the closure of A itself; then
-        there is no need of potentials, and None is returned.
+        Ask first whether every cycle is so long that no rounding can make it negative in the closure of A itself, or
+        no walk is rounded; then there is no need of potentials, and None is returned.
 
     Raises
     ------
@@ -56,19 +58,30 @@ def potentials(A: np.ndarray, semiring: Semiring, *, careful: bool = False) -> n
         Naming the cycle; in min-plus it is a `NegativeCycleError`.
     """
     lengths = Lengths.required(semiring)
-    exact = not any(lengths.slack(A.dtype, 1.0))
+    exact = careful and lengths.exact(A)
     allowed = -float(len(A)) if careful and not exact else 0.0
     while True:
         cycle, potential = search(A, semiring, allowed)
         if not cycle:
-            return None if allowed < 0 or (careful and exact) else potential
+            return None if allowed < 0 or exact else potential
         length, rounding = lengths.rounding(A[cycle, [*cycle[1:], cycle[0]]])
         if not rounding or allowed > 2 * len(A):
             raise cycle_error(cycle, length, semiring, where="closure")
         allowed = 0.0 if allowed < 0 else max(1.0, 2 * allowed)
 
 
-def negative_cycle(graph: Any, semiring: str | Semiring = "min_plus", **reading: Any) -> list[Any] | None:
+def negative_cycle(
+    graph: Any,
+    semiring: str | Semiring = "min_plus",
+    *,
+    weight: Weight = BY_RULE,
+    columns: Columns | None = None,
+    directed: bool | None = None,
+    unweighted: bool = False,
+    null_value: NullValue = BY_RULE,
+    format: str | None = None,
+    name: str = "",
+) -> list[Any] | None:
     """The labels of a cycle of negative weight, in order, the first not repeated; None if there is none.
 
     Parameters
@@ -77,13 +90,15 @@ def negative_cycle(graph: Any, semiring: str | Semiring = "min_plus", **reading:
         What `shortest_paths` takes.
     semiring : str or Semiring
         One with lengths: where ⊕ keeps the greatest, a cycle of positive weight; over products, one that beats 1.
-    **reading
-        Passed to `as_graph`.
+    weight, columns, directed, unweighted, null_value, format, name
+        How the graph is read: as in `as_graph`.
 
     Raises
     ------
     AlgebraError
         If the semiring has no lengths.
+    DomainError
+        If zeros of a matrix may be edges or none: see `null_value` of `as_graph`.
 
     Notes
     -----
@@ -99,7 +114,16 @@ def negative_cycle(graph: Any, semiring: str | Semiring = "min_plus", **reading:
     """
     s = get(semiring)
     Lengths.required(s)
-    known = as_graph(graph, **reading)
+    known = as_graph(
+        graph,
+        weight=weight,
+        columns=columns,
+        directed=directed,
+        unweighted=unweighted,
+        null_value=null_value,
+        format=format,
+        name=name,
+    )
     try:
         if known.dense is None:
             arcs = known.edges(s)
@@ -107,7 +131,8 @@ def negative_cycle(graph: Any, semiring: str | Semiring = "min_plus", **reading:
             Weighted(*arcs, known.n, s).potentials(where="negative_cycle")
         else:
             A = known.matrix(s)
-            survey(A, s, where="negative_cycle")
+            seen = survey(A, s, where="negative_cycle", null_unsaid=known.null_unsaid)
+            refuse_ambiguous(seen, s, where="negative_cycle")
             potentials(A if isinstance(A, np.ndarray) else A.get(), s)
     except DivergenceError as error:
         return [known.labels[v] for v in error.cycle]

@@ -15,7 +15,13 @@ from semiring.catalog import min_plus
 from semiring.memory import require
 from semiring.observed import Callback
 
+from .. import saturation
+from ..answering import answer
+from ..choosing import Asked
 from ..closures import closure
+from ..engines.base import host
+from ..graph import Graph
+from ..problem import Request
 from .choice import Choice, choose
 from .conversion import Network
 from .potentials import on_potentials, restored
@@ -45,7 +51,11 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
         Of `semiring.errors`.
     MemoryNeeded
         If it does not fit.
+    DomainError
+        If integers do not hold a distance.
     """
+    if saturation.possible(network.weights if network.dense is None else network.dense, min_plus, network.n):
+        return _held(network, sources, options)
     if options.device == "cuda":
         return _closed(network, sources, options)
     nonnegative = network.least >= 0
@@ -64,11 +74,22 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
     return _eliminated(network, sources, choice, options)
 
 
+def _held(network: Network, sources: np.ndarray | None, options: Options) -> np.ndarray:
+    """Of integers that may saturate: as `shortest_paths` finds them, which looks whether any distance has."""
+    thin = network.arcs()
+    graph = Graph.from_arrays(thin.tails, thin.heads, thin.weights, n=network.n)
+    request = Request.of(threads=options.threads, callback=options.callback)
+    asked = Asked(dtype=network.dtype, device=options.device, sources=sources)
+    return host(answer(graph, min_plus, request, asked).engine.table())
+
+
 def _closed(network: Network, sources: np.ndarray | None, options: Options) -> np.ndarray:
     M = network.matrix()
     # What may hold a negative cycle is kept to be examined, unless its memory was lent.
     ours = options.overwrite or network.least >= 0
-    D = closure(M, overwrite=ours, device=options.device, threads=options.threads, callback=options.callback)
+    D = closure(
+        M, overwrite=ours, null_value=None, device=options.device, threads=options.threads, callback=options.callback
+    )
     return D if sources is None else D[sources]
 
 
@@ -125,16 +146,22 @@ def _searched(network: Network, sources: np.ndarray | None, choice: Choice, opti
     return D
 
 
+def stretch(rows: int, seconds: float) -> int:
+    """Rows that are searched for in a call, of so many that are predicted to take so long."""
+    return max(1, min(rows, int(rows * STRETCH / max(seconds, 1e-9))))
+
+
 def in_stretches(
     rows: int, seconds: float, some: Callable[[int, int], None], n: int, callback: Callback | None = None
 ) -> None:
-    """some(start, stop) over all rows, in calls of about `STRETCH` seconds, first by what was predicted."""
-    step, at = max(1, int(rows * STRETCH / max(seconds, 1e-9))), 0
+    """some(start, stop) over all rows, in calls of about `STRETCH` seconds, and of no more rows than was predicted."""
+    step, at = stretch(rows, seconds), 0
+    most = step
     while at < rows:
         stop, begun = min(at + step, rows), time.perf_counter()
         some(at, stop)
         took = time.perf_counter() - begun
-        step = max(1, min(2 * step, int(step * STRETCH / max(took, 1e-6))))
+        step = max(1, min(most, 2 * step, int(step * STRETCH / max(took, 1e-6))))
         at = stop
         if callback:
             callback(at * n, rows * n)

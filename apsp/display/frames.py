@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,9 +31,19 @@ def wide(values: np.ndarray, rows: Sequence[Any], cols: Sequence[Any], library: 
 
 def long(values: np.ndarray, rows: Sequence[Any], cols: Sequence[Any], library: str | None) -> Any:
     """A line a pair: from, to, distance."""
-    frames = _load(library)
     tails = [name for name in rows for _ in cols]
-    return frames.DataFrame({"from": tails, "to": list(cols) * len(rows), "distance": values.ravel()})
+    return columns({"from": tails, "to": list(cols) * len(rows), "distance": values.ravel()}, library)
+
+
+def columns(named: Mapping[str, Any], library: str | None) -> Any:
+    """A table of these columns, equally long. Where a list holds None, integers beside it stay integers."""
+    frames = _load(library)
+    if frames.__name__ == "pandas":
+        named = {
+            name: frames.array(values) if isinstance(values, list) and None in values else values
+            for name, values in named.items()
+        }
+    return frames.DataFrame(dict(named))
 
 
 def _index(pandas: Any, names: Sequence[Any], title: str) -> Any:
@@ -45,4 +55,4 @@ def _load(library: str | None) -> Any:
     for name in (library,) if library else LIBRARIES:
         if importlib.util.find_spec(name) is not None:
             return importlib.import_module(name)
-    raise ImportError("to_frame: pandas or Polars is required. Install one: `pip install pandas`, or take `distances`.")
+    raise ImportError("to_frame: pandas or Polars is required. Install one: `pip install pandas`.")

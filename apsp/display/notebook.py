@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from semiring.escaping import one_line
+
 #: So many rows and columns are shown.
 SHOWN = 10
 
 
 def table(caption: str, headings: Sequence[object] = (), rows: Sequence[Sequence[object]] = (), note: str = "") -> str:
     """An HTML table. The first cell of each row names it."""
-    cells = ["".join(f"<th>{escape(str(cell))}</th>" for cell in headings)] if headings else []
-    cells += [
-        f"<th>{escape(str(row[0]))}</th>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row[1:]) for row in rows
-    ]
+    cells = ["".join(f"<th>{_text(cell)}</th>" for cell in headings)] if headings else []
+    cells += [f"<th>{_text(row[0])}</th>" + "".join(f"<td>{_text(cell)}</td>" for cell in row[1:]) for row in rows]
     body = "".join(f"<tr>{line}</tr>" for line in cells)
-    below = f"<p>{escape(note)}</p>" if note else ""
-    return f"<p>{escape(caption)}</p><table>{body}</table>{below}"
+    below = f"<p>{_text(note)}</p>" if note else ""
+    return f"<p>{_text(caption)}</p><table>{body}</table>{below}"
 
 
 def lines(text: str) -> str:
     """Text whose lines and blanks count."""
-    return f"<pre>{escape(text)}</pre>"
+    return "<pre>" + "\n".join(map(_text, text.split("\n"))) + "</pre>"
+
+
+def _text(part: object) -> str:
+    """What stands for itself on a page: no markup, no control characters, which pages may not hold."""
+    return escape(one_line(str(part)))

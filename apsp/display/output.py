@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,22 @@ import numpy as np
 from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.errors import DTypeError
+
+#: So many vertices of a walk are named at its beginning, where it is longer.
+_NAMED = 8
+
+
+def walk(names: Sequence[Any]) -> str:
+    """A walk on one line; of a long one the beginning and the end.
+
+    Examples
+    --------
+    >>> walk(["A", "B", "C"]), walk(range(1000))
+    ('A → B → C', '0 → 1 → 2 → 3 → 4 → 5 → 6 → 7 → … → 999')
+    """
+    shown = [str(name) for name in names[:_NAMED]]
+    more = ["…"] * (len(names) > _NAMED + 1) + [str(name) for name in names[max(_NAMED, len(names) - 1) :]]
+    return " → ".join(shown + more)
 
 
 def infinities(semiring: Semiring, dtype: np.dtype) -> dict[int, float]:

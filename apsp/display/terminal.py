@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from collections.abc import Sequence
@@ -13,8 +12,8 @@ from typing import Any
 import click
 
 from semiring.compiling import heard
+from semiring.escaping import one_line
 
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 #: Seconds between two lines of progress in a log.
 EVERY = 60.0
 
@@ -79,17 +78,6 @@ class Meter:
         task = self._bar.tasks[0]
         task.total = total
         self._bar.update(task.id, description=what, completed=done)
-
-
-def one_line(text: str) -> str:
-    """The text with its line breaks and other control characters escaped: a name is not two, nor a terminal's command.
-
-    Examples
-    --------
-    >>> print(one_line("Bath\\nSpa"))
-    Bath\\nSpa
-    """
-    return _CONTROL.sub(lambda sign: sign[0].encode("unicode_escape").decode(), text)
 
 
 def show_table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> None:

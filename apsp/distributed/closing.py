@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from semiring.cycles import restore, reweight
 from semiring.distributed import World
 from semiring.errors import DivergenceError, DTypeError, ShapeError
 from semiring.observed import Callback
+from semiring.survey import Survey
 
 from ..convergence import divergence, settle
 from .matrix import DistributedMatrix
@@ -26,6 +28,7 @@ def close(
     overwrite: bool = False,
     made_here: bool = False,
     callback: Callback | None = None,
+    look: Callable[[Survey], None] = lambda seen: None,
 ) -> Any:
     """A* as a new array, or in A's memory.
 
@@ -36,6 +39,8 @@ def close(
         Whether the result is to lie in A's memory.
     made_here : bool
         Whether A may be overwritten where it need not be asked for its cycles afterwards.
+    look : callable
+        Called with what was seen of the entries, before the work.
 
     Raises
     ------
@@ -52,6 +57,7 @@ def close(
         raise ShapeError(f"closure: gpus= takes one matrix, (n, n), got shape {A.shape}. Close a batch on one GPU.")
     M = DistributedMatrix.from_array(A, semiring, world=world, dtype=None, block=block)
     seen = M.seen
+    look(seen)
     if not divergence.may_diverge(semiring, seen, M.n):
         out, ready = (A, None) if overwrite or made_here else _landing(M, A)
         M.run(callback=callback)

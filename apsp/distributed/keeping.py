@@ -11,7 +11,9 @@ import numpy as np
 
 from semiring.backend import Backend, bind
 from semiring.distributed import Comm, World
+from semiring.survey import Survey
 from semiring.tiles import TileStore
+from semiring.tiles.folder import CLOSED
 
 from ..large import checkpoints
 from ..large.checkpoints import Keeper, rounds_done
@@ -44,9 +46,15 @@ class Keeping:
 
 
 def close(
-    source: Source, world: World, limits: Limits, *, block: int | None, callback: Callable[[int, int], None] | None
+    source: Source,
+    world: World,
+    limits: Limits,
+    *,
+    block: int | None,
+    callback: Callable[[int, int], None] | None,
+    look: Callable[[Survey], None],
 ) -> DistributedMatrix:
-    """The closure of a source from where its checkpoint stands.
+    """The closure of a source from where its checkpoint stands; `look` is called with what was seen of its entries.
 
     Raises
     ------
@@ -58,22 +66,30 @@ def close(
     path, s = limits.checkpoint, source.semiring
     assert path is not None
 
-    def look() -> tuple[int, int]:
+    def opened() -> tuple[int, int, Survey]:
         ops = bind(s, source.dtype, device=world.device, **world.options)
         kept = checkpoints.opened(path, source, ops, tile=TILE, fit=lambda _: True)
-        return kept.begun, kept.store.block[0]
+        return kept.begun, kept.store.block[0], source.looked_at[0]
 
-    def work(comm: Comm) -> tuple[int, int] | None:
-        return comm.together(lambda: look() if comm.rank == 0 else None)
+    def work(comm: Comm) -> tuple[int, int, Survey] | None:
+        return comm.together(lambda: opened() if comm.rank == 0 else None)
 
-    begun, tile = next(found for found in world.everyone(world.each(work)) if found)
-    store = TileStore(path)
+    begun, tile, seen = next(found for found in world.everyone(world.each(work)) if found)
+    look(seen)
+    store = TileStore(path, unfinished=True)
     fill = store.window if begun else source.window
     M = DistributedMatrix.filled(
         source.n, s, source.dtype, fill, world=world, block=block, rows_at_a_time=True, unit=tile
     )
     first = rounds_done(begun, M.layout.block, M.n)
-    return M.close(callback=callback, first=first, rounds=Keeping(store, limits.every, M))
+    M.close(callback=callback, first=first, rounds=Keeping(store, limits.every, M))
+
+    def ended(comm: Comm) -> None:
+        comm.barrier()  # all tiles are there
+        comm.together(lambda: store.annotate(**{CLOSED: True}) if comm.rank == 0 else None)
+
+    world.each(ended)
+    return M
 
 
 def write(M: DistributedMatrix, path: str | os.PathLike[str]) -> None:
@@ -97,7 +113,7 @@ def write(M: DistributedMatrix, path: str | os.PathLike[str]) -> None:
         comm.together(new)
 
     M.world.each(create)
-    store = TileStore(path)
+    store = TileStore(path, unfinished=True)
 
     def put(ops: Backend, part: Any, rows: slice, columns: slice) -> None:
         if rows.start < rows.stop and columns.start < columns.stop:

@@ -19,7 +19,7 @@ from semiring.errors import AlgebraError, DTypeError, ShapeError
 from semiring.memory import require
 from semiring.observed import Callback
 from semiring.ranges import local, meet, sliced
-from semiring.survey import Survey, fast, survey
+from semiring.survey import Survey, fast, survey, united
 from semiring.tiles import TileStore
 
 from ..convergence import divergence
@@ -64,7 +64,8 @@ class DistributedMatrix:
     parts : list
         Those of the ranks in this process: arrays, or `BitMatrix` over the Boolean semiring, where each rank lies.
     seen : Survey
-        The least and greatest entry of the matrix as it was made, and whether none is negative.
+        The least and greatest entry of the matrix as it was made, whether none is negative, and whether zeros are
+        all that could tell of missing edges.
     seconds : float
         How long the closure took the slowest rank; by the device's own clock on GPUs.
 
@@ -455,14 +456,10 @@ class DistributedMatrix:
 
         def look(ops: Backend, part: Any, rows: slice, columns: slice) -> Survey | None:
             first = (rows.start, columns.start)
-            return survey(part, self.semiring, where="DistributedMatrix", first=first) if part.size else None
+            given: dict[str, Any] = {"where": "DistributedMatrix", "first": first, "null_unsaid": True}
+            return survey(part, self.semiring, **given) if part.size else None
 
-        found = [seen for seen in self._everyone(look) if seen]
-        return Survey(
-            min((seen.least for seen in found), default=0),
-            max((seen.greatest for seen in found), default=0),
-            all(seen.nonnegative for seen in found),
-        )
+        return united([seen for seen in self._everyone(look) if seen], self.semiring, self.dtype)
 
     def __repr__(self) -> str:
         where = {"cpu": "on the host", "cuda": "on GPUs"}[self.world.device]

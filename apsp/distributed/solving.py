@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,13 @@ from semiring.bits import BitMatrix
 from semiring.catalog import get
 from semiring.distributed import World, world
 from semiring.errors import AlgebraError, DivergenceError
+from semiring.survey import Survey
 from semiring.tiles import TileStore
 
 from ..engines import Dense, Engine
 from ..engines.stored import Stored
 from ..graph import Graph
+from ..graph.nulls import refuse_ambiguous, warn_of_ambiguous
 from ..large.limits import Limits
 from ..large.sources import Source, matrix_or_graph
 from ..log import logger, tell
@@ -51,16 +54,22 @@ def closure(
     """A* over several ranks, in kind; with an output, as a store of tiles."""
     ranks = world_of(places)
     if limits is not None:
-        came = matrix_or_graph(A, unweighted=asked["unweighted"])
-        source = Source.of(came, semiring, asked["dtype"], where="closure")
-        found = _closed(lambda: _kept(source, request, ranks, limits), source.whole, semiring, request, ranks, limits)
+        came = matrix_or_graph(A, unweighted=asked["unweighted"], nulls=asked["nulls"])
+        source = Source.of(came, semiring, asked["dtype"], nulls=asked["nulls"], where="closure")
+        look = partial(warn_of_ambiguous, s=semiring, where="closure")
+        with limits.writing(ranks) as kept:
+            found = _closed(
+                lambda: _kept(source, request, ranks, kept, look), source.whole, semiring, request, ranks, kept
+            )
         if limits.output is not None:
             return TileStore(limits.output)
         return found.gather() if isinstance(found, DistributedMatrix) else found
     given: dict[str, Any] = {"block": request.block, "overwrite": asked["overwrite"], "callback": request.callback}
     if isinstance(A, BitMatrix):
         return closing.close(A, semiring, ranks, **given)
-    taken, memory = take(A, semiring, request, where="closure", **asked)
+    taken, memory, unsaid = take(A, semiring, request, where="closure", **asked)
+    if unsaid:
+        given["look"] = partial(warn_of_ambiguous, s=semiring, where="closure")
     closed = closing.close(taken.array, semiring, ranks, made_here=memory is Memory.OURS, **given)
     return taken.give_back(closed, where="closure")
 
@@ -80,10 +89,14 @@ def engine(
     told = plan(graph.n, semiring, target, ranks, request)
     tell(told, request.callback, stacklevel=6)
 
+    look = partial(refuse_ambiguous, s=semiring, where="shortest_paths")
+
     def parts() -> DistributedMatrix:
         if limits is not None:
-            return _kept(Source.of(graph, semiring, dtype, where="shortest_paths"), request, ranks, limits)
+            return _kept(Source.of(graph, semiring, dtype, where="shortest_paths"), request, ranks, limits, look)
         M = DistributedMatrix.from_graph(graph, semiring, world=ranks, dtype=dtype, block=request.block)
+        if graph.null_unsaid:
+            look(M.seen)
         return M.close(callback=request.callback)
 
     begun = time.perf_counter()
@@ -127,13 +140,17 @@ def _closed(
     if limits is not None and limits.checkpoint is not None:
         logger.warning("%s: nothing is kept of a closure that takes the whole matrix to exist", limits.checkpoint)
     D: np.ndarray = closing.close(whole(), semiring, ranks, block=request.block, callback=request.callback)
-    if limits is not None and limits.output is not None:
-        as_store(D, limits.output, semiring)
+    if limits is not None and limits.made_in is not None:
+        as_store(D, limits.made_in, semiring)
     return D
 
 
-def _kept(source: Source, request: Request, ranks: World, limits: Limits) -> DistributedMatrix:
+def _kept(
+    source: Source, request: Request, ranks: World, limits: Limits, look: Callable[[Survey], None]
+) -> DistributedMatrix:
     """The closure of a source, kept in a checkpoint and written as a store where that is asked for.
+
+    `look` is called with what was seen of its entries, if nobody has said which of them are no edges.
 
     Raises
     ------
@@ -144,7 +161,7 @@ def _kept(source: Source, request: Request, ranks: World, limits: Limits) -> Dis
     source.refuse_overwriting(limits.output, where="closure")
     block, callback = request.block, request.callback
     if limits.checkpoint is not None:
-        M = keeping.close(source, ranks, limits, block=block, callback=callback)
+        M = keeping.close(source, ranks, limits, block=block, callback=callback, look=look)
     else:
         M = DistributedMatrix.filled(
             source.n,
@@ -156,9 +173,11 @@ def _kept(source: Source, request: Request, ranks: World, limits: Limits) -> Dis
             rows_at_a_time=True,
             unit=TILE,
         )
+        if source.nulls is None:
+            look(M.seen)
         M.close(callback=callback)
-    if limits.output is not None:
-        keeping.write(M, limits.output)
+    if limits.made_in is not None and not limits.in_checkpoint:
+        keeping.write(M, limits.made_in)
     return M
 
 

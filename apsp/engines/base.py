@@ -32,6 +32,8 @@ class Engine(ABC):
         Whether all entries are there to be read, in memory or on disk.
     limit : float or None
         What is worse is no path.
+    workspace : int
+        Bytes held beside all entries while they are found.
     """
 
     name = ""
@@ -40,6 +42,7 @@ class Engine(ABC):
     held = False
     stored = False
     limit: float | None = None
+    workspace = 0
 
     @property
     def whole(self) -> Engine:
@@ -97,7 +100,7 @@ class Engine(ABC):
             return out
         at = 0
         for positions, D in self.rows(i):
-            out[at : at + len(positions)] = host(D)[:, j]
+            np.take(host(D), j, axis=1, out=out[at : at + len(positions)], mode="clip")  # straight into its place
             at += len(positions)
         return out
 
@@ -130,7 +133,7 @@ class Engine(ABC):
             If they do not fit, naming `rows`, which streams them.
         """
         require(
-            self.shape[0] * self.shape[1] * self.dtype.itemsize,
+            self.shape[0] * self.shape[1] * self.dtype.itemsize + self.workspace,
             where="distances",
             hint="Stream them by rows(), look at all by reduce(), or write them by save('d.npy'): none of these holds "
             "them all, nor do distance(u, v) and path(u, v).",

@@ -101,6 +101,11 @@ class Eliminated(Engine):
         """Bytes held."""
         return self.elimination.nbytes
 
+    @property
+    def workspace(self) -> int:  # type: ignore[override]
+        """A panel for each thread."""
+        return 0 if self.device != "cpu" else self.elimination.workspace
+
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, Any]]:
         """A climb and a sweep a batch."""
         found = self.elimination.rows(wanted, block=block)

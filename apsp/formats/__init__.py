@@ -34,12 +34,13 @@ from typing import IO, Any
 
 from semiring.errors import FormatError
 from semiring.files import check_writable
+from semiring.spelling import did_you_mean
 from semiring.tiles.folder import is_store
 
 from ..graph import Graph
 from ..reading import tiles
 from ..reading.files import Source, open_for_writing, plain_lines
-from ..reading.options import BY_RULE, Columns, Reading, Weight, positional
+from ..reading.options import BY_RULE, Columns, NullValue, Reading, Weight, nulls_of, positional
 from . import csv, edgelist, plain, snap
 from .base import Format, fitted
 
@@ -71,6 +72,7 @@ def read(
     directed: bool | None = None,
     weight: Weight = BY_RULE,
     columns: Columns | None = None,
+    null_value: NullValue = BY_RULE,
     **options: Any,
 ) -> Graph:
     """The graph in a file.
@@ -82,19 +84,29 @@ def read(
         of bytes or text, is read from where it stands to its end, and left open.
     format : str, optional
         One of `names()`; by default the suffix decides (that before `.gz`), and then the content. A list of edges whose
-        first line may as well count vertices and edges is read as edges, with a warning.
+        first line may as well count vertices and edges is read as edges, with a warning. A text that looks like no
+        other, with commas, semicolons or tabs, is CSV.
     directed : bool, optional
         Whether edges lead one way only; by default what the file says, and where it cannot, they do.
     weight : str, int or None, optional
         The column that holds the weight, by name, or by position from 0; of GraphML and its like, the attribute. None
         makes every edge weigh 1. By default it is the only column beside the ends; of several, the one that is called
-        weight, length, cost, distance, dist, w, value or km. Where that does not settle it, nothing is read.
+        weight, length, cost, distance, dist, w, value, km or min_transfer_time. Where that does not settle it, nothing
+        is read.
     columns : (FROM, TO) or (FROM, TO, WEIGHT), optional
         The columns by name; or by position from 0, and then the file has no header. By default the ends are called
-        source, from, src, start, tail, origin or u, and target, to, dst, dest, destination, end, head or v. Of
-        (FROM, TO) alone, `weight` and its rule find the third.
+        source, from, src, start, tail, origin, u or from_stop_id, and target, to, dst, dest, destination, end, head, v
+        or to_stop_id. Of (FROM, TO) alone, `weight` and its rule find the third.
+    null_value : number or None, optional
+        Of a dense matrix, as in `as_graph`: 0 where its zeros are no edges, None where they are.
     **options
         A format's own: `base=1` for plain files that count from 1.
+
+    Notes
+    -----
+    Weights written hh:mm:ss, all of them, are durations, in seconds. A CSV whose rows have the names of its columns is
+    a matrix, in which inf is no edge. GTFS: `transfers.txt` lists edges from from_stop_id to to_stop_id that weigh
+    min_transfer_time.
 
     Returns
     -------
@@ -120,9 +132,9 @@ def read(
     array([295])
     """
     positional(columns)  # refuses what is malformed
-    reading = Reading(weight, columns)
+    reading, nulls = Reading(weight, columns), nulls_of(null_value)
     if isinstance(path, (str, os.PathLike)) and is_store(path):
-        return tiles.read(path)
+        return tiles.read(path).having(nulls=nulls)
     source = Source(path)
     chosen = _named(format) if format is not None else _seen(source, reading)
     if directed and not chosen.directions:
@@ -131,7 +143,8 @@ def read(
             "each edge leads both ways. Leave it out."
         )
     graph = chosen.read(source, **_options(source, chosen, reading, options))
-    return graph.having(directed=directed, weighted=weight is not None, name=graph.name or source.name)
+    name = graph.name or source.name
+    return graph.having(directed=directed, weighted=weight is not None, nulls=nulls, name=name)
 
 
 def _options(source: Source, chosen: Format, reading: Reading, options: dict[str, Any]) -> dict[str, Any]:
@@ -200,7 +213,7 @@ def _for_output(path: str | os.PathLike[str], format: str | None) -> Format:
 
 def _named(name: str) -> Format:
     if name not in names():
-        raise ValueError(f"format must be one of {', '.join(names())}, got {name!r}.")
+        raise ValueError(f"format must be one of {', '.join(names())}, got {name!r}.{did_you_mean(name, names())}")
     return formats()[name]
 
 
@@ -235,8 +248,11 @@ def _by_content(source: Source, reading: Reading) -> Format:
             if name == "snap" and plain.fits(source.lines):
                 _warn(source)
             return candidate
+    if csv.has_separator(head):
+        return formats()["csv"]  # which says what its header lacks
     raise source.error(
-        f"must be in one of the formats {', '.join(names())}, and looks like none. Say which with format=."
+        f"must be in one of the formats {', '.join(names())}, and looks like none. "
+        f"Say which: {_reads(source, '…')} (in a shell: --format)."
     )
 
 
@@ -244,9 +260,13 @@ def _warn(source: Source) -> None:
     edge = " → ".join(source.text.split(maxsplit=2)[:2])
     warnings.warn(
         f"{source.path}: read as a list of edges, the first of them {edge}. If that line counts vertices and edges, "
-        "give format='plain'; else format='snap' says so.",
+        f"say {_reads(source, 'plain')}, else {_reads(source, 'snap')} (in a shell: --format).",
         stacklevel=5,
     )
+
+
+def _reads(source: Source, format: str) -> str:
+    return f"apsp.read({str(source.path)!r}, format={format!r})"
 
 
 def _suffixes() -> str:

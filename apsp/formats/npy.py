@@ -51,7 +51,7 @@ def array(source: Source, file: IO[bytes], size: int, kinds: str, what: str) -> 
     MemoryNeeded
         If the array does not fit.
     """
-    needed = promised(source, file, size, kinds, what)
+    needed, _ = promised(source, file, size, kinds, what)
     require(needed, "cpu", where=str(source.path), hint="Read it on a machine with more memory.")
     try:
         file.seek(0)
@@ -62,8 +62,8 @@ def array(source: Source, file: IO[bytes], size: int, kinds: str, what: str) -> 
         raise refused(source, what, error) from error
 
 
-def promised(source: Source, file: IO[bytes], size: int, kinds: str, what: str) -> int:
-    """The bytes of the array that the header of a stream promises; they are there.
+def promised(source: Source, file: IO[bytes], size: int, kinds: str, what: str) -> tuple[int, tuple[int, ...]]:
+    """The bytes and the shape of the array that the header of a stream promises; the bytes are there.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def promised(source: Source, file: IO[bytes], size: int, kinds: str, what: str) 
         raise refused(source, what, error) from error
     if needed < size - file.tell():
         raise source.error(f"must be {what}, got {size - file.tell() - needed} bytes behind the array.")
-    return needed
+    return needed, shape
 
 
 def _header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
@@ -126,7 +126,7 @@ def write(graph: Graph, file: IO[bytes]) -> None:
 
 def dense(graph: Graph) -> Any:
     """The matrix on the host."""
-    A = graph.matrix("min_plus") if graph.dense is None or graph.unit else graph.dense
+    A = graph.matrix("min_plus") if graph.dense is None or graph.unit or graph.nulls else graph.dense
     if isinstance(A, OnDisk):
         A = A.whole()
     if A.dtype.kind not in "biuf":

@@ -18,6 +18,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from semiring.archives import require_there
 from semiring.errors import FormatError, ShapeError
 
 from ..graph import Graph
@@ -61,13 +62,22 @@ class Arrays(Mapping[str, np.ndarray]):
         self._names = {info.filename.removesuffix(".npy"): info for info in members.infolist()}
 
     def __getitem__(self, name: str) -> np.ndarray:
+        with self._opened(name) as member:
+            return npy.array(self._source, member, self._names[name].file_size, "biufSU", _WHAT)
+
+    def size(self, name: str) -> tuple[int, ...]:
+        """What an array's header says is its shape; the archive has so many bytes."""
+        with self._opened(name) as member:
+            return npy.promised(self._source, member, self._names[name].file_size, "biufSU", _WHAT)[1]
+
+    def _opened(self, name: str) -> IO[bytes]:
         info = self._names[name]
         try:
-            member = self._members.open(info)
+            if self._members.fp is not None:
+                require_there(self._members.fp, info)
+            return self._members.open(info)
         except Exception as error:
             raise npy.refused(self._source, _WHAT, error) from error
-        with member:
-            return npy.array(self._source, member, info.file_size, "biufSU", _WHAT)
 
     def __contains__(self, name: object) -> bool:
         return name in self._names
@@ -79,7 +89,27 @@ class Arrays(Mapping[str, np.ndarray]):
         return len(self._names)
 
 
-def _graph(source: Source, arrays: Mapping[str, np.ndarray]) -> Graph:
+def _require_one_size(arrays: Arrays) -> None:
+    """Compare the sizes in headers before any array is made: zeros without end are packed to almost nothing.
+
+    Raises
+    ------
+    ValueError
+    """
+    for names in (("rows", "cols", "weights"), ("row", "col", "data"), ("indices", "data")):
+        lengths = {name: arrays.size(name)[:1] for name in names if name in arrays}
+        if len(set(lengths.values())) > 1:
+            held = ", ".join(f"{name} of shape {arrays.size(name)}" for name in lengths)
+            raise ValueError(f"an edge must have one entry in each of {', '.join(lengths)}, got {held}.")
+    if "labels" in arrays and not {"sources", "targets", "labels_json"} & arrays.keys():
+        table = next((arrays.size(key) for key in ("matrix", "distances") if key in arrays), None)
+        n = _integers(arrays["n"], "n", ()).item() if "n" in arrays else table[0] if table else None
+        if n is not None and arrays.size("labels") != (n,):
+            raise ValueError(f"must hold one label a vertex, got labels of shape {arrays.size('labels')} for n = {n}.")
+
+
+def _graph(source: Source, arrays: Arrays) -> Graph:
+    _require_one_size(arrays)
     names = decode(arrays)
     if {"n", "rows", "cols"} <= arrays.keys():
         directed = arrays.get("directed", np.array(True))
@@ -100,7 +130,7 @@ def _graph(source: Source, arrays: Mapping[str, np.ndarray]) -> Graph:
     return graph if names is None else replace(graph, labels=names)
 
 
-def _from_scipy(arrays: Mapping[str, np.ndarray]) -> Graph:
+def _from_scipy(arrays: Arrays) -> Graph:
     """What `scipy.sparse.save_npz` wrote, each index checked: SciPy's own compiled loops take them on trust."""
     name = arrays["format"].item()
     format = name.decode("latin-1") if isinstance(name, bytes) else name

@@ -12,7 +12,7 @@ from ..graph import Graph
 from ..labels import Labels
 from ..reading.files import Source
 from ..reading.from_networkx import from_networkx
-from ..reading.options import ANYHOW, BY_RULE, WEIGHTS, Reading
+from ..reading.options import ANYHOW, Reading
 from .tokens import integral, show
 
 
@@ -20,12 +20,12 @@ def reader(parse: Callable[[Any, IO[bytes]], Any], what: str) -> Callable[..., G
     """A format's `read`: `parse(networkx, file)` returns a NetworkX graph, or raises whatever it does."""
 
     def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
-        """The graph; its weight is an attribute of its edges, by the rule of `weight_of`."""
+        """The graph; its weight is an attribute of its edges, by the rule of `choose_attribute`."""
         try:
             import networkx
         except ImportError:
             raise source.error(
-                f"{what} is read by NetworkX, which is not there: pip install 'semiring-apsp[graph]'."
+                f"{what} is read by NetworkX, which is not there. Install it: `pip install networkx`."
             ) from None
         with source.open() as file:
             try:
@@ -35,8 +35,7 @@ def reader(parse: Callable[[Any, IO[bytes]], Any], what: str) -> Callable[..., G
             except Exception as error:  # a parser meets what its author did not think of
                 raise source.error(f"must be {what}, got {show(str(error) or repr(error), 200)}.") from error
         try:
-            weight = weight_of(source, found) if reading.weight is BY_RULE else reading.weight
-            graph = from_networkx(found, Reading(weight))
+            graph = from_networkx(found, reading)
         except FormatError:
             raise
         except (ValueError, TypeError, LookupError) as error:
@@ -44,28 +43,6 @@ def reader(parse: Callable[[Any, IO[bytes]], Any], what: str) -> Callable[..., G
         return _numbered(graph)
 
     return read
-
-
-def weight_of(source: Source, found: Any) -> str | None:
-    """The edges' attribute whose name says that it is the weight; else the only one that holds numbers; else None.
-
-    Raises
-    ------
-    FormatError
-        If several qualify.
-    """
-    held: dict[str, bool] = {}
-    for _, _, data in found.edges(data=True):
-        for name, value in data.items():
-            held[name] = held.get(name, True) and isinstance(value, (int, float)) and not isinstance(value, bool)
-    telling = [name for name in held if name.casefold() in WEIGHTS]
-    candidates = telling or [name for name, numeric in held.items() if numeric]
-    if len(candidates) > 1:
-        raise source.error(
-            f"which attribute holds the weight must be clear, got {', '.join(map(repr, candidates))}. "
-            f"Say weight={candidates[0]!r}, or weight=None for unweighted edges."
-        )
-    return candidates[0] if candidates else None
 
 
 def _numbered(graph: Graph) -> Graph:

@@ -20,8 +20,10 @@ from semiring.tiles import TileStore
 
 from ..display import notebook
 from ..labels import Labels, number
-from .entries import Edges, combine, finite_entries, is_boolean, listed, present, unit_lengths
+from .entries import Edges, combine, is_boolean, listed, over, present
+from .exported import to_frame, to_networkx, to_scipy
 from .given import from_array, from_tuples, numbers, positions, refuse_nan
+from .nulls import Nulls
 from .ondisk import OnDisk, Windows
 
 #: Vertices: no memory holds an array with more entries.
@@ -56,6 +58,9 @@ class Graph:
     unit : bool
         Whether each edge of `dense` weighs 1, whatever its entry. An edge is a True entry, or a finite one; a matrix
         of numbers without infinities must hold zeros and ones, and the ones are edges.
+    nulls : tuple of number, or None
+        Entries of `dense` that are no edges beside the semiring's zero: (0,) after `null_value=0`, () after
+        `null_value=None`; None where nothing was said.
     """
 
     n: int
@@ -67,6 +72,7 @@ class Graph:
     directed: bool = True
     name: str = ""
     unit: bool = field(default=False, repr=False)
+    nulls: Nulls = field(default=None, repr=False)
 
     @classmethod
     def from_matrix(cls, A: Any, *, labels: Iterable[Any] | None = None, name: str = "") -> Graph:
@@ -212,14 +218,21 @@ class Graph:
             rows, cols = (np.array([names.position(pair[side]) for pair in pairs], np.int64) for side in (0, 1))
         return cls.from_arrays(rows, cols, weights, n=len(names), labels=names, directed=directed, name=name)
 
-    def having(self, *, directed: bool | None = None, weighted: bool = True, name: str = "") -> Graph:
+    def having(
+        self, *, directed: bool | None = None, weighted: bool = True, nulls: Nulls = None, name: str = ""
+    ) -> Graph:
         """The same graph with what the caller knows of it; what is left out stays.
 
         Raises
         ------
         ShapeError
-            If a dense matrix is to be undirected.
+            If a dense matrix is to be undirected, or a list of edges to have entries that are none.
         """
+        if self.dense is None and nulls is not None:
+            raise ShapeError(
+                "Graph: null_value must come with a dense matrix, got a list of edges, in which nothing else stands. "
+                "Leave it out."
+            )
         if self.dense is not None and directed is False:
             raise ShapeError(
                 "Graph: directed=False must come with a list of edges, got a dense matrix. "
@@ -230,6 +243,7 @@ class Graph:
             directed=self.directed if directed is None else directed,
             weights=self.weights if weighted else None,
             unit=self.unit or (not weighted and self.dense is not None),
+            nulls=self.nulls if nulls is None else nulls,
             name=name or self.name,
         )
 
@@ -253,7 +267,9 @@ class Graph:
         if self.rows is not None:
             return len(self.rows)
         boolean = catalog.get("boolean")
-        A = self._from_dense(boolean, None) if self.unit else self.windows(boolean) or self.dense
+        A = self.windows(boolean)
+        if A is None:
+            A = self.dense if self.nulls is None and not self.unit else self._from_dense(boolean, None)
         return sum(int(present(A[part]).sum()) for part in dtypes.chunks(A.shape))
 
     def matrix(self, semiring: str | Semiring = "min_plus", dtype: Any = None) -> Any:
@@ -298,6 +314,97 @@ class Graph:
                 combine(A.reshape(-1), i * self.n + j, w, s)
         return A
 
+    def to_scipy(self, semiring: str | Semiring = "min_plus", dtype: Any = None) -> Any:
+        """The graph as a SciPy `csr_array`: `matrix` without its missing edges; undirected edges both ways.
+
+        Edges of weight 0 are stored zeros, and so they stay edges in `as_graph` and `scipy.sparse.csgraph`; what SciPy
+        computes with, sums and products, takes them for nothing, and `eliminate_zeros` removes them. A sparse array
+        has no labels: row k is `labels[k]`.
+
+        Parameters
+        ----------
+        semiring : str or Semiring
+            Entry (i, j) is ⊕ of the weights of all edges from i to j: over min_plus the least.
+        dtype : dtype, optional
+            As in `matrix`.
+
+        Returns
+        -------
+        csr_array, shape (n, n)
+            Sorted, each entry once. Edges whose weight is the semiring's zero (inf in min-plus) are not stored.
+
+        Raises
+        ------
+        DTypeError, DomainError
+            If the weights do not fit the semiring or the dtype.
+        MemoryNeeded
+            If the edges of a dense matrix do not fit.
+
+        Examples
+        --------
+        >>> A = Graph.from_edges([("A", "B", 4), ("A", "B", 3), ("B", "A", 0)]).to_scipy()
+        >>> A.nnz, A.toarray()
+        (2, array([[0, 3],
+               [0, 0]], dtype=int32))
+        """
+        return to_scipy(self, semiring, dtype)
+
+    def to_networkx(self, semiring: str | Semiring = "min_plus") -> Any:
+        """The graph as one of NetworkX: labels are its nodes, in this order, and weights the edge attribute `weight`.
+
+        A `DiGraph` or a `Graph`; where edges are parallel, a `MultiDiGraph` or a `MultiGraph`, which keeps each. Edges
+        of an unweighted graph have no attribute.
+
+        Parameters
+        ----------
+        semiring : str or Semiring
+            Which entries of a dense matrix are edges: all but its zero. Of a list of edges all are.
+
+        Raises
+        ------
+        ImportError
+            If NetworkX is missing.
+        ValueError
+            If a label is None, which NetworkX has for no node.
+        MemoryNeeded
+            If the edges of a dense matrix do not fit.
+
+        Examples
+        --------
+        >>> Graph.from_edges([("A", "B", 4), ("B", "C", 7)]).to_networkx().edges(data=True)
+        OutEdgeDataView([('A', 'B', {'weight': 4}), ('B', 'C', {'weight': 7})])
+        """
+        return to_networkx(self, semiring)
+
+    def to_frame(self, library: str | None = None, *, semiring: str | Semiring = "min_plus") -> Any:
+        """The edges as a table of pandas or Polars: `from`, `to` and, where there are weights, `weight`.
+
+        Each line is an edge as it is listed, an undirected one once: `as_graph(table, directed=False)` reads that back.
+        A vertex without an edge has no line.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, optional
+            By default the one that is installed; pandas if both are.
+        semiring : str or Semiring
+            Which entries of a dense matrix are edges: all but its zero.
+
+        Raises
+        ------
+        ImportError
+            If neither library is installed.
+        MemoryNeeded
+            If the edges of a dense matrix do not fit.
+
+        Examples
+        --------
+        >>> Graph.from_edges([("A", "B", 4), ("B", "C", 7)]).to_frame()  # doctest: +SKIP
+          from to  weight
+        0    A  B       4
+        1    B  C       7
+        """
+        return to_frame(self, semiring, library)
+
     def windows(self, s: Semiring, dtype: Any = None, *, where: str = "Graph.matrix") -> Windows | None:
         """`matrix` in windows that are read from the disk; None where it lies in memory.
 
@@ -305,8 +412,14 @@ class Graph:
         """
         if not isinstance(self.dense, OnDisk) or self.unit:
             return None
-        told = self.dense.dtype.kind == "b" or self.dense.semiring is not None
-        return self.dense.over(s, dtype, where=where) if told or not is_boolean(s) else None
+        told = self.dense.dtype.kind == "b" or self.dense.semiring is not None or self.nulls is not None
+        return self.dense.over(s, dtype, self.nulls, where=where) if told or not is_boolean(s) else None
+
+    @property
+    def null_unsaid(self) -> bool:
+        """Whether nobody has said which entries of the matrix are no edges: not the caller, nor the store it is in."""
+        known = isinstance(self.dense, OnDisk) and self.dense.semiring is not None
+        return self.dense is not None and self.nulls is None and not self.unit and not known
 
     def pieces(self, s: Semiring, target: np.dtype) -> Iterator[Edges]:
         """The edges of the list, one way, some at a time; weights as a matrix in `target` would hold them."""
@@ -359,10 +472,7 @@ class Graph:
         if windows is not None:
             return windows.whole()
         dense = self.dense.whole() if isinstance(self.dense, OnDisk) else self.dense
-        if self.unit:
-            return unit_lengths(dense, s, dtype, where="Graph.matrix")
-        A = finite_entries(dense) if is_boolean(s) else dense
-        return conform(A, s, dtype, where="Graph.matrix")
+        return over(dense, s, dtype, nulls=self.nulls, unweighted=self.unit, where="Graph.matrix")
 
 
 def _meant(shape: tuple[int, ...]) -> str:

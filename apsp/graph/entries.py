@@ -12,26 +12,37 @@ from semiring.conversion import conform
 from semiring.devices import module
 from semiring.errors import DomainError
 
+from .nulls import Nulls, without_nulls
+
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def finite_entries(A: Any) -> Any:
-    """Which entries of a matrix, or of a batch, are edges; A itself where it holds no infinity that would say so."""
+def over(A: Any, s: Semiring, dtype: Any = None, *, nulls: Nulls = None, unweighted: bool = False, where: str) -> Any:
+    """A matrix, or batch, over a semiring: its zero where no edge is; A itself where it is that already."""
+    if unweighted:
+        return unit_lengths(A, s, dtype, nulls, where=where)
+    if is_boolean(s):
+        return conform(finite_entries(A, nulls), s, dtype, where=where)
+    return without_nulls(conform(A, s, dtype, where=where), A, nulls, s, where=where)
+
+
+def finite_entries(A: Any, nulls: Nulls = None) -> Any:
+    """Which entries of a matrix, or of a batch, are edges; A itself where nothing says so: no null, no infinity."""
     if A.dtype.kind == "b":
         return A
     parts = list(dtypes.chunks(A.shape))
-    if all(bool(present(A[part]).all()) for part in parts):
+    if nulls is None and all(bool(present(A[part]).all()) for part in parts):
         return A
     where = "cpu" if isinstance(A, np.ndarray) else "cuda"
     memory.require(A.size, where, where="Graph.matrix", hint="Pass a matrix of bool.")
     there = module(A).empty(A.shape, bool)
     for part in parts:
         _refuse_nan_entries(A[part], part)
-        there[part] = present(A[part])
+        there[part] = present(A[part], nulls)
     return there
 
 
-def unit_lengths(A: Any, s: Semiring, dtype: Any = None, *, where: str) -> Any:
+def unit_lengths(A: Any, s: Semiring, dtype: Any = None, nulls: Nulls = None, *, where: str) -> Any:
     """The matrix, or batch, in which each edge of A weighs 1 and the rest is the semiring's zero.
 
     Parameters
@@ -42,9 +53,9 @@ def unit_lengths(A: Any, s: Semiring, dtype: Any = None, *, where: str) -> Any:
     Raises
     ------
     DTypeError
-        If numbers without infinities are others than zeros and ones, and so do not say which of them are edges.
+        If numbers without infinities and nulls are others than zeros and ones, and so do not say which are edges.
     """
-    there = conform(finite_entries(A), catalog.get("boolean"), where=f"{where}: unweighted")
+    there = conform(finite_entries(A, nulls), catalog.get("boolean"), where=f"{where}: unweighted")
     if is_boolean(s):
         return there
     target = dtypes.resolve(s, np.int32 if dtype is None else dtype, where=where)
@@ -56,10 +67,12 @@ def unit_lengths(A: Any, s: Semiring, dtype: Any = None, *, where: str) -> Any:
     return out
 
 
-def present(A: Any) -> Any:
-    """Which entries of a matrix are edges: all but the infinities, or the True ones."""
+def present(A: Any, nulls: Nulls = None) -> Any:
+    """Which entries of a matrix are edges: all but the infinities and nulls, or the True ones."""
     if A.dtype.kind == "b":
         return A
+    if nulls:
+        return present(A) & (A != nulls[0])
     if A.dtype.kind == "f":
         return abs(A) != np.inf
     info = np.iinfo(A.dtype)

@@ -19,6 +19,9 @@ from semiring.memory import require
 from semiring.tiles import TileStore
 from semiring.tiles.folder import is_store
 
+from .entries import present
+from .nulls import Nulls, without_nulls
+
 #: Bytes of entries that are looked at together.
 STRIP = 4 << 20
 
@@ -57,6 +60,8 @@ class OnDisk:
             If it cannot be read.
         """
         found, place = _opened(path), os.path.abspath(path)
+        if isinstance(found, TileStore):
+            found.require_closed()
         name = found.attributes.get("semiring") if isinstance(found, TileStore) else None
         known = name if name in catalog.names() and found.dtype.name in catalog.get(name).dtypes else None
         return cls(place, (found.shape[0], found.shape[1]), found.dtype, _identity(place, found), known)
@@ -109,7 +114,7 @@ class OnDisk:
         """`A[a:b]`, `A[a:b, c:d]`: entries as they lie there, in memory."""
         return np.asarray(self.matrix[key])
 
-    def over(self, s: Semiring, dtype: Any = None, *, where: str = "Graph.matrix") -> Windows:
+    def over(self, s: Semiring, dtype: Any = None, nulls: Nulls = None, *, where: str = "Graph.matrix") -> Windows:
         """The same matrix over a semiring, in the dtype to compute in; windows of it are converted as they are read.
 
         Raises
@@ -118,8 +123,8 @@ class OnDisk:
             If the semiring has no such dtype.
         """
         if s.dtypes == ("bool",):
-            return Windows(self, s, np.dtype(bool), where)
-        return Windows(self, s, dtypes.resolve(s, self.dtype if dtype is None else dtype, where=where), where)
+            return Windows(self, s, np.dtype(bool), where, nulls)
+        return Windows(self, s, dtypes.resolve(s, self.dtype if dtype is None else dtype, where=where), where, nulls)
 
     def whole(self) -> np.ndarray:
         """All entries as they lie there.
@@ -140,6 +145,7 @@ class Windows:
     semiring: Semiring
     dtype: np.dtype
     where: str
+    nulls: Nulls = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -147,6 +153,13 @@ class Windows:
 
     def __getitem__(self, key: Any) -> np.ndarray:
         s, found = self.semiring, self.of[key]
+        return without_nulls(self._over(found, key), found, self.nulls, s, where=self.where)
+
+    def _over(self, found: np.ndarray, key: Any) -> np.ndarray:
+        """Entries of a window as those of the semiring."""
+        s = self.semiring
+        if self.dtype.kind == "b" != found.dtype.kind and self.nulls is not None and self.of.semiring is None:
+            return np.asarray(present(found))
         own = None if self.of.semiring is None else catalog.get(self.of.semiring)
         rows = key[0] if isinstance(key, tuple) else key
         first = (rows.start or 0) if isinstance(rows, slice) else 0

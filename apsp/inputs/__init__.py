@@ -12,6 +12,7 @@
 | networkit | a NetworKit Graph                                 | `iterEdgesWeights`              |
 | geometric | PyTorch Geometric's `Data`                        | `edge_index`, `num_nodes`       |
 | indices   | (edge_index, weights), of shapes (2, m) and (m,)  | their shapes                    |
+| pairs     | {(u, v): weight}; a Series with two index levels  | keys that are pairs             |
 | dicts     | a dict of dicts, or of lists                      | dict                            |
 | edges     | tuples (u, v) or (u, v, weight)                   | an iterable of tuples           |
 | matrix    | an array of shape (n, n), or a list of lists      | `__array__`, `__dlpack__`, list |
@@ -30,7 +31,7 @@ from semiring.errors import DTypeError
 
 from .. import formats
 from ..graph import Graph
-from ..reading.options import ANYHOW, BY_RULE, Columns, Reading, Weight, positional
+from ..reading.options import ANYHOW, BY_RULE, Columns, NullValue, Reading, Weight, nulls_of, positional
 from .base import Kind
 
 __all__ = ["NAMES", "Kind", "as_graph", "is_array", "kinds", "write"]
@@ -38,7 +39,7 @@ __all__ = ["NAMES", "Kind", "as_graph", "is_array", "kinds", "write"]
 #: The modules, in the order in which they are asked.
 NAMES = (
     *("graph", "files", "frames", "sparse", "networkx", "igraph", "rustworkx", "networkit", "geometric"),
-    *("indices", "dicts", "edges", "matrix"),
+    *("indices", "pairs", "dicts", "edges", "matrix"),
 )
 
 
@@ -55,6 +56,8 @@ def as_graph(
     columns: Columns | None = None,
     directed: bool | None = None,
     unweighted: bool = False,
+    null_value: NullValue = BY_RULE,
+    format: str | None = None,
     name: str = "",
 ) -> Graph:
     """The graph that `source` describes.
@@ -67,11 +70,13 @@ def as_graph(
           missing edge is the zero of the semiring it is used with: inf in min-plus, False in the Boolean one.
         - a list (or tuple, set, iterator) of tuples (u, v) or (u, v, weight) with any labels: the edges. Tuples
           make the difference: [[0, 1], [1, 0]] is a matrix, [(0, 1), (1, 0)] is two edges. An array of edges goes
-          through `Graph.from_edges`.
+          through `Graph.from_edges`; one of integers of shape (2, 2) or (3, 3), which may be either, is refused, as
+          such a table is: say `Graph.from_matrix(A)` or `Graph.from_edges(A)`. (`closure` takes matrices alone.)
         - (edge_index, weights): an integer array of shape (2, m) and its m weights, or None; also edge_index alone
           with `weight=weights` or `weight=None` (not of shape (2, 2), which may be a matrix). Vertices are as many as
           its largest number says.
         - a dict of dicts {u: {v: weight}} or {u: {v: {attribute: value}}}, or of lists {u: [v, …]}; keys come first.
+          Or a dict {(u, v): weight}, or a pandas Series whose index has two levels, u and v: edges.
         - a path to a file, "-" for standard input, an open file or an `io` buffer: see `apsp.read`.
         - a table (pandas, Polars, PyArrow, whatever narwhals knows): a long one lists edges, by the columns' names as
           in a file; a wide one, with as many rows as columns and the same labels on both, is a matrix.
@@ -80,10 +85,15 @@ def as_graph(
         - a graph of NetworkX (multigraphs included), igraph, rustworkx, NetworKit, or PyTorch Geometric; vertices
           keep their names and order. rustworkx's are named by their payloads where all of these are distinct strings.
         - a `Graph`.
+
+        Durations, as Timedeltas, NumPy's timedelta64 or, in files and tables, texts hh:mm:ss, weigh their seconds.
     weight : str, int, callable, array_like or None, optional
-        Files and tables: the column that holds the weight, by name or position. Graphs: the edge attribute ("weight"
-        by default; edges without it weigh 1), or, for NetworkX and rustworkx, a function `weight(u, v, data)` that
-        returns a number, or None where there is no edge. An edge_index: the weights. None makes every edge weigh 1.
+        Files and tables: the column that holds the weight, by name or position. Graphs: the edge attribute, without
+        which an edge weighs 1; or, for NetworkX and rustworkx, a function `weight(u, v, data)` that returns a number,
+        or None where there is no edge. An edge_index: the weights. None makes every edge weigh 1. By default it is the
+        one column or attribute that holds numbers; of several, the one that is called weight, length, cost, distance,
+        dist, w, value or km. Where that does not settle it, nothing is read; where no attribute holds numbers, every
+        edge weighs 1.
     columns : (FROM, TO) or (FROM, TO, WEIGHT), optional
         Files and tables: the columns, by name; or by position from 0, which also says that there is no header. Without
         it, see `apsp.read`.
@@ -92,6 +102,12 @@ def as_graph(
     unweighted : bool
         The same as `weight=None`: every edge weighs 1. The edges of a matrix are its True or its finite entries; of one
         of numbers without infinities, which must be zeros and ones, the ones.
+    null_value : number or None, optional
+        Dense matrices: an entry that is no edge, beside the semiring's zero: 0 for adjacency matrices as NetworkX and
+        SciPy write them; None where all others are edges, zeros too. What finds paths asks for it where nothing else
+        tells of missing edges: in a matrix of numbers, none of them negative or infinite, with zeros off the diagonal.
+    format : str, optional
+        Files: as in `apsp.read`.
     name : str
         By default the source's own.
 
@@ -113,15 +129,17 @@ def as_graph(
     >>> as_graph({"A": {"B": 4}, "B": {"A": 1}}).matrix("min_plus", "float64")
     array([[inf,  4.],
            [ 1., inf]])
+    >>> as_graph([[0, 4], [0, 0]], null_value=0).edge_count
+    1
     """
     if unweighted and weight is not BY_RULE and weight is not None:
         raise ValueError(f"as_graph: unweighted=True must come without a weight, got weight={weight!r}.")
     positional(columns)  # refuses what is malformed
-    reading = Reading(None if unweighted else weight, columns)
+    reading = Reading(None if unweighted else weight, columns, format, nulls_of(null_value))
     kind = _kind_of(source, reading)
     _check(kind, reading)
     graph = kind.convert(source, reading)
-    return graph.having(directed=directed, weighted=reading.weight is not None, name=name)
+    return graph.having(directed=directed, weighted=reading.weight is not None, nulls=reading.nulls, name=name)
 
 
 def write(graph: Any, path: str | os.PathLike[str], *, format: str | None = None) -> None:
@@ -164,6 +182,8 @@ def _check(kind: Kind, reading: Reading) -> None:
     """Refuse what this kind would not heed."""
     if reading.columns is not None and not kind.columns:
         raise ValueError(f"as_graph: columns must come with a file or a table, got them with {kind.description}.")
+    if reading.format is not None and kind is not kinds()["files"]:
+        raise ValueError(f"as_graph: format must come with a file, got it with {kind.description}.")
     if reading.named and not kind.accepts(reading.weight):
         takes = f"{kind.weights}, or None" if kind.weights else "None, if anything"
         raise ValueError(

@@ -11,8 +11,8 @@ from semiring.errors import DTypeError, VertexError
 
 from ..graph import Graph
 from ..labels import Labels
-from ..reading.from_networkx import missing
-from ..reading.options import BY_RULE, Reading
+from ..reading.from_networkx import attribute
+from ..reading.options import Reading, kinds_of
 from .base import Kind
 
 
@@ -36,7 +36,7 @@ def _arcs(tail: Any, heads: Any, weighted: bool, source: Mapping[Any, Any]) -> I
         return ((tail, head, value) for head, value in heads.items())
     if isinstance(heads, (str, bytes, Mapping)) or not isinstance(heads, Iterable):
         raise DTypeError(
-            "as_graph: a dict must be {u: {v: weight}} or {u: [v, …]}, "
+            "as_graph: a dict must be {u: {v: weight}}, {u: [v, …]} or {(u, v): weight}, "
             f"got {type(heads).__name__} under {tail!r}."
         )
     heads = list(heads)
@@ -50,20 +50,18 @@ def _arcs(tail: Any, heads: Any, weighted: bool, source: Mapping[Any, Any]) -> I
 
 
 def _weights(values: list[Any], reading: Reading) -> list[Any] | None:
-    """What stands there; of attributes, the one asked for. None where no edge has any."""
+    """What stands there; of attributes, the one asked for, or by rule. None where no edge has any."""
     attributes = [isinstance(value, Mapping) for value in values]
     if not any(attributes):
         return values
-    attribute = "weight" if reading.weight is BY_RULE else reading.weight
     if not all(attributes):
         raise DTypeError("as_graph: a dict of dicts must hold weights, or attributes, and not both.")
     if any(isinstance(inner, Mapping) for value in values for inner in value.values()):
         raise DTypeError(
             "as_graph: a dict of dicts must hold attributes, got the keys of a multigraph. Pass the graph."
         )
-    if reading.named and not any(attribute in value for value in values):
-        raise missing(attribute, sorted({str(key) for value in values for key in value}))
-    return [value.get(attribute, 1) for value in values]
+    name = attribute(reading, kinds_of(values))
+    return None if name is None else [value.get(name, 1) for value in values]
 
 
 KIND = Kind(

@@ -21,7 +21,7 @@ def recognises(source: Any, reading: Reading) -> bool:
 def convert(source: Any, reading: Reading) -> Graph:
     """As the suffix or the content says."""
     source = source.path if isinstance(source, TileStore) else source
-    return read(source, weight=reading.weight, columns=reading.columns)
+    return read(source, weight=reading.weight, columns=reading.columns, format=reading.format)
 
 
 KIND = Kind(

@@ -7,17 +7,22 @@ from typing import Any
 from semiring.errors import DTypeError
 
 from ..graph import Graph
+from ..reading.from_networkx import attribute
 from ..reading.options import BY_RULE, Reading
 from .base import Kind
 from .indices import from_indices
 
 
 def convert(source: Any, reading: Reading) -> Graph:
-    """Weights are `edge_weight`, or else `edge_attr` where it has one column; `weight` names another, or its column."""
-    return from_indices(source.edge_index, _weights(source, reading.weight), n=int(source.num_nodes))
+    """Weights are by rule the one field of a number an edge, or that which is called so, as `edge_weight`.
+
+    `weight` names another, or a column of `edge_attr`.
+    """
+    return from_indices(source.edge_index, _weights(source, reading), n=int(source.num_nodes))
 
 
-def _weights(source: Any, weight: Any) -> Any:
+def _weights(source: Any, reading: Reading) -> Any:
+    weight = reading.weight
     if weight is None:
         return None
     if isinstance(weight, str):
@@ -32,10 +37,24 @@ def _weights(source: Any, weight: Any) -> Any:
         if attributes is None or attributes.ndim != 2 or not 0 <= weight < attributes.shape[1]:
             raise DTypeError(f"as_graph: weight must be a column of edge_attr, got {weight}, which it does not have.")
         return attributes[:, weight]
-    own = getattr(source, "edge_weight", None)
-    if own is not None:
-        return _one_column(own, "edge_weight")
+    count = source.edge_index.shape[1]
+    kinds = {name: {float} if _is_weights(getattr(source, name), count) else {list} for name in _fields(source)}
+    name = attribute(reading, kinds)
+    if name is not None:
+        return _one_column(getattr(source, name), name)
     return None if attributes is None else _one_column(attributes, "edge_attr")
+
+
+def _fields(source: Any) -> list[str]:
+    """What the Data holds of its edges."""
+    names = source.edge_attrs() if callable(getattr(source, "edge_attrs", None)) else ("edge_weight", "edge_attr")
+    return [name for name in names if name != "edge_index" and hasattr(getattr(source, name, None), "shape")]
+
+
+def _is_weights(array: Any, count: int) -> bool:
+    """Whether this is a number an edge."""
+    shape, kind = tuple(array.shape), str(array.dtype).rpartition(".")[2]
+    return shape in ((count,), (count, 1)) and kind.startswith(("float", "int", "uint", "bfloat"))
 
 
 def _one_column(array: Any, name: str) -> Any:

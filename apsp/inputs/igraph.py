@@ -7,22 +7,24 @@ from typing import Any
 import numpy as np
 
 from ..graph import Graph
-from ..reading.from_networkx import missing
+from ..reading.from_networkx import attribute
 from ..reading.options import BY_RULE, Reading
 from .base import Kind
 
 
 def convert(source: Any, reading: Reading) -> Graph:
-    """Vertices by their attribute `name` where there is one, else by number; weights by an edge attribute."""
-    weight = "weight" if reading.weight is BY_RULE else reading.weight
-    held = source.es.attributes()
-    if reading.named and weight not in held and source.ecount():
-        raise missing(weight, held)
+    """Vertices by their attribute `name` where there is one, else by number; weights by an edge attribute.
+
+    An edge that was added later, without one, weighs 1, unless the caller named the attribute.
+    """
+    held = {name: source.es[name] for name in source.es.attributes()}
+    kinds = {name: set(map(type, values)) for name, values in held.items()}
+    weight = attribute(reading, kinds) if source.ecount() else None
     ends = np.array(source.get_edgelist(), dtype=np.int64).reshape(-1, 2)
     labels = source.vs["name"] if "name" in source.vs.attributes() else None
-    weights = source.es[weight] if weight is not None and weight in held else None
+    weights = None if weight is None else held[weight]
     if weights is not None and reading.weight is BY_RULE:
-        weights = [1 if value is None else value for value in weights]  # an edge added later, without one
+        weights = [1 if value is None else value for value in weights]
     graph_name = str(source["name"]) if "name" in source.attributes() else ""
     return Graph.from_arrays(
         ends[:, 0],

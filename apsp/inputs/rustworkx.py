@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 
 from ..graph import Graph
-from ..reading.from_networkx import missing
-from ..reading.options import BY_RULE, Reading
+from ..reading.from_networkx import attribute
+from ..reading.options import Reading, kinds_of
 from .base import Kind
 
 
 def convert(source: Any, reading: Reading) -> Graph:
     """Vertices by their payloads where these are distinct strings, else by rustworkx's own numbers.
 
-    An edge weighs what its payload is, or holds under the attribute asked for; nothing (None) weighs 1.
+    An edge weighs what its payload is, or holds under the attribute asked for, or chosen by rule; nothing (None)
+    weighs 1.
     """
     places = list(source.node_indices())
     payloads = [source[place] for place in places]
@@ -29,19 +30,19 @@ def convert(source: Any, reading: Reading) -> Graph:
         arcs = [arc for arc in arcs if arc[2] is not None]
         weights = [value for _, _, value in arcs]
     elif reading.weight is not None and any(data is not None for _, _, data in arcs):
-        attribute = "weight" if reading.weight is BY_RULE else reading.weight
-        weights = [_weight(data, attribute) for _, _, data in arcs]
-        attributes = [data for _, _, data in arcs if isinstance(data, Mapping)]
-        if reading.named and not any(attribute in data for data in attributes):
-            raise missing(attribute, sorted({str(key) for data in attributes for key in data}))
+        payloads_of_edges = [data for _, _, data in arcs]
+        held = [data for data in payloads_of_edges if isinstance(data, Mapping)]
+        name = attribute(reading, kinds_of(held))
+        if name is not None or len(held) < sum(data is not None for data in payloads_of_edges):
+            weights = [_weight(data, name) for data in payloads_of_edges]
     rows, cols = (np.array([arc[side] for arc in arcs], dtype=np.int64) for side in (0, 1))
     labels = payloads if named and payloads else places
     return Graph.from_arrays(rows, cols, weights, n=len(places), labels=labels, directed=hasattr(source, "in_degree"))
 
 
-def _weight(data: Any, attribute: Any) -> Any:
+def _weight(data: Any, name: Any) -> Any:
     if isinstance(data, Mapping):
-        return data.get(attribute, 1)
+        return data.get(name, 1)
     return 1 if data is None else data
 
 

@@ -28,7 +28,7 @@ from semiring.backend import Backend
 from semiring.catalog import recorded_as
 from semiring.errors import FormatError, TileError
 from semiring.tiles import TileStore
-from semiring.tiles.folder import is_store
+from semiring.tiles.folder import CLOSED, SOURCE, is_store
 from semiring.tiles.store import Inspection
 
 from ..schedules import recursive
@@ -79,11 +79,11 @@ def opened(
         If it cannot be written, or does not fit on its disk.
     """
     n, s = source.n, source.semiring
-    told = {"semiring": recorded_as(s), "closure of": source.looked_at[1]}
+    told = {"semiring": recorded_as(s), SOURCE: source.looked_at[1]}
     if not is_store(path):
         store = TileStore.create(path, (n, n), source.dtype, block=tile or 1, attributes=told)
         return Kept(store, 0)
-    store = TileStore(path)
+    store = TileStore(path, unfinished=True)
     mine = store.shape == (n, n) and store.dtype == source.dtype and told.items() <= store.attributes.items()
     if not mine:
         raise FormatError(
@@ -98,6 +98,8 @@ def opened(
     if not s.idempotent:
         logger.warning("%s: over %s, whose sums are not idempotent, a closure starts over", path, s.name)
         return Kept(TileStore.create(path, (n, n), source.dtype, block=store.block, attributes=told), 0)
+    if store.attributes.get(CLOSED) and (found.errors or found.oldest < n):
+        store.annotate(**{CLOSED: False})
     if found.errors:
         found = mended(store, found, source, ops)
     begun = found.oldest

@@ -8,7 +8,6 @@ from disk      it fits into neither                                  the same, f
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -25,6 +24,7 @@ from semiring.tiles import TileStore
 from semiring.tiles.folder import check_place, is_store
 
 from ..convergence import divergence
+from ..graph.nulls import Nulls
 from ..log import tell
 from ..plans import Plan, make_plan
 from ..problem import Request
@@ -64,7 +64,15 @@ class Large:
 
     @classmethod
     def asked(
-        cls, A: Any, semiring: Semiring, limits: Limits, request: Request, *, dtype: Any = None, device: Any = None
+        cls,
+        A: Any,
+        semiring: Semiring,
+        limits: Limits,
+        request: Request,
+        *,
+        dtype: Any = None,
+        device: Any = None,
+        nulls: Nulls = None,
     ) -> Large:
         """That of a `Source`, or of whatever `Source.of` takes.
 
@@ -79,7 +87,7 @@ class Large:
                 "values are packed: 2²⁰ vertices in 128 GiB. transitive_closure(graph, memory=…, output='reach/') is "
                 "for graphs whose answer is larger than memory."
             )
-        source = A if isinstance(A, Source) else Source.of(A, semiring, dtype, where="closure")
+        source = A if isinstance(A, Source) else Source.of(A, semiring, dtype, nulls=nulls, where="closure")
         place = device_of(None, device or "cpu")
         return cls(source, place, limits, request.options, request.block, request.schedule)
 
@@ -147,10 +155,9 @@ class Large:
         MemoryNeeded
         """
         n, tile = self.source.n, None
-        for place in (self.limits.checkpoint, self.limits.output):
-            if place is not None and is_store(place) and not self.streams_from_memory:
-                tile = TileStore(place).block[0]
-                break
+        place = self.limits.checkpoint
+        if place is not None and is_store(place) and not self.streams_from_memory:
+            tile = TileStore(place).block[0]
         found = streaming.fit(n, self.ops, self.memory, tile=tile)
         if found is None and tile is not None:
             found = streaming.fit(n, self.ops, self.memory)
@@ -229,9 +236,7 @@ class Large:
 
     def given(self, D: np.ndarray) -> Any:
         """A result in memory as it was asked for: itself, or as a store."""
-        output, checkpoint = self.limits.output, self.limits.checkpoint
-        if output is None:
+        place = self.limits.made_in
+        if place is None:
             return D
-        if checkpoint is not None and os.path.realpath(output) == os.path.realpath(checkpoint):
-            return TileStore(output)  # the last of the checkpoints is the result
-        return as_store(D, output, self.source.semiring)
+        return TileStore(place) if self.limits.in_checkpoint else as_store(D, place, self.source.semiring)

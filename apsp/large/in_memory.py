@@ -17,6 +17,7 @@ from semiring.cycles import restore, reweight
 from semiring.memory import require
 from semiring.observed import Callback
 from semiring.tiles.courier import InArray
+from semiring.tiles.folder import CLOSED
 
 from ..convergence import divergence, settle
 from ..saving.stores import TILE
@@ -73,6 +74,8 @@ def close(
         settle.reflexive(D, s)
     elif risky:
         settle.settle(D, None, s, seen)
+    if kept is not None:
+        kept.store.annotate(**{CLOSED: True})
     return D
 
 

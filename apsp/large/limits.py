@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from semiring.files import claimed
 from semiring.memory import parsed
-from semiring.tiles.folder import is_store, remove
 
+from ..saving.stores import building
 from .checkpoints import EVERY
+
+if TYPE_CHECKING:
+    from semiring.distributed import Comm, World
 
 
 @dataclass(frozen=True)
@@ -29,12 +33,15 @@ class Limits:
         Seconds between two checkpoints of a matrix in memory.
     output : path or None
         A directory for the result, as a store of tiles.
+    target : path or None
+        The directory in which that is being made; see `writing`.
     """
 
     memory: int | None = None
     checkpoint: str | os.PathLike[str] | None = None
     every: float = EVERY
     output: str | os.PathLike[str] | None = None
+    target: str | None = None
 
     @classmethod
     def of(cls, memory: Any, checkpoint: Any, output: Any, every: float | None = None) -> Limits | None:
@@ -72,18 +79,36 @@ class Limits:
             )
 
     @contextmanager
-    def or_no_result(self) -> Iterator[None]:
-        """Around what happens once the output is being written: an error leaves nothing there that seems a result.
+    def writing(self, world: World | None = None) -> Iterator[Limits]:
+        """Around a closure: its output is made in `target`, and takes its place when the block ends well.
 
-        A checkpoint stays, also where it is the output.
+        No other process writes to either directory meanwhile. An output that is the checkpoint is made where it is.
+        Of several processes all call this, and rank 0 makes it.
+
+        Raises
+        ------
+        OSError
+            As `semiring.tiles.folder.building` does; in every rank.
         """
-        try:
-            yield
-        except BaseException:
-            apart = self.checkpoint is None or os.path.realpath(self.checkpoint) != os.path.realpath(self.output or "")
-            if self.output is not None and apart and is_store(self.output):
-                remove(self.output)
-            raise
+        with ExitStack() as held:
+
+            def begin() -> str | None:
+                if self.checkpoint is not None:
+                    held.enter_context(claimed(self.checkpoint))
+                if self.output is None or self.in_checkpoint:
+                    return None
+                return os.fspath(held.enter_context(building(self.output)))
+
+            if world is None or len(world.mine) == world.grid.size:
+                yield replace(self, target=begin())
+                return
+
+            def first(comm: Comm) -> str | None:
+                return comm.together(lambda: begin() if comm.rank == 0 else None)
+
+            yield replace(self, target=world.everyone(world.each(first))[0])
+            world.each(lambda comm: comm.barrier())  # all tiles are there
+            world.each(lambda comm: comm.together(held.close))
 
     def refuse_memory(self, *, where: str) -> None:
         """Refuse to hold several devices to so much memory: a closure over them lies in theirs.
@@ -96,6 +121,17 @@ class Limits:
             raise ValueError(f"{where}: memory= holds one device, got gpus= beside it. Leave one of them out.")
 
     @property
+    def in_checkpoint(self) -> bool:
+        """Whether the last of the checkpoints is the output."""
+        places = self.checkpoint, self.output
+        return None not in places and len({os.path.realpath(place) for place in places if place is not None}) == 1
+
+    @property
+    def made_in(self) -> str | os.PathLike[str] | None:
+        """Where the store of the result is made."""
+        return self.output if self.target is None else self.target
+
+    @property
     def works_in(self) -> str | os.PathLike[str] | None:
         """Where the store is that a closure on disk works on: the checkpoint, or the result itself."""
-        return self.checkpoint if self.checkpoint is not None else self.output
+        return self.checkpoint if self.checkpoint is not None else self.made_in

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import nullcontext
-
 import numpy as np
 
 from semiring.backend import Backend
 from semiring.observed import Callback
 from semiring.tiles import TileStore
 from semiring.tiles.courier import InStore
-from semiring.tiles.folder import is_store, remove
+from semiring.tiles.folder import CLOSED
 
 from ..convergence import divergence
 from ..saving.stores import forget_result
@@ -33,23 +30,19 @@ def close(source: Source, ops: Backend, limits: Limits, *, cut: Cut, callback: C
     OSError
         If the store cannot be written, or does not fit on its disk.
     """
-    n, place, output = source.n, limits.works_in, limits.output
+    n, place = source.n, limits.works_in
     assert place is not None
-    if output is not None:
-        forget_result(output)  # one that was there is none of this closure
-    if limits.checkpoint is None and is_store(place):
-        remove(place)
+    if limits.in_checkpoint:
+        forget_result(place)  # one that was there is none of this closure
     kept = checkpoints.opened(place, source, ops, tile=cut.tile, fit=lambda size: size == cut.tile)
     begun = n if kept.begun >= n else kept.begun // cut.tile * cut.tile
-    with nullcontext() if limits.checkpoint is not None else limits.or_no_result():
-        checkpoints.fill(kept, source)
-        slow = InStore(kept.store, durable=limits.checkpoint is not None)
-        streaming.closure(slow, ops, cut, begun=begun, step=streaming.reporting(callback, n, begun))
-        kept.store.sync()
-        _require_limit(source, kept.store)
-    if output is None or os.path.realpath(output) == os.path.realpath(place):
-        return kept.store
-    return kept.store.linked(output)
+    checkpoints.fill(kept, source)
+    slow = InStore(kept.store, durable=limits.checkpoint is not None)
+    streaming.closure(slow, ops, cut, begun=begun, step=streaming.reporting(callback, n, begun))
+    kept.store.sync()
+    _require_limit(source, kept.store)
+    kept.store.annotate(**{CLOSED: True})
+    return kept.store if limits.target is None or limits.checkpoint is None else kept.store.linked(limits.target)
 
 
 def _require_limit(source: Source, store: TileStore) -> None:

@@ -14,11 +14,12 @@ from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.conversion import conform
 from semiring.errors import ShapeError
-from semiring.survey import Survey, survey
+from semiring.survey import Survey, survey, united
 from semiring.tiles import TileStore
 
 from ..graph import Graph
 from ..graph.entries import combine
+from ..graph.nulls import Nulls, without_nulls
 from ..graph.ondisk import OnDisk, height, refuse_overwriting, together
 from ..inputs import as_graph, is_array
 
@@ -40,6 +41,8 @@ class Source:
         So many rows cost no more to read than one of them.
     given : object
         What it came as.
+    nulls : tuple of number, or None
+        What `fill` has where no edge is, beside the semiring's zero; None where nobody has said.
     """
 
     n: int
@@ -48,10 +51,11 @@ class Source:
     fill: Callable[[slice, slice], Any] | None
     together: int = 1
     given: Any = None
+    nulls: Nulls = ()
 
     @classmethod
-    def of(cls, A: Any, semiring: Semiring, dtype: Any = None, *, where: str) -> Source:
-        """Of an array (np.memmap is read as it is wanted), whatever `has_windows`, or a `Graph`.
+    def of(cls, A: Any, semiring: Semiring, dtype: Any = None, *, nulls: Nulls = None, where: str) -> Source:
+        """Of an array (np.memmap is read as it is wanted), whatever `has_windows`, or a `Graph`, which has its nulls.
 
         Raises
         ------
@@ -60,9 +64,9 @@ class Source:
         """
         given = A = OnDisk.at(A.path) if isinstance(A, TileStore) else A
         if isinstance(A, OnDisk):  # a store knows what a missing edge is in it
-            A = A.over(semiring, dtype, where=where)
+            A, nulls = A.over(semiring, dtype, nulls, where=where), None if nulls is None is A.semiring else ()
         if isinstance(A, Graph) and A.dense is not None:
-            given, windows = A.dense, A.windows(semiring, dtype, where=where)
+            given, windows, nulls = A.dense, A.windows(semiring, dtype, where=where), None if A.null_unsaid else ()
             A = A.matrix(semiring, dtype) if windows is None else windows
         if isinstance(A, Graph):
             target = A.target(semiring) if dtype is None else dtypes.resolve(semiring, dtype, where=where)
@@ -72,7 +76,7 @@ class Source:
             raise ShapeError(f"{where}: A must be square, (n, n), got shape {matrix.shape}.")
         target = dtypes.resolve(semiring, matrix.dtype if dtype is None else dtype, where=where)
         step = given.together if isinstance(given, OnDisk) else together(given)
-        return cls(matrix.shape[0], semiring, target, lambda rows, columns: matrix[rows, columns], step, given)
+        return cls(matrix.shape[0], semiring, target, lambda rows, columns: matrix[rows, columns], step, given, nulls)
 
     @property
     def nbytes(self) -> int:
@@ -92,7 +96,8 @@ class Source:
         """The entries in these rows and columns, in the dtype computed in."""
         assert self.fill is not None
         found = filled(self.fill, rows, columns)
-        return np.asarray(conform(found, self.semiring, self.dtype, where="closure", first=rows.start))
+        made = np.asarray(conform(found, self.semiring, self.dtype, where="closure", first=rows.start))
+        return np.asarray(without_nulls(made, found, self.nulls, self.semiring, where="closure"))
 
     def strips(self) -> Iterator[tuple[slice, np.ndarray]]:
         """Complete rows, some at a time."""
@@ -122,10 +127,10 @@ class Source:
             return Survey(0, 1, True), 0
         for rows, part in self.strips():
             if part.size:
-                seen.append(survey(part, self.semiring, where="closure", first=(rows.start,)))
+                unsaid = self.nulls is None
+                seen.append(survey(part, self.semiring, where="closure", first=(rows.start,), null_unsaid=unsaid))
                 crc = zlib.crc32(np.ascontiguousarray(part).reshape(-1).view(np.uint8).data, crc)
-        least, greatest = min((x.least for x in seen), default=0), max((x.greatest for x in seen), default=0)
-        return Survey(least, greatest, all(x.nonnegative for x in seen)), crc
+        return united(seen, self.semiring, self.dtype), crc
 
 
 def filled(fill: Callable[[slice, slice], Any], rows: slice, columns: slice) -> np.ndarray:
@@ -145,10 +150,11 @@ def filled(fill: Callable[[slice, slice], Any], rows: slice, columns: slice) -> 
     return found
 
 
-def matrix_or_graph(A: Any, *, unweighted: bool) -> Any:
+def matrix_or_graph(A: Any, *, unweighted: bool, nulls: Nulls = None) -> Any:
     """A itself where it is a matrix, of which windows are read; else the graph that it is."""
-    matrix = has_windows(A) or (is_array(A) and not unweighted)
-    return A if matrix else as_graph(A, unweighted=unweighted)
+    if has_windows(A) or (is_array(A) and not unweighted):
+        return A
+    return as_graph(Graph.from_matrix(A) if is_array(A) else A, unweighted=unweighted).having(nulls=nulls)
 
 
 def has_windows(A: Any) -> bool:

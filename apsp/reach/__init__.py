@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from semiring import dtypes
 from semiring.backend import bind, device_of
-from semiring.bits import BitMatrix
 from semiring.catalog import get, lor_land
 from semiring.devices import there
 from semiring.observed import Callback
+from semiring.survey import survey
 from semiring.tiles import StoredBits, TileStore
 
 from ..graph import Graph
+from ..graph.nulls import refuse_ambiguous
 from ..graph.ondisk import refuse_overwriting
 from ..inputs import as_graph
 from ..large.limits import Limits
 from ..problem import Request
+from ..reading.options import BY_RULE, Columns, NullValue, Weight
 from ..saving.tables import check_output
 from .closing import closed_of
-from .reachability import Reachability, save_beside
+from .reachability import Reachability, save_into
 
 if TYPE_CHECKING:
     from semiring.algebra import Semiring
@@ -43,7 +47,13 @@ def transitive_closure(
     semiring: str | Semiring | None = None,
     memory: int | str | None = None,
     output: str | os.PathLike[str] | None = None,
-    **reading: Any,
+    weight: Weight = BY_RULE,
+    columns: Columns | None = None,
+    directed: bool | None = None,
+    unweighted: bool = False,
+    null_value: NullValue = BY_RULE,
+    format: str | None = None,
+    name: str = "",
 ) -> Reachability:
     """A⁺ = A ⊕ A² ⊕ … over the Boolean semiring: which vertices a walk of at least one edge connects.
 
@@ -64,14 +74,14 @@ def transitive_closure(
         Close what is left over several GPUs, each with its part of the packed bits, as in `closure`.
     semiring : str or Semiring, optional
         What the weights mean: an edge whose weight is this semiring's zero, its value of no path, is none, as a
-        probability of 0 is over "max_times". By default every edge of a list is one.
+        probability of 0 is over "reliability". By default every edge of a list is one.
     memory : int or str, optional
         Bytes, or such as "16GiB", to which the closure of the components is held. What is larger goes to `output`, so
         many columns at a time: where arcs are few, none of them needs another.
     output : path, optional
         A directory for the answer, as a store of tiles, from which `Reachability.load` answers too.
-    **reading
-        Passed to `as_graph`.
+    weight, columns, directed, unweighted, null_value, format, name
+        How the graph is read: as in `as_graph`.
 
     Returns
     -------
@@ -81,6 +91,8 @@ def transitive_closure(
     ------
     MemoryNeeded
         If the bits do not fit, before any work.
+    DomainError
+        If, over `semiring`, zeros of a matrix may be edges or none: see `null_value` of `as_graph`.
     ValueError
         If `output` is where the graph's matrix lies.
     OSError
@@ -93,7 +105,16 @@ def transitive_closure(
     >>> t.reaches("a", "c"), t.reaches("c", "a"), t.descendants("a")
     (True, False, ['b', 'c'])
     """
-    graph = as_graph(source, **reading)
+    graph = as_graph(
+        source,
+        weight=weight,
+        columns=columns,
+        directed=directed,
+        unweighted=unweighted,
+        null_value=null_value,
+        format=format,
+        name=name,
+    )
     start, where = time.perf_counter(), device_of(graph.dense, device)
     if semiring is not None:
         with there(graph.dense):
@@ -109,14 +130,14 @@ def transitive_closure(
     if place is not None:
         check_output(place, (".tiles",))
         refuse_overwriting(graph.dense, place, where="transitive_closure")
-    with there(graph.dense):
-        c, closed, plan = closed_of(graph, ops, request, gpus, limits)
-    answer = Reachability(graph.labels, c, closed, reflexive, plan, time.perf_counter() - start)
-    if place is not None and 0 in getattr(gpus, "mine", (0,)):
-        if isinstance(closed, BitMatrix):
-            answer.save(place)
-        else:
-            save_beside(answer, closed.words if isinstance(closed, StoredBits) else TileStore(place))
+    first = 0 in getattr(gpus, "mine", (0,))
+    with limits.writing() if first else nullcontext(limits) as kept, there(graph.dense):
+        c, closed, plan = closed_of(graph, ops, request, gpus, kept)
+        answer = Reachability(graph.labels, c, closed, reflexive, plan, time.perf_counter() - start, graph)
+        if kept.target is not None:
+            save_into(Path(kept.target), answer)
+    if place is not None and isinstance(closed, StoredBits):
+        return replace(answer, closed=StoredBits(TileStore(place)))
     return answer
 
 
@@ -124,7 +145,9 @@ def _joining(graph: Graph, s: Semiring) -> Graph:
     """The same vertices, and the edges whose weights are not the semiring's zero."""
     if graph.dense is not None:
         A = graph.matrix(s)
-        return replace(graph, dense=A != dtypes.zero(s, A.dtype))
+        seen = survey(A, s, where="transitive_closure", null_unsaid=graph.null_unsaid)
+        refuse_ambiguous(seen, s, where="transitive_closure")
+        return replace(graph, dense=A != dtypes.zero(s, A.dtype), unit=False, nulls=None)
     rows, cols, weights = graph.edges(s)
     kept = weights != dtypes.zero(s, weights.dtype)
     return replace(graph, rows=rows[kept], cols=cols[kept], weights=None, directed=True)

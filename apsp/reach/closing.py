@@ -21,7 +21,6 @@ from ..large.closing import SHARE
 from ..large.limits import Limits
 from ..plans import Plan, make_plan
 from ..problem import Memory, Problem, Request
-from ..saving.stores import forget_result
 from ..solve import solve
 from .condensation import Condensation, condense, trivial
 
@@ -46,7 +45,7 @@ def closed_of(
     """The closure, of components where finding them pays; the current GPU is that on which the graph lies."""
     n, made = graph.n, 0
     if graph.dense is not None and graph.dense.dtype.kind != "b" and graph.windows(lor_land) is None:
-        graph, made = replace(graph, dense=graph.matrix(lor_land)), n * n
+        graph, made = replace(graph, dense=graph.matrix(lor_land), nulls=None), n * n
     # Finding components looks at every edge; on a dense graph the closure itself is as quick.
     arcs = graph.edge_count * (1 if graph.directed else 2)
     shrink = request.schedule == "auto" and arcs * 64 <= n * n
@@ -100,9 +99,8 @@ def _planned(
 
 def _in_strips(c: Condensation, strip: int, limits: Limits, request: Request) -> StoredBits:
     """The closure of the components, so many columns at a time, each written when it is united."""
-    assert limits.output is not None
-    forget_result(limits.output)
-    stored = StoredBits.create(limits.output, (c.count, c.count), width=strip // 64)
+    assert limits.made_in is not None
+    stored = StoredBits.create(limits.made_in, (c.count, c.count), width=strip // 64)
     for columns, bits in acyclic_strips(c.count, c.tails, c.heads, strip):
         stored.put(columns, bits)
         if request.callback is not None:

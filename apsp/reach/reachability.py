@@ -6,13 +6,14 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from semiring.archives import load_arrays
 from semiring.bits import BitMatrix
-from semiring.errors import FormatError
+from semiring.errors import FormatError, NoPathError
 from semiring.files import writing
 from semiring.memory import require
 from semiring.tiles import StoredBits, TileStore
@@ -26,9 +27,10 @@ from ..labels import Labels, between
 from ..plans import Plan
 from ..saving.encoding import decode, encode
 from ..saving.plans import plan_from_array, plan_to_array
-from ..saving.stores import forget_result, load_tiles, save_archive, suffix_of
+from ..saving.stores import building, load_tiles, save_archive, suffix_of
 from ..saving.tables import check_output
 from .condensation import Condensation, expanded, expansion_bytes
+from .walks import Walks, walks_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,6 +50,8 @@ class Reachability:
         How it was computed, and why so.
     seconds : float
         How long that took.
+    graph : Graph, optional
+        The edges, along which `path` walks; None where the answer was loaded from a file, which has none.
 
     Examples
     --------
@@ -67,6 +71,7 @@ class Reachability:
     reflexive: bool
     plan: Plan
     seconds: float
+    graph: Graph | None = None
 
     def __repr__(self) -> str:
         how = f"{self.plan.schedule}, {in_units(self.seconds)}"
@@ -81,7 +86,7 @@ class Reachability:
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: not what is worked out again when it is asked for."""
-        return {name: value for name, value in vars(self).items() if name not in ("matrix", "_classes")}
+        return {name: value for name, value in vars(self).items() if name not in ("matrix", "_classes", "_walks")}
 
     @property
     def n(self) -> int:
@@ -126,6 +131,44 @@ class Reachability:
             i, j = between(self.labels, self.labels, u, v, where="reaches")
             return self._between(i, j) if i.ndim else bool(self._between(i[None], j[None])[0])
         return bool(self._between(np.array([self.labels.position(u)]), np.array([self.labels.position(v)]))[0])
+
+    def path(self, u: Any, v: Any) -> list[Any]:
+        """Why u reaches v: the labels u, …, v along a walk of the fewest edges.
+
+        Where u and v are one vertex, the shortest cycle through it, [u, …, u]; of a reflexive closure [u] alone.
+
+        Parameters
+        ----------
+        u, v : labels
+
+        Raises
+        ------
+        VertexError
+            If a label is not in the graph.
+        NoPathError
+            If u does not reach v.
+        ValueError
+            If this answer was loaded from a file: it tells who reaches whom, and has no edges.
+        MemoryNeeded
+            If the edges do not fit once more.
+
+        Examples
+        --------
+        >>> from apsp import transitive_closure
+        >>> t = transitive_closure([("a", "b"), ("b", "c"), ("c", "b"), ("c", "d")])
+        >>> t.path("a", "d"), t.path("b", "b")
+        (['a', 'b', 'c', 'd'], ['b', 'c', 'b'])
+        """
+        i, j = self.labels.position(u), self.labels.position(v)
+        if not self.reaches(u, v):
+            raise NoPathError(f"path: {v!r} must be reachable from {u!r}, got no walk between them.")
+        if self._walks is None:
+            raise ValueError(
+                "path: the edges of the graph are needed, got an answer that was loaded, which has none. Ask "
+                "transitive_closure(graph).path(u, v), or shortest_paths(graph, unweighted=True).path(u, v)."
+            )
+        walk = [i] if self.reflexive and i == j else self._walks(i, j)
+        return [self.labels[k] for k in walk]
 
     def descendants(self, u: Any) -> list[Any]:
         """The labels of all vertices that u reaches, in the order of the matrix.
@@ -246,10 +289,8 @@ class Reachability:
         if suffix_of(path) == ".tiles":
             if isinstance(self.closed, StoredBits):
                 refuse_overwriting(self.closed.words, path, where="save")
-            forget_result(path)
-            stored = StoredBits.create(path, self.closed.shape)
-            stored.put(slice(0, len(self.closed)), self._held)
-            save_beside(self, stored.words)
+            with building(path) as place:
+                save_into(place, self)
             return
         arrays = _arrays(self, path)
         with writing(path) as file:
@@ -300,6 +341,10 @@ class Reachability:
         return self.closed if isinstance(self.closed, BitMatrix) else self.closed.whole()
 
     @cached_property
+    def _walks(self) -> Walks | None:
+        return None if self.graph is None else walks_of(self.graph)
+
+    @cached_property
     def _classes(self) -> np.ndarray:
         """The strongly connected component of each vertex, also where the computation did not shrink the graph."""
         c = self.condensation
@@ -336,9 +381,13 @@ class Reachability:
         return [self.labels[k] for k in np.flatnonzero(reached).tolist()]
 
 
-def save_beside(answer: Reachability, store: TileStore) -> None:
-    """Write what makes a store of packed bits a Reachability; the last thing that is written."""
-    save_archive(store, _arrays(answer, store.path))
+def save_into(place: Path, answer: Reachability) -> None:
+    """Make a directory, empty or with its packed bits, a store of the answer; what makes it one comes last."""
+    closed = answer.closed
+    if not isinstance(closed, StoredBits) or closed.words.path != place:
+        bits = closed.whole() if isinstance(closed, StoredBits) else closed
+        StoredBits.create(place, closed.shape).put(slice(0, len(closed)), bits)
+    save_archive(TileStore(place), _arrays(answer, place))
 
 
 def _arrays(answer: Reachability, path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from semiring.errors import DTypeError
 
 from ..graph import Graph
 from ..labels import Labels
-from .options import ANYHOW, BY_RULE, Reading
+from .options import ANYHOW, BY_RULE, Reading, choose_attribute, kinds_of
 
 
 def from_networkx(source: Any, reading: Reading = ANYHOW) -> Graph:
@@ -21,27 +21,45 @@ def from_networkx(source: Any, reading: Reading = ANYHOW) -> Graph:
     ----------
     source : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
     reading : Reading
-        `weight` is an edge attribute ("weight" by default), and edges without it weigh 1; or a function
-        `weight(u, v, data)`, as NetworkX takes it, which returns a number, or None where there is no edge; or None.
+        `weight` is an edge attribute, by default that of `choose_attribute`, and edges without it weigh 1; or a
+        function `weight(u, v, data)`, as NetworkX takes it, which returns a number, or None where there is no edge; or
+        None.
 
     Raises
     ------
     DTypeError
-        If no edge has the attribute asked for.
+        If no edge has the attribute asked for, or more than one could be it.
     """
     names, position = Labels(source.nodes), {node: index for index, node in enumerate(source.nodes)}
     directed, name = source.is_directed(), str(getattr(source, "name", ""))
-    weight = "weight" if reading.weight is BY_RULE else reading.weight
-    if callable(weight):
-        rows, cols, weights, directed = _called(source, weight, position)
+    if callable(reading.weight):
+        rows, cols, weights, directed = _called(source, reading.weight, position)
         return Graph.from_arrays(rows, cols, weights, labels=names, directed=directed, name=name)
     arcs = list(source.edges(data=True))
     rows, cols = (_integers([position[arc[side]] for arc in arcs]) for side in (0, 1))
+    weight = attribute(reading, kinds_of(data for _, _, data in arcs)) if arcs else None
     values = None if weight is None else [data.get(weight, 1) for _, _, data in arcs]
-    if reading.named and arcs and not any(weight in data for _, _, data in arcs):
-        held = sorted({str(key) for _, _, data in arcs for key in data})
-        raise missing(weight, held)
     return Graph.from_arrays(rows, cols, values, labels=names, directed=directed, name=name)
+
+
+def attribute(reading: Reading, kinds: Mapping[Any, Set[type]]) -> Any:
+    """The attribute that holds the weight, as asked or by rule; None for unweighted edges.
+
+    Parameters
+    ----------
+    kinds : mapping
+        By attribute that an edge has, the types of its values.
+
+    Raises
+    ------
+    DTypeError
+        If no edge has the attribute asked for, or more than one could be it.
+    """
+    if reading.weight is BY_RULE:
+        return choose_attribute(kinds, lambda problem: DTypeError(f"as_graph: {problem}"))
+    if reading.named and reading.weight not in kinds:
+        raise missing(reading.weight, sorted(map(str, kinds)))
+    return reading.weight
 
 
 def missing(weight: Any, held: list[str]) -> DTypeError:

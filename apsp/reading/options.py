@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import Enum
+from numbers import Real
 from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from ..graph.nulls import Nulls
 
 
 class _Unsaid(Enum):
@@ -15,7 +21,7 @@ class _Unsaid(Enum):
         return "BY_RULE"
 
 
-#: What stands for a `weight` that the caller did not name: each kind of source has a rule of its own.
+#: What stands for a `weight` or a `null_value` that the caller did not name: a rule decides, or refuses.
 BY_RULE: Final = _Unsaid.BY_RULE
 
 #: A name or a position of a column, the name of an attribute, a function of an edge, the weights themselves, or None
@@ -23,18 +29,32 @@ BY_RULE: Final = _Unsaid.BY_RULE
 Weight = Any
 #: (FROM, TO) or (FROM, TO, WEIGHT), each by name or by position from 0.
 Columns = Sequence[str | int]
+#: The entry of a dense matrix that is no edge beside the semiring's zero, or None where there is no such entry.
+NullValue = float | _Unsaid | None
 
-SOURCES = ("source", "from", "src", "start", "tail", "origin", "u")
-TARGETS = ("target", "to", "dst", "dest", "destination", "end", "head", "v")
-WEIGHTS = ("weight", "length", "cost", "distance", "dist", "w", "value", "km")
+SOURCES = ("source", "from", "src", "start", "tail", "origin", "u", "from_stop_id")
+TARGETS = ("target", "to", "dst", "dest", "destination", "end", "head", "v", "to_stop_id")
+WEIGHTS = ("weight", "length", "cost", "distance", "dist", "w", "value", "km", "min_transfer_time")
+#: Columns that hold codes, and no weights.
+CODES = ("transfer_type", "pathway_mode", "is_bidirectional")
+#: Tables of a timetable (GTFS) that list no edges, by the columns that tell them, and what a row is.
+TIMETABLE = {
+    ("trip_id", "stop_id", "stop_sequence"): (
+        "GTFS stop_times, where a row is a stop of a trip",
+        "Make a table of from_stop_id, to_stop_id and the time between, for stops that follow one another in a trip",
+    ),
+    ("stop_id", "stop_name"): ("GTFS stops, where a row is a vertex", "Read transfers.txt, which lists edges"),
+}
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a source: which columns or attributes say what."""
+    """How to read a source: which columns or attributes say what, a file's format, entries that are no edges."""
 
     weight: Weight = BY_RULE
     columns: Columns | None = None
+    format: str | None = None
+    nulls: Nulls = None
 
     @property
     def named(self) -> bool:
@@ -44,6 +64,23 @@ class Reading:
 
 #: Nothing was said.
 ANYHOW: Final = Reading()
+
+
+def nulls_of(null_value: NullValue) -> Nulls:
+    """A `null_value` as a `Graph` keeps it.
+
+    Raises
+    ------
+    ValueError
+        If it is no number.
+    """
+    if null_value is BY_RULE:
+        return None
+    if null_value is None:
+        return ()
+    if isinstance(null_value, (bool, np.bool_)) or not isinstance(null_value, Real) or null_value != null_value:
+        raise ValueError(f"null_value must be a number, such as 0, or None, got {null_value!r}.")
+    return (null_value,)
 
 
 class Chosen(NamedTuple):
@@ -106,6 +143,11 @@ def choose(
         raise refuse(f"there must be a column for either end of an edge, got {listed}.")
     else:
         source, target = 0, 1
+    if header and said is None and any(_plain(name) == "is_bidirectional" for name in names):
+        raise refuse(
+            f"edges of a table must all lead one way or all lead both, got {listed}, of which is_bidirectional says it "
+            "of each. Give those that lead both ways two rows, and drop the column."
+        )
     if source == target:
         raise refuse(f"an edge must have a column for either end, got {_shown(names[source])} for both.")
     wanted = said[2] if said is not None and len(said) == 3 else reading.weight
@@ -123,6 +165,11 @@ def choose(
 
 def _weight(names: Sequence[Any], ends: tuple[int, int], listed: str, refuse: Callable[[str], Exception]) -> int | None:
     others = [at for at in range(len(names)) if at not in ends]
+    if len(others) == 1 and _plain(names[others[0]]) in CODES:
+        raise refuse(
+            f"{_shown(names[others[0]])} says of which kind an edge is, and not what it weighs, got {listed}. "
+            "Say weight=None for unweighted edges (in a shell: --unweighted)."
+        )
     if len(others) <= 1:
         return others[0] if others else None
     telling = [at for at in others if _plain(names[at]) in WEIGHTS]
@@ -136,10 +183,62 @@ def _weight(names: Sequence[Any], ends: tuple[int, int], listed: str, refuse: Ca
     return telling[0]
 
 
+def choose_attribute(kinds: Mapping[Any, Set[type]], refuse: Callable[[str], Exception]) -> Any:
+    """Which attribute of edges is their weight; None where none holds numbers: the edges are unweighted.
+
+    It is the only one that holds numbers; of several, the one whose name says so, as of a column. Truth values, texts
+    and lists are no numbers. Where no such name holds numbers, but one holds something else, it is that: an error,
+    later.
+
+    Parameters
+    ----------
+    kinds : mapping
+        By attribute, the types of its values; an edge may have None.
+    refuse : callable
+        `refuse(problem)` makes the error to raise, if more than one qualifies.
+    """
+    numeric = [name for name, found in kinds.items() if found - _NONE and all(map(_is_numeric, found - _NONE))]
+    known = [name for name in numeric if _is_known(name)] or [name for name in kinds if _is_known(name)]
+    candidates = known or numeric
+    if len(candidates) > 1:
+        found = "more than one of them could be it" if known else f"none is called {', '.join(WEIGHTS)}"
+        raise refuse(
+            f"which attribute of the edges holds the weight must be clear, got {', '.join(map(_shown, numeric))}, and "
+            f"{found}. Say weight={_shown(candidates[0])}, or weight=None for unweighted edges (in a shell: --weight, "
+            "--unweighted)."
+        )
+    return candidates[0] if candidates else None
+
+
+def kinds_of(edges: Iterable[Mapping[Any, Any]]) -> dict[Any, set[type]]:
+    """The types of the values of each attribute that edges have."""
+    kinds: dict[Any, set[type]] = {}
+    for edge in edges:
+        for name, value in edge.items():
+            kinds.setdefault(name, set()).add(type(value))
+    return kinds
+
+
+_NONE = frozenset((type(None),))
+
+
+def _is_known(name: Any) -> bool:
+    """Whether an attribute is called as weights are: "length", or "edge_length"."""
+    return _plain(name).removeprefix("edge_") in WEIGHTS
+
+
+def _is_numeric(kind: type) -> bool:
+    return issubclass(kind, (Real, Decimal)) and not issubclass(kind, bool)
+
+
 def _by_name(
     names: Sequence[Any], known: Sequence[str], end: str, listed: str, refuse: Callable[[str], Exception]
 ) -> int:
-    found = [at for at, name in enumerate(names) if _plain(name) in known]
+    plain = [_plain(name) for name in names]
+    found = [at for at, name in enumerate(plain) if name in known]
+    for telling, (table, way) in TIMETABLE.items():
+        if not found and set(telling) <= set(plain):
+            raise refuse(f"a row must be an edge, got {table}: {listed}. {way}.")
     if len(found) != 1:
         what = "none is" if not found else "more than one is"
         raise refuse(

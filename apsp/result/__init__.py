@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from semiring.algebra import Semiring
 from semiring.backend import cuda_available
 from semiring.catalog import get
+from semiring.distributed import World
 from semiring.observed import Callback
 from semiring.tiles import TileStore
 
@@ -27,6 +28,7 @@ from ..large.limits import Limits
 from ..measures import Measured
 from ..plans import Plan
 from ..problem import Request
+from ..reading.options import BY_RULE, Columns, NullValue, Weight
 from ..saving.results import archive_of, load_result, save_result
 from ..saving.stores import save_archive
 from .reweighting import reweighted
@@ -220,7 +222,13 @@ def shortest_paths(
     checkpoint: str | os.PathLike[str] | None = None,
     every: float | None = None,
     output: str | os.PathLike[str] | None = None,
-    **reading: Any,
+    weight: Weight = BY_RULE,
+    columns: Columns | None = None,
+    directed: bool | None = None,
+    unweighted: bool = False,
+    null_value: NullValue = BY_RULE,
+    format: str | None = None,
+    name: str = "",
 ) -> Result:
     """Best walks between all pairs of a graph's vertices, or between some, whatever the graph comes as.
 
@@ -254,8 +262,9 @@ def shortest_paths(
     memory, checkpoint, every, output
         As in `closure`, for the dense closure of all pairs. A result in a store is read where it lies, and
         `Result.load(output)` finds it again.
-    **reading
-        Passed to `as_graph`, for instance `weight="length"` for NetworkX or `directed=False`.
+    weight, columns, directed, unweighted, null_value, format, name
+        How the graph is read, as in `as_graph`: `weight="minutes"` for a NetworkX graph or a file, `null_value=0` for a
+        matrix whose zeros are no edges.
 
     Returns
     -------
@@ -268,7 +277,8 @@ def shortest_paths(
     FormatError
         If a file is not what its format says, with file and line.
     DomainError
-        If a distance is beyond what an integer dtype holds.
+        If a distance is beyond what an integer dtype holds, or zeros of a matrix may be edges or none: `null_value`
+        says.
     MemoryNeeded
         If matrix and closure do not fit, before the matrix is built.
 
@@ -280,8 +290,17 @@ def shortest_paths(
     (11, ['A', 'B', 'C'])
     """
     s = get(semiring)
-    posed = as_graph(graph, **reading)
-    request = Request.of(schedule=schedule, block=block, callback=callback, threads=threads)
+    posed = as_graph(
+        graph,
+        weight=weight,
+        columns=columns,
+        directed=directed,
+        unweighted=unweighted,
+        null_value=null_value,
+        format=format,
+        name=name,
+    )
+    request = Request.of(schedule=schedule, block=block, callback=callback, threads=threads, paths=paths)
     limits = Limits.of(memory, checkpoint, output, every)
     if gpus is not None and engine not in ("auto", "dense", "elimination"):
         raise ValueError(
@@ -292,14 +311,16 @@ def shortest_paths(
         Limits.refuse_others(
             where="shortest_paths", engine=engine, order=order, sources=sources, targets=targets, limit=limit
         )
-        if gpus is None:
-            given = within(posed, s, request, limits, dtype=dtype, device=device)
-        else:
-            given = answer(posed, s, request, Asked(dtype=dtype, gpus=gpus, limits=limits))
-        result = Result(given.engine, posed, s, given.plan, given.seconds, frames.library_of(graph))
-        if output is not None and 0 in getattr(gpus, "mine", (0,)):
-            kept = getattr(given.engine, "matrix", None)
-            save_archive(kept if isinstance(kept, TileStore) else TileStore(output), archive_of(result, output))
+        with limits.writing(gpus if isinstance(gpus, World) else None) as kept:
+            if gpus is None:
+                given = within(posed, s, request, kept, dtype=dtype, device=device)
+            else:
+                given = answer(posed, s, request, Asked(dtype=dtype, gpus=gpus, limits=kept))
+            result = Result(given.engine, posed, s, given.plan, given.seconds, frames.library_of(graph))
+            if kept.made_in is not None and 0 in getattr(gpus, "mine", (0,)):
+                save_archive(TileStore(kept.made_in), archive_of(result, os.path.join(output or "", "")))
+        if output is not None and isinstance(getattr(given.engine, "matrix", None), TileStore):
+            result = replace(result, engine=Stored(TileStore(output)))
         return _with_paths(result, paths)
     i, j = (
         None if wanted is None else posed.labels.several(wanted, where=f"shortest_paths: {side}")

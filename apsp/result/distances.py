@@ -21,8 +21,8 @@ from ..engines.part import Limit, Part
 from ..graph import Graph
 from ..labels import Labels, between
 from . import sweeps
+from .nearest import Nearest, nearest
 from .paths import Neighbours, best_path, require_paths
-from .sweeps import Nearest
 
 
 class Distances:
@@ -33,6 +33,7 @@ class Distances:
     semiring: Semiring
     sources: Labels
     targets: Labels
+    frames: str | None
 
     @property
     def labels(self) -> Sequence[Any]:
@@ -197,7 +198,8 @@ class Distances:
         ----------
         what : str or numpy.ufunc
             "eccentricity": the worst distance from the vertex, inf where it does not reach all. "closeness": as
-            NetworkX has it, of the distances to the vertex. "harmonic": Σ 1 / distance over all that reach it.
+            NetworkX has it, of the distances to the vertex. "harmonic": Σ 1 / distance over all that reach it; both
+            inf where float64 does not hold them, as in NetworkX.
             "total": the sum of the distances from it to all that it reaches. "reached": how many it reaches, itself
             counted. Or a ufunc of two arguments, of NumPy, np.frompyfunc or numba.vectorize:
             `r.reduce(np.maximum)` is `np.maximum.reduce(np.asarray(r), axis=1)`.
@@ -242,7 +244,7 @@ class Distances:
         -------
         Nearest
             `source`, a list with a label or None for every vertex, and `distance`, an array with inf for none; in the
-            order of the targets (with `towards`, of the sources) of this result.
+            order of the targets (with `towards`, of the sources) of this result. `to_frame` makes a table of it.
 
         Raises
         ------
@@ -260,9 +262,11 @@ class Distances:
         """
         names = self.targets if towards else self.sources
         wanted = names.several(sources, where="nearest")
-        which, best = sweeps.nearest(self.engine, self.semiring, wanted, towards=towards)
+        which, best = nearest(self.engine, self.semiring, wanted, towards=towards)
         found = [names[k] for k in wanted.tolist()]
-        return Nearest([None if k < 0 else found[k] for k in which.tolist()], output.numbers(best, self.semiring))
+        sources = [None if k < 0 else found[k] for k in which.tolist()]
+        vertices = self.sources if towards else self.targets
+        return Nearest(vertices, sources, output.numbers(best, self.semiring), len(found), self.frames)
 
     @staticmethod
     def _at(where: str, wanted: Any, names: Labels) -> np.ndarray | None:

@@ -41,7 +41,7 @@ def canvas(
         import matplotlib.pyplot
         from matplotlib.figure import Figure
     except ImportError:
-        raise ImportError('plot: matplotlib is required. Install with `pip install ".[plot]"`.') from None
+        raise ImportError("plot: matplotlib is required. Install it: `pip install matplotlib`.") from None
     if ax is None:
         shape: Any = {"figsize": size, "layout": "constrained"}
         # A figure that is only saved is made without pyplot, which would keep it and show it.
@@ -76,8 +76,12 @@ def network(
     labels: Mapping[int, Any],
     steps: Sequence[int],
     title: str,
+    values: tuple[str, np.ndarray] | None = None,
 ) -> None:
-    """Vertices at their coordinates, shape (n, 2), NaN where there are none; the edges; and the path over them."""
+    """Vertices at their coordinates, shape (n, 2), NaN where there are none; the edges; and the path over them.
+
+    `values` are what a colour bar says and a number a vertex, by which it is coloured: grey where it is not finite.
+    """
     from matplotlib.collections import LineCollection
 
     tails, heads = edges
@@ -87,7 +91,13 @@ def network(
     ax.add_collection(
         LineCollection(list(np.stack([at[tails], at[heads]], axis=1)), colors="0.8", linewidths=0.8, zorder=1)
     )
-    if len(at) <= 1000:
+    if values is not None:
+        said, numbers = values
+        size, seen = 12 if len(at) <= 1000 else 3, there & np.isfinite(numbers)
+        ax.scatter(*at[there & ~seen].T, s=size, color="0.7", zorder=2)
+        coloured = ax.scatter(*at[seen].T, s=size, c=numbers[seen], cmap="viridis", zorder=2)
+        ax.figure.colorbar(coloured, ax=ax, label=said)
+    elif len(at) <= 1000:
         ax.scatter(at[:, 0], at[:, 1], s=12, color="0.5", zorder=2)
     if len(steps):
         ax.plot(*at[list(steps)].T, color="C3", marker="o", markersize=4, zorder=3, label="path")
@@ -97,3 +107,25 @@ def network(
     ax.autoscale()
     ax.set_aspect("equal", adjustable="datalim")
     ax.set_title(title)
+
+
+def gantt(ax: Any, tasks: Sequence[Any], start: np.ndarray, last: np.ndarray, long: np.ndarray, unit: str) -> None:
+    """A bar a task, from its start, red where it must not be late; in grey how long after its end it may end."""
+    row, lasts = np.arange(len(tasks)), long > 0
+    critical = last - start <= 1e-9 * last.max(initial=0)  # floats leave a rounding of slack
+    late = lasts & ~critical
+    bars = (
+        (late, start + long, last - start, 0.25, "0.8", "slack"),
+        (late, start, long, 0.6, "C0", "task"),
+        (lasts & critical, start, long, 0.6, "C3", "critical"),
+    )
+    for which, left, width, height, colour, said in bars:
+        if which.any():
+            ax.barh(row[which], width[which], left=left[which], height=height, color=colour, label=said)
+    ax.scatter(start[~lasts], row[~lasts], marker="D", color=np.where(critical, "C3", "C0")[~lasts], zorder=3)
+    if len(tasks) <= 2 * _NAMED:
+        ax.set_yticks(row, [str(task) for task in tasks])
+    ax.invert_yaxis()
+    ax.set_xlabel(unit or "time")
+    if lasts.any():
+        ax.legend(loc="lower left")

@@ -12,7 +12,9 @@ import numpy as np
 from semiring import routes as found
 from semiring.devices import there
 from semiring.errors import ShapeError
+from semiring.memory import require
 
+from .. import estimates
 from ..engines.base import host
 from ..engines.part import Limit
 from ..labels import Labels
@@ -51,6 +53,9 @@ class Routed(Distances):
     @cached_property
     def hops(self) -> Any:
         """int32, the same: the edges on the path that `predecessors` tells; −9999 where there is none."""
+        n, known = self.graph.n, self._trees.known
+        more = 0 if known else estimates.predecessors(n, self.dtype.itemsize, table=False)
+        require(4 * n * n + more, where="hops", hint="Ask for paths(pairs).hops, of single pairs.")
         P = self._trees.predecessors
         with there(P):
             H = found.hops(P)
@@ -187,8 +192,8 @@ class Routed(Distances):
         """The rows and columns of this result, of a table of all vertices; nothing where it has no path."""
         i, j = (self.graph.labels.positions(names) for names in (self.sources, self.targets))
         table: np.ndarray = host(whole)[i[:, None], j]
-        gone = (host(self.engine.table()) == self.infinity) & (i[:, None] != j)
-        table[gone] = found.NONE
+        for at, D in self.engine.rows(np.arange(len(i))):
+            table[at] = np.where((host(D) == self.infinity) & (i[at, None] != j), found.NONE, table[at])
         return table
 
     def _pairs(self, pairs: Any) -> tuple[np.ndarray, np.ndarray]:

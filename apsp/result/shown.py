@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from semiring.errors import DTypeError, MemoryNeeded
+from semiring.errors import DTypeError, MemoryNeeded, ShapeError
+from semiring.escaping import one_line
 
 from ..display import frames, notebook, output
 from ..engines.base import host
@@ -19,8 +20,6 @@ from .distances import Distances
 
 class Shown(Distances):
     """Distances as people and other libraries read them."""
-
-    frames: str | None
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """All distances, no path as inf. (`np.asarray(r)`; of integers, float64. Their own dtype gives `distances`.)"""
@@ -47,7 +46,7 @@ class Shown(Distances):
         k, m = (min(count, size) for size in self.engine.shape)
         lines = [["", *(str(label) for label in self.targets[:m])], *self._texts(count)]
         width = max(len(cell) for line in lines for cell in line)
-        shown = [" ".join(cell.rjust(width) for cell in line) for line in lines]
+        shown = [one_line(" ".join(cell.rjust(width) for cell in line)) for line in lines]
         left = self._left_out(k, m)
         return "\n".join([*shown, f"({left[0].lower()}{left[1:-1]})"] if left else shown)
 
@@ -93,10 +92,13 @@ class Shown(Distances):
         path: Sequence[Any] | None = None,
         positions: Mapping[Any, Sequence[float]] | str | Path | None = None,
         *,
+        values: Any = None,
         ax: Any = None,
         save: str | Path | None = None,
     ) -> Any:
         """Draw the distances as an image; or, with `positions`, the graph on its coordinates. Needs matplotlib.
+
+        With `values` vertices are coloured: `r.plot(positions="roads.co", values="A")` shows how far all are from A.
 
         Parameters
         ----------
@@ -105,6 +107,10 @@ class Shown(Distances):
         positions : mapping or path, optional
             The coordinates (x, y) of each vertex, by label, or the file that has them: DIMACS `.co`, points in
             `.geojson`, or a `.csv` with columns such as id, lon, lat. Vertices without any are not drawn.
+        values : label, array of shape (n,), list, mapping or pandas Series, optional
+            What colours the vertices on their coordinates, with a colour bar: the distances from a source, given by its
+            label; or a number for each vertex of the graph, in its order or by label, such as `r.nearest(…).distance`
+            or `r.closeness()`. Vertices without a finite one are grey.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
         save : path, optional
@@ -117,7 +123,11 @@ class Shown(Distances):
         Raises
         ------
         VertexError
-            If a label of the path is not in the graph.
+            If a label of the path, or of values, is not in the graph.
+        ShapeError
+            If values are not one a vertex.
+        ValueError
+            If values come without positions.
         FormatError
             If the file of positions is malformed.
         MemoryNeeded
@@ -125,6 +135,11 @@ class Shown(Distances):
         ImportError
             If matplotlib is missing: it comes with the extra `plot`.
         """
+        if values is not None and positions is None:
+            raise ValueError(
+                "plot: values colour vertices on their coordinates, got no positions. Pass positions= too."
+            )
+        colours = None if values is None else self._values(values)
         steps = [] if path is None else self.graph.labels.several(path, where="plot: path").tolist()
         title = f"{self.semiring.name}, {self.graph.n} vertices"
         with drawing.canvas(ax, save) as axes:
@@ -135,8 +150,26 @@ class Shown(Distances):
                 tails, heads, _ = self.graph.edges(self.semiring)
                 named = dict(enumerate(self.labels)) if self.graph.n <= notebook.SHOWN else {}
                 named |= {k: self.labels[k] for k in (steps[:1] + steps[-1:])}
-                drawing.network(axes, at.reshape(-1, 2), (tails, heads), named, steps, title)
+                drawing.network(axes, at.reshape(-1, 2), (tails, heads), named, steps, title, colours)
         return axes
+
+    def _values(self, values: Any) -> tuple[str, np.ndarray]:
+        """What a colour bar says, and a number for each vertex of the graph; NaN for none."""
+        names, numbers = self.graph.labels, np.full(self.graph.n, np.nan)
+        if callable(getattr(values, "items", None)):  # a mapping, or a Series
+            by_label = dict(values.items())
+            numbers[names.positions(list(by_label))] = list(by_label.values())
+            return "", numbers
+        if values in names or not np.ndim(values):  # a tuple may be one label
+            numbers[names.positions(list(self.targets))] = self.table([values])[0]
+            return f"distance from {values}", numbers
+        found = np.asarray(values, np.float64)
+        if found.shape != numbers.shape:
+            raise ShapeError(
+                f"plot: values must be one number a vertex, shape {numbers.shape}, or the label of a source, got shape "
+                f"{found.shape}."
+            )
+        return "", found
 
     def _image(self) -> np.ndarray:
         try:

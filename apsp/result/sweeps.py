@@ -1,10 +1,10 @@
-"""Reductions of all distances along rows or columns, and nearest sources; no table is kept."""
+"""Reductions of all distances along rows or columns; no table is kept."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.errors import AlgebraError, ShapeError
 from semiring.observed import Callback
+from semiring.spelling import did_you_mean
 
 from ..display import output
 from ..engines import Engine
@@ -44,13 +45,6 @@ class Reduction:
     description: str
 
 
-class Nearest(NamedTuple):
-    """The best of several sources for every vertex: `source[v]`, a label or None, and `distance[v]`."""
-
-    source: list[Any]
-    distance: np.ndarray
-
-
 def _worst(panel: Any, s: Semiring) -> Any:
     """The worst distance; no path is worse than any."""
     worse = np.maximum if s.add.selects == "least" else np.minimum
@@ -73,13 +67,14 @@ def _reached(panel: Any, s: Semiring) -> Any:
 def _total(panel: Any, s: Semiring) -> Any:
     """The sum of the distances of vertices that are reached."""
     zero = dtypes.zero(s, panel.dtype)
-    return _added(panel, lambda rows: np.where(rows == zero, 0, rows).astype(np.float64).sum(axis=0))
+    with np.errstate(over="ignore"):  # inf then
+        return _added(panel, lambda rows: np.where(rows == zero, 0, rows).astype(np.float64).sum(axis=0))
 
 
 def _closeness(panel: Any, s: Semiring) -> Any:
     """(r / Σ d) · (r / (n − 1)) for r other vertices that reach it (Wasserman and Faust 1994, as in NetworkX)."""
     others, total = _reached(panel, s) - 1.0, _total(panel, s)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         close = others / total * (others / max(len(panel) - 1, 1))
     return np.where((total > 0) & (others > 0), close, 0.0)
 
@@ -91,8 +86,9 @@ def _harmonic(panel: Any, s: Semiring) -> Any:
     def of(rows: Any) -> Any:
         there = (rows != zero) & (rows != 0)
         if not isinstance(rows, np.ndarray):
-            return np.where(there, 1.0 / np.where(there, rows, 1), 0.0).sum(axis=0)
-        return np.divide(1.0, rows, out=np.zeros(rows.shape), where=there, dtype=np.float64).sum(axis=0)
+            return np.where(there, 1.0 / np.where(there, rows, 1).astype(np.float64), 0.0).sum(axis=0)
+        with np.errstate(over="ignore"):
+            return np.divide(1.0, rows, out=np.zeros(rows.shape), where=there, dtype=np.float64).sum(axis=0)
 
     return _added(panel, of)
 
@@ -154,7 +150,10 @@ def _named(engine: Engine, s: Semiring, what: str, axis: int | None) -> tuple[bo
     """
     if what not in REDUCTIONS:
         known = ", ".join(REDUCTIONS)
-        raise ValueError(f"reduce: what must be one of {known}, or a ufunc of two arguments, got {what!r}.")
+        raise ValueError(
+            f"reduce: what must be one of {known}, or a ufunc of two arguments, got {what!r}."
+            f"{did_you_mean(what, REDUCTIONS)}"
+        )
     chosen = REDUCTIONS[what]
     if what != "reached" and not (s.lengths and s.add.selects):
         raise AlgebraError(
@@ -195,26 +194,3 @@ def _by(ufunc: np.ufunc) -> Callable[[Any, Semiring], Any]:
         return ufunc.reduce(output.numbers(host(panel), s), axis=0)
 
     return of
-
-
-def nearest(engine: Engine, s: Semiring, wanted: np.ndarray, *, towards: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """(which, best): for every column the position in `wanted` of its best row, −1 for none, and that entry.
-
-    With `towards`, for every row its best column. Among equals, the first of `wanted`.
-    """
-    if s.add.selects is None:
-        raise AlgebraError(f"nearest: ⊕ must select the better of two walks, got {s.add.name} of {s.name}.")
-    size = engine.shape[0 if towards else 1]
-    zero = dtypes.zero(s, engine.dtype)
-    best, which = np.full(size, zero, engine.dtype), np.full(size, -1, np.int64)
-    better = np.less if s.add.selects == "least" else np.greater
-    at = 0
-    lines = (engine.column(j)[None] for j in wanted.tolist()) if towards else (host(D) for _, D in engine.rows(wanted))
-    for block in lines:
-        # The first of the best entries of each column; it replaces what earlier blocks have only where it is better.
-        chosen = block.argmin(axis=0) if s.add.selects == "least" else block.argmax(axis=0)
-        value = np.take_along_axis(block, chosen[None], axis=0)[0]
-        improves = better(value, best)
-        best[improves], which[improves] = value[improves], at + chosen[improves]
-        at += len(block)
-    return which, best

@@ -55,15 +55,16 @@ def archive_of(r: Result, path: str | os.PathLike[str]) -> dict[str, Any]:
     }
     g = r.graph
     more |= encode(g.labels, path)
-    dense, unit = g.dense, g.unit
+    dense, unit, nulls = g.dense, g.unit, g.nulls
     if isinstance(dense, OnDisk) and suffix_of(path) == ".npz":
-        dense, unit = g.matrix(r.semiring, r.dtype), False
+        dense, unit, nulls = g.matrix(r.semiring, r.dtype), False, ()  # its edges are told by the semiring's zero
     elif isinstance(dense, OnDisk):  # a store tells where its graph's matrix lies
         more |= {f"graph_{name}": np.array(value) for name, value in dense.described().items()}
         dense = None
     parts = {"matrix": dense, "rows": g.rows, "cols": g.cols, "weights": g.weights}
     more |= {f"graph_{name}": host(part) for name, part in parts.items() if part is not None}
-    told = {"directed": g.directed, "name": g.name, "unit": unit}
+    told: dict[str, Any] = {"directed": g.directed, "name": g.name, "unit": unit}
+    told |= {} if nulls is None else {"nulls": nulls}
     more |= {f"graph_{name}": np.array(value) for name, value in told.items()}
     if r.engine.limit is not None:
         more["limit"] = np.array(r.engine.limit)
@@ -138,14 +139,15 @@ def _semiring_of(name: str, given: str | Semiring | None, path: object) -> Semir
 def _graph_of(parts: dict[str, np.ndarray], labels: Labels) -> Graph:
     """The graph whose parts an archive holds, checked like any other graph."""
     n, name, unit = len(labels), str(parts["graph_name"]), bool(parts.get("graph_unit", False))
+    nulls = tuple(parts["graph_nulls"].tolist()) if "graph_nulls" in parts else None
     if "graph_path" in parts:
         told = {key: str(parts[f"graph_{key}"]) for key in ("path", "dtype", "identity", "semiring")}
-        return Graph(n, labels, dense=OnDisk.described_as(n, **told), name=name, unit=unit)
+        return Graph(n, labels, dense=OnDisk.described_as(n, **told), name=name, unit=unit, nulls=nulls)
     if "graph_matrix" in parts:
         dense = parts["graph_matrix"]
         if dense.shape != (n, n):
             raise ValueError(f"a matrix of shape {dense.shape} for {n} labels")
-        return Graph(n, labels, dense=dense, name=name, unit=unit)
+        return Graph(n, labels, dense=dense, name=name, unit=unit, nulls=nulls)
     rows, cols, weights = (parts.get(f"graph_{x}") for x in ("rows", "cols", "weights"))
     directed = bool(parts["graph_directed"])
     return Graph.from_arrays(rows, cols, weights, n=n, labels=labels, directed=directed, name=name)

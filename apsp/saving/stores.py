@@ -9,8 +9,10 @@ from __future__ import annotations
 import errno
 import io
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +24,7 @@ from semiring.algebra import Semiring
 from semiring.archives import load_arrays
 from semiring.errors import FormatError
 from semiring.files import writing, writing_folder
-from semiring.tiles import TileStore
+from semiring.tiles import TileStore, folder
 from semiring.tiles.folder import is_store
 
 from .encoding import encode
@@ -30,6 +32,8 @@ from .encoding import encode
 if TYPE_CHECKING:
     from .tables import Table
 
+#: The bytes that may come of a byte in a Zarr group, where they are more than a few.
+_PACKED, _SMALL = 1000, 64 << 20
 #: Rows and columns of a tile.
 TILE = 1024
 #: What else a result has, in a store.
@@ -57,13 +61,24 @@ def save_tiles(table: Table, path: str | os.PathLike[str], more: Mapping[str, An
         If it cannot be written, or has no room on its disk.
     """
     named = more or encode(table.rows, path)
-    store = new_store(path, table.shape, table.dtype, table.semiring, block=TILE)
-    at = 0
-    for part in gathered(table.streamed(), TILE):
-        store.put(part, at, 0, round=table.shape[1])
-        at += len(part)
-    store.sync()
-    save_archive(store, named)
+    with building(path) as place:
+        store = new_store(place, table.shape, table.dtype, table.semiring, block=TILE)
+        at = 0
+        for part in gathered(table.streamed(), TILE):
+            store.put(part, at, 0, round=table.shape[1])
+            at += len(part)
+        save_archive(store, named)
+
+
+def building(path: str | os.PathLike[str]) -> AbstractContextManager[Path]:
+    """A directory in which a store, with what makes it a result, is made; it then takes the place of one at `path`.
+
+    Raises
+    ------
+    OSError
+        As `semiring.tiles.folder.building` does.
+    """
+    return folder.building(path, ARCHIVE)
 
 
 def as_store(D: np.ndarray, output: str | os.PathLike[str], semiring: Semiring) -> TileStore:
@@ -130,6 +145,7 @@ def load_tiles(path: str | os.PathLike[str]) -> tuple[TileStore, dict[str, np.nd
         If the directory is no store, or one without a result.
     """
     store = TileStore(path)
+    store.require_closed()
     if not (store.path / ARCHIVE).is_file():
         raise FormatError(
             path,
@@ -168,8 +184,8 @@ def save_zarr(table: Table, path: str | os.PathLike[str], more: Mapping[str, Any
     from zarr.codecs import Crc32cCodec, ZstdCodec
 
     sides = {"sources": encode(table.rows, path), "targets": encode(table.columns, path)}
-    with writing_folder(path) as folder:
-        group = zarr.open_group(store=str(folder), mode="w", zarr_format=3)
+    with writing_folder(path) as place:
+        group = zarr.open_group(store=str(place), mode="w", zarr_format=3)
         tile = tuple(max(1, min(TILE, size)) for size in table.shape)
         tiles = group.create_array(
             "distances",
@@ -201,7 +217,8 @@ def save_zarr(table: Table, path: str | os.PathLike[str], more: Mapping[str, Any
             buffer = io.BytesIO()
             np.savez(buffer, **more)
             content = np.frombuffer(buffer.getvalue(), np.uint8)
-            group.create_array("result_npz", data=content, dimension_names=("result_npz_bytes",))
+            named = {"dimension_names": ("result_npz_bytes",), "compressors": [Crc32cCodec()]}
+            group.create_array("result_npz", data=content, **named)
 
 
 @dataclass(frozen=True)
@@ -242,7 +259,12 @@ def load_zarr(path: str | os.PathLike[str]) -> tuple[Any, dict[str, np.ndarray]]
     zarr = _zarr("load")
     try:
         group = zarr.open_group(store=os.fspath(path), mode="r")
-        distances, archive = group["distances"], group["result_npz"][:]
+        distances, packed = group["distances"], group["result_npz"]
+        tile = math.prod(distances.chunks) * distances.dtype.itemsize
+        for array, most in ((packed, packed.nbytes), (distances, tile)):
+            if most > _SMALL and most > _PACKED * array.nbytes_stored():
+                raise ValueError(f"{array.basename} with {most} bytes in {array.nbytes_stored()}")
+        archive = packed[:]
     except MemoryError:
         raise
     except Exception as error:  # damaged tiles raise whatever their codecs do
@@ -260,9 +282,7 @@ def _zarr(where: str) -> Any:
     try:
         import zarr
     except ImportError:
-        raise ImportError(
-            f'{where}: zarr is required for ".zarr". Install with `pip install "semiring-apsp[zarr]"`.'
-        ) from None
+        raise ImportError(f'{where}: zarr is required for ".zarr". Install it: `pip install zarr`.') from None
     return zarr
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from semiring.algebra import Semiring
 from semiring.errors import FormatError
-from semiring.files import check_writable, writing
+from semiring.files import check_replaceable, check_writable, writing
 from semiring.memory import shown
 from semiring.observed import Callback
 from semiring.tiles.folder import check_place
@@ -48,12 +48,11 @@ def check_output(path: str | os.PathLike[str], suffixes: Sequence[str] = SUFFIXE
     suffix, path = suffix_of(path), Path(path)
     if suffix not in suffixes:
         raise ValueError(f"save: the suffix must be one of {', '.join(suffixes)}, got {path.name!r}.")
-    if suffix == ".tiles":
-        check_place(path)
-        return
-    if suffix == ".zarr":
-        check_zarr_place(path)
-    check_writable(path.with_name(f".{path.name}") if path.suffix == ".zarr" and path.is_dir() else path)
+    if suffix in (".tiles", ".zarr"):
+        (check_place if suffix == ".tiles" else check_zarr_place)(path)
+        check_replaceable(path)
+    else:
+        check_writable(path)
 
 
 def check_labels(labels: Sequence[Any], path: str | os.PathLike[str]) -> None:

@@ -10,6 +10,8 @@ import importlib
 import pkgutil
 from functools import cache
 
+from semiring.spelling import did_you_mean
+
 from .base import Schedule
 
 __all__ = ["Schedule", "get", "names"]
@@ -34,6 +36,7 @@ def get(name: str) -> Schedule:
         If there is no file of that name here.
     """
     if name not in names():
-        raise ValueError(f'schedule must be "auto" or one of {", ".join(names())}, got {name!r}.')
+        hint = did_you_mean(name, ("auto", *names()))
+        raise ValueError(f'schedule must be "auto" or one of {", ".join(names())}, got {name!r}.{hint}')
     schedule: Schedule = importlib.import_module(f"{__name__}.{name}").SCHEDULE
     return schedule

@@ -2,6 +2,7 @@
 
 Machine code is kept in $NUMBA_CACHE_DIR, else in $SEMIRING_CACHE_DIR, else beside the sources, else in the user's cache
 folder. Wherever none of that can be written, each process compiles for itself, and says so once (logger "semiring").
+What others than the user and root could have written is not read (semiring/trust.py).
 """
 
 from __future__ import annotations
@@ -12,11 +13,9 @@ import os
 import pickle
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numba
 from numba.core import config
@@ -26,6 +25,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
+from .. import trust
 from ..compiling import announce
 from ..errors import DeviceError
 from .signals import undisturbed
@@ -83,7 +83,10 @@ class OnDisk(Nowhere):
         name = self._file(sig, target_context.codegen())
         for folder in folders():
             try:
-                data = (folder / name).read_bytes()
+                data = trust.read(folder / name)
+            except trust.OthersCouldWriteError as error:
+                _say_once(f"{error.filename} is not used for compiled kernels: it {error.strerror}.")
+                continue
             except OSError:
                 continue
             if data.startswith(_sources()):
@@ -100,14 +103,13 @@ class OnDisk(Nowhere):
         name, content, why = self._file(sig, compiled.target_context.codegen()), dumps(compiled._reduce()), None
         for folder in folders():
             try:
-                folder.mkdir(parents=True, exist_ok=True)
-                _write(folder / name, _sealed(content))
+                trust.write(folder / name, _sealed(content))
                 return
             except OSError as error:
                 why = error
         _say_once(
             "compiled kernels cannot be kept on disk (%s), so each process compiles its own. "
-            "Set NUMBA_CACHE_DIR to a folder that can be written, with room in it.",
+            "Set NUMBA_CACHE_DIR to a folder that you alone can write, with room in it.",
             why or "no folder for them is known",
         )
 
@@ -155,18 +157,6 @@ def _opened(data: bytes) -> bytes:
     if hashlib.sha256(content).digest() != data[32:64]:
         raise ValueError("it is damaged")
     return content
-
-
-def _write(path: Path, data: bytes) -> None:
-    """The file appears whole, or not at all."""
-    new = path.with_name(f"{path.name}.{uuid4().hex}")
-    try:
-        new.write_bytes(data)
-        os.replace(new, path)
-    except BaseException:
-        with suppress(OSError):
-            new.unlink()
-        raise
 
 
 _said: set[str] = set()

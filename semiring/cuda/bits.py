@@ -454,7 +454,7 @@ def _of(matrix: BitMatrix) -> Bits:
 def _fitting(verb: str, C: BitMatrix, A: BitMatrix, B: BitMatrix) -> tuple[Bits, Bits, Bits]:
     """The operands of C ← A ∧ B as kernels see them, if they are on the device and their sizes fit."""
     for X in (C, A, B):
-        if not isinstance(X, BitMatrix) or isinstance(X.words, np.ndarray):
+        if not isinstance(X, BitMatrix) or X._on_cpu:
             raise DTypeError(f"{verb}: matrices must be BitMatrix on the GPU, got {X!r}. Convert them with upload.")
     if (A.shape[1], C.shape) != (B.shape[0], (A.shape[0], B.shape[1])):
         raise ShapeError(f"{verb}: sizes must fit, got {C.shape} from {A.shape} ∧ {B.shape}.")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 import warnings
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
+
+from .. import trust
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,14 @@ def load(name: str) -> Binary | None:
     if folder is None:
         return None
     try:
-        head, cubin = (folder / name).read_bytes().split(b"\n", 1)
+        head, cubin = trust.read(folder / name).split(b"\n", 1)
         record = json.loads(head)
         if record["sha256"] != hashlib.sha256(cubin).hexdigest():
             return None
         return Binary(record["arch"], cubin, {k: Resources(**v) for k, v in record["resources"].items()})
+    except trust.OthersCouldWriteError as problem:
+        _say(f"{problem.filename} {problem.strerror}")
+        return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
@@ -58,16 +61,9 @@ def keep(name: str, binary: Binary) -> None:
         "resources": {k: asdict(v) for k, v in binary.resources.items()},
     }
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=folder)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(json.dumps(head).encode() + b"\n" + binary.cubin)
-            os.replace(temporary, folder / name)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(temporary)
-            raise
+        trust.write(folder / name, json.dumps(head).encode() + b"\n" + binary.cubin)
+    except trust.OthersCouldWriteError as problem:
+        _say(f"{problem.filename} {problem.strerror}")
     except OSError as problem:
         _say(f"{folder} cannot be written ({problem.strerror or problem})")
 
@@ -88,6 +84,6 @@ def _say(problem: str) -> None:
     """Once a process: nothing is wrong with results, but the next process compiles again."""
     warnings.warn(
         f"cuda: compiled kernels cannot be kept, for {problem}: every process compiles its own, which takes seconds. "
-        "Set SEMIRING_CACHE_DIR to a folder that can be written.",
+        "Set SEMIRING_CACHE_DIR to a folder that you alone can write.",
         stacklevel=2,
     )

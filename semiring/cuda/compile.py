@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..compiling import announce
+from ..devices import INSTALL
 from ..errors import AlgebraError, DeviceError
 from . import cache, gpu
 from .cache import Binary, Resources
@@ -156,8 +157,8 @@ def version() -> list[int]:
         return list(nvrtc.getVersion())
     except (ImportError, RuntimeError) as error:
         raise DeviceError(
-            "cuda: kernels are compiled by NVRTC through CuPy, got neither. "
-            "Install with `pip install \"semiring-apsp[cuda13]\"` or use device='cpu'."
+            f"cuda: kernels are compiled by NVRTC through CuPy, got neither. Install them: {INSTALL}; "
+            "or use device='cpu'."
         ) from error
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..devices import INSTALL
 from ..errors import DeviceError
 
 
@@ -37,7 +38,7 @@ def describe() -> str:
     try:
         import cupy
     except ImportError:
-        return 'none: CuPy is not installed (pip install ".[cuda13]" or ".[cuda12]")'
+        return f"none: CuPy is not installed: {INSTALL}"
     try:
         runtime = cupy.cuda.runtime
         count = runtime.getDeviceCount()

@@ -13,13 +13,14 @@ from . import algebra, compile, gpu
 
 
 class Seen(NamedTuple):
-    """What a pass over the entries found; `negative` leaves out the semiring's zero."""
+    """What a pass over the entries found; `negative` leaves out the semiring's zero, and `zeros` is how many are 0."""
 
     least: Any
     greatest: Any
     nan: bool
     negative: bool
     minus_zero: bool
+    zeros: int
 
 
 #: Thread blocks of a pass, enough for any device, and arrays that it looks at.
@@ -53,7 +54,7 @@ def survey(arrays: Sequence[Any], zero: Any) -> Callable[[], list[Seen]]:
     def found() -> list[Seen]:
         desk.event.synchronize()
         records = desk.host[: len(wholes) * size].view(record).tolist()
-        return [Seen(least, greatest, bool(f & 1), bool(f & 2), bool(f & 4)) for least, greatest, f in records]
+        return [Seen(least, greatest, bool(f & 1), bool(f & 2), bool(f & 4), z) for least, greatest, f, z in records]
 
     return found
 
@@ -73,7 +74,7 @@ class Desk(NamedTuple):
 
 
 #: Bytes of one record at most, and how many arrays are looked at together at most.
-RECORD, ARRAYS = 24, 8
+RECORD, ARRAYS = 32, 8
 
 _own = threading.local()
 
@@ -113,4 +114,5 @@ __device__ inline int negative_zero(T a) {{ return {minus_zero}; }}
 def _function(dtype: np.dtype, zero: Any, device: int) -> tuple[Any, np.dtype]:
     """The kernel, and what it finds in memory."""
     function = compile.functions(text(dtype.name, zero), name="survey.cu").get_function("survey")
-    return function, np.dtype([("least", dtype), ("greatest", dtype), ("flags", np.int32)], align=True)
+    fields = [("least", dtype), ("greatest", dtype), ("flags", np.int32), ("zeros", np.int64)]
+    return function, np.dtype(fields, align=True)

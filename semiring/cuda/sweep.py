@@ -139,6 +139,56 @@ def kernels(
     return found
 
 
+#: A supernode as kernels meet it: `Node` in kernels/sparse.inl.
+NODE = np.dtype(
+    [
+        *((name, np.int32) for name in ("first", "width", "begin", "rows")),
+        ("panel", np.int64),
+        ("base", np.int32),
+        *((name, np.int16) for name in ("own", "kind")),
+    ]
+)
+
+
+def units(w: np.ndarray, r: np.ndarray) -> np.ndarray:
+    """Where the panels of supernodes of w columns and r rows begin, and the last one ends: in units of 4 entries."""
+    return np.concatenate(([0], np.cumsum(-(-w // 4) * (w + r + r % 2))))
+
+
+def nodes(**fields: np.ndarray) -> np.ndarray:
+    """A record a supernode, of the fields of `NODE`.
+
+    Raises
+    ------
+    ShapeError
+        If a number is beyond the integers of its field.
+    """
+    made = np.empty(len(fields["panel"]), NODE)
+    for name, values in fields.items():
+        most = int(values.max(initial=0))
+        if most > np.iinfo(NODE[name]).max:
+            raise ShapeError(
+                f"cuda: a sparse elimination counts '{name}' of its supernodes up to {np.iinfo(NODE[name]).max:,}, "
+                f"got {most:,}. Use device='cpu'."
+            )
+        made[name] = values
+    return made
+
+
+def warps_before(total: np.ndarray, start: int, stop: int) -> np.ndarray:
+    """Warps of a climb before each supernode of a level, and in all; `total` counts those of all levels.
+
+    Raises
+    ------
+    ShapeError
+        If they cannot be counted in 32 bits, as kernels do.
+    """
+    found = total[start : stop + 1] - total[start]
+    if found[-1] > np.iinfo(np.int32).max - WARPS:
+        raise ShapeError(f"cuda: a climb takes fewer than 2³¹ warps, got {found[-1]:,}. Ask for fewer rows at a time.")
+    return found.astype(np.int32)
+
+
 def _at(*arrays: Any) -> tuple[int, ...]:
     """Where arrays begin."""
     return tuple(array.data.ptr for array in arrays)
@@ -161,19 +211,22 @@ class Tree:
         self.S, self.shape, self.itemsize, self.n = S, shape, itemsize, S.n
         w, r = (np.diff(x).astype(np.int64) for x in (S.first, S.begin))
         self.w, self.r = w, r
-        even = r + r % 2
-        units = -(-w // 4) * (w + even)
-        self.panel = np.concatenate(([0], np.cumsum(units)))
+        self.panel = units(w, r)
         # A supernode with its range, its rows and labels, and its panel, of which little may be a unit.
-        bytes_of = 40 + 8 * even + 4 * w + max(16, 4 * itemsize) * units
+        bytes_of = 40 + 8 * (r + r % 2) + 4 * w + max(16, 4 * itemsize) * np.diff(self.panel)
         tables = S.parent, S.child, S.leaf, S.first, S.begin, S.base, S.rows, S.slot, S.owner
         kind, low, high, local, own, ahead = regions(*tables, bytes_of, shape.stack, shape.program - 80)
         begin, slots, local, rows = even_rows(S.begin, S.rows, S.slot, local, S.permutation)
-        nodes = np.empty((len(S) + 1, 8), np.int32)
-        for at, what in enumerate((S.first[:-1], w, begin[:-1], r, S.base, self.panel[:-1], own, kind + 4 * ahead)):
-            nodes[:-1, at] = what
-        nodes[-1] = S.n, 0, begin[-1], 0, 0, self.panel[-1], -1, TOP
-        self.nodes = cupy.asarray(nodes)
+        # And where the last one ends.
+        ends = {"panel": self.panel, "first": S.first, "begin": begin}
+        others = {
+            "width": (w, 0),
+            "rows": (r, 0),
+            "base": (S.base, 0),
+            "own": (own, -1),
+            "kind": (kind + 4 * ahead, TOP),
+        }
+        self.nodes = cupy.asarray(nodes(**ends, **{name: np.append(*x) for name, x in others.items()}).view(np.int32))
         self.regions = cupy.asarray(np.stack((low, high), axis=1))
         self.slots, self.local, self.rows = (cupy.asarray(x) for x in (slots, local, rows))
         self.labels, self.owner, self.parent = (cupy.asarray(x) for x in (S.permutation, S.owner, S.parent))
@@ -300,11 +353,11 @@ class Lanes:
         start, parts = 0, []
         for some, there in tree.levels:
             stop = start + len(some)
-            parts.append(total[start : stop + 1] - total[start])
+            parts.append(warps_before(total, start, stop))
             counts.append((there, len(some), start + len(counts), int(parts[-1][-1])))
             start = stop
         if parts:
-            self.before = cupy.asarray(np.concatenate(parts).astype(np.int32))
+            self.before = cupy.asarray(np.concatenate(parts))
         return reversed(counts)
 
 

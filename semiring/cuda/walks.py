@@ -56,7 +56,7 @@ def _walk(semiring: Semiring, P: Any, out: Any, *edges: Any) -> tuple[Any, int]:
     rows, device = P.size // n, gpu.current()
     blocks = min(rows, RESIDENT * gpu.multiprocessors(device))
     each = 2 * max(4, out.dtype.itemsize)
-    room, wrong = gpu.memory(_COPIES * n * each * blocks), cupy.zeros(1, np.int32)
+    room, wrong = gpu.memory(_COPIES * n * each * blocks), cupy.zeros(1, np.uint64)
     given = P.data.ptr, *(A.data.ptr for A in edges), np.int32(n), rows, room.ptr, out.data.ptr, wrong.data.ptr
     function = _module(semiring, out.dtype, device).get_function("weigh" if edges else "hops")
     function((blocks,), (THREADS,), given)

@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from ..errors import DeviceError
+from ..escaping import one_line
 from .comm import Comm
 from .grid import Grid
 
@@ -59,7 +60,7 @@ def wait(request: Any) -> None:
 def end(message: str, code: int) -> None:
     """Say why, and end all processes of the job."""
     if message:
-        print(f"apsp: {message}", file=sys.__stderr__, flush=True)
+        print(f"apsp: {one_line(message)}", file=sys.__stderr__, flush=True)
         wait_for_reader(2, LAST)
     mpi().COMM_WORLD.Abort(code)
     os._exit(code)  # Abort may return before this process is ended
@@ -88,7 +89,6 @@ def mpi() -> Any:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as problem:
         raise DeviceError(
-            f"world: several processes need mpi4py and an MPI, got {problem}. "
-            'Install with pip install "semiring-apsp[mpi]".'
+            f"world: several processes need mpi4py and an MPI, got {problem}. Install them: `pip install mpi4py mpich`."
         ) from problem
     return MPI

@@ -62,6 +62,6 @@ def _nccl() -> Any:
     if not nccl.available:
         raise DeviceError(
             "world: GPUs of several processes need NCCL, got a CuPy without. "
-            "Install with pip install nvidia-nccl-cu13 (or -cu12), or take closure(A, gpus=…) inside one machine."
+            "Install it: `pip install nvidia-nccl-cu13`; or take closure(A, gpus=…) inside one machine."
         )
     return nccl

@@ -33,7 +33,7 @@ MANY = 1 << 18
 ALIGNED = 64
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Panels:
     """What elimination leaves: of each supernode [D; L] in `lower` and [D U]ᵀ in `upper`, strip by strip."""
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import AlgebraError, DeviceError, ShapeError
+from ..spelling import did_you_mean
 
 #: Parts of so many vertices are not dissected.
 SMALLEST = 6
@@ -138,6 +139,7 @@ def candidates(start: np.ndarray, heads: np.ndarray, wanted: Any) -> dict[str, O
         if wanted not in ORDERS:
             raise AlgebraError(
                 f"order must be one of auto, {', '.join(ORDERS)} or a permutation of the vertices, got {wanted!r}."
+                f"{did_you_mean(wanted, ('auto', *ORDERS))}"
             )
         return {wanted: ORDERS[wanted](start, heads)}
     permutation = np.asarray(wanted)

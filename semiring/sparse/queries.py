@@ -32,6 +32,23 @@ PANEL = 1 << 27
 NEAR = 1 << 20
 
 
+def panel_bytes(analysis: Analysis, semiring: Semiring, dtype: np.dtype) -> int:
+    """Bytes of the panel of a batch, of which each thread has one while all rows are computed."""
+    lanes = lanes_of(choose(semiring, dtype, False), dtype.itemsize, analysis.cost.height, analysis.n)
+    return analysis.n * lanes * dtype.itemsize
+
+
+def lanes_of(kind: Kind, size: int, height: int, n: int) -> int:
+    """See `Queries._lanes`; for numbers of so many bytes, and a path from the root of so many columns."""
+    least = kind.lanes if kind.vector else 1
+    lanes = max(LANES, wide(kind) * least)
+    if 2 * lanes * size * height <= NEAR and 2 * lanes * size * n <= PANEL:
+        lanes *= 2
+    while lanes > least and n * lanes * size > PANEL:
+        lanes //= 2
+    return lanes
+
+
 class Queries:
     """What an elimination answers. Each query is made of batches of rows or columns, which threads share."""
 
@@ -253,13 +270,12 @@ class Queries:
 
         Two turns of a tile go together where the path from the root stays near for both.
         """
-        least = self._kind.lanes if self._kind.vector else 1
-        size, lanes = self.dtype.itemsize, max(LANES, wide(self._kind) * least)
-        if 2 * lanes * size * self.cost.height <= NEAR and 2 * lanes * size * self.n <= PANEL:
-            lanes *= 2
-        while lanes > least and self.n * lanes * size > PANEL:
-            lanes //= 2
-        return lanes
+        return lanes_of(self._kind, self.dtype.itemsize, self.cost.height, self.n)
+
+    @property
+    def workspace(self) -> int:
+        """Bytes held while all of A* is computed, beside it: a panel for each thread, on the CPU."""
+        return self._threads * self.n * self._lanes * self.dtype.itemsize
 
     def _sweepers(self, count: int) -> _Lease:
         return _Lease(self, count)

@@ -64,7 +64,7 @@ class Cost:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Structure:
     """Supernodes in postorder, each a contiguous range of the elimination order.
 
@@ -152,7 +152,7 @@ class Structure:
         return np.asarray(symbolic.diagonal(self.first, self.panel, high, STRIP, False))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Tree:
     """Supernodes in postorder, and what they cost; no row of any panel is listed yet.
 
@@ -192,7 +192,7 @@ def cost(tree: Tree, arcs: int) -> Cost:
     fronts = int((w + r).max(initial=0))
     panels = 2 * int((w * (w + r)).sum())
     return Cost(
-        elimination=int((w * (w + r) ** 2).sum()),
+        elimination=int((w * (w + r).astype(np.float64) ** 2).sum()),  # beyond 64 bits from two million dense ones on
         sweep=int((w * r).sum()),
         climb=int(on_path),
         fill=int((w * (w + 2 * r)).sum()),
@@ -236,7 +236,7 @@ def build(start: np.ndarray, beside: np.ndarray, tree: Tree) -> Structure:
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Arcs:
     """Where the weights of arcs go: arcs begin[s] … begin[s + 1] of `arc` lie in the front of supernode s.
 

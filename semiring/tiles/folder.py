@@ -8,18 +8,22 @@ import os
 import re
 import shutil
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..errors import FormatError
-from ..files import check_writable, remove_unfinished, writing
+from ..files import check_replaceable, check_writable, remove_unfinished, writing, writing_folder
 from ..memory import shown
 from .file import Layout
 
 #: The file that makes a directory a store.
 NAME = "store.json"
+#: The attribute that tells the matrix of which a closure is made in a store, and the one that says that it is made.
+SOURCE, CLOSED = "closure of", "closed"
 #: What is left of a store whose making or removal was cut short.
 _OURS = re.compile(r"\d{5,}-\d{5,}\.tile|\.semiring-[0-9a-f]+\.tmp")
 _FORMAT, _VERSION = "semiring tile store", 1
@@ -30,16 +34,40 @@ def is_store(path: str | os.PathLike[str]) -> bool:
     return (Path(path) / NAME).is_file()
 
 
-def remove(path: str | os.PathLike[str]) -> None:
-    """No store at that place any more; the directory stays.
+@contextmanager
+def building(path: str | os.PathLike[str], *parts: str) -> Iterator[Path]:
+    """An empty directory for a store, which takes the place of the one at `path` when the block ends well.
+
+    Until then that can be read. What else its directory holds stays in it: neither tiles nor files called as `parts`,
+    which belong to a store as well.
 
     Raises
     ------
     OSError
-        If something else stands there.
+        As `semiring.files.writing_folder` does; `FileExistsError` if `path` is a directory of something else.
     """
     check_place(path)
-    clear(Path(path))
+    check_replaceable(path)
+    with writing_folder(path) as new:
+        yield new
+        for other in Path(path).iterdir() if Path(path).is_dir() else ():
+            if other.name not in (NAME, *parts) and not _OURS.fullmatch(other.name) and not (new / other.name).exists():
+                _carry(other, new / other.name)
+
+
+def _carry(other: Path, place: Path) -> None:
+    """The same file under a second name, or, where the disk has none, a copy; a directory file by file."""
+
+    def link(one: str, two: str) -> None:
+        try:
+            os.link(one, two, follow_symlinks=False)
+        except OSError:
+            shutil.copy2(one, two, follow_symlinks=False)
+
+    if other.is_dir() and not other.is_symlink():
+        shutil.copytree(other, place, symlinks=True, copy_function=link)
+    else:
+        link(str(other), str(place))
 
 
 def check_place(path: str | os.PathLike[str]) -> int:
@@ -108,12 +136,30 @@ def described(place: Path) -> tuple[Layout, dict[str, Any]]:
         told = json.loads(text)
         if told["format"] != _FORMAT or told["version"] != _VERSION:
             raise ValueError(f"{told['format']!r} of version {told['version']!r}")
-        m, n = told["shape"]
-        a, b = told["block"]
-        return Layout((m, n), (a, b), np.dtype(told["dtype"]), bytes.fromhex(told["identity"])), told["attributes"]
+        (m, n), (a, b) = (_two(told, name, least) for name, least in (("shape", 0), ("block", 1)))
+        dtype, identity, attributes = np.dtype(told["dtype"]), bytes.fromhex(told["identity"]), told["attributes"]
+        if dtype.kind not in "biufc" or dtype.name != told["dtype"] or len(identity) != 16:
+            raise ValueError(f"dtype {told['dtype']!r} and {len(identity)} bytes of identity")
+        if not isinstance(attributes, dict):
+            raise ValueError(f"attributes in a {type(attributes).__name__}")
+        return Layout((m, n), (a, b), dtype, identity), attributes
     except FileNotFoundError:
         raise FormatError(place, None, f"a tile store is required, got a directory without {NAME}.") from None
     except NotADirectoryError:
         raise FormatError(place, None, "a tile store is a directory, got a file.") from None
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise FormatError(path, None, f"the description of a tile store is required, got {error}.") from error
+
+
+def _two(told: dict[str, Any], name: str, least: int) -> tuple[int, int]:
+    """Rows and columns, as a description has them.
+
+    Raises
+    ------
+    ValueError
+    """
+    found = told[name]
+    right = isinstance(found, list) and len(found) == 2 and all(type(x) is int and least <= x < 1 << 62 for x in found)
+    if not right:
+        raise ValueError(f"{name} {found!r}; two integers of {least} or more are required")
+    return found[0], found[1]

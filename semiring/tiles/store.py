@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ShapeError, TileError
+from ..errors import FormatError, ShapeError, TileError
 from ..ranges import local, meet, sliced
 from . import file
 from .file import Layout, Reader
-from .folder import check_place, clear, describe, described, require_room
+from .folder import CLOSED, SOURCE, check_place, clear, describe, described, require_room
 
 #: Rows and columns of a tile, by default.
 BLOCK = 1024
@@ -38,6 +38,10 @@ class Inspection:
     rounds: np.ndarray
     errors: dict[tuple[int, int], TileError]
 
+    def __repr__(self) -> str:
+        tiles = " × ".join(map(str, self.rounds.shape))
+        return f"<Inspection: {tiles} tiles, {len(self.errors)} missing or damaged, round {self.oldest}>"
+
     @property
     def oldest(self) -> int:
         """The round of the oldest tile; 0 where there is none that is sound."""
@@ -56,6 +60,8 @@ class TileStore:
     ----------
     path : path
         The directory.
+    unfinished : bool
+        Whether windows may be read of a store on which a closure has not ended, as the closure itself does.
 
     Attributes
     ----------
@@ -88,8 +94,8 @@ class TileStore:
 
     ndim = 2
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+    def __init__(self, path: str | os.PathLike[str], *, unfinished: bool = False) -> None:
+        self.path, self._unfinished = Path(path), unfinished
         self.layout, self.attributes = described(self.path)
 
     @classmethod
@@ -133,7 +139,35 @@ class TileStore:
         require_room(place, layout.nbytes() + _at_work(layout) - freed)
         clear(place)
         describe(place, layout, dict(attributes or {}))
-        return cls(place)
+        return cls(place, unfinished=True)
+
+    def annotate(self, **attributes: Any) -> None:
+        """Set attributes, on the disk too.
+
+        Raises
+        ------
+        OSError
+            If the description cannot be written.
+        """
+        told = {**self.attributes, **attributes}
+        describe(self.path, self.layout, told)
+        self.attributes = told
+
+    def require_closed(self) -> None:
+        """Refuse to be read as a matrix while a closure that works here has not ended: its numbers are no result.
+
+        Raises
+        ------
+        FormatError
+        """
+        if SOURCE in self.attributes and not self.attributes.get(CLOSED) and not self._unfinished:
+            problem = (
+                "TileStore: a matrix is required, got the state of a closure that has not ended, of which "
+                f"{self.inspect(entries=False).oldest} of {self.shape[0]} pivots are done. Call closure or "
+                f"shortest_paths again as before, with checkpoint={str(self.path)!r}: it continues there, and what it "
+                "then leaves there is its result."
+            )
+            raise FormatError(self.path, None, problem)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -214,7 +248,10 @@ class TileStore:
         ------
         TileError
             If it is missing, truncated, damaged or not of this store.
+        FormatError
+            If a closure works in this store that has not ended.
         """
+        self.require_closed()
         m, n = self.layout.size(i, j)
         room = np.empty((m, n), self.dtype) if out is None else out
         with self.opened(i, j) as tile:
@@ -265,7 +302,10 @@ class TileStore:
         ------
         TileError
             If one of its tiles is missing, truncated, damaged or not of this store.
+        FormatError
+            If a closure works in this store that has not ended.
         """
+        self.require_closed()
         shape = rows.stop - rows.start, columns.stop - columns.start
         room = np.empty(shape, self.dtype) if out is None else out
         if not room.size:
@@ -306,7 +346,7 @@ class TileStore:
 
         Raises
         ------
-        IndexError, TileError
+        IndexError, TileError, FormatError
         """
         keys = key if isinstance(key, tuple) else (key,)
         if len(keys) > 2 or any(k is Ellipsis for k in keys):

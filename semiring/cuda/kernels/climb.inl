@@ -14,12 +14,12 @@ extern "C" __global__ __launch_bounds__(128) void climb_regions(
     for (; s >= 0; s = parent[s]) {
         const Node node = nodes[s];
         if (node.kind == top) return;
-        const int height = node.width + node.rows;
-        for (int j = 0; j < node.width; j += 4) {
+        const int height = node.width + node.rows, apart = node.width + even(node.rows);
+        const Quad* u = reinterpret_cast<const Quad*>(panel) + node.panel;
+        for (int j = 0; j < node.width; j += 4, u += apart) {
             Word x[4];
 #pragma unroll
             for (int c = 0; c < 4; ++c) x[c] = j + c < node.width ? S::spread(z[(node.base + j + c) * pitch]) : nil();
-            const Quad* u = reinterpret_cast<const Quad*>(panel) + node.panel + j / 4 * (node.width + even(node.rows));
             for (int k = 0; k < height; ++k) {
                 const Quad p = u[k];
                 T* to = k < node.width ? v + (node.base + k) * pitch : z + slots[node.begin + k - node.width] * pitch;
@@ -66,7 +66,7 @@ extern "C" __global__ __launch_bounds__(128) void climb_level(
     const Quad* u = reinterpret_cast<const Quad*>(panel) + node.panel;
     const T* from = z + node.base * pitch + lane;
 #pragma unroll 1
-    for (int j = 0; j < node.width; j += 4) {
+    for (int j = 0; j < node.width; j += 4, u += apart) {
         Lanes x[4];
 #pragma unroll
         for (int c = 0; c < 4; ++c) {
@@ -77,7 +77,7 @@ extern "C" __global__ __launch_bounds__(128) void climb_level(
         }
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
-            const Quad p = u[j / 4 * apart + min(first + i, height - 1)];
+            const Quad p = u[min(first + i, height - 1)];
 #pragma unroll
             for (int e = 0; e < each; ++e) {
                 step(sum[i][e], S::spread(x[0].at[e]), S::spread(p.at[0]), S::spread(x[1].at[e]), S::spread(p.at[1]));

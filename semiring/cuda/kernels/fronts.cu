@@ -19,10 +19,23 @@ struct Tables {
     T *updates, *lower, *upper;
 };
 
+// The entries first, first + apart, … of a matrix whose rows are `wide`: their rows and columns, which need not be
+// divided out of a number that may be beyond 32 bits.
+struct Walk {
+    int row, column;
+    const int down, right, wide;
+    __device__ Walk(int first, int apart, int wide)
+        : row(first / wide), column(first % wide), down(apart / wide), right(apart % wide), wide(wide) {}
+    __device__ void operator++() {
+        row += down, column += right;
+        if (column >= wide) column -= wide, ++row;
+    }
+};
+
 // Rows part, part + parts, … of the front: arcs and the children's updates, each once, met by ⊕.
 __device__ inline void assemble(const Tables& t, int s, int m, T* front, int pitch, int part, int parts) {
     const int own = (m - part + parts - 1) / parts;
-    for (int i = threadIdx.x; i < own * m; i += blockDim.x) front[(part + i / m * parts) * (long long)pitch + i % m] = T(S::zero());
+    for (Walk e(threadIdx.x, blockDim.x, m); e.row < own; ++e) front[(part + e.row * parts) * (long long)pitch + e.column] = T(S::zero());
     __syncthreads();
     for (int a = t.arcs[s]; a < t.arcs[s + 1]; ++a) {  // in turn, for some may be of one place
         const int row = t.arc_row[a];
@@ -36,11 +49,11 @@ __device__ inline void assemble(const Tables& t, int s, int m, T* front, int pit
         const int* local = t.local + t.begin[c];
         const T* update = t.updates + t.update[c];
         __syncthreads();
-        for (int i = threadIdx.x; i < r * r; i += blockDim.x) {
-            const int row = local[i / r];
+        for (Walk e(threadIdx.x, blockDim.x, r); e.row < r; ++e) {
+            const int row = local[e.row];
             if (row % parts != part) continue;
-            T& to = front[row * (long long)pitch + local[i % r]];
-            to = T(S::add(W(to), W(update[i])));
+            T& to = front[row * (long long)pitch + local[e.column]];
+            to = T(S::add(W(to), W(update[e.row * (long long)r + e.column])));
         }
     }
     __syncthreads();
@@ -48,9 +61,10 @@ __device__ inline void assemble(const Tables& t, int s, int m, T* front, int pit
 
 // The panels, and the update for the parent; again by rows.
 __device__ inline void apart(const Tables& t, int s, const Node& node, const T* front, int pitch, int part, int parts) {
-    const int w = node.width, r = node.rows, m = w + r, high = w + even(r), units = (w + 3) / 4 * high;
-    for (int i = part * blockDim.x + threadIdx.x; i < units; i += parts * blockDim.x) {
-        const int k = i % high, j = i / high * 4;
+    const int w = node.width, r = node.rows, m = w + r, high = w + even(r), first = part * blockDim.x + threadIdx.x, step = parts * blockDim.x;
+    for (Walk unit(first, step, high); unit.row < (w + 3) / 4; ++unit) {
+        const int k = unit.column, j = 4 * unit.row;
+        const long long to = node.panel + unit.row * (long long)high + k;
         Quad low, up;
 #pragma unroll
         for (int c = 0; c < 4; ++c) {
@@ -58,12 +72,12 @@ __device__ inline void apart(const Tables& t, int s, const Node& node, const T* 
             low.at[c] = there ? front[k * (long long)pitch + j + c] : T(S::zero());
             up.at[c] = there ? front[(j + c) * (long long)pitch + k] : T(S::zero());
         }
-        reinterpret_cast<Quad*>(t.lower)[node.panel + i] = low;
-        reinterpret_cast<Quad*>(t.upper)[node.panel + i] = up;
+        reinterpret_cast<Quad*>(t.lower)[to] = low;
+        reinterpret_cast<Quad*>(t.upper)[to] = up;
     }
+    if (!r) return;
     T* update = t.updates + t.update[s];
-    for (long long i = part * blockDim.x + threadIdx.x; i < (long long)r * r; i += parts * blockDim.x)
-        update[i] = front[(w + i / r) * pitch + w + i % r];
+    for (Walk e(first, step, r); e.row < r; ++e) update[e.row * (long long)r + e.column] = front[(w + e.row) * (long long)pitch + w + e.column];
 }
 
 // All of supernodes[blockIdx.x], in shared memory.

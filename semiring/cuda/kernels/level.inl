@@ -18,7 +18,7 @@ __device__ void tile(const Node& node, int j, const int* rows, const T* panel, b
     constexpr int columns = 4 * strips, units = deep * strips;  // of the panel, a stage
     static_assert(deep % 2 == 0 && deep <= 32 && stages >= 2 && (units <= 32 || 32 % strips == 0), "a warp fills a stage, two rows are one step");
     const int thread = threadIdx.x % 32, wanted = min(columns, node.width - j), all = even(node.rows), apart = node.width + all;
-    const Quad* p = reinterpret_cast<const Quad*>(panel) + node.panel + (j / 4 + thread % strips) * apart + node.width + thread / strips;
+    const Quad* p = reinterpret_cast<const Quad*>(panel) + node.panel + (j / 4 + thread % strips) * (long long)apart + node.width + thread / strips;
     const int* coming = rows + node.begin + thread;
     int next = thread < deep && thread < all ? *coming : 0;  // the thread's row of the coming stage
     int left = all;                                          // rows not asked for yet

@@ -38,8 +38,9 @@ extern "C" __global__ __launch_bounds__(threads) void climb_fronts(
     const Quad* u = reinterpret_cast<const Quad*>(panel) + node.panel;
     for (int k = threadIdx.x; k < m; k += threads) {
         Word sum = k < w ? S::nothing() : S::begin(S::spread(front[k]));
-        for (int j = 0; j < w; j += 4) {
-            const Quad p = u[j / 4 * high + k];
+        const Quad* row = u + k;
+        for (int j = 0; j < w; j += 4, row += high) {
+            const Quad p = *row;
             Word z[4];
 #pragma unroll
             for (int c = 0; c < 4; ++c) z[c] = j + c < w ? S::spread(front[j + c]) : nil();
@@ -59,7 +60,7 @@ extern "C" __global__ __launch_bounds__(threads) void sweep_fronts(
     v += blockIdx.y * (long long)n, y += blockIdx.y * (long long)n;
     rows += node.begin;
     for (int j = 4 * warp; j < w; j += threads / 8) {
-        const Quad* p = reinterpret_cast<const Quad*>(panel) + node.panel + j / 4 * high + w;
+        const Quad* p = reinterpret_cast<const Quad*>(panel) + node.panel + j / 4 * (long long)high + w;
         Word sum[4];
 #pragma unroll
         for (int c = 0; c < 4; ++c) sum[c] = S::nothing();

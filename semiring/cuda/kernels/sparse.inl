@@ -13,9 +13,14 @@ static_assert(S::lanes == 1, "a lane is an entry");
 
 using Quad = Vector<T, 4>;
 
-// A supernode: its first column, how many; where its rows begin among all, how many; its place on the path
-// from the root; where its panel begins, in units; where it begins on its region's stack (−1: nobody asks); what it is.
-struct alignas(16) Node { int first, width, begin, rows, base, panel, own, kind; };
+// A supernode: its first column, how many; where its rows begin among all, how many; where its panel begins, in units; its
+// place on the path from the root; where it begins on its region's stack (−1: nobody asks); what it is. As `NODE` in sweep.py.
+struct alignas(16) Node {
+    int first, width, begin, rows;
+    long long panel;
+    int base;
+    short own, kind;
+};
 enum { inner, root, top };
 
 __device__ inline int even(int k) { return k + k % 2; }

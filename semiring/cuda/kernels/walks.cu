@@ -35,7 +35,7 @@ struct alignas(sizeof(Value) > 4 ? 16 : 8) Known {
 
 // `room` is for 2 n of them for each block. `wrong` ← the last row of P that is no tree, counted from 1.
 template <class Count, class Edge, class Out>
-__device__ void walk(const int* P, int n, long long rows, Known<typename Count::Value>* room, Out* out, int* wrong,
+__device__ void walk(const int* P, int n, long long rows, Known<typename Count::Value>* room, Out* out, unsigned long long* wrong,
                      const Edge& edge) {
     for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
         auto *now = room + 2ll * n * blockIdx.x, *next = now + n;
@@ -67,17 +67,17 @@ __device__ void walk(const int* P, int n, long long rows, Known<typename Count::
             next = swapped;
         }
         for (int j = threadIdx.x; j < n; j += threads) out[row * n + j] = Out(now[j].from == i ? now[j].value : Count::lost());
-        if (bad || more) atomicMax(wrong, int(row) + 1);
+        if (bad || more) atomicMax(wrong, (unsigned long long)row + 1);
         __syncthreads();
     }
 }
 
 extern "C" __global__ void __launch_bounds__(threads)
-    weigh(const int* P, const T* A, int n, long long rows, Known<W>* room, T* L, int* wrong) {
+    weigh(const int* P, const T* A, int n, long long rows, Known<W>* room, T* L, unsigned long long* wrong) {
     walk<Weights>(P, n, rows, room, L, wrong, [&](long long row, int k, int j) { return W(A[(row - row % n + k) * n + j]); });
 }
 
 extern "C" __global__ void __launch_bounds__(threads)
-    hops(const int* P, int n, long long rows, Known<int>* room, int* H, int* wrong) {
+    hops(const int* P, int n, long long rows, Known<int>* room, int* H, unsigned long long* wrong) {
     walk<Edges>(P, n, rows, room, H, wrong, [](long long, int, int) { return 1; });
 }

@@ -1,0 +1,63 @@
+"""Entries of a matrix that are no edges beside the semiring's zero, and what is done where nobody says which.
+
+`Nulls` are what a caller says of them: (0,), if zeros are no edges; (), if all entries but the semiring's zero are
+edges; None, if nothing was said.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+
+from semiring import dtypes, memory
+from semiring.algebra import Semiring
+from semiring.devices import module
+from semiring.errors import AmbiguityWarning, DomainError
+from semiring.survey import Survey
+
+Nulls = tuple[float, ...] | None
+
+
+def refuse_ambiguous(seen: Survey, s: Semiring, *, where: str) -> None:
+    """Refuse a matrix whose zeros may be edges of weight 0 or no edges.
+
+    Raises
+    ------
+    DomainError
+    """
+    if seen.ambiguous:
+        raise DomainError(_problem(s, where))
+
+
+def warn_of_ambiguous(seen: Survey, s: Semiring, *, where: str) -> None:
+    """Warn of one, at the line that called us from outside."""
+    if seen.ambiguous:
+        level, frame = 2, sys._getframe(1)
+        while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ("apsp", "semiring"):
+            level, frame = level + 1, frame.f_back
+        said = f"{_problem(s, where)} Without a word they are edges."
+        warnings.warn(said, AmbiguityWarning, stacklevel=level)
+
+
+def _problem(s: Semiring, where: str) -> str:
+    return (
+        f"{where}: a matrix must say which entries are no edges, got zeros off the diagonal, and no entry is {s.zero}, "
+        f"the zero of {s.name}. Say null_value=0 where zeros are no edges, as NetworkX and SciPy write them, or "
+        "null_value=None where they are edges of weight 0 (in a shell: --null-value 0, --null-value none)."
+    )
+
+
+def without_nulls(A: Any, source: Any, nulls: Nulls, s: Semiring, *, where: str) -> Any:
+    """A with the semiring's zero where `source`, of which it was made, has nulls; a copy if it is `source` itself."""
+    if not nulls or source.dtype.kind == "b":
+        return A
+    if A is source:
+        device = "cpu" if isinstance(A, np.ndarray) else "cuda"
+        memory.require(A.nbytes, device, where=where, hint="Use a smaller dtype.")
+        A = module(A).array(A)
+    for part in dtypes.chunks(A.shape):  # no mask is as large as the array
+        A[part][source[part] == nulls[0]] = dtypes.zero(s, A.dtype)
+    return A

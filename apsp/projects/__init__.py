@@ -1,0 +1,272 @@
+"""`critical_path`: when each task of a project can start, when it must, and which tasks leave no time to spare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from semiring.errors import DivergenceError, DomainError
+
+from ..display import frames, notebook, output
+from ..graph import Graph
+from ..labels import Labels
+from ..result import Result, drawing, shortest_paths
+from .tasks import tasks_of
+
+#: Tasks that are printed at most.
+_SHOWN = 60
+#: What an axis of times may be in, in seconds.
+_UNITS = {"days": 86_400, "hours": 3600, "minutes": 60}
+_HEADINGS = ("task", "earliest", "latest", "slack")
+
+
+@dataclass(frozen=True, repr=False)
+class CriticalPath:
+    """When the tasks of a project can and must start; by task, as durations came. It prints as a table.
+
+    Attributes
+    ----------
+    length : number or duration
+        How long the whole project takes.
+    path : list
+        Tasks, each of which waits for the one before, that take so long together: no one of them may be late.
+    earliest, latest : dict
+        The first moment at which each task can start, and the last at which it may, if the project is not to be late;
+        both from the beginning of the project.
+    slack : dict
+        How much a task may be late: latest − earliest.
+    durations : dict
+        How long each takes.
+    frames : {"pandas", "polars"}, optional
+        What `to_frame` makes; by default the library that is installed.
+    """
+
+    length: Any
+    path: list[Any]
+    earliest: dict[Any, Any]
+    latest: dict[Any, Any]
+    slack: dict[Any, Any]
+    durations: dict[Any, Any]
+    frames: str | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        way = f": {output.walk(self.path)}" if self.path else ""
+        return f"<CriticalPath: {len(self.earliest)} tasks, {self.length} in all{way}>"
+
+    def __str__(self) -> str:
+        lines = [list(map(str, line)) for line in (_HEADINGS, *self._rows(_SHOWN))]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        shown = [
+            "  ".join(x.rjust(w) if k else x.ljust(w) for k, (x, w) in enumerate(zip(x, widths, strict=True)))
+            for x in lines
+        ]
+        left = len(self.earliest) - _SHOWN
+        more = [f"(and {left} tasks more: to_frame has all)"] if left > 0 else []
+        return "\n".join([*shown, *more, self._said()])
+
+    def _repr_html_(self) -> str:
+        rows = self._rows(_SHOWN)
+        note = f"The first {len(rows)} of {len(self.earliest)} tasks." if len(rows) < len(self.earliest) else ""
+        return notebook.table(self._said(), _HEADINGS, rows, note)
+
+    def _said(self) -> str:
+        return f"{self.length} in all: {output.walk(self.path)}"
+
+    def _rows(self, count: int) -> list[tuple[Any, ...]]:
+        first: Sequence[Any] = list(self.earliest)[:count]
+        return [(task, self.earliest[task], self.latest[task], self.slack[task]) for task in first]
+
+    def to_frame(self) -> Any:
+        """A table of pandas or Polars: `task`, `duration`, `earliest`, `latest` and `slack`, a line a task.
+
+        It is of the library that the durations came in, or else of the one that is installed.
+
+        Raises
+        ------
+        ImportError
+            If neither library is installed.
+
+        Examples
+        --------
+        >>> from apsp import critical_path
+        >>> critical_path([("walls", 5, []), ("roof", 2, ["walls"])]).to_frame()  # doctest: +SKIP
+            task  duration  earliest  latest  slack
+        0  walls         5         0       0      0
+        1   roof         2         5       5      0
+        """
+        named = {"duration": self.durations, "earliest": self.earliest, "latest": self.latest, "slack": self.slack}
+        values: dict[str, Any] = {name: [by_task[task] for task in self.earliest] for name, by_task in named.items()}
+        if isinstance(self.length, np.timedelta64):
+            values = {name: np.array(column, "m8[ns]") for name, column in values.items()}
+        return frames.columns({"task": list(self.earliest), **values}, self.frames)
+
+    def plot(self, *, ax: Any = None, save: str | Path | None = None) -> Any:
+        """Draw a Gantt chart: a bar a task from its earliest start, critical ones in red; in grey how late it may end.
+
+        Tasks without a duration, the milestones, are diamonds. The axis is in the unit of the durations; of durations
+        of pandas, NumPy or datetime, in days, hours, minutes or seconds, by the length of the project.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        save : path, optional
+            A `.png`, `.svg` or `.pdf` file to write; none is written without it.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Raises
+        ------
+        ValueError
+            If the file's suffix is none of these.
+        ImportError
+            If matplotlib is missing.
+        OSError
+            If the file cannot be written.
+        """
+        tasks = sorted(self.earliest, key=self.earliest.__getitem__)
+        unit, in_unit = _unit(self.length)
+        start, last, long = (
+            [in_unit(by_task[task]) for task in tasks] for by_task in (self.earliest, self.latest, self.durations)
+        )
+        size = (7.5, min(1.2 + 0.3 * len(tasks), 30.0))
+        with drawing.canvas(ax, save, size=size) as axes:
+            drawing.gantt(axes, tasks, np.array(start), np.array(last), np.array(long), unit)
+            axes.set_title(f"{self.length} in all")
+        return axes
+
+
+def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
+    """The critical path of a project, from the max-plus closure of its tasks.
+
+    With the arc u → v of weight d(u) where v waits for u, and the closure D: v can start at max over u of D[u, v], and
+    after it begins the project goes on for max over u of D[v, u] + d(u) (Kelley and Walker 1959, "Critical-path
+    planning and scheduling").
+
+    Parameters
+    ----------
+    durations : mapping, pandas Series, table, or list of tuples
+        How long each task takes, at least 0: numbers, or durations of one kind, `pandas.Timedelta`,
+        `numpy.timedelta64` or `datetime.timedelta`; the answer is in the same. `{"walls": 5}`; a Series whose index
+        names the tasks; or a table of pandas, Polars or PyArrow of two columns, the tasks and then their durations.
+
+        Or the project in one piece, with what each task waits for: tuples (task, duration, predecessors), a mapping
+        {task: (duration, predecessors)}, or a table with columns named task, duration and predecessors, or similarly
+        (an error lists the names). Predecessors are a list of tasks, one task, none (None, NaN or ""), or a text that
+        lists them, "walls, roof".
+    dependencies : mapping, iterable of pairs, or table of two columns, optional
+        For each task those that must be finished before it, `{"roof": ["walls"]}`; or pairs (before, after),
+        `[("walls", "roof")]`, also as the rows of a table. A task that waits for none need not be there.
+
+    Returns
+    -------
+    CriticalPath
+
+    Raises
+    ------
+    DivergenceError
+        If tasks wait for one another in a cycle; it names them.
+    VertexError
+        If a dependency names a task that has no duration, or a task has two.
+    DomainError, DTypeError
+        If a duration is negative, infinite, or no number, or the project lasts longer than int64 or float64 holds
+        (with a unit, 2⁶³ nanoseconds, 292 years); if durations or dependencies are none of these.
+
+    Examples
+    --------
+    >>> from apsp import critical_path
+    >>> plan = critical_path({"walls": 5, "roof": 2, "garden": 3}, {"roof": ["walls"]})
+    >>> plan.length, plan.path, plan.slack
+    (7, ['walls', 'roof'], {'walls': 0, 'roof': 0, 'garden': 4})
+    >>> from datetime import timedelta
+    >>> day = timedelta(days=1)
+    >>> print(critical_path([("walls", 5 * day, None), ("roof", 2 * day, "walls")]))
+    task          earliest           latest    slack
+    walls          0:00:00          0:00:00  0:00:00
+    roof   5 days, 0:00:00  5 days, 0:00:00  0:00:00
+    7 days, 0:00:00 in all: walls → roof
+    """
+    posed = tasks_of(durations, dependencies)
+    tasks = posed.names
+    # Read as weights are: exact integers, or floats.
+    d = Graph.from_arrays(np.zeros(len(tasks), int), np.zeros(len(tasks), int), posed.times, n=len(tasks))
+    time = np.zeros(0) if d.weights is None else d.weights
+    tails, heads = np.array(posed.pairs, dtype=np.int64).reshape(-1, 2).T
+    arcs = Graph.from_arrays(tails, heads, time[tails], n=len(tasks), labels=tasks)
+    try:
+        r = shortest_paths(arcs, "max_plus")
+    except DivergenceError as error:
+        raise _cycle(list(error.cycle)) from None
+    _refuse_waiting_in_a_ring(r, tasks)
+    D = np.where(r.reachable, r.distances.astype(time.dtype), 0)
+    earliest = D.max(axis=0, initial=0)
+    with np.errstate(over="ignore"):
+        last = np.where(r.reachable, D + time, 0)  # entry (v, u): from the start of v to the end of u
+    if ((last < 0) | np.isinf(last)).any():  # a sum of numbers none of which is negative or infinite
+        whole = last.dtype.kind == "i"
+        raise DomainError(
+            f"critical_path: the whole project must fit {last.dtype}, got one that lasts beyond "
+            f"{np.iinfo(last.dtype).max if whole else np.finfo(last.dtype).max}. Choose a larger unit"
+            f"{', or pass durations as float, which rounds' if whole else ''}."
+        )
+    rest = last.max(axis=1, initial=0)
+    length = rest.max(initial=0)
+    latest = length - rest
+    ends = np.unravel_index(last.argmax(), last.shape) if len(tasks) else ()
+
+    def by_task(times: np.ndarray) -> dict[Any, Any]:
+        return dict(zip(tasks, map(posed.kind, times.tolist()), strict=True))
+
+    return CriticalPath(
+        length=posed.kind(length.item()),
+        path=r.path(*(tasks[int(end)] for end in ends)) if len(tasks) else [],
+        earliest=by_task(earliest),
+        latest=by_task(latest),
+        slack=by_task(latest - earliest),
+        durations=by_task(time),
+        frames=frames.library_of(durations),
+    )
+
+
+def _unit(length: Any) -> tuple[str, Callable[[Any], float]]:
+    """What an axis of times is in, and a time as a number of it."""
+    if isinstance(length, np.timedelta64):
+        one: Any = np.timedelta64(1, "s")
+        seconds: Callable[[Any], float] = lambda time: float(time / one)  # noqa: E731
+    elif isinstance(length, timedelta):
+        seconds = timedelta.total_seconds
+    else:
+        return "", float
+    long = seconds(length)
+    name, size = next(((name, size) for name, size in _UNITS.items() if long >= 2 * size), ("seconds", 1))
+    return name, lambda time: seconds(time) / size
+
+
+def _refuse_waiting_in_a_ring(r: Result, tasks: Labels) -> None:
+    """A cycle of tasks that take no time: the closure exists, the project does not."""
+    mutual = r.reachable & r.reachable.T
+    np.fill_diagonal(mutual, False)
+    loops = (
+        [] if r.graph.rows is None or r.graph.cols is None else np.flatnonzero(r.graph.rows == r.graph.cols).tolist()
+    )
+    if mutual.any():
+        u, v = (tasks[int(x)] for x in np.unravel_index(mutual.argmax(), mutual.shape))
+        raise _cycle([*r.path(u, v), *r.path(v, u)[1:-1]])
+    if loops and r.graph.rows is not None:
+        raise _cycle([tasks[int(r.graph.rows[loops[0]])]])
+
+
+def _cycle(names: list[Any]) -> DivergenceError:
+    ring = output.walk([*names, *names[:1]])
+    return DivergenceError(
+        f"critical_path: no task may wait for itself, got the cycle {ring}. Leave one of these dependencies out.",
+        names[0] if names else None,
+        names,
+    )

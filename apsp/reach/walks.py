@@ -1,0 +1,66 @@
+"""One shortest walk at a time, in edges, by breadth-first search from its source (Moore 1959)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from semiring.catalog import lor_land
+
+from ..engines.base import host
+from ..graph import Graph
+
+#: `walks(u, v)` → the positions u, …, v along a walk of the fewest edges, at least one, between vertices that have one.
+Walks = Callable[[int, int], list[int]]
+
+
+def walks_of(graph: Graph) -> Walks:
+    """Walks of a graph; a list of edges is searched by SciPy, a matrix row by row."""
+    return _of_list(graph) if graph.dense is None else _of_matrix(graph)
+
+
+def _of_list(graph: Graph) -> Walks:
+    from scipy.sparse.csgraph import breadth_first_order
+
+    A = graph.to_scipy(lor_land)
+
+    def walk(u: int, v: int) -> list[int]:
+        order, before = breadth_first_order(A, u)
+        leads = np.zeros(graph.n, bool)
+        leads[np.repeat(np.arange(graph.n), np.diff(A.indptr))[A.indices == v]] = True
+        last = int(order[leads[order].argmax()])  # vertices are found in the order of their distance
+        return [*_back(before, u, last), v]
+
+    return walk
+
+
+def _of_matrix(graph: Graph) -> Walks:
+    windows = graph.windows(lor_land)
+    A = graph.matrix(lor_land) if windows is None else windows
+
+    def walk(u: int, v: int) -> list[int]:
+        before, fresh = np.full(graph.n, -1), np.ones(graph.n, bool)
+        fresh[u] = False
+        level = [u]
+        while level:
+            following: list[int] = []
+            for x in level:
+                row = host(A[x : x + 1])[0]
+                if row[v]:
+                    return [*_back(before, u, x), v]
+                new = np.flatnonzero(row & fresh)
+                before[new], fresh[new] = x, False
+                following += new.tolist()
+            level = following
+        raise AssertionError(f"no walk from {u} to {v}")
+
+    return walk
+
+
+def _back(before: np.ndarray, u: int, x: int) -> list[int]:
+    """The vertices from u to x on the tree of a search."""
+    walk = [x]
+    while walk[-1] != u:
+        walk.append(int(before[walk[-1]]))
+    return walk[::-1]

@@ -1,0 +1,105 @@
+"""For every vertex the nearest of several others; no table is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from semiring import dtypes
+from semiring.algebra import Semiring
+from semiring.errors import AlgebraError
+
+from ..display import frames, notebook
+from ..engines import Engine
+from ..engines.base import host
+from ..labels import Labels
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Nearest:
+    """The best of several sources for every vertex: `source, distance = r.nearest(…)`, or by name.
+
+    Attributes
+    ----------
+    vertices : Labels
+        The vertices asked about, in the order of the result.
+    source : list
+        For each the label of the best source; None where none reaches it.
+    distance : array
+        Its distance; no path is inf.
+    among : int
+        How many sources there were.
+    frames : {"pandas", "polars"}, optional
+        What `to_frame` makes; by default the library that is installed.
+
+    Examples
+    --------
+    >>> from apsp import shortest_paths
+    >>> shortest_paths([("A", "B", 4), ("B", "C", 7), ("D", "D", 0)]).nearest(["A", "B"])
+    <Nearest: 4 vertices, 3 of them reached, best of 2 sources>
+    """
+
+    vertices: Labels
+    source: list[Any]
+    distance: np.ndarray
+    among: int
+    frames: str | None = field(default=None)
+
+    def __repr__(self) -> str:
+        reached = len(self.source) - self.source.count(None)
+        return f"<Nearest: {len(self.source)} vertices, {reached} of them reached, best of {self.among} sources>"
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.source, self.distance))
+
+    def _repr_html_(self) -> str:
+        shown: Sequence[Any] = self.vertices[: notebook.SHOWN]
+        rows = list(zip(shown, self.source, self.distance.tolist(), strict=False))
+        note = f"The first {len(rows)} of {len(self.source)} vertices." if len(rows) < len(self.source) else ""
+        return notebook.table(repr(self), ["vertex", "source", "distance"], rows, note)
+
+    def to_frame(self) -> Any:
+        """A table of pandas or Polars with the columns `vertex`, `source` and `distance`, a line a vertex.
+
+        Raises
+        ------
+        ImportError
+            If neither library is installed.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> shortest_paths([("A", "B", 4), ("C", "C", 0)]).nearest(["A"]).to_frame()  # doctest: +SKIP
+          vertex source  distance
+        0      A      A       0.0
+        1      B      A       4.0
+        2      C   None       inf
+        """
+        named = {"vertex": list(self.vertices), "source": self.source, "distance": self.distance}
+        return frames.columns(named, self.frames)
+
+
+def nearest(engine: Engine, s: Semiring, wanted: np.ndarray, *, towards: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """(which, best): for every column the position in `wanted` of its best row, −1 for none, and that entry.
+
+    With `towards`, for every row its best column. Among equals, the first of `wanted`.
+    """
+    if s.add.selects is None:
+        raise AlgebraError(f"nearest: ⊕ must select the better of two walks, got {s.add.name} of {s.name}.")
+    size = engine.shape[0 if towards else 1]
+    zero = dtypes.zero(s, engine.dtype)
+    best, which = np.full(size, zero, engine.dtype), np.full(size, -1, np.int64)
+    better = np.less if s.add.selects == "least" else np.greater
+    at = 0
+    lines = (engine.column(j)[None] for j in wanted.tolist()) if towards else (host(D) for _, D in engine.rows(wanted))
+    for block in lines:
+        # The first of the best entries of each column; it replaces what earlier blocks have only where it is better.
+        chosen = block.argmin(axis=0) if s.add.selects == "least" else block.argmax(axis=0)
+        value = np.take_along_axis(block, chosen[None], axis=0)[0]
+        improves = better(value, best)
+        best[improves], which[improves] = value[improves], at + chosen[improves]
+        at += len(block)
+    return which, best

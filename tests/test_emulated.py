@@ -1,0 +1,493 @@
+"""The GPU's kernels where there is no GPU, and what launches them: against uncompiled loops and NumPy."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from itertools import pairwise
+
+import cases
+import emulated
+import fake_cupy
+import numpy as np
+import pytest
+from test_routes import WHOLE, by_the_rule, entries, graph, walk
+
+from semiring import dtypes, get
+from semiring.bits import BitMatrix
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or shutil.which("g++") is None, reason="g++ compiles the kernels, on Linux"
+)
+
+
+@pytest.fixture
+def cp(emulated_kernels):
+    with emulated.installed(emulated_kernels):
+        yield sys.modules["cupy"]
+
+
+def kind(name, dtype, nonnegative=False):
+    case = cases.Case(get(name), np.dtype(dtype))
+    return pytest.param(case, nonnegative, id=f"{case}{'-nonnegative' * nonnegative}")
+
+
+def released(*given):
+    return [pytest.param(*p.values, id=p.id, marks=pytest.mark.release) for p in given]
+
+
+#: Each way to hold words and to step: floats by their bits, two lanes a word, operands that are made from memory,
+#: sums kept negated, ⊕ and ⊗ as they are declared; then those that differ little from one of them.
+KINDS = [
+    kind("min_plus", "float32", True),
+    kind("min_plus", "int16", True),
+    kind("max_plus", "int32", True),
+    kind("max_times", "float32"),
+    kind("plus_times", "float64"),
+    *released(
+        kind("max_plus", "int16", True),
+        kind("max_plus", "float32", True),
+        kind("min_plus", "int32", True),
+        kind("min_plus", "int16"),
+        kind("min_times", "float32"),
+        kind("max_min", "int64"),
+        kind("min_max", "float64"),
+        kind("lor_land", "bool"),
+        kind("log_plus", "float32"),
+    ),
+]
+
+
+def bound(case, nonnegative, **options):
+    """The general backend: over bits, too, a byte an entry."""
+    from semiring.cuda.backend import CudaBackend
+
+    return CudaBackend(case.semiring, case.dtype, nonnegative, **options)
+
+
+def entries_of(case, nonnegative, shape, seed, density=0.4):
+    """Random ones; where they must not be negative, and sums grow round a cycle, there is none."""
+    X = cases.random_matrix(case, shape, seed, density=density)
+    if nonnegative and case.semiring.name == "max_plus":
+        X = np.where(X == case.zero, X, -X)
+        if shape[-1] == shape[-2]:
+            order = np.random.default_rng(seed).permutation(shape[-1])
+            X = np.where(np.less.outer(order, order), X, case.zero)
+    return X
+
+
+def window(cp, X, apart=0):
+    """X on the device, its rows so many entries apart; what lies between them, and whether it is what it was."""
+    rows, columns = X.shape
+    held = cp.empty((rows, max(apart, columns)), X.dtype)
+    held[:, :columns] = X
+    before = np.array(held)
+
+    def kept():
+        now = np.array(held)
+        return now[:, columns:].tobytes() == before[:, columns:].tobytes()
+
+    return held[:, :columns], kept
+
+
+class TestProducts:
+    @pytest.mark.parametrize(("case", "nonnegative"), KINDS)
+    @pytest.mark.parametrize("way", ["aligned", "as it lies"])
+    def test_a_tile_and_one_entry_more_or_less(self, cp, case, nonnegative, way):
+        self.multiplied(cp, case, nonnegative, way)
+
+    @pytest.mark.parametrize(("case", "nonnegative"), KINDS[:1])
+    def test_in_parts_of_k(self, cp, case, nonnegative):
+        self.multiplied(cp, case, nonnegative, "split-K")
+
+    @staticmethod
+    def multiplied(cp, case, nonnegative, way):
+        ops = bound(case, nonnegative)
+        from semiring.cuda import matrix, tiles
+
+        tile = ops.tile_table[1]
+        bm, bn, bk = tile.bm, tile.bn, tile.bk
+        sizes = [(1, 1, 1), (bm - 1, bk + 1, bn + 1), (bm + 1, 2 * bk, bn - 1), (3, 16, 2 * bn - 16), (bm + 1, 8, bn)]
+        if way == "split-K":
+            tiles.SHORTEST, sizes = 40, [(bm + 3, 4 * bk + 5, bn + 2), (5, 3 * bk, 7)]
+        for m, k, n in sizes:
+            A, B, C = (
+                entries_of(case, nonnegative, shape, seed) for seed, shape in enumerate(((m, k), (k, n), (m, n)))
+            )
+            # Rows that begin at multiples of 16 bytes; others, which may end where memory does.
+            apart = (k + 5, n + k % 2, n) if way == "as it lies" else (-(-k // 16) * 16, -(-n // 16) * 16, n + 3)
+            for accumulate in (False, True):
+                (a, _), (b, _), (c, kept) = (window(cp, X, by) for X, by in zip((A, B, C), apart, strict=True))
+                views = [matrix.view(X) for X in (c, a, b)]
+                if way == "split-K":
+                    assert tiles.splits(tile, m, n, k, ops.multiprocessors) > 1
+                ops.multiply(tile, *views, accumulate=accumulate, whole=way != "split-K")
+                cases.same(case, np.array(c), cases.product(case, A, B, C if accumulate else None))
+                assert kept()
+
+    def test_many_at_once(self, cp):
+        case = cases.Case(get("min_plus"), np.dtype("float32"))
+        ops = bound(case, True)
+        from semiring.cuda.batch import Batch
+
+        A = cases.random_matrix(case, (3, 70, 70), 0)
+        held = cp.asarray(A)
+        X, together = held.transpose(1, 2, 0), Batch(ops)
+        together.gemm(X[64:, 64:], X[64:, :64], X[:64, 64:])
+        want = A.copy()
+        for k in range(3):
+            want[k, 64:, 64:] = cases.product(case, A[k, 64:, :64], A[k, :64, 64:], A[k, 64:, 64:])
+        np.testing.assert_array_equal(held.get(), want)
+
+    @pytest.mark.parametrize("verb", ["left_mul", "right_mul", "eliminate"])
+    def test_products_in_place(self, cp, verb):
+        case = cases.Case(get("min_plus"), np.dtype("float32"))
+        ops, A = bound(case, True), cases.random_matrix(case, (99, 99), 0)
+        X, h = cp.asarray(A), 41
+        D, R, C, rest = A[:h, :h], A[:h, h:], A[h:, :h], A[h:, h:]
+        d, r, c, x = X[:h, :h], X[:h, h:], X[h:, :h], X[h:, h:]
+        if verb == "left_mul":
+            ops.left_mul(d, r)
+            np.testing.assert_array_equal(r, cases.product(case, D, R))
+        elif verb == "right_mul":
+            ops.right_mul(c, d)
+            np.testing.assert_array_equal(c, cases.product(case, C, D))
+        else:
+            ops.eliminate(d, r, c, x)
+            np.testing.assert_array_equal(r, cases.product(case, D, R))
+            np.testing.assert_array_equal(c, cases.product(case, C, D))
+            np.testing.assert_array_equal(x, cases.product(case, C, cases.product(case, D, R), rest))
+
+
+class TestClosures:
+    @pytest.mark.parametrize(("case", "nonnegative"), KINDS)
+    def test_of_a_pivot_block(self, cp, case, nonnegative):
+        """One that is alone, and as many as there are: threads have other shares of those."""
+        ops = bound(case, nonnegative)
+        for n in (1, 2, 7, 63, 64):
+            A = entries_of(case, nonnegative, (2, n, n), n)
+            want = [cases.closure(case, a) for a in A]
+            X, kept = window(cp, A[0], 64 + n % 2)
+            ops.closure(X)
+            cases.same(case, np.array(X), want[0])
+            assert kept()
+            if case.dtype.itemsize > 2:
+                many = cp.asarray(A)
+                ops.closure_batch(many)
+                cases.same(case, many.get(), np.stack(want))
+
+    @pytest.mark.parametrize(("case", "nonnegative"), KINDS)
+    def test_in_one_launch_whose_tiles_are_loaded_and_stored(self, cp, case, nonnegative):
+        self.streamed(cp, case, nonnegative, (65, 131))
+
+    @pytest.mark.parametrize(("case", "nonnegative"), KINDS[:2])
+    @pytest.mark.parametrize("multiprocessors", [3, 1])
+    def test_in_one_launch_of_few_blocks(self, cp, monkeypatch, case, nonnegative, multiprocessors):
+        monkeypatch.setitem(fake_cupy.ATTRIBUTES, 16, multiprocessors)
+        self.streamed(cp, case, nonnegative, (130,))
+
+    @staticmethod
+    def streamed(cp, case, nonnegative, sizes):
+        ops = bound(case, nonnegative)
+        for n in sizes:
+            ops.kernels._chosen[n] = next(g for g in ops.geometries if not g.resident)
+            A = entries_of(case, nonnegative, (n, n), n, 0.05)
+            X, kept = window(cp, A, n + n % 3)
+            ops.closure(X)
+            cases.same(case, np.array(X), cases.closure(case, A))
+            assert kept()
+
+    @pytest.mark.parametrize(("case", "nonnegative"), [KINDS[0], *released(KINDS[1], KINDS[2], KINDS[4])])
+    def test_in_one_launch_that_keeps_its_tiles(self, cp, case, nonnegative):
+        ops = bound(case, nonnegative)
+        geometry = next((g for g in ops.geometries if g.resident), None)
+        if geometry is None:
+            pytest.skip("its steps need the registers")
+        for n in (129, 193):
+            ops.kernels._chosen[n] = geometry
+            A = entries_of(case, nonnegative, (n, n), n, 0.03)
+            X, kept = window(cp, A, n + 3)
+            ops.closure(X)
+            cases.same(case, np.array(X), cases.closure(case, A))
+            assert kept()
+
+    def test_of_many_by_a_block_each(self, cp):
+        case = cases.Case(get("min_plus"), np.dtype("float32"))
+        ops, A = bound(case, True), cases.random_matrix(case, (3, 70, 70), 0, density=0.1)
+        X = cp.asarray(A)
+        ops.closure_batch(X)
+        for got, a in zip(X.get(), A, strict=True):
+            np.testing.assert_array_equal(got, cases.closure(case, a))
+
+    @pytest.mark.parametrize(("case", "per_thread"), [
+        (cases.Case(get("min_plus"), np.dtype("int16")), 1),
+        (cases.Case(get("plus_times"), np.dtype("float64")), 4),
+    ], ids=str)  # fmt: skip
+    def test_step_by_step(self, cp, case, per_thread):
+        ops, A = bound(case, False, per_thread=per_thread), cases.random_matrix(case, (35, 35), 0)
+        X, kept = window(cp, A, 37)
+        for k in range(len(A)):
+            ops.step(X, k)
+        cases.same(case, np.array(X), cases.closure(case, A))
+        assert kept()
+
+    def test_integers_without_a_star_are_counted(self, cp):
+        from semiring.errors import DivergenceError
+
+        case = cases.Case(cases.counting(cases.STARLESS["inf"]), np.dtype("int32"))
+        ops = bound(case, False)
+        X = cp.asarray(np.array([[0, 1], [0, 0]], np.int32))
+        ops.closure(X)
+        ops.synchronize()
+        assert X.get().tolist() == [[1, 1], [0, 1]]
+        ops.closure(cp.asarray(np.array([[0, 1], [1, 0]], np.int32)))
+        with pytest.raises(DivergenceError):
+            ops.synchronize()
+
+
+class TestBits:
+    """Those by tensor memory (wgmma) have no stand-in here."""
+
+    @staticmethod
+    def bits(cp, X):
+        from semiring.cuda import bits
+
+        return bits.pack(cp.asarray(X))
+
+    @pytest.mark.parametrize("instructions", ["logic", "mma"])
+    def test_products(self, cp, instructions):
+        from semiring.cuda import bitproduct, bits
+
+        rng, ops = np.random.default_rng(0), bits.CudaBitBackend(instructions)
+        high, wide = bitproduct.PRODUCTS[instructions].tile
+        for m, k, n in ((1, 1, 1), (high - 1, 65, wide + 1), (high + 1, 515, 63), (7, 1100, 130)):
+            A, B, C = (rng.random(shape) < p for shape, p in (((m, k), 0.08), ((k, n), 0.08), ((m, n), 0.1)))
+            want = (A.astype(int) @ B.astype(int)) > 0
+            a, b, c = (self.bits(cp, X) for X in (A, B, C))
+            ops.gemm(c, a, b)
+            np.testing.assert_array_equal(bits.unpack(c).get(), want | C)
+            assert n % 64 == 0 or not (np.array(c.words)[:, -1] >> np.uint64(n % 64)).any()
+            if m <= k:
+                square = self.bits(cp, A[:, :m])
+                right = self.bits(cp, B[:m])
+                ops.left_mul(square, right)
+                np.testing.assert_array_equal(bits.unpack(right).get(), (A[:, :m].astype(int) @ B[:m].astype(int)) > 0)
+
+    def test_transposed_counted_listed_and_unpacked(self, cp):
+        from semiring.cuda import bits
+
+        rng = np.random.default_rng(1)
+        for m, n in ((1, 1), (63, 65), (513, 130), (33, 1025)):
+            A = rng.random((m, 2 * n)) < 0.2
+            strided = A[::-1, ::2] if m % 2 else A[:, ::2]
+            held = emulated.asarray(A)
+            X = bits.pack(held[::-1, ::2] if m % 2 else held[:, ::2])
+            np.testing.assert_array_equal(bits.unpack(X).get(), strided)
+            np.testing.assert_array_equal(bits.unpack(bits.transpose(X)).get(), strided.T)
+            np.testing.assert_array_equal(bits.count(X, 1).get(), strided.sum(axis=1))
+            np.testing.assert_array_equal(bits.count(X, 0).get(), strided.sum(axis=0))
+            np.testing.assert_array_equal(bits.columns(X, int(strided.sum())).get(), strided.nonzero()[1])
+            into = np.zeros((n, m), bool)
+            bits.unpack(X, into.T)
+            np.testing.assert_array_equal(into, strided.T)
+
+    def test_edges(self, cp):
+        from semiring.cuda import bits
+
+        rows, columns = np.random.default_rng(2).integers(0, 97, (2, 300))
+        want = np.zeros((97, 97), bool)
+        want[rows, columns] = True
+        np.testing.assert_array_equal(bits.unpack(bits.from_edges(rows, columns, (97, 97))).get(), want)
+
+    @pytest.mark.parametrize("n", [1, 31, 64, 129, 300])
+    def test_closures(self, cp, n):
+        """By blocks of 256, and step by step."""
+        from semiring.cuda import bits
+
+        A = np.random.default_rng(n).random((n, n)) < 1.5 / n
+        want = A | np.eye(n, dtype=bool)
+        for k in range(n):
+            want |= want[:, k : k + 1] & want[k]
+        ops, X = bits.CudaBitBackend("logic"), self.bits(cp, A)
+        assert isinstance(X, BitMatrix)
+        ops.closure(X)
+        np.testing.assert_array_equal(bits.unpack(X).get(), want)
+        if n < 100:
+            Y = self.bits(cp, A)
+            for k in range(n):
+                ops.step(Y, k)
+            np.testing.assert_array_equal(bits.unpack(Y).get(), want)
+
+
+#: By a block a matrix, which does all; else how the third line of the rule is searched: level by level for all pairs or
+#: source by source, by a block or a warp each; and how edges are read, from bits alone or from lists first.
+WAYS = {
+    "as it comes": {},
+    "levels": {"SMALL": 0, "FEW": 0, "LEVELS": 1 << 30, "WORTH": 0, "GATHERED": 5},
+    "warps after levels": {"SMALL": 0, "FEW": 0, "LEVELS": 2, "WORTH": 0},
+    "blocks": {"SMALL": 0, "FEW": 1 << 30, "LARGE": 0},
+    "warps after blocks after a level": {"SMALL": 0, "FEW": 0, "LEVELS": 1, "LARGE": 0, "WIDE": 2},
+}
+
+
+class TestPredecessors:
+    @staticmethod
+    def found(cp, s, A, way):
+        from semiring.cuda import routes
+
+        for name, value in WAYS[way].items():
+            setattr(routes, name, value)
+        A = A if A.ndim == 3 else A[None]
+        D = np.stack([cases.closure(cases.Case(s, a.dtype), a) for a in A])
+        P = cp.empty(D.shape, np.int32)
+        assert routes.of_matrix(s, cp.asarray(A), cp.asarray(D), P) is None
+        return D, P.get()
+
+    @pytest.mark.parametrize("way", WAYS)
+    def test_of_integers_by_the_rule(self, cp, way):
+        """Of each kind of graph one, all at a time."""
+        s = get("min_plus")
+        A = np.stack([entries(s, "int32", graph(name, 35)) for name in WHOLE])
+        D, P = self.found(cp, s, A, way)
+        for a, d, p in zip(A, D, P, strict=True):
+            np.testing.assert_array_equal(p, by_the_rule(a, d, s))
+
+    @pytest.mark.parametrize("way", WAYS)
+    def test_every_path_of_floats(self, cp, way):
+        s = get("min_plus")
+        for name in ("geometric", "tiny and large", "negative fractions"):
+            A = graph(name, 33).astype(np.float32)
+            D, P = self.found(cp, s, A, way)
+            walk(A, D[0], P[0], s)
+
+    @pytest.mark.parametrize(
+        ("name", "dtype"),
+        [("max_min", "int64"), ("boolean", "bool"), pytest.param("min_max", "float64", marks=pytest.mark.release)],
+    )
+    def test_where_nothing_is_summed_by_the_rule(self, cp, name, dtype):
+        s = get(name)
+        for way in ("as it comes", "levels", "blocks"):
+            A = entries(s, dtype, graph("0 or 1", 40))
+            D, P = self.found(cp, s, A, way)
+            np.testing.assert_array_equal(P[0], by_the_rule(A, D[0], s))
+
+    def test_beyond_a_group_of_sources(self, cp):
+        s = get("min_plus")
+        A = entries(s, "int32", graph("half zeros", 130))
+        D, P = self.found(cp, s, A, "levels")
+        np.testing.assert_array_equal(P[0], by_the_rule(A, D[0], s))
+
+    def test_what_is_no_closure_has_an_open_pair(self, cp):
+        from semiring.cuda import routes
+
+        s = get("min_plus")
+        A = entries(s, "int32", graph("integers", 70))
+        D = cases.closure(cases.Case(s, A.dtype), A)
+        D[11, 0] -= 1
+        assert routes.of_matrix(s, cp.asarray(A), cp.asarray(D), cp.empty(D.shape, np.int32)) == (11, 0)
+
+
+class TestWalks:
+    @staticmethod
+    def trees(rng, batch, n):
+        """Random trees of predecessors, some vertices unreached."""
+        P = np.full((batch, n, n), -9999, np.int32)
+        for tree in P.reshape(-1, n):
+            i = int((tree.ctypes.data - P.ctypes.data) // (4 * n) % n)
+            order = rng.permutation(np.delete(np.arange(n), i))
+            reached = [i, *order[: rng.integers(0, n)]]
+            for before, j in pairwise(reached):
+                tree[j] = before if rng.random() < 0.7 else reached[rng.integers(0, reached.index(j))]
+        return P
+
+    @pytest.mark.parametrize(
+        ("name", "dtype"), [("min_plus", "float32"), ("max_times", "float64"), ("max_min", "int16")]
+    )
+    def test_edges_are_counted_and_weighed(self, cp, name, dtype):
+        from semiring.cuda import walks
+
+        s, rng, n = get(name), np.random.default_rng(0), 70
+        case = cases.Case(s, np.dtype(dtype))
+        P = self.trees(rng, 2, n)
+        A = (rng.integers(1, 50, P.shape) / (64 if name == "max_times" else 1)).astype(dtype)
+        hops, lengths = np.full(P.shape, -9999), np.full(P.shape, case.zero)
+        mul = cases.scalar_mul(case)
+        for b, i, j in np.ndindex(P.shape):
+            path = [j]
+            while path[-1] != i and path[-1] >= 0:
+                path.append(int(P[b, i, path[-1]]))
+            if path[-1] == i:
+                hops[b, i, j], length = len(path) - 1, case.one.item()
+                for v, u in pairwise(path[::-1]):
+                    length = mul(length, A[b, v, u].item())
+                lengths[b, i, j] = length
+        counted, wrong = walks.hops(cp.asarray(P))
+        np.testing.assert_array_equal(counted.get(), hops)
+        weighed, broken = walks.lengths(s, cp.asarray(P), cp.asarray(A))
+        np.testing.assert_allclose(weighed.get(), lengths.astype(dtype), rtol=1e-12)
+        assert wrong == broken == -1
+
+    @pytest.mark.parametrize("row", [[-9999, 2, 1], [-9999, 0, 7]])
+    def test_the_last_row_that_is_no_tree_is_told(self, cp, row):
+        from semiring.cuda import walks
+
+        P = np.array([row, [1, -9999, 1], [2, 2, -9999]], np.int32)
+        assert walks.hops(cp.asarray(P))[1] == 0
+        assert walks.hops(cp.asarray(np.stack([P, P])))[1] == 3
+
+
+class TestHops:
+    @pytest.mark.parametrize("dtype", ["int16", "float32"])
+    def test_rows_are_scipys(self, cp, dtype):
+        """More sources than a word has bits; a path longer than the levels that there is room for at first; islands."""
+        import scipy.sparse as sp
+        from scipy.sparse.csgraph import shortest_path
+
+        from semiring.cuda import hops
+
+        rng = np.random.default_rng(0)
+        edges = {(i, i + 1) for i in range(300)} | {tuple(e) for e in rng.integers(301, 390, (150, 2)).tolist()}
+        tails, heads = np.array(sorted(edges)).T
+        n, sources = 391, np.append(rng.permutation(391)[:69], 0)
+        G = sp.csr_array((np.ones(len(tails)), (tails, heads)), shape=(n, n))
+        want = shortest_path(G, unweighted=True, indices=sources)
+        into = G.T.tocsr()
+        found = hops.Searches(into.indptr.astype(np.int64), into.indices.astype(np.int32), np.dtype(dtype))
+        rows = cp.empty((70, n), np.dtype(dtype))
+        found.into(sources, rows, n)
+        got = rows.get().astype(float)
+        got[rows.get() == dtypes.zero(get("min_plus"), np.dtype(dtype))] = np.inf
+        np.testing.assert_array_equal(got, want)
+
+
+class TestSurvey:
+    @pytest.mark.parametrize("dtype", ["float32", "int16", "float64"])
+    def test_what_is_seen(self, cp, dtype):
+        from semiring.cuda import survey
+
+        rng, zero = np.random.default_rng(0), dtypes.zero(get("min_plus"), np.dtype(dtype))
+        for size in (1, 2, 255, 4099):
+            for start in (0, 1):  # not where 16 bytes begin
+                A, B = (rng.integers(5, 100, size + start).astype(dtype) for _ in range(2))
+                X, Y = cp.asarray(A)[start:], cp.asarray(B)[start:]
+                for place in {0, size // 2, size - 1}:
+                    X[...], Y[...] = A[start:], B[start:]
+                    X[place], Y[place] = 3, 200
+                    first, second = survey.survey([X, Y], zero)()
+                    assert (first.least, second.greatest) == (3, 200)
+                    assert (first.greatest, second.least) == (np.asarray(X).max(), np.asarray(Y).min())
+                    assert not (first.nan)
+                    assert not (first.negative)
+                    assert not (first.minus_zero)
+                    X[place], Y[place] = -1, zero
+                    first, second = survey.survey([X, Y], zero)()
+                    assert (first.negative, first.least, second.greatest) == (True, -1, zero)
+                    if np.dtype(dtype).kind == "f":
+                        X[place], Y[place] = np.nan, -0.0
+                        first, second = survey.survey([X, Y], zero)()
+                        assert (first.nan, first.minus_zero, second.nan, second.minus_zero) == (
+                            True,
+                            False,
+                            False,
+                            True,
+                        )
