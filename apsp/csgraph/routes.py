@@ -32,7 +32,7 @@ def with_predecessors(graph: Network, sources: np.ndarray | None, options: Optio
     if sources is None:
         A = graph.matrix() if graph.dense is None else graph.dense.copy()
         D = distances(graph, None, options)
-        return D, predecessors(A, D, threads=options.threads)
+        return D, predecessors(A, D, threads=options.threads, null_value=None)
     if graph.dtype.kind == "f":
         return _searched(graph, sources, options)
     thin = graph.arcs().in_order()  # before the matrix is written to
