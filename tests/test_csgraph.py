@@ -584,6 +584,16 @@ def test_predecessors(n, sign, directed):
     assert all(own[i, j] == tree[i, j] for i, j in zip(*tree.nonzero(), strict=True))
 
 
+def test_predecessors_where_every_entry_is_stored_zeros_among_them():
+    """Nothing tells of missing edges, and nothing has to: what is stored is one."""
+    A = sparse.csr_array((np.array([5.0, 0, 2, 7]), np.array([0, 1, 0, 1]), np.array([0, 2, 4])), shape=(2, 2))
+    D, P = csgraph.floyd_warshall(A, return_predecessors=True)
+    expected = scipys.dijkstra(A, return_predecessors=True)
+    assert (D.tolist(), P.tolist()) == (expected[0].tolist(), expected[1].tolist()) == (
+        [[0, 0], [2, 0]], [[-9999, 0], [1, -9999]]
+    )  # fmt: skip
+
+
 def test_construct_dist_matrix_refuses():
     A = np.array([[0, 5, 0], [0, 0, 4], [1, 0, 0.0]])
     P = csgraph.shortest_path(A, return_predecessors=True)[1]
