@@ -17,7 +17,8 @@ import numpy as np
 import scipy.sparse as sp
 
 import semiring
-from apsp import closure, question, shortest_paths
+from apsp import closure, shortest_paths
+from apsp import question as asked
 from apsp.graph import Graph
 from apsp.result import Result
 from semiring.errors import DivergenceError, DomainError, DTypeError
@@ -65,9 +66,9 @@ class Lengths:
 
 def case(draw: Draw) -> None:
     """One graph, and questions about it; the automatic choice at times takes a few vertices for many."""
-    few = draw.pick((question.FEW, 0))
+    few = draw.pick((asked.FEW, 0))
     draw.note(few=few)
-    with mock.patch.object(question, "FEW", few):
+    with mock.patch.object(asked, "FEW", few):
         draw.pick((_paths, _paths, _paths, _update, _closure))(draw)
 
 
