@@ -110,7 +110,7 @@ class Problem:
     @cached_property
     def there(self) -> bool:
         """Whether the matrix lies on the device that closes it."""
-        return lies(self.matrix) == self.device
+        return self.device == ("cpu" if isinstance(self.matrix, np.ndarray) else lies(self.matrix))
 
     @cached_property
     def made(self) -> int:
@@ -157,8 +157,6 @@ class Problem:
 
 def lies(matrix: Any) -> str:
     """The device on which a matrix lies."""
-    if isinstance(matrix, np.ndarray):
-        return "cpu"
     return device_of(matrix.words if isinstance(matrix, BitMatrix) else matrix)
 
 
@@ -191,7 +189,8 @@ def take(
     if overwrite:
         taken.check_writable(dtypes.resolve(s, dtype or taken.array.dtype, where=where), where=where)
         return taken, Memory.LENT, unsaid
-    taken = taken.conformed(s, dtype, where=where)
+    if not isinstance(A, Graph):  # whose matrix is of that dtype
+        taken = taken.conformed(s, dtype, where=where)
     return taken, Memory.OURS if taken.made else Memory.THEIRS, unsaid
 
 

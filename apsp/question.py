@@ -151,8 +151,8 @@ class Question:
         ------
         DomainError
         """
-        if seen.ambiguous:
-            (warn_of_ambiguous if self.wants.table else refuse_ambiguous)(seen, self.semiring, where=self.wants.where)
+        told = warn_of_ambiguous if self.wants.table else refuse_ambiguous
+        told(seen, self.semiring, where=self.wants.where)
 
     def in_kind(self, table: Any) -> Any:
         """A table as what came: an array of the same library, on its device, or the very object that was lent."""

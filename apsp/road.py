@@ -88,10 +88,12 @@ def choose(question: Question) -> Plan:
         if not kind.schedules and (wants.paths or question.columns):  # else rows are found as many as fit
             hint = ROUTES if wants.paths else "Ask for fewer sources or targets."
             require(found[0].bytes, question.device, where=wants.where, hint=hint)
-    fitting = found if len(found) == 1 else [e for e in found if _fits(e)]
-    if not fitting:
-        raise _too_large(question, found)
-    best = min(fitting, key=lambda e: e.seconds)
+    best = found[0]
+    if len(found) > 1:
+        fitting = [e for e in found if _fits(e)]
+        if not fitting:
+            raise _too_large(question, found)
+        best = min(fitting, key=lambda e: e.seconds)
     assert best.plan is not None
     if best.plan.block and len(found) == 1:
         return best.plan

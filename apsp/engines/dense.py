@@ -135,9 +135,11 @@ def dtype_of_size(question: Question) -> np.dtype:
 
 
 def _open(question: Question, plan: Plan) -> Dense:
-    question.forget()
+    if question.listed:
+        question.forget()
     problem = question.problem
-    question.tell_zeros(problem.seen)
+    if problem.seen.ambiguous:
+        question.tell_zeros(problem.seen)
     far = not question.wants.table and possible(problem.matrix, question.semiring, question.n)
     solved = solve(problem, question.wants, None if question.listed else plan)
     engine = Dense(solved.matrix, solved.seconds)

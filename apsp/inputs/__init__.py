@@ -27,6 +27,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from semiring.errors import DTypeError
 
 from .. import formats
@@ -47,6 +49,12 @@ NAMES = (
 def kinds() -> dict[str, Kind]:
     """Every kind by its module's name."""
     return {name: import_module(f".{name}", __name__).KIND for name in NAMES}
+
+
+@cache
+def _of_arrays() -> tuple[Kind, ...]:
+    """Those that NumPy's own arrays may be."""
+    return tuple(kind for kind in kinds().values() if kind.arrays)
 
 
 def as_graph(
@@ -134,10 +142,13 @@ def as_graph(
     """
     if unweighted and weight is not BY_RULE and weight is not None:
         raise ValueError(f"as_graph: unweighted=True must come without a weight, got weight={weight!r}.")
-    positional(columns)  # refuses what is malformed
-    reading = Reading(None if unweighted else weight, columns, format, nulls_of(null_value))
+    if columns is not None:
+        positional(columns)  # refuses what is malformed
+    nulls = None if null_value is BY_RULE else nulls_of(null_value)
+    reading = Reading(None if unweighted else weight, columns, format, nulls)
     kind = _kind_of(source, reading)
-    _check(kind, reading)
+    if reading != ANYHOW:
+        _check(kind, reading)
     graph = kind.convert(source, reading)
     return graph.having(directed=directed, weighted=reading.weight is not None, nulls=reading.nulls, name=name)
 
@@ -171,7 +182,7 @@ def is_array(source: Any) -> bool:
 
 
 def _kind_of(source: Any, reading: Reading) -> Kind:
-    for kind in kinds().values():
+    for kind in _of_arrays() if type(source) is np.ndarray else kinds().values():
         if kind.recognises(source, reading):
             return kind
     known = "; ".join(kind.description for kind in kinds().values())

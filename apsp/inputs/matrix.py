@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from semiring.errors import ShapeError
 
 from ..graph import Graph
@@ -14,8 +16,10 @@ from .base import Kind
 
 def recognises(source: Any, reading: Reading) -> bool:
     """An array, or a list."""
+    if isinstance(source, (np.ndarray, list, tuple)):
+        return True
     signs = ("__array__", "__dlpack__", "__cuda_array_interface__")
-    return isinstance(source, (list, tuple)) or any(hasattr(source, sign) for sign in signs)
+    return any(hasattr(source, sign) for sign in signs)
 
 
 def convert(source: Any, reading: Reading) -> Graph:
@@ -39,4 +43,4 @@ def may_be_edges(A: Any) -> bool:
     return len(A) in EDGE and A.dtype.kind in "iu" and bool(present(A).all())
 
 
-KIND = Kind("a matrix, as an array or a list of lists", recognises, convert)
+KIND = Kind("a matrix, as an array or a list of lists", recognises, convert, arrays=True)

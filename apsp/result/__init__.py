@@ -302,10 +302,8 @@ def shortest_paths(
         format=format,
         name=name,
     )
-    i, j = (
-        None if wanted is None else posed.labels.several(wanted, where=f"shortest_paths: {side}")
-        for wanted, side in ((sources, "sources"), (targets, "targets"))
-    )
+    i = None if sources is None else posed.labels.several(sources, where="shortest_paths: sources")
+    j = None if targets is None else posed.labels.several(targets, where="shortest_paths: targets")
     wants = Wants.of(
         schedule=schedule,
         block=block,
@@ -321,10 +319,8 @@ def shortest_paths(
         limit=limit,
         gpus=gpus,
     )
-    rows, cols = (
-        None if at is None else Labels([posed.labels[k] for k in at.tolist()], f"{side} of this result")
-        for at, side in ((i, "sources"), (j, "targets"))
-    )
+    rows = None if i is None else Labels([posed.labels[k] for k in i.tolist()], "sources of this result")
+    cols = None if j is None else Labels([posed.labels[k] for k in j.tolist()], "targets of this result")
     with Limits.held(Limits.of(memory, checkpoint, output, every), gpus) as kept:
         found = answer(ask(posed, s, wants if kept is None else replace(wants, limits=kept)))
         result = Result(found.engine, posed, s, found.plan, found.seconds, frames.library_of(graph), rows, cols)
