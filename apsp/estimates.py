@@ -64,7 +64,7 @@ _ROUND, _SORTED = 2e-9, 80e-9
 #: Our searches from a batch of vertices: seconds to build, an arc; a visit, and an arc that leaves as a share of that;
 #: so much longer for each doubling beyond the cache, where sources come one by one; to write, a byte.
 _ADJACENT, _VISITED, _LEAVING, _ALONE_FARTHER, _BYTE = 60e-9, 5.4e-9, 0.25, 0.9, 0.3e-9
-#: NetworkX's own: a vertex or an arc of one search, roughly, and a triple of Floyd–Warshall. A call by its backend here:
+#: NetworkX's own: a vertex or an arc of one search, roughly, and a triple of Floyd–Warshall. A call by its backend
 #: whatever it asks, an arc that is converted, and a pair that is given back.
 _NX_SEARCHED, _NX_TRIPLE, _NX_CALL, _NX_CONVERTED, _NX_PAIR = 4e-7, 8e-8, 5e-4, 4e-7, 6e-8
 #: Sources that a word holds; on so many levels they come one by one.
