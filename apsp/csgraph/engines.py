@@ -21,7 +21,7 @@ from ..engines.saturation import possible
 from ..engines.structures import STRUCTURES
 from ..graph import Graph
 from ..labels import Labels
-from ..question import CROWDED
+from ..question import CROWDED, FEW
 from ..road import answer, ask
 from ..wants import Wants
 from .conversion import Network
@@ -69,8 +69,10 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
             return scipys.dijkstra(network.csr(), indices=sources).astype(network.dtype, copy=False)
     # Integers that may saturate: every distance is looked at, as `shortest_paths` does.
     exact = possible(network.weights if network.dense is None else network.dense, min_plus, n)
-    crowded = sources is None and network.size > CROWDED * n
-    matrix = not exact and (options.device == "cuda" or crowded or options.engine == "dense")
+    crowded = sources is None and (n <= FEW or network.size > CROWDED * n)
+    matrix = not exact and (
+        options.device == "cuda" or options.engine == "dense" or (crowded and options.engine == "auto")
+    )
     # What may hold a negative cycle is kept to be examined, unless its memory was lent.
     wants = Wants.of(
         where="csgraph",
