@@ -352,6 +352,11 @@ def test_a_plan_says_what_it_would_do_and_why():
     assert plan(np.ones((70, 70), bool), "boolean", block=10).block == 64
 
 
+def test_a_plan_counts_threads_where_they_share_the_work():
+    assert plan(200, threads=4).seconds == plan(200, threads=1).seconds
+    assert plan(4000, threads=4).seconds < plan(4000, threads=1).seconds / 2
+
+
 def test_a_plan_says_the_step_that_its_backend_takes():
     """Not the one that another backend would: each is named only where it is other machine code."""
     from semiring.cpu import kinds
@@ -386,6 +391,11 @@ def test_a_finite_weight_never_becomes_infinity_by_conversion():
     for A in (np.array([[0, 32767], [1, 0]]), np.array([[0, 32767.0], [1, 0]])):
         with pytest.raises(DTypeError, match="32767"):
             closure(A, dtype="int16")
+    A = np.array([[0, 1e39], [math.inf, 0]])
+    with pytest.raises(DTypeError, match="every finite entry, got 1e\\+39"):
+        closure(A, dtype="float32")
+    A[0, 1] = 1e38
+    np.testing.assert_array_equal(closure(A, dtype="float32"), A.astype("float32"))
 
 
 def test_lists_and_dlpack_are_arrays():

@@ -15,6 +15,7 @@ from processes import python
 from semiring import Op, Semiring, cpu, get
 from semiring.algebra import INTEGERS
 from semiring.backend import bind
+from semiring.cpu.backend import STEP
 from semiring.errors import DeviceError, DTypeError
 
 # The catalog's Boolean semiring has packed words of its own.
@@ -326,3 +327,17 @@ for case, nonnegative in (("min_plus float32", True), ("min_plus int16", False),
     cases.same(case, C, expected)
 """
     python(script, env={"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": features})
+
+
+@pytest.mark.parametrize("name", ["min_plus-float32", "min_plus-int16", "plus_times-float64", "log_plus-float64"])
+def test_a_pivot_block_writes_to_its_workspace_alone(name):
+    case = next(c for c in cases.CASES if str(c) == name)
+    ops = bind(case.semiring, case.dtype, threads=1)
+    for n in (1, 2, 63, 64, 65, 130, 256):
+        A = cases.random_matrix(case, (n, n), seed=n)
+        size = ops.verb_workspace("closure", n, n, n)
+        work = np.full(size + 8192, 0x5C, np.uint8)
+        start = -work.ctypes.data % 64
+        ops._code.closure(STEP, n, n, A.ctypes.data, *A.strides, work.ctypes.data + start)
+        assert (work[:start] == 0x5C).all()
+        assert (work[start + size :] == 0x5C).all()

@@ -242,6 +242,9 @@ def test_the_search_itself_finds_a_cycle_or_potentials_in_any_layout():
             else:
                 assert not low.any()
                 assert (W + high[:, None] - high[None, :] >= 0).all()
+    ring = matrix(5, {(0, 3): 1.0, (3, 1): -4.0, (1, 4): 1.0, (4, 0): 1.0})
+    for A in (ring, np.asfortranarray(ring)):
+        assert search(A, get("min_plus"))[0] == [0, 3, 1, 4]
 
 
 # Overwriting.

@@ -250,6 +250,13 @@ def test_reductions_are_numpys_and_networkxs(name, engine):
         shortest_paths(graph, "max_min", engine="dense").reduce("eccentricity")
 
 
+def test_counts_of_many_vertices_do_not_wrap():
+    """A ring: each of its vertices reaches all, 256 of them among others."""
+    for n in (256, 512, 600):
+        r = shortest_paths(Graph.from_arrays(np.arange(n), np.roll(np.arange(n), -1)), engine="elimination")
+        assert (r.reduce("reached") == n).all()
+
+
 def test_reductions_by_a_function_of_ones_own():
     r = shortest_paths([("a", "b", 4), ("b", "c", 7), ("c", "a", 1)])
     expected = np.asarray(r).max(axis=1)

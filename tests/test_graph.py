@@ -87,6 +87,15 @@ class TestMatrices:
         with pytest.raises(DomainError, match=r"NaN at \(1, 0\)"):
             as_graph(np.array([[0, INF], [np.nan, 0]])).matrix("boolean")
 
+    def test_edges_of_a_large_matrix(self):
+        """Which is looked at in parts."""
+        rng = np.random.default_rng(0)
+        A = np.where(rng.random((700, 700)) < 0.01, rng.random((700, 700)), INF)
+        tails, heads, weights = Graph.from_matrix(A).edges("min_plus")
+        i, j = np.nonzero(A < INF)
+        np.testing.assert_array_equal((tails, heads), (i, j))
+        np.testing.assert_array_equal(weights, A[i, j])
+
     def test_edges_of_a_matrix(self):
         A = np.array([[INF, 0.0], [2.5, INF]])
         rows, cols, weights = as_graph(A).edges()

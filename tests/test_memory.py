@@ -210,6 +210,14 @@ def test_what_a_machine_has_free(tmp_path):
             {f"{GROUP}/memory.max": "max\n", f"{GROUP}/memory.high": f"{90 * MIB}\n"}, 50 * MIB, id="memory.high"
         ),
         pytest.param(
+            {f"{GROUP}/memory.max": f"{100 * MIB}\n", f"{GROUP}/memory.high": f"{90 * MIB}\n"}, 50 * MIB, id="the least"
+        ),
+        pytest.param(
+            {f"{GROUP}/memory.max": f"{70 * MIB}\n", f"{GROUP}/memory.high": f"{90 * MIB}\n"},
+            30 * MIB,
+            id="the least of both",
+        ),
+        pytest.param(
             {
                 f"{GROUP}/memory.max": f"{100 * MIB}\n",
                 f"{GROUP}/memory.stat": f"anon 5\ninactive_file {10 * MIB}\nactive_file {MIB}\nslab_reclaimable 0\n",
