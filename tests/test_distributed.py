@@ -441,8 +441,9 @@ def test_a_checkpoint_goes_on_with_a_block_that_does_not_divide_it(graph, tmp_pa
         assert begun[0] <= (48 // block + 1) * block * 70 * 70
 
 
-def test_the_last_round_is_kept_whatever_the_time(graph, tmp_path):
-    """The checkpoint of a closure that ended is its result: nobody computes it twice."""
+def test_the_last_round_is_kept_whatever_the_time(graph, tmp_path, monkeypatch):
+    """The checkpoint of a closure that ended is its result: nobody computes it twice. A tile is of one rank."""
+    monkeypatch.setattr(keeping, "TILE", 32)
     where = {"gpus": world(ranks=4, threads=1), "dtype": "int16", "block": 16, "checkpoint": tmp_path / "ck"}
     r = shortest_paths(graph, **where, every=3600)
     assert TileStore(tmp_path / "ck").inspect().oldest == 70

@@ -19,6 +19,7 @@ import pytest
 import scipy.sparse
 
 from apsp import closure, negative_cycle, schedules
+from apsp.convergence.divergence import beaten
 from semiring import DivergenceError, DomainError, NegativeCycleError, Op, Semiring, Star, eliminate, get
 from semiring.backend import bind
 from semiring.cycles import search
@@ -355,8 +356,18 @@ def test_a_huge_factor_hides_no_cycle(overwrite):
 
 def test_an_unknown_operation_is_judged_within_its_component():
     assert refused(matrix(6, {(0, 1): -2.0, (1, 0): -3.0, (3, 4): 1e18}), SILENT).vertex in (0, 1)
+    leads_away = {(0, 1): -2.0, (1, 0): -3.0, (1, 3): 1e18}
+    assert refused(matrix(6, leads_away), SILENT).vertex in (0, 1)
+    assert refused(matrix(6, leads_away).T.copy(), SILENT).vertex in (0, 1)
     rounded = matrix(3, {(0, 1): 0.1, (1, 2): 0.7, (2, 0): -0.8})
     assert (closure(rounded, SILENT).diagonal() == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("diagonal", "vertex"), [([0, 0], None), ([0, -1], 1), ([0, np.nan, -9], 1), ([-1, np.inf], 1)]
+)
+def test_the_vertex_furthest_from_one_is_named(diagonal, vertex):
+    assert beaten(np.array(diagonal, float), get("min_plus")) == vertex
 
 
 # Sums over all walks.

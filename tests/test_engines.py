@@ -798,6 +798,17 @@ def test_integers_that_hold_all_distances_are_taken():
         shortest_paths(ring, engine="elimination", dtype="int16")
 
 
+@pytest.mark.parametrize(("weight", "taken"), [(2**52, True), (2**53, False), (-(2**51), True), (-(2**52), False)])
+def test_searches_take_integers_that_floats_hold(weight, taken):
+    """Johnson's lengths are up to twice as long as the graph's own."""
+    graph = Graph.from_edges([(0, 1, weight), (1, 2, 1)])
+    if taken:
+        assert shortest_paths(graph, engine="scipy").distance(0, 2) == weight + 1
+    else:
+        with pytest.raises(AlgebraError, match="below 2⁵³"):
+            shortest_paths(graph, engine="scipy")
+
+
 @pytest.mark.parametrize("low", [0, 1, -1], ids=["breadth-first", "dijkstra", "johnson"])
 def test_searches_refuse_distances_that_integers_do_not_hold(low):
     weights = [1000] * 38 + [low or 1000]

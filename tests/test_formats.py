@@ -1148,6 +1148,15 @@ class TestMetis:
         assert min(seen.values()) > 80
 
 
+def test_nan_is_named_by_its_place_in_a_large_matrix(tmp_path):
+    """Which is looked at in parts of a million entries."""
+    A = np.ones((1100, 1100))
+    A[1000, 7] = np.nan
+    np.save(tmp_path / "a.npy", A)
+    with pytest.raises(FormatError, match=r"NaN at \(1000, 7\)"):
+        read(tmp_path / "a.npy")
+
+
 class TestAtomicity:
     def test_a_failing_writer_leaves_nothing(self, tmp_path):
         with pytest.raises(FormatError):

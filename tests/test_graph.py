@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -16,9 +17,10 @@ from scipy.sparse.csgraph import bellman_ford
 
 from apsp import closure, shortest_paths, transitive_closure
 from apsp.graph import Graph
+from apsp.graph.entries import present
 from apsp.inputs import as_graph
 from apsp.labels import Labels
-from semiring import catalog
+from semiring import Op, catalog
 from semiring.errors import DomainError, DTypeError, FormatError, ShapeError, VertexError
 
 INF = np.inf
@@ -96,6 +98,13 @@ class TestMatrices:
         np.testing.assert_array_equal((tails, heads), (i, j))
         np.testing.assert_array_equal(weights, A[i, j])
 
+    def test_the_ends_of_integers_are_no_edges(self):
+        for dtype in ("int16", "int32", "int64"):
+            info = np.iinfo(dtype)
+            there = present(np.array([info.min, info.min + 1, 0, info.max - 1, info.max], dtype))
+            assert there.tolist() == [False, True, True, True, False]
+        assert present(np.array([0, 255], np.uint8)).all()
+
     def test_edges_of_a_matrix(self):
         A = np.array([[INF, 0.0], [2.5, INF]])
         rows, cols, weights = as_graph(A).edges()
@@ -149,6 +158,10 @@ class TestEdges:
         A = Graph.from_edges([(0, 1, 0.0), (0, 1, 0.0), (1, 0, -2.0)]).matrix("log_plus")
         assert A[0, 1] == pytest.approx(np.log(2))
         assert A[1, 0] == -2.0
+        lesser = Op("lesser", python=lambda a, b: a if a < b else b, cuda="min(a, b)", selects="least")
+        s = replace(catalog.get("min_plus"), name="own", aliases=(), add=lesser, variants=())
+        A = Graph.from_edges([(0, 1, 5.0), (1, 0, 3.0), (0, 1, 2.0), (0, 1, 7.0)]).matrix(s)
+        assert A.tolist() == [[INF, 2], [3, INF]]
 
     @pytest.mark.skipif(np.finfo(np.longdouble).max == np.finfo(float).max, reason="long double is float64 here")
     def test_weights_beyond_float64_are_no_missing_edges(self):

@@ -226,7 +226,10 @@ def test_any_tile_follows_from_the_others_by_one_product(tmp_path, case, v):
     store.put(D, round=v)
     source = Source.of(A, case.semiring, where="test")
     for i, j in store.tiles():
+        path = store.tile_path(i, j)
+        path.rename(path.with_suffix(".lost"))
         found = checkpoints.again(store, i, j, v, source, ops)
+        path.with_suffix(".lost").rename(path)
         if (i, j) != (v // 3, v // 3) or v % 3 == 0:
             cases.same(case, found, D[store.layout.window(i, j)])
 

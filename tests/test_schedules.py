@@ -49,6 +49,7 @@ def test_pivots_and_what_lies_around_them_cover_the_diagonal():
     for k in blocks.pivots(10, 4):
         covered[k] += 1
         assert sum(s.stop - s.start for s in blocks.around(10, k)) == 10 - (k.stop - k.start)
+        assert all(s.start < s.stop for s in blocks.around(10, k))
     assert (covered == 1).all()
 
 
