@@ -349,7 +349,12 @@ def test_a_plan_says_what_it_would_do_and_why():
         assert word in text
     A = np.where(np.random.default_rng(0).random((30, 30)) < 0.3, -1.0, np.inf)
     assert plan(A).variant == "general"
-    assert plan(np.ones((70, 70), bool), "boolean", block=10).block == 64
+    rounded = plan(np.ones((70, 70), bool), "boolean", block=10)
+    assert rounded.block == 64
+    assert "block rounded up from 10 to whole words of 64 bits" in rounded.reason
+    assert plan(1 << 33).n == 1 << 33
+    with pytest.raises(ShapeError, match=f"must lie in 0 … {1 << 33}, got {(1 << 33) + 1}"):
+        plan((1 << 33) + 1)
 
 
 def test_a_plan_counts_threads_where_they_share_the_work():

@@ -198,6 +198,9 @@ def test_rows_are_the_distances(name, engine):
             np.testing.assert_array_equal(np.concatenate([D for _, D in blocks]), expected)
     if not labels:
         return
+    mixed = [0, 2, 1, 3] if len(labels) > 3 else [0]  # as many as there are from the first to the last
+    ((_, D),) = r.rows([labels[k] for k in mixed])
+    np.testing.assert_array_equal(D, expected[mixed])
     some, ends = labels[::-2], labels[1:3]
     ((names, D),) = r.rows(some, ends, limit=20)
     part = expected[::-2, 1:3]
@@ -248,6 +251,15 @@ def test_reductions_are_numpys_and_networkxs(name, engine):
         r.reduce("diameter of a circle")
     with pytest.raises(AlgebraError, match="lengths"):
         shortest_paths(graph, "max_min", engine="dense").reduce("eccentricity")
+
+
+@pytest.mark.parametrize("n", [128, 133, 255, 300])
+@pytest.mark.parametrize("engine", ["elimination", "dense"])
+def test_the_worst_distance_is_found_wherever_it_stands(n, engine):
+    """A line, of which either end is farthest from the other half."""
+    r = shortest_paths(Graph.from_arrays(np.arange(n - 1), np.arange(1, n), directed=False), engine=engine)
+    k = np.arange(n)
+    np.testing.assert_array_equal(r.reduce("eccentricity"), np.maximum(k, n - 1 - k))
 
 
 def test_counts_of_many_vertices_do_not_wrap():

@@ -450,6 +450,8 @@ class TestLabels:
         for wrong in (2**63, 2**64 - 1, 2**60 + 2):
             with pytest.raises(VertexError, match=f"got {wrong}"):
                 labels.positions(np.array([2**60, wrong], np.uint64))
+        with pytest.raises(VertexError, match=f"got {2**64 - 1}"):
+            Labels([5, -1, 3]).positions(np.array([2**64 - 1], np.uint64))
 
     def test_positions_keep_their_shape(self):
         labels = Labels([4, 9, 1, 7])

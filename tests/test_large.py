@@ -381,6 +381,14 @@ def test_windows_that_are_not_what_they_should_be_are_refused(tmp_path, monkeypa
         shortest_paths(Graph.from_arrays(np.zeros(70_001, int), np.ones(70_001, int), weights), "max_times")
 
 
+def test_windows_of_edges_are_those_of_the_matrix():
+    graph, rng = road_like(60, seed=2), np.random.default_rng(0)
+    A, source = graph.matrix(), Source.of(graph, semiring.get("min_plus"), where="test")
+    for _ in range(30):
+        rows, columns = (slice(*sorted(rng.choice(61, 2, replace=False).tolist())) for _ in range(2))
+        np.testing.assert_array_equal(source.window(rows, columns), A[rows, columns])
+
+
 def test_truth_values_are_told_the_way():
     with pytest.raises(DTypeError, match="transitive_closure"):
         closure(np.eye(3, dtype=bool), "boolean", memory="1GiB")

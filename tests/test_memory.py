@@ -422,6 +422,13 @@ def test_a_refusal_names_the_operation_and_the_way_out(monkeypatch):
     assert closure(BIG.copy(), "bottleneck", overwrite=True)[0, 1] == 1  # the way out leads there
 
 
+def test_what_is_free_may_be_taken_to_the_last_byte(monkeypatch):
+    monkeypatch.setattr(memory, "available", lambda device="cpu", **_: 3 * MIB)
+    memory.require(3 * MIB, where="test", hint="")
+    with pytest.raises(MemoryNeeded, match=r"3\.0 MiB must fit on cpu, got 3\.0 MiB free"):
+        memory.require(3 * MIB + 1, where="test", hint="")
+
+
 def test_nothing_is_asked_for_what_is_small(monkeypatch):
     """A small closure does not read the system's files."""
     monkeypatch.setattr(memory, "available", lambda *_, **__: pytest.fail("asked"))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import apsp
-from apsp import negative_cycle, shortest_paths
+from apsp import Graph, negative_cycle, shortest_paths
 from semiring.errors import AlgebraError, NoPathError, ShapeError, VertexError
 
 NONE = -9999
@@ -270,6 +270,10 @@ class TestMeasures:
             nx.diameter(g)
         with pytest.raises(NoPathError, match="without any"):
             shortest_paths(np.empty((0, 0))).diameter()
+        ring = np.arange(149)  # all of which reach the last vertex, which reaches none
+        far = Graph.from_arrays([*ring, 5], [*np.roll(ring, -1), 149], np.full(150, 2.0))
+        with pytest.raises(NoPathError, match="no path from 149 to 0"):
+            shortest_paths(far, engine="elimination").diameter()
 
     def test_rows_and_columns_in_another_order_keep_their_names(self):
         g = nx.DiGraph()

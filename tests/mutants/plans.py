@@ -56,7 +56,7 @@ MUTANTS = [
         "semiring/memory.py",
         "if there is not None and needed > there:",
         "if there is not None and needed > 2 * there:",
-        "tests/test_memory.py::test_a_refusal_names_the_operation_and_the_way_out",
+        "tests/test_memory.py::test_what_is_free_may_be_taken_to_the_last_byte",
         "Twice of what is free is taken.",
     ),
     Mutant(
@@ -96,7 +96,7 @@ MUTANTS = [
         "apsp/plans.py",
         "chosen = -(-chosen // ops.grain) * ops.grain",
         "chosen = chosen // ops.grain * ops.grain",
-        "tests/test_bits.py::test_schedules_on_bits",
+        "tests/test_closure.py::test_a_plan_says_what_it_would_do_and_why",
         "A block of packed bits is rounded down, to none.",
     ),
     Mutant(
@@ -104,7 +104,7 @@ MUTANTS = [
         "apsp/plans.py",
         'reason += f"; block rounded up from {block} to whole words of {ops.grain} bits"',
         'reason += f"; block rounded up from {chosen} to whole words of {ops.grain} bits"',
-        "tests/test_cli.py::test_plan",
+        "tests/test_closure.py::test_a_plan_says_what_it_would_do_and_why",
         "The block that was asked for is told wrong.",
     ),
     Mutant(

@@ -8,7 +8,7 @@ MUTANTS = [
         "apsp/formats/npy.py",
         "if needed > size - file.tell() or",
         "if needed > size or",
-        "tests/test_formats.py::test_malformed",
+        "tests/test_ondisk.py::test_a_file_of_numpy_that_does_not_fit_stays_where_it_is",
         "An array that is cut off by less than its header is believed.",
     ),
     Mutant(
@@ -16,7 +16,7 @@ MUTANTS = [
         "apsp/formats/npy.py",
         "    if length > _HEADER:  # NumPy would make room for it first\n        raise",
         "    if length < 0:\n        raise",
-        "tests/test_formats.py::test_malformed",
+        "tests/test_formats.py::test_a_header_that_promises_gigabytes_is_not_read",
         "A header of 4 GiB is read.",
     ),
     Mutant(
@@ -96,7 +96,7 @@ MUTANTS = [
         "apsp/formats/csv.py",
         "any(sign in name for sign in '\",\\n') or integral([name])",
         "any(sign in name for sign in '\",\\n')",
-        "tests/test_formats.py::TestWriting::test_csv_of_awkward_names",
+        "tests/test_formats.py::TestWriting::test_csv_of_texts_that_look_like_numbers",
         'The name "7" is written as the number 7.',
     ),
     Mutant(
@@ -112,7 +112,7 @@ MUTANTS = [
         "apsp/formats/tokens.py",
         "if type(value) is int and value != int(rounded):",
         "if type(value) is int and value > int(rounded):",
-        "tests/test_formats.py::test_malformed",
+        "tests/test_formats.py::test_what_numpy_would_read_otherwise_is_refused",
         "An integer that float64 rounds up is taken.",
     ),
     Mutant(
@@ -136,7 +136,7 @@ MUTANTS = [
         "apsp/formats/columns.py",
         "    if foreign:\n",
         "    if foreign and foreign.start() == 0:\n",
-        "tests/test_formats.py::test_malformed",
+        "tests/test_formats.py::test_what_numpy_would_read_otherwise_is_refused",
         "A no-break space is a blank.",
     ),
     Mutant(
@@ -257,7 +257,7 @@ MUTANTS = [
         "apsp/large/sources.py",
         "inside = (j[here] >= columns.start) & (j[here] < columns.stop)",
         "inside = (j[here] >= columns.start) & (j[here] <= columns.stop)",
-        "tests/test_large.py::test_a_result_within_limits_answers_from_its_store",
+        "tests/test_large.py::test_windows_of_edges_are_those_of_the_matrix",
         "An arc is put into the first column of the next row.",
     ),
 ]
