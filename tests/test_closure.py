@@ -417,3 +417,10 @@ def test_lists_and_dlpack_are_arrays():
             return self.array.__dlpack_device__()
 
     assert closure(Exporter(np.array([[0.0, 2.0], [2.0, 0.0]]))).tolist() == [[0, 2], [2, 0]]
+
+
+def test_the_weight_of_a_negative_cycle_is_told():
+    A = np.full((4, 4), np.inf)
+    A[0, 2], A[2, 1], A[1, 0] = 2, -6.5, 1.5
+    with pytest.raises(NegativeCycleError, match=r"got 0 → 2 → 1 → 0 of weight -3\. "):
+        closure(A)

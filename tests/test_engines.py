@@ -34,6 +34,7 @@ from apsp import (
     shortest_paths,
 )
 from apsp.generate import random_graph, road_like
+from semiring.sparse import analyse
 
 ENGINES = ("dense", "elimination", "scipy")
 
@@ -610,6 +611,18 @@ def test_the_plan_takes_what_counts_least():
     plan = shortest_paths(road).plan
     assert [e.engine for e in plan.considered] == ["dense", "elimination", "scipy"]
     assert all(word in str(plan) for word in ("dense:", "elimination:", "scipy:", "pairs"))
+
+
+def test_estimates_count_threads_and_batches():
+    """Each thread that has a batch holds a panel of it; many rows come in batches, a single one alone."""
+    panel = 1000 * 64 * (2 * 4 + 1)
+    for threads, lines, panels in ((1, 640, 1), (4, 640, 4), (4, 65, 2)):
+        held = estimates.hops(1000, 5000, lines, 4, 6, 64, threads).bytes
+        assert held == 24 * 5000 + panels * panel
+    cost = analyse((np.arange(4999), np.arange(1, 5000)), 5000).cost
+    one, many = (estimates.elimination(cost, 5000, 4999, lines, 4) for lines in (1, 5000))
+    assert one.seconds == one.start + one.row
+    assert many.seconds < many.start + 5000 * many.row / 2
 
 
 def test_searches_are_predicted_by_what_they_reach():

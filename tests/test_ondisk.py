@@ -115,7 +115,7 @@ def test_a_file_of_numpy_that_does_not_fit_stays_where_it_is(tmp_path, matrix, e
     with pytest.raises(FormatError, match=r"NaN at \(200, 3\)"):
         read(tmp_path / "b.npy")
     (tmp_path / "c.npy").write_bytes((tmp_path / "a.npy").read_bytes()[:-60])  # less than its header has
-    with pytest.raises(FormatError, match="must be a complete .npy file"):
+    with pytest.raises(FormatError, match=r"must be a complete \.npy file"):
         read(tmp_path / "c.npy")
 
 

@@ -134,7 +134,7 @@ def test_a_schedule_runs_unchanged_on_a_matrix_in_parts(name, case, n, block):
 
 
 @pytest.mark.parametrize("name", ["recursive", "blocked", "iterative"])
-@pytest.mark.parametrize(("n", "block"), [(100, 64), (700, 64), (901, 256), (2000, 256)])
+@pytest.mark.parametrize(("n", "block"), [(100, 64), (700, 64), (520, 256), (901, 256), (2000, 256)])
 def test_what_a_schedule_holds_is_what_its_verbs_hold(name, n, block, monkeypatch):
     """No verb computes: each tells what it would hold."""
     ops, held = bind(get("min_plus"), "float64", threads=2), [0]

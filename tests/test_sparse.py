@@ -394,6 +394,34 @@ def test_what_is_dense_at_the_end_is_one_supernode_whatever_joins_it(monkeypatch
         assert len(S.rows) == 0 or (S.rows.min() >= 0 and S.rows.max() < n)
 
 
+def test_wide_supernodes_hold_few_zeros():
+    """Of the entries of a supernode, those of its columns' own structures are all but so many."""
+    for seed, n in ((0, 300), (1, 900), (2, 2000)):
+        r = rng(seed)
+        tails, heads = r.integers(0, n, (2, 2 * n)).astype(np.int32)
+        start, beside = neighbours(tails, heads, n)
+        given = order.Order(r.permutation(n).astype(np.int32))
+        _, counts = symbolic.columns(start, beside, given.permutation, order.inverse(given.permutation), 0)
+        tree = structure.supernodes(start, beside, given)
+        own = np.empty(n, np.int64)
+        own[given.permutation] = counts
+        w, height = tree.width, tree.height
+        held = w * (w + 1) // 2 + w * height
+        kept = np.add.reduceat(own[tree.permutation], tree.first[:-1])
+        wide = w > structure.NARROW
+        assert wide.any()
+        assert (held - kept <= structure.ZEROS * held)[wide].all()
+
+
+def test_updates_lie_on_a_stack_that_is_as_high_as_was_counted():
+    for seed in range(20):
+        r = rng(seed)
+        n = int(r.integers(2, 200))
+        S = analyse(tuple(r.integers(0, n, (2, 2 * n)).astype(np.int32)), n).structure
+        w, height = np.diff(S.first).astype(np.int64), np.diff(S.begin).astype(np.int64)
+        assert int((S.update + height**2).max()) <= symbolic.paths(S.parent, w, height)[2]
+
+
 def test_counts_are_those_of_the_filled_graph():
     """Column counts by eliminating vertex by vertex, on sets."""
     for seed in range(12):

@@ -130,6 +130,8 @@ MUTANTS = [
         "return ((m + max(rows, columns)) * DEPTH + columns * (1 + rows)) * self._size",
         "tests/test_cpu.py::test_a_pivot_block_writes_to_its_workspace_alone",
         "The second packed operand of a pivot block has no room.",
+        equivalent="A block of b pivots packs one operand b deep and the other to its full depth for n − b rows or "
+        "columns alone: (n − b)(DEPTH + b) ≤ n · DEPTH, as n is at most DEPTH.",
     ),
     Mutant(
         "recursive-held",
@@ -224,7 +226,7 @@ MUTANTS = [
         "apsp/estimates.py",
         "held = 24 * arcs + min(threads, batches) * n * batch * (2 * itemsize + 1)",
         "held = 24 * arcs + n * batch * (2 * itemsize + 1)",
-        "tests/test_memory.py::test_an_engine_that_does_not_fit_is_not_taken[4]",
+        "tests/test_engines.py::test_estimates_count_threads_and_batches",
         "Searches of several threads are counted once.",
     ),
     Mutant(
@@ -232,7 +234,7 @@ MUTANTS = [
         "apsp/estimates.py",
         "start + min(lines * alone, batched),",
         "start + max(lines * alone, batched),",
-        "tests/test_engines.py::test_the_plan_takes_what_counts_least",
+        "tests/test_engines.py::test_estimates_count_threads_and_batches",
         "Many rows are predicted to come one by one.",
     ),
     Mutant(
@@ -272,7 +274,7 @@ MUTANTS = [
         "semiring/cycles.py",
         "got {shown} of weight {weight:g}. {walks}",
         "got {shown} of weight {-weight:g}. {walks}",
-        "tests/test_closure.py::test_every_planted_negative_cycle_is_found_and_named",
+        "tests/test_closure.py::test_the_weight_of_a_negative_cycle_is_told",
         "The weight of a negative cycle has the wrong sign.",
     ),
     Mutant(
