@@ -22,7 +22,7 @@ from apsp import closure, negative_cycle, schedules
 from apsp.convergence.divergence import beaten
 from semiring import DivergenceError, DomainError, NegativeCycleError, Op, Semiring, Star, eliminate, get
 from semiring.backend import bind
-from semiring.cycles import search
+from semiring.cycles import Lengths, search
 
 FLOATS = ["float32", "float64"]
 BOTH = pytest.mark.parametrize("overwrite", [False, True], ids=["kept", "overwritten"])
@@ -183,6 +183,23 @@ def test_integers_that_no_float_holds():
     assert closure(A.copy(), overwrite=True)[0, 1] == big + 1
     A[1, 0] = -big - 2
     assert refused(A, overwrite=True).cycle == [0, 1]
+
+
+def test_a_small_cycle_behind_a_huge_edge_is_found_by_the_last_digits_of_labels():
+    """Labels are about −2⁶⁰, whose neighbours among floats are 128 away; the cycle weighs −1."""
+    none = np.iinfo(np.int64).max
+    A = np.full((4, 4), none)
+    A[0, 1], A[1, 2], A[2, 3], A[3, 1] = -(2**60), 1, 1, -3
+    assert sorted(refused(A, overwrite=True).cycle) == [1, 2, 3]
+    A[3, 1] = -2
+    assert closure(A)[0].tolist() == [0, -(2**60), 1 - 2**60, 2 - 2**60]
+
+
+def test_sums_of_small_whole_numbers_are_exact_however_long():
+    """In float32 their bound for rounding is 1.65 here, and −1 beyond it."""
+    tropical = Lengths(1.0, False)
+    assert tropical.rounding(np.array([4e6, 3, -4000004], np.float32)) == (-1.0, False)
+    assert tropical.rounding(np.array([4e6, 3.0625, -4000004], np.float32))[1]  # which float32 has rounded
 
 
 # Long cycles.

@@ -104,6 +104,12 @@ class TestPaths:
         np.testing.assert_array_equal(found.hops, r.hops.ravel())
 
     @pytest.mark.parametrize("engine", ENGINES)
+    def test_through_all_vertices(self, engine):
+        r = shortest_paths(Graph.from_arrays(np.arange(8), np.arange(1, 9)), engine=engine)
+        assert list(r.paths([(0, 8), (1, 8)])) == [list(range(9)), list(range(1, 9))]
+        assert list(r.paths())[8] == list(range(9))
+
+    @pytest.mark.parametrize("engine", ENGINES)
     @pytest.mark.parametrize("count", [0, 1, 3, 200])
     def test_of_some(self, engine, count):
         r = shortest_paths(edges(), engine=engine)

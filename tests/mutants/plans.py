@@ -208,8 +208,8 @@ MUTANTS = [
     Mutant(
         "elimination-pairs",
         "semiring/sparse/structure.py",
-        "elimination=int((w * (w + r) ** 2).sum()),",
-        "elimination=int((w * (w + r)).sum()),",
+        "elimination=int((w * (w + r).astype(np.float64) ** 2).sum()),",
+        "elimination=int((w * (w + r).astype(np.float64)).sum()),",
         "tests/test_sparse.py::test_costs_are_counted_before_numbers_and_bound_what_is_held",
         "An elimination is said to do as many pairs as it has entries.",
     ),
