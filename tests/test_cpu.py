@@ -354,12 +354,12 @@ def test_nothing_is_read_beyond_an_operand(strips, monkeypatch):
     from semiring.cpu import backend
 
     if strips:
-        for name, value in (("WORKSPACE", 1), ("SIDE", 13)):
+        for name, value in (("WORKSPACE", 120_000), ("SIDE", 13), ("ALONE", 0), ("PACK_ALONE", 0)):
             monkeypatch.setattr(backend, name, value)
         monkeypatch.setattr(backend, "_plan", backend._plan.__wrapped__)
     case = next(c for c in CASES if str(c) == "min_plus-int32")
-    ops = bind(case.semiring, case.dtype, threads=1)
-    for m, k, n in ((8, 8, 8), (29, 264, 72), (67, 40, 104), (1, 8, 24)):
+    ops = bind(case.semiring, case.dtype, threads=3 if strips else 1)
+    for m, k, n in ((8, 8, 8), (29, 264, 72), (67, 40, 104), (1, 8, 24), (8, 256, 400)):
         A, B, C = (random_matrix(case, shape, i) for i, shape in enumerate(((m, k), (k, n), (m, n))))
         a, b, c = (emulated.asarray(X) for X in (A, B, C))
         ops.gemm(*(np.asarray(X) for X in (c, a, b)))

@@ -19,7 +19,7 @@ import processes
 import pytest
 import scipy.sparse as sp
 from cases import CASES, USER_CASES, Case, same
-from scipy.sparse.csgraph import dijkstra
+from scipy.sparse.csgraph import dijkstra, floyd_warshall
 
 import semiring
 from apsp.formats import read as read_graph
@@ -157,6 +157,17 @@ def test_fronts_of_every_size_by_every_way(case, monkeypatch):
             ways.append(E.to_dense())
     for D in ways:
         np.testing.assert_array_equal(D, ways[0])
+
+
+@pytest.mark.parametrize("n", [64, 65, 150])
+def test_a_front_of_several_blocks_of_pivots(n, monkeypatch):
+    """A complete graph is one supernode, eliminated by 64 pivots at a time, alone and in a run of small fronts."""
+    M = rng(n).integers(1, 1000, (n, n))
+    expected = floyd_warshall(M)
+    for large in (0, 1 << 40):
+        monkeypatch.setattr(fronts, "LARGE", large)
+        D = eliminate(sp.coo_array(M), "min_plus", dtype="float32", threads=1).to_dense()
+        np.testing.assert_array_equal(D, expected)
 
 
 @pytest.mark.parametrize("parts", ["a forest", "one tree", "no arc"])

@@ -5,7 +5,7 @@ from . import Mutant
 TILE = "tests/test_emulated.py::TestProducts::test_a_tile_and_one_entry_more_or_less"
 PIVOT = "tests/test_emulated.py::TestClosures::test_of_a_pivot_block"
 PATHS = "tests/test_emulated.py::TestPredecessors::test_of_integers_by_the_rule"
-NETWORK = "tests/test_sparse_emulated.py::test_every_distance_of_a_network_is_scipys[float32-4]"
+NETWORK = "tests/test_sparse_emulated.py::test_every_entry_of_a_network_is_scipys_or_numpys[min_plus-float32-4]"
 
 MUTANTS = [
     Mutant(
@@ -304,5 +304,13 @@ MUTANTS = [
         "Dt[(first + j) * n + k] = tile[r][x];",
         f"{PATHS}[as it comes]",
         "D is not transposed within a tile.",
+    ),
+    Mutant(
+        "cuda-front-star",
+        "semiring/cuda/kernels/fronts.cu",
+        "else if (j == k) to = T(S::mul(W(column[i]), star));",
+        "else if (j == k) to = column[i];",
+        "tests/test_sparse_emulated.py::test_every_entry_of_a_network_is_scipys_or_numpys[plus_times-float64-2]",
+        "L is not multiplied by the star.",
     ),
 ]

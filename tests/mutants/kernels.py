@@ -242,7 +242,7 @@ MUTANTS = [
         "semiring/cpu/fronts.py",
         "            if k:\n                jump(steps[OTHERS], (k, depth, 0, k, pitch, front, work))\n",
         "",
-        "tests/test_sparse.py::test_fronts_of_every_size_by_every_way",
+        "tests/test_sparse.py::test_a_front_of_several_blocks_of_pivots",
         "Rows of earlier pivot blocks are not updated.",
     ),
     Mutant(
