@@ -615,10 +615,13 @@ def test_the_plan_takes_what_counts_least():
 
 def test_estimates_count_threads_and_batches():
     """Each thread that has a batch holds a panel of it; many rows come in batches, a single one alone."""
-    panel = 1000 * 64 * (2 * 4 + 1)
-    for threads, lines, panels in ((1, 640, 1), (4, 640, 4), (4, 65, 2)):
-        held = estimates.hops(1000, 5000, lines, 4, 6, 64, threads).bytes
-        assert held == 24 * 5000 + panels * panel
+    one, two, four, few = (
+        estimates.hops(1000, 5000, lines, 0, 4, 6, 64, threads).bytes
+        for threads, lines in ((1, 640), (2, 640), (4, 640), (4, 65))
+    )
+    assert (four - two, four - one) == (2 * (two - one), 3 * (two - one))
+    assert 1000 * 64 * 8 < two - one < 1000 * 64 * 10
+    assert two - 1000 * 64 * 4 == few  # no rows wait beside those of two batches
     cost = analyse((np.arange(4999), np.arange(1, 5000)), 5000).cost
     one, many = (estimates.elimination(cost, 5000, 4999, lines, 4) for lines in (1, 5000))
     assert one.seconds == one.start + one.row

@@ -47,6 +47,7 @@ MUTANTS = [
         "for (int e = 0; e < each; ++e) x[c].at[e] = T(S::one());",
         NETWORK,
         "Columns beyond a supernode's are taken for a source.",
+        equivalent="A panel has zeros beyond its columns, and 0 ⊗ 1 is 0.",
     ),
     Mutant(
         "cuda-climb-search",
@@ -104,6 +105,7 @@ MUTANTS = [
         "const bool inside = !first || b_k(i) <= depth;",
         f"{TILE}[aligned-min_plus-float32-nonnegative]",
         "Of a ragged depth a row of B too many is read.",
+        equivalent="The operand of A is zero there; the row lies within a stage's reach of B, and is not stored.",
     ),
     Mutant(
         "cuda-gemm-last-row",
@@ -144,6 +146,7 @@ MUTANTS = [
         "b_second = col + 1 <= n ? 1 : 0;",
         f"{TILE}[as it lies-min_plus-int16-nonnegative]",
         "The second lane of the last column is read beyond it.",
+        equivalent="What the lane beyond the edge computes is not stored.",
     ),
     Mutant(
         "cuda-gemm-ragged-store",
@@ -174,7 +177,7 @@ MUTANTS = [
         "semiring/cuda/kernels/pivot.cuh",
         "for (int j = 0; j < tn; ++j) r1[j] = S::add(r1[j], S::mul(l.p[1][0], r0[j]));",
         "for (int j = 0; j < tn; ++j) r1[j] = S::add(r1[j], S::mul(l.p[0][1], r0[j]));",
-        f"{PIVOT}[plus_times-float64]",
+        PIVOT,
         "Row k + 1 goes past step k by the wrong entry.",
     ),
     Mutant(
@@ -214,7 +217,7 @@ MUTANTS = [
         "semiring/cuda/kernels/bits.cu",
         "high = j + 32 < n && row[(j + 32) * across];",
         "high = j + 32 <= n && row[(j + 32) * across];",
-        "tests/test_emulated.py::TestBits::test_transposed_counted_listed_and_unpacked",
+        "tests/test_emulated.py::TestBits::test_closures[300]",
         "A byte beyond the last column is packed.",
     ),
     Mutant(
@@ -286,7 +289,7 @@ MUTANTS = [
         "semiring/cuda/kernels/predecessors.cu",
         "if (!anew && better(goal, d)) return false;",
         "if (!anew && better(d, goal)) return false;",
-        f"{PATHS}[as it comes]",
+        PATHS,
         "Whoever is nearer is no predecessor.",
     ),
     Mutant(
@@ -294,7 +297,7 @@ MUTANTS = [
         "semiring/cuda/kernels/predecessors.cu",
         "counts[row] = at > most ? most + 1 : at;",
         "counts[row] = at > most ? most : at;",
-        f"{PATHS}[as it comes]",
+        PATHS,
         "Edges that were not gathered are not looked at.",
     ),
     Mutant(
@@ -302,7 +305,7 @@ MUTANTS = [
         "semiring/cuda/kernels/predecessors.cu",
         "Dt[(first + j) * n + k] = tile[x][r];",
         "Dt[(first + j) * n + k] = tile[r][x];",
-        f"{PATHS}[as it comes]",
+        "tests/test_emulated.py::TestPredecessors::test_beyond_a_group_of_sources",
         "D is not transposed within a tile.",
     ),
     Mutant(

@@ -118,10 +118,10 @@ MUTANTS = [
     Mutant(
         "longest-of-heaviest",
         "apsp/choosing.py",
-        "np.maximum.at(most, tails[finite], np.abs(weights[finite].astype(np.float64)))",
-        "np.maximum.at(most, tails[finite], weights[finite].astype(np.float64))",
+        "np.abs(weights[finite].astype(np.int64)).view(np.uint64)",
+        "weights[finite].astype(np.int64).view(np.uint64)",
         "tests/test_engines.py::test_a_distance_beyond_the_integers_is_refused_by_elimination_too",
-        "Negative arcs do not count for the longest walk.",
+        "A negative arc counts as 2⁶⁴ more for the longest walk.",
     ),
     Mutant(
         "johnson-doubles",
@@ -158,9 +158,9 @@ MUTANTS = [
     ),
     Mutant(
         "bounded-from-below",
-        "apsp/eliminating.py",
-        "(panel >= high) | (panel <= low)",
-        "(panel >= high)",
+        "apsp/saturation.py",
+        "(block == info.min) | (block == info.max)",
+        "(block == info.max)",
         "tests/test_engines.py::test_a_distance_beyond_the_integers_is_refused_by_elimination_too",
         "A distance below the integers is answered.",
     ),
@@ -190,7 +190,7 @@ MUTANTS = [
     ),
     Mutant(
         "nearest-first",
-        "apsp/result/sweeps.py",
+        "apsp/result/nearest.py",
         "which[improves] = value[improves], at + chosen[improves]",
         "which[improves] = value[improves], chosen[improves]",
         "tests/test_engines.py::test_the_nearest_of_several_sources",
@@ -198,7 +198,7 @@ MUTANTS = [
     ),
     Mutant(
         "nearest-ties",
-        "apsp/result/sweeps.py",
+        "apsp/result/nearest.py",
         'better = np.less if s.add.selects == "least" else np.greater',
         'better = np.less_equal if s.add.selects == "least" else np.greater_equal',
         "tests/test_engines.py::test_the_nearest_of_several_sources",
@@ -248,11 +248,10 @@ MUTANTS = [
     Mutant(
         "average-of-pairs",
         "apsp/measures.py",
-        "return totals.total / (totals.n * (totals.n - 1)) if totals.n > 1 else 0.0",
-        "return totals.total / (totals.n * totals.n) if totals.n > 1 else 0.0",
+        "getattr(self, which) / max(self.n * (self.n - 1), 1)",
+        "getattr(self, which) / max(self.n * self.n, 1)",
         "tests/test_routed.py::TestMeasures::test_they_are_networkx_s",
         "The mean counts pairs of a vertex with itself.",
-        nth=2,
     ),
     Mutant(
         "apart-names",

@@ -230,7 +230,7 @@ MUTANTS = [
     ),
     Mutant(
         "project-negative",
-        "apsp/projects.py",
+        "apsp/projects/tasks.py",
         "if not 0 <= time < math.inf:",
         "if not 0 <= time:",
         "tests/test_projects.py::test_wrong_tasks_are_refused_in_words",
@@ -238,7 +238,7 @@ MUTANTS = [
     ),
     Mutant(
         "project-ring",
-        "apsp/projects.py",
+        "apsp/projects/__init__.py",
         "mutual = r.reachable & r.reachable.T",
         "mutual = r.reachable & r.reachable",
         "tests/test_projects.py::test_a_house",
@@ -247,8 +247,8 @@ MUTANTS = [
     Mutant(
         "source-first-row",
         "apsp/large/sources.py",
-        "first=(rows.start,)))",
-        "first=()))",
+        "first=(rows.start,), null",
+        "first=(), null",
         "tests/test_large.py::test_windows_that_are_not_what_they_should_be_are_refused",
         "An entry is named by its place in a window.",
     ),
