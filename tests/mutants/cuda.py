@@ -161,7 +161,7 @@ MUTANTS = [
         "semiring/cuda/kernels/gemm.cuh",
         "const long long k0 = from ? depth + (from - 1) * bk : 0;",
         "const long long k0 = from * bk;",
-        f"{TILE}[split-K-min_plus-float32-nonnegative]",
+        "tests/test_emulated.py::TestProducts::test_in_parts_of_k",
         "A part of a depth that is split begins where another ends late.",
     ),
     Mutant(
@@ -169,7 +169,7 @@ MUTANTS = [
         "semiring/cuda/kernels/gemm.cuh",
         "accumulate = 1;\n        put(",
         "accumulate = accumulate;\n        put(",
-        f"{TILE}[split-K-min_plus-float32-nonnegative]",
+        "tests/test_emulated.py::TestProducts::test_in_parts_of_k",
         "A later part of a depth overwrites the earlier ones.",
     ),
     Mutant(
