@@ -1,35 +1,19 @@
-"""`closure`, the public function: it finds out which way A goes, and gives the result back in kind.
-
-A matrix takes the road of apsp/solve.py; a graph with a list of edges is eliminated where that takes less; several GPUs
-are apsp/distributed's, and limits of memory apsp/large's.
-"""
+"""`closure`, the public function: the table of the engine that answers, in kind."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from semiring.algebra import Semiring
 from semiring.catalog import get
-from semiring.memory import require
 from semiring.observed import Callback
 from semiring.tiles import TileStore
 
-from .choosing import Asked, Question
-from .eliminating import eliminated
-from .engines.base import host
-from .graph import Graph
-from .graph.nulls import Nulls, warn_of_ambiguous
-from .inputs import as_graph
-from .large.closing import Large
 from .large.limits import Limits
-from .large.sources import has_windows, matrix_or_graph
-from .log import tell
-from .problem import Request, at, is_sparse, pose
 from .reading.options import BY_RULE, NullValue, nulls_of
-from .solve import solve
+from .road import answer, ask
+from .wants import Wants
 
 if TYPE_CHECKING:
     from .distributed.solving import Places
@@ -146,55 +130,24 @@ def closure(
            [3., 0., 1.],
            [2., 6., 0.]])
     """
-    s, nulls = get(semiring), nulls_of(null_value)
-    request = Request.of(schedule=schedule, block=block, callback=callback, threads=threads, per_thread=per_thread)
     limits = Limits.of(memory, checkpoint, output, every)
-    if overwrite and limits is not None:
-        raise ValueError(
-            "closure: overwrite=True computes in A's own memory, got memory=, checkpoint= or output= beside it, which "
-            "compute elsewhere. Leave one of them out."
+    with Limits.held(limits, gpus) as kept:
+        wants = Wants.of(
+            where="closure",
+            schedule=schedule,
+            block=block,
+            callback=callback,
+            threads=threads,
+            per_thread=per_thread,
+            dtype=dtype,
+            device=device,
+            overwrite=overwrite,
+            unweighted=unweighted,
+            nulls=nulls_of(null_value),
+            gpus=gpus,
+            limits=kept,
+            table=True,
         )
-    if gpus is not None:
-        from .distributed import solving
-
-        asked: dict[str, Any] = {"dtype": dtype, "overwrite": overwrite, "unweighted": unweighted, "nulls": nulls}
-        return solving.closure(A, s, request, gpus, limits, **asked)
-    if limits is not None:
-        return _within(A, s, request, limits, nulls, dtype=dtype, device=device, unweighted=unweighted)
-    with at(A):
-        if not overwrite and is_sparse(A):
-            graph = as_graph(A, unweighted=unweighted, null_value=null_value)
-            question = Question(graph, s, request, Asked(dtype=dtype, device=device, table=True))
-            if not question.matrix_alone and question.plan.engine == "elimination":
-                hint = "Use a smaller dtype, or shortest_paths, whose Result answers without a matrix."
-                require(question.plan.beside_bytes, question.device, where="closure", hint=hint)
-                tell(question.plan, callback, stacklevel=3)
-                return host(eliminated(question).table())
-            A = graph
-            del question
-        asked = {"dtype": dtype, "overwrite": overwrite, "unweighted": unweighted, "nulls": nulls}
-        posed = pose(A, s, request, device=device, **asked)
-        warn_of_ambiguous(posed.problem.seen, s, where="closure")
-        return posed.in_kind(solve(posed.problem, request).matrix)
-
-
-def _within(
-    A: Any, s: Semiring, request: Request, limits: Limits, nulls: Nulls, *, unweighted: bool, **asked: Any
-) -> Any:
-    """The closure within limits of memory, kept and written as they say."""
-    source = matrix_or_graph(A, unweighted=unweighted, nulls=nulls)
-    with limits.writing() as kept:
-        large = Large.asked(source, s, kept, request, nulls=nulls, **asked)
-        warn_of_ambiguous(large.source.looked_at[0], s, where="closure")
-        if large.ordinary:
-            large.check()
-            options = {**request.options, "schedule": request.schedule, "block": request.block}
-            A = large.source.whole() if has_windows(source) or nulls else source
-            if isinstance(A, Graph):
-                A = A.having(nulls=()) if A.null_unsaid else A
-            else:
-                options["null_value"] = None  # they are edges, which has been told of
-            found = large.given(np.asarray(closure(A, s, callback=request.callback, **options, **asked)))
-        else:
-            found = large.close(request.callback, stacklevel=5)
-    return found if limits.output is None else TileStore(limits.output)
+        question = ask(A, get(semiring), wants)
+        engine = answer(question).engine
+    return question.in_kind(engine.kept) if output is None else TileStore(output)

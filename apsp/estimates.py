@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from semiring.algebra import Semiring
     from semiring.sparse import Cost
 
+    from .plans import Plan
+
 #: Pairs a second that a closure of a few thousand vertices sustains, by device and dtype: one core, and one H200.
 _RATES = {
     "cpu": {"float32": 45e9, "int32": 45e9, "int16": 80e9, "float64": 22e9, "int64": 20e9, "bool": 5e12},
@@ -48,6 +50,8 @@ _BATCH = 16
 _GPU_FRONTS, _GPU_SWEEP, _GPU_WRITTEN, _LAUNCHES = 1e11, 9e12, 3.3e12, 2e-3
 #: There, of searches: words of sources met a second, in bytes, and seconds of a level besides.
 _GPU_WORDS, _GPU_LEVEL = 1e12, 1e-5
+#: Seconds to find the arcs of a matrix, an entry.
+_LISTED = 10e-9
 #: SciPy's Dijkstra, seconds: a vertex of the graph, reached or not; one that is reached, and each time that it comes
 #: nearer, which of d arcs into it about ln d do; an arc that is looked at.
 _CLEAR, _SETTLE, _NEARER, _LOOK = 8e-9, 10e-9, 60e-9, 8e-9
@@ -82,6 +86,8 @@ class Estimate:
         Until the first distance is there.
     row : float
         For one more row.
+    plan : Plan or None
+        What the engine would do.
     """
 
     engine: str
@@ -90,6 +96,7 @@ class Estimate:
     seconds: float
     start: float
     row: float
+    plan: Plan | None = None
 
     def __str__(self) -> str:
         after = f", the first distance after {in_units(self.start)}" if self.start < 0.9 * self.seconds else ""
@@ -112,6 +119,11 @@ def closure(n: int, semiring: Semiring, dtype: np.dtype, *, pairs: int, device: 
     """Seconds of the closure of an n × n matrix, which does so many pairs."""
     computed = pairs / rate(semiring, dtype, device=device, threads=threads if n > _SHARED else 1)
     return computed + (n * n * dtype.itemsize * _DENSE_BYTE if device == "cpu" and dtype.kind != "b" else 0.0)
+
+
+def listing(n: int) -> float:
+    """Seconds to list the arcs of an n × n matrix."""
+    return _START + _LISTED * n * n
 
 
 def counting(n: int, arcs: int) -> float:
@@ -172,9 +184,9 @@ def elimination_on_gpu(cost: Cost, n: int, arcs: int, lines: int, itemsize: int)
     )
 
 
-def dense(pairs: int, size: int, seconds: float) -> Estimate:
-    """The closure of the matrix."""
-    return Estimate("dense", pairs, size, seconds, seconds, 0.0)
+def dense(plan: Plan, made: int = 0) -> Estimate:
+    """The closure of a matrix as planned, of which so many bytes are there already."""
+    return Estimate(plan.engine, plan.pairs, plan.beside_bytes - made, plan.seconds, plan.seconds, 0.0, plan)
 
 
 def reached(tails: np.ndarray, heads: np.ndarray, n: int) -> float:
@@ -205,11 +217,20 @@ def _beyond(n: float, slope: float) -> float:
 
 
 def searches(
-    n: int, arcs: int, lines: int, columns: int, itemsize: int, method: str, *, reach: float = 1.0, levels: int = 0
+    n: int,
+    arcs: int,
+    lines: int,
+    columns: int,
+    itemsize: int,
+    method: str,
+    *,
+    reach: float = 1.0,
+    levels: int = 0,
+    ordered: bool = False,
 ) -> Estimate:
-    """SciPy's searches from `lines` vertices, of each of which so many columns are kept."""
+    """SciPy's searches from `lines` vertices, of which so many columns are kept; arcs may be in order already."""
     row = search(n, arcs, method, reach=reach, levels=levels)
-    before = arcs * _SORTED + 1e-4
+    before = arcs * (_LISTED if ordered else _SORTED) + 1e-4
     if method == "johnson":
         before += n * arcs * _ROUND
     held = lines * columns * itemsize + min(lines, 64) * n * 8 + 40 * arcs

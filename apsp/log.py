@@ -6,6 +6,7 @@ And a warning where it will take long.
 from __future__ import annotations
 
 import logging
+import sys
 import time
 import warnings
 
@@ -42,16 +43,13 @@ class Watch:
         All of it, in whatever it is counted.
     callback : callable or None
         The caller's, `callback(done, total)`.
-    stacklevel : int
-        Of the warning, as `warnings.warn` counts it from the caller of this.
-
     Notes
     -----
     The time left is extrapolated from what was done after the first part, because that part may have compiled code.
     """
 
-    def __init__(self, what: str, total: int, callback: Callback | None, *, stacklevel: int = 2) -> None:
-        self._what, self._total, self._callback, self._stacklevel = what, total, callback, stacklevel
+    def __init__(self, what: str, total: int, callback: Callback | None) -> None:
+        self._what, self._total, self._callback = what, total, callback
         self._first: tuple[int, float] | None = None
         self._said = callback is not None
 
@@ -70,14 +68,13 @@ class Watch:
         self._said = True
         left = (now - start) * (self._total - done) / (done - before)
         if left > PATIENCE:
-            warnings.warn(
+            warn(
                 f"{self._what} will take {in_units(left)} more. Pass callback=print to see how far it is, or ask for "
-                "fewer sources or targets.",
-                stacklevel=self._stacklevel + 1,
+                "fewer sources or targets."
             )
 
 
-def tell(plan: Plan, callback: Callback | None = None, *, stacklevel: int = 3) -> None:
+def tell(plan: Plan, callback: Callback | None = None) -> None:
     """Log a plan (level INFO), and warn where its predicted time is more than a minute and nothing shows progress.
 
     Parameters
@@ -85,13 +82,23 @@ def tell(plan: Plan, callback: Callback | None = None, *, stacklevel: int = 3) -
     plan : Plan
     callback : callable or None
         The caller's.
-    stacklevel : int
-        Of the warning, as `warnings.warn` counts it from here: 2 is this function's caller, 3 is the caller of that.
     """
-    logger.info("%s", plan)
+    if logger.isEnabledFor(logging.INFO):
+        logger.info("%s", plan)
     if plan.seconds > PATIENCE and callback is None:
-        warnings.warn(
+        warn(
             f"{plan!r} is predicted to take {in_units(plan.seconds)}. Pass callback=print to see how far it is; a GPU "
-            "(device='cuda'), a smaller dtype, or transitive_closure where only reachability matters take less.",
-            stacklevel=stacklevel,
+            "(device='cuda'), a smaller dtype, or transitive_closure where only reachability matters take less."
         )
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line of the user's own code that called into these packages."""
+    depth, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _OURS:
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(message, category, stacklevel=depth)
+
+
+#: Packages whose frames are not the user's, `contextlib`'s between them included.
+_OURS = ("semiring", "apsp", "contextlib", "_apsp_networkx")

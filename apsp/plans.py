@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from semiring.algebra import Semiring
 from semiring.backend import Backend
@@ -46,9 +47,11 @@ class Plan:
         columns that are kept; of an elimination the table that `closure` returns). Powers or partial sums of a matrix
         over a semiring that is not idempotent, where only they tell whether the closure exists, are asked for by
         themselves.
-    engine : {"dense", "elimination", "scipy", "hops"}
-        What answers. `schedule` then is that of the dense closure, "elimination", or the search that is done;
-        `seconds` are those until the first distance, and `pairs` those done by then.
+    engine : str
+        What answers: "dense", "elimination", "scipy" or "hops"; "streamed" for a dense closure within limits of memory,
+        with a checkpoint or an output; "ranks" for one over several GPUs, "shared" for an elimination over them.
+        `schedule` is that of the dense closure, "elimination", or the search that is done; an elimination's `seconds`
+        are those until the first distance, and `pairs` those done by then.
     considered : tuple of Estimate
         What each engine that was asked would take for all distances wanted.
     grid : str
@@ -81,15 +84,16 @@ class Plan:
 
     def __repr__(self) -> str:
         place = f"{self.semiring} in {self.dtype} on {self.device}"
-        what = f"{self.schedule} closure" if self.engine == "dense" else self.schedule
+        what = f"{self.schedule} closure" if self.block else self.schedule
         return f"<Plan: {what} of {self.n} vertices, {place}, {in_units(self.seconds)}>"
 
     def _repr_html_(self) -> str:
         return notebook.lines(str(self))
 
     def __str__(self) -> str:
-        if self.engine != "dense":
-            first = " to the first distance" if self.engine == "elimination" else ""
+        if not self.block:
+            own = next((e for e in self.considered if e.engine == self.engine), None)
+            first = " to the first distance" if own is not None and self.seconds == own.start < own.seconds else ""
             return "\n".join(
                 (
                     f"{self.schedule} of {self.n} vertices over {self.semiring} in {self.dtype} on {self.device}",
@@ -118,6 +122,7 @@ class Plan:
         return [f"  {heading if not k else '':10} {estimate}" for k, estimate in enumerate(self.considered)]
 
 
+@lru_cache(256, typed=True)
 def make_plan(
     n: int,
     semiring: Semiring,

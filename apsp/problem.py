@@ -1,13 +1,12 @@
-"""What is known before work starts: a `Problem`, made once of whatever came, and a `Request`, what a caller asked for.
+"""What is known of a matrix before it is closed: a `Problem`, made once of whatever came.
 
-Making a problem is the first half of the road that every closure takes (apsp/solve.py): the matrix is taken in, on the
-device that will close it and in the dtype to compute in, and looked at.
+The matrix is taken in, on the device that will close it and in the dtype to compute in, and looked at.
 """
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from typing import Any
@@ -22,7 +21,6 @@ from semiring.bits import BitMatrix
 from semiring.devices import there
 from semiring.errors import DTypeError, ShapeError
 from semiring.memory import require
-from semiring.observed import Callback
 from semiring.survey import Survey, fast, survey, united
 
 from . import estimates
@@ -30,8 +28,8 @@ from .convergence import divergence
 from .graph import Graph
 from .graph.entries import over
 from .graph.nulls import Nulls
-from .inputs import as_graph, is_array
 from .plans import Plan, make_plan
+from .wants import Request
 
 ROUTES = "Leave paths=True out: path(u, v) needs no table of them, and predecessor_rows() streams it."
 HINT = "Use a smaller dtype, overwrite=True, or the Boolean semiring if only reachability matters."
@@ -43,41 +41,6 @@ class Memory(Enum):
     THEIRS = "the caller's, to be left as it is"
     OURS = "made here, free to be written"
     LENT = "the caller's, who wants the result there (overwrite=True)"
-
-
-@dataclass(frozen=True)
-class Request:
-    """What the caller asked for.
-
-    Attributes
-    ----------
-    schedule : str
-    block : int or None
-    callback : callable or None
-        `callback(done, total)`, in pairs.
-    timed : bool
-        Whether each verb is waited for and timed.
-    options : dict
-        The backend's own: `threads` on the CPU, `per_thread` on a GPU.
-    told : bool
-        Whether the caller has been told of the plan already, as of a part of a batch.
-    paths : bool
-        Whether predecessors are found at once, beside the distances.
-    """
-
-    schedule: str = "auto"
-    block: int | None = None
-    callback: Callback | None = None
-    timed: bool = False
-    options: dict[str, Any] = field(default_factory=dict)
-    told: bool = False
-    paths: bool = False
-
-    @classmethod
-    def of(cls, *, threads: int | None = None, per_thread: int | None = None, **asked: Any) -> Request:
-        """A request whose options are those that were given: each backend knows its own."""
-        options = {k: v for k, v in (("threads", threads), ("per_thread", per_thread)) if v is not None}
-        return cls(options=options, **asked)
 
 
 @dataclass(frozen=True)
@@ -109,17 +72,17 @@ class Problem:
     origin: Any = None
     lent: bool = False
 
-    @property
+    @cached_property
     def n(self) -> int:
         """Vertices."""
         return int(self.matrix.shape[-1])
 
-    @property
+    @cached_property
     def batch(self) -> bool:
         """Whether there are several matrices."""
         return len(self.matrix.shape) == 3
 
-    @property
+    @cached_property
     def dtype(self) -> np.dtype:
         """What is computed in."""
         return np.dtype(bool) if isinstance(self.matrix, BitMatrix) else self.matrix.dtype
@@ -139,17 +102,17 @@ class Problem:
         """Whether the matrix must outlive the computation, because a diverging cycle would be named by it."""
         return self.semiring.idempotent and self.may_diverge and self.memory is not Memory.LENT
 
-    @property
+    @cached_property
     def in_place(self) -> bool:
         """Whether the closure is computed in the matrix's own memory (of a batch, in a copy of it as a whole)."""
         return (self.memory is not Memory.THEIRS or self.batch) and not self.kept
 
-    @property
+    @cached_property
     def there(self) -> bool:
         """Whether the matrix lies on the device that closes it."""
-        return lies(self.matrix) == self.device
+        return self.device == ("cpu" if isinstance(self.matrix, np.ndarray) else lies(self.matrix))
 
-    @property
+    @cached_property
     def made(self) -> int:
         """Bytes on the device that were made of the input and are there already, or are made as a whole of a batch."""
         ours = self.memory is Memory.OURS or (self.batch and self.memory is Memory.THEIRS)
@@ -157,7 +120,12 @@ class Problem:
 
     def bind(self, request: Request) -> Backend:
         """The verbs, with the variants that the entries permit."""
-        return bind(self.semiring, self.dtype, device=self.device, nonnegative=self.nonnegative, **request.options)
+        known = vars(self).get("_bound")
+        if known is None or known[0] != request.options:
+            ops = bind(self.semiring, self.dtype, device=self.device, nonnegative=self.nonnegative, **request.options)
+            known = vars(self)["_bound"] = (request.options, ops)
+        bound: Backend = known[1]
+        return bound
 
     def plan(self, ops: Backend, request: Request) -> Plan:
         """The plan of one of its matrices, with all that is held beside what came."""
@@ -192,70 +160,14 @@ def lies(matrix: Any) -> str:
     return device_of(matrix.words if isinstance(matrix, BitMatrix) else matrix)
 
 
+#: Where no GPU plays a part.
+_HOST = nullcontext()
+
+
 def at(source: Any) -> AbstractContextManager[Any]:
     """The GPU on which a source's matrix lies as the current one, while this lasts."""
-    return there(source.dense if isinstance(source, Graph) else source)
-
-
-def is_sparse(A: Any) -> bool:
-    """Whether A is a graph with a list of edges, or will be one: neither a matrix nor packed bits."""
-    if isinstance(A, (np.ndarray, BitMatrix)) or device_of(A) != "cpu":
-        return False
-    return A.dense is None if isinstance(A, Graph) else not is_array(A)
-
-
-@dataclass(frozen=True)
-class Posed:
-    """A problem, and what it came as."""
-
-    problem: Problem
-    taken: Taken | None = None
-
-    def in_kind(self, closed: Any) -> Any:
-        """The closure as what came: an array of the same library, on its device, or the very object that was lent."""
-        return closed if self.taken is None else self.taken.give_back(closed, where="closure")
-
-
-def pose(
-    A: Any,
-    s: Semiring,
-    request: Request | None = None,
-    *,
-    dtype: Any = None,
-    device: str | None = None,
-    overwrite: bool = False,
-    unweighted: bool = False,
-    nulls: Nulls = None,
-    move: bool = True,
-    where: str = "closure",
-) -> Posed:
-    """The problem of closing A: taken in and looked at.
-
-    Parameters
-    ----------
-    A
-        What `closure` takes.
-    request : Request, optional
-        For what is refused before a graph's matrix is made.
-    nulls : tuple of number, optional
-        Entries that are no edges, as `Graph` has them.
-    move : bool
-        Whether the entries go to the device now; a plan does without.
-
-    Raises
-    ------
-    ShapeError, DTypeError, DomainError
-        If A is not square, is not defined on this semiring, or holds NaN or values outside it.
-    MemoryNeeded
-        If a copy that has to be made does not fit.
-    """
-    if isinstance(A, BitMatrix):
-        return Posed(_pose_bits(A, s, device, overwrite))
-    asked = request or Request()
-    taken, memory, unsaid = take(
-        A, s, asked, dtype=dtype, overwrite=overwrite, unweighted=unweighted, nulls=nulls, where=where
-    )
-    return Posed(pose_array(taken.array, s, memory, device=device, move=move, null_unsaid=unsaid, where=where), taken)
+    array = source.dense if isinstance(source, Graph) else source
+    return _HOST if array is None or isinstance(array, np.ndarray) else there(array)
 
 
 def take(
@@ -277,7 +189,8 @@ def take(
     if overwrite:
         taken.check_writable(dtypes.resolve(s, dtype or taken.array.dtype, where=where), where=where)
         return taken, Memory.LENT, unsaid
-    taken = taken.conformed(s, dtype, where=where)
+    if not isinstance(A, Graph):  # whose matrix is of that dtype
+        taken = taken.conformed(s, dtype, where=where)
     return taken, Memory.OURS if taken.made else Memory.THEIRS, unsaid
 
 
@@ -304,7 +217,7 @@ def pose_array(
     return Problem(there, s, target, Memory.OURS, seen, array, memory is not Memory.THEIRS)
 
 
-def _pose_bits(A: BitMatrix, s: Semiring, device: str | None, overwrite: bool) -> Problem:
+def pose_bits(A: BitMatrix, s: Semiring, device: str | None, overwrite: bool) -> Problem:
     """Packed bits are closed where they lie."""
     if not s.boolean:
         raise DTypeError(
@@ -322,10 +235,9 @@ def _take(
     A: Any, s: Semiring, dtype: Any, request: Request, unweighted: bool, nulls: Nulls, where: str
 ) -> tuple[Taken, bool]:
     """A square matrix, or a batch of them, from an array or a graph; and whether its nulls were left unsaid."""
-    if not isinstance(A, np.ndarray) and device_of(A) == "cpu" and not is_array(A):
-        graph = as_graph(A, unweighted=unweighted).having(nulls=nulls)
-        matrix, made = matrix_of(graph, s, dtype, request, where=where)
-        return Taken(matrix, A, made), graph.null_unsaid
+    if isinstance(A, Graph):
+        matrix, made = matrix_of(A, s, dtype, request, where=where)
+        return Taken(matrix, A, made), A.null_unsaid
     taken = take_in(A, where=where)
     if taken.array.ndim not in (2, 3) or taken.array.shape[-1] != taken.array.shape[-2]:
         raise ShapeError(f"{where}: A must be square, (n, n) or (batch, n, n), got shape {taken.array.shape}.")

@@ -14,7 +14,7 @@ from semiring.arrays import Taken, take_in
 from semiring.backend import bind, device_of
 from semiring.catalog import get
 from semiring.conversion import conform
-from semiring.devices import module, there
+from semiring.devices import host, module, there
 from semiring.errors import DomainError, ShapeError
 from semiring.memory import require
 from semiring.routes import of_rows, require_selection
@@ -22,7 +22,6 @@ from semiring.survey import survey
 
 from . import estimates
 from .engines import Engine
-from .engines.base import host
 from .graph import Graph
 from .graph.nulls import Nulls, refuse_ambiguous, without_nulls
 from .graph.ondisk import Windows, height
@@ -88,7 +87,7 @@ def predecessors(
     """
     s = get(semiring)
     weights, closed = _taken(A, D, s, nulls_of(null_value), "predecessors")
-    return closed.give_back(_batched(weights, closed.array, s, threads), where="predecessors")
+    return closed.give_back(of_closure(weights, closed.array, s, threads), where="predecessors")
 
 
 def next_hops(
@@ -118,7 +117,7 @@ def next_hops(
     """
     s = get(semiring)
     weights, closed = _taken(A, D, s, nulls_of(null_value), "next_hops")
-    turned = _batched(weights.swapaxes(-1, -2), closed.array.swapaxes(-1, -2), s, threads, mirrored=True)
+    turned = of_closure(weights.swapaxes(-1, -2), closed.array.swapaxes(-1, -2), s, threads, mirrored=True)
     with there(turned):
         found = module(turned).ascontiguousarray(turned.swapaxes(-1, -2))
     return closed.give_back(found, where="next_hops")
@@ -291,7 +290,7 @@ def _refuse_unreached(A: Any, D: Any, s: Semiring, where: str) -> None:
             )
 
 
-def _batched(A: Any, D: Any, s: Semiring, threads: int | None, *, mirrored: bool = False) -> Any:
+def of_closure(A: Any, D: Any, s: Semiring, threads: int | None, *, mirrored: bool = False) -> Any:
     """The predecessors of one matrix, or of each of a batch."""
     device = device_of(D)
     require(D.size * (4 + D.itemsize), device, where="predecessors", hint="Use a smaller dtype, or fewer vertices.")

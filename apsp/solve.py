@@ -1,7 +1,7 @@
 """The road that every closure takes: take in → look → plan → schedule → settle → give back.
 
-`pose` (apsp/problem.py) makes the problem: the matrix, taken in and looked at. `solve` plans, follows the schedule and
-settles; `give_back` returns the result in kind. What users call is in apsp/closures.py and apsp/planning.py.
+A `Problem` is the matrix, taken in and looked at (apsp/problem.py). `solve` plans, follows the schedule and settles;
+`give_back` returns the result where it came from. What users call comes here by the engine `dense`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from semiring.observed import Callback, Clock, Observed, Observer, Progress
 
 from . import schedules
 from .convergence import settle
-from .log import tell
 from .plans import Plan
-from .problem import HINT, ROUTES, Memory, Problem, Request, lies
+from .problem import HINT, ROUTES, Memory, Problem, lies
+from .wants import Request
 
 
 @dataclass(frozen=True)
@@ -37,25 +37,25 @@ class Solved:
     phases: dict[str, float]
 
 
-def solve(problem: Problem, request: Request) -> Solved:
-    """The closure of a problem, given back in kind, with its plan and times."""
+def solve(problem: Problem, request: Request, plan: Plan | None = None) -> Solved:
+    """The closure of a problem, given back in kind, with its plan and times; planned here where it is not yet."""
     if problem.batch:
         return _solve_batch(problem, request)
     start = time.perf_counter()
     landing = None if problem.origin is None or problem.lent else _landing(problem)
-    solved = _solve_one(problem, request)
+    solved = _solve_one(problem, request, plan)
     home = give_back(problem, solved.matrix, landing)
     if problem.origin is None:
         return solved if home is solved.matrix else replace(solved, matrix=home)
     return replace(solved, matrix=home, seconds=time.perf_counter() - start)
 
 
-def _solve_one(problem: Problem, request: Request) -> Solved:
+def _solve_one(problem: Problem, request: Request, plan: Plan | None) -> Solved:
     """plan → schedule → settle, where the problem lies."""
     s, A = problem.semiring, problem.matrix
-    ops, plan = _prepare(problem, request)  # what does not fit is refused before entries are searched
-    if not request.told:
-        tell(plan, request.callback, stacklevel=5)
+    ops = problem.bind(request)
+    plan = plan or problem.plan(ops, request)
+    _require(problem, plan, request)  # what does not fit is refused before entries are searched
     if not problem.may_diverge:
         return _follow(problem, ops, plan, request)
     lent = problem.memory is Memory.LENT
@@ -75,15 +75,12 @@ def _solve_one(problem: Problem, request: Request) -> Solved:
     return solved
 
 
-def _prepare(problem: Problem, request: Request) -> tuple[Backend, Plan]:
-    """Verbs and plan; what does not fit is refused."""
-    ops = problem.bind(request)
-    plan = problem.plan(ops, request)
+def _require(problem: Problem, plan: Plan, request: Request) -> None:
+    """Refuse what does not fit."""
     hint = ROUTES if request.paths else HINT
     if isinstance(problem.matrix, BitMatrix):
         hint = "Pass overwrite=True, or close the graph's components with transitive_closure."
     require(plan.beside_bytes - problem.made, problem.device, where="closure", hint=hint)
-    return ops, plan
 
 
 def _follow(
@@ -114,15 +111,16 @@ def _follow(
 
 def run(plan: Plan, M: Any, ops: Backend, request: Request) -> dict[str, float]:
     """M ← M* by the plan's schedule; waits for it. The seconds of each verb, where the request is timed."""
-    schedule, clock = schedules.get(plan.schedule), Clock(ops)
-    observers: list[Observer] = [clock] if request.timed else []
+    schedule = schedules.get(plan.schedule)
+    clock = Clock(ops) if request.timed else None
+    observers: list[Observer] = [] if clock is None else [clock]
     if request.callback:
         observers.append(Progress(plan.pairs, request.callback))
     verbs: Any = Observed(ops, *observers, apart=request.timed) if observers else ops
     ops.prepare(plan.n)
     schedule(M, verbs, block=plan.block)
     ops.synchronize()
-    return clock.seconds
+    return {} if clock is None else clock.seconds
 
 
 def _landing(problem: Problem) -> Any:
@@ -165,7 +163,6 @@ def _solve_batch(problem: Problem, request: Request) -> Solved:
     plan = problem.plan(ops, request)
     asked = request.schedule != "auto" or request.block is not None
     require(plan.beside_bytes if problem.memory is Memory.THEIRS else 0, problem.device, where="closure", hint=HINT)
-    tell(replace(plan, seconds=plan.seconds * len(problem.matrix)), request.callback, stacklevel=4)
     apart = problem.may_diverge or asked or ops.grain > 1 or problem.n > ops.pivot
     if apart or not problem.there or not problem.matrix.size:
         D = _one_by_one(problem, request)
@@ -197,7 +194,7 @@ def _one_by_one(problem: Problem, request: Request) -> Any:
         report = _reporting(request.callback, index * problem.n**3, total)
         part = replace(problem.part(index), origin=None)
         try:
-            closed = solve(part, replace(request, callback=report, told=True)).matrix
+            closed = solve(part, replace(request, callback=report)).matrix
         except DivergenceError as error:
             before = ", those before it are closed" if lent and index else ""
             told = f"{error} It is matrix {index} of the batch{before}."

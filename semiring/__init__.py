@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         min_plus,
         min_times,
         plus_times,
+        reliability,
     )
     from .elimination import lu
     from .errors import (
@@ -57,7 +58,8 @@ _HOME = {
     "bits": ("BitMatrix",),
     "catalog": (
         *("CATALOG", "get", "load"),
-        *("min_plus", "lor_land", "max_plus", "max_min", "min_max", "max_times", "min_times", "plus_times", "log_plus"),
+        *("min_plus", "lor_land", "max_plus", "max_min", "min_max"),
+        *("max_times", "reliability", "min_times", "plus_times", "log_plus"),
     ),
     "errors": (
         "AlgebraError",
@@ -122,6 +124,7 @@ __all__ = [
     "plus_times",
     "power",
     "random_matrix",
+    "reliability",
 ]
 
 

@@ -6,6 +6,7 @@ import errno
 import importlib.util
 import math
 import sys
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -102,13 +103,17 @@ max_times = Semiring(
     mul=TIMES,
     zero=0,
     one=1,
-    aliases=("reliability", "viterbi"),
+    aliases=("viterbi",),
     dtypes=FLOATS,
     domain=(0, INF),
     open_high=True,
     samples=(0.0, 0.25, 0.5, 1.0, 2.0),
     variants=(Variant("three_way", ("float32",), cuda="MaxTimes", nonnegative=False),),
     draw=lambda rng, shape: rng.choice([0.25, 0.5, 1.0], shape),
+)
+#: max_times of probabilities, and of nothing else: 90 per cent is 0.9.
+reliability = replace(
+    max_times, name="reliability", aliases=(), domain=(0, 1), open_high=False, samples=(0.0, 0.25, 0.5, 0.75, 1.0)
 )
 min_times = Semiring(
     "min_times",
@@ -176,7 +181,7 @@ lor_land = Semiring(
     draw=lambda rng, shape: np.ones(shape, bool),
 )
 
-CATALOG = (min_plus, lor_land, max_plus, max_min, min_max, max_times, min_times, plus_times, log_plus)
+CATALOG = (min_plus, lor_land, max_plus, max_min, min_max, max_times, reliability, min_times, plus_times, log_plus)
 
 
 def names() -> dict[str, Semiring]:

@@ -74,6 +74,12 @@ def is_plain(array: Any) -> bool:
     return ours and array.dtype.kind in "biuf"
 
 
+def host(array: Any) -> np.ndarray:
+    """A NumPy or CuPy array in main memory."""
+    found: np.ndarray = array if isinstance(array, np.ndarray) else array.get()
+    return found
+
+
 def _gpu(array: Any) -> int | None:
     """The number of the GPU on which an array lies; None where it lies elsewhere, or does not tell."""
     try:

@@ -69,12 +69,12 @@ def resolve(semiring: Semiring, dtype: Any, *, where: str = "semiring") -> np.dt
         If no dtype of the semiring holds every value of `dtype`; bool is no number here, and needs a choice.
     """
     try:
-        given = plain(dtype)
+        given = dtype if isinstance(dtype, np.dtype) else plain(dtype)
     except TypeError:
         raise DTypeError(
             f"{where}: dtype must be one of {', '.join(semiring.dtypes)} for {semiring.name}, got {dtype!r}."
         ) from None
-    allowed = of(semiring)
+    allowed = _named(semiring.dtypes)
     if given in allowed:
         return given
     native = given.newbyteorder("=")
@@ -86,10 +86,19 @@ def resolve(semiring: Semiring, dtype: Any, *, where: str = "semiring") -> np.dt
                 return candidate
     hint = "Convert the array first"
     if native.kind == "b":
-        hint = "Say what True and False weigh, for instance np.where(A, 1.0, np.inf)"
+        hint = f"Say what True and False weigh, for instance {_weighed(semiring)}"
     elif allowed == (np.dtype(bool),):
         hint = "Say which entries are edges, for instance A < np.inf or A != 0"
     raise DTypeError(f"{where}: {semiring.name} is defined on {', '.join(semiring.dtypes)}, got {given}. {hint}.")
+
+
+def _weighed(semiring: Semiring) -> str:
+    """How NumPy writes the matrix in which True weighs 1, as edges without weights do, and False is the zero."""
+    target = max(of(semiring), key=lambda dtype: (dtype.kind == "f", dtype.itemsize))
+    nil = zero(semiring, target).item()
+    shown = repr(nil) if math.isfinite(nil) else "np.inf" if nil > 0 else "-np.inf"
+    text = f"np.where(A, {target.type(1).item()!r}, {shown})"
+    return text if target.itemsize == 8 else f"{text}.astype({target.name!r})"
 
 
 def of(semiring: Semiring) -> tuple[np.dtype, ...]:

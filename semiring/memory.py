@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from .errors import MemoryNeeded
@@ -106,10 +107,10 @@ def parsed(text: str | int) -> int:
 
 def _machine(root: Path) -> Iterator[int]:
     """What the machine has free; where it refuses to promise more than it has (overcommit 2), what it can promise."""
-    known = _table(root / "proc/meminfo")
+    known = _table(f"{root}/proc/meminfo")
     if "MemAvailable" in known:
         yield 1024 * known["MemAvailable"]
-        if _text(root / "proc/sys/vm/overcommit_memory").strip() == "2":
+        if _text(f"{root}/proc/sys/vm/overcommit_memory").strip() == "2":
             yield 1024 * (known["CommitLimit"] - known["Committed_AS"])
         return
     try:
@@ -120,29 +121,32 @@ def _machine(root: Path) -> Iterator[int]:
 
 def _groups(root: Path) -> Iterator[int]:
     """What is left in each control group of this process that has a limit, from its own up to the mounted one."""
-    for version, top, folder in _mounts(root):
+    for version, folders in _hierarchies(root, _text(f"{root}/proc/self/cgroup")):
         limits, usage, cached = _FILES[version]
-        while True:
-            bounds = [int(text) for text in (_text(folder / name).strip() for name in limits) if text.isdecimal()]
-            used = _text(folder / usage).strip()
-            if bounds and used.isdecimal():
-                stat = _table(folder / "memory.stat")
-                yield min(bounds) - max(0, int(used) - sum(stat.get(name, 0) for name in cached))
-            if folder == top:
-                break
-            folder = folder.parent
+        for folder in folders:
+            texts = [_text(f"{folder}/{name}").strip() for name in limits]
+            bounds = [int(text) for text in texts if text.isdecimal()]
+            used = _text(f"{folder}/{usage}").strip() if bounds else ""
+            if used.isdecimal():
+                stat = _table(f"{folder}/memory.stat")
+                yield min(bounds) - max(0, int(used) - sum([stat.get(name, 0) for name in cached]))
 
 
-def _mounts(root: Path) -> Iterator[tuple[int, Path, Path]]:
-    """Version, mount point and own folder of each hierarchy of control groups that counts this process's memory."""
+@lru_cache(8)
+def _hierarchies(root: Path, groups: str) -> list[tuple[int, list[str]]]:
+    """Each hierarchy of control groups that counts this process's memory: version, and folders from its own up.
+
+    `groups` is what /proc/self/cgroup says: where the hierarchies are mounted is looked up again when that changes.
+    """
     own: dict[int, str] = {}
-    for line in _text(root / "proc/self/cgroup").splitlines():
+    for line in groups.splitlines():
         _, controllers, path = line.split(":", 2)
         if not controllers:
             own[2] = path
         elif "memory" in controllers.split(","):
             own[1] = path
-    for line in _text(root / "proc/self/mountinfo").splitlines():
+    found = []
+    for line in _text(f"{root}/proc/self/mountinfo").splitlines():
         mount, _, kind = line.partition(" - ")
         before, (system, _, options) = mount.split(), kind.split(maxsplit=2)
         version = {"cgroup": 1, "cgroup2": 2}.get(system, 0)
@@ -154,7 +158,9 @@ def _mounts(root: Path) -> Iterator[tuple[int, Path, Path]]:
         except ValueError:  # the process stands outside of what is mounted, or is told another name for it
             inside = Path()
         folder = top if ".." in inside.parts else top / inside
-        yield version, top, folder if folder.is_dir() else top
+        folder = folder if folder.is_dir() else top
+        found.append((version, [str(folder), *(str(p) for p in folder.parents if p.is_relative_to(top))]))
+    return found
 
 
 def _own_limits(root: Path) -> Iterator[int]:
@@ -163,21 +169,25 @@ def _own_limits(root: Path) -> Iterator[int]:
         import resource
     except ImportError:  # Windows
         return
-    used = _table(root / "proc/self/status")
     for name, counted in ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData")):
         limit = resource.getrlimit(name)[0]
         if limit != resource.RLIM_INFINITY:
-            yield limit - 1024 * used.get(counted, 0)
+            yield limit - 1024 * _table(f"{root}/proc/self/status").get(counted, 0)
 
 
-def _table(path: Path) -> dict[str, int]:
+#: A line of a name and a number, as in /proc/meminfo and memory.stat.
+_NUMBERED = re.compile(r"^(\S+?):?[ \t]+(\d+)(?=\s|$)", re.MULTILINE)
+
+
+def _table(path: str) -> dict[str, int]:
     """Lines of a name and a number."""
-    rows = (line.replace(":", " ").split() for line in _text(path).splitlines())
-    return {row[0]: int(row[1]) for row in rows if len(row) > 1 and row[1].isdecimal()}
+    return {name: int(number) for name, number in _NUMBERED.findall(_text(path))}
 
 
-def _text(path: Path) -> str:
+def _text(path: str) -> str:
+    """What a file says; nothing where it is none."""
     try:
-        return path.read_text()
+        with open(path, encoding="utf-8") as file:
+            return file.read()
     except (OSError, UnicodeDecodeError):
         return ""

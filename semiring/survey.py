@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .algebra import Semiring
+from .catalog import CATALOG
 from .dtypes import chunks, parts, zero
 from .errors import DomainError
 
@@ -163,5 +164,20 @@ def _refuse(A: Any, semiring: Semiring, where: str, first: tuple[int, ...]) -> N
         raise DomainError(
             f"{where}: entries of a {semiring.name} matrix must lie in {semiring.interval}, "
             f"got {part[found].item()} at {index if len(index) != 1 else index[0]}. "
-            f"A missing edge is the semiring's zero, {semiring.zero}."
+            f"A missing edge is the semiring's zero, {semiring.zero}.{_wider(semiring, part[found].item())}"
         )
+
+
+def _wider(semiring: Semiring, entry: float) -> str:
+    """That another semiring computes the same on more numbers, this entry among them, if one does."""
+    for other in CATALOG:
+        low, high = other.domain
+        same = (other.add, other.mul, other.zero, other.one) == (
+            semiring.add,
+            semiring.mul,
+            semiring.zero,
+            semiring.one,
+        )
+        if same and low < entry < high and not semiring.domain[0] <= entry <= semiring.domain[1]:
+            return f" Over {other.name} entries lie in {other.interval}."
+    return ""

@@ -118,7 +118,8 @@ TIMED = tuple(
     )
 )
 
-#: Each semiring, dtype, kind of ⊕ and ⊗ (by instructions, saturating, general) and star, in a third of all cases.
+#: Each semiring (reliability computes as max_times), dtype, kind of ⊕ and ⊗ (by instructions, saturating, general) and
+#: star, in a third of all cases.
 FEW = frozenset(
     (
         *("min_plus-int16", "min_plus-float32", "max_plus-int32", "max_min-float64", "min_max-int64"),

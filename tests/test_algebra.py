@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
+import re
 
 import cases
 import numpy as np
 import pytest
+from scipy import sparse
 
 import semiring
 from apsp import closure, shortest_paths, write
-from semiring import AlgebraError, DomainError, DTypeError, Op, Semiring, check_axioms, dtypes, get
+from semiring import AlgebraError, DomainError, DTypeError, Op, Semiring, check_axioms, dtypes, eliminate, get, matmul
 from semiring.survey import Survey, fast, survey
+
+#: Of one's own, on narrow dtypes alone.
+NARROW = [
+    dataclasses.replace(get("min_plus"), name="int32_alone", dtypes=("int32",)),
+    dataclasses.replace(get("max_min"), name="int16_float32", dtypes=("int16", "float32")),
+]
 
 
 @pytest.mark.parametrize("s", [*semiring.CATALOG, cases.COLOURS], ids=str)
@@ -96,6 +105,26 @@ def test_other_unknown_names_are_too(ask, meant):
         ask()
 
 
+def test_reliability_is_of_probabilities():
+    percent, share = np.array([[0.0, 90], [80, 0]]), np.array([[0.0, 0.5], [0.25, 0]])
+    asked = (
+        lambda A: closure(A, "reliability"),
+        lambda A: matmul(A, A, "reliability"),
+        lambda A: shortest_paths(A, "reliability"),
+        lambda A: shortest_paths([(0, 1, A[0, 1]), (1, 0, A[1, 0])], "reliability").distances,
+        lambda A: eliminate(sparse.coo_array(A), "reliability"),
+    )
+    for ask in asked:
+        with pytest.raises(DomainError, match=r"reliability .* in \[0, 1\].*got 90.*Over max_times .* in \[0, inf\)"):
+            ask(percent)
+        ask(share)
+    np.testing.assert_array_equal(matmul(percent, percent, "max_times"), [[7200, 0], [0, 7200]])
+    np.testing.assert_array_equal(matmul(share, share, "reliability"), [[0.125, 0], [0, 0.125]])
+    with pytest.raises(DomainError) as caught:
+        closure(-share, "reliability")
+    assert "Over" not in str(caught.value)
+
+
 def test_an_unknown_name_lists_the_known_ones():
     with pytest.raises(AlgebraError, match=r"min_plus .*tropical.*got 'tropicana'"):
         get("tropicana")
@@ -132,6 +161,26 @@ def test_encode_gives_the_dtype_its_infinity(value, dtype, expected):
 )
 def test_resolve_takes_the_smallest_safe_dtype(name, given, expected):
     assert dtypes.resolve(get(name), given) == np.dtype(expected)
+
+
+@pytest.mark.parametrize("s", [*semiring.CATALOG, cases.COLOURS, *NARROW], ids=str)
+def test_the_hint_for_truth_values_works_in_each_semiring(s):
+    """Followed literally, of a path 0 → 1 → 2: an edge weighs 1, and what is no edge is the semiring's zero."""
+    A = np.eye(3, k=1, dtype=bool)
+    if s.boolean:
+        return
+    with pytest.raises(DTypeError, match=r"np\.where") as caught:
+        closure(A, s)
+    hint = re.search(r"for instance (np\.where.*)\. ?$", str(caught.value))[1]
+    weighed = eval(hint, {"np": np, "A": A})
+    edge = weighed[0, 1].item()
+    assert edge == 1
+    found = closure(weighed, s)
+    nil = dtypes.zero(s, found.dtype)
+    assert found[2, 0] == nil
+    assert found[1, 0] == nil
+    assert found[0, 1] == s.add.python(edge, nil.item())
+    assert found[0, 2] == s.add.python(s.mul.python(edge, edge), nil.item())
 
 
 @pytest.mark.parametrize(

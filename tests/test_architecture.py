@@ -6,11 +6,14 @@ import ast
 import importlib
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import networkx as nx
+import numpy as np
 import pytest
 
+import apsp
 from apsp import schedules
 
 ROOT = Path(__file__).parents[1]
@@ -116,7 +119,7 @@ PUBLIC = {
         AlgebraError AmbiguityWarning BitMatrix CATALOG DTypeError DeviceError DivergenceError DomainError Elimination
         FormatError MemoryNeeded NegativeCycleError NoPathError Op Semiring SemiringError ShapeError Star Variant
         VertexError check_axioms eliminate eye get load log_plus lor_land lu matmul matvec max_min max_plus max_times
-        min_max min_plus min_times plus_times power random_matrix
+        min_max min_plus min_times plus_times power random_matrix reliability
     """,
     "semiring.errors": """
         AlgebraError AmbiguityWarning DTypeError DeviceError DivergenceError DomainError FormatError MemoryNeeded
@@ -186,3 +189,35 @@ def test_docstring_examples_run():
         assert result.failed == 0, name
         tried += result.attempted
     assert tried > 10
+
+
+@pytest.mark.parametrize(
+    ("call", "calls", "changes"),
+    [(apsp.closure, 150, 70), (apsp.shortest_paths, 170, 85)],
+    ids=["closure", "shortest_paths"],
+)
+def test_the_road_stays_short(call, calls, changes, monkeypatch):
+    """Calls of Python, and steps from file to file, of a warm call: what is built next must not make the road longer.
+
+    Asking the system for free memory is left out, which takes more steps the more control groups there are.
+    """
+    monkeypatch.setattr("semiring.memory.available", lambda device="cpu": 1 << 40)
+    monkeypatch.setenv("SEMIRING_NUM_THREADS", "2")
+    A = np.random.default_rng(0).random((300, 300)) + 0.1
+    call(A)
+    steps: list[str] = []
+    root = str(ROOT)
+
+    def count(frame, event, argument):
+        name = frame.f_code.co_filename
+        if event == "call" and name.startswith((f"{root}/apsp", f"{root}/semiring")):
+            steps.append(name)
+
+    call(A)
+    sys.setprofile(count)
+    try:
+        call(A)
+    finally:
+        sys.setprofile(None)
+    assert len(steps) <= calls
+    assert sum(here != there for here, there in pairwise(steps)) <= changes

@@ -437,7 +437,7 @@ def test_compare_refuses_limits_and_seeds_that_are_none():
 def test_compare_without_matplotlib_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     arguments = ("--sizes", 8, "--device", "cpu", "--schedule", "blocked", "--plot", tmp_path / "p.png")
-    assert "[plot]" in bad(4, "compare", *arguments)
+    assert "pip install matplotlib" in bad(4, "compare", *arguments)
     assert not (tmp_path / "p.png").exists()
 
 

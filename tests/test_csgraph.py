@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,10 +13,11 @@ import scipy.sparse as sparse
 import scipy.sparse.csgraph as scipys
 
 import apsp
-from apsp import csgraph, estimates
-from apsp.csgraph import choice, engines
+from apsp import csgraph
+from apsp.csgraph import engines, shortest
 from apsp.csgraph.conversion import network
 from apsp.csgraph.potentials import potentials
+from apsp.engines import structures
 
 inf, nan = np.inf, np.nan
 
@@ -104,17 +106,17 @@ INPUTS = {
     "tiny": (np.array([[0, 1e-9], [1e-300, 0]]), {(0, 1): 1e-9, (1, 0): 1e-300}),
     "objects": (np.array([[0, 3], [None, 0]], dtype=object), {(0, 1): 3}),
     "matrix": (np.matrix([[0, 3], [0, 0]]), {(0, 1): 3}),
-    "coo": (COO, {(0, 1): 2, (1, 2): 0, (2, 3): 9}),
+    "masked integers": (np.ma.array([[0, 3], [5, 0]], mask=[[0, 1], [0, 0]]), {(1, 0): 5}),
+    "masked inf": (np.ma.array([[0, inf], [5, 0]], mask=[[1, 0], [0, 0]]), {(1, 0): 5}),
+    "coo": (COO, {(0, 1): 6, (1, 2): 0, (2, 3): 18}),
+    "csr of two of one place": (sparse.csr_array(([4.0, 2.0], [1, 1], [0, 2, 2]), shape=(2, 2)), {(0, 1): 2}),
+    "csc of two of one place": (sparse.csc_array(([4.0, 2.0], [0, 0], [0, 0, 2]), shape=(2, 2)), {(0, 1): 2}),
     "dok": (sparse.dok_array(np.array([[0, 3.0], [0, 0]])), {(0, 1): 3}),
     "lil": (sparse.lil_array(np.array([[0, 3.0], [0, 0]])), {(0, 1): 3}),
     "csc": (sparse.csc_array(np.array([[0, 3.0], [0, 0]])), {(0, 1): 3}),
     "old matrix": (sparse.csr_matrix(np.array([[0, 3.0], [0, 0]])), {(0, 1): 3}),
     "sparse bool": (sparse.csr_array(np.array([[0, 1], [0, 0]], bool)), {(0, 1): 1}),
-    "stored False": (
-        sparse.csr_array(([True, False, True, False], ([0, 0, 1, 2], [2, 1, 0, 0])), shape=(3, 3)),
-        {(0, 2): 1, (1, 0): 1},
-    ),
-    "stored inf": (sparse.csr_array(([inf, nan, -inf, 2.0], [1, 2, 0, 0], [0, 2, 3, 4]), shape=(3, 3)), {(2, 0): 2}),
+    "stored inf": (sparse.csr_array(([inf, nan, 2.0], [1, 2, 0], [0, 2, 2, 3]), shape=(3, 3)), {(2, 0): 2}),
     "float32": (np.array([[0, 0.1], [0, 0]], np.float32), {(0, 1): float(np.float32(0.1))}),
     "one": (np.array([[5.0]]), {}),
     "none": (np.zeros((0, 0)), {}),
@@ -133,8 +135,144 @@ def test_what_is_an_edge(name, method):
     np.testing.assert_array_equal(D, slow(edges, n))
     both = edges | {(j, i): min(w, edges.get((j, i), inf)) for (i, j), w in edges.items()}
     np.testing.assert_array_equal(csgraph.shortest_path(given, method, directed=False), slow(both, n))
-    ones = dict.fromkeys(edges, 1.0)
-    np.testing.assert_array_equal(csgraph.shortest_path(given, method, unweighted=True), slow(ones, n))
+    if name not in ("masked inf", "stored inf"):
+        ones = dict.fromkeys(edges, 1.0)
+        np.testing.assert_array_equal(csgraph.shortest_path(given, method, unweighted=True), slow(ones, n))
+
+
+SEARCHES = ("dijkstra", "bellman_ford", "johnson")
+#: SciPy's manual: vertices 0 and 2 are joined by an edge of weight 0.
+G2 = np.array(
+    [[nan, 2, 0, nan, nan], [2, nan, nan, 3, nan], [0, nan, nan, nan, nan], [nan, 3, nan, nan, nan], [nan] * 5]
+)
+G2_MASKED = np.ma.masked_invalid(G2)
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("unweighted", [True, False])
+def test_a_zero_that_is_not_masked_is_an_edge_as_in_scipys_manual(directed, unweighted):
+    options = {"directed": directed, "unweighted": unweighted}
+    for name in ("shortest_path", *SEARCHES):
+        expected = getattr(scipys, name)(G2_MASKED, **options)
+        np.testing.assert_array_equal(getattr(csgraph, name)(G2_MASKED, **options), expected)
+    assert expected[0, 2] == unweighted
+    D, _, nearest = csgraph.dijkstra(G2_MASKED, indices=[2, 3], min_only=True, return_predecessors=True, **options)
+    theirs = scipys.dijkstra(G2_MASKED, indices=[2, 3], min_only=True, return_predecessors=True, **options)
+    np.testing.assert_array_equal((D, nearest), (theirs[0], theirs[2]))
+    P = csgraph.dijkstra(G2_MASKED, return_predecessors=True, **options)[1]
+    np.testing.assert_array_equal(P, scipys.dijkstra(G2_MASKED, return_predecessors=True, **options)[1])
+
+
+def test_zeros_that_scipys_functions_do_not_agree_on_are_refused():
+    full = np.ma.array(np.eye(3)[::-1] * 0, mask=np.eye(3))
+    for refused in (
+        lambda: csgraph.floyd_warshall(G2_MASKED),
+        lambda: csgraph.shortest_path(G2_MASKED, "FW"),
+        lambda: csgraph.shortest_path(full),  # SciPy's takes Floyd–Warshall
+        lambda: csgraph.construct_dist_matrix(G2_MASKED, np.full((5, 5), -9999, np.int32)),
+        lambda: csgraph.reconstruct_path(G2_MASKED, np.full(5, -9999, np.int32)),
+    ):
+        with pytest.raises(apsp.DomainError, match=r"csgraph_from_masked\(A\).*np.ma.masked_equal\(A, 0\)"):
+            refused()
+    there = csgraph.csgraph_from_masked(G2_MASKED)
+    np.testing.assert_array_equal(csgraph.floyd_warshall(there), scipys.dijkstra(G2_MASKED))
+    absent = np.ma.masked_equal(G2_MASKED, 0)
+    np.testing.assert_array_equal(csgraph.floyd_warshall(absent), scipys.floyd_warshall(absent))
+
+
+def entries(format: str, dtype: str, seed: int) -> sparse.sparray:
+    """Entries of which many share a place, and a few are 0."""
+    rng = np.random.default_rng(seed)
+    n, m = 6, 24
+    rows, cols = rng.integers(0, n, m), np.sort(rng.integers(0, n, m))
+    values = rng.integers(1, 6, m) * (rng.random(m) < 0.9)
+    if format == "coo":
+        return sparse.coo_array((values.astype(dtype), (rows, cols)), shape=(n, n))
+    if format == "bsr":
+        return sparse.bsr_array((values.astype(dtype).reshape(m, 1, 1), rows, 4 * np.arange(n + 1)), shape=(n, n))
+    make = sparse.csr_array if format == "csr" else sparse.csc_array
+    return make((values.astype(dtype), rows, 4 * np.arange(n + 1)), shape=(n, n))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("dtype", ["float64", "int16"])
+@pytest.mark.parametrize("format", ["coo", "csr", "csc", "bsr"])
+def test_entries_of_one_place_are_scipys_or_refused(format, dtype, seed):
+    A = entries(format, dtype, seed)
+    for directed in (True, False):
+        for name in (*SEARCHES, "floyd_warshall", "shortest_path"):
+            for unweighted in (False, True):
+                if format != "coo" and dtype == "int16" and not unweighted:
+                    with pytest.raises(apsp.DomainError, match=r"A\.sum_duplicates\(\)"):
+                        getattr(csgraph, name)(A, directed=directed)
+                    continue
+                ours = getattr(csgraph, name)(A.copy(), directed=directed, unweighted=unweighted)
+                dense = name in ("floyd_warshall", "shortest_path")  # SciPy's takes not every format there
+                B = A.copy().tocsr() if dense else A.copy()
+                expected = getattr(scipys, name)(B, directed=directed, unweighted=unweighted)
+                np.testing.assert_array_equal(ours, expected)
+        P = scipys.dijkstra(A.copy(), directed=directed, return_predecessors=True)[1]
+        for theirs, ours in (
+            (lambda P=P, d=directed: scipys.construct_dist_matrix(A.copy().tocsr(), P, directed=d),
+             lambda P=P, d=directed: csgraph.construct_dist_matrix(A, P, directed=d)),
+            (lambda P=P, d=directed: scipys.reconstruct_path(A.copy().tocsr(), P[0], directed=d).toarray(),
+             lambda P=P, d=directed: csgraph.reconstruct_path(A, P[0], directed=d).toarray()),
+        ):  # fmt: skip
+            try:
+                found = ours()
+            except apsp.DomainError:
+                assert format != "coo" or not directed
+            else:
+                np.testing.assert_array_equal(found, theirs())
+    for null in (0, inf, nan, 2.0):
+        np.testing.assert_array_equal(
+            csgraph.csgraph_to_dense(A, null), scipys.csgraph_to_dense(A.copy().tocsr(), null)
+        )
+
+
+def test_conversions_keep_what_scipys_keep():
+    for A in (
+        sparse.csr_array(([inf, 2.0, -inf], [1, 0, 1], [0, 1, 1, 3]), shape=(3, 3)),
+        sparse.csr_array(([nan, 2.0, 1.0], [1, 0, 1], [0, 1, 1, 3]), shape=(3, 3)),
+        sparse.csr_array(([True, False], ([0, 2], [2, 1])), shape=(3, 3)),
+    ):
+        for null in (0, inf, nan, 2.0):
+            np.testing.assert_array_equal(csgraph.csgraph_to_dense(A, null), scipys.csgraph_to_dense(A, null))
+    theirs = scipys.csgraph_from_masked(G2_MASKED)
+    ours = csgraph.csgraph_from_masked(G2_MASKED)
+    assert (ours != theirs).nnz == 0
+    assert ours.nnz == theirs.nnz == 6
+    for null in (0, inf, nan, 2):
+        assert (csgraph.csgraph_from_dense(G2, null) != scipys.csgraph_from_dense(G2, null)).nnz == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "match"),
+    [
+        (np.ma.array([[0, nan], [1, 0]]), {}, r"got NaN\. Say np\.ma\.masked_invalid\(A\)"),
+        (np.ma.array([[0, -inf], [1, 0]]), {}, r"must be above -inf, got -inf\. Say np\.ma\.masked_invalid\(A\)"),
+        (np.ma.array([[0, inf], [1, 0]]), {"unweighted": True}, "must be finite where unweighted=True"),
+        (sparse.csr_array(([-inf], [1], [0, 1, 1]), shape=(2, 2)), {}, "must be above -inf"),
+        (sparse.csr_array(([inf], [1], [0, 1, 1]), shape=(2, 2)), {"unweighted": True}, "must be finite"),
+        (sparse.csr_array(([nan], [1], [0, 1, 1]), shape=(2, 2)), {"unweighted": True}, "must be finite"),
+        (sparse.csr_array(([True, False], [1, 0], [0, 1, 2]), shape=(2, 2)), {}, r"A\.eliminate_zeros\(\)"),
+        (sparse.coo_array((np.array([100, 100], np.int8), ([0, 0], [1, 1])), shape=(2, 2)), {}, "int8 must hold"),
+    ],
+)
+def test_what_scipys_functions_make_no_distance_of_is_refused(given, options, match):
+    for name in ("shortest_path", *SEARCHES):
+        with pytest.raises(apsp.DomainError, match=match):
+            getattr(csgraph, name)(given, **options)
+
+
+def test_the_way_out_of_infinities_in_a_sparse_matrix_works():
+    A = sparse.csr_array(([inf, 0.0, 3.0], [1, 2, 1], [0, 2, 2, 3]), shape=(3, 3))
+    with pytest.raises(apsp.DomainError, match="Say C = ") as caught:
+        csgraph.dijkstra(A, unweighted=True)
+    names = {"A": A, "np": np}
+    exec(str(caught.value).partition("Say ")[2].removesuffix("."), names)
+    np.testing.assert_array_equal(csgraph.dijkstra(names["A"]), csgraph.dijkstra(A))
+    assert names["A"].nnz == 2
 
 
 def test_inputs_stay_as_they_are():
@@ -160,20 +298,10 @@ def test_index_arrays_of_both_widths(kind):
 # Engines: each must answer what the others do
 
 
-@pytest.fixture(params=["dense", "elimination", "search"])
+@pytest.fixture(params=["dense", "elimination", "scipy"])
 def engine(request, monkeypatch):
     """Every question is answered by one engine."""
-
-    def forced(graph, sources, threads):
-        thin = graph.arcs()
-        analysis = None
-        if request.param == "elimination":
-            from semiring.sparse import analyse
-
-            analysis = analyse((thin.tails, thin.heads), graph.n)
-        return choice.Choice(request.param, {"search": 1.0}, analysis)
-
-    monkeypatch.setattr(engines, "choose", forced)
+    monkeypatch.setattr(shortest, "Options", partial(engines.Options, engine=request.param))
     return request.param
 
 
@@ -223,8 +351,6 @@ def test_engines_name_a_negative_cycle(engine):
 
 @pytest.mark.parametrize("dtype", ["float32", "int32"])
 def test_engines_compute_in_other_dtypes(engine, dtype):
-    if engine == "search" and dtype == "int32":
-        pytest.skip("SciPy's Dijkstra computes in float64, and is never chosen for integers")
     A = some(300, 4, low=1)
     D = csgraph.shortest_path(A, dtype=dtype)
     expected = scipys.dijkstra(A)
@@ -458,6 +584,16 @@ def test_predecessors(n, sign, directed):
     assert all(own[i, j] == tree[i, j] for i, j in zip(*tree.nonzero(), strict=True))
 
 
+def test_predecessors_where_every_entry_is_stored_zeros_among_them():
+    """Nothing tells of missing edges, and nothing has to: what is stored is one."""
+    A = sparse.csr_array((np.array([5.0, 0, 2, 7]), np.array([0, 1, 0, 1]), np.array([0, 2, 4])), shape=(2, 2))
+    D, P = csgraph.floyd_warshall(A, return_predecessors=True)
+    expected = scipys.dijkstra(A, return_predecessors=True)
+    assert (D.tolist(), P.tolist()) == (expected[0].tolist(), expected[1].tolist()) == (
+        [[0, 0], [2, 0]], [[-9999, 0], [1, -9999]]
+    )  # fmt: skip
+
+
 def test_construct_dist_matrix_refuses():
     A = np.array([[0, 5, 0], [0, 0, 4], [1, 0, 0.0]])
     P = csgraph.shortest_path(A, return_predecessors=True)[1]
@@ -504,7 +640,7 @@ def test_conversions():
     np.testing.assert_array_equal(ours.indices, theirs.indices)
     assert csgraph.csgraph_from_dense([[1e-9]]).nnz == 1
     expected = np.full((4, 4), nan)
-    expected[0, 1], expected[1, 2], expected[2, 3] = 2, 0, 9
+    expected[0, 1], expected[1, 2], expected[2, 3] = 6, 0, 18
     np.testing.assert_array_equal(csgraph.csgraph_to_dense(COO, nan), expected)
     with pytest.raises(TypeError, match="sparse"):
         csgraph.csgraph_to_dense([[0]])
@@ -514,29 +650,33 @@ def test_conversions():
 
 
 def test_a_pattern_is_looked_at_once_it_has_cost_as_much_as_looking(monkeypatch):
-    structures = choice.Structures()
-    own = network(some(2000, 2), where="test")
-    look = estimates.counting(own.n, len(own.tails))
-    assert structures.find(own, look / 2) == (None, False)
-    assert structures.find(own, look / 2) == (None, False)
-    made, fresh = structures.find(own, look / 2)
-    assert made is not None
-    assert fresh
-    assert structures.find(own, look / 2) == (made, False)
-    other = network(some(2000, 2, seed=1), where="test")
-    assert structures.find(other, 100 * look)[1]
-    assert structures.find(own, 0.0) == (made, False)
+    remembered = structures.Structures()
+    own, other = (network(some(2000, 2, seed=seed), where="test") for seed in (0, 1))
+    mine, others = (own.tails, own.heads), (other.tails, other.heads)
+    assert remembered.spent(*mine) == 0
+    remembered.spend(*mine, 0.25)
+    remembered.spend(*mine, 0.5)
+    assert (remembered.spent(*mine), remembered.spent(*others)) == (0.75, 0)
+    made = remembered.of(*mine, own.n)
+    assert remembered.of(*mine, own.n) is made
+    assert (remembered.spent(*mine), remembered.spent(*others)) == (inf, 0)
+    remembered.spend(*mine, 1.0)  # what is known costs nothing more
+    assert remembered.spent(*mine) == inf
 
 
-def test_choices():
-    dense, thin = network(np.ones((300, 300)), where="test"), network(some(300, 4), where="test")
-    assert choice.choose(dense, 300, 2).engine == "dense"
-    assert choice.choose(dense, 1, 2).engine == "search"
+def test_choices(monkeypatch):
+    """The planner is everybody's; which matrix or graph it is asked about is csgraph's."""
+    chosen = []
+    answer = engines.answer
+    monkeypatch.setattr(engines, "answer", lambda question: (found := answer(question), chosen.append(found.plan))[0])
     n = 20000
-    ring = network(sparse.coo_array((np.ones(n), (np.arange(n), np.roll(np.arange(n), 1)))), where="test")
-    assert choice.choose(ring, n, 2).engine == "elimination"
-    assert set(choice.choose(ring, n, 2).seconds) == {"dense", "search", "elimination"}
-    assert choice.choose(thin, 1, 2).engine == "search"
+    weights = np.random.default_rng(1).integers(1, 9, n).astype(float)
+    ring = sparse.coo_array((weights, (np.arange(n), np.roll(np.arange(n), 1))))
+    csgraph.shortest_path(np.ones((600, 600)) - np.eye(600))
+    csgraph.shortest_path(np.random.default_rng(1).random((2000, 2000)), indices=0)
+    csgraph.shortest_path(some(600, 4), indices=[3])
+    csgraph.shortest_path(ring, indices=np.arange(3000))
+    assert [plan.engine for plan in chosen] == ["dense", "scipy", "scipy", "elimination"]
 
 
 @pytest.mark.parametrize("A", [np.ones((3, 3)), sparse.coo_array(np.ones((3, 3)))])

@@ -482,6 +482,9 @@ class TestSurvey:
                     X[place], Y[place] = -1, zero
                     first, second = survey.survey([X, Y], zero)()
                     assert (first.negative, first.least, second.greatest) == (True, -1, zero)
+                    X[...] = rng.integers(0, 3, len(X)).astype(dtype)
+                    (first,) = survey.survey([X], zero)()
+                    assert (first.zeros, second.zeros) == (np.count_nonzero(np.asarray(X) == 0), 0)
                     if np.dtype(dtype).kind == "f":
                         X[place], Y[place] = np.nan, -0.0
                         first, second = survey.survey([X, Y], zero)()

@@ -7,6 +7,7 @@ from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise, product
+from pathlib import Path
 
 import networkx as nx
 import numba
@@ -28,15 +29,24 @@ from apsp import (
     NoPathError,
     ShapeError,
     VertexError,
-    choosing,
+    engines,
     estimates,
     plan,
     shortest_paths,
 )
 from apsp.generate import random_graph, road_like
+from apsp.question import Question
+from apsp.wants import Wants
+from semiring.catalog import get
 from semiring.sparse import analyse
 
-ENGINES = ("dense", "elimination", "scipy")
+# One engine more, of a single file, that nothing else knows of.
+engines.__path__.append(str(Path(__file__).with_name("growth") / "engines"))
+engines.names.cache_clear()
+engines.kinds.cache_clear()
+#: Those that answer for any graph whose ⊕ and ⊗ are min and +, by their records.
+WEIGHTED = Question(Graph.from_edges([(0, 1, 4), (1, 2, -3)]), get("min_plus"), Wants())
+ENGINES = tuple(kind.name for kind in engines.kinds() if not kind.refuses(WEIGHTED))
 
 
 def digraph(n: int, degree: float, seed: int, low: int = 0) -> Graph:
@@ -662,7 +672,7 @@ def test_what_an_engine_cannot_do_it_says():
 
 
 def test_what_fits_nowhere_is_refused_from_the_counts(monkeypatch):
-    monkeypatch.setattr(choosing, "available", lambda device="cpu": 1000)
+    monkeypatch.setattr("apsp.road.available", lambda device="cpu": 1000)
     with pytest.raises(MemoryNeeded, match=r"elimination .*sources="):
         shortest_paths(road_like(3000, seed=1))
 
@@ -781,7 +791,7 @@ def exact_table(n: int, edges: list[tuple[int, int, int]], sign: int) -> np.ndar
 @pytest.mark.parametrize("dtype", ["int16", "int32", "int64"])
 def test_integers_near_their_ends_are_exact_or_refused(semiring, dtype, monkeypatch):
     """Random weights up to the dtype's ends, against Python's integers: every engine, and the automatic choice."""
-    monkeypatch.setattr("apsp.choosing.FEW", 0)
+    monkeypatch.setattr("apsp.question.FEW", 0)
     rng, info, sign = np.random.default_rng(17), np.iinfo(dtype), 1 if semiring == "min_plus" else -1
     seen = dict.fromkeys(("divergent", "far", "exact"), 0)
     for trial in range(60):

@@ -18,6 +18,8 @@ import pytest
 import scipy.io
 import scipy.sparse as sp
 
+import apsp
+from apsp import shortest_paths
 from apsp.formats import formats, names, read, write, written
 from apsp.generate import cycle, grid, random_graph
 from apsp.graph import Graph
@@ -1334,3 +1336,103 @@ def test_lists_of_labels_are_format_errors_where_csv_is_none(tmp_path, reader):
     (tmp_path / "a.csv").write_text(f"A,B\n{LONG},B\n" if reader is read_pairs else f"A\n{LONG}\n")
     with pytest.raises(FormatError, match=":2: must be well-formed CSV"):
         reader(tmp_path / "a.csv", NAMES)
+
+
+class TestTimetables:
+    """GTFS: comma-separated texts whose names end in .txt."""
+
+    TRANSFERS = "from_stop_id,to_stop_id,transfer_type,min_transfer_time\nA,B,2,120\nB,C,2,60\n"
+
+    def test_transfers_are_edges(self, tmp_path):
+        path = tmp_path / "transfers.txt"
+        path.write_text(self.TRANSFERS)
+        assert shortest_paths(path).distance("A", "C") == 180
+        path.write_text(
+            "\ufeff" + self.TRANSFERS.replace(",min_transfer_time", "").replace(",120", "").replace(",60", "")
+        )
+        with pytest.raises(FormatError, match=r"says of which kind an edge is.*weight=None"):
+            read(path)
+        assert shortest_paths(path, weight=None).distance("A", "C") == 2
+
+    @pytest.mark.parametrize("ask", [read, shortest_paths])
+    def test_other_tables_say_what_they_are(self, tmp_path, ask):
+        path = tmp_path / "stop_times.txt"
+        path.write_text("trip_id,arrival_time,departure_time,stop_id,stop_sequence\nT,08:00:00,08:00:00,A,1\n")
+        with pytest.raises(FormatError, match=r"a row must be an edge, got GTFS stop_times.*from_stop_id, to_stop_id"):
+            ask(path)
+        path.write_text("stop_id,stop_name\nA,Market\n")
+        with pytest.raises(FormatError, match=r"got GTFS stops.*transfers\.txt"):
+            ask(path)
+        path.write_text("pathway_id,from_stop_id,to_stop_id,pathway_mode,is_bidirectional,length\n1,A,B,1,1,4\n")
+        with pytest.raises(FormatError, match="is_bidirectional says it of each"):
+            ask(path)
+        columns = ("from_stop_id", "to_stop_id", "length")
+        assert shortest_paths(path, columns=columns, directed=False).distance("B", "A") == 4
+
+    def test_commas_in_a_text_are_csv(self, tmp_path):
+        path = tmp_path / "roads.txt"
+        path.write_text("city;town;km\nA;B;3\n")
+        with pytest.raises(FormatError, match=r"the columns 'city', 'town', 'km'.*columns=\(FROM, TO, WEIGHT\)"):
+            read(path)
+        assert shortest_paths(path, columns=("city", "town")).distance("A", "B") == 3
+
+    def test_the_way_out_of_a_text_without_format_works(self, tmp_path):
+        path = tmp_path / "odd.txt"
+        path.write_text("!!\n??\n")
+        with pytest.raises(FormatError, match="looks like none") as caught:
+            shortest_paths(path)
+        call = str(caught.value).partition("Say which: ")[2].partition(" (in a shell")[0]
+        path.write_text("A B 3\n")
+        graph = eval(call.replace("…", "edgelist"), {"apsp": apsp})
+        assert shortest_paths(graph).distance("A", "B") == 3
+
+
+class TestLabelledMatrices:
+    def test_what_save_writes_is_read_as_a_matrix(self, tmp_path):
+        edges = [("A", "B", 3), ("B", "C d", 4), ("C d", "x,y", 1), ("A", 'q"', 9)]
+        for directed, kind in ((True, "int32"), (False, "float64")):
+            r = shortest_paths(edges, directed=directed, dtype=kind)
+            r.save(tmp_path / "d.csv")
+            graph = read(tmp_path / "d.csv")
+            assert list(graph.labels) == list(r.graph.labels)
+            again = shortest_paths(graph)  # a closure is its own
+            for u in graph.labels:
+                for v in graph.labels:
+                    assert again.distance(u, v) == r.distance(u, v)
+        shortest_paths([(0, 1, 3), (1, 0, 4)]).save(tmp_path / "d.csv")
+        assert read(tmp_path / "d.csv").dense.dtype == np.int64  # nothing is unreached
+
+    def test_pandas_and_integers_and_other_separators(self):
+        pd = pytest.importorskip("pandas")
+        table = pd.DataFrame([[0, 2.5], [np.inf, 0]], index=[7, 5], columns=[7, 5])
+        for text in (table.to_csv(), table.to_csv(sep=";"), table.to_csv(index_label="city"), table.to_csv(quoting=2)):
+            graph = read(io.StringIO(text), format="csv")
+            assert graph.labels == [7, 5] or graph.labels == ["7", "5"]
+            np.testing.assert_array_equal(graph.dense, table)
+        assert as_graph(io.StringIO(table.to_csv()), unweighted=True).edge_count == 3
+
+    def test_ends_named_by_the_header_are_edges_and_an_empty_first_name_is_none(self):
+        assert read(io.StringIO("source,target\ntarget,x\n"), format="csv").dense is None
+        assert read(io.StringIO(",source,target\nsource,0,5\ntarget,1,0\n"), format="csv").dense.tolist() == [
+            [0, 5],
+            [1, 0],
+        ]
+        assert read(io.StringIO(",source,target\n0,a,b\n1,b,c\n"), format="csv").edge_count == 2
+
+    @pytest.mark.parametrize(
+        ("text", "match"),
+        [
+            (
+                ",A,B\nB,0,1\nA,2,0\n",
+                ":2: the rows of a matrix must be in the order of its columns, got 'B' for 'A'",
+            ),
+            (",A,B\nA,0,x\nB,2,0\n", ":2: an entry must be a number, got 'x' in the column 'B'"),
+            (",A,B\nA,0,\nB,2,0\n", ":2: an entry must be a number, got ''"),
+            (",A,B\nA,0,9007199254740993\nB,0.5,0\n", ":2: an entry must be an integer that 64 bits hold exactly"),
+            (",A,B\nA,0,1\nC,2,0\n", "the header must name one column"),
+            (",A,B,C\nA,0,1,2\nB,2,0,1\n", "the header must name one column"),
+        ],
+    )
+    def test_what_is_wrong_is_told(self, text, match):
+        with pytest.raises(FormatError, match=match):
+            read(io.StringIO(text), format="csv")

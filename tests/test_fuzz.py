@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 
 import numpy as np
 import pytest
 from fuzz import ROOT, TARGETS, draw, driver, planted, worker
 
-from apsp import closure
+from apsp import Result, closure
 
 
 def test_a_case_follows_from_its_seed_and_number_alone():
@@ -91,9 +94,11 @@ def test_the_command_prints_seed_counts_and_how_to_replay():
     assert re.fullmatch(r"seed 1\nfiles +3 cases in +[\d.]+ s: nothing found\n", run.stdout)
     assert fuzz("--target", "files", "--seed", 1, "--case", 2).stdout.endswith("nothing found\n")
     assert fuzz("--case", 2).returncode == 2
+    refused = fuzz("--device", "cuda", "--target", "files", "--cases", 1)
+    assert (refused.returncode, "leave out --target files" in refused.stderr) == (2, True)
 
 
-@pytest.mark.parametrize("target", [name for name in TARGETS if name != "processes"])
+@pytest.mark.parametrize("target", [name for name in TARGETS if name not in ("processes", "kills")])
 def test_a_few_cases_of_every_target_find_nothing(target, monkeypatch):
     monkeypatch.setattr("fuzz.limits.cap_memory", lambda gib: None)
     case = worker.load(target, "cpu")
@@ -115,7 +120,64 @@ def test_a_wrong_closure_would_be_found(monkeypatch):
     monkeypatch.setattr(algebra, "closure", off)
     monkeypatch.setattr("fuzz.limits.cap_memory", lambda gib: None)
     case = worker.load("algebra", "cpu")
-    assert any(worker.attempt(case, draw.of(0, "algebra", index)) for index in range(12))
+    assert any(worker.attempt(case, draw.of(0, "algebra", index)) for index in range(40))
+
+
+class Wrong:
+    """A function's results, with the last number off by one."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def __call__(self, *arguments, **options):
+        out = self.function(*arguments, **options)
+        found = out[0] if isinstance(out, tuple) else out
+        if isinstance(found, Result):
+            out = replace(found, engine=found.distances + 1)
+        elif isinstance(found, np.ndarray) and found.size and found.dtype.kind in "if":
+            found.flat[-1] += 1
+        return out
+
+
+@pytest.mark.parametrize(
+    ("target", "function"),
+    [
+        ("csgraph", "csgraph.dijkstra"), ("csgraph", "csgraph.shortest_path"), ("csgraph", "csgraph.bellman_ford"),
+        ("attributes", "shortest_paths"), ("zeros", "shortest_paths"), ("zeros", "closure"),
+        ("saturation", "shortest_paths"), ("saturation", "closure"),
+    ],
+)  # fmt: skip
+def test_wrong_numbers_would_be_found(target, function, monkeypatch):
+    monkeypatch.setattr("fuzz.limits.cap_memory", lambda gib: None)
+    case = worker.load(target, "cpu")
+    *owner, name = function.split(".")
+    module = reduce(getattr, owner, sys.modules[case.__module__])
+    monkeypatch.setattr(module, name, Wrong(getattr(module, name)))
+    assert any(worker.attempt(case, draw.of(0, target, index)) for index in range(60))
+
+
+WRITES = """
+import sys
+from pathlib import Path
+from tests.fuzz import draw, kills
+def torn(path, number):
+    path.write_text("")
+    path.write_text(str(number))
+kills.WRITERS = {"torn": ("d", torn, lambda path: kills._expected("torn", int(path.read_text())))}
+for index in range(40):
+    try:
+        kills.case(draw.of(0, "kills", index))
+    except (AssertionError, ValueError):
+        print("found")
+        break
+"""
+
+
+@pytest.mark.busy
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="writers are forked")
+def test_a_writer_that_leaves_half_a_file_would_be_found():
+    run = subprocess.run([sys.executable, "-c", WRITES], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert run.stdout == "found\n"
 
 
 PROMISES = (ROOT / "docs" / "promises.md").read_text(encoding="utf-8")

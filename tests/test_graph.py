@@ -83,9 +83,9 @@ class TestMatrices:
         np.testing.assert_array_equal(as_graph(A).matrix("boolean"), np.array(expected, bool))
         ints = np.where(np.isinf(A), np.iinfo(np.int32).max, A).astype(np.int32)
         np.testing.assert_array_equal(as_graph(ints).matrix("boolean"), np.array(expected, bool))
-        np.testing.assert_array_equal(as_graph(np.array(expected)).matrix("boolean"), np.array(expected, bool))
+        np.testing.assert_array_equal(Graph.from_matrix(np.array(expected)).matrix("boolean"), np.array(expected, bool))
         with pytest.raises(DTypeError):
-            as_graph(np.array([[0, 2], [3, 0]])).matrix("boolean")
+            as_graph([[0, 2], [3, 0]]).matrix("boolean")
         with pytest.raises(DomainError, match=r"NaN at \(1, 0\)"):
             as_graph(np.array([[0, INF], [np.nan, 0]])).matrix("boolean")
 
@@ -191,6 +191,25 @@ class TestEdges:
         assert as_graph([[0, 1], [1, 0]]).dense is not None
         assert as_graph(zip("ab", "bc", strict=True)).labels == ("a", "b", "c")
         assert as_graph({("a", "b", 2)}).matrix()[0, 1] == 2
+
+    @pytest.mark.parametrize("dtype", ["int64", "int16", "uint8", ">i4"])
+    def test_an_array_that_may_be_a_matrix_or_edges_is_refused_as_a_table_is(self, dtype):
+        pandas = pytest.importorskip("pandas")
+        for rows in ([[0, 1], [1, 0]], [[0, 1, 5], [1, 0, 2], [5, 2, 0]]):
+            A = np.array(rows, dtype)
+            with pytest.raises(FormatError, match="may be a matrix or edges"):
+                as_graph(pandas.DataFrame(A.astype("int64")))
+            for source in (A, np.asfortranarray(A)):
+                with pytest.raises(ShapeError, match=r"Graph\.from_matrix\(A\).*Graph\.from_edges\(A\)"):
+                    as_graph(source)
+            assert as_graph(Graph.from_matrix(A)).dense is not None
+            assert as_graph(Graph.from_edges(A)).edge_count == len(A)
+            # Floats, truth values, infinities and lists of lists are no edges.
+            for matrix in (A.astype(float), A.astype(bool), A.tolist(), A.astype(float).tolist()):
+                assert as_graph(matrix).dense is not None
+        assert as_graph(np.array([[0, 3, 32767], [32767, 0, 4], [1, 32767, 0]], "int16")).dense is not None
+        for n in (0, 1, 4):
+            assert as_graph(np.ones((n, n), int)).dense is not None
 
     def test_arrays_of_edges(self):
         graph = Graph.from_edges(np.array([[10, 30], [30, 20]]))
@@ -332,9 +351,9 @@ class TestExactness:
         for wrong in (2**53 + 1, 2**62 + 1, *((2**63 + 1, 2**64 - 1) if "u" in dtype else (-(2**53) - 1, 2**63 - 2))):
             A = np.array([[0, 3], [wrong, 0]], dtype=dtype)
             with pytest.raises(DTypeError, match=rf"float64 must hold every integer exactly, got {wrong} at \(1, 0\)"):
-                as_graph(A).matrix("max_times")
+                Graph.from_matrix(A).matrix("max_times")
         A = np.array([[0, 3], [2**62, 2**53]], dtype=dtype)
-        np.testing.assert_array_equal(as_graph(A).matrix("max_times"), A.astype(float))
+        np.testing.assert_array_equal(Graph.from_matrix(A).matrix("max_times"), A.astype(float))
         if "u" in dtype:
             assert as_graph(np.array([[2**63]], dtype)).matrix("min_plus")[0, 0] == 2.0**63
 

@@ -20,7 +20,18 @@ import pytest
 from scipy import sparse
 from scipy.sparse.csgraph import floyd_warshall
 
-from apsp import Graph, as_graph, closure, csgraph, plan, read, shortest_paths, transitive_closure, write
+from apsp import (
+    Graph,
+    as_graph,
+    closure,
+    csgraph,
+    negative_cycle,
+    plan,
+    read,
+    shortest_paths,
+    transitive_closure,
+    write,
+)
 from apsp.inputs import NAMES, is_array, kinds
 from semiring import BitMatrix, eye, lu, matmul, matvec, power
 from semiring.arrays import take_in
@@ -508,11 +519,12 @@ class TestUnweighted:
         expected = self.hops(self.A < INF)
         np.testing.assert_array_equal(closure(matrix, unweighted=True, dtype="float64"), expected)
         np.testing.assert_array_equal(closure(np.stack([matrix] * 2), unweighted=True, dtype="float64")[1], expected)
-        np.testing.assert_array_equal(shortest_paths(matrix, unweighted=True).distances, expected)
-        np.testing.assert_array_equal(shortest_paths(matrix, weight=None).distances, expected)
         assert closure(matrix, unweighted=True).dtype == np.int32
-        assert transitive_closure(matrix, unweighted=True).reaches(0, 2)
-        assert as_graph(matrix, unweighted=True).edge_count == 4
+        graph = Graph.from_matrix(matrix)  # integers of shape (3, 3) may as well be edges
+        np.testing.assert_array_equal(shortest_paths(graph, unweighted=True).distances, expected)
+        np.testing.assert_array_equal(shortest_paths(graph, weight=None).distances, expected)
+        assert transitive_closure(graph, unweighted=True).reaches(0, 2)
+        assert as_graph(graph, unweighted=True).edge_count == 4
 
     def test_plans_take_it_too(self):
         there = self.A < INF
@@ -925,7 +937,22 @@ def test_two_by_two_integers_without_weights_are_a_matrix_or_edges_and_say_which
             rows, cols, _ = as_graph(given, **reading).edges("min_plus")
             assert list(zip(rows.tolist(), cols.tolist(), strict=True)) == arcs
     assert as_graph(A, weight=[5, 6]).weights.tolist() == [5, 6]
-    assert as_graph(A).dense is A
+    with pytest.raises(ShapeError, match=r"Graph\.from_matrix\(A\) for the matrix"):
+        as_graph(A)
+
+
+def test_integers_of_shape_3_by_3_are_a_matrix_or_edges_and_closure_takes_the_matrix():
+    A = np.array([[0, 1, 5], [1, 0, 2], [5, 2, 0]])
+    for ask in (shortest_paths, transitive_closure, negative_cycle):
+        with pytest.raises(ShapeError, match=r"may be a matrix or 3 edges \(u, v, weight\)"):
+            ask(A)
+    np.testing.assert_array_equal(shortest_paths(Graph.from_matrix(A)).distances, [[0, 1, 3], [1, 0, 2], [3, 2, 0]])
+    assert shortest_paths(Graph.from_edges(A)).distance(0, 1) == 5
+    np.testing.assert_array_equal(closure(A), [[0, 1, 3], [1, 0, 2], [3, 2, 0]])
+    for options in ({"device": "cpu"}, {"memory": "1GiB"}, {"unweighted": True, "memory": "1GiB"}):
+        closure((A == 1).astype(int), null_value=0, **options)
+    plan(A)
+    matmul(A, A)
 
 
 def test_a_number_that_is_the_name_of_another_column_is_refused():
@@ -949,7 +976,8 @@ def test_zeros_that_fill_blocks_are_not_taken_for_edges():
     assert as_graph(full).edge_count == 4
     true = sparse.bsr_array(A != 0, blocksize=(3, 3))
     assert as_graph(true).edge_count == 5  # False is no edge
-    np.testing.assert_array_equal(csgraph.shortest_path(true), floyd_warshall(A != 0))
+    with pytest.raises(DomainError, match=r"a stored False.*A\.eliminate_zeros\(\)"):
+        csgraph.shortest_path(true)
     expected = floyd_warshall(A)
     np.testing.assert_array_equal(shortest_paths(sparse.bsr_array(A, blocksize=(1, 1))).distances, expected)
     np.testing.assert_array_equal(csgraph.shortest_path(sparse.bsr_array(A, blocksize=(1, 1))), expected)
@@ -973,3 +1001,81 @@ def test_entries_that_share_memory_are_not_written_to():
     for apart in (np.ones((7, 6))[::2, ::-2], np.ones((3, 3)).T, np.ones((1, 3, 3))[0], np.ones((0, 0))):
         n = min(apart.shape)
         assert closure(apart[:n, :n], overwrite=True).shape == (n, n)
+
+
+class TestPairs:
+    def test_a_dict_by_pairs_is_edges(self):
+        graph = as_graph({("b", "c"): 4, ("a", "b"): 3})
+        assert graph.labels == ["a", "b", "c"]
+        assert shortest_paths({("b", "c"): 4, ("a", "b"): 3}).distance("a", "c") == 7
+        G = nx.gnm_random_graph(9, 20, seed=1, directed=True)
+        nx.set_edge_attributes(G, {edge: k % 7 + 1 for k, edge in enumerate(G.edges)}, "weight")
+        found = shortest_paths(nx.get_edge_attributes(G, "weight"), dtype="float64").distances
+        np.testing.assert_array_equal(found, nx.floyd_warshall_numpy(G, sorted(G)))
+        assert as_graph({("a", "b"): 3}, unweighted=True).weights is None
+        # Pairs as vertices, as of a grid, stay dicts of dicts or of lists.
+        assert as_graph({(0, 0): {(0, 1): 5}}).labels == [(0, 0), (0, 1)]
+        assert as_graph({(0, 0): [(0, 1)], (0, 1): []}).labels == [(0, 0), (0, 1)]
+        with pytest.raises(DTypeError, match=r"\{\(u, v\): weight\}"):
+            as_graph({("a", "b"): 3, "c": 4})
+        with pytest.raises(ValueError, match="weight must be None, if anything"):
+            as_graph({("a", "b"): 3}, weight="length")
+
+    def test_a_series_of_two_levels_is_edges(self):
+        pd = pytest.importorskip("pandas")
+        table = pd.DataFrame({"from": ["b", "a", "a"], "to": ["c", "b", "b"], "km": [4.5, 3, 2]})
+        series = table.set_index(["from", "to"])["km"]
+        assert shortest_paths(series).distance("a", "c") == shortest_paths(table).distance("a", "c") == 6.5
+        minutes = pd.to_timedelta(series, unit="min")
+        assert as_graph(minutes).weights.tolist() == [270, 180, 120]
+        with pytest.raises(FormatError, match=r"two ends and a weight, got .*nan"):
+            as_graph(series.where(series > 2))
+        with pytest.raises(ShapeError, match="square"):
+            as_graph(table["km"])
+
+
+class TestDurations:
+    def test_timedeltas_are_seconds(self):
+        from datetime import timedelta
+
+        hours = np.array([90, 30], "m8[m]")
+        assert Graph.from_arrays([0, 1], [1, 2], hours).weights.tolist() == [5400, 1800]
+        assert Graph.from_arrays([0, 1], [1, 2], hours).weights.dtype == np.int64
+        assert Graph.from_arrays([0], [1], np.array([1500], "m8[ms]")).weights.tolist() == [1.5]
+        edges = [("a", "b", timedelta(hours=1)), ("b", "c", timedelta(days=-1, seconds=86370))]
+        assert as_graph(edges).weights.tolist() == [3600, -30]
+        for wrong, error in ((np.array([1], "m8[M]"), DTypeError), (np.array(["NaT"], "m8[s]"), DomainError)):
+            with pytest.raises(error, match="durations"):
+                Graph.from_arrays([0], [1], wrong)
+        with pytest.raises(DTypeError):
+            as_graph([("a", "b", timedelta(hours=1)), ("b", "c", 5)])
+
+    @pytest.mark.parametrize("library", ["pandas", "polars"])
+    def test_columns_of_tables(self, library):
+        from datetime import timedelta
+
+        frames = pytest.importorskip(library)
+        ends = {"from": ["a", "b"], "to": ["b", "c"]}
+        expected = [300, 90000.5]
+        lasting = [timedelta(minutes=5), timedelta(hours=25, seconds=0.5)]
+        for column in (lasting, ["00:05:00", "25:00:00.5"]):
+            assert as_graph(frames.DataFrame({**ends, "time": column}), weight="time").weights.tolist() == expected
+        for odd in (["05:00", "06:00"], ["00:05:00", "5"]):
+            with pytest.raises(FormatError, match="duration hh:mm:ss in every row"):
+                as_graph(frames.DataFrame({**ends, "time": odd}))
+        with pytest.raises(FormatError, match="a weight must be a number, got none in row 1 of the column 'time'"):
+            as_graph(frames.DataFrame({**ends, "time": [lasting[0], None]}))
+
+    def test_texts_of_files(self):
+        def weights(*lines, **reading):
+            return read(io.StringIO("\n".join(("from,to,time", *lines))), format="csv", **reading).weights
+
+        found = weights("a,b,00:05:00", "b,c,25:10:01")
+        assert found.dtype == np.int64
+        assert found.tolist() == [300, 90601]
+        pandas = weights("a,b,0 days 00:05:00", "b,c,-1 days +23:59:00", "c,d,1 days 00:00:00.250000")
+        assert pandas.tolist() == [300, -60, 86400.25]
+        for lines in (("a,b,05:00",), ("a,b,00:05:00", "b,c,5"), ("a,b,00:61:00",), ("a,b,5", "b,c,00:05:00")):
+            with pytest.raises(FormatError, match=r"A duration is written hh:mm:ss|must be a number, got"):
+                weights(*lines)
+        assert read(io.StringIO("a b 0:05:00\n"), format="edgelist").weights.tolist() == [300]

@@ -27,7 +27,7 @@ def test_a_plan_is_logged(caplog):
 def test_what_takes_minutes_is_one_warning_with_the_ways_out():
     long = replace(plan(100), seconds=600.0)
     with pytest.warns(UserWarning, match=r"10 minutes.*callback=.*device='cuda'") as said:
-        tell(long, stacklevel=2)
+        tell(long)
     assert len(said) == 1
     assert said[0].filename == __file__
     with warnings.catch_warnings():

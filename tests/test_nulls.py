@@ -22,8 +22,8 @@ from semiring.survey import survey, united
 from semiring.tiles import TileStore
 
 INF = np.inf
-#: 0 → 1 → 2, as NetworkX, SciPy and spreadsheets write it.
-PATH = np.array([[0, 4, 0], [0, 0, 7], [0, 0, 0]])
+#: 0 → 1 → 2 → 3, as NetworkX, SciPy and spreadsheets write it.
+PATH = np.array([[0, 4, 0, 0], [0, 0, 7, 0], [0, 0, 0, 2], [0, 0, 0, 0]])
 #: Its distances by SciPy, to which zeros are no edges.
 APART = floyd_warshall(PATH)
 BOTH_WAYS_OUT = r"null_value=0 .*null_value=None .*--null-value 0, --null-value none"
@@ -54,7 +54,7 @@ def random_adjacency(n=23, dtype=float):
         (np.array([[0, 2**31 - 1], [0, 0]], "i4"), "min_plus", False),  # which stands for ∞
         ([[0, -INF], [0, 0.0]], "max_plus", False),
         ([[0, -1], [0, 0]], "min_plus", False),
-        (PATH + 0.0, "reliability", False),  # 0 is its zero
+        (PATH / 8, "reliability", False),  # 0 is its zero
         (PATH != 0, "boolean", False),
     ],
 )
@@ -121,18 +121,19 @@ def test_both_ways_out(dtype):
 def test_routes_and_hops_go_by_what_was_said():
     r = shortest_paths(PATH, null_value=0)
     assert r.path(0, 2) == [0, 1, 2]
-    assert r.predecessors.tolist() == [[-9999, 0, 1], [-9999, -9999, 1], [-9999] * 3]
+    assert r.predecessors.tolist() == [[-9999, 0, 1, 2], [-9999, -9999, 1, 2], [-9999, -9999, -9999, 2], [-9999] * 4]
     assert r.verify("all")
-    assert r.graph.edge_count == 2
-    assert apsp.transitive_closure(PATH, null_value=0).counts().tolist() == [2, 1, 0]
-    assert apsp.transitive_closure(PATH, null_value=None).counts().tolist() == [3, 3, 3]
+    assert r.graph.edge_count == 3
+    assert apsp.transitive_closure(PATH, null_value=0).counts().tolist() == [3, 2, 1, 0]
+    assert apsp.transitive_closure(PATH, null_value=None).counts().tolist() == [4, 4, 4, 4]
     assert np.asarray(shortest_paths(PATH, null_value=0, unweighted=True)).tolist() == [
-        [0, 1, 2],
-        [INF, 0, 1],
-        [INF] * 2 + [0],
+        [0, 1, 2, 3],
+        [INF, 0, 1, 2],
+        [INF, INF, 0, 1],
+        [INF] * 3 + [0],
     ]
     assert shortest_paths((PATH > 0).astype(int), unweighted=True).distance(0, 2) == 2  # ones are the edges
-    assert np.asarray(shortest_paths(PATH, "max_plus", null_value=0))[0].tolist() == [0, 4, 11]
+    assert np.asarray(shortest_paths(PATH, "max_plus", null_value=0))[0].tolist() == [0, 4, 11, 13]
 
 
 def test_any_number_may_stand_for_no_edge():
@@ -152,7 +153,7 @@ def test_what_has_no_entries_without_edges_refuses_the_word():
         closure(PATH.copy(), overwrite=True, null_value=0)
     with pytest.raises(ValueError, match="null_value= must come with a graph"):
         plan(100, null_value=0)
-    assert plan(PATH).n == plan(PATH, null_value=0).n == 3  # which is the same for both
+    assert plan(PATH).n == plan(PATH, null_value=0).n == 4  # which is the same for both
 
 
 def test_a_closure_warns_once_where_it_is_called(tmp_path):
@@ -211,13 +212,13 @@ def test_what_was_said_is_kept(tmp_path):
     part.save(tmp_path / "part.npz")
     again = Result.load(tmp_path / "part.npz")
     assert again.path(0, 2) == [0, 1, 2]
-    assert again.graph.edge_count == 2
+    assert again.graph.edge_count == 3
     shortest_paths(PATH, null_value=None).save(tmp_path / "all.npz")
-    assert Result.load(tmp_path / "all.npz").graph.edge_count == 9
+    assert Result.load(tmp_path / "all.npz").graph.edge_count == 16
     for name in ("g.npy", "g.npz", "g.mtx", "g.csv"):
         write(as_graph(PATH, null_value=0), tmp_path / name)
-        assert read(tmp_path / name).edge_count == 2, name
-        assert shortest_paths(tmp_path / name).distances[0].tolist() == [0, 4, 11]
+        assert read(tmp_path / name).edge_count == 3, name
+        assert shortest_paths(tmp_path / name).distances[0].tolist() == [0, 4, 11, 13]
 
 
 def test_the_command_line(tmp_path):
@@ -236,7 +237,7 @@ def test_the_command_line(tmp_path):
     for words in (["plan", tmp_path / "A.npy"], ["reach", tmp_path / "A.npy"], ["compare", tmp_path / "A.npy"]):
         assert run(*words, "--null-value", 0).exit_code == 0, words
     assert run("convert", tmp_path / "A.npy", tmp_path / "A.csv", "--null-value", 0).exit_code == 0
-    assert (tmp_path / "A.csv").read_text() == "source,target,weight\n0,1,4\n1,2,7\n"
+    assert (tmp_path / "A.csv").read_text() == "source,target,weight\n0,1,4\n1,2,7\n2,3,2\n"
 
 
 def test_public_readers_take_the_same_keywords():

@@ -238,7 +238,7 @@ def test_integers_that_may_have_saturated_are_told(tmp_path, caplog, monkeypatch
     """Where not even the bits of the edges fit, the log says so."""
     A = np.full((N, N), 32767, "int16")
     A[np.arange(N), (np.arange(N) + 1) % N] = 3000
-    monkeypatch.setattr("apsp.answering.available", lambda: 1000)
+    monkeypatch.setattr("apsp.engines.saturation.available", lambda: 1000)
     shortest_paths(stored(tmp_path / "big", A), output=tmp_path / "d", gpus=world(ranks=2))
     assert "beyond ±32767, which int16 does not hold" in caplog.text
 

@@ -212,7 +212,7 @@ class TestNegativeCycle:
         assert negative_cycle([("a", "b", 0.1), ("b", "c", 0.7), ("c", "a", -0.8)]) is None
 
     def test_other_lengths(self):
-        assert negative_cycle([("a", "b", 2.0), ("b", "a", 1.0)], "reliability") == ["a", "b"]
+        assert negative_cycle([("a", "b", 2.0), ("b", "a", 1.0)], "viterbi") == ["a", "b"]
         with pytest.raises(AlgebraError):
             negative_cycle([("a", "b", 1)], "max_min")
 

@@ -96,9 +96,9 @@ def _written() -> Iterable[str]:
 
 
 def _engines() -> Iterable[str]:
-    from ..choosing import ENGINES
+    from ..engines import names
 
-    return ENGINES
+    return ("auto", *names())
 
 
 def _reductions() -> Iterable[str]:

@@ -88,7 +88,7 @@ def asked(graph: Graph, table: Path | None, options: dict[str, Any], ends: tuple
 
     Where a single pair or line of a large graph is wanted, no more is asked for.
     """
-    from ..choosing import FEW
+    from ..question import FEW
 
     if table is not None:
         if options["sources"] is not None or options["targets"] is not None:

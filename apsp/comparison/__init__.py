@@ -20,8 +20,10 @@ from semiring.catalog import get
 from semiring.random import random_matrix
 
 from ..generate import random_graph
-from ..problem import Memory, Request, at, pose
+from ..problem import Memory, at
+from ..road import ask
 from ..solve import solve
+from ..wants import Request, Wants
 from . import measure
 from .measure import traffic
 from .records import Comparison, Contender, Fit, Row
@@ -76,7 +78,7 @@ def compare(
     found = measure.contenders(schedules, devices, threads, block)
     report = (lambda done: callback(done, len(found))) if callback else None
     with at(A):
-        problem = pose(A, s, dtype=dtype, move=False, where="compare").problem
+        problem = ask(A, s, Wants(dtype=dtype, dry=True, where="compare")).problem
         if problem.may_diverge:
             solve(replace(problem, memory=Memory.THEIRS), Request())  # raises where there is nothing to compare
         rows = measure.rows(problem.matrix, s, found, known={}, limit=limit, callback=report)

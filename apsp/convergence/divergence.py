@@ -32,7 +32,8 @@ def may_diverge(semiring: Semiring, survey: Survey, n: int) -> bool:
         return False
     if semiring.idempotent and semiring.add.selects:
         # One extreme is the best entry there is: where even it does not beat `one`, no cycle does.
-        return any(semiring.add.python(semiring.one, x) != semiring.one for x in (survey.least, survey.greatest))
+        one, add = semiring.one, semiring.add.python
+        return bool(add(add(one, survey.least), survey.greatest) != one)
     return not semiring.boolean
 
 

@@ -26,13 +26,12 @@ from semiring.algebra import Semiring
 from semiring.backend import bind, device_of
 from semiring.bits import BitMatrix
 from semiring.catalog import lor_land
-from semiring.devices import module
+from semiring.devices import host, module
 from semiring.errors import DivergenceError
 from semiring.memory import require
 from semiring.survey import Survey
 
 from .. import schedules
-from ..engines.base import host
 
 
 def precaution(A: Any, semiring: Semiring, survey: Survey) -> None:

@@ -77,8 +77,9 @@ def shortest_path(
     Parameters
     ----------
     csgraph : array_like, masked array, or sparse array or matrix, shape (n, n)
-        Weights of any sign. Dense 0, NaN, ±inf and masked entries are no edge; stored entries of a sparse matrix are,
-        a stored 0 too, but not NaN, ±inf and False. Of entries of one place the least counts.
+        Weights of any sign. Dense 0, NaN and ±inf are no edge; what a masked array does not mask and a sparse matrix
+        stores is one, a 0 too, but inf and a stored NaN are none. Entries of one place add up in COO; elsewhere the
+        least counts.
     method : {"auto", "FW", "D", "BF", "J"}
         As in SciPy, where it names an algorithm. Here all give the same distances, by the engine of least predicted
         time; "FW" knows no `indices`.
@@ -117,6 +118,10 @@ def shortest_path(
         SciPy's error; what is raised is `apsp.NegativeCycleError` as well, and names the cycle.
     ShapeError, DTypeError
         If csgraph is not square, or does not hold real numbers.
+    DomainError
+        If SciPy's functions disagree on entries of a masked or sparse csgraph, or make no distances of them: -inf; NaN
+        that is not masked; infinities with unweighted=True; a stored False; zeros that are not masked, where SciPy
+        takes Floyd–Warshall, which drops them.
     ValueError
         If the method is unknown, or an index out of range.
     MemoryNeeded
@@ -132,9 +137,13 @@ def shortest_path(
         raise ValueError(f"shortest_path: method must be one of {', '.join(_METHODS)}, got {method!r}.")
     if method == "FW" and indices is not None:
         raise ValueError("shortest_path: method 'FW' gives all rows, got indices. Leave them out, or the method.")
+    # SciPy's own choice, which matters to it where zeros are not masked.
+    dense = method == "FW" or (
+        method == "auto" and indices is None and np.ma.isMaskedArray(csgraph) and 4 * csgraph.count() >= csgraph.size
+    )
     return answer(
         csgraph, "shortest_path", directed, indices, return_predecessors, unweighted,
-        overwrite=overwrite, device=device, dtype=dtype, threads=threads, callback=callback,
+        overwrite=overwrite, dense=dense, device=device, dtype=dtype, threads=threads, callback=callback,
     )  # fmt: skip
 
 
@@ -164,7 +173,7 @@ def floyd_warshall(
     """
     return answer(
         csgraph, "floyd_warshall", directed, None, return_predecessors, unweighted,
-        overwrite=overwrite, device=device, dtype=dtype, threads=threads, callback=callback,
+        overwrite=overwrite, dense=True, device=device, dtype=dtype, threads=threads, callback=callback,
     )  # fmt: skip
 
 

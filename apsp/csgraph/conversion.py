@@ -1,7 +1,8 @@
 """What SciPy takes for a graph, as it is to be understood here: dense, masked or sparse → `Network`.
 
-Dense 0, NaN, ±∞ and masked entries are no edge. A stored entry of a sparse matrix is one, a stored 0 too, unless it is
-NaN, ±∞ or False. Among entries of one place the least counts. No weight is too small to be an edge.
+Dense 0, NaN, ±∞ are no edge. What a masked array does not mask and a sparse matrix stores is one, a 0 too. Entries of
+one place add up in COO; in CSR and its like the least counts, in float64. No weight is too small to be an edge. Where
+SciPy's own functions contradict one another, or compute what is no distance, there is an error.
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ import scipy.sparse
 from semiring import dtypes
 from semiring.catalog import min_plus
 from semiring.conversion import conform
-from semiring.errors import DTypeError, ShapeError
+from semiring.errors import DomainError, DTypeError, ShapeError
 from semiring.memory import require
 
 from ..reading.from_sparse import refuse_padding
 
 #: In which SciPy computes.
 FLOAT = np.dtype(np.float64)
+#: How to leave entries of a sparse matrix out.
+_FINITE = "C = A.tocoo(); ok = np.isfinite(C.data); A = type(C)((C.data[ok], (C.row[ok], C.col[ok])), C.shape)"
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ class Network:
 
     def csr(self) -> Any:
         """As SciPy's compiled loops need it: CSR in float64, no two entries of one place."""
-        own = self.arcs()._in_order()
+        own = self.arcs().in_order()
         # The least SciPy's searches take indices of 32 bits alone.
         index = np.int32 if len(own.weights) < 2**31 else np.int64
         indptr = np.zeros(self.n + 1, index)
@@ -109,7 +112,8 @@ class Network:
             return self
         return replace(self, weights=np.ones_like(self.weights))
 
-    def _in_order(self) -> Network:
+    def in_order(self) -> Network:
+        """Its arcs in the order of their tails, one a place."""
         if self.sorted or not len(self.weights):
             return self
         place = self.tails.astype(np.int64) * self.n + self.heads
@@ -119,9 +123,30 @@ class Network:
         tails, heads = np.divmod(place[first], self.n)
         return replace(self, tails=tails, heads=heads, weights=np.minimum.reduceat(weights, first), sorted=True)
 
+    def one_a_place(self, what: str, where: str) -> Network:
+        """Itself, where no two entries of the sparse matrix share a place.
+
+        Raises
+        ------
+        DomainError
+        """
+        if len(self.in_order().weights) < len(self.weights):
+            raise DomainError(
+                f"{where}: a sparse matrix {what} must have one entry a place, as some of SciPy's functions add up "
+                "others, and some take the least. Say A.sum_duplicates() first if they add up."
+            )
+        return self
+
 
 def network(
-    csgraph: Any, *, directed: bool = True, unweighted: bool = False, dtype: Any = None, lent: bool = False, where: str
+    csgraph: Any,
+    *,
+    directed: bool = True,
+    unweighted: bool = False,
+    dtype: Any = None,
+    lent: bool = False,
+    dense: bool = False,
+    where: str,
 ) -> Network:
     """The graph that a `csgraph` argument means.
 
@@ -133,6 +158,8 @@ def network(
         In which to compute; float64.
     lent : bool
         Whether a dense array may be written to, where that is possible.
+    dense : bool
+        Whether SciPy would compute on the dense matrix, where it takes zeros that are not masked for no edges.
 
     Raises
     ------
@@ -140,25 +167,54 @@ def network(
         If it is not a matrix, or not square.
     DTypeError
         If its entries are not real numbers, or `dtype` does not hold them.
+    DomainError
+        If entries are such as SciPy's own functions do not agree on.
     """
     target = FLOAT if dtype is None else dtypes.resolve(min_plus, dtype, where=where)
     csgraph = csgraph.to_scipy_sparse() if hasattr(csgraph, "to_scipy_sparse") else csgraph
-    made = _sparse(csgraph, target, where) if hasattr(csgraph, "tocoo") else _dense(csgraph, target, lent, where)
+    if hasattr(csgraph, "tocoo"):
+        made = _sparse(csgraph, target, unweighted, where)
+    elif np.ma.isMaskedArray(csgraph):
+        made = _masked(csgraph, target, unweighted, dense, where)
+    else:
+        made = _dense(csgraph, target, lent, where)
     made = made.unweighted() if unweighted else made
     return made if directed else made.both_ways()
 
 
 def _dense(csgraph: Any, target: np.dtype, lent: bool, where: str) -> Network:
-    given = np.ma.getdata(csgraph) if np.ma.isMaskedArray(csgraph) else np.asarray(csgraph)
+    given = np.asarray(csgraph)
     _require_square(given.shape, where)
     given = _numbers(given, where)
     absent = given == 0
     if given.dtype.kind == "f":
         absent |= ~np.isfinite(given)
-    if given is not csgraph and np.ma.isMaskedArray(csgraph):
-        absent |= np.ma.getmaskarray(csgraph)
-    if lent and lendable(csgraph, target):
-        M = csgraph
+    return _of_entries(csgraph if lent and lendable(csgraph, target) else None, given, absent, target, where)
+
+
+def _masked(csgraph: Any, target: np.dtype, unweighted: bool, dense: bool, where: str) -> Network:
+    """What is not masked is an edge, a 0 too, as in SciPy's searches and manual."""
+    _require_square(csgraph.shape, where)
+    given, absent = _numbers(np.ma.getdata(csgraph), where), np.ma.getmaskarray(csgraph)
+    there = given[~absent]
+    _refuse_endless(there, unweighted, "np.ma.masked_invalid(A)", where)
+    if np.isnan(there).any():
+        raise DomainError(
+            f"{where}: entries that are not masked must be numbers, got NaN. Say np.ma.masked_invalid(A)."
+        )
+    if dense and ((given == 0) & ~absent & ~np.eye(len(given), dtype=bool)).any():
+        raise DomainError(
+            f"{where}: zeros that are not masked are edges to SciPy's searches, and none to its Floyd–Warshall. Pass "
+            "csgraph_from_masked(A) where they are, np.ma.masked_equal(A, 0) where they are not."
+        )
+    given = given + given.dtype.type(0)  # no −0
+    return _of_entries(None, given, absent | ~np.isfinite(given), target, where)
+
+
+def _of_entries(lent: Any, given: np.ndarray, absent: np.ndarray, target: np.dtype, where: str) -> Network:
+    """The dense network of entries, in the memory that is lent."""
+    if lent is not None:
+        M = lent
     elif given.dtype.kind == "f" and target.kind == "f":
         M = np.array(given, target, order="C")
     else:
@@ -167,32 +223,74 @@ def _dense(csgraph: Any, target: np.dtype, lent: bool, where: str) -> Network:
     return Network(len(M), target, dense=M)
 
 
-def _sparse(csgraph: Any, target: np.dtype, where: str) -> Network:
-    _require_square(csgraph.shape, where)
+def _sparse(csgraph: Any, target: np.dtype, unweighted: bool, where: str) -> Network:
+    tails, heads, weights, in_order = stored(csgraph, where)
     refuse_padding(csgraph, where)
+    if weights.dtype.kind == "b" and not weights.all():
+        raise DomainError(
+            f"{where}: a stored False is an edge of weight 0 to SciPy, and may be meant as none. Say A.astype(float) "
+            "where it is one, A.eliminate_zeros() first where it is not."
+        )
+    weights = _numbers(weights, where)
+    _refuse_endless(weights, unweighted, _FINITE, where)
+    real = np.isfinite(weights)
+    if not real.all():
+        tails, heads, weights = tails[real], heads[real], weights[real]
+    given = weights.dtype
+    weights = _conformed(weights, target, where) + target.type(0)  # −0 sorts below 0 where bit patterns are compared
+    made = Network(csgraph.shape[0], target, tails=tails, heads=heads, weights=weights, sorted=in_order)
+    # On its way to float64, SciPy adds up what is no float64 yet; its Floyd–Warshall takes the least all the same.
+    return made if unweighted or given == FLOAT else made.one_a_place("of another dtype than float64", where)
+
+
+def stored(csgraph: Any, where: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
+    """The entries of a sparse matrix as SciPy's searches see them, and whether they are sorted, one a place."""
+    _require_square(csgraph.shape, where)
     n = csgraph.shape[0]
-    in_order = False
-    if csgraph.format == "csr":
-        counts = np.diff(csgraph.indptr)
-        heads, weights = csgraph.indices, csgraph.data
-        if len(counts) != n or (counts < 0).any() or not csgraph.indptr[-1] <= len(heads) == len(weights):
-            raise ShapeError(f"{where}: the indices of a sparse matrix must be consistent, got rows that overlap.")
-        tails = np.repeat(np.arange(n, dtype=heads.dtype), counts)
-        heads, weights = heads[: len(tails)], weights[: len(tails)]
-        in_order = bool(csgraph.has_canonical_format)
-    else:
+    if csgraph.format != "csr":
         coo = csgraph.tocoo()
-        tails, heads, weights = coo.row, coo.col, coo.data
+        _require_within(coo.row, coo.col, n, where)
+        if csgraph.format != "coo":
+            return coo.row, coo.col, coo.data, False
+        csgraph = _added_up(coo, where)
+    counts = np.diff(csgraph.indptr)
+    heads, weights = csgraph.indices, csgraph.data
+    if len(counts) != n or (counts < 0).any() or not csgraph.indptr[-1] <= len(heads) == len(weights):
+        raise ShapeError(f"{where}: the indices of a sparse matrix must be consistent, got rows that overlap.")
+    tails = np.repeat(np.arange(n, dtype=heads.dtype), counts)
+    heads, weights = heads[: len(tails)], weights[: len(tails)]
+    _require_within(tails, heads, n, where)
+    return tails, heads, weights, bool(csgraph.has_canonical_format)
+
+
+def _require_within(tails: np.ndarray, heads: np.ndarray, n: int, where: str) -> None:
     if len(heads):
         low, high = min(heads.min(), tails.min()), max(heads.max(), tails.max())
         if low < 0 or high >= n:
             raise ShapeError(f"{where}: the indices of a sparse matrix must lie in 0 … {n - 1}, got {low} … {high}.")
-    weights = _numbers(weights, where)
-    real = weights != 0 if csgraph.dtype.kind == "b" else np.isfinite(weights)
-    if not real.all():
-        tails, heads, weights = tails[real], heads[real], weights[real]
-    weights = _conformed(weights, target, where) + target.type(0)  # −0 sorts below 0 where bit patterns are compared
-    return Network(n, target, tails=tails, heads=heads, weights=weights, sorted=in_order)
+
+
+def _added_up(coo: Any, where: str) -> Any:
+    """CSR, where entries of one place are one, their sum, as in SciPy; which must be one of the dtype."""
+    summed = coo.tocsr()
+    if coo.dtype.kind in "iu" and len(summed.data) < len(coo.data):
+        wrapped = ~np.isclose(summed.data, coo.astype(FLOAT).tocsr().data, rtol=1e-9)
+        if wrapped.any():
+            raise DomainError(
+                f"{where}: entries of one place of a COO matrix add up, which {coo.dtype} must hold, got "
+                f"{summed.data[wrapped][0]}. Say A.astype(float)."
+            )
+    return summed
+
+
+def _refuse_endless(weights: np.ndarray, unweighted: bool, way: str, where: str) -> None:
+    """Refuse −∞, of which no distance is made; and where each edge weighs 1, what may be none, NaN and ∞."""
+    if weights.dtype.kind != "f":
+        return
+    wrong = ~np.isfinite(weights) if unweighted else np.isneginf(weights)
+    if wrong.any():
+        need = "finite where unweighted=True, as SciPy's functions disagree on others" if unweighted else "above -inf"
+        raise DomainError(f"{where}: entries must be {need}, got {weights[wrong][0]}. Say {way}.")
 
 
 def lendable(csgraph: Any, target: np.dtype) -> bool:

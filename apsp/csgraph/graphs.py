@@ -8,8 +8,9 @@ import numpy as np
 import scipy.sparse
 
 from semiring.errors import DTypeError
+from semiring.memory import require
 
-from .conversion import FLOAT, _numbers, _require_square, network
+from .conversion import FLOAT, _numbers, _require_square, stored
 
 
 def csgraph_from_dense(
@@ -92,7 +93,7 @@ def csgraph_to_dense(csgraph: Any, null_value: float = 0) -> Any:
     Parameters
     ----------
     csgraph : sparse array or matrix, shape (n, n)
-        Of entries of one place the least counts.
+        Entries of one place add up in COO; elsewhere the least counts.
     null_value : float
         What stands for no edge.
 
@@ -117,12 +118,13 @@ def csgraph_to_dense(csgraph: Any, null_value: float = 0) -> Any:
     """
     if not hasattr(csgraph, "tocoo"):
         raise DTypeError(f"csgraph_to_dense: a sparse matrix is required, got {type(csgraph).__name__}.")
-    own = network(csgraph, where="csgraph_to_dense")
-    M = own.matrix()
-    if null_value != np.inf:
-        there = np.zeros(M.shape, bool)
-        there[own.tails, own.heads] = True
-        M[~there] = null_value
+    tails, heads, weights, _ = stored(csgraph, "csgraph_to_dense")
+    n = csgraph.shape[0]
+    require(9 * n**2, where="csgraph_to_dense", hint="Keep it sparse.")
+    M, there = np.full((n, n), np.inf), np.zeros((n, n), bool)
+    np.fmin.at(M, (tails, heads), _numbers(weights, "csgraph_to_dense").astype(FLOAT, copy=False))
+    there[tails, heads] = True
+    M[~there] = null_value
     return M
 
 

@@ -10,13 +10,13 @@ import scipy.sparse.csgraph as scipys
 
 from semiring.backend import bind
 from semiring.catalog import min_plus
-from semiring.errors import DTypeError, ShapeError
+from semiring.errors import DomainError, DTypeError, ShapeError
 from semiring.memory import require
 from semiring.routes import of_rows
 
 from .. import estimates
 from ..plans import make_plan
-from ..routes import predecessors
+from ..routes import of_closure
 from .conversion import FLOAT, Network, network
 from .engines import Options, distances, in_stretches, stretch
 from .potentials import on_potentials, restored
@@ -32,10 +32,10 @@ def with_predecessors(graph: Network, sources: np.ndarray | None, options: Optio
     if sources is None:
         A = graph.matrix() if graph.dense is None else graph.dense.copy()
         D = distances(graph, None, options)
-        return D, predecessors(A, D, threads=options.threads)
+        return D, of_closure(A, D, min_plus, options.threads)
     if graph.dtype.kind == "f":
         return _searched(graph, sources, options)
-    thin = graph.arcs()._in_order()  # before the matrix is written to
+    thin = graph.arcs().in_order()  # before the matrix is written to
     starts = np.searchsorted(thin.tails, np.arange(graph.n + 1)).astype(np.int64)
     D = distances(graph, sources, options)
     return D, of_rows(
@@ -104,7 +104,7 @@ def reconstruct_path(csgraph: Any, predecessors: Any, directed: bool = True) -> 
            [0., 0., 0.]])
     """
     where = "reconstruct_path"
-    graph = network(csgraph, directed=directed, where=where)
+    graph = _told(csgraph, directed, where)
     before = np.asarray(predecessors)
     if before.shape != (graph.n,):
         raise ShapeError(f"{where}: predecessors must have shape ({graph.n},), got {before.shape}.")
@@ -156,7 +156,7 @@ def construct_dist_matrix(graph: Any, predecessors: Any, directed: bool = True, 
            [inf, inf,  0.]])
     """
     where = "construct_dist_matrix"
-    own, before = network(graph, directed=directed, where=where), np.asarray(predecessors)
+    own, before = _told(graph, directed, where), np.asarray(predecessors)
     n = own.n
     if before.dtype != np.int32:
         raise DTypeError(f"{where}: predecessors must be int32, got {before.dtype}.")
@@ -181,6 +181,24 @@ def construct_dist_matrix(graph: Any, predecessors: Any, directed: bool = True, 
     return D
 
 
+def _told(csgraph: Any, directed: bool, where: str) -> Network:
+    """The graph that paths run through; refused where SciPy takes other weights here than its searches do.
+
+    Raises
+    ------
+    DomainError
+    """
+    graph = network(csgraph, dense=True, where=where)
+    if graph.dense is None:
+        if not directed and ((graph.weights == 0) & (graph.tails != graph.heads)).any():
+            raise DomainError(
+                f"{where}: edges of weight 0 that lead both ways are none to SciPy here, and edges to its searches. "
+                "Say directed=True, with a matrix that holds both directions."
+            )
+        graph.one_a_place("to walk in", where)
+    return graph if directed else graph.both_ways()
+
+
 def _check(before: np.ndarray, n: int, where: str) -> None:
     if before.dtype.kind not in "iu":
         raise DTypeError(f"{where}: predecessors must be integers, got dtype {before.dtype}.")
@@ -190,7 +208,7 @@ def _check(before: np.ndarray, n: int, where: str) -> None:
 
 def _weights(graph: Network, tails: np.ndarray, heads: np.ndarray, where: str) -> np.ndarray:
     """The weights of these edges, in float64."""
-    own = graph.arcs()._in_order()
+    own = graph.arcs().in_order()
     places = own.tails.astype(np.int64) * graph.n + own.heads
     wanted = tails * graph.n + heads
     at = np.searchsorted(places, wanted)

@@ -33,15 +33,21 @@ def answer(
     limit: float = np.inf,
     min_only: bool = False,
     overwrite: bool = False,
+    dense: bool = False,
     device: str | None = None,
     dtype: Any = None,
     threads: int | None = None,
     callback: Any = None,
 ) -> Any:
-    """What `shortest_path` and its sisters return; `where` is the name of the one that was called."""
+    """What `shortest_path` and its sisters return; `where` is the name of the one that was called.
+
+    `dense` says whether SciPy would take Floyd–Warshall.
+    """
     if device not in (None, "cpu", "cuda"):
         raise errors.DeviceError(f"{where}: device must be 'cpu' or 'cuda', got {device!r}.")
-    graph = network(csgraph, directed=directed, unweighted=unweighted, dtype=dtype, lent=overwrite, where=where)
+    graph = network(
+        csgraph, directed=directed, unweighted=unweighted, dtype=dtype, lent=overwrite, dense=dense, where=where
+    )
     lent = overwrite and lendable(csgraph, graph.dtype)
     options = Options(device, threads, callback, graph.dense is csgraph)
     sources = None if indices is None else indices_in(indices, graph.n, where)

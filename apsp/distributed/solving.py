@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.backend import bind
 from semiring.bits import BitMatrix
@@ -17,18 +14,13 @@ from semiring.catalog import get
 from semiring.distributed import World, world
 from semiring.errors import AlgebraError, DivergenceError
 from semiring.survey import Survey
-from semiring.tiles import TileStore
 
-from ..engines import Dense, Engine
-from ..engines.stored import Stored
-from ..graph import Graph
-from ..graph.nulls import refuse_ambiguous, warn_of_ambiguous
 from ..large.limits import Limits
-from ..large.sources import Source, matrix_or_graph
-from ..log import logger, tell
+from ..large.sources import Source
+from ..log import logger
 from ..plans import Plan
-from ..problem import Memory, Request, take
 from ..saving.stores import TILE, as_store
+from ..wants import Request, Wants
 from . import closing, keeping, plans
 from .matrix import DistributedMatrix
 
@@ -48,62 +40,27 @@ def plan(n: int, semiring: Semiring, dtype: Any, places: Places, request: Reques
     return plans.plan(n, semiring, ops, ranks, block=request.block)
 
 
-def closure(
-    A: Any, semiring: Semiring, request: Request, places: Places, limits: Limits | None = None, **asked: Any
-) -> Any:
-    """A* over several ranks, in kind; with an output, as a store of tiles."""
-    ranks = world_of(places)
-    if limits is not None:
-        came = matrix_or_graph(A, unweighted=asked["unweighted"], nulls=asked["nulls"])
-        source = Source.of(came, semiring, asked["dtype"], nulls=asked["nulls"], where="closure")
-        look = partial(warn_of_ambiguous, s=semiring, where="closure")
-        with limits.writing(ranks) as kept:
-            found = _closed(
-                lambda: _kept(source, request, ranks, kept, look), source.whole, semiring, request, ranks, kept
-            )
-        if limits.output is not None:
-            return TileStore(limits.output)
-        return found.gather() if isinstance(found, DistributedMatrix) else found
-    given: dict[str, Any] = {"block": request.block, "overwrite": asked["overwrite"], "callback": request.callback}
-    if isinstance(A, BitMatrix):
-        return closing.close(A, semiring, ranks, **given)
-    taken, memory, unsaid = take(A, semiring, request, where="closure", **asked)
-    if unsaid:
-        given["look"] = partial(warn_of_ambiguous, s=semiring, where="closure")
-    closed = closing.close(taken.array, semiring, ranks, made_here=memory is Memory.OURS, **given)
-    return taken.give_back(closed, where="closure")
+def closed(
+    source: Any, semiring: Semiring, wants: Wants, ranks: World, look: Callable[[Survey], None]
+) -> DistributedMatrix | np.ndarray:
+    """The table of distances over several ranks, each with its part; written as a store where an output is asked for.
 
-
-def engine(
-    graph: Graph, semiring: Semiring, request: Request, places: Places, dtype: Any, limits: Limits | None = None
-) -> tuple[Engine, Plan, float]:
-    """The table of distances over several ranks, each with its part; how, and the seconds that it took.
+    `look` is called with what was seen of the entries, if nobody has said which of them are no edges.
 
     Where the whole matrix is needed to say whether the closure exists, it is brought together.
     """
-    ranks = world_of(places)
-    if graph.dense is not None:
-        target = dtypes.resolve(semiring, graph.dense.dtype if dtype is None else dtype, where="shortest_paths")
-    else:
-        target = graph.target(semiring) if dtype is None else dtypes.resolve(semiring, dtype, where="shortest_paths")
-    told = plan(graph.n, semiring, target, ranks, request)
-    tell(told, request.callback, stacklevel=6)
+    limits, where = wants.limits, wants.where
+    if limits is None:
 
-    look = partial(refuse_ambiguous, s=semiring, where="shortest_paths")
+        def parts() -> DistributedMatrix:
+            M = DistributedMatrix.from_graph(source, semiring, world=ranks, dtype=wants.dtype, block=wants.block)
+            if source.null_unsaid:
+                look(M.seen)
+            return M.close(callback=wants.callback)
 
-    def parts() -> DistributedMatrix:
-        if limits is not None:
-            return _kept(Source.of(graph, semiring, dtype, where="shortest_paths"), request, ranks, limits, look)
-        M = DistributedMatrix.from_graph(graph, semiring, world=ranks, dtype=dtype, block=request.block)
-        if graph.null_unsaid:
-            look(M.seen)
-        return M.close(callback=request.callback)
-
-    begun = time.perf_counter()
-    found = _closed(parts, lambda: graph.matrix(semiring, dtype), semiring, request, ranks, limits)
-    if isinstance(found, DistributedMatrix):
-        return Stored(found), told, found.seconds
-    return Dense(found), told, time.perf_counter() - begun
+        return _closed(parts, lambda: source.matrix(semiring, wants.dtype), semiring, wants, ranks, None)
+    given = Source.of(source, semiring, wants.dtype, nulls=wants.nulls, where=where)
+    return _closed(lambda: _kept(given, wants, ranks, limits, look), given.whole, semiring, wants, ranks, limits)
 
 
 def _closed(

@@ -1,20 +1,53 @@
-"""What stands behind a `Result` and is asked for entries, rows, columns, blocks, or all of a table of distances.
+"""What answers a question, and is asked for entries, rows, columns, blocks, or all of a table of distances.
 
 | module      | engine                                                                    | what it holds        |
 |-------------|---------------------------------------------------------------------------|----------------------|
-| base        | `Engine`, the protocol, with default bodies in terms of rows              |                      |
 | dense       | `Dense`: a closure that is there                                          | the matrix           |
 | elimination | `Eliminated`: panels from which rows are swept when asked for             | the panels           |
 | hops        | `Searched`: breadth-first searches from many vertices at a time           | the edges            |
-| stored      | `Stored`: tiles on disk, of which windows are read                        | nothing              |
-| searches    | `Searches`: SciPy's Dijkstra, Johnson and breadth-first search            | the edges            |
-| saved       | `Saved`: a part that was saved, the rest of which is computed anew        | the part             |
-| part        | `Part`: some rows and columns of another, and nothing beyond a limit      | what the other holds |
+| scipy       | `Searches`: SciPy's Dijkstra, Johnson and breadth-first search            | the edges            |
+| streamed    | the dense closure within limits of memory, in checkpoints or on disk      | the matrix, or none  |
+| ranks       | the dense closure over several ranks                                      | a part each          |
+| shared      | `SharedOut`: an elimination on each of several ranks                      | the panels, on each  |
+
+An engine is a module here with a record `ENGINE`, a `Kind`. Putting a file here is all it takes: the planner,
+`engine="its_name"`, the command line and the tests find it by its file name.
+
+Beside them: `base` has `Engine`, the protocol with default bodies in terms of rows; `stored` tiles on disk, of which
+windows are read; `saved` a part that was saved, the rest of which is computed again; `part` rows and columns of
+another, and nothing beyond a limit; `saturation` tells distances that integers do not hold; `structures` remembers the
+structures of eliminations.
 """
 
 from __future__ import annotations
 
-from .base import Engine
-from .dense import Dense
+import importlib
+import pkgutil
+from functools import cache
 
-__all__ = ["Dense", "Engine"]
+from .base import Engine, Kind
+
+__all__ = ["Engine", "Kind", "get", "kinds", "names"]
+
+#: Modules here that are no engines of their own.
+_SHARED = ("base", "part", "saturation", "saved", "stored", "structures")
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """What `engine=` may be beside "auto", alphabetical."""
+    return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if m.name not in _SHARED))
+
+
+@cache
+def get(name: str) -> Kind:
+    """The engine of that name."""
+    kind: Kind = importlib.import_module(f"{__name__}.{name}").ENGINE
+    return kind
+
+
+@cache
+def kinds(*, gpus: bool = False, limits: bool = False, listed: bool = True) -> tuple[Kind, ...]:
+    """Those for one place or for several ranks, without limits or within them, for a list of edges or a matrix."""
+    every = (get(name) for name in names())
+    return tuple(k for k in every if k.gpus == gpus and k.limits in (None, limits) and (listed or k.matrices))

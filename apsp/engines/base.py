@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from semiring.devices import host
 from semiring.memory import require
+
+from .. import estimates
+from ..estimates import Estimate
+from ..plans import Plan
+from ..problem import ROUTES
+
+if TYPE_CHECKING:
+    from ..question import Question
 
 #: Rows of a block, by default.
 BLOCK = 64
@@ -32,6 +42,12 @@ class Engine(ABC):
         Whether all entries are there to be read, in memory or on disk.
     limit : float or None
         What is worse is no path.
+    repeats : bool
+        Whether a row is searched for again whenever it is asked for.
+    renews : bool
+        Whether it answers for any other weights of the same edges, too.
+    seconds : float or None
+        How long its closure took; None where planning is part of the work.
     workspace : int
         Bytes held beside all entries while they are found.
     """
@@ -42,6 +58,9 @@ class Engine(ABC):
     held = False
     stored = False
     limit: float | None = None
+    repeats = False
+    renews = True
+    seconds: float | None = None
     workspace = 0
 
     @property
@@ -143,8 +162,127 @@ class Engine(ABC):
     def _all(self) -> Any:
         return self.block(np.arange(self.shape[0]), np.arange(self.shape[1]))
 
+    def fill(self, out: np.ndarray) -> None:
+        """out ← all entries."""
+        at = 0
+        for positions, D in self.rows(np.arange(self.shape[0]), 4 * BLOCK):
+            out[at : at + len(positions)] = host(D)
+            at += len(positions)
 
-def host(D: Any) -> np.ndarray:
-    """An array in main memory."""
-    there: np.ndarray = D if isinstance(D, np.ndarray) else D.get()
-    return there
+    @property
+    def kept(self) -> Any:
+        """All entries as they are kept: an array, or a store; made where they are not kept."""
+        return host(self.table())
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What is known of an engine before it opens: a record at the end of its file, found by being there.
+
+    Attributes
+    ----------
+    name : str
+        What `engine=` calls it: the name of its file.
+    estimate : callable
+        `estimate(question)`: what it would take, with its plan. An `Estimate`, such as `offer` makes.
+    open : callable
+        `open(question, plan)`: the `Engine`.
+    refuses : callable
+        `refuses(question)`: why it cannot answer, as the end of a sentence that begins with its name; "" where it can.
+    looks : callable
+        `looks(question)`: seconds that the estimate itself takes; ∞ where it is made only for who asks for the engine.
+    share : float
+        How much of its own seconds may be spent on looking whether another engine takes less.
+    devices : tuple of str
+        Where it computes what came as a graph.
+    matrices : bool
+        Whether it takes a matrix that is no graph, as `closure` does.
+    schedules, orders : bool
+        Whether a schedule and a block, or an order of elimination, are for it.
+    gpus : bool
+        Whether it computes over several ranks; then `gpus=` is for it and for no other.
+    limits : bool or None
+        Whether memory=, checkpoint= and output= are for it, and it for nothing else; None for either way.
+    answers_to : str
+        Another engine's name that means it too, where this one is for its question.
+    asked_only : bool
+        Whether it answers only where it is asked for by a name.
+    """
+
+    name: str
+    estimate: Callable[[Question], Estimate]
+    open: Callable[[Question, Plan], Engine]
+    refuses: Callable[[Question], str] = lambda question: ""
+    looks: Callable[[Question], float] = lambda question: 0.0
+    share: float = 1.0
+    devices: tuple[str, ...] = ("cpu",)
+    matrices: bool = False
+    schedules: bool = False
+    orders: bool = False
+    gpus: bool = False
+    limits: bool | None = False
+    answers_to: str = ""
+    asked_only: bool = False
+
+
+def require_routes(question: Question) -> None:
+    """Refuse predecessors on the host that do not fit, where the distances lie elsewhere.
+
+    Raises
+    ------
+    MemoryNeeded
+    """
+    wants = question.wants
+    if wants.paths:
+        require(estimates.predecessors(question.n, 8, table=False), where=wants.where, hint=ROUTES)
+
+
+def offer(
+    question: Question,
+    estimate: Estimate,
+    schedule: str,
+    note: str = "",
+    *,
+    pairs: int | None = None,
+    panels: int = 0,
+    block: int = BLOCK,
+) -> Estimate:
+    """An estimate with its plan, of an engine that makes no matrix; with what is made of its distances at once.
+
+    Parameters
+    ----------
+    schedule : str
+        How it goes about it.
+    note : str
+        What the plan says beside why the engine was chosen.
+    pairs : int, optional
+        How many are done until the first distance, and the plan's seconds are those until then; by default all.
+    panels : int
+        Bytes held beside all entries while they are found.
+    block : int
+        Rows found together.
+    """
+    wants, size, made = question.wants, question.dtype.itemsize, 0
+    if wants.table and not question.columns:
+        made += question.entries * size + panels
+    if wants.paths:
+        part = question.entries if wants.partial else 0
+        made += estimates.predecessors(question.n, size, len(question.arcs[0]), table=False, block=block) + 4 * part
+    estimate = replace(estimate, bytes=estimate.bytes + made)
+    plan = Plan(
+        n=question.n,
+        semiring=question.semiring.name,
+        dtype=question.dtype.name,
+        device=question.device,
+        schedule=schedule,
+        block=0,
+        variant="general",
+        matrix_bytes=estimate.bytes,
+        workspace_bytes=0,
+        seconds=estimate.seconds if pairs is None else estimate.start,
+        reason=note,
+        beside_bytes=estimate.bytes,
+        pairs=estimate.pairs if pairs is None else pairs,
+        engine=estimate.engine,
+    )
+    return replace(estimate, plan=plan)

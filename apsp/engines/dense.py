@@ -1,15 +1,29 @@
-"""A table that is there, on the host or on a device."""
+"""The closure of the matrix: a table that is there, on the host or on a device."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semiring.devices import module, there
+from semiring import dtypes
+from semiring.backend import bind, device_of
+from semiring.devices import host, module, there
+from semiring.survey import Survey
 
-from .base import BLOCK, Engine, host
+from .. import estimates
+from ..estimates import Estimate
+from ..large.sources import Source
+from ..plans import Plan, make_plan
+from ..problem import Memory, Problem
+from ..solve import solve
+from .base import BLOCK, Engine, Kind
+from .saturation import possible, refuse_saturated
+
+if TYPE_CHECKING:
+    from ..question import Question
 
 
 class Dense(Engine):
@@ -18,15 +32,17 @@ class Dense(Engine):
     Parameters
     ----------
     matrix : array, shape (rows, columns)
+    seconds : float, optional
+        How long it took.
     """
 
     name = "dense"
 
     held = stored = True
 
-    def __init__(self, matrix: Any) -> None:
-        self.matrix = matrix
-        self.shape, self.dtype = matrix.shape, matrix.dtype
+    def __init__(self, matrix: Any, seconds: float | None = None) -> None:
+        self.matrix, self.seconds = matrix, seconds
+        self.shape, self.dtype = matrix.shape, np.dtype(getattr(matrix, "dtype", bool))
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, Any]]:
         """As they lie in the matrix; on its device."""
@@ -71,3 +87,67 @@ class Dense(Engine):
     def table(self) -> Any:
         """The matrix itself."""
         return self.matrix
+
+    @property
+    def kept(self) -> Any:
+        """The matrix itself."""
+        return self.matrix
+
+
+def _estimate(question: Question) -> Estimate:
+    plan, made = _planned(question)
+    return estimates.dense(plan, made)
+
+
+def _planned(question: Question) -> tuple[Plan, int]:
+    """The plan of the closure, and how many bytes of what it counts are there already."""
+    s, wants, source = question.semiring, question.wants, question.source
+    if isinstance(source, (int, np.integer)):
+        return _of_size(question), 0
+    if question.listed:  # its matrix is not there yet: the shape, and at most a look at what its edges weigh
+        seen = Survey(0, 1, True) if question.counting == np.inf and not wants.dry else question.seen
+    elif wants.dry and question.is_graph and source.windows(s, wants.dtype, where=wants.where) is not None:
+        seen = Source.of(source, s, wants.dtype, where=wants.where).looked_at[0]
+    else:
+        problem = question.problem
+        plan = problem.plan(problem.bind(wants), wants)
+        return replace(plan, seconds=plan.seconds * len(problem.matrix)) if problem.batch else plan, problem.made
+    shape_only = np.broadcast_to(np.zeros((), question.dtype), (question.n,) * 2)
+    problem = Problem(shape_only, s, question.device, Memory.OURS, seen)
+    return problem.plan(problem.bind(wants), wants), 0
+
+
+def _of_size(question: Question) -> Plan:
+    """The plan of any n vertices, whose weights are taken to be non-negative."""
+    n, s, wants = question.n, question.semiring, question.wants
+    ops = bind(s, dtype_of_size(question), device=device_of(None, wants.device), nonnegative=True, **wants.options)
+    packed = ops.grain > 1  # truth values: bits are packed beside the matrix, and unpacked into the result
+    copies = n * n if packed and not wants.overwrite else 0
+    in_place = wants.overwrite and not packed
+    return make_plan(n, s, ops, schedule=wants.schedule, block=wants.block, in_place=in_place, copies=copies)
+
+
+def dtype_of_size(question: Question) -> np.dtype:
+    """The dtype of a matrix of which nothing but the size is known."""
+    s, wants = question.semiring, question.wants
+    preferred = "float64" if "float64" in s.dtypes else s.dtypes[0]
+    return dtypes.resolve(s, preferred if wants.dtype is None else wants.dtype, where=wants.where)
+
+
+def _open(question: Question, plan: Plan) -> Dense:
+    if question.listed:
+        question.forget()
+    problem = question.problem
+    if problem.seen.ambiguous:
+        question.tell_zeros(problem.seen)
+    far = not question.wants.table and possible(problem.matrix, question.semiring, question.n)
+    solved = solve(problem, question.wants, None if question.listed else plan)
+    engine = Dense(solved.matrix, solved.seconds)
+    if far:
+        refuse_saturated(engine, question.graph, question.semiring)
+    return engine
+
+
+ENGINE = Kind(
+    "dense", _estimate, _open, share=0.1, devices=("cpu", "cuda"), matrices=True, schedules=True, answers_to="dense"
+)

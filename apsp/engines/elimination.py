@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -9,12 +10,22 @@ import numpy as np
 
 from semiring import dtypes, sparse
 from semiring.algebra import Semiring
+from semiring.catalog import get
 from semiring.cycles import Lengths
+from semiring.devices import host
+from semiring.errors import DivergenceError
+from semiring.sparse.cycles import Weighted
 
-from .base import Engine, host
+from .. import estimates
+from ..estimates import Estimate
+from . import saturation
+from .base import Engine, Kind, offer
+from .structures import STRUCTURES
 
 if TYPE_CHECKING:
-    from semiring.sparse import Analysis
+    from semiring.sparse import Analysis, Elimination
+
+    from ..question import Question
 
 
 class Eliminated(Engine):
@@ -177,6 +188,167 @@ class Eliminated(Engine):
         # On a GPU the elimination asks for room itself.
         return super().table() if self.device == "cpu" or self.potential is not None else self._all()
 
+    def fill(self, out: np.ndarray) -> None:
+        """All n² entries, as they are swept."""
+        if self.potential is None and self.device == "cpu":
+            self.elimination.to_dense(out)
+        else:
+            super().fill(out)
+
     def _all(self) -> np.ndarray:
         """All n² entries."""
         return self.elimination.to_dense() if self.potential is None else super()._all()
+
+
+def analysis(question: Question) -> Analysis:
+    """The structure of a question's elimination: that of an earlier one of the same edges, or found now."""
+    known = getattr(question.wants.like, "analysis", None)
+    if known is not None:
+        return known
+    if question.wants.remembers:
+        return STRUCTURES.of(*question.arcs[:2], question.n)
+    return sparse.analyse(question.arcs[:2], question.n, order=question.wants.order)
+
+
+def spent(question: Question) -> float:
+    """Seconds that earlier questions about the same arcs took without their structure; ∞ where it is known."""
+    if question.wants.remembers and math.isfinite(question.counting):
+        return STRUCTURES.spent(*question.arcs[:2])
+    return 0.0
+
+
+def eliminated(question: Question) -> Eliminated:
+    """The engine that answers by elimination.
+
+    Raises
+    ------
+    DivergenceError
+        If the closure does not exist, naming a cycle where weights are lengths, or a vertex, by their positions.
+    DomainError
+        If a distance is beyond what the integers hold.
+    MemoryNeeded
+        If the panels do not fit, from the counts.
+    """
+    s, dtype = question.semiring, question.dtype
+    careful = Lengths.of(s) is not None and dtype.kind == "f"
+    try:
+        engine = _engine(question, check=not careful)
+    except DivergenceError as error:
+        raise named(question, error) from None
+    if not careful or engine.elimination.divergence is None:
+        far = dtype.kind == "i" and s.mul.saturating and question.longest >= np.iinfo(dtype).max
+        if far and (Lengths.of(s) is None or not _held(question, engine.elimination)):
+            rows = engine.rows(np.arange(question.n))
+            saturation.refuse(rows, dtype, question.graph.labels, lambda: _reached(question))
+        return engine
+    # A closed walk beats `one`: by its weights, or by rounding alone, which Johnson's weights keep from growing.
+    del engine
+    return _engine(question, potential=potentials(question))
+
+
+def named(question: Question, error: DivergenceError) -> DivergenceError:
+    """The error with the cycle that causes it, where one can be found."""
+    if Lengths.of(question.semiring) is None:
+        return error
+    try:
+        potentials(question)
+    except DivergenceError as found:
+        return found
+    return error
+
+
+def potentials(question: Question) -> np.ndarray:
+    """What makes the arcs' lengths non-negative.
+
+    Raises
+    ------
+    DivergenceError
+        Naming a cycle that is negative, not by rounding alone.
+    """
+    arcs = Weighted(*question.arcs, question.graph.n, question.semiring)
+    return arcs.potentials(where="shortest_paths")
+
+
+def _engine(question: Question, *, check: bool = True, potential: np.ndarray | None = None) -> Eliminated:
+    return Eliminated(
+        question.once(analysis),
+        question.arcs[2],
+        question.semiring,
+        question.wants.options.get("threads"),
+        question.wants.order,
+        check=check,
+        potential=potential,
+        device=question.device,
+    )
+
+
+def _held(question: Question, E: Elimination) -> bool:
+    """Whether two lines of distances tell that integers hold all of them.
+
+    With ℓ the lengths of which ⊕ keeps the least, and v a vertex that all reach and that reaches all, ℓ(·, v) and
+    ℓ(v, ·) are lengths of walks. So they bound every distance from above by max ℓ(·, v) + max ℓ(v, ·); and where no
+    arc u → w undercuts ℓ(u, v) − ℓ(w, v), they are potentials (Johnson 1977), no cycle is negative, and distances are
+    at least min ℓ(·, v) − max ℓ(·, v). Sums of extremes are Python's integers.
+    """
+    v, zero, sign = int(E.order[-1]), dtypes.zero(E.semiring, E.dtype), int(Lengths.required(E.semiring).sign)
+    into, out = host(E.column(v)), host(E.row(v))
+    if (into == zero).any() or (out == zero).any():
+        return False
+    into, out = sign * into.astype(np.int64), sign * out.astype(np.int64)
+    least, most = int(into.min()), int(into.max())
+    if max(most + int(out.max()), most - least) >= np.iinfo(E.dtype).max:
+        return False
+    tails, heads, weights = question.arcs
+    walked = weights != zero
+    tails, heads, weights = tails[walked], heads[walked], weights[walked]
+    return bool((into[tails] - into[heads] <= sign * weights.astype(np.int64)).all())
+
+
+def _reached(question: Question) -> saturation.Reach:
+    """Which vertices walks reach: the same arcs, eliminated over the Boolean semiring."""
+    weights = question.arcs[2]
+    walked = weights != dtypes.zero(question.semiring, weights.dtype)
+    E = Eliminated(question.once(analysis), walked, get("boolean"), question.wants.options.get("threads"))
+    return lambda sources: np.concatenate([D for _, D in E.rows(sources)])
+
+
+def _looks(question: Question) -> float:
+    """Counting takes as long as a second copy of the arcs does, even where few rows are wanted."""
+    # Where entries cancel, or ⊕ says nothing of its sums, the matrix tells whether there is a limit.
+    s = question.semiring
+    if math.isinf(question.counting) or not (s.idempotent or (s.series is not None and question.seen.nonnegative)):
+        return math.inf
+    both = 1 if question.graph.directed else 2
+    counting = estimates.counting(question.n, both * question.graph.edge_count)
+    return max(0.0, counting - question.once(spent))
+
+
+def estimate(question: Question) -> Estimate:
+    """Elimination, and the rows or columns wanted."""
+    known = math.isinf(question.once(spent))
+    found, n, size = question.once(analysis), question.n, question.dtype.itemsize
+    arcs = len(found.tails)
+    if question.device == "cuda":
+        taken = estimates.elimination_on_gpu(found.cost, n, arcs, question.lines, size)
+    else:
+        vector = estimates.vector_rate(question.semiring)
+        taken = estimates.elimination(
+            found.cost, n, arcs, question.lines, size, threads=question.threads, vector=vector, known=known
+        )
+    panels = 0
+    if question.wants.table and question.device == "cpu":
+        from semiring.sparse.queries import panel_bytes  # with numba
+
+        panels = question.threads * panel_bytes(found, question.semiring, question.dtype)
+    note = f", order {found.order}"
+    return offer(question, taken, "elimination", note, pairs=found.cost.elimination, panels=panels)
+
+
+ENGINE = Kind(
+    "elimination",
+    estimate,
+    lambda question, plan: eliminated(question),
+    looks=_looks,
+    devices=("cpu", "cuda"),
+    orders=True,
+)

@@ -10,11 +10,18 @@ import numpy as np
 
 from semiring import dtypes, sparse
 from semiring.algebra import Semiring
+from semiring.cycles import Lengths
+from semiring.devices import host
+from semiring.errors import MemoryNeeded
 
-from .base import Engine, host
+from .. import estimates
+from ..estimates import Estimate
+from .base import Engine, Kind, offer
 
 if TYPE_CHECKING:
     from semiring.sparse import Hops
+
+    from ..question import Question
 
 
 class Searched(Engine):
@@ -33,6 +40,9 @@ class Searched(Engine):
     """
 
     name = "hops"
+
+    repeats = True
+    renews = False
 
     def __init__(
         self,
@@ -94,3 +104,71 @@ class Searched(Engine):
         if self.device != "cpu":
             return np.where(D == self._zero, D, D * self._unit)
         return np.multiply(D, self._unit, out=D, where=D != self._zero)
+
+
+def search(question: Question) -> str:
+    """The search of SciPy's that answers a question; "" where none does."""
+    s, lengths = question.semiring, Lengths.of(question.semiring)
+    if lengths is None or lengths.logarithmic or lengths.sign < 0 or not s.lengths:
+        return ""
+    # SciPy computes in float64; Johnson's lengths are up to twice as long.
+    seen = question.seen
+    if question.dtype.kind == "i" and question.longest * (2 if seen.least < 0 else 1) >= 2.0**53:
+        return ""
+    if seen.least < 0:
+        return "johnson"
+    alike = not len(question.arcs[2]) or (seen.least == seen.greatest and 0 < seen.least < np.inf)
+    return "breadth-first" if alike else "dijkstra"
+
+
+def searched(question: Question) -> Searched:
+    """The engine of a question whose edges all weigh the same."""
+    return Searched(
+        question.arcs, question.n, question.semiring, question.wants.options.get("threads"), question.device
+    )
+
+
+def levels(question: Question) -> int:
+    """Levels of one search, from a vertex of most edges."""
+    return question.once(searched).levels
+
+
+def known_levels(question: Question) -> int:
+    """The same; 0 where such searches do not answer, or do not fit."""
+    try:
+        return 0 if _refuses(question) else question.once(levels)
+    except MemoryNeeded:
+        return 0
+
+
+def _refuses(question: Question) -> str:
+    """Where edges differ, or where the dtype does not hold the longest path."""
+    dtype, longest = question.dtype, max(question.longest, question.n)  # searches count up to n, of whatever weight
+    most = np.iinfo(dtype).max - 1 if dtype.kind == "i" else 2.0 ** (np.finfo(dtype).nmant + 1)
+    if question.once(search) == "breadth-first" and longest <= most:
+        return ""
+    return (
+        f"finds shortest paths where all edges weigh the same, and {dtype} must hold the longest of them; got "
+        f"{question.semiring.name} of weights {question.seen.least:g} … {question.seen.greatest:g}"
+    )
+
+
+def _estimate(question: Question) -> Estimate:
+    """Hops from every source, or backwards from every target."""
+    engine, n, arcs, lines = question.once(searched), question.n, len(question.arcs[0]), question.lines
+    size, deep, batch = question.dtype.itemsize, question.once(levels), engine.batch(lines)
+    if question.device == "cuda":
+        taken = estimates.hops_on_gpu(n, arcs, lines, size, deep, batch)
+    else:
+        taken = estimates.hops(n, arcs, lines, question.columns, size, deep, batch, question.threads)
+    return offer(question, taken, "breadth-first", block=engine.batch(n))
+
+
+ENGINE = Kind(
+    "hops",
+    _estimate,
+    lambda question, plan: question.once(searched),
+    refuses=_refuses,
+    looks=lambda question: question.counting,
+    devices=("cpu", "cuda"),
+)

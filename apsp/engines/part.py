@@ -10,10 +10,10 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
-from semiring.devices import module
+from semiring.devices import host, module
 from semiring.errors import AlgebraError, DomainError, DTypeError
 
-from .base import Engine, host
+from .base import Engine
 
 _INT64 = np.iinfo(np.int64)
 

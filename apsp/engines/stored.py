@@ -27,6 +27,11 @@ class Stored(Engine):
         self.matrix = matrix
         self.shape, self.dtype = tuple(matrix.shape), np.dtype(matrix.dtype)
 
+    @property
+    def kept(self) -> Any:
+        """The store itself; what lies in parts is brought together."""
+        return self.matrix.gather() if hasattr(self.matrix, "gather") else self.matrix
+
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, Any]]:
         """Read from the disk; those that follow one another together."""
         step = block or BLOCK

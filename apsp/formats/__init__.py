@@ -84,21 +84,29 @@ def read(
         of bytes or text, is read from where it stands to its end, and left open.
     format : str, optional
         One of `names()`; by default the suffix decides (that before `.gz`), and then the content. A list of edges whose
-        first line may as well count vertices and edges is read as edges, with a warning.
+        first line may as well count vertices and edges is read as edges, with a warning. A text that looks like no
+        other, with commas, semicolons or tabs, is CSV.
     directed : bool, optional
         Whether edges lead one way only; by default what the file says, and where it cannot, they do.
     weight : str, int or None, optional
         The column that holds the weight, by name, or by position from 0; of GraphML and its like, the attribute. None
         makes every edge weigh 1. By default it is the only column beside the ends; of several, the one that is called
-        weight, length, cost, distance, dist, w, value or km. Where that does not settle it, nothing is read.
+        weight, length, cost, distance, dist, w, value, km or min_transfer_time. Where that does not settle it, nothing
+        is read.
     columns : (FROM, TO) or (FROM, TO, WEIGHT), optional
         The columns by name; or by position from 0, and then the file has no header. By default the ends are called
-        source, from, src, start, tail, origin or u, and target, to, dst, dest, destination, end, head or v. Of
-        (FROM, TO) alone, `weight` and its rule find the third.
+        source, from, src, start, tail, origin, u or from_stop_id, and target, to, dst, dest, destination, end, head, v
+        or to_stop_id. Of (FROM, TO) alone, `weight` and its rule find the third.
     null_value : number or None, optional
         Of a dense matrix, as in `as_graph`: 0 where its zeros are no edges, None where they are.
     **options
         A format's own: `base=1` for plain files that count from 1.
+
+    Notes
+    -----
+    Weights written hh:mm:ss, all of them, are durations, in seconds. A CSV whose rows have the names of its columns is
+    a matrix, in which inf is no edge. GTFS: `transfers.txt` lists edges from from_stop_id to to_stop_id that weigh
+    min_transfer_time.
 
     Returns
     -------
@@ -240,8 +248,11 @@ def _by_content(source: Source, reading: Reading) -> Format:
             if name == "snap" and plain.fits(source.lines):
                 _warn(source)
             return candidate
+    if csv.has_separator(head):
+        return formats()["csv"]  # which says what its header lacks
     raise source.error(
-        f"must be in one of the formats {', '.join(names())}, and looks like none. Say which with format=."
+        f"must be in one of the formats {', '.join(names())}, and looks like none. "
+        f"Say which: {_reads(source, '…')} (in a shell: --format)."
     )
 
 
@@ -249,9 +260,13 @@ def _warn(source: Source) -> None:
     edge = " → ".join(source.text.split(maxsplit=2)[:2])
     warnings.warn(
         f"{source.path}: read as a list of edges, the first of them {edge}. If that line counts vertices and edges, "
-        "give format='plain'; else format='snap' says so.",
+        f"say {_reads(source, 'plain')}, else {_reads(source, 'snap')} (in a shell: --format).",
         stacklevel=5,
     )
+
+
+def _reads(source: Source, format: str) -> str:
+    return f"apsp.read({str(source.path)!r}, format={format!r})"
 
 
 def _suffixes() -> str:

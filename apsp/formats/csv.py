@@ -4,6 +4,8 @@ The header names the columns in any case and order, and `apsp.reading.options` t
 weight. Blanks around a field do not belong to it, unless they stand within quotes. Names are integers where all look
 like integers and none is quoted: quotes make text of what they hold, the empty name included. A first line that may as
 well be an edge, `u,v,3`, is refused.
+
+A table whose rows have the names of its columns, as `save("d.csv")` writes, is a matrix; a missing edge is inf.
 """
 
 from __future__ import annotations
@@ -32,10 +34,14 @@ _MARK = "\0"
 def sniff(head: bytes) -> bool:
     """A first line with a column for either end."""
     try:
-        names = {name.casefold() for name in _split(head.decode("utf-8", "replace").lstrip().split("\n", 1)[0])}
+        return _names_ends(_split(head.decode("utf-8", "replace").lstrip().split("\n", 1)[0]))
     except csv.Error:
         return False
-    return bool(names & set(SOURCES)) and bool(names & set(TARGETS))
+
+
+def _names_ends(names: Sequence[Any]) -> bool:
+    plain = {str(name).casefold() for name in names}
+    return bool(plain & set(SOURCES)) and bool(plain & set(TARGETS))
 
 
 def has_separator(head: bytes) -> bool:
@@ -67,16 +73,26 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
                 lambda row: start + 1 + skipped + row,
                 distinct=lambda indices: cells.distinct(indices, skipped),
             )
-            return table.edges(reading)
+            return _graph(table, reading)
     rows, line = _rows(source, text, delimiter)
     for index, row in enumerate(rows):
         if len(row) != len(names):
             what = "the header's" if skipped else "the first row's"
             shown = show(",".join(row))
             raise source.error(f"a row must have {what} {len(names)} fields, got {len(row)}: {shown}.", line(index))
-    return Table(source, names, header, of_rows(rows[skipped:]), lambda row: line(row + skipped), _unmarked).edges(
-        reading
-    )
+    table = Table(source, names, header, of_rows(rows[skipped:]), lambda row: line(row + skipped), _unmarked)
+    return _graph(table, reading)
+
+
+def _graph(table: Table, reading: Reading) -> Graph:
+    """Edges, where columns are named for their ends or chosen; else a matrix, where rows and columns agree.
+
+    The first field of a matrix's header names no column; where it is empty, as `save` writes it, so are no ends.
+    """
+    said = reading.columns is not None or reading.named
+    names_ends = list(table.names[:1]) != [""] and _names_ends(table.names)
+    matrix = None if said or names_ends else table.matrix()
+    return table.edges(reading) if matrix is None else matrix
 
 
 def _rows(source: Source, text: str, delimiter: str) -> tuple[list[list[str]], Callable[[int], int]]:

@@ -64,7 +64,7 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
         line = body.count(b"\n", 0, other.start(1)) + 1
         raise source.error(
             f"a vertex must be an integer as one writes it, got {show(other[1].decode())}, which would be the same as "
-            f"{int(other[1])}. format='edgelist' reads names.",
+            f"{int(other[1])}. apsp.read(…, format='edgelist') reads names.",
             line,
         )
     counted = _COUNTED.search(source.lines[: 1 << 16])  # it stands at the top

@@ -13,7 +13,7 @@ from ..graph import Graph
 from ..labels import Labels, number_ends
 from ..reading.files import Source
 from ..reading.options import BY_RULE, Chosen, Reading, choose
-from .tokens import as_number, integral, numbers, show
+from .tokens import as_number, integral, numbers, seconds, show
 
 #: Bytes that `str.split` takes for blanks, as far as they are ASCII.
 _BLANK = np.zeros(256, dtype=bool)
@@ -90,6 +90,36 @@ class Table:
             rows, cols = rows[known[1]]
         return Graph.from_arrays(rows, cols, weights, labels=labels)
 
+    def matrix(self) -> Graph | None:
+        """The labelled matrix that a table is whose rows have the names of its columns; None where it is none.
+
+        Raises
+        ------
+        FormatError
+            If the rows come in another order than the columns, or an entry is no number.
+        """
+        names, rows = [str(name) for name in self.names[1:]], list(self.unquoted(self.column(0)))
+        if not names or len({*names}) < len(names) or sorted(rows) != sorted(names):
+            return None
+        if rows != names:
+            first = next(index for index, name in enumerate(names) if rows[index] != name)
+            raise self.source.error(
+                f"the rows of a matrix must be in the order of its columns, got {show(rows[first])} for "
+                f"{show(names[first])}. Say columns= if it lists edges.",
+                self.line(first),
+            )
+        n = len(names)
+        tokens = [token for index in range(1, n + 1) for token in self.unquoted(self.column(index))]
+        values, wrong = numbers(tokens)
+        if wrong is not None:
+            column, row = divmod(wrong.index, n)
+            problem = (
+                f"an entry must be {wrong.need}, got {show(tokens[wrong.index])} in the column {show(names[column])}."
+            )
+            raise self.source.error(problem, self.line(row))
+        labels = Labels(map(int, names)) if integral(names) else Labels(names)
+        return Graph.from_matrix(np.ascontiguousarray(values.reshape(n, n).T), labels=labels)
+
     def _require_no_number(self, ends: Sequence[int], refuse: Callable[[str], Exception]) -> None:
         """Refuse a first line that is as likely an edge, `u v 3`, as a header."""
         others = [index for index in range(len(self.names)) if index not in ends]
@@ -126,10 +156,15 @@ class Table:
         found = self.unquoted(self.column(index))
         values, wrong = numbers(found)
         if wrong is not None:
+            lasting = seconds(found)
+            if lasting is not None:
+                return lasting
             what = f"a {self.names[index]}" if self.header else "a weight"
             way = (
                 " Say weight=None for unweighted edges (in a shell: --unweighted)." if reading.weight is BY_RULE else ""
             )
+            if ":" in found[wrong.index]:
+                way = " A duration is written hh:mm:ss, and then every row has one." + way
             problem = f"{what} must be {wrong.need}, got {show(found[wrong.index])}.{way}"
             raise self.source.error(problem, self.line(wrong.index))
         return values

@@ -14,6 +14,8 @@ from ..reading.files import Source
 #: An integer as one writes it; Python turns no more than 640 digits into a number wherever it runs.
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,639}")
 _INFINITY = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
+#: A duration, as timetables and pandas write it; in timetables hours go past 24.
+_DURATION = re.compile(r"(?:([+-]?[0-9]{1,9}) days? \+?)?(-?)([0-9]{1,9}):([0-5][0-9]):([0-5][0-9](?:\.[0-9]{1,9})?)")
 #: Below this float64 holds every integer, and a float is no rounded one.
 EXACT = 2**53
 #: What a number has in its text that float64 may take for 0: an exponent of three digits, or very many zeros.
@@ -87,6 +89,21 @@ def _at_once(tokens: Sequence[str], joined: str) -> np.ndarray | None:
     with suppress(ValueError):
         return np.array(list(map(float, tokens)))
     return None
+
+
+def seconds(tokens: Sequence[str]) -> np.ndarray | None:
+    """Durations hh:mm:ss in seconds, integers where all are whole; None where one is none."""
+    parts = [_DURATION.fullmatch(token.strip()) for token in tokens]
+    if not parts or not all(parts):
+        return None
+    found = np.array([_length(*part.groups()) for part in parts if part])
+    whole = np.rint(found) == found
+    return found.astype(np.int64) if whole.all() else found
+
+
+def _length(days: str | None, minus: str, hours: str, minutes: str, rest: str) -> float:
+    clock = 3600 * int(hours) + 60 * int(minutes) + float(rest)
+    return 86400 * int(days or 0) + (-clock if minus else clock)
 
 
 def suspects(found: np.ndarray, text: bytes) -> np.ndarray:

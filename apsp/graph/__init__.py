@@ -105,7 +105,7 @@ class Graph:
         if dense.ndim != 2 or dense.shape[0] != dense.shape[1]:
             raise ShapeError(f"Graph: a matrix must be square, (n, n), got shape {dense.shape}.{_meant(dense.shape)}")
         names = Labels(range(len(dense)) if labels is None else labels)
-        if len(names) != len(dense):
+        if labels is not None and len(names) != len(dense):
             raise ShapeError(f"Graph: there must be one label a vertex, got {len(names)} labels for n = {len(dense)}.")
         return cls(len(dense), names, dense=dense, name=name)
 

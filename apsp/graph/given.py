@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -50,11 +51,17 @@ def positions(x: Any, side: str) -> np.ndarray:
 
 
 def numbers(weights: Any) -> np.ndarray:
-    """Weights as int64 where they are integers that fit, else as float64, which must hold every integer exactly."""
+    """Weights as int64 where they are integers that fit, else as float64, which must hold every integer exactly.
+
+    Durations are their seconds.
+    """
     where = "Graph: weights"
     refuse_masked(weights, where=where)
     array = weights if isinstance(weights, np.ndarray) else from_sequence(weights, where=where)
     kind = array.dtype.kind
+    if kind == "m" or (kind == "O" and array.size and all(isinstance(x, timedelta) for x in array.flat)):
+        array = _seconds(array)
+        kind = array.dtype.kind
     if not array.size:
         return array.astype(np.int64 if kind in "iu" else np.float64)
     if kind == "u" and array.max() > np.iinfo(np.int64).max:
@@ -77,6 +84,21 @@ def numbers(weights: Any) -> np.ndarray:
                 raise DTypeError(f"Graph: weights must be real numbers, got {value!r} on edge {index}.")
         return exact(array, where=where)
     raise DTypeError(f"Graph: weights must be real numbers that fit 64 bits, got dtype {array.dtype}.")
+
+
+def _seconds(durations: np.ndarray) -> np.ndarray:
+    """Durations in seconds: integers where all are whole, else floats."""
+    if durations.dtype.kind == "O":
+        found = np.array([duration.total_seconds() for duration in durations.flat])
+    else:
+        if np.datetime_data(durations.dtype)[0] in ("Y", "M", "generic"):
+            raise DTypeError(f"Graph: weights must be durations of a length in seconds, got dtype {durations.dtype}.")
+        if np.isnat(durations).any():
+            at = int(np.argmax(np.isnat(durations)))
+            raise DomainError(f"Graph: weights must be durations, got NaT on edge {at}. Leave the edge out.")
+        found = durations / np.timedelta64(1, "s")
+    whole = np.rint(found) == found
+    return found.astype(np.int64) if whole.all() and (np.abs(found) < 2.0**53).all() else found
 
 
 def refuse_nan(weights: np.ndarray, rows: np.ndarray, cols: np.ndarray, labels: Labels) -> None:

@@ -12,6 +12,7 @@
 | networkit | a NetworKit Graph                                 | `iterEdgesWeights`              |
 | geometric | PyTorch Geometric's `Data`                        | `edge_index`, `num_nodes`       |
 | indices   | (edge_index, weights), of shapes (2, m) and (m,)  | their shapes                    |
+| pairs     | {(u, v): weight}; a Series with two index levels  | keys that are pairs             |
 | dicts     | a dict of dicts, or of lists                      | dict                            |
 | edges     | tuples (u, v) or (u, v, weight)                   | an iterable of tuples           |
 | matrix    | an array of shape (n, n), or a list of lists      | `__array__`, `__dlpack__`, list |
@@ -26,6 +27,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from semiring.errors import DTypeError
 
 from .. import formats
@@ -38,7 +41,7 @@ __all__ = ["NAMES", "Kind", "as_graph", "is_array", "kinds", "write"]
 #: The modules, in the order in which they are asked.
 NAMES = (
     *("graph", "files", "frames", "sparse", "networkx", "igraph", "rustworkx", "networkit", "geometric"),
-    *("indices", "dicts", "edges", "matrix"),
+    *("indices", "pairs", "dicts", "edges", "matrix"),
 )
 
 
@@ -46,6 +49,12 @@ NAMES = (
 def kinds() -> dict[str, Kind]:
     """Every kind by its module's name."""
     return {name: import_module(f".{name}", __name__).KIND for name in NAMES}
+
+
+@cache
+def _of_arrays() -> tuple[Kind, ...]:
+    """Those that NumPy's own arrays may be."""
+    return tuple(kind for kind in kinds().values() if kind.arrays)
 
 
 def as_graph(
@@ -69,11 +78,13 @@ def as_graph(
           missing edge is the zero of the semiring it is used with: inf in min-plus, False in the Boolean one.
         - a list (or tuple, set, iterator) of tuples (u, v) or (u, v, weight) with any labels: the edges. Tuples
           make the difference: [[0, 1], [1, 0]] is a matrix, [(0, 1), (1, 0)] is two edges. An array of edges goes
-          through `Graph.from_edges`.
+          through `Graph.from_edges`; one of integers of shape (2, 2) or (3, 3), which may be either, is refused, as
+          such a table is: say `Graph.from_matrix(A)` or `Graph.from_edges(A)`. (`closure` takes matrices alone.)
         - (edge_index, weights): an integer array of shape (2, m) and its m weights, or None; also edge_index alone
           with `weight=weights` or `weight=None` (not of shape (2, 2), which may be a matrix). Vertices are as many as
           its largest number says.
         - a dict of dicts {u: {v: weight}} or {u: {v: {attribute: value}}}, or of lists {u: [v, …]}; keys come first.
+          Or a dict {(u, v): weight}, or a pandas Series whose index has two levels, u and v: edges.
         - a path to a file, "-" for standard input, an open file or an `io` buffer: see `apsp.read`.
         - a table (pandas, Polars, PyArrow, whatever narwhals knows): a long one lists edges, by the columns' names as
           in a file; a wide one, with as many rows as columns and the same labels on both, is a matrix.
@@ -82,6 +93,8 @@ def as_graph(
         - a graph of NetworkX (multigraphs included), igraph, rustworkx, NetworKit, or PyTorch Geometric; vertices
           keep their names and order. rustworkx's are named by their payloads where all of these are distinct strings.
         - a `Graph`.
+
+        Durations, as Timedeltas, NumPy's timedelta64 or, in files and tables, texts hh:mm:ss, weigh their seconds.
     weight : str, int, callable, array_like or None, optional
         Files and tables: the column that holds the weight, by name or position. Graphs: the edge attribute, without
         which an edge weighs 1; or, for NetworkX and rustworkx, a function `weight(u, v, data)` that returns a number,
@@ -129,12 +142,15 @@ def as_graph(
     """
     if unweighted and weight is not BY_RULE and weight is not None:
         raise ValueError(f"as_graph: unweighted=True must come without a weight, got weight={weight!r}.")
-    positional(columns)  # refuses what is malformed
-    reading, nulls = Reading(None if unweighted else weight, columns, format), nulls_of(null_value)
+    if columns is not None:
+        positional(columns)  # refuses what is malformed
+    nulls = None if null_value is BY_RULE else nulls_of(null_value)
+    reading = Reading(None if unweighted else weight, columns, format, nulls)
     kind = _kind_of(source, reading)
-    _check(kind, reading)
+    if reading != ANYHOW:
+        _check(kind, reading)
     graph = kind.convert(source, reading)
-    return graph.having(directed=directed, weighted=reading.weight is not None, nulls=nulls, name=name)
+    return graph.having(directed=directed, weighted=reading.weight is not None, nulls=reading.nulls, name=name)
 
 
 def write(graph: Any, path: str | os.PathLike[str], *, format: str | None = None) -> None:
@@ -166,7 +182,7 @@ def is_array(source: Any) -> bool:
 
 
 def _kind_of(source: Any, reading: Reading) -> Kind:
-    for kind in kinds().values():
+    for kind in _of_arrays() if type(source) is np.ndarray else kinds().values():
         if kind.recognises(source, reading):
             return kind
     known = "; ".join(kind.description for kind in kinds().values())

@@ -28,6 +28,8 @@ class Kind:
         What `weight` may be beside None, for people; empty where nothing.
     accepts : callable
         `accepts(weight)`: whether a weight other than None is one of these.
+    arrays : bool
+        Whether NumPy's own arrays may be it: others are not asked about them.
     """
 
     description: str
@@ -36,3 +38,4 @@ class Kind:
     columns: bool = False
     weights: str = ""
     accepts: Callable[[Any], bool] = lambda weight: False
+    arrays: bool = False

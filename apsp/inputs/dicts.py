@@ -36,7 +36,7 @@ def _arcs(tail: Any, heads: Any, weighted: bool, source: Mapping[Any, Any]) -> I
         return ((tail, head, value) for head, value in heads.items())
     if isinstance(heads, (str, bytes, Mapping)) or not isinstance(heads, Iterable):
         raise DTypeError(
-            "as_graph: a dict must be {u: {v: weight}} or {u: [v, …]}, "
+            "as_graph: a dict must be {u: {v: weight}}, {u: [v, …]} or {(u, v): weight}, "
             f"got {type(heads).__name__} under {tail!r}."
         )
     heads = list(heads)

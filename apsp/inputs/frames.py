@@ -12,6 +12,7 @@ from semiring.catalog import min_plus
 from semiring.conversion import conform
 from semiring.errors import DTypeError, FormatError, ShapeError
 
+from ..formats.tokens import seconds
 from ..graph import Graph
 from ..graph.given import numbers
 from ..labels import number_ends
@@ -132,9 +133,16 @@ class _Table:
         weights = None
         if at.weight is not None:
             column, name = self.columns[at.weight], self.names[at.weight]
-            if not column.dtype.is_numeric():
+            lasting = str(column.dtype).startswith("Duration")
+            texts = None if lasting or column.dtype.is_numeric() else _durations(column)
+            if texts is not None:
+                return Graph.from_arrays(rows, cols, texts, labels=labels)
+            if not (lasting or column.dtype.is_numeric()):
                 way = "weight=None for unweighted edges" if reading.weight is BY_RULE else "another column"
-                raise refuse(f"a weight must be a number, got the column {name!r} of {column.dtype}. Say {way}.")
+                raise refuse(
+                    f"a weight must be a number, or a duration hh:mm:ss in every row, got the column {name!r} of "
+                    f"{column.dtype}. Say {way}."
+                )
             self._require_whole(at.weight, "a weight must be a number")
             weights = _numbers(column)
         return Graph.from_arrays(rows, cols, weights, labels=labels)
@@ -170,6 +178,12 @@ def _numbers(column: Any) -> np.ndarray:
     """A column as an array; one by one where NumPy has no such numbers, as integers of 128 bits and decimals."""
     plain = (column.dtype.is_integer() and "128" not in str(column.dtype)) or column.dtype.is_float()
     return numbers(column.to_list()) if column.dtype.is_numeric() and not plain else np.asarray(column.to_numpy())
+
+
+def _durations(column: Any) -> np.ndarray | None:
+    """A column of texts hh:mm:ss in seconds; None where it is another."""
+    texts = column.to_list()
+    return seconds(texts) if all(isinstance(text, str) for text in texts) else None
 
 
 def _few(names: Sequence[Any]) -> str:

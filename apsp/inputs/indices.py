@@ -72,4 +72,5 @@ KIND = Kind(
     convert,
     weights="an array of one weight an edge",
     accepts=lambda weight: len(_shape(weight)) == 1,
+    arrays=True,
 )

@@ -4,15 +4,43 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from semiring.errors import ShapeError
+
 from ..graph import Graph
+from ..graph.entries import present
 from ..reading.options import Reading
 from .base import Kind
 
 
 def recognises(source: Any, reading: Reading) -> bool:
     """An array, or a list."""
+    if isinstance(source, (np.ndarray, list, tuple)):
+        return True
     signs = ("__array__", "__dlpack__", "__cuda_array_interface__")
-    return isinstance(source, (list, tuple)) or any(hasattr(source, sign) for sign in signs)
+    return any(hasattr(source, sign) for sign in signs)
 
 
-KIND = Kind("a matrix, as an array or a list of lists", recognises, lambda source, reading: Graph.from_matrix(source))
+def convert(source: Any, reading: Reading) -> Graph:
+    """The matrix; refused where it may as well be edges, unless somebody says which of its entries are none."""
+    graph = Graph.from_matrix(source)
+    if reading.nulls is None and not isinstance(source, (list, tuple)) and may_be_edges(graph.dense):
+        rows = graph.n
+        raise ShapeError(
+            f"as_graph: integers of shape ({rows}, {rows}) may be a matrix or {rows} edges {EDGE[rows]}. Pass "
+            "Graph.from_matrix(A) for the matrix, Graph.from_edges(A) for the edges."
+        )
+    return graph
+
+
+#: What a row is, where as many rows may be a matrix or edges.
+EDGE = {2: "(u, v)", 3: "(u, v, weight)"}
+
+
+def may_be_edges(A: Any) -> bool:
+    """Whether a square matrix may be edges: two or three rows of integers, as in tables, none of them an infinity."""
+    return len(A) in EDGE and A.dtype.kind in "iu" and bool(present(A).all())
+
+
+KIND = Kind("a matrix, as an array or a list of lists", recognises, convert, arrays=True)

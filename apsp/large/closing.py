@@ -25,10 +25,9 @@ from semiring.tiles.folder import check_place, is_store
 
 from ..convergence import divergence
 from ..graph.nulls import Nulls
-from ..log import tell
 from ..plans import Plan, make_plan
-from ..problem import Request
 from ..saving.stores import as_store
+from ..wants import Request
 from . import in_memory, on_disk, streaming
 from .limits import Limits
 from .sources import Source
@@ -214,7 +213,7 @@ class Large:
         """Whether nothing but an output was asked for that `apsp.closure` does not do anyway."""
         return self.in_core and self.limits.checkpoint is None
 
-    def close(self, callback: Callback | None = None, *, stacklevel: int = 3) -> Any:
+    def close(self, callback: Callback | None = None) -> Any:
         """A*, a NumPy array; or a `TileStore` where an output is asked for, or nothing else holds it.
 
         Raises
@@ -226,8 +225,6 @@ class Large:
         OSError, MemoryNeeded, AlgebraError
             Before any work.
         """
-        self.check()
-        tell(self.plan, callback, stacklevel=stacklevel + 1)
         cut = None if self.in_core else self.cut
         if cut is None or self.streams_from_memory:
             D = in_memory.close(self.source, self.ops, self.limits, block=self.plan.block, cut=cut, callback=callback)

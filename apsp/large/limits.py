@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,8 @@ from .checkpoints import EVERY
 
 if TYPE_CHECKING:
     from semiring.distributed import Comm, World
+
+    from ..wants import Wants
 
 
 @dataclass(frozen=True)
@@ -62,21 +64,34 @@ class Limits:
         size = None if memory is None else parsed(memory)
         return cls(size, checkpoint, EVERY if every is None else every, output)
 
-    @staticmethod
-    def refuse_others(*, where: str, engine: str = "auto", order: Any = "auto", **parts: Any) -> None:
+    def check(self, wants: Wants) -> None:
         """Refuse what a dense closure of all pairs, which alone has limits, would leave out.
 
         Raises
         ------
         ValueError
         """
-        ordered = not isinstance(order, str) or order != "auto"
-        if ordered or engine not in ("auto", "dense") or any(part is not None for part in parts.values()):
+        where = wants.where
+        if wants.overwrite:
+            raise ValueError(
+                f"{where}: overwrite=True computes in A's own memory, got memory=, checkpoint= or output= beside it, "
+                "which compute elsewhere. Leave one of them out."
+            )
+        if wants.gpus is not None:
+            self.refuse_memory(where=where)
+        if wants.ordered or wants.partial or wants.limit is not None or wants.engine not in ("auto", "dense"):
             raise ValueError(
                 f"{where}: memory=, checkpoint= and output= come with the dense closure of all pairs, got "
                 "sources, targets, a limit, an order or another engine beside them. Ask for all, and take parts of the "
                 "result."
             )
+
+    @staticmethod
+    def held(limits: Limits | None, gpus: Any) -> AbstractContextManager[Limits | None]:
+        """`writing`, by several processes where gpus= says so; nothing to hold where nothing was said."""
+        if limits is None:
+            return nullcontext()
+        return limits.writing(gpus if hasattr(gpus, "mine") else None)
 
     @contextmanager
     def writing(self, world: World | None = None) -> Iterator[Limits]:

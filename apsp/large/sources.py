@@ -152,8 +152,9 @@ def filled(fill: Callable[[slice, slice], Any], rows: slice, columns: slice) -> 
 
 def matrix_or_graph(A: Any, *, unweighted: bool, nulls: Nulls = None) -> Any:
     """A itself where it is a matrix, of which windows are read; else the graph that it is."""
-    matrix = has_windows(A) or (is_array(A) and not unweighted)
-    return A if matrix else as_graph(A, unweighted=unweighted).having(nulls=nulls)
+    if has_windows(A) or (is_array(A) and not unweighted):
+        return A
+    return as_graph(Graph.from_matrix(A) if is_array(A) else A, unweighted=unweighted).having(nulls=nulls)
 
 
 def has_windows(A: Any) -> bool:

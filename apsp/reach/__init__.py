@@ -22,9 +22,9 @@ from ..graph.nulls import refuse_ambiguous
 from ..graph.ondisk import refuse_overwriting
 from ..inputs import as_graph
 from ..large.limits import Limits
-from ..problem import Request
 from ..reading.options import BY_RULE, Columns, NullValue, Weight
 from ..saving.tables import check_output
+from ..wants import Request
 from .closing import closed_of
 from .reachability import Reachability, save_into
 
@@ -74,7 +74,7 @@ def transitive_closure(
         Close what is left over several GPUs, each with its part of the packed bits, as in `closure`.
     semiring : str or Semiring, optional
         What the weights mean: an edge whose weight is this semiring's zero, its value of no path, is none, as a
-        probability of 0 is over "max_times". By default every edge of a list is one.
+        probability of 0 is over "reliability". By default every edge of a list is one.
     memory : int or str, optional
         Bytes, or such as "16GiB", to which the closure of the components is held. What is larger goes to `output`, so
         many columns at a time: where arcs are few, none of them needs another.

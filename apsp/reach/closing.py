@@ -20,8 +20,9 @@ from ..graph import Graph
 from ..large.closing import SHARE
 from ..large.limits import Limits
 from ..plans import Plan, make_plan
-from ..problem import Memory, Problem, Request
+from ..problem import Memory, Problem
 from ..solve import solve
+from ..wants import Request
 from .condensation import Condensation, condense, trivial
 
 #: A graph with so many arcs that products pay has eight times as many bytes of them as of packed bits.

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from semiring.catalog import lor_land
+from semiring.devices import host
 
-from ..engines.base import host
 from ..graph import Graph
 
 #: `walks(u, v)` → the positions u, …, v along a walk of the fewest edges, at least one, between vertices that have one.

@@ -32,18 +32,29 @@ Columns = Sequence[str | int]
 #: The entry of a dense matrix that is no edge beside the semiring's zero, or None where there is no such entry.
 NullValue = float | _Unsaid | None
 
-SOURCES = ("source", "from", "src", "start", "tail", "origin", "u")
-TARGETS = ("target", "to", "dst", "dest", "destination", "end", "head", "v")
-WEIGHTS = ("weight", "length", "cost", "distance", "dist", "w", "value", "km")
+SOURCES = ("source", "from", "src", "start", "tail", "origin", "u", "from_stop_id")
+TARGETS = ("target", "to", "dst", "dest", "destination", "end", "head", "v", "to_stop_id")
+WEIGHTS = ("weight", "length", "cost", "distance", "dist", "w", "value", "km", "min_transfer_time")
+#: Columns that hold codes, and no weights.
+CODES = ("transfer_type", "pathway_mode", "is_bidirectional")
+#: Tables of a timetable (GTFS) that list no edges, by the columns that tell them, and what a row is.
+TIMETABLE = {
+    ("trip_id", "stop_id", "stop_sequence"): (
+        "GTFS stop_times, where a row is a stop of a trip",
+        "Make a table of from_stop_id, to_stop_id and the time between, for stops that follow one another in a trip",
+    ),
+    ("stop_id", "stop_name"): ("GTFS stops, where a row is a vertex", "Read transfers.txt, which lists edges"),
+}
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a source: which columns or attributes say what, and a file's format."""
+    """How to read a source: which columns or attributes say what, a file's format, entries that are no edges."""
 
     weight: Weight = BY_RULE
     columns: Columns | None = None
     format: str | None = None
+    nulls: Nulls = None
 
     @property
     def named(self) -> bool:
@@ -132,6 +143,11 @@ def choose(
         raise refuse(f"there must be a column for either end of an edge, got {listed}.")
     else:
         source, target = 0, 1
+    if header and said is None and any(_plain(name) == "is_bidirectional" for name in names):
+        raise refuse(
+            f"edges of a table must all lead one way or all lead both, got {listed}, of which is_bidirectional says it "
+            "of each. Give those that lead both ways two rows, and drop the column."
+        )
     if source == target:
         raise refuse(f"an edge must have a column for either end, got {_shown(names[source])} for both.")
     wanted = said[2] if said is not None and len(said) == 3 else reading.weight
@@ -149,6 +165,11 @@ def choose(
 
 def _weight(names: Sequence[Any], ends: tuple[int, int], listed: str, refuse: Callable[[str], Exception]) -> int | None:
     others = [at for at in range(len(names)) if at not in ends]
+    if len(others) == 1 and _plain(names[others[0]]) in CODES:
+        raise refuse(
+            f"{_shown(names[others[0]])} says of which kind an edge is, and not what it weighs, got {listed}. "
+            "Say weight=None for unweighted edges (in a shell: --unweighted)."
+        )
     if len(others) <= 1:
         return others[0] if others else None
     telling = [at for at in others if _plain(names[at]) in WEIGHTS]
@@ -213,7 +234,11 @@ def _is_numeric(kind: type) -> bool:
 def _by_name(
     names: Sequence[Any], known: Sequence[str], end: str, listed: str, refuse: Callable[[str], Exception]
 ) -> int:
-    found = [at for at, name in enumerate(names) if _plain(name) in known]
+    plain = [_plain(name) for name in names]
+    found = [at for at, name in enumerate(plain) if name in known]
+    for telling, (table, way) in TIMETABLE.items():
+        if not found and set(telling) <= set(plain):
+            raise refuse(f"a row must be an edge, got {table}: {listed}. {way}.")
     if len(found) != 1:
         what = "none is" if not found else "more than one is"
         raise refuse(

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any
 from semiring.algebra import Semiring
 from semiring.backend import cuda_available
 from semiring.catalog import get
-from semiring.distributed import World
 from semiring.observed import Callback
 from semiring.tiles import TileStore
 
-from ..answering import anew, answer, within
-from ..choosing import Asked
 from ..display import frames
-from ..engines import Dense, Engine
+from ..engines import Engine
+from ..engines.dense import Dense
 from ..engines.saved import Saved
 from ..engines.stored import Stored
 from ..estimates import in_units
@@ -27,10 +25,11 @@ from ..labels import Labels
 from ..large.limits import Limits
 from ..measures import Measured
 from ..plans import Plan
-from ..problem import Request
 from ..reading.options import BY_RULE, Columns, NullValue, Weight
-from ..saving.results import archive_of, load_result, save_result
+from ..road import answer, ask
 from ..saving.stores import save_archive
+from ..wants import Wants
+from .archives import archive_of, load_result, save_result
 from .reweighting import reweighted
 from .routed import Routed
 from .shown import Shown
@@ -136,16 +135,19 @@ class Result(Shown, Routed, Measured):
         names = self.graph.labels
         i, j = (None if part is names else names.positions(list(part)) for part in (self.sources, self.targets))
         there = self.plan.device == "cpu" or cuda_available()  # a result of a GPU may have been loaded elsewhere
-        asked = Asked(
+        like = None if isinstance(self.engine, (Saved, Stored)) else self.engine.whole
+        wants = Wants.of(
+            callback=callback,
+            threads=getattr(like, "threads", None),
             dtype=None if self.dtype == self.graph.target(self.semiring) else self.dtype,
             device=self.plan.device if there else None,
             sources=i,
             targets=j,
             limit=self.engine.limit,
-            like=None if isinstance(self.engine, (Saved, Stored)) else self.engine.whole,
+            like=like,
+            engine=like.name if like is not None and like.renews else "auto",
         )
-        request = Request.of(callback=callback, threads=getattr(asked.like, "threads", None))
-        found = answer(graph, self.semiring, request, asked)
+        found = answer(ask(graph, self.semiring, wants))
         return replace(self, engine=found.engine, graph=graph, plan=found.plan, seconds=found.seconds)
 
     def save(self, path: str | Path, *, callback: Callback | None = None) -> None:
@@ -198,7 +200,7 @@ class Result(Shown, Routed, Measured):
         OSError
             If it cannot be read.
         """
-        return cls(**load_result(path, semiring, anew))
+        return cls(**load_result(path, semiring, _again))
 
 
 def shortest_paths(
@@ -300,44 +302,37 @@ def shortest_paths(
         format=format,
         name=name,
     )
-    request = Request.of(schedule=schedule, block=block, callback=callback, threads=threads, paths=paths)
-    limits = Limits.of(memory, checkpoint, output, every)
-    if gpus is not None and engine not in ("auto", "dense", "elimination"):
-        raise ValueError(
-            f"shortest_paths: gpus= comes with the dense closure or with engine='elimination', got engine={engine!r}. "
-            "Leave gpus out: one device searches."
-        )
-    if limits is not None:
-        Limits.refuse_others(
-            where="shortest_paths", engine=engine, order=order, sources=sources, targets=targets, limit=limit
-        )
-        with limits.writing(gpus if isinstance(gpus, World) else None) as kept:
-            if gpus is None:
-                given = within(posed, s, request, kept, dtype=dtype, device=device)
-            else:
-                given = answer(posed, s, request, Asked(dtype=dtype, gpus=gpus, limits=kept))
-            result = Result(given.engine, posed, s, given.plan, given.seconds, frames.library_of(graph))
-            if kept.made_in is not None and 0 in getattr(gpus, "mine", (0,)):
-                save_archive(TileStore(kept.made_in), archive_of(result, os.path.join(output or "", "")))
-        if output is not None and isinstance(getattr(given.engine, "matrix", None), TileStore):
-            result = replace(result, engine=Stored(TileStore(output)))
-        return _with_paths(result, paths)
-    i, j = (
-        None if wanted is None else posed.labels.several(wanted, where=f"shortest_paths: {side}")
-        for wanted, side in ((sources, "sources"), (targets, "targets"))
+    i = None if sources is None else posed.labels.several(sources, where="shortest_paths: sources")
+    j = None if targets is None else posed.labels.several(targets, where="shortest_paths: targets")
+    wants = Wants.of(
+        schedule=schedule,
+        block=block,
+        callback=callback,
+        threads=threads,
+        paths=paths,
+        dtype=dtype,
+        device=device,
+        engine=engine,
+        order=order,
+        sources=i,
+        targets=j,
+        limit=limit,
+        gpus=gpus,
     )
-    asked = Asked(dtype=dtype, device=device, engine=engine, order=order, sources=i, targets=j, limit=limit, gpus=gpus)
-    found = answer(posed, s, request, asked)
-    rows, cols = (
-        None if at is None else Labels([posed.labels[k] for k in at.tolist()], f"{side} of this result")
-        for at, side in ((i, "sources"), (j, "targets"))
-    )
-    result = Result(found.engine, posed, s, found.plan, found.seconds, frames.library_of(graph), rows, cols)
-    return _with_paths(result, paths)
-
-
-def _with_paths(result: Result, paths: bool) -> Result:
-    """The result, with predecessors where they are wanted at once."""
+    rows = None if i is None else Labels([posed.labels[k] for k in i.tolist()], "sources of this result")
+    cols = None if j is None else Labels([posed.labels[k] for k in j.tolist()], "targets of this result")
+    with Limits.held(Limits.of(memory, checkpoint, output, every), gpus) as kept:
+        found = answer(ask(posed, s, wants if kept is None else replace(wants, limits=kept)))
+        result = Result(found.engine, posed, s, found.plan, found.seconds, frames.library_of(graph), rows, cols)
+        if kept is not None and kept.made_in is not None and 0 in getattr(gpus, "mine", (0,)):
+            save_archive(TileStore(kept.made_in), archive_of(result, os.path.join(output or "", "")))
+    if output is not None and isinstance(getattr(found.engine, "matrix", None), TileStore):
+        result = replace(result, engine=Stored(TileStore(output)))
     if paths:
         _ = result.predecessors
     return result
+
+
+def _again(graph: Graph, s: Semiring, dtype: Any, targets: Any) -> Engine:
+    """The engine of the columns at these positions, or of all, in a dtype: what a saved part lacks."""
+    return answer(ask(graph, s, Wants(dtype=dtype, targets=targets))).engine

@@ -10,13 +10,13 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
+from semiring.devices import host
 from semiring.errors import NoPathError, ShapeError
 from semiring.memory import require
 from semiring.observed import Callback
 
 from ..display import output
 from ..engines import Engine
-from ..engines.base import host
 from ..engines.part import Limit, Part
 from ..graph import Graph
 from ..labels import Labels, between

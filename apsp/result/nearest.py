@@ -10,11 +10,11 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
+from semiring.devices import host
 from semiring.errors import AlgebraError
 
 from ..display import frames, notebook
 from ..engines import Engine
-from ..engines.base import host
 from ..labels import Labels
 
 

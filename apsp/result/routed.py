@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from semiring import routes as found
-from semiring.devices import there
+from semiring.devices import host, there
 from semiring.errors import ShapeError
 from semiring.memory import require
 
 from .. import estimates
-from ..engines.base import host
 from ..engines.part import Limit
 from ..labels import Labels
 from ..routes import Trees

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from semiring.devices import host
 from semiring.errors import DTypeError, MemoryNeeded, ShapeError
 from semiring.escaping import one_line
 
 from ..display import frames, notebook, output
-from ..engines.base import host
 from ..reading.positions import read_positions
 from . import drawing
 from .distances import Distances

@@ -10,13 +10,13 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
+from semiring.devices import host
 from semiring.errors import AlgebraError, ShapeError
 from semiring.observed import Callback
 from semiring.spelling import did_you_mean
 
 from ..display import output
 from ..engines import Engine
-from ..engines.base import host
 from ..log import Watch
 
 #: Rows of a panel that are reduced side by side.

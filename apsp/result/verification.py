@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from semiring import dtypes, linalg
-from semiring.devices import module, there
+from semiring.devices import host, module, there
 from semiring.errors import DomainError
 from semiring.routes import lengths, product, require_selection
 
-from ..engines.base import host
 from ..routes import Trees
 
 #: Rows that are checked by default.

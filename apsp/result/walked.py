@@ -8,9 +8,9 @@ from typing import Any, overload
 
 import numpy as np
 
+from semiring.devices import host
 from semiring.routes import walks
 
-from ..engines.base import host
 from ..labels import Labels
 from ..routes import Trees
 

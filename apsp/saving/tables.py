@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from semiring.algebra import Semiring
+from semiring.devices import host
 from semiring.errors import FormatError
 from semiring.files import check_replaceable, check_writable, writing
 from semiring.memory import shown
@@ -24,7 +25,6 @@ from semiring.observed import Callback
 from semiring.tiles.folder import check_place
 
 from ..display import output
-from ..engines.base import host
 from ..log import Watch
 from .encoding import encode
 from .stores import check_zarr_place, save_tiles, save_zarr, suffix_of
@@ -115,7 +115,7 @@ class Table:
     def streamed(self, block: int | None = None) -> Iterator[np.ndarray]:
         """Its blocks, reported to the callback; without one, a warning says if it will take more than a minute."""
         done = 0
-        watch = Watch(f"save: {shown(self.nbytes)}", self.shape[0] * self.shape[1], self.callback, stacklevel=6)
+        watch = Watch(f"save: {shown(self.nbytes)}", self.shape[0] * self.shape[1], self.callback)
         for part in self.blocks():
             yield part
             done += part.size

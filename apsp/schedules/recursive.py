@@ -25,10 +25,14 @@ def closure(A: Any, ops: Backend, *, block: int) -> None:
     The lowest levels of the recursion have too little work for a GPU, whose `cutover` says where they begin;
     at `cutover` = `pivot` the blocked schedule is a single call of the pivot kernel.
     """
-    if len(A) <= max(block, ops.cutover):
+    n = len(A)
+    if n <= block:
+        ops.closure(A)
+        return
+    if n <= ops.cutover:
         blocked.closure(A, ops, block=block)
         return
-    A11, A12, A21, A22 = quadrants(A, half(len(A), block))
+    A11, A12, A21, A22 = quadrants(A, half(n, block))
     closure(A11, ops, block=block)  # A11 ← A11*
     ops.eliminate(A11, A12, A21, A22)  # A12 ← A11 A12, A22 ← A22 ⊕ A21 A12, A21 ← A21 A11
     closure(A22, ops, block=block)  # A22 ← A22*

@@ -152,9 +152,9 @@ def _plan(kind: Kind, m: int, n: int, depth: int, left: bool, threads: int) -> _
     several = 3 * threads if threads > 1 else 1
     call = gain(kind) * CALL
     outer = _parts(short, other, max(other, min(side, call // (padded * depth))), several)
-    inner = _parts(width, unit, width, -(-several // len(outer)))
+    inner = _parts(width, unit, padded, -(-several // len(outer)))
     blocks = tuple((*y, *x) if left else (*x, *y) for x in outer for y in inner)
-    shares = _parts(width, unit, width, threads if width * depth >= PACK_ALONE else 1)
+    shares = _parts(width, unit, padded, threads if width * depth >= PACK_ALONE else 1)
     return _Plan(strips, padded, shares, blocks, own, threads * own, workspace)
 
 
@@ -178,6 +178,7 @@ class CpuBackend(Backend):
         self.semiring: Semiring = semiring_of(kind)
         self.dtype, self.variant = np.dtype(kind.dtype), kind.variant
         self._size, self._rows, self._columns = kind.itemsize, kind.tile.rows, kind.columns
+        self._vector = kind.vector
         self._mover = kind.mover
         self._code = code(kind)
         self._gain = gain(kind)
@@ -314,14 +315,14 @@ class CpuBackend(Backend):
 
     def _upright(self, a: _Layout) -> _Layout:
         """The matrix, or its transpose where ⊗ commutes and the rows of that are contiguous."""
-        return a.T if self.kind.vector and a.row == self._size != a.col else a
+        return a.T if self._vector and a.row == self._size != a.col else a
 
     def _multiply(self, c: _Layout, a: _Layout, b: _Layout, *, fresh: bool, left: bool) -> None:
         """C ← C ⊕ A ⊗ B or, fresh, A ⊗ B; A may be C itself where `left`, else B.
 
         Strip by strip, the operand that may be C is packed to its full depth before that strip of C is written.
         """
-        if self._upright(c) is not c:  # (A ⊗ B)ᵀ = Bᵀ ⊗ Aᵀ
+        if self._vector and c.row == self._size != c.col:  # (A ⊗ B)ᵀ = Bᵀ ⊗ Aᵀ
             return self._multiply(c.T, b.T, a.T, fresh=fresh, left=not left)
         m, n, depth = c.m, c.n, a.n
         if m == 0 or n == 0 or depth == 0:
@@ -352,6 +353,12 @@ class CpuBackend(Backend):
                     )
                     # fmt: on
 
-            run(fill, plan.shares, threads)
-            run(multiply, plan.blocks, threads)
+            if len(plan.shares) == 1:
+                fill(0, *plan.shares[0])
+            else:
+                run(fill, plan.shares, threads)
+            if len(plan.blocks) == 1:
+                multiply(0, *plan.blocks[0])
+            else:
+                run(multiply, plan.blocks, threads)
         return None

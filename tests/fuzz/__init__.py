@@ -11,6 +11,11 @@ case that never ends or takes memory out of proportion.
 | algebra | closures, products, powers, factorisations: every semiring, dtype, memory layout and schedule |
 | sparse | sparse matrices eliminated: every kind of ⊕ and ⊗, order and query |
 | graphs | every kind of input and label; distances, paths and reachability |
+| csgraph | dense, masked and sparse matrices for the functions that are SciPy's, held to SciPy itself |
+| attributes | graphs whose edges carry several attributes: which of them is the weight |
+| zeros | dense matrices with zeros: edges, none, or refused |
+| saturation | integers near the ends of their dtype, by every engine and question |
+| kills | writers of files and directories killed at any step, and two at once |
 | processes | the command `apsp`: arguments, signals, closed and full outputs, pipes |
 
 A case follows from its target, the seed and its number alone, so that one command replays it.
@@ -27,4 +32,10 @@ if str(ROOT / "tests") not in sys.path:
     sys.path.insert(0, str(ROOT / "tests"))
 
 #: Each with its share of the time: a process takes much longer than a product.
-TARGETS = {"files": 2, "archives": 2, "algebra": 3, "sparse": 1, "graphs": 2, "processes": 3}
+TARGETS = {
+    **dict.fromkeys(("csgraph", "attributes", "zeros", "sparse"), 1),
+    **dict.fromkeys(("saturation", "kills", "files", "archives", "graphs"), 2),
+    **dict.fromkeys(("algebra", "processes"), 3),
+}
+#: Those that a GPU can compute.
+ON_GPU = ("algebra", "sparse", "graphs", "csgraph", "attributes", "zeros", "saturation")

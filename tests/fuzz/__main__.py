@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from . import TARGETS, driver, worker
+from . import ON_GPU, TARGETS, driver, worker
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -18,7 +18,9 @@ from . import TARGETS, driver, worker
 @click.option("--seed", type=click.IntRange(min=0), help="The same seed draws the same cases; random by default.")
 @click.option("--case", type=click.IntRange(min=0), help="This case of the seed again, in this process.")
 @click.option("--choices", help="The case of these choices, as a finding prints them, in this process.")
-@click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True, help="For algebra.")
+@click.option(
+    "--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True, help="Where to compute."
+)
 @click.option("--patience", default=180.0, show_default=True, help="Seconds after which a silent case never ends.")
 def main(
     seconds: float | None,
@@ -35,7 +37,9 @@ def main(
 
     Exit code 0: nothing found; 1: something; 2: wrong usage.
     """
-    targets = targets or tuple(TARGETS if device == "cpu" else ["algebra"])
+    targets = targets or tuple(TARGETS if device == "cpu" else ON_GPU)
+    if device == "cuda" and not set(targets) <= set(ON_GPU):
+        raise click.UsageError(f"--device cuda is for {', '.join(ON_GPU)}: leave out --target {_others(targets)}.")
     if case is not None or choices is not None:
         if len(targets) != 1 or (choices is None and seed is None):
             raise click.UsageError("--case needs --target and --seed, and --choices needs --target.")
@@ -57,6 +61,10 @@ def main(
             often = ", ".join(f"{f.signature} × {f.count}" for f in came.findings.values())
             click.echo(f"{target:10} {came.cases:8} cases in {came.seconds:6.1f} s: {often or 'nothing found'}")
     sys.exit(1 if found else 0)
+
+
+def _others(targets: tuple[str, ...]) -> str:
+    return ", ".join(name for name in targets if name not in ON_GPU)
 
 
 def _replay(job: dict, device: str) -> int:

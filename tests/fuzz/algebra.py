@@ -25,7 +25,7 @@ from semiring.errors import AlgebraError, DivergenceError, DomainError, DTypeErr
 
 from . import oracle, problems, semirings
 from .draw import Draw
-from .layouts import layout, place
+from .layouts import host, layout, place
 from .problems import LOG_PLUS, MAX_PLUS, MAX_TIMES, MIN_PLUS, SIZES, TIMES, Problem, entries, ring_and_dtype
 
 _device = "cpu"
@@ -42,10 +42,6 @@ def prepare(device: str) -> None:
 def case(draw: Draw) -> None:
     """One call."""
     draw.pick((_closure, _closure, _closure, _matmul, _power, _matvec, _lu, _bits, _outside))(draw)
-
-
-def _host(array: Any) -> np.ndarray:
-    return array if isinstance(array, np.ndarray) else array.get()
 
 
 def _laid(draw: Draw, A: np.ndarray) -> Any:
@@ -82,30 +78,30 @@ def _closure(draw: Draw) -> None:
     )
     options["overwrite"] = overwrite = draw.chance(30) and writeable
     draw.note(options=options)
-    before = np.array(_host(view)) if not isinstance(view, list) else A
+    before = np.array(host(view)) if not isinstance(view, list) else A
     try:
         got = closure(view, s, **options)
     except DivergenceError as error:
         draw.note(error=str(error))
         assert problem.exists is not True, "the closure exists, and was refused"
         _explained(problem, error)
-        if overwrite and not _equal(_host(view), before):
+        if overwrite and not _equal(host(view), before):
             assert re.search(r"overwrit|no longer|lost|not whole|destroyed|changed", str(error)), (
                 "A was lost without a word"
             )
         elif not isinstance(view, list):
-            assert _equal(_host(view), before), "the input was changed"
+            assert _equal(host(view), before), "the input was changed"
         return
-    draw.note(got=_host(got))
+    draw.note(got=host(got))
     assert problem.exists is not False, "the closure does not exist, and was given"
     if overwrite:
         assert got is view, "overwrite=True must return A"
     elif not isinstance(view, list):
-        assert _equal(_host(view), before), "the input was changed"
+        assert _equal(host(view), before), "the input was changed"
         assert type(got) is type(view)
     assert got.dtype == A.dtype
     assert got.dtype.isnative or overwrite
-    for one in _host(got) if batch else [_host(got)]:
+    for one in host(got) if batch else [host(got)]:
         holds(problem, one)
 
 
@@ -178,7 +174,7 @@ def _matmul(draw: Draw) -> None:
         assert got is out
     else:
         got = semiring.matmul(left, right, case.semiring)
-    _near(case, _host(got), value, k)
+    _near(case, host(got), value, k)
 
 
 def _near(case: cases.Case, got: np.ndarray, value: np.ndarray, terms: int) -> None:
@@ -204,11 +200,11 @@ def _power(draw: Draw) -> None:
     got = semiring.power(_laid(draw, A), k, case.semiring)
     value = oracle.power(case, A, k)
     if case.semiring.idempotent:
-        np.testing.assert_array_equal(_host(got), value)
+        np.testing.assert_array_equal(host(got), value)
     else:
         rtol = 200 * (n + 5) * float(np.finfo(case.dtype).eps)
         np.testing.assert_allclose(
-            _host(got), value, rtol=rtol, atol=rtol * float(np.abs(value[np.isfinite(value)]).max(initial=1.0))
+            host(got), value, rtol=rtol, atol=rtol * float(np.abs(value[np.isfinite(value)]).max(initial=1.0))
         )
 
 
@@ -220,7 +216,7 @@ def _matvec(draw: Draw) -> None:
     draw.note(semiring=repr(case.semiring), A=A, x=x)
     left, right = (_there(layout(draw, X, _device), case.dtype) for X in (A, x))
     got = semiring.matvec(left, right, case.semiring)
-    _near(case, _host(got), oracle.product(case, A, x[:, None])[:, 0], n)
+    _near(case, host(got), oracle.product(case, A, x[:, None])[:, 0], n)
 
 
 def _lu(draw: Draw) -> None:
@@ -238,7 +234,7 @@ def _lu(draw: Draw) -> None:
             for j in range(k + 1, n):
                 F[i][j] -= F[i][k] * F[k][j]
     try:
-        L, U = map(_host, semiring.lu(_laid(draw, A)))
+        L, U = map(host, semiring.lu(_laid(draw, A)))
     except AlgebraError:
         assert singular, "no pivot vanishes, and was said to"
         return
@@ -260,7 +256,7 @@ def _bits(draw: Draw) -> None:
     draw.note(A=A)
     packed = BitMatrix.from_bool(place(draw, A, _device))
     other = BitMatrix.from_bool(module(packed.words).asarray(B))
-    assert (_host((packed @ other).to_bool()) == (A.astype(int) @ B.astype(int) > 0)).all()
+    assert (host((packed @ other).to_bool()) == (A.astype(int) @ B.astype(int) > 0)).all()
     reach = A | np.eye(n, dtype=bool)
     for k in range(n):
         reach |= reach[:, k, None] & reach[None, k]
@@ -272,8 +268,8 @@ def _bits(draw: Draw) -> None:
     }
     draw.note(options=options)
     got = closure(packed, "boolean", **options)
-    assert (_host(got.to_bool()) == reach).all()
-    assert overwrite or (_host(packed.to_bool()) == A).all()
+    assert (host(got.to_bool()) == reach).all()
+    assert overwrite or (host(packed.to_bool()) == A).all()
     assert (got is packed) or not overwrite
 
 

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from apsp import Reachability, Result, closure, shortest_paths, transitive_closure, write
 from apsp.formats import read
-from apsp.inputs import as_graph
+from apsp.graph import Graph
 from semiring import BitMatrix
 from semiring.errors import NoPathError, SemiringError
 
@@ -72,7 +72,7 @@ def _edges(draw: Draw, path: Path) -> None:
 def _matrix(draw: Draw, path: Path) -> None:
     n, rng = draw.between(0, 9), draw.rng()
     A = rng.integers(0, 9, (n, n)).astype(draw.pick(("float64", "int32", "int64", "bool", "float32", "uint8")))
-    write(as_graph(A), path, format=path.suffix[1:])
+    write(Graph.from_matrix(A), path, format=path.suffix[1:])
 
 
 def _sparse(draw: Draw, path: Path) -> None:

@@ -196,13 +196,7 @@ def _graph(draw: Draw, format: str) -> Graph:
     A = rng.integers(0, 2 if dtype.kind == "b" else 9, (n, n)).astype(dtype)
     if dtype.kind in "fi":
         A[rng.random((n, n)) < 0.4] = math.inf if dtype.kind == "f" else np.iinfo(dtype).max
-    return _dense(A)
-
-
-def _dense(A: np.ndarray) -> Graph:
-    from apsp.inputs import as_graph
-
-    return as_graph(A)
+    return Graph.from_matrix(A)
 
 
 def _written(draw: Draw, folder: Path, format: str) -> bytes:
@@ -316,7 +310,7 @@ def _there(A: np.ndarray) -> np.ndarray:
 def _same(graph: Graph, again: Graph, format: str) -> None:
     """The same arcs between the same vertices, as far as the format tells them apart."""
     if format in ("npy",) and graph.dense is None:
-        graph = _dense(graph.matrix("min_plus"))
+        graph = Graph.from_matrix(graph.matrix("min_plus"))
     assert _arcs(again, format in NAMED) == _arcs(graph, format in NAMED)
     assert again.n == graph.n
     if format == "npz":

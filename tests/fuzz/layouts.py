@@ -40,6 +40,11 @@ def layout(draw: Draw, A: np.ndarray, device: str) -> Any:
     return out
 
 
+def host(array: Any) -> np.ndarray:
+    """On the host, wherever it lies."""
+    return array if isinstance(array, np.ndarray) else array.get()
+
+
 def place(draw: Draw, view: Any, device: str) -> Any:
     """On a GPU, half of the arrays lie there already, with the strides that they have here."""
     if device == "cpu" or isinstance(view, list) or not draw.chance(50):

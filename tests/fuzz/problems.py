@@ -22,6 +22,7 @@ MIN_PLUS, MAX_PLUS, MAX_MIN, MIN_MAX = (semiring.get(s) for s in ("min_plus", "m
 MAX_TIMES, MIN_TIMES, PLUS_TIMES, LOG_PLUS = (
     semiring.get(s) for s in ("max_times", "min_times", "plus_times", "log_plus")
 )
+RELIABILITY = semiring.get("reliability")
 TIMES = (MAX_TIMES, MIN_TIMES)
 #: Semirings whose closures follow from lengths: as they are, negated, or as exponents of two.
 LENGTHS = (MIN_PLUS, MAX_PLUS, *TIMES, semirings.PLAIN, semirings.LENGTHS)
@@ -58,7 +59,7 @@ def entries(draw: Draw, case: cases.Case, shape: tuple[int, ...]) -> np.ndarray:
         return rng.random(shape) < density
     if s is semirings.RELATIONS:
         values: Any = rng.integers(0, 16, shape)
-    elif s in semirings.USERS[:2]:
+    elif s in (*semirings.USERS[:2], RELIABILITY):
         values = rng.choice(s.samples, shape)
     elif s in TIMES:
         values = np.exp2(rng.integers(-3, 4, shape).astype(float))

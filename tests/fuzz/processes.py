@@ -17,7 +17,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from apsp import cli, write
+from apsp import Result, cli, shortest_paths, write
 from apsp.generate import random_graph
 
 from .draw import Draw
@@ -62,7 +62,7 @@ def prepare(device: str) -> None:
 def case(draw: Draw) -> None:
     """One run: most in this process, the others in their own."""
     with tempfile.TemporaryDirectory() as folder:
-        draw.pick((_arguments,) * 12 + (_disturbed, _disturbed, _streams))(draw, Path(folder))
+        draw.pick((_arguments,) * 12 + (_disturbed, _disturbed, _directories, _streams))(draw, Path(folder))
 
 
 def _fill(folder: Path, draw: Draw) -> None:
@@ -185,13 +185,23 @@ def _disturbed(draw: Draw, folder: Path) -> None:
     n = draw.pick((60, 300, 700))
     write(random_graph(n, 30, seed=2), folder / "large.npz")
     words = list(draw.pick(_RUNS))
-    kind = draw.pick((signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL))
-    moment = draw.below(150) / 100
     target = folder / words[-1]
     old = b"what stood here before" if draw.chance(50) else None
     if old is not None:
         target.write_bytes(old)
-    draw.note(arguments=words, signal=kind.name, moment=moment, old=old, n=n)
+    draw.note(old=old, n=n)
+    code = _signalled(draw, words, folder)
+    if code in (0, -signal.SIGINT) or (target.exists() and target.read_bytes() != old):
+        _whole(target)
+    elif old is not None:
+        assert target.read_bytes() == old, "what stood there was lost"
+
+
+def _signalled(draw: Draw, words: list[str], folder: Path) -> int:
+    """The exit code of a run that gets a signal at a random moment; `large.npz` and its output are what it leaves."""
+    kind = draw.pick((signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL))
+    moment = draw.below(150) / 100
+    draw.note(arguments=words, signal=kind.name, moment=moment)
     process = _start(words, folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     time.sleep(moment)
     process.send_signal(kind)
@@ -202,12 +212,28 @@ def _disturbed(draw: Draw, folder: Path) -> None:
     draw.note(code=process.returncode, stderr=errors)
     assert process.returncode in DONE - {1, 2, 4} | ENDED[kind], "an exit code that is not documented"
     assert "Traceback" not in errors
-    left = {p.name for p in folder.iterdir()} - {"large.npz", target.name}
+    left = {p.name for p in folder.iterdir()} - {"large.npz", "ck", Path(words[-1]).name}
     assert not left or kind == signal.SIGKILL, f"left behind: {left}"
-    if process.returncode in (0, -signal.SIGINT) or (target.exists() and target.read_bytes() != old):
-        _whole(target)
-    elif old is not None:
-        assert target.read_bytes() == old, "what stood there was lost"
+    return process.returncode
+
+
+def _directories(draw: Draw, folder: Path) -> None:
+    """A signal at a random moment of a run that writes a directory: the old result stands there, or the new."""
+    n = draw.pick((60, 300, 700))
+    write(random_graph(n, 30, seed=2), folder / "large.npz")
+    output = draw.pick(("out.tiles", "out/", "out.zarr"))
+    old = draw.chance(60)
+    if old:
+        shortest_paths([(0, 1, 5)]).save(f"{folder}/{output}")
+    draw.note(old=old, n=n)
+    kept = ["--checkpoint", "ck"] if output == "out/" and draw.chance(50) else []
+    code = _signalled(draw, ["solve", "large.npz", *kept, "--output", output], folder)
+    if (folder / output).exists():
+        found = len(Result.load(folder / output).distances)
+        assert found in ({2, n} if old and code else {n}), f"a result of {found} vertices"
+    else:
+        assert code, "a run ended well, and its output is not there"
+        assert not old, "what stood there was lost"
 
 
 def _whole(path: Path) -> None:

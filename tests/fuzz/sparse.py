@@ -14,13 +14,19 @@ from semiring.errors import DivergenceError
 from . import problems
 from .algebra import holds
 from .draw import Draw
+from .layouts import host
 
 #: Each kind of ⊕ and ⊗, in some dtype: those of which the tests compile kernels too.
 KINDS = [case for case in cases.CASES if str(case) in cases.FEW]
 
 
+_device = "cpu"
+
+
 def prepare(device: str) -> None:
-    """Kernels are compiled as cases ask for them."""
+    """Where to eliminate; kernels are compiled as cases ask for them."""
+    global _device
+    _device = device
 
 
 def case(draw: Draw) -> None:
@@ -38,6 +44,7 @@ def case(draw: Draw) -> None:
     options: dict[str, Any] = {
         "order": draw.pick(("auto", "degree", "levels", "natural", rng.permutation(n))),
         "threads": draw.pick((1, 2, 3)),
+        "device": _device,
     }
     made = draw.pick(("arrays", "coo", "csr", "csc"))
     draw.note(semiring=str(case), A=A, exists=problem.exists, made=made, options=options)
@@ -54,7 +61,7 @@ def case(draw: Draw) -> None:
         assert 0 <= error.vertex < n
         return
     assert problem.exists is not False, "the closure does not exist, and was given"
-    D = E.to_dense()
+    D = host(E.to_dense())
     draw.note(got=D)
     assert (D.dtype, D.shape) == (case.dtype, (n, n))
     holds(problem, D)
@@ -67,7 +74,7 @@ def _answers(draw: Draw, case: cases.Case, E: Elimination, D: np.ndarray) -> Non
     n, rng = len(D), draw.rng()
 
     def same(got: Any, expected: np.ndarray) -> None:
-        got = np.asarray(got)
+        got = host(got) if hasattr(got, "get") else np.asarray(got)
         if case.semiring.idempotent:
             np.testing.assert_array_equal(got, expected)
         else:
@@ -83,9 +90,9 @@ def _answers(draw: Draw, case: cases.Case, E: Elimination, D: np.ndarray) -> Non
     for block, size in ((E.rows(i), D[i]), (E.rows(block=draw.pick((None, 1, 7))), D)):
         parts = list(block)
         if parts:
-            same(np.concatenate([part for _, part in parts]), size)
+            same(np.concatenate([host(part) for _, part in parts]), size)
     for labels, panel in E.panels():
-        same(panel.T, D[labels])
+        same(host(panel).T, D[labels])
     x = problems.entries(draw, case, (n,))
     if case.semiring.idempotent and not (case.semiring.mul.saturating and case.dtype.kind == "i"):
         same(E.matvec(x), cases.product(case, D, x[:, None])[:, 0])

@@ -14,7 +14,7 @@ MUTANTS = [
     Mutant(
         "cached-pages",
         "semiring/memory.py",
-        "max(0, int(used) - sum(stat.get(name, 0) for name in cached))",
+        "max(0, int(used) - sum([stat.get(name, 0) for name in cached]))",
         "max(0, int(used))",
         "tests/test_memory.py::test_limits_of_control_groups_version_2",
         "Pages that only cache files count as used.",
@@ -22,8 +22,8 @@ MUTANTS = [
     Mutant(
         "parents-limit",
         "semiring/memory.py",
-        "            folder = folder.parent\n",
-        "            break\n",
+        "[str(folder), *(str(p) for p in folder.parents if p.is_relative_to(top))]",
+        "[str(folder)]",
         "tests/test_memory.py::test_limits_of_control_groups_version_2",
         "The limit of a parent group is not looked at.",
     ),
@@ -38,15 +38,15 @@ MUTANTS = [
     Mutant(
         "overcommit",
         "semiring/memory.py",
-        'if _text(root / "proc/sys/vm/overcommit_memory").strip() == "2":',
-        'if _text(root / "proc/sys/vm/overcommit_memory").strip() != "2":',
+        'proc/sys/vm/overcommit_memory").strip() == "2":',
+        'proc/sys/vm/overcommit_memory").strip() != "2":',
         "tests/test_memory.py::test_what_a_machine_has_free",
         "Machines that promise no more than they have are taken for others.",
     ),
     Mutant(
         "own-limit",
         "semiring/memory.py",
-        "yield limit - 1024 * used.get(counted, 0)",
+        'yield limit - 1024 * _table(f"{root}/proc/self/status").get(counted, 0)',
         "yield limit",
         "tests/test_memory.py::test_limits_of_the_process_are_heeded[RLIMIT_AS]",
         "What the process holds already is not taken from its limit.",
@@ -279,7 +279,7 @@ MUTANTS = [
     ),
     Mutant(
         "message-saturated",
-        "apsp/saturation.py",
+        "apsp/engines/saturation.py",
         "u, v = labels[int(sources[bad[k]])], labels[int(j)]",
         "u, v = labels[int(j)], labels[int(sources[bad[k]])]",
         "tests/test_engines.py::test_a_distance_beyond_the_integers_is_refused_by_elimination_too",

@@ -207,8 +207,8 @@ MUTANTS = [
     Mutant(
         "csgraph-copies",
         "apsp/csgraph/conversion.py",
-        "    if lent and lendable(csgraph, target):\n",
-        "    if lendable(csgraph, target):\n",
+        "_of_entries(csgraph if lent and lendable(csgraph, target) else None",
+        "_of_entries(csgraph if lendable(csgraph, target) else None",
         "tests/test_csgraph.py::test_inputs_stay_as_they_are",
         "The caller's matrix is written to.",
     ),

@@ -1,24 +1,24 @@
-"""A sparse graph eliminated on every rank, and all pairs shared out: each sweeps from some of the sources."""
+"""A sparse graph eliminated on every rank, and all pairs shared out: each sweeps from its share of the sources."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semiring.algebra import Semiring
+from semiring.devices import host
 from semiring.distributed import Comm, World
 
-from ..choosing import Asked, Question
-from ..eliminating import eliminated
-from ..engines.base import host
-from ..engines.elimination import Eliminated
-from ..graph import Graph
-from ..log import tell
+from ..estimates import Estimate
 from ..plans import Plan
-from ..problem import Request
+from . import elimination
+from .base import Kind, require_routes
+from .elimination import Eliminated, eliminated
+
+if TYPE_CHECKING:
+    from ..question import Question
 
 
 class SharedOut(Eliminated):
@@ -69,15 +69,36 @@ class SharedOut(Eliminated):
             yield from found
 
 
-def engine(graph: Graph, s: Semiring, request: Request, ranks: World, asked: Asked) -> tuple[Eliminated, Plan]:
-    """The elimination on every rank, and its plan on one.
+def _on_one(question: Question) -> Question:
+    """The question as one rank answers it."""
+    from ..distributed.solving import world_of
 
-    Raises
-    ------
-    As `shortest_paths` with engine="elimination".
-    """
-    device = "cuda" if ranks.device == "cuda" else None
-    question = Question(graph, s, request, replace(asked, gpus=None, engine="elimination", device=device))
-    plan = question.plan  # order and structure are found once, here
-    tell(plan, request.callback, stacklevel=6)
-    return SharedOut(ranks, ranks.each(lambda comm: eliminated(question))), plan
+    device = "cuda" if world_of(question.wants.gpus).device == "cuda" else None
+    return replace(question, wants=replace(question.wants, gpus=None, device=device))
+
+
+def _estimate(question: Question) -> Estimate:
+    """That of one of them."""
+    require_routes(question)
+    found = elimination.estimate(question.once(_on_one))  # order and structure are found once, here
+    assert found.plan is not None
+    return replace(found, engine=ENGINE.name, plan=replace(found.plan, engine=ENGINE.name))
+
+
+def _open(question: Question, plan: Plan) -> SharedOut:
+    from ..distributed.solving import world_of
+
+    ranks, one = world_of(question.wants.gpus), question.once(_on_one)
+    return SharedOut(ranks, ranks.each(lambda comm: eliminated(one)))
+
+
+ENGINE = Kind(
+    "shared",
+    _estimate,
+    _open,
+    devices=("cpu", "cuda"),
+    orders=True,
+    gpus=True,
+    answers_to="elimination",
+    asked_only=True,
+)

@@ -12,21 +12,22 @@ import numpy as np
 from semiring import catalog
 from semiring.algebra import Semiring
 from semiring.archives import load_arrays
+from semiring.devices import host
 from semiring.errors import AlgebraError, FormatError
 from semiring.observed import Callback
 
-from ..engines import Dense, Engine
-from ..engines.base import host
+from ..engines import Engine
+from ..engines.dense import Dense
 from ..engines.part import as_limit
 from ..engines.saved import Saved
 from ..engines.stored import Stored
 from ..graph import Graph
 from ..graph.ondisk import OnDisk, refuse_overwriting
 from ..labels import Labels
-from .encoding import decode, encode
-from .plans import plan_from_array, plan_to_array
-from .stores import load_tiles, load_zarr, suffix_of
-from .tables import Table, save
+from ..saving.encoding import decode, encode
+from ..saving.plans import plan_from_array, plan_to_array
+from ..saving.stores import load_tiles, load_zarr, suffix_of
+from ..saving.tables import Table, save
 
 if TYPE_CHECKING:
     from ..result import Result

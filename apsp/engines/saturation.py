@@ -9,10 +9,19 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
+from semiring.bits import BitMatrix
+from semiring.catalog import lor_land
+from semiring.devices import host
 from semiring.errors import DomainError
+from semiring.memory import available
+from semiring.survey import Survey
 
-from .engines.base import host
-from .log import logger
+from ..graph import Graph
+from ..log import logger
+from ..problem import Memory, Problem
+from ..solve import solve
+from ..wants import Request
+from .base import Engine
 
 #: Which vertices walks from some sources reach: bool, shape (sources, n).
 Reach = Callable[[np.ndarray], np.ndarray]
@@ -76,3 +85,55 @@ def refuse(
                 f"{where}: every distance must fit {dtype}, got a walk from {u!r} to {v!r} beyond ±{info.max}. "
                 f"Say dtype='float64', which rounds{wider}."
             )
+
+
+def refuse_where_far(D: Engine, graph: Graph, s: Semiring, memory: int | None = None) -> None:
+    """`refuse_saturated` where a walk can be so long; the matrix of the graph need not be at hand."""
+    if D.dtype.kind != "i" or not s.mul.saturating:
+        return
+    weights: Any = graph.windows(s, D.dtype)
+    if weights is None:
+        weights = graph.matrix(s, D.dtype) if graph.dense is not None else graph.edges(s, D.dtype)[2]
+    if possible(weights, s, graph.n):
+        refuse_saturated(D, graph, s, memory)
+
+
+def refuse_saturated(D: Engine, graph: Graph, s: Semiring, memory: int | None = None) -> None:
+    """Refuse distances in which a best walk has saturated.
+
+    Where a matrix on disk is so large that not even its edges' bits fit `memory`, or what there is where that is not
+    said, the log tells what may have.
+
+    Raises
+    ------
+    DomainError
+        Naming two vertices.
+    """
+    refuse(D.rows(np.arange(graph.n)), D.dtype, graph.labels, lambda: _reached(graph, s, D.dtype, memory))
+
+
+def _reached(graph: Graph, s: Semiring, dtype: np.dtype, memory: int | None) -> Reach | None:
+    """Which vertices walks from others reach; None where a matrix on disk is too large to tell."""
+    from ..reach import transitive_closure
+
+    windows, zero, n = graph.windows(s, dtype), dtypes.zero(s, dtype), graph.n
+    if windows is not None:
+        most = available() if memory is None else memory
+        if most is not None and n * n // 8 > most // 2:
+            return None
+        closed = _closed(windows.packed())
+        return lambda sources: host(closed.rows(sources))
+    if graph.dense is not None:  # whose edges may be too many to be listed
+        closed = _closed(BitMatrix.from_bool(host(graph.matrix(s, dtype) != zero)))
+        return lambda sources: host(closed.rows(sources))
+    tails, heads, weights = graph.edges(s, dtype)
+    walked = weights != zero
+    t = transitive_closure(Graph.from_arrays(tails[walked], heads[walked], n=n), reflexive=True)
+    component = t.condensation.component
+    return lambda sources: host(t.closed.rows(component[sources]))[:, component]
+
+
+def _closed(bits: BitMatrix) -> BitMatrix:
+    """The closure of packed bits, in their own memory."""
+    closed: BitMatrix = solve(Problem(bits, lor_land, "cpu", Memory.OURS, Survey(0, 1, True)), Request()).matrix
+    return closed

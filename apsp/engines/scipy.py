@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +15,14 @@ from semiring.errors import DomainError
 from semiring.sparse.cycles import Weighted
 
 from .. import estimates
-from .base import BLOCK, Engine
+from ..estimates import Estimate
+from ..plans import Plan
+from .base import BLOCK, Engine, Kind, offer
+from .hops import known_levels, search
+from .part import as_limit
+
+if TYPE_CHECKING:
+    from ..question import Question
 
 #: Seconds of a call into SciPy's code, and bytes of the rows that it returns, about.
 STRETCH, PANEL = 0.3, 1 << 27
@@ -45,6 +53,8 @@ class Searches(Engine):
     """
 
     name = "scipy"
+
+    repeats = True
 
     def __init__(
         self,
@@ -84,7 +94,7 @@ class Searches(Engine):
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """A search from each."""
-        most = self._together() if block is None else block
+        most = min(self._together(), block or BLOCK)
         for start in range(0, len(wanted), most):
             part = wanted[start : start + most]
             yield part, self._search(self._forward, part)
@@ -92,7 +102,7 @@ class Searches(Engine):
     def _together(self) -> int:
         """Rows of a call: SciPy hears no Ctrl-C within one, and its rows are float64."""
         one = estimates.search(self.shape[0], len(self.arcs[0]), self.method)
-        return max(1, min(BLOCK, int(STRETCH / one), PANEL // max(8 * self.shape[0], 1)))
+        return max(1, min(int(STRETCH / one), PANEL // max(8 * self.shape[0], 1)))
 
     def column(self, j: int) -> np.ndarray:
         """A search backwards."""
@@ -184,3 +194,39 @@ def _levels(A: Any, source: int) -> np.ndarray:
         hops[order[start:end]] = level
         start, end, level = end, 1 + int(np.searchsorted(parents, end)), level + 1
     return hops
+
+
+def _refuses(question: Question) -> str:
+    if question.once(search):
+        return ""
+    return (
+        f"finds shortest paths, over lengths whose sums stay below 2⁵³, got {question.semiring.name} in "
+        f"{question.dtype}"
+    )
+
+
+def _estimate(question: Question) -> Estimate:
+    """SciPy's searches from every source, or backwards from every target."""
+    n, columns, method = question.n, question.columns, question.once(search)
+    tails, heads, _ = question.arcs
+    reach, levels = estimates.reached(tails, heads, n), known_levels(question)
+    size = question.dtype.itemsize
+    taken = estimates.searches(
+        n, len(tails), question.lines, columns, size, method, reach=reach, levels=levels, ordered=question.picks
+    )
+    return offer(question, taken, method)
+
+
+def _open(question: Question, plan: Plan) -> Searches:
+    """Of all rows where none were asked for, each when it is wanted."""
+    wants, method = question.wants, question.once(search)
+    h = (
+        Weighted(*question.arcs, question.n, question.semiring).potentials(where=wants.where)
+        if method == "johnson"
+        else None
+    )
+    limit = math.inf if wants.limit is None else as_limit(wants.limit)
+    return Searches(question.arcs, question.n, question.semiring, method, limit, question.graph.labels, h)
+
+
+ENGINE = Kind("scipy", _estimate, _open, refuses=_refuses, looks=lambda question: question.counting)

@@ -1,0 +1,74 @@
+"""The closure within limits of memory, kept in a checkpoint, or written as a store of tiles: apsp/large's."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .. import estimates
+from ..estimates import Estimate
+from ..graph import Graph
+from ..large.closing import Large
+from ..large.sources import Source, has_windows
+from ..plans import Plan
+from . import dense
+from .base import Engine, Kind, require_routes
+from .dense import Dense
+from .saturation import refuse_where_far
+from .stored import Stored
+
+if TYPE_CHECKING:
+    from ..question import Question
+
+
+def _large(question: Question) -> Large:
+    """The closure within its limits."""
+    wants, source = question.wants, question.source
+    if isinstance(source, (int, np.integer)):
+        s = question.semiring
+        source = Source(int(source), s, dense.dtype_of_size(question), None)
+    return Large.asked(
+        source, question.semiring, wants.limits, wants, dtype=wants.dtype, device=wants.device, nulls=wants.nulls
+    )
+
+
+def _estimate(question: Question) -> Estimate:
+    require_routes(question)
+    return estimates.dense(replace(question.once(_large).plan, engine=ENGINE.name))
+
+
+def _open(question: Question, plan: Plan) -> Engine:
+    wants, large, begun = question.wants, question.once(_large), time.perf_counter()
+    large.check()
+    question.tell_zeros(large.source.looked_at[0])
+    if large.ordinary:  # nothing but an output that the dense engine does not know of
+        source = question.source
+        if isinstance(source, Graph):
+            source = source.having(nulls=()) if source.null_unsaid else source
+        elif has_windows(source) or wants.nulls:
+            source = large.source.whole()
+        inner = replace(question, source=source, wants=replace(wants, limits=None, nulls=()))  # zeros are told of
+        found = dense.ENGINE.open(inner, dense.ENGINE.estimate(inner).plan)  # type: ignore[arg-type] # it has one
+        D = large.given(np.asarray(found.kept))
+    else:
+        D = large.close(wants.callback)
+    engine: Engine = Dense(D) if isinstance(D, np.ndarray) else Stored(D)
+    if not large.ordinary and not wants.table:
+        refuse_where_far(engine, question.graph, question.semiring, wants.limits.memory)
+    engine.seconds = time.perf_counter() - begun
+    return engine
+
+
+ENGINE = Kind(
+    "streamed",
+    _estimate,
+    _open,
+    devices=("cpu", "cuda"),
+    matrices=True,
+    schedules=True,
+    limits=True,
+    answers_to="dense",
+)

@@ -1,0 +1,72 @@
+"""Structures of patterns that were asked about before: to be found again by their arcs, or looked for when that pays.
+
+Looking for a structure pays where earlier questions about the same pattern have taken as long as looking would: then
+one look at most doubles what was spent (the rule for renting or buying skis).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from semiring import sparse
+
+if TYPE_CHECKING:
+    from semiring.sparse import Analysis
+
+#: Structures that are remembered, and patterns that questions are counted of.
+KEPT, COUNTED = 4, 64
+
+
+class Structures:
+    """A few structures, and the seconds that questions about other patterns took."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[int, Analysis] = OrderedDict()
+        self._spent: OrderedDict[int, float] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def spent(self, tails: np.ndarray, heads: np.ndarray) -> float:
+        """Seconds spent on this pattern so far; ∞ where its structure is known."""
+        name = _name(tails, heads)
+        with self._lock:
+            return float("inf") if name in self._known else self._spent.get(name, 0.0)
+
+    def spend(self, tails: np.ndarray, heads: np.ndarray, seconds: float) -> None:
+        """Remember that a question about this pattern took so long without its structure."""
+        name = _name(tails, heads)
+        with self._lock:
+            if name not in self._known:
+                self._spent[name] = self._spent.pop(name, 0.0) + seconds
+                while len(self._spent) > COUNTED:
+                    self._spent.popitem(last=False)
+
+    def of(self, tails: np.ndarray, heads: np.ndarray, n: int) -> Analysis:
+        """The structure of these arcs: the one that is known, or found now and remembered."""
+        name = _name(tails, heads)
+        with self._lock:
+            known = self._known.get(name)
+            if known is not None and _same(known, tails, heads, n):
+                self._known.move_to_end(name)
+                return known
+        made = sparse.analyse((tails, heads), n)
+        with self._lock:
+            self._spent.pop(name, None)
+            self._known[name] = made
+            while len(self._known) > KEPT:
+                self._known.popitem(last=False)
+        return made
+
+
+def _name(tails: np.ndarray, heads: np.ndarray) -> int:
+    return hash((tails.tobytes(), heads.tobytes()))
+
+
+def _same(known: Analysis, tails: np.ndarray, heads: np.ndarray, n: int) -> bool:
+    return known.n == n and np.array_equal(known.tails, tails) and np.array_equal(known.heads, heads)
+
+
+STRUCTURES = Structures()

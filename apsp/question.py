@@ -1,0 +1,246 @@
+"""What is asked, and what is known of it before any work: a `Question`.
+
+A source is taken in once, by `apsp.road.ask`. Everything that engines look at, its arcs, what they weigh, the matrix on
+the device that would close it, is found when the first of them wants it, and kept for the others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from semiring import dtypes
+from semiring.algebra import Semiring
+from semiring.arrays import Taken
+from semiring.backend import device_of
+from semiring.bits import BitMatrix
+from semiring.survey import Survey, survey
+
+from . import estimates
+from .graph import Graph
+from .graph.nulls import refuse_ambiguous, warn_of_ambiguous
+from .problem import Memory, Problem, pose_array, pose_bits, take
+from .wants import Wants
+
+#: Graphs of so few vertices are closed as matrices without counting: that takes a millisecond, as counting does.
+FEW = 512
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A matrix or a graph, over a semiring, and what is wanted of it.
+
+    Attributes
+    ----------
+    source : Graph, array, BitMatrix or int
+        A graph; or what `closure` takes for a matrix; or, of a plan, the number of vertices alone.
+    semiring : Semiring
+    wants : Wants
+    """
+
+    source: Any
+    semiring: Semiring
+    wants: Wants
+
+    @property
+    def is_graph(self) -> bool:
+        """Whether it came as a graph, be it with a list of edges or with a matrix."""
+        return isinstance(self.source, Graph)
+
+    @cached_property
+    def listed(self) -> bool:
+        """Whether it is a graph with a list of edges."""
+        return isinstance(self.source, Graph) and self.source.dense is None
+
+    @property
+    def picks(self) -> bool:
+        """Whether rows or columns of a graph that lies in main memory as a matrix are wanted, not all."""
+        return self.wants.partial and self.is_graph and isinstance(self.source.dense, np.ndarray)
+
+    @property
+    def graph(self) -> Graph:
+        """The graph, of a question that came as one."""
+        assert isinstance(self.source, Graph)
+        return self.source
+
+    @property
+    def n(self) -> int:
+        """Vertices."""
+        if isinstance(self.source, Graph):
+            return self.source.n
+        if isinstance(self.source, (int, np.integer)):
+            return int(self.source)
+        return int(self.source.shape[-1] if isinstance(self.source, BitMatrix) else self.taken.array.shape[-1])
+
+    @cached_property
+    def dtype(self) -> np.dtype:
+        """What is computed in."""
+        wants, source = self.wants, self.source
+        if not isinstance(source, Graph):
+            return np.dtype(bool) if isinstance(source, BitMatrix) else self.taken.array.dtype
+        if wants.dtype is not None:
+            return dtypes.resolve(self.semiring, wants.dtype, where=wants.where)
+        if source.dense is None:
+            return source.target(self.semiring)
+        return dtypes.resolve(self.semiring, np.int32 if source.unit else source.dense.dtype, where=wants.where)
+
+    @property
+    def device(self) -> str:
+        """Where it is to be computed."""
+        return device_of(None, self.wants.device) if self.is_graph else self.problem.device
+
+    # As a matrix
+
+    @cached_property
+    def _taken(self) -> tuple[Taken, Memory, bool]:
+        w = self.wants
+        return take(
+            self.source,
+            self.semiring,
+            w,
+            dtype=w.dtype,
+            overwrite=w.overwrite,
+            unweighted=w.unweighted and not self.is_graph,
+            nulls=w.nulls,
+            where=w.where,
+        )
+
+    @property
+    def taken(self) -> Taken:
+        """Its matrix as an array in the dtype to compute in, and what it came as."""
+        return self._taken[0]
+
+    @property
+    def memory(self) -> Memory:
+        """Whose memory that array lies in."""
+        return self._taken[1]
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The problem of closing its matrix, on the device that closes it; looked at."""
+        w = self.wants
+        if isinstance(self.source, BitMatrix):
+            return pose_bits(self.source, self.semiring, w.device, w.overwrite)
+        taken, memory, unsaid = self._taken
+        return pose_array(
+            taken.array,
+            self.semiring,
+            memory,
+            device=w.device,
+            move=not w.dry,
+            null_unsaid=unsaid and not w.dry,
+            where=w.where,
+        )
+
+    @property
+    def null_unsaid(self) -> bool:
+        """Whether nobody has said which entries of its matrix are no edges."""
+        return self._taken[2]
+
+    def tell_zeros(self, seen: Survey) -> None:
+        """Say what a look found of zeros that may be edges or none: a warning for a table, else an error.
+
+        Raises
+        ------
+        DomainError
+        """
+        told = warn_of_ambiguous if self.wants.table else refuse_ambiguous
+        told(seen, self.semiring, where=self.wants.where)
+
+    def in_kind(self, table: Any) -> Any:
+        """A table as what came: an array of the same library, on its device, or the very object that was lent."""
+        return self._taken[0].give_back(table, where=self.wants.where) if "_taken" in vars(self) else table
+
+    # As arcs
+
+    @cached_property
+    def arcs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Tails, heads and weights of all arcs, undirected edges both ways; weights in the dtype to compute in."""
+        arcs, n = self.graph.edges(self.semiring, self.dtype), self.n
+        if self.graph.null_unsaid and len(arcs[2]) == n * n:  # in the order of the matrix
+            where = self.wants.where
+            self.tell_zeros(survey(arcs[2].reshape(n, n), self.semiring, where=where, null_unsaid=True))
+        return arcs
+
+    @cached_property
+    def seen(self) -> Survey:
+        """What a look at the weights finds."""
+        return survey(self.arcs[2], self.semiring, where=self.wants.where)
+
+    @cached_property
+    def longest(self) -> float:
+        """No simple path weighs more than this: the sum of the heaviest arc out of each vertex; of integers exactly."""
+        tails, _, weights = self.arcs
+        finite = weights != dtypes.zero(self.semiring, weights.dtype)
+        # In 64 bits |−2⁶³| is itself, and 2⁶³ without a sign.
+        sizes = (
+            np.abs(weights[finite].astype(np.int64)).view(np.uint64) if weights.dtype.kind == "i" else weights[finite]
+        )
+        most = np.zeros(self.graph.n, np.uint64 if weights.dtype.kind == "i" else np.float64)
+        np.maximum.at(most, tails[finite], np.abs(sizes))
+        return sum(most.tolist())
+
+    @property
+    def saturates(self) -> bool:
+        """Whether a table of integers is wanted that may saturate, which is documented of the closure of a matrix."""
+        dtype = self.dtype
+        if not self.wants.table or self.wants.remembers or dtype.kind != "i" or not self.semiring.mul.saturating:
+            return False
+        return self.longest >= np.iinfo(dtype).max
+
+    @cached_property
+    def counting(self) -> float:
+        """Seconds to list the arcs and count with them; ∞ where a matrix is there, or takes no longer than that."""
+        if self.semiring.boolean or not (self.listed or self.picks) or self.saturates:
+            return math.inf
+        if self.wants.partial:
+            return 0.0 if self.listed else estimates.listing(self.n)
+        return math.inf if self.n <= FEW else estimates.counting(self.n, self.graph.edge_count)
+
+    # What it asks for
+
+    @property
+    def threads(self) -> int:
+        """Threads that will work."""
+        from semiring.backend import bind
+
+        return int(self.wants.options.get("threads") or getattr(bind(self.semiring, self.dtype), "threads", 1) or 1)
+
+    @property
+    def lines(self) -> int:
+        """Rows or columns that have to be computed."""
+        return min(self.n if x is None else len(x) for x in (self.wants.sources, self.wants.targets))
+
+    @property
+    def columns(self) -> int:
+        """Entries of each row or column searched for that are kept; none where all are, which are streamed."""
+        n, wants = self.n, self.wants
+        return max(n if x is None else len(x) for x in (wants.sources, wants.targets)) if wants.partial else 0
+
+    @property
+    def entries(self) -> int:
+        """Entries that are wanted."""
+        return math.prod(self.n if x is None else len(x) for x in (self.wants.sources, self.wants.targets))
+
+    def once(self, find: Callable[[Question], T]) -> T:
+        """find(self), found when it is first wanted and kept, for what an engine looks at more than once."""
+        known: dict[Any, Any] = self._found
+        if find not in known:
+            known[find] = find(self)
+        return known[find]
+
+    @cached_property
+    def _found(self) -> dict[Any, Any]:
+        return {}
+
+    def forget(self) -> None:
+        """Drop what was found of the arcs, before a matrix takes their room."""
+        for name in ("arcs", "_found"):
+            vars(self).pop(name, None)

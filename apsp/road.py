@@ -1,0 +1,230 @@
+"""The one road from whatever describes a graph to an answer: ask → choose → answer.
+
+`closure` is the table of the answer in kind, `plan` what was chosen, `shortest_paths` a `Result` over the engine.
+Each engine is a record in apsp/engines/ that says what it refuses, what it would take, and how it opens.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from semiring.algebra import Semiring
+from semiring.bits import BitMatrix
+from semiring.errors import AlgebraError, DeviceError, DivergenceError, DTypeError, MemoryNeeded
+from semiring.memory import available, require, shown
+from semiring.spelling import did_you_mean
+
+from . import engines
+from .display import output
+from .engines.base import Engine, Kind
+from .engines.part import Limit, Part
+from .estimates import Estimate, in_units
+from .graph import Graph
+from .inputs import as_graph, is_array
+from .large.sources import matrix_or_graph
+from .log import tell
+from .plans import Plan
+from .problem import ROUTES, at
+from .question import Question
+from .wants import Wants
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An engine, how it came to answer, and how long it took until it could."""
+
+    engine: Engine
+    plan: Plan
+    seconds: float
+
+
+def ask(source: Any, semiring: Semiring, wants: Wants) -> Question:
+    """The question: the source taken in, as a matrix or as a graph.
+
+    Raises
+    ------
+    ValueError, DTypeError
+        If what is wanted does not go together.
+    """
+    if wants.limits is not None:
+        wants.limits.check(wants)
+        if not isinstance(source, (Graph, int, np.integer)):
+            source = matrix_or_graph(source, unweighted=wants.unweighted, nulls=wants.nulls)
+    elif not isinstance(source, (np.ndarray, BitMatrix, Graph, int, np.integer)) and not is_array(source):
+        source = as_graph(source, unweighted=wants.unweighted)
+    if isinstance(source, Graph) and wants.nulls is not None:
+        source = source.having(nulls=wants.nulls)
+    question = Question(source, semiring, wants)
+    if wants.overwrite and question.listed:
+        raise DTypeError(
+            f"{wants.where}: overwrite=True must be given an array to write to, got a graph. Leave overwrite out."
+        )
+    return question
+
+
+def choose(question: Question) -> Plan:
+    """The plan of the engine that is predicted to take least, of those that can answer and fit; or of the one wanted.
+
+    Raises
+    ------
+    ValueError, AlgebraError, DeviceError
+        If the engine that was asked for is unknown, cannot answer this, or cannot do it on that device.
+    MemoryNeeded
+        If no engine fits, from the counts.
+    """
+    wants = question.wants
+    spread, bounded = wants.gpus is not None, wants.limits is not None
+    if wants.engine == "auto" and not wants.ordered:
+        kinds = engines.kinds(gpus=spread, limits=bounded, listed=question.listed or question.picks)
+        found, reason = _offers(question, kinds), "the least predicted"
+    else:
+        kind = _named(engines.kinds(gpus=spread, limits=bounded, listed=question.is_graph), question)
+        found, reason = [kind.estimate(question)], "as asked"
+        if not kind.schedules and (wants.paths or question.columns):  # else rows are found as many as fit
+            hint = ROUTES if wants.paths else "Ask for fewer sources or targets."
+            require(found[0].bytes, question.device, where=wants.where, hint=hint)
+    best = found[0]
+    if len(found) > 1:
+        fitting = [e for e in found if _fits(e)]
+        if not fitting:
+            raise _too_large(question, found)
+        best = min(fitting, key=lambda e: e.seconds)
+    assert best.plan is not None
+    if best.plan.block and len(found) == 1:
+        return best.plan
+    why = best.plan.reason if best.plan.block else reason + best.plan.reason
+    return replace(best.plan, reason=why, considered=tuple(replace(e, plan=None) for e in found))
+
+
+def answer(question: Question) -> Answer:
+    """The engine that answers: planned, told, opened.
+
+    Raises
+    ------
+    As `shortest_paths` and `closure`.
+    """
+    start = time.perf_counter()
+    try:
+        with at(question.source):
+            plan = choose(question)
+            tell(plan, question.wants.callback)
+            engine = engines.get(plan.engine).open(question, plan)
+    except DivergenceError as error:
+        raise _by_label(error, question.source) from None
+    wants = question.wants
+    if wants.partial or wants.limit is not None:
+        engine = _part(question, engine)
+    seconds = time.perf_counter() - start if engine.seconds is None else engine.seconds
+    return Answer(engine, plan, seconds)
+
+
+def _unfit(kind: Kind, question: Question) -> bool:
+    """Whether a schedule or a device was asked for that a kind does not have."""
+    wants = question.wants
+    return (wants.scheduled and not kind.schedules) or (question.is_graph and question.device not in kind.devices)
+
+
+def _named(kinds: tuple[Kind, ...], question: Question) -> Kind:
+    """The one kind that was asked for, by its name or by an order, which can do it."""
+    wants = question.wants
+    names = engines.names()
+    if wants.engine not in ("auto", *names):
+        hint = did_you_mean(wants.engine, names)
+        raise ValueError(f"{wants.where}: engine must be one of auto, {', '.join(names)}, got {wants.engine!r}.{hint}")
+    if wants.engine == "auto":
+        found = [k for k in kinds if k.orders]
+    else:
+        found = [k for k in kinds if wants.engine in (k.name, k.answers_to)]
+    if not found and not question.is_graph:
+        raise ValueError(
+            f"{wants.where}: engine={wants.engine!r} takes a graph, got a matrix. Pass a graph, or leave it out."
+        )
+    if not found:
+        able = " or ".join(f"engine={name!r}" for name in dict.fromkeys(k.answers_to or k.name for k in kinds))
+        raise ValueError(
+            f"{wants.where}: gpus= comes with {able}, got engine={wants.engine!r}. Leave gpus out: one device searches."
+        )
+    kind = found[0]
+    if wants.scheduled and not kind.schedules:
+        raise ValueError(
+            f"{wants.where}: a schedule and a block are the dense closure's, got them with engine={kind.name!r}. "
+            "Leave one of them out."
+        )
+    if question.is_graph and question.device not in kind.devices:
+        raise DeviceError(
+            f"{wants.where}: engine={kind.name!r} computes on the CPU, got device={wants.device!r}. Leave it out."
+        )
+    if why := kind.refuses(question):
+        raise AlgebraError(f"{wants.where}: engine={kind.name!r} {why}. Leave it out.")
+    return kind
+
+
+def _offers(question: Question, kinds: tuple[Kind, ...]) -> list[Estimate]:
+    """What the kinds would take that can answer; of those whose estimate takes long, only where it is worth it."""
+    if len(kinds) > 1:
+        kinds = tuple(kind for kind in kinds if not kind.asked_only and not _unfit(kind, question))
+    if len(kinds) == 1:
+        return [kinds[0].estimate(question)]
+    found: list[Estimate] = []
+    worth, refusal = math.inf, None
+    for kind in sorted(kinds, key=lambda k: k.looks(question)):
+        if kind.looks(question) >= worth or (found and math.isinf(kind.looks(question))) or kind.refuses(question):
+            continue
+        try:
+            offer = kind.estimate(question)
+        except MemoryNeeded as error:  # not even a look at it fits
+            refusal = error
+            continue
+        found.append(offer)
+        share = 1.0 if question.picks else kind.share  # rows alone: they may take much less than the matrix
+        if share * offer.seconds < worth and _fits(offer):
+            worth = share * offer.seconds
+    if not found:
+        assert refusal is not None
+        raise refusal
+    return sorted(found, key=lambda e: e.engine)
+
+
+def _fits(estimate: Estimate) -> bool:
+    """Whether there is memory for it."""
+    free = available(_device(estimate))
+    return free is None or estimate.bytes <= free
+
+
+def _device(estimate: Estimate) -> str:
+    assert estimate.plan is not None
+    return estimate.plan.device
+
+
+def _too_large(question: Question, found: list[Estimate]) -> MemoryNeeded:
+    device = _device(found[0])
+    free = available(device)
+    needs = "; ".join(f"{e.engine} {shown(e.bytes)} and {in_units(e.seconds)}" for e in found)
+    return MemoryNeeded(
+        f"{question.wants.where}: what is held must fit on {device}, got {shown(free or 0)} free and a graph "
+        f"for which it is {needs}. Ask for some rows, sources=[…]: SciPy's Dijkstra then takes no more than those."
+    )
+
+
+def _part(question: Question, engine: Engine) -> Part:
+    """The rows and columns asked for; found now where they would be searched for again."""
+    wants, every = question.wants, np.arange(question.n)
+    i, j = (every if x is None else x for x in (wants.sources, wants.targets))
+    limit = None if wants.limit is None else Limit(wants.limit, question.semiring, engine.dtype)
+    part = Part(engine, i, j, limit)
+    return Part(engine, i, j, limit, part.table()) if engine.repeats and wants.partial and not wants.table else part
+
+
+def _by_label(error: DivergenceError, source: Any) -> DivergenceError:
+    """The same error in the graph's own names."""
+    if error.vertex is None or not isinstance(source, Graph) or source.labels == range(source.n):
+        return error
+    names = [source.labels[v] for v in error.cycle]
+    vertex = source.labels[error.vertex]
+    where = f"the cycle {output.walk([*names, names[0]])}" if names else f"vertex {vertex!r}"
+    return type(error)(f"{error} By label: {where}.", vertex, names)

@@ -1,0 +1,118 @@
+"""The one road: what `plan` says is what runs, whoever asks; and an engine is one file."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import apsp
+from apsp import csgraph, engines
+from apsp.generate import random_graph, road_like
+
+rng = np.random.default_rng(1)
+TAILS, HEADS = rng.integers(1500, size=(2, 6000))
+
+#: Whatever describes a graph, and what it is called here.
+SOURCES = {
+    "floats": np.where(rng.random((40, 40)) < 0.2, rng.random((40, 40)), np.inf),
+    "integers": np.full((30, 30), 7, np.int32) + np.arange(30, dtype=np.int32)[:, None],
+    "truth values": rng.random((50, 50)) < 0.1,
+    "edges": [("a", "b", 4), ("b", "c", 7), ("a", "c", 12)],
+    "hops": [(k, (k * 7 + 1) % 600) for k in range(600)],
+    "road": road_like(1500, seed=1),
+    "hops of a digraph": apsp.Graph.from_arrays(TAILS, HEADS, n=1500),
+    "dense graph": random_graph(600, 60, seed=1),
+    "scipy": scipy.sparse.coo_array((rng.random(6000), (TAILS, HEADS)), shape=(1500, 1500)),
+    "negative arcs": apsp.Graph.from_edges([("a", "b", 4), ("b", "c", -3), ("a", "c", 2), ("c", "d", 0)]),
+}
+#: What is asked of them: of `shortest_paths`, of which `closure` is asked what it takes.
+OPTIONS = {
+    "all": {},
+    "one thread": {"threads": 1},
+    "float64": {"dtype": "float64"},
+    "max_min": {"semiring": "max_min", "dtype": "float64"},
+    "a schedule": {"schedule": "blocked"},
+    "rows": {"sources": 3},
+    "columns": {"targets": 2},
+    "dense": {"engine": "dense"},
+    "elimination": {"engine": "elimination"},
+    "an order": {"order": "natural"},
+    "scipy": {"engine": "scipy"},
+}
+CLOSURES = ("semiring", "dtype", "schedule", "threads")
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """The names of the engines that were opened."""
+    names: list[str] = []
+    get = engines.get
+
+    def noted(name):
+        kind = get(name)
+        return engines.Kind(**{**vars(kind), "open": lambda *of: (names.append(name), kind.open(*of))[1]})
+
+    monkeypatch.setattr("apsp.road.engines.get", noted)
+    return names
+
+
+@pytest.mark.parametrize("asked", OPTIONS)
+@pytest.mark.parametrize("source", SOURCES)
+def test_what_is_planned_is_what_runs(source, asked, opened):
+    """10 sources × 11 questions, of `shortest_paths` and `closure`; what one refuses, the other does."""
+    graph, options = apsp.as_graph(SOURCES[source]), dict(OPTIONS[asked])
+    for side in ("sources", "targets"):
+        if side in options:
+            options[side] = list(graph.labels)[: options[side]]
+    if graph.dense is not None and graph.dense.dtype == bool and "semiring" not in options:
+        options = {**options, "semiring": "boolean"}
+        options.pop("dtype", None)
+    try:
+        planned = apsp.plan(graph, **options).engine
+    except (ValueError, apsp.SemiringError) as error:
+        with pytest.raises(type(error)):
+            apsp.shortest_paths(graph, **options)
+        return
+    r = apsp.shortest_paths(graph, **options)
+    assert opened == [planned] == [r.plan.engine]
+    if set(options) <= set(CLOSURES):
+        opened.clear()
+        apsp.closure(SOURCES[source], **options)
+        assert opened == [apsp.plan(SOURCES[source], **options).engine] == [planned]
+
+
+def test_csgraph_takes_the_same_road(opened):
+    csgraph.shortest_path(SOURCES["scipy"])
+    assert opened == [apsp.plan(SOURCES["scipy"], dtype="float64").engine]
+
+
+@pytest.mark.parametrize("options", [[], ["--engine", "dense"], ["--engine", "scipy"], ["--schedule", "blocked"]])
+def test_the_command_takes_the_same_road(options, opened, tmp_path):
+    from click.testing import CliRunner
+
+    from apsp.cli import main
+
+    path = tmp_path / "road.csv"
+    apsp.write(SOURCES["road"], path)
+    planned = CliRunner().invoke(main, ["plan", str(path), *options], catch_exceptions=False)
+    assert planned.exit_code == 0
+    solved = CliRunner().invoke(main, ["solve", str(path), *options, "--output", str(tmp_path / "d.npz")])
+    assert solved.exit_code == 0, solved.output
+    assert len(opened) == 1
+    assert opened[0] == "dense" if "closure of" in planned.output else f"engine     {opened[0]}" in planned.output
+
+
+def test_overwriting_a_graph_is_refused_by_the_plan_as_by_the_closure():
+    for call in (apsp.plan, apsp.closure):
+        with pytest.raises(apsp.DTypeError, match="overwrite=True"):
+            call(SOURCES["edges"], overwrite=True)
+
+
+def test_the_closure_of_a_graph_heeds_the_planner(opened):
+    """Unit weights: breadth-first searches, not n³."""
+    graph = SOURCES["hops of a digraph"]
+    D = apsp.closure(graph)
+    assert opened == [apsp.plan(graph).engine]
+    assert opened != ["dense"]
+    np.testing.assert_array_equal(D, apsp.closure(graph, schedule="blocked"))
