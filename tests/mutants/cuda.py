@@ -37,7 +37,7 @@ MUTANTS = [
         "semiring/cuda/kernels/fronts.cu",
         "const int own = (m - part + parts - 1) / parts;",
         "const int own = (m - part) / parts;",
-        NETWORK,
+        "tests/test_sparse_emulated.py::test_a_front_is_gathered_by_several_blocks",
         "The last row of a part of a front keeps what was in memory.",
     ),
     Mutant(
