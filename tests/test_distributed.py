@@ -24,6 +24,7 @@ from apsp import (
 )
 from apsp.distributed import DistributedMatrix, closing, keeping, plans, solving, world
 from apsp.engines.elimination import Eliminated
+from apsp.generate import road_like
 from apsp.schedules import distributed
 from semiring import (
     AlgebraError,
@@ -482,6 +483,12 @@ def test_sweeps_of_an_elimination_are_shared_out(graph):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(r)).reduce("eccentricity"), one.reduce("eccentricity"))
     with pytest.raises(NegativeCycleError, match="a → b → a"):
         shortest_paths([("a", "b", -2), ("b", "a", 1)], gpus=places, engine="elimination")
+
+
+def test_an_elimination_over_several_ranks_is_asked_for():
+    graph, places = road_like(1500, seed=1), world(ranks=2, threads=1)
+    assert plan(graph, gpus=places).engine == "ranks"
+    assert plan(graph, gpus=places, engine="elimination").engine == "shared"
 
 
 def test_shared_sweeps_are_all_begun_before_a_device_is_waited_for(graph, monkeypatch):

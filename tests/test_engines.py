@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
@@ -32,6 +33,7 @@ from apsp import (
     engines,
     estimates,
     plan,
+    road,
     shortest_paths,
 )
 from apsp.generate import random_graph, road_like
@@ -598,6 +600,14 @@ def test_hops_are_chosen_where_they_take_least_and_refused_where_they_are_none()
         shortest_paths([(0, 1, 2**31 - 3), (1, 2, 2**31 - 3)], engine="hops", dtype="int32")
 
 
+def test_hops_that_reach_the_end_of_a_dtype_are_refused():
+    """6 · 5461 is 1 less than int16's ∞; 7 · 4681 is that."""
+    line = [(k, k + 1, 5461) for k in range(6)]
+    assert shortest_paths(line, engine="hops", dtype="int16").distance(0, 6) == 32766
+    with pytest.raises(AlgebraError, match="int16 must hold the longest"):
+        shortest_paths([(k, k + 1, 4681) for k in range(7)], engine="hops", dtype="int16")
+
+
 # The plan
 
 
@@ -638,6 +648,44 @@ def test_estimates_count_threads_and_batches():
     assert many.seconds < many.start + 5000 * many.row / 2
 
 
+def test_what_does_not_fit_keeps_no_other_engine_from_being_looked_at():
+    """A closure that takes no time, for which there is no memory."""
+    question, names = Question(road_like(1500, seed=1), get("min_plus"), Wants()), ("dense", "elimination")
+    none = replace(engines.get("dense").estimate(question), seconds=0.0)
+    for held, offered in ((1 << 60, [*names]), (1, ["dense"])):
+        free = replace(engines.get("dense"), estimate=lambda _, held=held: replace(none, bytes=held))
+        assert [e.engine for e in road._offers(question, (free, engines.get("elimination")))] == offered
+
+
+def test_rows_of_searches_are_found_once(monkeypatch):
+    r = shortest_paths(GRAPHS["digraph"], engine="scipy", sources=["v7", "v3"])
+    monkeypatch.setattr(type(r.engine.whole), "rows", lambda *_, **__: pytest.fail("searched again"))
+    np.testing.assert_array_equal(np.asarray(r), truth(GRAPHS["digraph"])[[7, 3]])
+
+
+def test_edges_of_a_matrix_that_count_are_counted_in_integers():
+    A = np.where(np.eye(3, k=1), np.float32(0.5), np.float32(np.inf))
+    r = shortest_paths(apsp.as_graph(A, weight=None))
+    assert (r.dtype, r.distance(0, 2)) == (np.int32, 2)
+
+
+def test_sums_of_both_signs_are_the_matrixs():
+    """Where they cancel, elimination can meet a pivot that has no star; the matrix tells whether there is a limit."""
+    n = 1500
+    line = (np.arange(n - 1), np.arange(1, n))
+    for sign, engine in ((1, "elimination"), (-1, "dense")):
+        graph = Graph.from_arrays(*line, np.resize([0.5, 0.25 * sign], n - 1), n=n)
+        assert plan(graph, "plus_times").engine == engine
+
+
+def test_the_closure_of_a_list_of_edges_saturates_as_that_of_its_matrix():
+    """A distance that is the dtype's ∞ is none in a table of integers; `shortest_paths` refuses it."""
+    graph = Graph.from_arrays([0, 1], [1, 2], [30_000, 2767], n=600)
+    np.testing.assert_array_equal(apsp.closure(graph, dtype="int16"), apsp.closure(graph.matrix(dtype="int16")))
+    with pytest.raises(DomainError, match="from 0 to 2 beyond"):
+        shortest_paths(graph, dtype="int16")
+
+
 def test_searches_are_predicted_by_what_they_reach():
     """Arcs lead from even vertices to odd ones: half of the sources reach any, and half of the targets are reached."""
     even = np.arange(0, 4000, 2)
@@ -665,8 +713,9 @@ def test_orders_give_the_same_integers():
 def test_what_an_engine_cannot_do_it_says():
     with pytest.raises(ValueError, match="schedule"):
         shortest_paths([(0, 1, 1)], engine="elimination", schedule="blocked")
-    with pytest.raises(AlgebraError, match="max_min"):
-        shortest_paths([(0, 1, 1)], "max_min", engine="scipy")
+    for name in ("max_min", "max_plus"):
+        with pytest.raises(AlgebraError, match=name):
+            shortest_paths([(0, 1, 1)], name, engine="scipy")
     with pytest.raises(AlgebraError, match="2⁵³"):
         shortest_paths([(0, 1, 2**60)], engine="scipy")
 

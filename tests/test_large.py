@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from contextvars import Context
 
 import cases
 import numpy as np
@@ -33,6 +34,7 @@ from semiring.errors import (
     NegativeCycleError,
     ShapeError,
 )
+from semiring.files import claimed
 from semiring.memory import parsed, shown
 from semiring.tiles import TileStore
 from semiring.tiles.folder import is_store
@@ -271,6 +273,13 @@ def test_a_checkpoint_of_another_closure_is_refused(tmp_path, matrix):
     for other in (matrix[:60, :60], matrix[1:51, 1:51]):
         with pytest.raises(FormatError, match="of another"):
             closure(other, checkpoint=tmp_path)
+
+
+def test_a_checkpoint_is_one_closures(tmp_path, matrix):
+    """Not that of another thread or process, which writes there."""
+    with claimed(tmp_path / "ck"), pytest.raises(OSError, match="another process is writing it"):
+        Context().run(closure, matrix, checkpoint=tmp_path / "ck")
+    assert not (tmp_path / "ck").exists()
 
 
 def test_sums_that_are_not_idempotent_start_over_and_say_so(tmp_path, caplog):
