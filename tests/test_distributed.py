@@ -489,6 +489,10 @@ def test_an_elimination_over_several_ranks_is_asked_for():
     graph, places = road_like(1500, seed=1), world(ranks=2, threads=1)
     assert plan(graph, gpus=places).engine == "ranks"
     assert plan(graph, gpus=places, engine="elimination").engine == "shared"
+    k = np.arange(700)
+    line = Graph.from_arrays(k[:-1], k[1:], directed=False)  # of several panels
+    r = shortest_paths(line, gpus=places, engine="elimination")
+    np.testing.assert_array_equal(r.reduce("eccentricity"), np.maximum(k, 699 - k))
 
 
 def test_shared_sweeps_are_all_begun_before_a_device_is_waited_for(graph, monkeypatch):

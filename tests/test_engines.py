@@ -665,8 +665,9 @@ def test_rows_of_searches_are_found_once(monkeypatch):
 
 def test_edges_of_a_matrix_that_count_are_counted_in_integers():
     A = np.where(np.eye(3, k=1), np.float32(0.5), np.float32(np.inf))
-    r = shortest_paths(apsp.as_graph(A, weight=None))
-    assert (r.dtype, r.distance(0, 2)) == (np.int32, 2)
+    for engine in ENGINES:
+        r = shortest_paths(apsp.as_graph(A, weight=None), engine=engine)
+        assert (r.dtype, r.distance(0, 2)) == (np.int32, 2)
 
 
 def test_sums_of_both_signs_are_the_matrixs():
@@ -680,10 +681,24 @@ def test_sums_of_both_signs_are_the_matrixs():
 
 def test_the_closure_of_a_list_of_edges_saturates_as_that_of_its_matrix():
     """A distance that is the dtype's ∞ is none in a table of integers; `shortest_paths` refuses it."""
-    graph = Graph.from_arrays([0, 1], [1, 2], [30_000, 2767], n=600)
+    graph = Graph.from_arrays([0, 1], [1, 2], [30_000, 2767], n=1500)
     np.testing.assert_array_equal(apsp.closure(graph, dtype="int16"), apsp.closure(graph.matrix(dtype="int16")))
     with pytest.raises(DomainError, match="from 0 to 2 beyond"):
         shortest_paths(graph, dtype="int16")
+
+
+def test_a_table_is_estimated_with_what_finds_it():
+    """All entries, and a panel of each thread."""
+    graph, engine = road_like(1500, seed=1), engines.get("elimination")
+    for threads in (1, 9):
+        wants = Wants(options={"threads": threads})
+        some, table = (
+            engine.estimate(Question(graph, get("min_plus"), replace(wants, table=table))).bytes
+            for table in (False, True)
+        )
+        workspace = shortest_paths(graph, engine="elimination", threads=threads).engine.workspace
+        assert workspace >= threads * 1500 * 4
+        assert table - some == 1500 * 1500 * 4 + workspace
 
 
 def test_searches_are_predicted_by_what_they_reach():
@@ -799,6 +814,12 @@ def test_cycles_that_rounding_makes_negative_are_none(dtype, engine):
 def test_a_distance_beyond_the_integers_is_refused_by_elimination_too(edges, options):
     with pytest.raises(apsp.DomainError, match=r"'a' to 'c'"):
         shortest_paths(edges, engine="elimination", **options)
+
+
+@pytest.mark.parametrize("engine", ["dense", "elimination"])
+def test_an_edge_of_infinite_weight_is_no_walk_that_saturates(engine):
+    edges = [("a", "b", 20_000), ("b", "c", np.inf), ("d", "e", 20_000)]
+    assert shortest_paths(edges, engine=engine, dtype="int16").table(["a"], ["b", "c"]).tolist() == [[20_000, np.inf]]
 
 
 @pytest.mark.parametrize("semiring", ["min_plus", "max_plus"])

@@ -324,6 +324,7 @@ REFUSED = {
     "shortest_paths, paths=True": lambda: shortest_paths(BIG[:600, :600], paths=True),
     "shortest_paths by elimination, paths=True": lambda: shortest_paths(_edges(900), engine="elimination", paths=True),
     "shortest_paths by searches, some sources": lambda: shortest_paths(_edges(), engine="scipy", sources=range(300)),
+    "a plan of searches, some sources": lambda: plan(_edges(), engine="scipy", sources=range(300)),
     "shortest_paths over ranks, paths=True": lambda: shortest_paths(BIG[:900, :900], gpus=world(ranks=2), paths=True),
     "predecessors": lambda: shortest_paths(_edges(900), engine="elimination").predecessors,
     "hops": lambda: shortest_paths(_edges(700), engine="elimination").hops,

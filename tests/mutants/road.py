@@ -7,8 +7,8 @@ LEAST = "tests/test_engines.py::test_the_plan_takes_what_counts_least"
 UNABLE = "tests/test_engines.py::test_what_an_engine_cannot_do_it_says"
 ENDS = "tests/test_engines.py::test_integers_near_their_ends_are_exact_or_refused"
 KEPT = "tests/test_csgraph.py::test_a_pattern_is_looked_at_once_it_has_cost_as_much_as_looking"
-HELD = "tests/test_memory.py::test_what_is_promised_is_what_is_held[closure of a graph]"
-SHARED = "tests/test_distributed.py::test_sweeps_of_an_elimination_are_shared_out"
+TABLE = "tests/test_engines.py::test_a_table_is_estimated_with_what_finds_it"
+SHARED = "tests/test_distributed.py::test_an_elimination_over_several_ranks_is_asked_for"
 
 MUTANTS = [
     Mutant(
@@ -32,8 +32,8 @@ MUTANTS = [
         "apsp/road.py",
         "if not kind.schedules and (wants.paths or question.columns):",
         "if not kind.schedules and wants.paths:",
-        "tests/test_memory.py::test_what_does_not_fit_is_refused_before_it_is_built[shortest_paths by searches, some sources]",
-        "Rows that do not fit are searched for, by an engine that was asked for.",
+        "tests/test_memory.py::test_what_does_not_fit_is_refused_before_it_is_built[a plan of searches, some sources]",
+        "Rows that do not fit are planned, by an engine that was asked for.",
     ),
     Mutant(
         "road-scheduled",
@@ -48,7 +48,7 @@ MUTANTS = [
         "apsp/road.py",
         "if not kind.asked_only and not _unfit(kind, question))",
         "if not _unfit(kind, question))",
-        "tests/test_distributed.py::test_an_elimination_over_several_ranks_is_asked_for",
+        SHARED,
         "An engine that must be asked for is chosen over several ranks.",
     ),
     Mutant(
@@ -186,6 +186,8 @@ MUTANTS = [
         "if most + int(out.max()) >= np.iinfo(E.dtype).max:",
         ENDS,
         "Two lines are said to tell that integers hold all distances, of which the least are beyond them.",
+        equivalent="ℓ(v, u) ≥ −ℓ(u, v) where no cycle is negative, which the arcs are asked next: of the two sums the "
+        "first is never less.",
     ),
     Mutant(
         "elimination-held-undercut",
@@ -202,6 +204,8 @@ MUTANTS = [
         "",
         ENDS,
         "A vertex that not all reach is said to bound all distances.",
+        equivalent="Each line has a 0, so that with an ∞ in either the sum of their greatest is too large: it is an "
+        "early answer.",
     ),
     Mutant(
         "elimination-of-rounding",
@@ -216,7 +220,7 @@ MUTANTS = [
         "apsp/engines/base.py",
         "made += question.entries * size + panels",
         "made += question.entries * size",
-        HELD,
+        TABLE,
         "The panels of all threads are not counted beside a table.",
     ),
     Mutant(
@@ -224,7 +228,7 @@ MUTANTS = [
         "apsp/engines/base.py",
         "    if wants.table and not question.columns:\n",
         "    if question.columns and not wants.table:\n",
-        HELD,
+        TABLE,
         "A table is not counted.",
     ),
     Mutant(
@@ -263,17 +267,25 @@ MUTANTS = [
         "saturation-possible",
         "apsp/engines/saturation.py",
         "return bool(n * dtypes.largest_finite(weights) >= np.iinfo(weights.dtype).max)",
-        "return bool(n * dtypes.largest_finite(weights) > 2 * np.iinfo(weights.dtype).max)",
+        "return bool(dtypes.largest_finite(weights) >= np.iinfo(weights.dtype).max)",
         ENDS,
         "A matrix of which walks saturate is not looked at.",
     ),
     Mutant(
-        "saturation-reflexive",
+        "saturation-of-no-walk",
         "apsp/engines/saturation.py",
-        "n=n), reflexive=True)",
-        "n=n), reflexive=False)",
-        ENDS,
-        "A vertex is not reached from itself, so that a diagonal that saturated is taken for none.",
+        "    walked = weights != zero\n",
+        "    walked = weights == weights\n",
+        "tests/test_engines.py::test_an_edge_of_infinite_weight_is_no_walk_that_saturates",
+        "An edge of infinite weight leads to a vertex that is said to be beyond the integers.",
+    ),
+    Mutant(
+        "elimination-of-no-walk",
+        "apsp/engines/elimination.py",
+        "walked = weights != dtypes.zero(question.semiring, weights.dtype)",
+        "walked = weights == weights",
+        "tests/test_engines.py::test_an_edge_of_infinite_weight_is_no_walk_that_saturates",
+        "An edge of infinite weight leads to a vertex that is said to be beyond the integers.",
     ),
     Mutant(
         "structure-of-fewer",
@@ -320,7 +332,7 @@ MUTANTS = [
         "apsp/large/limits.py",
         "return None not in places and len(",
         "return len(",
-        "tests/test_large.py::test_a_result_within_limits_answers_from_its_store",
-        "A closure whose output is its checkpoint is made elsewhere.",
+        "tests/test_large.py::test_integers_that_have_saturated_within_limits_are_refused",
+        "An output is made in its place while nobody knows whether there is a closure.",
     ),
 ]
