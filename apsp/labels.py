@@ -61,6 +61,12 @@ class Labels(Sequence[Any]):
     def __contains__(self, label: object) -> bool:
         return self._find(label) is not None
 
+    @property
+    def numbered(self) -> bool:
+        """Whether they are the integers from 0 on themselves, and not what equals them, as True and 1.0 do."""
+        own = self._names
+        return self == range(len(own)) and (isinstance(own, range) or all(type(name) is int for name in own))
+
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Labels):
             other = other._names

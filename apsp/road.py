@@ -27,7 +27,7 @@ from .estimates import Estimate, in_units
 from .graph import Graph
 from .inputs import as_graph, is_array
 from .large.sources import matrix_or_graph
-from .log import tell
+from .log import PATIENCE, tell
 from .plans import Plan
 from .problem import ROUTES, at
 from .question import Question
@@ -90,7 +90,7 @@ def choose(question: Question) -> Plan:
             require(found[0].bytes, question.device, where=wants.where, hint=hint)
     best = found[0]
     if len(found) > 1:
-        fitting = [e for e in found if _fits(e)]
+        fitting = [e for e in found if _fits(e.bytes, _device(e))]
         if not fitting:
             raise _too_large(question, found)
         best = min(fitting, key=lambda e: e.seconds)
@@ -112,8 +112,12 @@ def answer(question: Question) -> Answer:
     try:
         with at(question.source):
             plan = choose(question)
-            tell(plan, question.wants.callback)
+            late = plan.seconds > PATIENCE and not _fits(plan.beside_bytes, plan.device)  # refused, or told of then
+            if not late:
+                tell(plan, question.wants.callback)
             engine = engines.get(plan.engine).open(question, plan)
+            if late:
+                tell(plan, question.wants.callback)
     except DivergenceError as error:
         raise _by_label(error, question.source) from None
     wants = question.wants
@@ -182,7 +186,7 @@ def _offers(question: Question, kinds: tuple[Kind, ...]) -> list[Estimate]:
             continue
         found.append(offer)
         share = 1.0 if question.picks else kind.share  # rows alone: they may take much less than the matrix
-        if share * offer.seconds < worth and _fits(offer):
+        if share * offer.seconds < worth and _fits(offer.bytes, _device(offer)):
             worth = share * offer.seconds
     if not found:
         assert refusal is not None
@@ -190,10 +194,10 @@ def _offers(question: Question, kinds: tuple[Kind, ...]) -> list[Estimate]:
     return sorted(found, key=lambda e: e.engine)
 
 
-def _fits(estimate: Estimate) -> bool:
-    """Whether there is memory for it."""
-    free = available(_device(estimate))
-    return free is None or estimate.bytes <= free
+def _fits(needed: int, device: str) -> bool:
+    """Whether a device has so many bytes free."""
+    free = available(device)
+    return free is None or needed <= free
 
 
 def _device(estimate: Estimate) -> str:

@@ -8,7 +8,7 @@ import enum
 import numpy as np
 import pytest
 
-from apsp import Reachability, Result, formats, shortest_paths, transitive_closure
+from apsp import Graph, Reachability, Result, formats, shortest_paths, transitive_closure
 from apsp.inputs import write
 from apsp.saving.encoding import decode, encode
 from semiring import FormatError
@@ -134,6 +134,12 @@ def test_every_file_with_labels_gives_them_back(labels, tmp_path):
     assert shortest_paths(formats.read(path)).distance(u, v) == 7
     write([(u, v, 7)], path)
     assert shortest_paths(formats.read(path)).distance(u, v) == 7
+
+
+@pytest.mark.parametrize("labels", [(0, True), (0.0, 1.0), (False, 1), (0, 1)])
+def test_what_equals_the_numbers_of_the_vertices_is_not_taken_for_them(labels, tmp_path):
+    write(Graph.from_edges([(*labels, 7)], labels=labels), tmp_path / "g.npz")
+    assert [(type(x), x) for x in formats.read(tmp_path / "g.npz").labels] == [(type(x), x) for x in labels]
 
 
 def test_labels_that_are_one_text_are_refused_in_a_table(tmp_path):

@@ -116,3 +116,13 @@ def test_the_closure_of_a_graph_heeds_the_planner(opened):
     assert opened == [apsp.plan(graph).engine]
     assert opened != ["dense"]
     np.testing.assert_array_equal(D, apsp.closure(graph, schedule="blocked"))
+
+
+def test_what_is_refused_is_not_told_to_take_long(monkeypatch):
+    """One sentence that says what does not fit, and no warning before it."""
+    monkeypatch.setattr("semiring.memory.available", lambda device="cpu": 1 << 20)
+    monkeypatch.setattr("apsp.road.available", lambda device="cpu": 1 << 20)
+    monkeypatch.setattr("apsp.road.PATIENCE", 0.0)
+    monkeypatch.setattr("apsp.log.PATIENCE", 0.0)
+    with pytest.raises(apsp.MemoryNeeded, match="must fit"):
+        apsp.closure(rng.random((600, 600)))

@@ -166,7 +166,7 @@ def _integers(array: np.ndarray, name: str, shape: tuple[int, ...]) -> np.ndarra
 def write(graph: Graph, file: IO[bytes]) -> None:
     """All there is: matrix or edges, labels where they say more than a position, directedness."""
     arrays: dict[str, Any] = {}
-    if graph.labels != range(graph.n):
+    if not graph.labels.numbered:
         arrays |= encode(graph.labels, "npz")
     if graph.rows is None or graph.cols is None:
         arrays["matrix"] = npy.dense(graph)

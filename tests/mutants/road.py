@@ -22,7 +22,7 @@ MUTANTS = [
     Mutant(
         "road-fits",
         "apsp/road.py",
-        "fitting = [e for e in found if _fits(e)]",
+        "fitting = [e for e in found if _fits(e.bytes, _device(e))]",
         "fitting = found",
         "tests/test_engines.py::test_what_fits_nowhere_is_refused_from_the_counts",
         "An engine is chosen for which there is no memory.",
@@ -70,7 +70,7 @@ MUTANTS = [
     Mutant(
         "road-worth-of-what-fits",
         "apsp/road.py",
-        "if share * offer.seconds < worth and _fits(offer):",
+        "if share * offer.seconds < worth and _fits(offer.bytes, _device(offer)):",
         "if share * offer.seconds < worth:",
         "tests/test_engines.py::test_what_does_not_fit_keeps_no_other_engine_from_being_looked_at",
         "A closure for which there is no memory makes a look at the others not worth it.",
@@ -82,6 +82,14 @@ MUTANTS = [
         "            raise error from None\n",
         "tests/test_memory.py::test_an_engine_that_does_not_fit_is_not_taken",
         "An engine that cannot even be looked at keeps all others from answering.",
+    ),
+    Mutant(
+        "road-told-though-refused",
+        "apsp/road.py",
+        "            if not late:\n",
+        "            if late:\n",
+        "tests/test_road.py::test_what_is_refused_is_not_told_to_take_long",
+        "What does not fit is told to take long first, and refused then.",
     ),
     Mutant(
         "road-searched-again",
