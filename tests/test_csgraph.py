@@ -17,7 +17,7 @@ from apsp import csgraph
 from apsp.csgraph import engines, shortest
 from apsp.csgraph.conversion import network
 from apsp.csgraph.potentials import potentials
-from apsp.engines import structures
+from apsp.engines import elimination, structures
 
 inf, nan = np.inf, np.nan
 
@@ -662,6 +662,25 @@ def test_a_pattern_is_looked_at_once_it_has_cost_as_much_as_looking(monkeypatch)
     assert (remembered.spent(*mine), remembered.spent(*others)) == (inf, 0)
     remembered.spend(*mine, 1.0)  # what is known costs nothing more
     assert remembered.spent(*mine) == inf
+    monkeypatch.setattr(structures, "_name", lambda tails, heads: 0)  # a hash alone is no structure's name
+    for net, n in ((own, own.n), (other, other.n), (other, other.n + 1)):
+        found = remembered.of(net.tails, net.heads, n)
+        assert (found.n, found.tails.tolist()) == (n, net.tails.tolist())
+    monkeypatch.undo()
+    lines = [(np.array([k]), np.array([k + 1])) for k in range(structures.KEPT + 1)]
+    for line in lines:
+        remembered.of(*line, 10)
+    assert [remembered.spent(*line) for line in lines] == [0, *[inf] * structures.KEPT]
+
+
+def test_a_structure_is_looked_for_where_questions_have_taken_longer(monkeypatch):
+    monkeypatch.setattr(elimination, "STRUCTURES", remembered := structures.Structures())
+    A = some(600, 4)
+    arcs = network(A, where="test").in_order()
+    for spent, known in ((0.0, 0), (100.0, inf)):
+        remembered.spend(arcs.tails, arcs.heads, spent)
+        csgraph.shortest_path(A, indices=[3])
+        assert remembered.spent(arcs.tails, arcs.heads) == known
 
 
 def test_choices(monkeypatch):
