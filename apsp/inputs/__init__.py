@@ -147,7 +147,7 @@ def as_graph(
     nulls = None if null_value is BY_RULE else nulls_of(null_value)
     reading = Reading(None if unweighted else weight, columns, format, nulls)
     kind = _kind_of(source, reading)
-    if reading != ANYHOW:
+    if weight is not BY_RULE or unweighted or columns is not None or format is not None:
         _check(kind, reading)
     graph = kind.convert(source, reading)
     return graph.having(directed=directed, weighted=reading.weight is not None, nulls=reading.nulls, name=name)
