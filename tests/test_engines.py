@@ -738,7 +738,7 @@ def test_what_an_engine_cannot_do_it_says():
 def test_what_fits_nowhere_is_refused_from_the_counts(monkeypatch):
     monkeypatch.setattr("apsp.road.available", lambda device="cpu": 1000)
     with pytest.raises(MemoryNeeded, match=r"elimination .*sources="):
-        shortest_paths(road_like(3000, seed=1))
+        shortest_paths(road_like(9000, seed=1))
 
 
 def test_few_edges_among_more_vertices_than_a_dtype_counts():

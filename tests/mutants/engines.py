@@ -143,8 +143,8 @@ MUTANTS = [
     Mutant(
         "hops-beyond-the-dtype",
         "apsp/engines/hops.py",
-        "max(question.longest, question.n)  # searches",
-        "question.longest  # searches",
+        "if max(question.longest, question.n) <= most:",
+        "if question.longest <= most:",
         "tests/test_engines.py::test_few_edges_among_more_vertices_than_a_dtype_counts",
         "Hops up to n do not fit the dtype.",
     ),

@@ -22,7 +22,7 @@ MUTANTS = [
     Mutant(
         "road-fits",
         "apsp/road.py",
-        "fitting = [e for e in found if _fits(e.bytes, _device(e))]",
+        "fitting = [e for e in found if _fits(question, e.bytes, _device(e))]",
         "fitting = found",
         "tests/test_engines.py::test_what_fits_nowhere_is_refused_from_the_counts",
         "An engine is chosen for which there is no memory.",
@@ -70,7 +70,7 @@ MUTANTS = [
     Mutant(
         "road-worth-of-what-fits",
         "apsp/road.py",
-        "if share * offer.seconds < worth and _fits(offer.bytes, _device(offer)):",
+        "if share * offer.seconds < worth and _fits(question, offer.bytes, _device(offer)):",
         "if share * offer.seconds < worth:",
         "tests/test_engines.py::test_what_does_not_fit_keeps_no_other_engine_from_being_looked_at",
         "A closure for which there is no memory makes a look at the others not worth it.",
