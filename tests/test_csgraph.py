@@ -133,6 +133,8 @@ def test_what_is_an_edge(name, method):
     assert type(D) is np.ndarray
     assert D.dtype == np.float64
     np.testing.assert_array_equal(D, slow(edges, n))
+    if n and method == "D":
+        np.testing.assert_array_equal(csgraph.dijkstra(given, indices=[0], min_only=True), slow(edges, n)[0])
     both = edges | {(j, i): min(w, edges.get((j, i), inf)) for (i, j), w in edges.items()}
     np.testing.assert_array_equal(csgraph.shortest_path(given, method, directed=False), slow(both, n))
     if name not in ("masked inf", "stored inf"):

@@ -184,7 +184,7 @@ MUTANTS = [
         "apsp/csgraph/conversion.py",
         "weights=np.minimum.reduceat(weights, first), sorted=True)",
         "weights=weights[first], sorted=True)",
-        "tests/test_csgraph.py::test_engines_agree_with_scipy",
+        "tests/test_csgraph.py::test_what_is_an_edge",
         "Of entries of one place the first counts.",
     ),
     Mutant(
