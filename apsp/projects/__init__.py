@@ -178,6 +178,18 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
     DomainError, DTypeError
         If a duration is negative, infinite, or no number, or the project lasts longer than int64 or float64 holds
         (with a unit, 2⁶³ nanoseconds, 292 years); if durations or dependencies are none of these.
+    MemoryNeeded
+        If the closure does not fit, before any work.
+
+    See Also
+    --------
+    CriticalPath.to_frame, CriticalPath.plot : The plan as a table, and as bars.
+    shortest_paths : Over "critical_path", the max-plus semiring, of any graph.
+
+    Notes
+    -----
+    All pairs of the n tasks are looked at: O(n²) numbers of 8 bytes are held, beside what `shortest_paths` takes for
+    the closure.
 
     Examples
     --------

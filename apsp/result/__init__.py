@@ -284,6 +284,22 @@ def shortest_paths(
     MemoryNeeded
         If matrix and closure do not fit, before the matrix is built.
 
+    See Also
+    --------
+    closure : The same of a matrix, as a matrix.
+    transitive_closure : Which vertices a walk connects.
+    plan : What this would do, and how long it would take.
+    as_graph : All that a graph may come as.
+    apsp.csgraph.shortest_path : SciPy's names and shapes.
+
+    Notes
+    -----
+    For n vertices and m edges: a dense closure takes O(n³) pairs and n² entries; elimination what
+    `semiring.sparse.analyse` counts, and n entries for each row that is asked for; a search by SciPy O((m + n) log n)
+    for each source; breadth-first searches O(m + n) for each source, hundreds of them at a time. `plan` has bytes and
+    seconds. Sources: those of `closure`; Johnson 1977 for negative arcs; Then et al. 2014, "The more the merrier", for
+    breadth-first searches.
+
     Examples
     --------
     >>> from apsp import shortest_paths
