@@ -83,6 +83,7 @@ def predecessors(
     the least that is reached earlier, breadth first. Every path is simple, whatever zeros and ties there are. No
     closure carries them: they are found afterwards among the edges with A[k, j] = D[k, j] (McGeoch 1995, "All-pairs
     shortest paths and the essential subgraph"). On a GPU its own kernels follow the same rule.
+
     The table takes 4 n² bytes, and D's transpose is made while it is found. At most O(n³) pairs are looked at, and far
     fewer where good predecessors come first.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import subprocess
 import sys
 from itertools import pairwise
@@ -160,6 +161,30 @@ def test_public_names_are_those_of_the_table(name):
         assert getattr(module, n) is not None
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = module.nonsense
+
+
+#: Sections of NumPy's standard for docstrings that every public function has, and those that have no use for one.
+SECTIONS = {
+    "Returns": {"check_axioms", "check_output", "write"},  # None
+    "Raises": {"names", "written"},  # nothing to go wrong
+    "See Also": set(),
+    "Examples": set(),
+}
+
+
+def public_functions():
+    """Functions of the table by their full names, each once."""
+    offered = {getattr(importlib.import_module(module), n) for module in PUBLIC for n in PUBLIC[module].split()}
+    return sorted(filter(inspect.isfunction, offered), key=lambda f: f"{f.__module__}.{f.__name__}")
+
+
+@pytest.mark.parametrize("function", public_functions(), ids=lambda f: f"{f.__module__}.{f.__name__}")
+def test_public_functions_say_what_they_return_and_raise(function):
+    doc = inspect.getdoc(function)
+    shown = [title for title in SECTIONS if f"\n{title}\n{'-' * len(title)}\n" in doc]
+    assert shown == [title for title, exempt in SECTIONS.items() if function.__name__ not in exempt]
+    assert not inspect.signature(function).parameters or "\nParameters\n----------\n" in doc
+    assert ">>> " in doc
 
 
 @pytest.mark.parametrize("package", ["semiring", "apsp"])

@@ -161,6 +161,7 @@ def read(
     Weights written hh:mm:ss, all of them, are durations, in seconds. A CSV whose rows have the names of its columns is
     a matrix, in which inf is no edge. GTFS: `transfers.txt` lists edges from from_stop_id to to_stop_id that weigh
     min_transfer_time.
+
     One pass over the file: O(n + m) time, and memory for the edges, two int64 and a weight each.
 
     Examples

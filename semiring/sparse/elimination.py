@@ -83,11 +83,21 @@ def eliminate(
     MemoryNeeded
         If the panels do not fit, from the counts.
 
+    See Also
+    --------
+    sparse.analyse : Order, structure and cost, before any weight.
+    apsp.shortest_paths : Of graphs, which takes this where it is predicted to be best.
+    apsp.closure : All entries of A*, as a matrix.
+
     Notes
     -----
     Time and memory depend on the fill: `analyse(A).cost` counts them first. Road networks and meshes have little;
     random graphs of average degree above about ten are as good as dense, and here become one dense supernode.
     Float (+, ×) has no pivoting: it is accurate where all terms have one sign.
+
+    The pairs are Σ w (w + r)² over supernodes of w vertices that have r neighbours above, Σ w r for each row that is
+    asked for, and the panels hold Σ w (w + 2 r) entries (`sparse.Cost`). Elimination by blocks is Lehmann 1977, section
+    4; dissection by levels is George 1973, and Lipton and Tarjan 1979.
 
     Examples
     --------
