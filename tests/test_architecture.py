@@ -165,25 +165,29 @@ def test_public_names_are_those_of_the_table(name):
 
 #: Sections of NumPy's standard for docstrings that every public function has, and those that have no use for one.
 SECTIONS = {
-    "Returns": {"check_axioms", "check_output", "write"},  # None
-    "Raises": {"names", "written"},  # nothing to go wrong
+    "Returns": {"check_axioms", "check_output", "write", "save", "save_predecessors"},  # None
+    "Raises": {"names", "written", "text"},  # nothing to go wrong
     "See Also": set(),
     "Examples": set(),
 }
+#: Classes of whose methods the same is asked.
+ANSWERS = (apsp.Result,)
 
 
 def public_functions():
-    """Functions of the table by their full names, each once."""
+    """Functions of the table and methods of answers, each once."""
     offered = {getattr(importlib.import_module(module), n) for module in PUBLIC for n in PUBLIC[module].split()}
-    return sorted(filter(inspect.isfunction, offered), key=lambda f: f"{f.__module__}.{f.__name__}")
+    methods = {getattr(C, n) for C in ANSWERS for n in dir(C) if not n.startswith("_") and callable(getattr(C, n))}
+    functions = {*filter(inspect.isfunction, offered), *methods}
+    return sorted(functions, key=lambda f: f"{f.__module__}.{f.__qualname__}")
 
 
-@pytest.mark.parametrize("function", public_functions(), ids=lambda f: f"{f.__module__}.{f.__name__}")
+@pytest.mark.parametrize("function", public_functions(), ids=lambda f: f"{f.__module__}.{f.__qualname__}")
 def test_public_functions_say_what_they_return_and_raise(function):
-    doc = inspect.getdoc(function)
+    doc = inspect.getdoc(function).replace("Yields\n------", "Returns\n-------")
     shown = [title for title in SECTIONS if f"\n{title}\n{'-' * len(title)}\n" in doc]
     assert shown == [title for title, exempt in SECTIONS.items() if function.__name__ not in exempt]
-    assert not inspect.signature(function).parameters or "\nParameters\n----------\n" in doc
+    assert not {*inspect.signature(function).parameters} - {"self"} or "\nParameters\n----------\n" in doc
     assert ">>> " in doc
 
 

@@ -124,6 +124,16 @@ class Result(Shown, Routed, Measured):
         DTypeError, DomainError, DivergenceError
             As `shortest_paths`.
 
+        See Also
+        --------
+        shortest_paths : Other edges.
+        semiring.Elimination.update : Of a sparse matrix.
+
+        Notes
+        -----
+        An elimination repeats its numeric part, `Cost.elimination` pairs, and keeps order and structure; another engine
+        begins again.
+
         Examples
         --------
         >>> from apsp import shortest_paths
@@ -177,6 +187,25 @@ class Result(Shown, Routed, Measured):
             If the file cannot be written, or has no room on its disk.
         ImportError
             If zarr is missing.
+
+        See Also
+        --------
+        load : The way back.
+        save_predecessors : The paths.
+        to_frame : A table of pandas or Polars.
+
+        Notes
+        -----
+        n² entries of the dtype of the distances, or text; some rows are held at a time.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from apsp import Result, shortest_paths
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     shortest_paths([("A", "B", 4)]).save(f"{folder}/roads.npz")
+        ...     Result.load(f"{folder}/roads.npz").distance("A", "B")
+        4
         """
         save_result(self, path, callback)
 
@@ -190,6 +219,10 @@ class Result(Shown, Routed, Measured):
         semiring : str or Semiring, optional
             One of your own, where it was computed over one; those of the catalog are found by the name in the file.
 
+        Returns
+        -------
+        Result
+
         Raises
         ------
         FormatError
@@ -199,6 +232,15 @@ class Result(Shown, Routed, Measured):
             If its semiring is not in the catalog, or is, and another one was given.
         OSError
             If it cannot be read.
+
+        See Also
+        --------
+        save : What wrote it.
+
+        Examples
+        --------
+        >>> from apsp import Result
+        >>> Result.load("roads.npz").distance("A", "B")  # doctest: +SKIP
         """
         return cls(**load_result(path, semiring, _again))
 
