@@ -211,6 +211,19 @@ class Elimination(Queries):
         semiring, order, dtype, threads, check, device
             As in `eliminate`, with its errors.
 
+        Returns
+        -------
+        Elimination
+
+        Raises
+        ------
+        ShapeError, VertexError, DTypeError, DomainError, DivergenceError, DeviceError, MemoryNeeded
+            As `eliminate`; a VertexError if an index lies outside 0 … n − 1.
+
+        See Also
+        --------
+        eliminate : Of a sparse matrix; its cost and sources.
+
         Examples
         --------
         >>> import semiring
@@ -262,6 +275,22 @@ class Elimination(Queries):
         ------
         ShapeError, DTypeError, DomainError, DivergenceError
             As `eliminate`.
+
+        See Also
+        --------
+        eliminate : Other arcs.
+        apsp.shortest_paths : `Result.update`, by label.
+
+        Notes
+        -----
+        `Cost.elimination` pairs; order and structure are kept.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
+        >>> E.update([1, 1]).row(0)
+        array([0, 1, 2])
         """
         return Elimination(
             self.analysis,
