@@ -172,13 +172,17 @@ SECTIONS = {
     """,  # None
     "Raises": """
         names written BitMatrix.any BitMatrix.copy BitMatrix.diagonal BitMatrix.get BitMatrix.to_edges
-        BitMatrix.to_sparse Queries.panels Queries.reduced Reachability.components Shown.text
+        BitMatrix.to_sparse Comparison.advice Comparison.crossover Comparison.fits Comparison.notes Comparison.table
+        Comparison.to_json Hops.batch Queries.panels Queries.reduced Reachability.components Shown.text
     """,  # nothing to go wrong
     "See Also": "",
     "Examples": "",
 }
 #: Classes of whose methods the same is asked.
-CLASSES = (apsp.Graph, apsp.Reachability, apsp.Result, semiring.BitMatrix, semiring.Elimination)
+CLASSES = (
+    *(apsp.Comparison, apsp.CriticalPath, apsp.Graph, apsp.Reachability, apsp.Result),
+    *(semiring.BitMatrix, semiring.Elimination, semiring.sparse.Hops),
+)
 #: Methods of theirs that the packages themselves call.
 INNER = {"Graph.pieces", "Graph.target", "Graph.windows"}
 

@@ -86,10 +86,19 @@ class CriticalPath:
 
         It is of the library that the durations came in, or else of the one that is installed.
 
+        Returns
+        -------
+        DataFrame
+
         Raises
         ------
         ImportError
             If neither library is installed.
+
+        See Also
+        --------
+        plot : Bars.
+        critical_path : What makes it.
 
         Examples
         --------
@@ -130,6 +139,16 @@ class CriticalPath:
             If matplotlib is missing.
         OSError
             If the file cannot be written.
+
+        See Also
+        --------
+        to_frame : A table.
+        critical_path : What makes it.
+
+        Examples
+        --------
+        >>> from apsp import critical_path
+        >>> critical_path([("walls", 5, []), ("roof", 2, ["walls"])]).plot(save="plan.png")  # doctest: +SKIP
         """
         tasks = sorted(self.earliest, key=self.earliest.__getitem__)
         unit, in_unit = _unit(self.length)
