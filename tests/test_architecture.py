@@ -17,6 +17,7 @@ import pytest
 import apsp
 import semiring
 from apsp import schedules
+from semiring.tiles import TileStore
 
 ROOT = Path(__file__).parents[1]
 HEAVY = ("numba", "llvmlite", "cupy", "networkx", "scipy", "matplotlib", "rich", "click")
@@ -168,12 +169,13 @@ def test_public_names_are_those_of_the_table(name):
 SECTIONS = {
     "Returns": """
         check_axioms check_output write BitMatrix.save BitMatrix.set_diagonal Reachability.save Result.save
-        Routed.save_predecessors
+        Routed.save_predecessors TileStore.annotate TileStore.put TileStore.write
     """,  # None
     "Raises": """
         names written BitMatrix.any BitMatrix.copy BitMatrix.diagonal BitMatrix.get BitMatrix.to_edges
         BitMatrix.to_sparse Comparison.advice Comparison.crossover Comparison.fits Comparison.notes Comparison.table
         Comparison.to_json Hops.batch Queries.panels Queries.reduced Reachability.components Shown.text
+        TileStore.inspect
     """,  # nothing to go wrong
     "See Also": "",
     "Examples": "",
@@ -181,10 +183,13 @@ SECTIONS = {
 #: Classes of whose methods the same is asked.
 CLASSES = (
     *(apsp.Comparison, apsp.CriticalPath, apsp.Graph, apsp.Reachability, apsp.Result),
-    *(semiring.BitMatrix, semiring.Elimination, semiring.sparse.Hops),
+    *(semiring.BitMatrix, semiring.Elimination, semiring.sparse.Hops, TileStore),
 )
 #: Methods of theirs that the packages themselves call.
-INNER = {"Graph.pieces", "Graph.target", "Graph.windows"}
+INNER = """
+    Graph.pieces Graph.target Graph.windows TileStore.opened TileStore.require_closed TileStore.round TileStore.sync
+    TileStore.tile_path TileStore.tiles
+""".split()
 
 
 def public_functions():
