@@ -138,6 +138,7 @@ class Routed(Distances):
 
         Examples
         --------
+        >>> import numpy as np
         >>> import tempfile
         >>> from apsp import shortest_paths
         >>> with tempfile.TemporaryDirectory() as folder:

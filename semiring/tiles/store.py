@@ -83,6 +83,7 @@ class TileStore:
 
     Examples
     --------
+    >>> import numpy as np
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> store = TileStore.create(folder.name, (5, 4), "int32", block=2)
@@ -145,6 +146,7 @@ class TileStore:
 
         Examples
         --------
+        >>> import numpy as np
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     store = TileStore.create(folder, (2, 4), "int32", block=2)
@@ -182,6 +184,7 @@ class TileStore:
 
         Examples
         --------
+        >>> import numpy as np
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     store = TileStore.create(folder, (2, 4), "int32", block=2)
@@ -282,6 +285,7 @@ class TileStore:
 
         Examples
         --------
+        >>> import numpy as np
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     store = TileStore.create(folder, (2, 4), "int32", block=2)
@@ -325,6 +329,7 @@ class TileStore:
 
         Examples
         --------
+        >>> import numpy as np
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     store = TileStore.create(folder, (2, 4), "int32", block=2)
@@ -377,6 +382,7 @@ class TileStore:
 
         Examples
         --------
+        >>> import numpy as np
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     store = TileStore.create(folder, (2, 4), "int32", block=2)
@@ -431,6 +437,7 @@ class TileStore:
 
         Examples
         --------
+        >>> import numpy as np
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     store = TileStore.create(folder, (2, 4), "int32", block=2)
@@ -478,6 +485,7 @@ class TileStore:
 
         Examples
         --------
+        >>> import numpy as np
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     store = TileStore.create(folder, (2, 4), "int32", block=2)
@@ -553,6 +561,7 @@ class TileStore:
 
         Examples
         --------
+        >>> import numpy as np
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     store = TileStore.create(f"{folder}/one", (2, 4), "int32", block=2)
