@@ -23,10 +23,25 @@ def cycle(n: int, *, directed: bool = True, weight: float = 1) -> Graph:
     weight : int or float
         Of every edge.
 
+    Returns
+    -------
+    Graph
+        n vertices, 0 … n − 1.
+
     Raises
     ------
     ValueError
         If n is negative.
+    MemoryNeeded
+        If the edges do not fit, before any work.
+
+    See Also
+    --------
+    grid, random_graph, road_like : Other graphs.
+
+    Notes
+    -----
+    O(n) time and memory.
 
     Examples
     --------
@@ -76,10 +91,22 @@ def random_graph(
         Whether weights are integers.
     directed : bool
 
+    Returns
+    -------
+    Graph
+        n vertices, 0 … n − 1.
+
     Raises
     ------
     ValueError
         If n or the density lies outside its range, or low > high.
+    MemoryNeeded
+        If the edges do not fit, before any work.
+
+    See Also
+    --------
+    cycle, grid, road_like : Other graphs.
+    semiring.random_matrix : A random matrix over any semiring.
 
     Notes
     -----
@@ -122,10 +149,25 @@ def grid(rows: int, cols: int, *, weight: float = 1) -> Graph:
     weight : float
         Of every edge.
 
+    Returns
+    -------
+    Graph
+        rows · cols vertices, and 2 · rows · cols − rows − cols edges.
+
     Raises
     ------
     ValueError
         If a size is negative.
+    MemoryNeeded
+        If the edges do not fit, before any work.
+
+    See Also
+    --------
+    cycle, random_graph, road_like : Other graphs.
+
+    Notes
+    -----
+    O(rows · cols) time and memory.
 
     Examples
     --------
@@ -157,14 +199,25 @@ def road_like(n: int, *, seed: int | np.random.Generator) -> Graph:
     seed : int or numpy.random.Generator
         The same seed gives the same graph.
 
+    Returns
+    -------
+    Graph
+        Undirected; integer weights.
+
     Raises
     ------
     ValueError
-        If n is negative.
+        If n is negative, or the seed is none.
+
+    See Also
+    --------
+    cycle, grid, random_graph : Other graphs.
 
     Notes
     -----
     Urquhart 1980, "Algorithms for computation of relative neighbourhood graph".
+
+    O(n log n) time, most of it SciPy's Delaunay triangulation, and O(n) memory.
 
     Examples
     --------

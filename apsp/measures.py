@@ -250,40 +250,213 @@ class Measured:
     def eccentricity(self) -> dict[Any, Any]:
         """The greatest distance from each vertex, by label.
 
+        Returns
+        -------
+        dict
+            The labels in the order of the graph.
+
         Raises
         ------
         NoPathError
             If a vertex cannot be reached from another one.
         AlgebraError, ShapeError
             If the semiring has no lengths, or this result is a part.
+
+        See Also
+        --------
+        reduce : The same as an array, inf where a vertex does not reach all.
+        diameter, radius, center, periphery : What is made of it.
+
+        Notes
+        -----
+        One look at all n² distances serves all of these measures; where no table is held, rows are streamed.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> shortest_paths([("A", "B", 4), ("B", "C", 7)], directed=False).eccentricity()
+        {'A': 11, 'B': 7, 'C': 11}
         """
         return dict(zip(self.sources, self._measured("eccentricity").farthest.tolist(), strict=True))
 
     def diameter(self) -> Any:
-        """The greatest eccentricity; errors as of `eccentricity`."""
+        """The greatest eccentricity.
+
+        Returns
+        -------
+        int or float
+
+        Raises
+        ------
+        NoPathError, AlgebraError, ShapeError
+            As `eccentricity`.
+
+        See Also
+        --------
+        radius : The least.
+        periphery : The vertices that have it.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> shortest_paths([("A", "B", 4), ("B", "C", 7)], directed=False).diameter()
+        11
+        """
         return self._measured("diameter").farthest.max().item()
 
     def radius(self) -> Any:
-        """The least eccentricity; errors as of `eccentricity`."""
+        """The least eccentricity.
+
+        Returns
+        -------
+        int or float
+
+        Raises
+        ------
+        NoPathError, AlgebraError, ShapeError
+            As `eccentricity`.
+
+        See Also
+        --------
+        diameter : The greatest.
+        center : The vertices that have it.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> shortest_paths([("A", "B", 4), ("B", "C", 7)], directed=False).radius()
+        7
+        """
         return self._measured("radius").farthest.min().item()
 
     def center(self) -> list[Any]:
-        """The vertices whose eccentricity is the radius; errors as of `eccentricity`."""
+        """The vertices whose eccentricity is the radius.
+
+        Returns
+        -------
+        list of labels
+
+        Raises
+        ------
+        NoPathError, AlgebraError, ShapeError
+            As `eccentricity`.
+
+        See Also
+        --------
+        periphery : Those whose eccentricity is the diameter.
+        radius : That eccentricity.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> shortest_paths([("A", "B", 4), ("B", "C", 7)], directed=False).center()
+        ['B']
+        """
         return [self.sources[k] for k in _where(self._measured("center").farthest, "min").tolist()]
 
     def periphery(self) -> list[Any]:
-        """The vertices whose eccentricity is the diameter; errors as of `eccentricity`."""
+        """The vertices whose eccentricity is the diameter.
+
+        Returns
+        -------
+        list of labels
+
+        Raises
+        ------
+        NoPathError, AlgebraError, ShapeError
+            As `eccentricity`.
+
+        See Also
+        --------
+        center : Those whose eccentricity is the radius.
+        diameter : That eccentricity.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> shortest_paths([("A", "B", 4), ("B", "C", 7)], directed=False).periphery()
+        ['A', 'C']
+        """
         return [self.sources[k] for k in _where(self._measured("periphery").farthest, "max").tolist()]
 
     def closeness(self, *, wf_improved: bool = True) -> dict[Any, float]:
-        """The reciprocal of the mean distance to each vertex, by label: NetworkX's `closeness_centrality`."""
+        """The reciprocal of the mean distance to each vertex, by label: NetworkX's `closeness_centrality`.
+
+        Parameters
+        ----------
+        wf_improved : bool
+            Scale by the part of the graph that reaches the vertex (Wasserman and Faust 1994), as NetworkX does.
+
+        Returns
+        -------
+        dict
+
+        Raises
+        ------
+        AlgebraError, ShapeError
+            If the semiring has no lengths, or this result is a part.
+
+        See Also
+        --------
+        reduce : "closeness" as an array, "harmonic" with the mean of reciprocals.
+        networkx.closeness_centrality : What it agrees with.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> shortest_paths([("A", "B", 4), ("B", "C", 7)], directed=False).closeness()["B"]
+        0.18181818181818182
+        """
         values = self._measured("closeness", connected=False).closeness(wf_improved)
         return dict(zip(self.targets, values.tolist(), strict=True))
 
     def average_path_length(self) -> float:
-        """The mean distance between two different vertices; errors as of `eccentricity`."""
+        """The mean distance between two different vertices.
+
+        Returns
+        -------
+        float
+            0 for a single vertex.
+
+        Raises
+        ------
+        NoPathError, AlgebraError, ShapeError
+            As `eccentricity`.
+
+        See Also
+        --------
+        global_efficiency : Where there may be no path.
+        eccentricity : The greatest instead of the mean.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> shortest_paths([("A", "B", 4), ("B", "C", 7)], directed=False).average_path_length()
+        7.333333333333333
+        """
         return self._measured("average_path_length").mean("total")
 
     def global_efficiency(self) -> float:
-        """The mean of 1 / distance over pairs of different vertices; no path counts as 0."""
+        """The mean of 1 / distance over pairs of different vertices; no path counts as 0.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        AlgebraError, ShapeError
+            If the semiring has no lengths, or this result is a part.
+
+        See Also
+        --------
+        average_path_length : The mean of the distances themselves.
+        networkx.global_efficiency : What it agrees with.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> shortest_paths([("A", "B", 4), ("B", "C", 7)], directed=False).global_efficiency()
+        0.16125541125541126
+        """
         return self._measured("global_efficiency", connected=False).mean("inverse")

@@ -63,6 +63,28 @@ def plan(
     -------
     Plan
 
+    Raises
+    ------
+    ShapeError, DTypeError, DomainError
+        If A is not what `closure` takes: not square, not defined on the semiring, with NaN or values outside it.
+    AlgebraError
+        If there is no such semiring.
+    VertexError
+        If a label of sources or targets is not in the graph.
+    ValueError
+        If arguments do not go together, or come without the graph that they need.
+
+    See Also
+    --------
+    closure, shortest_paths : What does it.
+    compare : Times that are measured, not predicted.
+    semiring.sparse.analyse : The cost of eliminating a sparse matrix.
+
+    Notes
+    -----
+    The entries of a matrix are looked at once, O(n²), as their signs decide which steps are permitted; of a number of
+    vertices alone, nothing is. `Plan.beside_bytes` is memory beside what came.
+
     Examples
     --------
     >>> from apsp import plan

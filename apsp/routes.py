@@ -66,6 +66,15 @@ def predecessors(
     DTypeError, DomainError
         If A does not fit D's dtype, an entry lies outside of the semiring, D is not the closure of A, or zeros of A may
         be edges or none.
+    MemoryNeeded
+        If the table does not fit, before any work.
+
+    See Also
+    --------
+    next_hops : The other end of the same paths.
+    shortest_paths : `Result.path` and `Result.paths`, by label.
+    closure : What D is.
+    scipy.sparse.csgraph.reconstruct_path : What takes a row.
 
     Notes
     -----
@@ -74,6 +83,9 @@ def predecessors(
     the least that is reached earlier, breadth first. Every path is simple, whatever zeros and ties there are. No
     closure carries them: they are found afterwards among the edges with A[k, j] = D[k, j] (McGeoch 1995, "All-pairs
     shortest paths and the essential subgraph"). On a GPU its own kernels follow the same rule.
+
+    The table takes 4 n² bytes, and D's transpose is made while it is found. At most O(n³) pairs are looked at, and far
+    fewer where good predecessors come first.
 
     Examples
     --------
@@ -103,7 +115,32 @@ def next_hops(
     They are the predecessors of the reversed graph, chosen by the same rule, so that they make routing tables: going
     from i to N[i, j], and on from there by the row of that vertex, leads to j along a best path, without a cycle.
 
-    Parameters, returns and errors are those of `predecessors`.
+    Parameters
+    ----------
+    A, D : array_like, shape (n, n) or (batch, n, n)
+        The matrix of edges and its closure, as in `predecessors`.
+    semiring, threads, null_value
+        As in `predecessors`.
+
+    Returns
+    -------
+    int32 array, the same shape
+        Of the library that D is from, and on its device.
+
+    Raises
+    ------
+    AlgebraError, ShapeError, DTypeError, DomainError, MemoryNeeded
+        As `predecessors`.
+
+    See Also
+    --------
+    predecessors : The other end of the same paths.
+    shortest_paths : `Result.next_hops`, of a graph.
+    closure : What D is.
+
+    Notes
+    -----
+    Cost and source are those of `predecessors`: 4 n² bytes, at most O(n³) pairs.
 
     Examples
     --------

@@ -79,10 +79,35 @@ class BitMatrix:
     def zeros(cls, shape: tuple[int, ...]) -> BitMatrix:
         """No bit set.
 
+        Parameters
+        ----------
+        shape : (rows, columns)
+
+        Returns
+        -------
+        BitMatrix
+            In NumPy.
+
         Raises
         ------
         MemoryNeeded
             If the words do not fit the machine's memory.
+        ShapeError
+            If the shape is no pair of numbers from 0 on.
+
+        See Also
+        --------
+        eye, from_bool, from_edges, from_sparse : With bits set.
+
+        Notes
+        -----
+        8 rows ⌈columns / 64⌉ bytes.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> semiring.BitMatrix.zeros((1000, 1000)).nbytes
+        128000
         """
         m, n = _shape(shape, "BitMatrix")
         memory.require(
@@ -94,7 +119,33 @@ class BitMatrix:
 
     @classmethod
     def eye(cls, n: int) -> BitMatrix:
-        """The identity: bit (i, i) set for every i < n."""
+        """The identity: bit (i, i) set for every i < n.
+
+        Parameters
+        ----------
+        n : int
+
+        Returns
+        -------
+        BitMatrix, shape (n, n)
+            In NumPy.
+
+        Raises
+        ------
+        ShapeError, MemoryNeeded
+            As `zeros`.
+
+        See Also
+        --------
+        set_diagonal : Of a matrix that is there.
+        semiring.eye : Of any semiring.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> semiring.BitMatrix.eye(3).counts()
+        3
+        """
         new = cls.zeros((n, n))
         new.set_diagonal(True)
         return new
@@ -103,12 +154,31 @@ class BitMatrix:
     def from_bool(cls, array: Any) -> BitMatrix:
         """Pack a bool array of two axes, of any strides; NumPy stays NumPy and CuPy stays CuPy.
 
+        Parameters
+        ----------
+        array : bool array, shape (rows, columns)
+
+        Returns
+        -------
+        BitMatrix
+
         Raises
         ------
         DTypeError
             If the array is not bool, or has a mask.
         ShapeError
             If it has not two axes.
+        MemoryNeeded
+            If the words do not fit.
+
+        See Also
+        --------
+        to_bool : The way back.
+        from_edges, from_sparse : Where few bits are set.
+
+        Notes
+        -----
+        Each entry is read once; an eighth of the array's bytes.
 
         Examples
         --------
@@ -141,6 +211,10 @@ class BitMatrix:
             The matrix lies on the GPU where `rows` is a CuPy array.
         shape : (rows, columns)
 
+        Returns
+        -------
+        BitMatrix
+
         Raises
         ------
         DTypeError
@@ -149,6 +223,22 @@ class BitMatrix:
             If they are not two lists of the same length.
         IndexError
             If one lies outside the matrix; negative indices do.
+        MemoryNeeded
+            If the words do not fit.
+
+        See Also
+        --------
+        to_edges : The way back.
+        from_sparse, from_bool : Of a matrix.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m.to_bool().astype(int)
+        array([[0, 1, 0],
+               [0, 0, 1],
+               [0, 0, 0]])
         """
         if hasattr(rows, "__cuda_array_interface__"):
             device: BitMatrix = _cuda().from_edges(rows, cols, _shape(shape, "BitMatrix"))
@@ -167,7 +257,33 @@ class BitMatrix:
 
     @classmethod
     def from_sparse(cls, matrix: Any) -> BitMatrix:
-        """Set the bits of a SciPy sparse matrix's entries that are not zero; its dense form is never built."""
+        """Set the bits of a SciPy sparse matrix's entries that are not zero; its dense form is never built.
+
+        Parameters
+        ----------
+        matrix : scipy.sparse matrix or array
+
+        Returns
+        -------
+        BitMatrix
+            In NumPy.
+
+        Raises
+        ------
+        MemoryNeeded
+            If the words do not fit.
+
+        See Also
+        --------
+        to_sparse : The way back.
+        from_edges, from_bool : Other forms.
+
+        Examples
+        --------
+        >>> import scipy.sparse, semiring
+        >>> semiring.BitMatrix.from_sparse(scipy.sparse.coo_array(([1], ([0], [1])), shape=(2, 2))).counts()
+        1
+        """
         coo = matrix.tocoo()
         keep = coo.data != 0
         return cls.from_edges(coo.row[keep], coo.col[keep], coo.shape)
@@ -181,10 +297,29 @@ class BitMatrix:
         ----------
         out : array of bool, shape `self.shape`, any strides, optional
 
+        Returns
+        -------
+        bool array, of the matrix' shape
+            `out` where it is given; of NumPy or CuPy, as the words are.
+
         Raises
         ------
         ShapeError, DTypeError, ValueError
             If `out` has another shape or dtype, or is read-only.
+        MemoryNeeded
+            If it does not fit.
+
+        See Also
+        --------
+        rows, column : A part of it.
+        to_edges, to_sparse : Where few bits are set.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> semiring.BitMatrix.eye(2).to_bool()
+        array([[ True, False],
+               [False,  True]])
         """
         if out is not None:
             if out.shape != self.shape:
@@ -209,14 +344,48 @@ class BitMatrix:
         return dense if dtype is None else dense.astype(dtype)
 
     def to_edges(self) -> tuple[Any, Any]:
-        """(rows, cols): the indices of the set bits, row after row, as int64."""
+        """(rows, cols): the indices of the set bits, row after row, as int64.
+
+        Returns
+        -------
+        rows, cols : int64 arrays, one entry a set bit
+
+        See Also
+        --------
+        from_edges : The way back.
+        indices : Of one row.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m.to_edges()
+        (array([0, 1]), array([1, 2]))
+        """
         counts = self.counts(axis=1)
         cols = (_cpu() if self._on_cpu else _cuda()).columns(self, int(counts.sum()))
         xp = self._xp
         return xp.repeat(xp.arange(len(self)), counts if self._on_cpu else counts.tolist()), cols
 
     def to_sparse(self) -> Any:
-        """The matrix as a SciPy `csr_array` of bool; its dense form is never built."""
+        """The matrix as a SciPy `csr_array` of bool; its dense form is never built.
+
+        Returns
+        -------
+        scipy.sparse.csr_array of bool
+
+        See Also
+        --------
+        from_sparse : The way back.
+        to_bool, to_edges : Other forms.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m.to_sparse().nnz
+        2
+        """
         from scipy.sparse import csr_array
 
         counts = self.counts(axis=1)
@@ -305,7 +474,33 @@ class BitMatrix:
         return BitMatrix._of(words, (words.shape[0], stop - start))
 
     def rows(self, i: Any) -> Any:
-        """Row i as a bool array (columns,); for an array or slice of rows, (len, columns)."""
+        """Row i as a bool array (columns,); for an array or slice of rows, (len, columns).
+
+        Parameters
+        ----------
+        i : int, slice or integer array
+
+        Returns
+        -------
+        bool array, shape (columns,) or (len, columns)
+
+        Raises
+        ------
+        IndexError
+            If it lies outside the matrix.
+
+        See Also
+        --------
+        indices : The columns of the set bits.
+        column : The other way.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m.rows(0)
+        array([False,  True, False])
+        """
         if not isinstance(i, slice):
             i = self._xp.asarray(_indices(i, self.shape[0], "row"))
         words = self.words[i]
@@ -314,21 +509,110 @@ class BitMatrix:
         return dense[0] if words.ndim == 1 else dense
 
     def indices(self, i: int) -> Any:
-        """The columns of the set bits of row i, ascending."""
+        """The columns of the set bits of row i, ascending.
+
+        Parameters
+        ----------
+        i : int
+
+        Returns
+        -------
+        integer array
+
+        Raises
+        ------
+        IndexError
+            If it lies outside the matrix.
+
+        See Also
+        --------
+        rows : The bits themselves.
+        to_edges : Of all rows.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m.indices(1)
+        array([2])
+        """
         return self.rows(i).nonzero()[0]
 
     def column(self, j: int) -> Any:
-        """Column j as a bool array (rows,)."""
+        """Column j as a bool array (rows,).
+
+        Parameters
+        ----------
+        j : int
+
+        Returns
+        -------
+        bool array, shape (rows,)
+
+        Raises
+        ------
+        IndexError
+            If it lies outside the matrix.
+
+        See Also
+        --------
+        rows : The other way, in which words lie together.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m.column(2)
+        array([False,  True, False])
+        """
         j = int(_indices(j, self.shape[1], "column"))
         return (self.words[:, j >> 6] >> np.uint64(j & 63)) & np.uint64(1) != 0
 
     def diagonal(self) -> Any:
-        """The bits (i, i) as a bool array."""
+        """The bits (i, i) as a bool array.
+
+        Returns
+        -------
+        bool array, shape (min(rows, columns),)
+
+        See Also
+        --------
+        set_diagonal : Writes it.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> int(m.diagonal().sum())
+        0
+        """
         k = self._xp.arange(min(self.shape))
         return (self.words[k, k >> 6] >> (k & 63).astype(_WORD)) & np.uint64(1) != 0
 
     def set_diagonal(self, value: Any) -> None:
-        """Bit (i, i) ← value, one bool or an array of them."""
+        """Bit (i, i) ← value, one bool or an array of them.
+
+        Parameters
+        ----------
+        value : bool, or bool array, shape (min(rows, columns),)
+
+        Raises
+        ------
+        ValueError
+            If there is not one value a bit.
+
+        See Also
+        --------
+        diagonal : Reads it.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m.set_diagonal(True)
+        >>> m.counts()
+        5
+        """
         xp = self._xp
         k = xp.arange(min(self.shape))
         bit = np.uint64(1) << (k & 63).astype(_WORD)
@@ -337,22 +621,99 @@ class BitMatrix:
         self.words[k, k >> 6] = xp.where(on, cleared | bit, cleared)
 
     def counts(self, axis: int | None = None) -> Any:
-        """How many bits are set: in all, in each column (`axis=0`) or in each row (`axis=1`), as int64."""
+        """How many bits are set: in all, in each column (`axis=0`) or in each row (`axis=1`), as int64.
+
+        Parameters
+        ----------
+        axis : {0, 1}, optional
+
+        Returns
+        -------
+        int, or int64 array
+
+        Raises
+        ------
+        ShapeError
+            If the axis is another.
+
+        See Also
+        --------
+        any : Whether there is one.
+
+        Notes
+        -----
+        Each word is read once.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m.counts(), m.counts(axis=1)
+        (2, array([1, 1, 0]))
+        """
         if axis not in (None, 0, 1):
             raise ShapeError(f"BitMatrix.counts: axis must be 0, 1 or None, got {axis!r}.")
         counts = (_cpu() if self._on_cpu else _cuda()).count(self, 0 if axis == 0 else 1)
         return int(counts.sum()) if axis is None else counts
 
     def any(self) -> bool:
-        """Whether a bit is set."""
+        """Whether a bit is set.
+
+        Returns
+        -------
+        bool
+
+        See Also
+        --------
+        counts : How many.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m.any()
+        True
+        """
         return bool(self.words.any())
 
     def copy(self) -> BitMatrix:
-        """The same bits in words of its own."""
+        """The same bits in words of its own.
+
+        Returns
+        -------
+        BitMatrix
+
+        See Also
+        --------
+        get : In NumPy.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m.copy() == m
+        True
+        """
         return BitMatrix._of(self.words.copy(), self.shape)
 
     def get(self) -> BitMatrix:
-        """The same matrix with its words in NumPy; itself where they are."""
+        """The same matrix with its words in NumPy; itself where they are.
+
+        Returns
+        -------
+        BitMatrix
+
+        See Also
+        --------
+        copy : In words of its own in any case.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m.get() is m
+        True
+        """
         return self if self._on_cpu else BitMatrix._of(self.words.get(), self.shape)
 
     # The algebra.
@@ -415,7 +776,28 @@ class BitMatrix:
         return (self.words & BitMatrix.from_bool(x[None, :]).words).any(axis=1)
 
     def transpose(self) -> BitMatrix:
-        """The transpose, as a new matrix."""
+        """The transpose, as a new matrix.
+
+        Returns
+        -------
+        BitMatrix, shape (columns, rows)
+
+        Raises
+        ------
+        MemoryNeeded
+            If it does not fit.
+
+        See Also
+        --------
+        column : One row of it.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> m = semiring.BitMatrix.from_edges([0, 1], [1, 2], (3, 3))
+        >>> m.transpose().to_edges()
+        (array([1, 2]), array([0, 1]))
+        """
         if not self._on_cpu:
             return _cuda().transpose(self)
         B = BitMatrix.zeros((self.shape[1], self.shape[0]))
@@ -437,10 +819,30 @@ class BitMatrix:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write words and shape as an `.npz` archive, under whatever name, whole or not at all.
 
+        Parameters
+        ----------
+        path : path
+
         Raises
         ------
         OSError
             If the file cannot be written.
+
+        See Also
+        --------
+        load : The way back.
+
+        Notes
+        -----
+        As many bytes as `nbytes`, and a few hundred.
+
+        Examples
+        --------
+        >>> import semiring, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     semiring.BitMatrix.eye(3).save(f"{folder}/eye.npz")
+        ...     semiring.BitMatrix.load(f"{folder}/eye.npz") == semiring.BitMatrix.eye(3)
+        True
         """
         words = self.words if self._on_cpu else self.words.get()
         with writing(path) as file:
@@ -450,12 +852,30 @@ class BitMatrix:
     def load(cls, path: str | os.PathLike[str]) -> BitMatrix:
         """Read what `save` wrote.
 
+        Parameters
+        ----------
+        path : path
+
+        Returns
+        -------
+        BitMatrix
+            In NumPy.
+
         Raises
         ------
         FormatError
             If the file is damaged, or something else.
         OSError
             If it cannot be read.
+
+        See Also
+        --------
+        save : What wrote it.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> semiring.BitMatrix.load("bits.npz").counts()  # doctest: +SKIP
         """
         arrays = load_arrays(path, "a BitMatrix")
         try:

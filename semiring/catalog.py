@@ -197,10 +197,23 @@ def _names() -> dict[str, Semiring]:
 def get(semiring: str | Semiring) -> Semiring:
     """The semiring of that name or alias; a `Semiring` is returned as it is.
 
+    Parameters
+    ----------
+    semiring : str or Semiring
+
+    Returns
+    -------
+    Semiring
+
     Raises
     ------
     AlgebraError
         If no semiring has that name.
+
+    See Also
+    --------
+    load : One of your own, from a file.
+    CATALOG : All that have a name.
 
     Examples
     --------
@@ -234,6 +247,10 @@ def load(place: str) -> Semiring:
     place : str
         "path/to/file.py:name", or the path alone where the file has one semiring of its own.
 
+    Returns
+    -------
+    Semiring
+
     Raises
     ------
     AlgebraError
@@ -241,9 +258,18 @@ def load(place: str) -> Semiring:
     OSError
         If there is no such file.
 
+    See Also
+    --------
+    get : One of the catalog.
+    check_axioms : Whether it is a semiring.
+
     Examples
     --------
-    `semiring.load("examples/own_semiring.py:colours")` is what `apsp solve --semiring` takes too.
+    `apsp solve --semiring` takes such a place too.
+
+    >>> import semiring
+    >>> semiring.load("examples/own_semiring.py:colours").name  # doctest: +SKIP
+    'colours'
     """
     path, name = _split(place)
     if not path.is_file():

@@ -43,9 +43,18 @@ def lu(A: Any) -> tuple[Any, Any]:
     AlgebraError
         If a pivot vanishes, or is no finite number: naming its row.
 
+    See Also
+    --------
+    scipy.linalg.lu : With row exchanges.
+    eliminate : Sparse matrices over any semiring.
+    apsp.closure : Over (+, ×), (I − A)⁻¹.
+
     Notes
     -----
     With A cut into quadrants, A11 = L11 U11; U12 = L11⁻¹ A12; L21 = A21 U11⁻¹; A22 − L21 U12 = L22 U22.
+
+    The same recursion as that of the closure: Buluç, Gilbert and Budak 2010, section 3.3. n³ / 3 pairs, and three
+    matrices of A's size: the factors, and both in one.
 
     Examples
     --------

@@ -70,6 +70,20 @@ def matmul(
         If an entry is NaN or outside the semiring.
     DeviceError
         If there is no such device, or it takes no threads; if operands and `out` lie on several devices.
+    MemoryNeeded
+        If the product does not fit, before any work.
+
+    See Also
+    --------
+    matvec : With a vector, or many.
+    power : A matrix with itself.
+    apsp.closure : All powers of a matrix together.
+    numpy.matmul : The same over (+, ×), in one way of rounding.
+
+    Notes
+    -----
+    m · k · n pairs, each one ⊕ with one ⊗, for each matrix of a batch; m · n entries of the product, in new memory even
+    where `out` came. Over the Boolean semiring and bits see `BitMatrix`.
 
     Examples
     --------
@@ -133,6 +147,15 @@ def matvec(
     ShapeError, DTypeError, DomainError, DeviceError
         As `matmul`.
 
+    See Also
+    --------
+    matmul : With a matrix.
+    power : A matrix with itself.
+
+    Notes
+    -----
+    m · n pairs a vector; m entries of the product.
+
     Examples
     --------
     One round of Bellman–Ford towards vertex 1:
@@ -189,6 +212,18 @@ def power(
         If A is not square.
     ValueError
         If k is negative: a semiring has no inverses.
+    DTypeError, DomainError, DeviceError, MemoryNeeded
+        As `matmul`.
+
+    See Also
+    --------
+    matmul : One product.
+    eye : The power 0.
+    apsp.closure : All powers together.
+
+    Notes
+    -----
+    At most 2 log₂ k products of n³ pairs, and three matrices of n² entries at once.
 
     Examples
     --------
@@ -245,6 +280,17 @@ def eye(n: int, semiring: str | Semiring = "min_plus", *, dtype: Any = None, lik
         If n is negative.
     DTypeError
         If the semiring does not allow the dtype, or `like` is no array.
+    MemoryNeeded
+        If it does not fit.
+
+    See Also
+    --------
+    power : Whose power 0 this is.
+    matmul : For which this is one.
+
+    Notes
+    -----
+    O(n²) time; n² entries.
 
     Examples
     --------

@@ -48,6 +48,15 @@ def random_matrix(
     ValueError
         If the density lies outside 0 … 1.
 
+    See Also
+    --------
+    apsp.random_graph : Graphs of exact density.
+    check_axioms : The laws, on samples.
+
+    Notes
+    -----
+    O(entries) time and memory.
+
     Examples
     --------
     >>> random_matrix("reliability", (2, 3), "float64", seed=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import subprocess
 import sys
 from itertools import pairwise
@@ -14,7 +15,9 @@ import numpy as np
 import pytest
 
 import apsp
+import semiring
 from apsp import schedules
+from semiring.tiles import TileStore
 
 ROOT = Path(__file__).parents[1]
 HEAVY = ("numba", "llvmlite", "cupy", "networkx", "scipy", "matplotlib", "rich", "click")
@@ -160,6 +163,52 @@ def test_public_names_are_those_of_the_table(name):
         assert getattr(module, n) is not None
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = module.nonsense
+
+
+#: Sections of NumPy's standard for docstrings that every public function has, and those that have no use for one.
+SECTIONS = {
+    "Returns": """
+        check_axioms check_output write BitMatrix.save BitMatrix.set_diagonal Reachability.save Result.save
+        Routed.save_predecessors TileStore.annotate TileStore.put TileStore.write
+    """,  # None
+    "Raises": """
+        names written BitMatrix.any BitMatrix.copy BitMatrix.diagonal BitMatrix.get BitMatrix.to_edges
+        BitMatrix.to_sparse Comparison.advice Comparison.crossover Comparison.fits Comparison.notes Comparison.table
+        Comparison.to_json Hops.batch Queries.panels Queries.reduced Reachability.components Shown.text
+        TileStore.inspect
+    """,  # nothing to go wrong
+    "See Also": "",
+    "Examples": "",
+}
+#: Classes of whose methods the same is asked.
+CLASSES = (
+    *(apsp.Comparison, apsp.CriticalPath, apsp.Graph, apsp.Reachability, apsp.Result),
+    *(semiring.BitMatrix, semiring.Elimination, semiring.sparse.Hops, TileStore),
+)
+#: Methods of theirs that the packages themselves call.
+INNER = """
+    Graph.pieces Graph.target Graph.windows TileStore.opened TileStore.require_closed TileStore.round TileStore.sync
+    TileStore.tile_path TileStore.tiles
+""".split()
+
+
+def public_functions():
+    """Functions of the table and methods of those classes, each once."""
+    offered = {getattr(importlib.import_module(module), n) for module in PUBLIC for n in PUBLIC[module].split()}
+    methods = {getattr(C, n) for C in CLASSES for n in dir(C) if not n.startswith("_") and callable(getattr(C, n))}
+    functions = {*filter(inspect.isfunction, offered), *methods}
+    return sorted(
+        (f for f in functions if f.__qualname__ not in INNER), key=lambda f: f"{f.__module__}.{f.__qualname__}"
+    )
+
+
+@pytest.mark.parametrize("function", public_functions(), ids=lambda f: f"{f.__module__}.{f.__qualname__}")
+def test_public_functions_say_what_they_return_and_raise(function):
+    doc = inspect.getdoc(function).replace("Yields\n------", "Returns\n-------")
+    shown = [title for title in SECTIONS if f"\n{title}\n{'-' * len(title)}\n" in doc]
+    assert shown == [title for title, exempt in SECTIONS.items() if function.__qualname__ not in exempt.split()]
+    assert not {*inspect.signature(function).parameters} - {"self"} or "\nParameters\n----------\n" in doc
+    assert ">>> " in doc
 
 
 @pytest.mark.parametrize("package", ["semiring", "apsp"])

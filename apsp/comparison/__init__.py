@@ -66,6 +66,27 @@ def compare(
     -------
     Comparison
 
+    Raises
+    ------
+    ShapeError, DTypeError, DomainError
+        If A is not what `closure` takes.
+    DivergenceError
+        If A has no closure.
+    ValueError
+        If there is no such schedule, or the limit is NaN.
+
+    See Also
+    --------
+    compare_sizes : The same on random graphs of several sizes.
+    plan : Times that are predicted, not measured.
+    Comparison.plot, Comparison.to_json : What becomes of the table.
+
+    Notes
+    -----
+    Every row is a closure of O(n³) pairs, run until the best of its times is known, and checked against the first. The
+    schedules are those of Floyd 1962 and Warshall 1962 ("iterative"), Venkataraman, Sahni and Mukhopadhyaya 2003
+    ("blocked"), D'Alberto and Nicolau 2007 ("recursive"), and Aho, Hopcroft and Ullman 1974, section 5.9 ("squaring").
+
     Examples
     --------
     >>> import numpy as np
@@ -115,6 +136,23 @@ def compare_sizes(
     Returns
     -------
     Comparison
+
+    Raises
+    ------
+    ValueError
+        If a density lies outside 0 … 100, there is no such schedule, or the limit is NaN.
+    DTypeError
+        If the semiring does not allow the dtype.
+
+    See Also
+    --------
+    compare : The same on a matrix of your own.
+    Comparison.fits, Comparison.crossover : What is made of several sizes.
+    random_graph : What the graphs are.
+
+    Notes
+    -----
+    O(n³) pairs for each size and row; a matrix of n² entries is held at a time, beside its copies.
 
     Examples
     --------

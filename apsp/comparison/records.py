@@ -121,7 +121,27 @@ class Comparison:
     rows: tuple[Row, ...]
 
     def fits(self) -> list[Fit]:
-        """One fit for every contender that ran at two sizes or more."""
+        """One fit for every contender that ran at two sizes or more.
+
+        Returns
+        -------
+        list of Fit
+            `contender`, and `exponent` and `constant` of t = constant · n^exponent.
+
+        See Also
+        --------
+        apsp.compare_sizes : What has several sizes.
+        notes : The same as text.
+
+        Examples
+        --------
+        >>> from apsp.comparison import Comparison
+        >>> from apsp.comparison.records import Contender, Row
+        >>> rows = [Row(Contender("iterative", "cpu"), n, seconds=n**3 / 1e9) for n in (100, 1000)]
+        >>> c = Comparison("min_plus", "float32", tuple(rows))
+        >>> [round(fit.exponent, 6) for fit in c.fits()]
+        [3.0]
+        """
         found = []
         for contender in dict.fromkeys(row.contender for row in self.rows):
             points = [(r.n, r.seconds) for r in self.rows if r.contender == contender and r.seconds and r.n > 0]
@@ -132,7 +152,26 @@ class Comparison:
         return found
 
     def advice(self) -> str:
-        """Which schedule was fastest at which size; within 5 % the one before stays."""
+        """Which schedule was fastest at which size; within 5 % the one before stays.
+
+        Returns
+        -------
+        str
+
+        See Also
+        --------
+        crossover : Whether the GPU pays.
+        apsp.plan : What `closure` chooses.
+
+        Examples
+        --------
+        >>> from apsp.comparison import Comparison
+        >>> from apsp.comparison.records import Contender, Row
+        >>> rows = [Row(Contender("iterative", "cpu"), n, seconds=n**3 / 1e9) for n in (100, 1000)]
+        >>> c = Comparison("min_plus", "float32", tuple(rows))
+        >>> c.advice().startswith("Fastest: ")
+        True
+        """
         best: dict[int, str] = {}
         name = ""
         for n in sorted({row.n for row in self.rows}):
@@ -148,7 +187,26 @@ class Comparison:
         return "Fastest: " + "; ".join(f"{best[n]} {'from' if len(sizes) > 1 else 'at'} n = {n}" for n in starts) + "."
 
     def crossover(self) -> str:
-        """The size from which the GPU, transfers included, beats the CPU."""
+        """The size from which the GPU, transfers included, beats the CPU.
+
+        Returns
+        -------
+        str
+
+        See Also
+        --------
+        advice : Which schedule.
+        notes : Both, and the fits.
+
+        Examples
+        --------
+        >>> from apsp.comparison import Comparison
+        >>> from apsp.comparison.records import Contender, Row
+        >>> rows = [Row(Contender("iterative", "cpu"), n, seconds=n**3 / 1e9) for n in (100, 1000)]
+        >>> c = Comparison("min_plus", "float32", tuple(rows))
+        >>> c.crossover()
+        'GPU: none took part.'
+        """
         gpu = any(row.contender.device == "cuda" for row in self.rows)
         if not gpu:
             return "GPU: none took part."
@@ -166,11 +224,50 @@ class Comparison:
         return "The GPU did not pay at these sizes, transfers included."
 
     def table(self) -> tuple[list[str], list[list[str]]]:
-        """Headings and cells, for printing."""
+        """Headings and cells, for printing.
+
+        Returns
+        -------
+        headings : list of str
+        cells : list of lists of str
+
+        See Also
+        --------
+        to_json : Numbers.
+        plot : A picture.
+
+        Examples
+        --------
+        >>> from apsp.comparison import Comparison
+        >>> from apsp.comparison.records import Contender, Row
+        >>> rows = [Row(Contender("iterative", "cpu"), n, seconds=n**3 / 1e9) for n in (100, 1000)]
+        >>> c = Comparison("min_plus", "float32", tuple(rows))
+        >>> headings, cells = c.table()
+        >>> len(cells)
+        2
+        """
         return draw.table(self)
 
     def notes(self) -> list[str]:
-        """The lines under the table: fits, advice, and where the GPU begins to pay."""
+        """The lines under the table: fits, advice, and where the GPU begins to pay.
+
+        Returns
+        -------
+        list of str
+
+        See Also
+        --------
+        fits, advice, crossover : What they say.
+
+        Examples
+        --------
+        >>> from apsp.comparison import Comparison
+        >>> from apsp.comparison.records import Contender, Row
+        >>> rows = [Row(Contender("iterative", "cpu"), n, seconds=n**3 / 1e9) for n in (100, 1000)]
+        >>> c = Comparison("min_plus", "float32", tuple(rows))
+        >>> len(c.notes())
+        3
+        """
         lines = [f"{f.contender.name}: t = {f.constant:.3g} · n^{f.exponent:.2f} s" for f in self.fits()]
         return [*lines, self.crossover(), self.advice()]
 
@@ -187,7 +284,26 @@ class Comparison:
         return notebook.table(repr(self), *self.table()) + notebook.lines("\n".join(self.notes()))
 
     def to_json(self) -> str:
-        """Everything, as JSON."""
+        """Everything, as JSON.
+
+        Returns
+        -------
+        str
+
+        See Also
+        --------
+        table : For printing.
+
+        Examples
+        --------
+        >>> from apsp.comparison import Comparison
+        >>> from apsp.comparison.records import Contender, Row
+        >>> rows = [Row(Contender("iterative", "cpu"), n, seconds=n**3 / 1e9) for n in (100, 1000)]
+        >>> c = Comparison("min_plus", "float32", tuple(rows))
+        >>> import json
+        >>> json.loads(c.to_json())["dtype"]
+        'float32'
+        """
         more = ("rate", "fraction", "pairs_per_joule")
         rows = [{**asdict(row), "name": row.contender.name, **{x: getattr(row, x) for x in more}} for row in self.rows]
         fits = [{**asdict(f), "name": f.contender.name} for f in self.fits()]
@@ -221,5 +337,14 @@ class Comparison:
             If matplotlib is missing: it comes with the extra `plot`.
         OSError
             If the file cannot be written.
+
+        See Also
+        --------
+        table, to_json : The numbers.
+
+        Examples
+        --------
+        >>> from apsp import compare_sizes
+        >>> compare_sizes([256, 512]).plot(save="sizes.png")  # doctest: +SKIP
         """
         return draw.plot(self, ax, quantity, save=save, dpi=dpi)

@@ -94,6 +94,11 @@ def negative_cycle(
     weight, columns, directed, unweighted, null_value, format, name
         How the graph is read: as in `as_graph`.
 
+    Returns
+    -------
+    list of labels, or None
+        Each vertex once; the last edge leads from the last to the first.
+
     Raises
     ------
     AlgebraError
@@ -101,10 +106,16 @@ def negative_cycle(
     DomainError
         If zeros of a matrix may be edges or none: see `null_value` of `as_graph`.
 
+    See Also
+    --------
+    closure, shortest_paths : What raises `NegativeCycleError`, with the same cycle.
+
     Notes
     -----
     Bellman–Ford (Cherkassky and Goldberg 1999, "Negative-cycle detection algorithms") on the graph's edges, or on its
     matrix where it came as one; a cycle that only rounding makes negative is none, as in `closure`.
+
+    O(n m) relaxations at worst for n vertices and m edges, n² of a matrix, and far fewer as a rule; O(n + m) memory.
 
     Examples
     --------

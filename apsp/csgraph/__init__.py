@@ -127,6 +127,17 @@ def shortest_path(
     MemoryNeeded
         If it does not fit, before any work.
 
+    See Also
+    --------
+    scipy.sparse.csgraph.shortest_path : SciPy's own.
+    apsp.shortest_paths : Graphs with names, single distances and paths.
+    reconstruct_path : A tree of the predecessors.
+
+    Notes
+    -----
+    Costs and sources are those of `apsp.shortest_paths`: O(n³) pairs for a dense closure, O((m + n) log n) for each
+    source of a search. The result takes 8 bytes an entry in float64, and predecessors 4.
+
     Examples
     --------
     >>> from apsp import csgraph
@@ -161,7 +172,31 @@ def floyd_warshall(
 ) -> Any:
     """Lengths of shortest paths between all pairs: `scipy.sparse.csgraph.floyd_warshall`.
 
-    Parameters, results and errors as in `shortest_path`.
+    Parameters
+    ----------
+    csgraph, directed, return_predecessors, unweighted, overwrite, device, dtype, threads, callback
+        As in `shortest_path`.
+
+    Returns
+    -------
+    dist_matrix : array, shape (n, n)
+    predecessors : int32 array, shape (n, n)
+        With `return_predecessors`; as in `shortest_path`.
+
+    Raises
+    ------
+    NegativeCycleError, ShapeError, DTypeError, DomainError, MemoryNeeded
+        As `shortest_path`.
+
+    See Also
+    --------
+    shortest_path : The same with `indices`.
+    apsp.closure : Over any semiring.
+
+    Notes
+    -----
+    O(n³) pairs and n² entries at most: the name is that of Floyd 1962 and Warshall 1962, the engine is that of least
+    predicted time.
 
     Examples
     --------
@@ -203,6 +238,31 @@ def dijkstra(
     csgraph, directed, indices, return_predecessors, unweighted, device, dtype, threads, callback
         As in `shortest_path`, as are results and errors. Negative weights are right here too.
 
+    Returns
+    -------
+    dist_matrix : array, shape (n, n), indices.shape + (n,), or (n,) with `min_only`
+    predecessors : int32 array of the same shape
+        With `return_predecessors`.
+    sources : int32 array, shape (n,)
+        With `return_predecessors` and `min_only`.
+
+    Raises
+    ------
+    ValueError
+        If the limit is negative, or as `shortest_path`.
+    NegativeCycleError, ShapeError, DTypeError, DomainError, MemoryNeeded
+        As `shortest_path`.
+
+    See Also
+    --------
+    shortest_path : The same without a limit.
+    apsp.shortest_paths : `Result.nearest`, by label and over other semirings.
+
+    Notes
+    -----
+    O((m + n) log n) for each source of a search, and a row of n entries. The name is that of Dijkstra 1959, the engine
+    is that of least predicted time.
+
     Examples
     --------
     >>> from apsp import csgraph
@@ -232,7 +292,30 @@ def bellman_ford(
 ) -> Any:
     """Lengths of shortest paths over weights of any sign: `scipy.sparse.csgraph.bellman_ford`.
 
-    Parameters, results and errors as in `shortest_path`.
+    Parameters
+    ----------
+    csgraph, directed, indices, return_predecessors, unweighted, device, dtype, threads, callback
+        As in `shortest_path`.
+
+    Returns
+    -------
+    dist_matrix : array, shape (n, n), or indices.shape + (n,)
+    predecessors : int32 array of the same shape
+        With `return_predecessors`; as in `shortest_path`.
+
+    Raises
+    ------
+    NegativeCycleError, ShapeError, DTypeError, DomainError, ValueError, MemoryNeeded
+        As `shortest_path`.
+
+    See Also
+    --------
+    shortest_path : The same under another name.
+    apsp.negative_cycle : Only whether there is such a cycle, and which.
+
+    Notes
+    -----
+    Costs are those of `shortest_path`: the engine is that of least predicted time, whatever the name.
 
     Examples
     --------
@@ -260,7 +343,31 @@ def johnson(
 ) -> Any:
     """Lengths of shortest paths over weights of any sign: `scipy.sparse.csgraph.johnson`.
 
-    Parameters, results and errors as in `shortest_path`.
+    Parameters
+    ----------
+    csgraph, directed, indices, return_predecessors, unweighted, device, dtype, threads, callback
+        As in `shortest_path`.
+
+    Returns
+    -------
+    dist_matrix : array, shape (n, n), or indices.shape + (n,)
+    predecessors : int32 array of the same shape
+        With `return_predecessors`; as in `shortest_path`.
+
+    Raises
+    ------
+    NegativeCycleError, ShapeError, DTypeError, DomainError, ValueError, MemoryNeeded
+        As `shortest_path`.
+
+    See Also
+    --------
+    shortest_path : The same under another name.
+    apsp.shortest_paths : Graphs with names, single distances and paths.
+
+    Notes
+    -----
+    Costs are those of `shortest_path`. The name is that of Johnson 1977, whose potentials searches take for negative
+    arcs; the engine is that of least predicted time.
 
     Examples
     --------

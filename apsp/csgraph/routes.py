@@ -95,6 +95,16 @@ def reconstruct_path(csgraph: Any, predecessors: Any, directed: bool = True) -> 
     ShapeError, DTypeError, ValueError
         If predecessors do not fit the graph, or it has no such edge.
 
+    See Also
+    --------
+    shortest_path : What finds predecessors.
+    construct_dist_matrix : The lengths of the paths.
+    scipy.sparse.csgraph.reconstruct_path : SciPy's own.
+
+    Notes
+    -----
+    At most n − 1 arcs, of 12 bytes each, beside the graph.
+
     Examples
     --------
     >>> from apsp import csgraph
@@ -141,9 +151,16 @@ def construct_dist_matrix(graph: Any, predecessors: Any, directed: bool = True, 
     ShapeError, ValueError
         If they do not fit the graph, it has no such edge, or they lead in a circle.
 
+    See Also
+    --------
+    shortest_path : What finds predecessors.
+    reconstruct_path : The tree of one row.
+    scipy.sparse.csgraph.construct_dist_matrix : SciPy's own.
+
     Notes
     -----
-    All vertices look twice as far ahead in each of log₂ n rounds, so that no path is walked vertex by vertex.
+    All vertices look twice as far ahead in each of log₂ n rounds, so that no path is walked vertex by vertex:
+    O(n² log n) time at most, and O(n²) memory.
 
     Examples
     --------

@@ -56,12 +56,43 @@ def formats() -> dict[str, Format]:
 
 
 def names() -> tuple[str, ...]:
-    """The names of all formats."""
+    """The names of all formats.
+
+    Returns
+    -------
+    tuple of str
+        In the order in which a content that no suffix explains is tried.
+
+    See Also
+    --------
+    written : Those that are written.
+    read : What takes such a name.
+
+    Examples
+    --------
+    >>> "csv" in names(), "excel" in names()
+    (True, False)
+    """
     return tuple(formats())
 
 
 def written() -> tuple[str, ...]:
-    """The names of those that are written as well as read."""
+    """The names of those that are written as well as read.
+
+    Returns
+    -------
+    tuple of str
+
+    See Also
+    --------
+    names : All of them.
+    write : What takes such a name.
+
+    Examples
+    --------
+    >>> "csv" in written(), "pajek" in written()
+    (True, False)
+    """
     return tuple(f.name for f in formats().values() if f.write is not None)
 
 
@@ -102,12 +133,6 @@ def read(
     **options
         A format's own: `base=1` for plain files that count from 1.
 
-    Notes
-    -----
-    Weights written hh:mm:ss, all of them, are durations, in seconds. A CSV whose rows have the names of its columns is
-    a matrix, in which inf is no edge. GTFS: `transfers.txt` lists edges from from_stop_id to to_stop_id that weigh
-    min_transfer_time.
-
     Returns
     -------
     Graph
@@ -124,6 +149,20 @@ def read(
         If there is no such file (FileNotFoundError), or it cannot be read.
     MemoryNeeded
         If what it holds does not fit, before memory is taken.
+
+    See Also
+    --------
+    as_graph : Everything else that a graph may come as.
+    write : The way back.
+    names : The formats.
+
+    Notes
+    -----
+    Weights written hh:mm:ss, all of them, are durations, in seconds. A CSV whose rows have the names of its columns is
+    a matrix, in which inf is no edge. GTFS: `transfers.txt` lists edges from from_stop_id to to_stop_id that weigh
+    min_transfer_time.
+
+    One pass over the file: O(n + m) time, and memory for the edges, two int64 and a weight each.
 
     Examples
     --------
@@ -178,6 +217,22 @@ def write(graph: Graph, path: str | os.PathLike[str], *, format: str | None = No
         back as others (blanks in `named`, anything but integers in `snap`, a mixture of integers and strings). If
         such files are only read. Where the format knows no directions, if an edge does not lead back with the same
         weight; where it knows no fractions, if a weight is not an integer.
+
+    See Also
+    --------
+    apsp.write : The same of whatever `as_graph` takes.
+    read : The way back.
+    written : The formats.
+    check_output : The errors, before the work.
+
+    Notes
+    -----
+    O(n + m) for n vertices and m edges, O(n²) for a matrix.
+
+    Examples
+    --------
+    >>> from apsp import as_graph
+    >>> write(as_graph([("A", "B", 4)]), "/dev/null", format="csv")
     """
     chosen = _for_output(path, format)
     assert chosen.write is not None
@@ -189,12 +244,25 @@ def write(graph: Graph, path: str | os.PathLike[str], *, format: str | None = No
 def check_output(path: str | os.PathLike[str], *, format: str | None = None) -> None:
     """Raise before the work what `write` would raise after it: no such format, or a path that cannot be written to.
 
+    Parameters
+    ----------
+    path, format
+        As in `write`.
+
     Raises
     ------
     FormatError, ValueError
         If neither the suffix nor `format` says which format.
     OSError
         As `semiring.files.check_writable` does.
+
+    See Also
+    --------
+    write : What would raise it.
+
+    Examples
+    --------
+    >>> check_output("roads.csv")
     """
     _for_output(path, format)
     check_writable(path)

@@ -86,12 +86,22 @@ class Graph:
         labels : iterable, optional
             n distinct names; 0 … n − 1 by default.
 
+        Returns
+        -------
+        Graph
+
         Raises
         ------
         ShapeError
             If A is not square, or there are more or fewer labels than rows.
         DTypeError
             If entries are not real numbers or booleans. Each is looked at once, where it lies, by the closure.
+
+        See Also
+        --------
+        apsp.as_graph : Of whatever a graph may come as.
+        matrix : The way back.
+        from_arrays, from_edges : Lists of edges.
 
         Examples
         --------
@@ -138,6 +148,10 @@ class Graph:
         labels : iterable, optional
             n distinct names; 0 … n − 1 by default.
 
+        Returns
+        -------
+        Graph
+
         Raises
         ------
         ShapeError
@@ -148,6 +162,16 @@ class Graph:
             If a weight is NaN.
         DTypeError
             If a weight is no number, an integer that float64 would round, or beyond float64.
+
+        See Also
+        --------
+        from_edges : Edges of labels.
+        from_matrix : A dense matrix.
+        edges : The way back.
+
+        Notes
+        -----
+        O(n + m) time; two int64 and a weight of 8 bytes an edge.
 
         Examples
         --------
@@ -195,6 +219,10 @@ class Graph:
             All vertices, in the order wanted; needed for those without an edge. By default the labels that occur:
             sorted where they compare with each other, else in order of appearance.
 
+        Returns
+        -------
+        Graph
+
         Raises
         ------
         ShapeError
@@ -203,6 +231,16 @@ class Graph:
             If an edge names a vertex that `labels` lacks.
         DomainError, DTypeError
             If a weight is NaN or no number.
+
+        See Also
+        --------
+        apsp.as_graph : Of whatever a graph may come as.
+        from_arrays : Edges of positions, much faster.
+        to_frame : The way back.
+
+        Notes
+        -----
+        O(m) time, and O(n log n) to sort the labels.
 
         Examples
         --------
@@ -223,10 +261,34 @@ class Graph:
     ) -> Graph:
         """The same graph with what the caller knows of it; what is left out stays.
 
+        Parameters
+        ----------
+        directed : bool, optional
+        weighted : bool
+            If False, every edge weighs 1.
+        nulls : tuple of number, or None
+            Of a dense matrix, entries that are no edges.
+        name : str
+
+        Returns
+        -------
+        Graph
+            A new one, of the same arrays.
+
         Raises
         ------
         ShapeError
             If a dense matrix is to be undirected, or a list of edges to have entries that are none.
+
+        See Also
+        --------
+        apsp.as_graph : `directed`, `unweighted` and `null_value`, as a caller says them.
+
+        Examples
+        --------
+        >>> g = Graph.from_edges([("A", "B", 4), ("B", "C", 7)])
+        >>> g.having(directed=False, name="roads")
+        Graph(n=3, directed=False, name='roads')
         """
         if self.dense is None and nulls is not None:
             raise ShapeError(
@@ -250,15 +312,57 @@ class Graph:
     def index(self, label: Any) -> int:
         """The position of a vertex in the matrix.
 
+        Parameters
+        ----------
+        label : label
+
+        Returns
+        -------
+        int
+
         Raises
         ------
         VertexError
             If no vertex has that label.
+
+        See Also
+        --------
+        index_of : Of many.
+
+        Examples
+        --------
+        >>> g = Graph.from_edges([("A", "B", 4), ("B", "C", 7)])
+        >>> g.index("C")
+        2
         """
         return self.labels.position(label)
 
     def index_of(self, labels: Any) -> np.ndarray:
-        """The positions of many vertices at once, int64."""
+        """The positions of many vertices at once, int64.
+
+        Parameters
+        ----------
+        labels : list or array of labels
+
+        Returns
+        -------
+        int64 array, shape of labels
+
+        Raises
+        ------
+        VertexError
+            If no vertex has one of the labels.
+
+        See Also
+        --------
+        index : Of one.
+
+        Examples
+        --------
+        >>> g = Graph.from_edges([("A", "B", 4), ("B", "C", 7)])
+        >>> g.index_of(["C", "A"])
+        array([2, 0])
+        """
         return self.labels.positions(labels)
 
     @property
@@ -288,10 +392,24 @@ class Graph:
         array, shape (n, n)
             A new one; but where a directed dense matrix already fits, that very array.
 
+        Raises
+        ------
+        DTypeError, DomainError
+            If the weights do not fit the semiring or the dtype.
+        MemoryNeeded
+            If it does not fit, before any work.
+
+        See Also
+        --------
+        edges, to_scipy : Only what is there.
+        from_matrix : The way back.
+
         Notes
         -----
         In the Boolean semiring only structure matters: an edge of any finite weight, 0 included, is True. A matrix of
         numbers is then read by its finite entries if it holds infinities, and must else hold zeros and ones.
+
+        O(n² + m) time, and n² entries.
 
         Examples
         --------
@@ -340,6 +458,16 @@ class Graph:
         MemoryNeeded
             If the edges of a dense matrix do not fit.
 
+        See Also
+        --------
+        matrix : With the missing edges.
+        edges : Three arrays, parallel edges apart.
+        apsp.csgraph.csgraph_to_dense : What becomes of it.
+
+        Notes
+        -----
+        O(n + m log m) time at most, O(n²) of a matrix; an entry and an index for each edge.
+
         Examples
         --------
         >>> A = Graph.from_edges([("A", "B", 4), ("A", "B", 3), ("B", "A", 0)]).to_scipy()
@@ -360,6 +488,10 @@ class Graph:
         semiring : str or Semiring
             Which entries of a dense matrix are edges: all but its zero. Of a list of edges all are.
 
+        Returns
+        -------
+        networkx.DiGraph, Graph, MultiDiGraph or MultiGraph
+
         Raises
         ------
         ImportError
@@ -368,6 +500,15 @@ class Graph:
             If a label is None, which NetworkX has for no node.
         MemoryNeeded
             If the edges of a dense matrix do not fit.
+
+        See Also
+        --------
+        apsp.as_graph : The way back.
+        to_frame, to_scipy : Other forms.
+
+        Notes
+        -----
+        O(n + m) time, and hundreds of bytes an edge: NetworkX holds dictionaries.
 
         Examples
         --------
@@ -389,12 +530,25 @@ class Graph:
         semiring : str or Semiring
             Which entries of a dense matrix are edges: all but its zero.
 
+        Returns
+        -------
+        DataFrame
+
         Raises
         ------
         ImportError
             If neither library is installed.
         MemoryNeeded
             If the edges of a dense matrix do not fit.
+
+        See Also
+        --------
+        apsp.as_graph : The way back.
+        to_networkx, to_scipy : Other forms.
+
+        Notes
+        -----
+        O(n + m) time and memory.
 
         Examples
         --------
@@ -428,7 +582,42 @@ class Graph:
             yield self._listed(s, target, part)
 
     def edges(self, semiring: str | Semiring = "min_plus", dtype: Any = None) -> Edges:
-        """Rows, cols and weights of all arcs, undirected edges both ways, weights as `matrix` would hold them."""
+        """Rows, cols and weights of all arcs, undirected edges both ways, weights as `matrix` would hold them.
+
+        Parameters
+        ----------
+        semiring : str or Semiring
+            Which entries of a dense matrix are edges: all but its zero.
+        dtype : dtype, optional
+            As in `matrix`.
+
+        Returns
+        -------
+        rows, cols : int64 arrays, shape (arcs,)
+        weights : array, shape (arcs,)
+
+        Raises
+        ------
+        DTypeError, DomainError
+            If the weights do not fit the semiring or the dtype.
+        MemoryNeeded
+            If the edges of a dense matrix do not fit.
+
+        See Also
+        --------
+        from_arrays : The way back.
+        to_scipy : Each pair once.
+
+        Notes
+        -----
+        O(m) time, O(n²) of a matrix; 16 bytes and a weight an arc.
+
+        Examples
+        --------
+        >>> g = Graph.from_edges([("A", "B", 4), ("B", "C", 7)])
+        >>> g.edges()
+        (array([0, 1]), array([1, 2]), array([4, 7], dtype=int32))
+        """
         s = catalog.get(semiring)
         if self.dense is not None:
             windows = self.windows(s, dtype, where="Graph.edges")

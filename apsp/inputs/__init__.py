@@ -130,6 +130,17 @@ def as_graph(
         do not say which of them holds what. Entries of a dense matrix are looked at once, where they lie, by the
         closure.
 
+    See Also
+    --------
+    read : A file, with the options of formats.
+    write : The way back.
+    Graph.from_matrix, Graph.from_arrays, Graph.from_edges : What is meant, said outright.
+
+    Notes
+    -----
+    An array is not copied. Anything else becomes a list of m edges, two int64 and a weight each: O(n + m) time and
+    memory.
+
     Examples
     --------
     >>> as_graph([("A", "B", 4), ("B", "C", 7)]).n
@@ -169,6 +180,15 @@ def write(graph: Any, path: str | os.PathLike[str], *, format: str | None = None
     OSError
         If the file cannot be written.
 
+    See Also
+    --------
+    apsp.formats.write : The same of a `Graph`, and what formats keep.
+    read, as_graph : The way back.
+
+    Notes
+    -----
+    O(n + m) for n vertices and m edges, O(n²) for a matrix.
+
     Examples
     --------
     >>> write([("A", "B", 4)], "/dev/null", format="csv")
@@ -177,7 +197,31 @@ def write(graph: Any, path: str | os.PathLike[str], *, format: str | None = None
 
 
 def is_array(source: Any) -> bool:
-    """Whether `as_graph` would take this as a matrix: an array, not a table or another library's graph."""
+    """Whether `as_graph` would take this as a matrix: an array, not a table or another library's graph.
+
+    Parameters
+    ----------
+    source
+        Anything.
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    DTypeError
+        If `as_graph` takes no such thing at all.
+
+    See Also
+    --------
+    as_graph : What takes it.
+
+    Examples
+    --------
+    >>> is_array([[0, 1], [1, 0]]), is_array([(0, 1), (1, 0)])
+    (True, False)
+    """
     return _kind_of(source, ANYHOW) is kinds()["matrix"]
 
 

@@ -86,10 +86,19 @@ class CriticalPath:
 
         It is of the library that the durations came in, or else of the one that is installed.
 
+        Returns
+        -------
+        DataFrame
+
         Raises
         ------
         ImportError
             If neither library is installed.
+
+        See Also
+        --------
+        plot : Bars.
+        critical_path : What makes it.
 
         Examples
         --------
@@ -130,6 +139,16 @@ class CriticalPath:
             If matplotlib is missing.
         OSError
             If the file cannot be written.
+
+        See Also
+        --------
+        to_frame : A table.
+        critical_path : What makes it.
+
+        Examples
+        --------
+        >>> from apsp import critical_path
+        >>> critical_path([("walls", 5, []), ("roof", 2, ["walls"])]).plot(save="plan.png")  # doctest: +SKIP
         """
         tasks = sorted(self.earliest, key=self.earliest.__getitem__)
         unit, in_unit = _unit(self.length)
@@ -178,6 +197,18 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
     DomainError, DTypeError
         If a duration is negative, infinite, or no number, or the project lasts longer than int64 or float64 holds
         (with a unit, 2⁶³ nanoseconds, 292 years); if durations or dependencies are none of these.
+    MemoryNeeded
+        If the closure does not fit, before any work.
+
+    See Also
+    --------
+    CriticalPath.to_frame, CriticalPath.plot : The plan as a table, and as bars.
+    shortest_paths : Over "critical_path", the max-plus semiring, of any graph.
+
+    Notes
+    -----
+    All pairs of the n tasks are looked at: O(n²) numbers of 8 bytes are held, beside what `shortest_paths` takes for
+    the closure.
 
     Examples
     --------

@@ -120,12 +120,36 @@ class Reachability:
         For lists or arrays of labels, an array of the shape that they broadcast to: `reaches(us[:, None], vs)` is a
         table. A tuple is one label.
 
+        Parameters
+        ----------
+        u, v : label, or list or array of labels
+
+        Returns
+        -------
+        bool, or bool array
+
         Raises
         ------
         VertexError
             If a label is not in the graph.
         ShapeError
             If the shapes of u and v do not go together.
+
+        See Also
+        --------
+        path : Why it does.
+        descendants, ancestors : All such v, and all such u.
+
+        Notes
+        -----
+        A bit looked up, O(1) a pair.
+
+        Examples
+        --------
+        >>> from apsp import transitive_closure
+        >>> t = transitive_closure([("a", "b"), ("b", "c")])
+        >>> t.reaches("a", "c"), t.reaches("a", ["a", "b"])
+        (True, array([False,  True]))
         """
         if isinstance(u, (list, np.ndarray)) or isinstance(v, (list, np.ndarray)):
             i, j = between(self.labels, self.labels, u, v, where="reaches")
@@ -141,6 +165,10 @@ class Reachability:
         ----------
         u, v : labels
 
+        Returns
+        -------
+        list of labels
+
         Raises
         ------
         VertexError
@@ -151,6 +179,15 @@ class Reachability:
             If this answer was loaded from a file: it tells who reaches whom, and has no edges.
         MemoryNeeded
             If the edges do not fit once more.
+
+        See Also
+        --------
+        reaches : Only whether it does.
+        apsp.shortest_paths : Walks of the least weight.
+
+        Notes
+        -----
+        A breadth-first search: O(n + m) for n vertices and m edges.
 
         Examples
         --------
@@ -173,10 +210,34 @@ class Reachability:
     def descendants(self, u: Any) -> list[Any]:
         """The labels of all vertices that u reaches, in the order of the matrix.
 
+        Parameters
+        ----------
+        u : label
+
+        Returns
+        -------
+        list of labels
+
         Raises
         ------
         VertexError
             If the label is not in the graph.
+
+        See Also
+        --------
+        ancestors : The other way.
+        counts : How many there are.
+
+        Notes
+        -----
+        A row of n bits.
+
+        Examples
+        --------
+        >>> from apsp import transitive_closure
+        >>> t = transitive_closure([("a", "b"), ("b", "c")])
+        >>> t.descendants("a")
+        ['b', 'c']
         """
         i, c = self.labels.position(u), self.condensation
         return self._names(self.closed.rows(int(c.component[i]))[c.component], i)
@@ -184,10 +245,34 @@ class Reachability:
     def ancestors(self, v: Any) -> list[Any]:
         """The labels of all vertices that reach v, in the order of the matrix.
 
+        Parameters
+        ----------
+        v : label
+
+        Returns
+        -------
+        list of labels
+
         Raises
         ------
         VertexError
             If the label is not in the graph.
+
+        See Also
+        --------
+        descendants : The other way.
+        counts : How many there are.
+
+        Notes
+        -----
+        A column of n bits.
+
+        Examples
+        --------
+        >>> from apsp import transitive_closure
+        >>> t = transitive_closure([("a", "b"), ("b", "c")])
+        >>> t.ancestors("c")
+        ['a', 'b']
         """
         j, c = self.labels.position(v), self.condensation
         return self._names(self.closed.column(int(c.component[j]))[c.component], j)
@@ -195,10 +280,29 @@ class Reachability:
     def counts(self, axis: int = 1) -> np.ndarray:
         """How many vertices each vertex reaches (axis 1: the sums of the rows), or is reached from (axis 0); int64.
 
+        Parameters
+        ----------
+        axis : {0, 1}
+
+        Returns
+        -------
+        int64 array, shape (n,)
+
         Raises
         ------
         ValueError
             If the axis is neither 0 nor 1.
+
+        See Also
+        --------
+        descendants, ancestors : Which they are.
+
+        Examples
+        --------
+        >>> from apsp import transitive_closure
+        >>> t = transitive_closure([("a", "b"), ("b", "c")])
+        >>> t.counts(), t.counts(axis=0)
+        (array([2, 1, 0]), array([0, 1, 2]))
         """
         if axis not in (0, 1):
             raise ValueError(f"counts: axis must be 1 (how many each reaches) or 0 (how many reach it), got {axis!r}.")
@@ -219,7 +323,22 @@ class Reachability:
         return counts
 
     def components(self) -> list[list[Any]]:
-        """The classes of mutually reachable vertices, as lists of labels; the largest first, then by first member."""
+        """The classes of mutually reachable vertices, as lists of labels; the largest first, then by first member.
+
+        Returns
+        -------
+        list of lists of labels
+
+        See Also
+        --------
+        reduction : A ring for each.
+
+        Examples
+        --------
+        >>> from apsp import transitive_closure
+        >>> transitive_closure([("a", "b"), ("b", "a"), ("b", "c")]).components()
+        [['a', 'b'], ['c']]
+        """
         component = self._classes
         order = np.argsort(component, kind="stable")
         bounds = np.flatnonzero(np.diff(component[order])) + 1
@@ -233,6 +352,20 @@ class Reachability:
         Of a graph without cycles it is unique, and made of its own edges. Otherwise each component of several
         vertices becomes one ring, and an edge between components joins their first vertices (Aho, Garey, Ullman
         1972).
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        MemoryNeeded
+            If the closure lies in a store, and does not fit.
+
+        See Also
+        --------
+        components : What becomes a ring.
+        networkx.transitive_reduction : Of graphs without cycles.
 
         Examples
         --------
@@ -257,16 +390,86 @@ class Reachability:
         return Graph.from_arrays(np.concatenate(rows), np.concatenate(cols), n=self.n, labels=self.labels)
 
     def to_bool(self) -> np.ndarray:
-        """All pairs as an n × n NumPy bool array."""
+        """All pairs as an n × n NumPy bool array.
+
+        Returns
+        -------
+        bool array, shape (n, n)
+
+        Raises
+        ------
+        MemoryNeeded
+            If the bits of all pairs do not fit, or this does not.
+
+        See Also
+        --------
+        to_sparse, to_edges : Where few pairs are there.
+
+        Notes
+        -----
+        n² bytes, eight times as many as the packed bits.
+
+        Examples
+        --------
+        >>> from apsp import transitive_closure
+        >>> t = transitive_closure([("a", "b"), ("b", "c")])
+        >>> t.to_bool().astype(int)
+        array([[0, 1, 1],
+               [0, 0, 1],
+               [0, 0, 0]])
+        """
         dense: np.ndarray = self.matrix.to_bool()
         return dense
 
     def to_sparse(self) -> Any:
-        """All pairs as a SciPy `csr_array` of bool."""
+        """All pairs as a SciPy `csr_array` of bool.
+
+        Returns
+        -------
+        scipy.sparse.csr_array of bool, shape (n, n)
+
+        Raises
+        ------
+        MemoryNeeded
+            If the bits of all pairs do not fit, or this does not.
+
+        See Also
+        --------
+        to_bool, to_edges : Other forms of the same.
+
+        Examples
+        --------
+        >>> from apsp import transitive_closure
+        >>> t = transitive_closure([("a", "b"), ("b", "c")])
+        >>> t.to_sparse().nnz
+        3
+        """
         return self.matrix.to_sparse()
 
     def to_edges(self) -> list[tuple[Any, Any]]:
-        """All pairs (u, v) of labels such that u reaches v."""
+        """All pairs (u, v) of labels such that u reaches v.
+
+        Returns
+        -------
+        list of (label, label)
+
+        Raises
+        ------
+        MemoryNeeded
+            If the bits of all pairs do not fit, or this does not.
+
+        See Also
+        --------
+        to_bool, to_sparse : Other forms of the same.
+        reduction : Fewest edges that say as much.
+
+        Examples
+        --------
+        >>> from apsp import transitive_closure
+        >>> t = transitive_closure([("a", "b"), ("b", "c")])
+        >>> t.to_edges()
+        [('a', 'b'), ('a', 'c'), ('b', 'c')]
+        """
         rows, cols = self.matrix.to_edges()
         return [(self.labels[i], self.labels[j]) for i, j in zip(rows.tolist(), cols.tolist(), strict=True)]
 
@@ -276,6 +479,10 @@ class Reachability:
         A path that ends with "/" is a directory of tiles (docs/stores.md), from which `load` answers without reading
         all of it.
 
+        Parameters
+        ----------
+        path : path
+
         Raises
         ------
         ValueError
@@ -284,6 +491,23 @@ class Reachability:
             If a label is none that can be saved; see `apsp.saving.encoding`.
         OSError
             If the file cannot be written.
+
+        See Also
+        --------
+        load : The way back.
+
+        Notes
+        -----
+        The bits of the components, c² / 8 bytes for c of them, and the labels.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from apsp import Reachability, transitive_closure
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     transitive_closure([("a", "b")]).save(f"{folder}/reach.npz")
+        ...     Reachability.load(f"{folder}/reach.npz").reaches("a", "b")
+        True
         """
         check_output(path, (".npz", ".tiles"))
         if suffix_of(path) == ".tiles":
@@ -300,12 +524,30 @@ class Reachability:
     def load(cls, path: str | os.PathLike[str]) -> Reachability:
         """Read what `save` wrote.
 
+        Parameters
+        ----------
+        path : path
+
+        Returns
+        -------
+        Reachability
+            Without edges: `path` needs them.
+
         Raises
         ------
         FormatError
             If the file is damaged, or something else.
         OSError
             If it cannot be read.
+
+        See Also
+        --------
+        save : What wrote it.
+
+        Examples
+        --------
+        >>> from apsp import Reachability
+        >>> Reachability.load("reach.npz").reaches("a", "b")  # doctest: +SKIP
         """
         store = None
         if is_store(path):

@@ -124,6 +124,16 @@ class Result(Shown, Routed, Measured):
         DTypeError, DomainError, DivergenceError
             As `shortest_paths`.
 
+        See Also
+        --------
+        shortest_paths : Other edges.
+        semiring.Elimination.update : Of a sparse matrix.
+
+        Notes
+        -----
+        An elimination repeats its numeric part, `Cost.elimination` pairs, and keeps order and structure; another engine
+        begins again.
+
         Examples
         --------
         >>> from apsp import shortest_paths
@@ -177,6 +187,25 @@ class Result(Shown, Routed, Measured):
             If the file cannot be written, or has no room on its disk.
         ImportError
             If zarr is missing.
+
+        See Also
+        --------
+        load : The way back.
+        save_predecessors : The paths.
+        to_frame : A table of pandas or Polars.
+
+        Notes
+        -----
+        n² entries of the dtype of the distances, or text; some rows are held at a time.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from apsp import Result, shortest_paths
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     shortest_paths([("A", "B", 4)]).save(f"{folder}/roads.npz")
+        ...     Result.load(f"{folder}/roads.npz").distance("A", "B")
+        4
         """
         save_result(self, path, callback)
 
@@ -190,6 +219,10 @@ class Result(Shown, Routed, Measured):
         semiring : str or Semiring, optional
             One of your own, where it was computed over one; those of the catalog are found by the name in the file.
 
+        Returns
+        -------
+        Result
+
         Raises
         ------
         FormatError
@@ -199,6 +232,15 @@ class Result(Shown, Routed, Measured):
             If its semiring is not in the catalog, or is, and another one was given.
         OSError
             If it cannot be read.
+
+        See Also
+        --------
+        save : What wrote it.
+
+        Examples
+        --------
+        >>> from apsp import Result
+        >>> Result.load("roads.npz").distance("A", "B")  # doctest: +SKIP
         """
         return cls(**load_result(path, semiring, _again))
 
@@ -283,6 +325,22 @@ def shortest_paths(
         says.
     MemoryNeeded
         If matrix and closure do not fit, before the matrix is built.
+
+    See Also
+    --------
+    closure : The same of a matrix, as a matrix.
+    transitive_closure : Which vertices a walk connects.
+    plan : What this would do, and how long it would take.
+    as_graph : All that a graph may come as.
+    apsp.csgraph.shortest_path : SciPy's names and shapes.
+
+    Notes
+    -----
+    For n vertices and m edges: a dense closure takes O(n³) pairs and n² entries; elimination what
+    `semiring.sparse.analyse` counts, and n entries for each row that is asked for; a search by SciPy O((m + n) log n)
+    for each source; breadth-first searches O(m + n) for each source, hundreds of them at a time. `plan` has bytes and
+    seconds. Sources: those of `closure`; Johnson 1977 for negative arcs; Then et al. 2014, "The more the merrier", for
+    breadth-first searches.
 
     Examples
     --------

@@ -72,6 +72,14 @@ class Distances:
         For lists or arrays of labels, an array of the shape that they broadcast to, so that `distance(us[:, None], vs)`
         is a table; of integers a float64 array, so that no path is inf in it. A tuple is one label.
 
+        Parameters
+        ----------
+        u, v : label, or list or array of labels
+
+        Returns
+        -------
+        scalar, or array
+
         Raises
         ------
         VertexError
@@ -80,6 +88,18 @@ class Distances:
             If the shapes of u and v do not go together.
         DTypeError
             If a float64 array would round an integer.
+
+        See Also
+        --------
+        table : All pairs of two lists.
+        path : The walk of that weight.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> r = shortest_paths([("A", "B", 4), ("B", "C", 7)])
+        >>> r.distance("A", "C"), r.distance("A", ["B", "C"])
+        (11, array([ 4., 11.]))
         """
         if not isinstance(u, (list, np.ndarray)) and not isinstance(v, (list, np.ndarray)):
             return output.number(self.engine.entry(self.sources.position(u), self.targets.position(v)), self.semiring)
@@ -91,6 +111,15 @@ class Distances:
     def path(self, u: Any, v: Any) -> list[Any]:
         """The labels u, …, v along a best path: a walk of weight `distance(u, v)` that visits no vertex twice.
 
+        Parameters
+        ----------
+        u, v : label
+
+        Returns
+        -------
+        list of labels
+            u first, v last; [u] where they are one.
+
         Raises
         ------
         VertexError
@@ -99,6 +128,17 @@ class Distances:
             If v cannot be reached from u.
         AlgebraError
             If the semiring's ⊕ does not select one of two walks.
+
+        See Also
+        --------
+        paths : Between many pairs.
+        distance : Its weight.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> shortest_paths([("A", "B", 4), ("B", "C", 7)], directed=False).path("A", "C")
+        ['A', 'B', 'C']
         """
         require_paths(self.semiring)
         i, j, start, end = self.sources.position(u), self.targets.position(v), self.graph.index(u), self.graph.index(v)
@@ -117,6 +157,11 @@ class Distances:
         sources, targets : list or array of labels, optional
             All by default.
 
+        Returns
+        -------
+        array, shape (sources, targets)
+            On the host; integers as float64.
+
         Raises
         ------
         VertexError
@@ -125,6 +170,11 @@ class Distances:
             If a float64 array would round an integer.
         MemoryNeeded
             If the table does not fit.
+
+        See Also
+        --------
+        rows : Some rows at a time.
+        to_frame : With the labels.
 
         Examples
         --------
@@ -172,6 +222,16 @@ class Distances:
         ------
         VertexError
             If a label is not in the graph.
+
+        See Also
+        --------
+        table : All at once, as an array.
+        reduce : One number a row.
+        predecessor_rows : The paths.
+
+        Notes
+        -----
+        `block` rows of n entries are held at a time. What a row costs depends on the engine: see `shortest_paths`.
 
         Examples
         --------
@@ -222,6 +282,15 @@ class Distances:
         ShapeError
             If it is made of the distances from all vertices, and this result has those from some.
 
+        See Also
+        --------
+        rows : The rows themselves.
+        eccentricity, closeness : By label.
+
+        Notes
+        -----
+        Every distance is looked at once: O(n²), beside what the rows cost. Memory is that of some rows.
+
         Examples
         --------
         >>> from apsp import shortest_paths
@@ -252,6 +321,11 @@ class Distances:
             If a label is not in the graph.
         AlgebraError
             If the semiring's ⊕ does not select one of two walks.
+
+        See Also
+        --------
+        distance : From one of them.
+        apsp.csgraph.dijkstra : `min_only`, SciPy's name for it.
 
         Examples
         --------

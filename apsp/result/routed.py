@@ -82,6 +82,23 @@ class Routed(Distances):
         ------
         VertexError
             If a source is not in the graph.
+
+        See Also
+        --------
+        paths : The paths themselves.
+        rows : The distances.
+        apsp.predecessors : Of a matrix and its closure.
+
+        Notes
+        -----
+        `block` rows of n entries of 4 bytes are held at a time, and as many of distances.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> for positions, P in shortest_paths([("A", "B", 4), ("B", "C", 7)]).predecessor_rows(["A"]):
+        ...     print(positions, P)
+        [0] [[-9999     0     1]]
         """
         wanted = self.graph.labels.several(self.sources if sources is None else sources, where="predecessor_rows")
         require_block(block, where="predecessor_rows")
@@ -99,12 +116,36 @@ class Routed(Distances):
     def save_predecessors(self, path: str | os.PathLike[str]) -> None:
         """Write `predecessors`: `.npy`, `.npz` (with labels) or `.csv` (labels in the first row and column).
 
+        Parameters
+        ----------
+        path : path
+
         Raises
         ------
         ValueError, FormatError, OSError
             As `save` does.
         ShapeError
             If this is a result of some sources and targets.
+
+        See Also
+        --------
+        save : The distances.
+        predecessor_rows : Some rows at a time.
+
+        Notes
+        -----
+        4 n² bytes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import tempfile
+        >>> from apsp import shortest_paths
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     shortest_paths([("A", "B", 4)]).save_predecessors(f"{folder}/before.npy")
+        ...     np.load(f"{folder}/before.npy")
+        array([[-9999,     0],
+               [-9999, -9999]], dtype=int32)
         """
         if not self._whole:
             raise ShapeError(
@@ -134,6 +175,11 @@ class Routed(Distances):
             If a label is not in the graph.
         AlgebraError
             If the semiring's ⊕ does not select one of two walks.
+
+        See Also
+        --------
+        path : Between two vertices.
+        predecessor_rows : Trees, of which these are branches.
 
         Examples
         --------
@@ -176,6 +222,15 @@ class Routed(Distances):
         ------
         AlgebraError
             For `paths`, if the semiring's ⊕ does not select one of two walks.
+
+        See Also
+        --------
+        paths, predecessor_rows : The paths that are walked.
+        apsp.negative_cycle : Why there are no distances.
+
+        Notes
+        -----
+        A row takes m pairs for m edges, n² of a matrix; `paths` walks at most n edges of each pair.
 
         Examples
         --------

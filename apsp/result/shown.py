@@ -42,7 +42,28 @@ class Shown(Distances):
         return notebook.table(repr(self), ["", *names], self._texts(notebook.SHOWN), self._left_out(k, m))
 
     def text(self, count: int = 10) -> str:
-        """The distances between the first `count` vertices as text; no path is inf."""
+        """The distances between the first `count` vertices as text; no path is inf.
+
+        Parameters
+        ----------
+        count : int
+
+        Returns
+        -------
+        str
+
+        See Also
+        --------
+        to_frame, table : All of them.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> print(shortest_paths([("A", "B", 4)]).text())
+              A   B
+          A   0   4
+          B inf   0
+        """
         k, m = (min(count, size) for size in self.engine.shape)
         lines = [["", *(str(label) for label in self.targets[:m])], *self._texts(count)]
         width = max(len(cell) for line in lines for cell in line)
@@ -61,6 +82,10 @@ class Shown(Distances):
             A line a pair, in columns `from`, `to` and `distance`, instead of a row a source and a column a target.
             (Polars has no row names: in its wide table they are the column `from`, and column names are text.)
 
+        Returns
+        -------
+        DataFrame
+
         Raises
         ------
         VertexError
@@ -69,6 +94,11 @@ class Shown(Distances):
             If float64 would round an integer.
         ImportError
             If neither library is installed.
+
+        See Also
+        --------
+        table : An array, without labels.
+        save : A file.
 
         Examples
         --------
@@ -134,6 +164,16 @@ class Shown(Distances):
             If an image of all distances does not fit.
         ImportError
             If matplotlib is missing: it comes with the extra `plot`.
+
+        See Also
+        --------
+        path : A path to show.
+        nearest, closeness : Values to show.
+
+        Examples
+        --------
+        >>> from apsp import shortest_paths
+        >>> shortest_paths([("A", "B", 4)]).plot(save="distances.png")  # doctest: +SKIP
         """
         if values is not None and positions is None:
             raise ValueError(

@@ -88,6 +88,22 @@ def analyse(A: Any, n: int | None = None, *, order: Any = "auto") -> Analysis:
         If A is not square, or rows and columns differ in length.
     VertexError
         If an index lies outside 0 … n − 1.
+    DTypeError
+        If A is neither a sparse matrix nor a pair of arrays.
+    AlgebraError
+        If there is no such order.
+    DeviceError
+        If `order="metis"` and pymetis is not installed.
+
+    See Also
+    --------
+    eliminate : What takes the analysis, with weights.
+    Cost : What is counted.
+
+    Notes
+    -----
+    The structure takes `cost.index_bytes` bytes; "auto" tries up to two orders, and takes what counts least. Dissection
+    by levels is George 1973, and Lipton and Tarjan 1979.
 
     Examples
     --------

@@ -83,11 +83,21 @@ def eliminate(
     MemoryNeeded
         If the panels do not fit, from the counts.
 
+    See Also
+    --------
+    sparse.analyse : Order, structure and cost, before any weight.
+    apsp.shortest_paths : Of graphs, which takes this where it is predicted to be best.
+    apsp.closure : All entries of A*, as a matrix.
+
     Notes
     -----
     Time and memory depend on the fill: `analyse(A).cost` counts them first. Road networks and meshes have little;
     random graphs of average degree above about ten are as good as dense, and here become one dense supernode.
     Float (+, ×) has no pivoting: it is accurate where all terms have one sign.
+
+    The pairs are Σ w (w + r)² over supernodes of w vertices that have r neighbours above, Σ w r for each row that is
+    asked for, and the panels hold Σ w (w + 2 r) entries (`sparse.Cost`). Elimination by blocks is Lehmann 1977, section
+    4; dissection by levels is George 1973, and Lipton and Tarjan 1979.
 
     Examples
     --------
@@ -201,6 +211,19 @@ class Elimination(Queries):
         semiring, order, dtype, threads, check, device
             As in `eliminate`, with its errors.
 
+        Returns
+        -------
+        Elimination
+
+        Raises
+        ------
+        ShapeError, VertexError, DTypeError, DomainError, DivergenceError, DeviceError, MemoryNeeded
+            As `eliminate`; a VertexError if an index lies outside 0 … n − 1.
+
+        See Also
+        --------
+        eliminate : Of a sparse matrix; its cost and sources.
+
         Examples
         --------
         >>> import semiring
@@ -252,6 +275,22 @@ class Elimination(Queries):
         ------
         ShapeError, DTypeError, DomainError, DivergenceError
             As `eliminate`.
+
+        See Also
+        --------
+        eliminate : Other arcs.
+        apsp.shortest_paths : `Result.update`, by label.
+
+        Notes
+        -----
+        `Cost.elimination` pairs; order and structure are kept.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
+        >>> E.update([1, 1]).row(0)
+        array([0, 1, 2])
         """
         return Elimination(
             self.analysis,

@@ -105,7 +105,38 @@ class Hops:
         return f"<Hops between {self.n:,} vertices, {len(self._in[1]):,} arcs, {self.dtype}>"
 
     def row(self, i: int, *, limit: float | None = None) -> np.ndarray:
-        """Hops from i to every vertex, shape (n,)."""
+        """Hops from i to every vertex, shape (n,).
+
+        Parameters
+        ----------
+        i : int
+        limit : float, optional
+            Vertices more than so many hops away count as not reached.
+
+        Returns
+        -------
+        array, shape (n,)
+
+        Raises
+        ------
+        VertexError, DomainError
+            If the source or the limit is none.
+
+        See Also
+        --------
+        rows : Many at once, faster by the row.
+
+        Notes
+        -----
+        O(n + arcs) at most.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> H = semiring.sparse.Hops(([0, 1, 2], [1, 2, 3]), 4)
+        >>> H.row(1, limit=1).tolist()
+        [32767, 0, 1, 32767]
+        """
         return next(D for _, D in self.rows([i], limit=limit))[0]
 
     def rows(
@@ -131,6 +162,23 @@ class Hops:
         ------
         VertexError, DomainError, ShapeError
             If a source, the limit or the block is none.
+
+        See Also
+        --------
+        row : One of them.
+        to_dense : All at once.
+
+        Notes
+        -----
+        Hundreds of sources are searched from at a time, so that an arc is looked at for all of them together.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> H = semiring.sparse.Hops(([0, 1, 2], [1, 2, 3]), 4)
+        >>> for sources, hops in H.rows([0, 3]):
+        ...     print(sources, hops[0])
+        [0 3] [0 1 2 3]
         """
         wanted = np.arange(self.n) if sources is None else indices(sources, self.n, where="rows").ravel()
         if block is not None and (not isinstance(block, (int, np.integer)) or block < 1):
@@ -149,10 +197,35 @@ class Hops:
     def to_dense(self, out: np.ndarray | None = None, *, limit: float | None = None) -> np.ndarray:
         """All hop counts, shape (n, n), into `out` where it is given.
 
+        Parameters
+        ----------
+        out : array, shape (n, n), optional
+            Of `dtype`.
+        limit : float, optional
+            As in `row`.
+
+        Returns
+        -------
+        array, shape (n, n)
+
         Raises
         ------
         ShapeError, DTypeError
             If `out` does not fit.
+        MemoryNeeded
+            If it does not fit.
+
+        See Also
+        --------
+        rows : Some rows at a time.
+        eliminate : Where arcs have weights.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> H = semiring.sparse.Hops(([0, 1, 2], [1, 2, 3]), 4)
+        >>> H.to_dense(limit=1).tolist()[0]
+        [0, 1, 32767, 32767]
         """
         if out is None and self._gpu is not None:
             out = self._gpu.empty(self.n)
@@ -168,7 +241,27 @@ class Hops:
         return out
 
     def batch(self, sources: int) -> int:
-        """How many of so many sources are searched from at a time, on each thread."""
+        """How many of so many sources are searched from at a time, on each thread.
+
+        Parameters
+        ----------
+        sources : int
+
+        Returns
+        -------
+        int
+
+        See Also
+        --------
+        rows : What takes so many.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> H = semiring.sparse.Hops(([0, 1, 2], [1, 2, 3]), 4)
+        >>> H.batch(1) > 0
+        True
+        """
         return BITS * self._words(sources) if self._gpu is None else int(self._gpu.batch(sources))
 
     def _words(self, sources: int) -> int:

@@ -73,15 +73,107 @@ class Queries:
         return self.analysis.structure.permutation
 
     def row(self, i: int) -> np.ndarray:
-        """A*[i, :], shape (n,)."""
+        """A*[i, :], shape (n,).
+
+        Parameters
+        ----------
+        i : int
+
+        Returns
+        -------
+        array, shape (n,)
+            On the device of the elimination.
+
+        Raises
+        ------
+        VertexError
+            If an index lies outside 0 … n − 1.
+
+        See Also
+        --------
+        rows : Many at once, faster by the row.
+        column, entry : A column, a number.
+
+        Notes
+        -----
+        `Cost.sweep` pairs, and `Cost.climb` at most; n entries.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
+        >>> E.row(0)
+        array([ 0,  5, 12])
+        """
         return self._single(self._vertex(i, "row"), mirrored=False)
 
     def column(self, j: int) -> np.ndarray:
-        """A*[:, j], shape (n,)."""
+        """A*[:, j], shape (n,).
+
+        Parameters
+        ----------
+        j : int
+
+        Returns
+        -------
+        array, shape (n,)
+            On the device of the elimination.
+
+        Raises
+        ------
+        VertexError
+            If an index lies outside 0 … n − 1.
+
+        See Also
+        --------
+        row, entry : A row, a number.
+        panels : All columns, streamed.
+
+        Notes
+        -----
+        As many pairs as a row.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
+        >>> E.column(2)
+        array([12,  7,  0])
+        """
         return self._single(self._vertex(j, "column"), mirrored=True)
 
     def entry(self, i: int, j: int) -> Any:
-        """A*[i, j], a scalar of the dtype: two climbs that meet, without a row."""
+        """A*[i, j], a scalar of the dtype: two climbs that meet, without a row.
+
+        Parameters
+        ----------
+        i, j : int
+
+        Returns
+        -------
+        scalar
+
+        Raises
+        ------
+        VertexError
+            If an index lies outside 0 … n − 1.
+
+        See Also
+        --------
+        entries : Many at once.
+        row, column : All of a row, or a column.
+
+        Notes
+        -----
+        At most 2 `Cost.climb` pairs, whatever n is.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
+        >>> int(E.entry(0, 2))
+        12
+        """
         at = np.array([self._vertex(i, "entry"), self._vertex(j, "entry")])
         if self.on_device is not None:
             return self.on_device.entries(at[:1], at[1:]).get()[0]
@@ -93,12 +185,32 @@ class Queries:
     def entries(self, i: Any, j: Any) -> np.ndarray:
         """A*[i[q], j[q]] for all q; i and j are broadcast against each other.
 
+        Parameters
+        ----------
+        i, j : int array_like
+
+        Returns
+        -------
+        array, of the shape that i and j are broadcast to
+
         Raises
         ------
         VertexError
             If an index lies outside 0 … n − 1.
         ShapeError
             If the shapes do not go together.
+
+        See Also
+        --------
+        entry : One of them.
+        rows : Where most of a row is wanted.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
+        >>> E.entries([0, 1], 2)
+        array([12,  7])
         """
         i, j = (self._vertices(x, "entries") for x in (i, j))
         try:
@@ -137,6 +249,22 @@ class Queries:
             Each row is contiguous; from one to the next is a little more than n. Memory is used again for later blocks
             once nobody holds an earlier one.
 
+        Raises
+        ------
+        VertexError
+            If an index lies outside 0 … n − 1.
+        ShapeError
+            If block is no positive integer.
+
+        See Also
+        --------
+        panels, reduced : All of them, in whatever order is fastest.
+        row : One of them.
+
+        Notes
+        -----
+        `Cost.sweep` pairs a row; n entries for each of `block` rows.
+
         Examples
         --------
         >>> import semiring
@@ -156,10 +284,32 @@ class Queries:
 
         panel[:, q] is row indices[q] of A*, or with `columns` its column.
 
+        Parameters
+        ----------
+        columns : bool
+            Columns instead of rows.
+
         Yields
         ------
         indices, panel : arrays (k,), (n, k)
             Memory is used again for later panels once nobody holds an earlier one.
+
+        See Also
+        --------
+        reduced : Each reduced by the thread that made it.
+        rows : In the order wanted.
+        to_dense : All at once.
+
+        Notes
+        -----
+        n `Cost.sweep` pairs in all; a panel of `workspace` bytes.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
+        >>> sum(panel.size for indices, panel in E.panels())
+        9
         """
         if self.on_device is not None:
             yield from self.on_device.panels(columns=columns)
@@ -198,6 +348,19 @@ class Queries:
         share : (int, int)
             (k, count): every count-th panel from the k-th on, where others see to the rest.
 
+        Yields
+        ------
+        indices, reduced : array (k,), what `of` returned
+
+        See Also
+        --------
+        panels : The panels themselves.
+        apsp.shortest_paths : `Result.reduce`, by label.
+
+        Notes
+        -----
+        n `Cost.sweep` pairs in all; a panel for each thread, `workspace` bytes.
+
         Examples
         --------
         >>> import semiring
@@ -230,10 +393,37 @@ class Queries:
     def to_dense(self, out: np.ndarray | None = None) -> np.ndarray:
         """A*, shape (n, n), into `out` where it is given.
 
+        Parameters
+        ----------
+        out : array, shape (n, n), optional
+            Of the dtype of the elimination.
+
+        Returns
+        -------
+        array, shape (n, n)
+
         Raises
         ------
         ShapeError, DTypeError
             If `out` does not fit.
+        MemoryNeeded
+            If it does not fit, before any work.
+
+        See Also
+        --------
+        panels, rows : Some rows at a time.
+        apsp.closure : The same of a dense matrix.
+
+        Notes
+        -----
+        n `Cost.sweep` pairs; n² entries.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
+        >>> E.to_dense()[0]
+        array([ 0,  5, 12])
         """
         if out is None and self.on_device is not None:
             return self.on_device.dense()
@@ -257,11 +447,74 @@ class Queries:
         return out
 
     def matvec(self, x: Any) -> np.ndarray:
-        """A* ⊗ x, for x of shape (n,) or (n, k)."""
+        """A* ⊗ x, for x of shape (n,) or (n, k).
+
+        Parameters
+        ----------
+        x : array_like, shape (n,) or (n, k)
+
+        Returns
+        -------
+        array, shape of x
+
+        Raises
+        ------
+        ShapeError
+            If x is of another shape.
+        DTypeError, DomainError
+            If the dtype of the elimination does not hold x, or the semiring does not.
+
+        See Also
+        --------
+        rmatvec : From the left.
+        semiring.matvec : Of a dense matrix.
+
+        Notes
+        -----
+        About `Cost.fill` pairs for each column of x.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
+        >>> E.matvec([9, 9, 0])
+        array([9, 7, 0])
+        """
         return self._product(x, "matvec", mirrored=True)
 
     def rmatvec(self, x: Any) -> np.ndarray:
-        """xᵀ ⊗ A*, transposed: for x of shape (n,) or (n, k), column by column."""
+        """xᵀ ⊗ A*, transposed: for x of shape (n,) or (n, k), column by column.
+
+        Parameters
+        ----------
+        x : array_like, shape (n,) or (n, k)
+
+        Returns
+        -------
+        array, shape of x
+
+        Raises
+        ------
+        ShapeError
+            If x is of another shape.
+        DTypeError, DomainError
+            If the dtype of the elimination does not hold x, or the semiring does not.
+
+        See Also
+        --------
+        matvec : From the right.
+
+        Notes
+        -----
+        About `Cost.fill` pairs for each column of x.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> E = semiring.Elimination.from_arrays([0, 1], [1, 2], [5, 7], 3)
+        >>> E.rmatvec([0, 9, 9])
+        array([0, 5, 9])
+        """
         return self._product(x, "rmatvec", mirrored=False)
 
     @cached_property

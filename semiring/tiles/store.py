@@ -83,6 +83,7 @@ class TileStore:
 
     Examples
     --------
+    >>> import numpy as np
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> store = TileStore.create(folder.name, (5, 4), "int32", block=2)
@@ -121,6 +122,10 @@ class TileStore:
         attributes : mapping, optional
             What JSON holds.
 
+        Returns
+        -------
+        TileStore
+
         Raises
         ------
         ShapeError
@@ -129,6 +134,25 @@ class TileStore:
             If the directory holds something else.
         OSError
             If it cannot be written, or the whole matrix has no room on its disk.
+
+        See Also
+        --------
+        put, write : What fills it.
+        apsp.closure : `output`, which makes one.
+
+        Notes
+        -----
+        Of the disk's free bytes, those of the whole matrix must be there; none is written yet.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     store = TileStore.create(folder, (2, 4), "int32", block=2)
+        ...     store.put(np.arange(8).reshape(2, 4))
+        ...     store.grid
+        (1, 2)
         """
         place, kind = Path(path), np.dtype(dtype)
         sides = (block, block) if isinstance(block, (int, np.integer)) else block
@@ -144,10 +168,30 @@ class TileStore:
     def annotate(self, **attributes: Any) -> None:
         """Set attributes, on the disk too.
 
+        Parameters
+        ----------
+        **attributes
+            What JSON holds, by name.
+
         Raises
         ------
         OSError
             If the description cannot be written.
+
+        See Also
+        --------
+        create : Those of a new store.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     store = TileStore.create(folder, (2, 4), "int32", block=2)
+        ...     store.put(np.arange(8).reshape(2, 4))
+        ...     store.annotate(semiring="min_plus")
+        ...     TileStore(folder).attributes["semiring"]
+        'min_plus'
         """
         told = {**self.attributes, **attributes}
         describe(self.path, self.layout, told)
@@ -233,6 +277,22 @@ class TileStore:
             If size or dtype are not those of the tile.
         OSError
             If it cannot be written.
+
+        See Also
+        --------
+        put : Many tiles.
+        read : The way back.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     store = TileStore.create(folder, (2, 4), "int32", block=2)
+        ...     store.put(np.arange(8).reshape(2, 4))
+        ...     store.write(0, 1, np.zeros((2, 2), "int32"))
+        ...     int(store.read(0, 1).sum())
+        0
         """
         m, n = self.layout.size(i, j)
         if entries.shape != (m, n) or entries.dtype != self.dtype:
@@ -244,12 +304,39 @@ class TileStore:
     def read(self, i: int, j: int, out: np.ndarray | None = None) -> np.ndarray:
         """A tile, in a new array or in `out`.
 
+        Parameters
+        ----------
+        i, j : int
+            Its row and column of tiles.
+        out : array, optional
+            Of the tile's size and of the store's dtype.
+
+        Returns
+        -------
+        array, of the tile's size
+
         Raises
         ------
         TileError
             If it is missing, truncated, damaged or not of this store.
         FormatError
             If a closure works in this store that has not ended.
+
+        See Also
+        --------
+        window : Any rows and columns.
+        write : The way back.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     store = TileStore.create(folder, (2, 4), "int32", block=2)
+        ...     store.put(np.arange(8).reshape(2, 4))
+        ...     store.read(0, 1)
+        array([[2, 3],
+               [6, 7]], dtype=int32)
         """
         self.require_closed()
         m, n = self.layout.size(i, j)
@@ -279,6 +366,29 @@ class TileStore:
         ----------
         entries : bool
             Whether entries are read and compared with their checksums, or only headers and ends.
+
+        Returns
+        -------
+        Inspection
+            `rounds`, an int64 array of the grid's shape, −1 where a tile is wrong; and `errors`, by tile.
+
+        See Also
+        --------
+        read : One tile, or its error.
+
+        Notes
+        -----
+        All bytes are read, a tile at a time; without `entries`, headers and ends alone.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     store = TileStore.create(folder, (2, 4), "int32", block=2)
+        ...     store.put(np.arange(8).reshape(2, 4))
+        ...     store.inspect().errors
+        {}
         """
         rounds = np.full(self.grid, -1, np.int64)
         errors: dict[tuple[int, int], TileError] = {}
@@ -298,12 +408,42 @@ class TileStore:
     def window(self, rows: slice, columns: slice, out: np.ndarray | None = None) -> np.ndarray:
         """The entries of some rows and columns, in a new array or in `out`.
 
+        Parameters
+        ----------
+        rows, columns : slice
+            With start and stop, within the matrix.
+        out : array, optional
+            Of the window's shape and of the store's dtype.
+
+        Returns
+        -------
+        array, shape (rows, columns)
+
         Raises
         ------
         TileError
             If one of its tiles is missing, truncated, damaged or not of this store.
         FormatError
             If a closure works in this store that has not ended.
+
+        See Also
+        --------
+        read : A tile.
+        put : The way back.
+
+        Notes
+        -----
+        Of each tile that it meets, the rows of the window are read.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     store = TileStore.create(folder, (2, 4), "int32", block=2)
+        ...     store.put(np.arange(8).reshape(2, 4))
+        ...     store.window(slice(0, 1), slice(1, 3))
+        array([[1, 2]], dtype=int32)
         """
         self.require_closed()
         shape = rows.stop - rows.start, columns.stop - columns.start
@@ -322,12 +462,37 @@ class TileStore:
     def put(self, entries: Any, rows: int = 0, columns: int = 0, *, round: int = 0, durable: bool = True) -> None:
         """Write the tiles of a window, which begins at a row and a column and is made of whole tiles.
 
+        Parameters
+        ----------
+        entries : array_like, shape (m, n)
+            Brought to the store's dtype.
+        rows, columns : int
+            Where the window begins.
+        round, durable
+            As in `write`.
+
         Raises
         ------
         ShapeError
             If it is not.
         OSError
             If they cannot be written.
+
+        See Also
+        --------
+        write : One tile.
+        window : The way back.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     store = TileStore.create(folder, (2, 4), "int32", block=2)
+        ...     store.put(np.arange(8).reshape(2, 4))
+        ...     store.put(np.ones((2, 2), "int32"), columns=2)
+        ...     store[0]
+        array([0, 1, 1, 1], dtype=int32)
         """
         m, n = entries.shape
         for start, size, step, most in zip((rows, columns), (m, n), self.block, self.shape, strict=True):
@@ -376,10 +541,33 @@ class TileStore:
 
         Tiles are never changed in place, so that neither store sees what is written to the other.
 
+        Parameters
+        ----------
+        path : path
+            A directory: new, empty, or a store.
+
+        Returns
+        -------
+        TileStore
+
         Raises
         ------
         OSError
             As `create` does.
+
+        See Also
+        --------
+        create : An empty one.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     store = TileStore.create(f"{folder}/one", (2, 4), "int32", block=2)
+        ...     store.put(np.arange(8).reshape(2, 4))
+        ...     store.linked(f"{folder}/other")[1]
+        array([4, 5, 6, 7], dtype=int32)
         """
         place = Path(path)
         check_place(place)
