@@ -83,8 +83,7 @@ def solve(
     distances from or to it; with --table, --sources or --targets, of those vertices).
     """
     from ..result import shortest_paths
-    from ..saving.stores import suffix_of
-    from ..saving.tables import RESULTS
+    from ..saving import suffix_of, suffixes
 
     answers.require_one(reduction, nearest, pairs, (source, target))
     require_dtype(options["semiring"], options["dtype"])
@@ -97,7 +96,7 @@ def solve(
         raise click.UsageError("solve: --output and --predecessors must be two files, got one.")
     options["gpus"] = places = spread_over(options)
     each = reduction is not None or nearest is not None  # a line a vertex
-    graphs.check(output, (".csv",) if each else RESULTS)
+    graphs.check(output, (".csv",) if each else suffixes())
     graphs.claim(output, places)
     graphs.check(predecessors)
     graphs.check(plot, (".png", ".svg", ".pdf"))
