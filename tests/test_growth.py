@@ -9,7 +9,8 @@ import click.testing
 import numpy as np
 import pytest
 
-from apsp import FormatError, Result, cli, formats, saving, shortest_paths
+import apsp
+from apsp import FormatError, Graph, Result, as_graph, cli, formats, saving, shortest_paths
 
 EDGES = [("A", "B", 4), ("B", "C", 7), ("D", "A", 1)]
 
@@ -69,3 +70,41 @@ def test_the_command_line_writes_and_asks_a_store_in_one_file(tmp_path):
         if words[0] == "query":
             assert "12" in done.output
     assert json.loads((tmp_path / "r.json").read_text())["distances"][0] == "|b1"
+
+
+@pytest.mark.usefixtures("grown")
+@pytest.mark.parametrize(
+    "graph",
+    [
+        Graph.from_arrays([0, 1], [1, 2], n=4, directed=False),
+        Graph.from_arrays([0, 1], [1, 2], [1, 1], n=4, directed=False),
+        Graph.from_arrays([0, 1, 1, 2], [1, 0, 2, 1], [1.0, 1.0, 1.0, 1.0], n=4),
+        Graph.from_matrix(np.array([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]], bool)),
+        Graph.from_matrix(np.where(np.eye(4, k=1) + np.eye(4, k=-1) > 0, 1.0, np.inf)[[0, 1, 2, 3]]),
+    ],
+    ids=["no weights", "ones", "arcs both ways", "bool", "matrix"],
+)
+def test_a_format_without_weights_takes_edges_that_all_weigh_one(tmp_path, graph):
+    apsp.write(graph, tmp_path / "g.links")
+    again = apsp.read(tmp_path / "g.links")
+    assert (again.weights, again.directed, again.n) == (None, False, 4)
+    np.testing.assert_array_equal(again.matrix("lor_land"), graph.matrix("lor_land"))
+
+
+@pytest.mark.usefixtures("grown")
+def test_a_format_without_weights_refuses_them_with_a_way_out(tmp_path):
+    (tmp_path / "g.csv").write_text("from,to,km\na,b,1\nb,c,2.5\n")
+    for graph in (as_graph(tmp_path / "g.csv"), as_graph([[np.inf, 2.5], [2.5, np.inf]])):
+        with pytest.raises(FormatError, match=r"links: write: every edge must weigh 1, .* got 2\.5 on .*weight=None"):
+            apsp.write(graph, tmp_path / "g.links")
+    assert not (tmp_path / "g.links").exists()
+    apsp.write(as_graph(tmp_path / "g.csv", weight=None, directed=False), tmp_path / "g.links")
+    done = command("convert", "--unweighted", "--undirected", tmp_path / "g.csv", tmp_path / "s.links")
+    assert done.exception is None, done
+    assert (tmp_path / "g.links").read_text() == (tmp_path / "s.links").read_text() == "3\n0 1\n1 2\n"
+
+
+def test_graph6_knows_neither_directions_nor_weights():
+    known = formats.formats()["graph6"]
+    assert not known.directions
+    assert not known.weights

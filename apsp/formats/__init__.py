@@ -178,7 +178,7 @@ def write(graph: Graph, path: str | os.PathLike[str], *, format: str | None = No
         If the format cannot express this graph: vertices without an edge in a list of edges; names that would be read
         back as others (blanks in `named`, anything but integers in `snap`, a mixture of integers and strings). If
         such files are only read. Where the format knows no directions, if an edge does not lead back with the same
-        weight; where it knows no fractions, if a weight is not an integer.
+        weight; where it knows no fractions, if a weight is not an integer; where it knows no weights, if one is not 1.
     """
     chosen = _for_output(path, format)
     assert chosen.write is not None
