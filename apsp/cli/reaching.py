@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @click.option("--counts", is_flag=True, help="How many vertices each vertex reaches.")
 @click.option("--memory", metavar="SIZE", help="Hold it to so much memory, such as 16GiB; the rest goes to tiles/.")
 @click.option(
-    "--output", type=click.Path(), help="Write all answers (.npz, tiles/), all pairs (.csv), a matrix (.npy)."
+    "--output", type=click.Path(), help="Write all answers (.npz, tiles/), all pairs (.csv), a matrix (.npy, …)."
 )
 def reach(file: str, source: str | None, target: str | None, counts: bool, output: str | None, **options: Any) -> None:
     """Which vertices of the graph in FILE reach which others, by one edge or more.
