@@ -99,18 +99,19 @@ class Table:
             done += part.size
             watch(done)
 
-    def gathered(self, size: int) -> Iterator[np.ndarray]:
-        """Its rows in blocks of so many, so that each tile is written once."""
-        held: list[np.ndarray] = []
-        count = 0
-        for block in self.streamed():
-            held.append(block.copy())  # its memory may be used again
-            count += len(block)
-            if count >= size:
-                whole = np.concatenate(held)
-                for start in range(0, len(whole) - size + 1, size):
-                    yield whole[start : start + size]
-                rest = whole[len(whole) - len(whole) % size :]
-                held, count = [rest], len(rest)
-        if count:
-            yield np.concatenate(held)
+
+def gathered(blocks: Iterator[np.ndarray], size: int) -> Iterator[np.ndarray]:
+    """The rows of the blocks in blocks of so many, so that each tile is written once."""
+    held: list[np.ndarray] = []
+    count = 0
+    for block in blocks:
+        held.append(block.copy())  # its memory may be used again
+        count += len(block)
+        if count >= size:
+            whole = np.concatenate(held)
+            for start in range(0, len(whole) - size + 1, size):
+                yield whole[start : start + size]
+            rest = whole[len(whole) - len(whole) % size :]
+            held, count = [rest], len(rest)
+    if count:
+        yield np.concatenate(held)

@@ -23,7 +23,7 @@ from semiring.tiles.bits import COLUMNS
 from ..graph import Graph
 from ..graph.ondisk import OnDisk
 from ..labels import Labels
-from .base import Arrays, Store, StrPath, Table
+from .base import Arrays, Store, StrPath, Table, gathered
 from .encoding import decode, encode, square
 
 #: Rows and columns of a tile.
@@ -46,7 +46,7 @@ def save(table: Table, path: StrPath, more: Arrays) -> None:
     with building(path) as place:
         store = new_store(place, table.shape, table.dtype, table.semiring, block=TILE)
         at = 0
-        for part in table.gathered(TILE):
+        for part in gathered(table.streamed(), TILE):
             store.put(part, at, 0, round=table.shape[1])
             at += len(part)
         save_archive(store, named)

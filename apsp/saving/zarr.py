@@ -22,7 +22,7 @@ from semiring.archives import load_arrays
 from semiring.errors import FormatError
 from semiring.files import writing_folder
 
-from .base import Arrays, Store, StrPath, Table
+from .base import Arrays, Store, StrPath, Table, gathered
 from .encoding import encode
 from .tiles import TILE
 
@@ -73,7 +73,7 @@ def save(table: Table, path: StrPath, more: Arrays) -> None:
             config={"write_empty_chunks": True},
         )
         at = 0
-        for part in table.gathered(TILE):
+        for part in gathered(table.streamed(), TILE):
             tiles[at : at + len(part)] = part
             at += len(part)
         for side, arrays in sides.items():
