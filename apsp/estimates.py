@@ -64,6 +64,9 @@ _ROUND, _SORTED = 2e-9, 80e-9
 #: Our searches from a batch of vertices: seconds to build, an arc; a visit, and an arc that leaves as a share of that;
 #: so much longer for each doubling beyond the cache, where sources come one by one; to write, a byte.
 _ADJACENT, _VISITED, _LEAVING, _ALONE_FARTHER, _BYTE = 60e-9, 5.4e-9, 0.25, 0.9, 0.3e-9
+#: NetworkX's own: a vertex or an arc of one search, roughly, and a triple of Floyd–Warshall. A call by its backend
+#: whatever it asks, an arc that is converted, and a pair that is given back.
+_NX_SEARCHED, _NX_TRIPLE, _NX_CALL, _NX_CONVERTED, _NX_PAIR = 4e-7, 8e-8, 5e-4, 4e-7, 6e-8
 #: Sources that a word holds; on so many levels they come one by one.
 _WORD = 64
 
@@ -235,6 +238,17 @@ def searches(
         before += n * arcs * _ROUND
     held = lines * columns * itemsize + min(lines, 64) * n * 8 + 40 * arcs
     return Estimate("scipy", lines * arcs, held, before + lines * row, before + row, row)
+
+
+def networkx(n: int, arcs: int, lines: int, *, matrix: bool) -> tuple[float, float]:
+    """Seconds that NetworkX takes from `lines` vertices, or by Floyd–Warshall on all, and what its backend takes here.
+
+    Neither the structure nor the weights are known yet: a call here is what it takes to convert the graph and to give
+    so many pairs back as Python's objects.
+    """
+    theirs = lines * (n + arcs) * _NX_SEARCHED
+    theirs = max(theirs, n**3 * _NX_TRIPLE) if matrix else theirs
+    return theirs, _NX_CALL + (n + arcs) * _NX_CONVERTED + lines * n * _NX_PAIR
 
 
 def predecessors(n: int, itemsize: int, arcs: int = 0, *, table: bool, matrix: bool = True, block: int = 64) -> int:

@@ -27,6 +27,8 @@ from .graph.nulls import refuse_ambiguous, warn_of_ambiguous
 from .problem import Memory, Problem, pose_array, pose_bits, take
 from .wants import Wants
 
+#: From so many arcs a vertex on, structures of eliminations are not remembered from question to question.
+CROWDED = 16
 #: Graphs of so few vertices are closed as matrices without counting: that takes a millisecond, as counting does.
 FEW = 512
 
@@ -186,6 +188,11 @@ class Question:
         most = np.zeros(self.graph.n, np.uint64 if weights.dtype.kind == "i" else np.float64)
         np.maximum.at(most, tails[finite], np.abs(sizes))
         return sum(most.tolist())
+
+    @property
+    def remembers(self) -> bool:
+        """Whether its structure is looked for among those of earlier questions."""
+        return self.wants.remembers and len(self.arcs[0]) <= CROWDED * self.n
 
     @property
     def saturates(self) -> bool:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ import numpy as np
 from semiring.algebra import Semiring
 from semiring.bits import BitMatrix
 from semiring.errors import AlgebraError, DeviceError, DivergenceError, DTypeError, MemoryNeeded
-from semiring.memory import available, require, shown
+from semiring.memory import LEAST, available, require, shown
 from semiring.spelling import did_you_mean
 
 from . import engines
@@ -90,7 +92,7 @@ def choose(question: Question) -> Plan:
             require(found[0].bytes, question.device, where=wants.where, hint=hint)
     best = found[0]
     if len(found) > 1:
-        fitting = [e for e in found if _fits(e.bytes, _device(e))]
+        fitting = [e for e in found if _fits(question, e.bytes, _device(e))]
         if not fitting:
             raise _too_large(question, found)
         best = min(fitting, key=lambda e: e.seconds)
@@ -112,7 +114,9 @@ def answer(question: Question) -> Answer:
     try:
         with at(question.source):
             plan = choose(question)
-            late = plan.seconds > PATIENCE and not _fits(plan.beside_bytes, plan.device)  # refused, or told of then
+            late = plan.seconds > PATIENCE and not _fits(
+                question, plan.beside_bytes, plan.device
+            )  # refused, or told of then
             if not late:
                 tell(plan, question.wants.callback)
             engine = engines.get(plan.engine).open(question, plan)
@@ -186,7 +190,7 @@ def _offers(question: Question, kinds: tuple[Kind, ...]) -> list[Estimate]:
             continue
         found.append(offer)
         share = 1.0 if question.picks else kind.share  # rows alone: they may take much less than the matrix
-        if share * offer.seconds < worth and _fits(offer.bytes, _device(offer)):
+        if share * offer.seconds < worth and _fits(question, offer.bytes, _device(offer)):
             worth = share * offer.seconds
     if not found:
         assert refusal is not None
@@ -194,10 +198,17 @@ def _offers(question: Question, kinds: tuple[Kind, ...]) -> list[Estimate]:
     return sorted(found, key=lambda e: e.engine)
 
 
-def _fits(needed: int, device: str) -> bool:
-    """Whether a device has so many bytes free."""
-    free = available(device)
+def _fits(question: Question, needed: int, device: str) -> bool:
+    """Whether a device has so many bytes free; the system is asked once, and not for few."""
+    if needed <= LEAST:
+        return True
+    free = question.once(_free)(device)
     return free is None or needed <= free
+
+
+def _free(question: Question) -> Callable[[str], int | None]:
+    """Bytes free on a device, as the system said when it was first asked for this question."""
+    return cache(available)
 
 
 def _device(estimate: Estimate) -> str:

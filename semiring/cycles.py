@@ -199,7 +199,7 @@ def search(A: np.ndarray, semiring: Semiring, allowed: float = 0.0) -> tuple[lis
     lengths = Lengths.required(semiring)
     if A.strides[0] < A.strides[1]:  # columns are contiguous: the same cycles, backwards
         cycle, potential = search(A.T, semiring, allowed)
-        return cycle[::-1], -potential
+        return cycle[:1] + cycle[:0:-1], -potential
     base, rate = lengths.slack(A.dtype, allowed)
     relax = importlib.import_module("semiring.cpu").load("cycles").relax
     cycle, potential = relax(A, dtypes.zero(semiring, A.dtype), lengths.sign, lengths.logarithmic, base, rate)

@@ -212,6 +212,15 @@ def test_survey_names_the_entry_outside_the_domain(name, value):
         survey(A, get(name), where="closure")
 
 
+@pytest.mark.parametrize("a", [0.0, 1e-9, 0.125, 0.5, 0.75, 0.999])
+def test_stars_are_sums_of_powers(a):
+    """1 + a + a² + … = 1 / (1 − a), and its logarithm over log_plus."""
+    sums, logarithms = get("plus_times"), get("log_plus")
+    assert sums.star.python(a) == pytest.approx(1 / (1 - a))
+    assert logarithms.star.python(math.log(a) if a else -math.inf) == pytest.approx(-math.log1p(-a))
+    assert logarithms.star.python(0.0) == sums.star.python(1.0) == math.inf
+
+
 @pytest.mark.parametrize(
     ("name", "entries", "nonnegative"),
     [
@@ -220,6 +229,8 @@ def test_survey_names_the_entry_outside_the_domain(name, value):
         ("max_plus", [-math.inf, 0, 3], True),
         ("max_plus", [-math.inf, -2, 3], False),
         ("max_min", [-math.inf, 5], True),
+        ("min_plus", [-0.0, 1, math.inf], True),
+        ("max_plus", [-0.0, 1, 3], False),
     ],
 )
 def test_survey_tells_whether_weights_are_nonnegative(name, entries, nonnegative):

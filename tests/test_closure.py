@@ -349,7 +349,17 @@ def test_a_plan_says_what_it_would_do_and_why():
         assert word in text
     A = np.where(np.random.default_rng(0).random((30, 30)) < 0.3, -1.0, np.inf)
     assert plan(A).variant == "general"
-    assert plan(np.ones((70, 70), bool), "boolean", block=10).block == 64
+    rounded = plan(np.ones((70, 70), bool), "boolean", block=10)
+    assert rounded.block == 64
+    assert "block rounded up from 10 to whole words of 64 bits" in rounded.reason
+    assert plan(1 << 33).n == 1 << 33
+    with pytest.raises(ShapeError, match=f"must lie in 0 … {1 << 33}, got {(1 << 33) + 1}"):
+        plan((1 << 33) + 1)
+
+
+def test_a_plan_counts_threads_where_they_share_the_work():
+    assert plan(200, threads=4).seconds == plan(200, threads=1).seconds
+    assert plan(4000, threads=4).seconds < plan(4000, threads=1).seconds / 2
 
 
 def test_a_plan_says_the_step_that_its_backend_takes():
@@ -386,6 +396,11 @@ def test_a_finite_weight_never_becomes_infinity_by_conversion():
     for A in (np.array([[0, 32767], [1, 0]]), np.array([[0, 32767.0], [1, 0]])):
         with pytest.raises(DTypeError, match="32767"):
             closure(A, dtype="int16")
+    A = np.array([[0, 1e39], [math.inf, 0]])
+    with pytest.raises(DTypeError, match="every finite entry, got 1e\\+39"):
+        closure(A, dtype="float32")
+    A[0, 1] = 1e38
+    np.testing.assert_array_equal(closure(A, dtype="float32"), A.astype("float32"))
 
 
 def test_lists_and_dlpack_are_arrays():
@@ -402,3 +417,10 @@ def test_lists_and_dlpack_are_arrays():
             return self.array.__dlpack_device__()
 
     assert closure(Exporter(np.array([[0.0, 2.0], [2.0, 0.0]]))).tolist() == [[0, 2], [2, 0]]
+
+
+def test_the_weight_of_a_negative_cycle_is_told():
+    A = np.full((4, 4), np.inf)
+    A[0, 2], A[2, 1], A[1, 0] = 2, -6.5, 1.5
+    with pytest.raises(NegativeCycleError, match=r"got 0 → 2 → 1 → 0 of weight -3\. "):
+        closure(A)

@@ -7,6 +7,7 @@ import threading
 from typing import Any
 
 import cases
+import emulated
 import numpy as np
 import pytest
 from cases import CASES, USER_CASES, Case, random_matrix, same
@@ -15,6 +16,7 @@ from processes import python
 from semiring import Op, Semiring, cpu, get
 from semiring.algebra import INTEGERS
 from semiring.backend import bind
+from semiring.cpu.backend import STEP
 from semiring.errors import DeviceError, DTypeError
 
 # The catalog's Boolean semiring has packed words of its own.
@@ -326,3 +328,56 @@ for case, nonnegative in (("min_plus float32", True), ("min_plus int16", False),
     cases.same(case, C, expected)
 """
     python(script, env={"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": features})
+
+
+@pytest.mark.parametrize("name", ["min_plus-int32", "plus_times-float64"])
+def test_deep_products_are_cut_along_their_depth(name, monkeypatch):
+    """A workspace far too small for them: three slabs are packed at a time, and the parts meet."""
+    from semiring.cpu import backend
+
+    monkeypatch.setattr(backend, "WORKSPACE", 1)
+    monkeypatch.setattr(backend, "_plan", backend._plan.__wrapped__)
+    case = next(c for c in CASES if str(c) == name)
+    ops = bind(case.semiring, case.dtype, threads=1)
+    A, B, C = (random_matrix(case, shape, i) for i, shape in enumerate(((3, 1700), (1700, 5), (3, 5))))
+    expected, alone = cases.product(case, A, B, C), cases.product(case, A, B)
+    ops.gemm(C, A, B)
+    same(case, C, expected)
+    ops.matmul(C, A, B)
+    same(case, C, alone)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="pages that nobody may touch, by mprotect")
+@pytest.mark.parametrize("strips", [False, True])
+def test_nothing_is_read_beyond_an_operand(strips, monkeypatch):
+    """Operands end where a page begins that nobody may touch: reading it ends the process."""
+    from semiring.cpu import backend
+
+    if strips:
+        for name, value in (("WORKSPACE", 120_000), ("SIDE", 13), ("ALONE", 0), ("PACK_ALONE", 0)):
+            monkeypatch.setattr(backend, name, value)
+        monkeypatch.setattr(backend, "_plan", backend._plan.__wrapped__)
+    case = next(c for c in CASES if str(c) == "min_plus-int32")
+    ops = bind(case.semiring, case.dtype, threads=3 if strips else 1)
+    for m, k, n in ((8, 8, 8), (29, 264, 72), (67, 40, 104), (1, 8, 24), (8, 256, 400)):
+        A, B, C = (random_matrix(case, shape, i) for i, shape in enumerate(((m, k), (k, n), (m, n))))
+        a, b, c = (emulated.asarray(X) for X in (A, B, C))
+        ops.gemm(*(np.asarray(X) for X in (c, a, b)))
+        same(case, np.asarray(c), cases.product(case, A, B, C))
+        c, b = (emulated.asarray(X.T) for X in (C, B))  # columns are contiguous
+        ops.gemm(np.asarray(c).T, np.asarray(a), np.asarray(b).T)
+        same(case, np.asarray(c).T, cases.product(case, A, B, C))
+
+
+@pytest.mark.parametrize("name", ["min_plus-float32", "min_plus-int16", "plus_times-float64", "log_plus-float64"])
+def test_a_pivot_block_writes_to_its_workspace_alone(name):
+    case = next(c for c in cases.CASES if str(c) == name)
+    ops = bind(case.semiring, case.dtype, threads=1)
+    for n in (1, 2, 63, 64, 65, 130, 256):
+        A = cases.random_matrix(case, (n, n), seed=n)
+        size = ops.verb_workspace("closure", n, n, n)
+        work = np.full(size + 8192, 0x5C, np.uint8)
+        start = -work.ctypes.data % 64
+        ops._code.closure(STEP, n, n, A.ctypes.data, *A.strides, work.ctypes.data + start)
+        assert (work[:start] == 0x5C).all()
+        assert (work[start + size :] == 0x5C).all()

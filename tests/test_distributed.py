@@ -24,6 +24,7 @@ from apsp import (
 )
 from apsp.distributed import DistributedMatrix, closing, keeping, plans, solving, world
 from apsp.engines.elimination import Eliminated
+from apsp.generate import road_like
 from apsp.schedules import distributed
 from semiring import (
     AlgebraError,
@@ -33,8 +34,10 @@ from semiring import (
     FormatError,
     MemoryNeeded,
     SemiringError,
+    cpu,
     errors,
     get,
+    memory,
 )
 from semiring.backend import bind
 from semiring.distributed import Grid, InMemory, Layout, RankError, threads
@@ -364,6 +367,7 @@ def test_a_plan_says_the_grid_and_what_travels(graph):
     assert told.matrix_bytes == 65536**2 * 4 // 8
     # Column strips of half of the rows, row panels of a quarter of the columns, and pivot blocks in every second round.
     assert told.moved_bytes == 65536 * 4 * (32768 + 16384) + 128 * told.block**2 * 4
+    assert told.pairs == 65536**3
     assert plan(np.zeros((100, 100)), gpus=places).grid == "2 × 4"
 
 
@@ -417,6 +421,36 @@ def test_a_checkpoint_goes_on_over_another_grid(graph, tmp_path, monkeypatch):
         shortest_paths(graph, gpus=places, dtype="int16", memory="1GiB")
 
 
+def test_a_checkpoint_goes_on_with_a_block_that_does_not_divide_it(graph, tmp_path, monkeypatch):
+    """48 pivots are done: of rounds of 32 or of 64 pivots, the one that they are amid begins again."""
+    monkeypatch.setattr(keeping, "TILE", 16)
+    monkeypatch.setattr(solving, "TILE", 16)
+    expected = shortest_paths(graph, engine="dense", dtype="int16").distances
+
+    def stop(done, total):
+        if done >= 48 * 70 * 70:
+            raise KeyboardInterrupt
+
+    for block in (32, 64):
+        where = {"gpus": world(ranks=4, grid="2x2", threads=1), "dtype": "int16", "checkpoint": tmp_path / f"{block}"}
+        with pytest.raises(KeyboardInterrupt):
+            shortest_paths(graph, **where, block=16, every=0, callback=stop)
+        assert TileStore(where["checkpoint"]).inspect().oldest == 48
+        begun = []
+        r = shortest_paths(graph, **where, block=block, callback=lambda *told, begun=begun: begun.append(told[0]))
+        np.testing.assert_array_equal(r.distances, expected)
+        assert begun[0] <= (48 // block + 1) * block * 70 * 70
+
+
+def test_the_last_round_is_kept_whatever_the_time(graph, tmp_path, monkeypatch):
+    """The checkpoint of a closure that ended is its result: nobody computes it twice. A tile is of one rank."""
+    monkeypatch.setattr(keeping, "TILE", 32)
+    where = {"gpus": world(ranks=4, threads=1), "dtype": "int16", "block": 16, "checkpoint": tmp_path / "ck"}
+    r = shortest_paths(graph, **where, every=3600)
+    assert TileStore(tmp_path / "ck").inspect().oldest == 70
+    np.testing.assert_array_equal(TileStore(tmp_path / "ck")[:], r.table(range(70), range(70)))
+
+
 @pytest.mark.parametrize(
     "error",
     [
@@ -449,6 +483,16 @@ def test_sweeps_of_an_elimination_are_shared_out(graph):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(r)).reduce("eccentricity"), one.reduce("eccentricity"))
     with pytest.raises(NegativeCycleError, match="a → b → a"):
         shortest_paths([("a", "b", -2), ("b", "a", 1)], gpus=places, engine="elimination")
+
+
+def test_an_elimination_over_several_ranks_is_asked_for():
+    graph, places = road_like(1500, seed=1), world(ranks=2, threads=1)
+    assert plan(graph, gpus=places).engine == "ranks"
+    assert plan(graph, gpus=places, engine="elimination").engine == "shared"
+    k = np.arange(700)
+    line = Graph.from_arrays(k[:-1], k[1:], directed=False)  # of several panels
+    r = shortest_paths(line, gpus=places, engine="elimination")
+    np.testing.assert_array_equal(r.reduce("eccentricity"), np.maximum(k, 699 - k))
 
 
 def test_shared_sweeps_are_all_begun_before_a_device_is_waited_for(graph, monkeypatch):
@@ -488,3 +532,36 @@ def test_rows_are_asked_of_all_ranks_once(grid, monkeypatch):
             asked.clear()
             np.testing.assert_array_equal(M.rows(k), A[k])
             assert len(asked) == 1
+
+
+@pytest.mark.parametrize(("n", "grid"), [(300, "2x2"), (500, "1x4"), (290, "3x1")])
+def test_what_a_rank_is_said_to_hold_is_what_it_makes(n, grid, monkeypatch):
+    """Panels, and the largest workspace that a verb asks for: of the rank that holds most."""
+    layout, made = Layout(n, 64, Grid.parse(grid)), {}
+    A = np.where(np.eye(n) > 0, 0.0, 1.0)
+    ops = bind(get("min_plus"), "float64", threads=1)
+    reserve, panel = cpu.backend._Scratch.reserve, ops.panel
+
+    def noted(which, size, given):
+        made.setdefault(current_thread(), ([], [0]))[which].append(size)
+        return given
+
+    monkeypatch.setattr(cpu.backend._Scratch, "reserve", lambda self, size: noted(1, size, reserve(self, size)))
+    monkeypatch.setattr(ops, "panel", lambda shape: noted(0, shape[0] * shape[1] * 8, panel(shape)))
+
+    def work(comm):
+        rows, columns = layout.part(comm.rank)
+        distributed.closure(InMemory(A[rows, columns].copy(), ops, layout, comm), ops, block=64)
+
+    run(layout.grid, work)
+    said = plans.panel_bytes(layout, ops)
+    # The first four: those of a last, narrower block take their place.
+    assert max(sum(panels[:4]) + max(asked) for panels, asked in made.values()) == said
+
+
+def test_ranks_of_one_host_share_its_memory(monkeypatch):
+    """A quarter of 128 MB fits four times into 100 MB only if nobody counts the others."""
+    places = world(ranks=4, threads=1)
+    monkeypatch.setattr(memory, "available", lambda device="cpu", **_: 100_000_000)
+    with pytest.raises(MemoryNeeded, match=r"rank 0 of 4: \d+\.\d MiB must fit on cpu, got 95\.4 MiB free"):
+        DistributedMatrix.from_function(lambda i, j: i + j + 0.5, 4000, world=places)

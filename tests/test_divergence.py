@@ -19,9 +19,10 @@ import pytest
 import scipy.sparse
 
 from apsp import closure, negative_cycle, schedules
+from apsp.convergence.divergence import beaten
 from semiring import DivergenceError, DomainError, NegativeCycleError, Op, Semiring, Star, eliminate, get
 from semiring.backend import bind
-from semiring.cycles import search
+from semiring.cycles import Lengths, search
 
 FLOATS = ["float32", "float64"]
 BOTH = pytest.mark.parametrize("overwrite", [False, True], ids=["kept", "overwritten"])
@@ -184,6 +185,23 @@ def test_integers_that_no_float_holds():
     assert refused(A, overwrite=True).cycle == [0, 1]
 
 
+def test_a_small_cycle_behind_a_huge_edge_is_found_by_the_last_digits_of_labels():
+    """Labels are about −2⁶⁰, whose neighbours among floats are 128 away; the cycle weighs −1."""
+    none = np.iinfo(np.int64).max
+    A = np.full((4, 4), none)
+    A[0, 1], A[1, 2], A[2, 3], A[3, 1] = -(2**60), 1, 1, -3
+    assert sorted(refused(A, overwrite=True).cycle) == [1, 2, 3]
+    A[3, 1] = -2
+    assert closure(A)[0].tolist() == [0, -(2**60), 1 - 2**60, 2 - 2**60]
+
+
+def test_sums_of_small_whole_numbers_are_exact_however_long():
+    """In float32 their bound for rounding is 1.65 here, and −1 beyond it."""
+    tropical = Lengths(1.0, False)
+    assert tropical.rounding(np.array([4e6, 3, -4000004], np.float32)) == (-1.0, False)
+    assert tropical.rounding(np.array([4e6, 3.0625, -4000004], np.float32))[1]  # which float32 has rounded
+
+
 # Long cycles.
 
 
@@ -242,6 +260,9 @@ def test_the_search_itself_finds_a_cycle_or_potentials_in_any_layout():
             else:
                 assert not low.any()
                 assert (W + high[:, None] - high[None, :] >= 0).all()
+    ring = matrix(5, {(0, 3): 1.0, (3, 1): -4.0, (1, 4): 1.0, (4, 0): 1.0})
+    for A in (ring, np.asfortranarray(ring)):
+        assert search(A, get("min_plus"))[0] == [0, 3, 1, 4]
 
 
 # Overwriting.
@@ -352,8 +373,18 @@ def test_a_huge_factor_hides_no_cycle(overwrite):
 
 def test_an_unknown_operation_is_judged_within_its_component():
     assert refused(matrix(6, {(0, 1): -2.0, (1, 0): -3.0, (3, 4): 1e18}), SILENT).vertex in (0, 1)
+    leads_away = {(0, 1): -2.0, (1, 0): -3.0, (1, 3): 1e18}
+    assert refused(matrix(6, leads_away), SILENT).vertex in (0, 1)
+    assert refused(matrix(6, leads_away).T.copy(), SILENT).vertex in (0, 1)
     rounded = matrix(3, {(0, 1): 0.1, (1, 2): 0.7, (2, 0): -0.8})
     assert (closure(rounded, SILENT).diagonal() == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("diagonal", "vertex"), [([0, 0], None), ([0, -1], 1), ([0, np.nan, -9], 1), ([-1, np.inf], 1)]
+)
+def test_the_vertex_furthest_from_one_is_named(diagonal, vertex):
+    assert beaten(np.array(diagonal, float), get("min_plus")) == vertex
 
 
 # Sums over all walks.

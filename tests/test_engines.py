@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
@@ -32,12 +33,14 @@ from apsp import (
     engines,
     estimates,
     plan,
+    road,
     shortest_paths,
 )
 from apsp.generate import random_graph, road_like
 from apsp.question import Question
 from apsp.wants import Wants
 from semiring.catalog import get
+from semiring.sparse import analyse
 
 # One engine more, of a single file, that nothing else knows of.
 engines.__path__.append(str(Path(__file__).with_name("growth") / "engines"))
@@ -208,6 +211,9 @@ def test_rows_are_the_distances(name, engine):
             np.testing.assert_array_equal(np.concatenate([D for _, D in blocks]), expected)
     if not labels:
         return
+    mixed = [0, 2, 1, 3] if len(labels) > 3 else [0]  # as many as there are from the first to the last
+    ((_, D),) = r.rows([labels[k] for k in mixed])
+    np.testing.assert_array_equal(D, expected[mixed])
     some, ends = labels[::-2], labels[1:3]
     ((names, D),) = r.rows(some, ends, limit=20)
     part = expected[::-2, 1:3]
@@ -258,6 +264,22 @@ def test_reductions_are_numpys_and_networkxs(name, engine):
         r.reduce("diameter of a circle")
     with pytest.raises(AlgebraError, match="lengths"):
         shortest_paths(graph, "max_min", engine="dense").reduce("eccentricity")
+
+
+@pytest.mark.parametrize("n", [128, 133, 255, 300])
+@pytest.mark.parametrize("engine", ["elimination", "dense"])
+def test_the_worst_distance_is_found_wherever_it_stands(n, engine):
+    """A line, of which either end is farthest from the other half."""
+    r = shortest_paths(Graph.from_arrays(np.arange(n - 1), np.arange(1, n), directed=False), engine=engine)
+    k = np.arange(n)
+    np.testing.assert_array_equal(r.reduce("eccentricity"), np.maximum(k, n - 1 - k))
+
+
+def test_counts_of_many_vertices_do_not_wrap():
+    """A ring: each of its vertices reaches all, 256 of them among others."""
+    for n in (256, 512, 600):
+        r = shortest_paths(Graph.from_arrays(np.arange(n), np.roll(np.arange(n), -1)), engine="elimination")
+        assert (r.reduce("reached") == n).all()
 
 
 def test_reductions_by_a_function_of_ones_own():
@@ -578,6 +600,14 @@ def test_hops_are_chosen_where_they_take_least_and_refused_where_they_are_none()
         shortest_paths([(0, 1, 2**31 - 3), (1, 2, 2**31 - 3)], engine="hops", dtype="int32")
 
 
+def test_hops_that_reach_the_end_of_a_dtype_are_refused():
+    """6 · 5461 is 1 less than int16's ∞; 7 · 4681 is that."""
+    line = [(k, k + 1, 5461) for k in range(6)]
+    assert shortest_paths(line, engine="hops", dtype="int16").distance(0, 6) == 32766
+    with pytest.raises(AlgebraError, match="int16 must hold the longest"):
+        shortest_paths([(k, k + 1, 4681) for k in range(7)], engine="hops", dtype="int16")
+
+
 # The plan
 
 
@@ -601,6 +631,74 @@ def test_the_plan_takes_what_counts_least():
     plan = shortest_paths(road).plan
     assert [e.engine for e in plan.considered] == ["dense", "elimination", "scipy"]
     assert all(word in str(plan) for word in ("dense:", "elimination:", "scipy:", "pairs"))
+
+
+def test_estimates_count_threads_and_batches():
+    """Each thread that has a batch holds a panel of it; many rows come in batches, a single one alone."""
+    one, two, four, few = (
+        estimates.hops(1000, 5000, lines, 0, 4, 6, 64, threads).bytes
+        for threads, lines in ((1, 640), (2, 640), (4, 640), (4, 65))
+    )
+    assert (four - two, four - one) == (2 * (two - one), 3 * (two - one))
+    assert 1000 * 64 * 8 < two - one < 1000 * 64 * 10
+    assert two - 1000 * 64 * 4 == few  # no rows wait beside those of two batches
+    cost = analyse((np.arange(4999), np.arange(1, 5000)), 5000).cost
+    one, many = (estimates.elimination(cost, 5000, 4999, lines, 4) for lines in (1, 5000))
+    assert one.seconds == one.start + one.row
+    assert many.seconds < many.start + 5000 * many.row / 2
+
+
+def test_what_does_not_fit_keeps_no_other_engine_from_being_looked_at():
+    """A closure that takes no time, for which there is no memory."""
+    question, names = Question(road_like(1500, seed=1), get("min_plus"), Wants()), ("dense", "elimination")
+    none = replace(engines.get("dense").estimate(question), seconds=0.0)
+    for held, offered in ((1 << 60, [*names]), (1, ["dense"])):
+        free = replace(engines.get("dense"), estimate=lambda _, held=held: replace(none, bytes=held))
+        assert [e.engine for e in road._offers(question, (free, engines.get("elimination")))] == offered
+
+
+def test_rows_of_searches_are_found_once(monkeypatch):
+    r = shortest_paths(GRAPHS["digraph"], engine="scipy", sources=["v7", "v3"])
+    monkeypatch.setattr(type(r.engine.whole), "rows", lambda *_, **__: pytest.fail("searched again"))
+    np.testing.assert_array_equal(np.asarray(r), truth(GRAPHS["digraph"])[[7, 3]])
+
+
+def test_edges_of_a_matrix_that_count_are_counted_in_integers():
+    A = np.where(np.eye(3, k=1), np.float32(0.5), np.float32(np.inf))
+    for engine in ENGINES:
+        r = shortest_paths(apsp.as_graph(A, weight=None), engine=engine)
+        assert (r.dtype, r.distance(0, 2)) == (np.int32, 2)
+
+
+def test_sums_of_both_signs_are_the_matrixs():
+    """Where they cancel, elimination can meet a pivot that has no star; the matrix tells whether there is a limit."""
+    n = 1500
+    line = (np.arange(n - 1), np.arange(1, n))
+    for sign, engine in ((1, "elimination"), (-1, "dense")):
+        graph = Graph.from_arrays(*line, np.resize([0.5, 0.25 * sign], n - 1), n=n)
+        assert plan(graph, "plus_times").engine == engine
+
+
+def test_the_closure_of_a_list_of_edges_saturates_as_that_of_its_matrix():
+    """A distance that is the dtype's ∞ is none in a table of integers; `shortest_paths` refuses it."""
+    graph = Graph.from_arrays([0, 1], [1, 2], [30_000, 2767], n=1500)
+    np.testing.assert_array_equal(apsp.closure(graph, dtype="int16"), apsp.closure(graph.matrix(dtype="int16")))
+    with pytest.raises(DomainError, match="from 0 to 2 beyond"):
+        shortest_paths(graph, dtype="int16")
+
+
+def test_a_table_is_estimated_with_what_finds_it():
+    """All entries, and a panel of each thread."""
+    graph, engine = road_like(1500, seed=1), engines.get("elimination")
+    for threads in (1, 9):
+        wants = Wants(options={"threads": threads})
+        some, table = (
+            engine.estimate(Question(graph, get("min_plus"), replace(wants, table=table))).bytes
+            for table in (False, True)
+        )
+        workspace = shortest_paths(graph, engine="elimination", threads=threads).engine.workspace
+        assert workspace >= threads * 1500 * 4
+        assert table - some == 1500 * 1500 * 4 + workspace
 
 
 def test_searches_are_predicted_by_what_they_reach():
@@ -630,8 +728,9 @@ def test_orders_give_the_same_integers():
 def test_what_an_engine_cannot_do_it_says():
     with pytest.raises(ValueError, match="schedule"):
         shortest_paths([(0, 1, 1)], engine="elimination", schedule="blocked")
-    with pytest.raises(AlgebraError, match="max_min"):
-        shortest_paths([(0, 1, 1)], "max_min", engine="scipy")
+    for name in ("max_min", "max_plus"):
+        with pytest.raises(AlgebraError, match=name):
+            shortest_paths([(0, 1, 1)], name, engine="scipy")
     with pytest.raises(AlgebraError, match="2⁵³"):
         shortest_paths([(0, 1, 2**60)], engine="scipy")
 
@@ -639,7 +738,7 @@ def test_what_an_engine_cannot_do_it_says():
 def test_what_fits_nowhere_is_refused_from_the_counts(monkeypatch):
     monkeypatch.setattr("apsp.road.available", lambda device="cpu": 1000)
     with pytest.raises(MemoryNeeded, match=r"elimination .*sources="):
-        shortest_paths(road_like(3000, seed=1))
+        shortest_paths(road_like(9000, seed=1))
 
 
 def test_few_edges_among_more_vertices_than_a_dtype_counts():
@@ -715,6 +814,12 @@ def test_cycles_that_rounding_makes_negative_are_none(dtype, engine):
 def test_a_distance_beyond_the_integers_is_refused_by_elimination_too(edges, options):
     with pytest.raises(apsp.DomainError, match=r"'a' to 'c'"):
         shortest_paths(edges, engine="elimination", **options)
+
+
+@pytest.mark.parametrize("engine", ["dense", "elimination"])
+def test_an_edge_of_infinite_weight_is_no_walk_that_saturates(engine):
+    edges = [("a", "b", 20_000), ("b", "c", np.inf), ("d", "e", 20_000)]
+    assert shortest_paths(edges, engine=engine, dtype="int16").table(["a"], ["b", "c"]).tolist() == [[20_000, np.inf]]
 
 
 @pytest.mark.parametrize("semiring", ["min_plus", "max_plus"])
@@ -799,6 +904,17 @@ def test_integers_that_hold_all_distances_are_taken():
     assert (r.dtype, r.distance(0, 20), r.distances.max()) == (np.int16, 20_000, 20_000)
     with pytest.raises(apsp.DomainError):
         shortest_paths(ring, engine="elimination", dtype="int16")
+
+
+@pytest.mark.parametrize(("weight", "taken"), [(2**52, True), (2**53, False), (-(2**51), True), (-(2**52), False)])
+def test_searches_take_integers_that_floats_hold(weight, taken):
+    """Johnson's lengths are up to twice as long as the graph's own."""
+    graph = Graph.from_edges([(0, 1, weight), (1, 2, 1)])
+    if taken:
+        assert shortest_paths(graph, engine="scipy").distance(0, 2) == weight + 1
+    else:
+        with pytest.raises(AlgebraError, match="below 2⁵³"):
+            shortest_paths(graph, engine="scipy")
 
 
 @pytest.mark.parametrize("low", [0, 1, -1], ids=["breadth-first", "dijkstra", "johnson"])

@@ -744,6 +744,28 @@ def test_malformed(tmp_path, name, content, line, word, suffix):
     assert len(str(caught.value)) < 400
 
 
+@pytest.mark.parametrize(
+    ("content", "word"),
+    [
+        (b"4 2\n0 1 2\n1\xa02 3\n", "the byte 0xa0"),  # which NumPy takes for a blank
+        (b"4 2\n0 1 9007199254740995\n1 2 0.5\n", "an integer that 64 bits hold exactly"),  # a float rounds it up
+        (b"4 2\n0 1 9007199254740993\n1 2 0.5\n", "an integer that 64 bits hold exactly"),  # and this one down
+    ],
+)
+def test_what_numpy_would_read_otherwise_is_refused(tmp_path, content, word):
+    path = tmp_path / "g.txt"
+    path.write_bytes(content)
+    with pytest.raises(FormatError, match=word):
+        read(path, format="plain")
+
+
+def test_a_header_that_promises_gigabytes_is_not_read(tmp_path):
+    path = tmp_path / "a.npy"
+    path.write_bytes(b"\x93NUMPY\x02\x00" + ((4 << 30) - 1).to_bytes(4, "little") + b"{" * 200)
+    with pytest.raises(FormatError, match="a header of 4294967295 bytes"):
+        read(path)
+
+
 @pytest.mark.filterwarnings("ignore:.*its comment counts")
 @pytest.mark.parametrize("name", WRITTEN)
 def test_damaged_files_are_a_graph_or_a_format_error(tmp_path, name):
@@ -910,6 +932,11 @@ class TestWriting:
         graph = as_graph([('a,"b"', "c\nd", 4), (" e", "f;g", 1)])
         write(graph, tmp_path / "g.csv")
         assert read(tmp_path / "g.csv").labels == sorted(['a,"b"', "c\nd", " e", "f;g"])
+
+    def test_csv_of_texts_that_look_like_numbers(self, tmp_path):
+        graph = as_graph([("7", "8", 4), ("8", "9", 1)])
+        write(graph, tmp_path / "g.csv")
+        assert read(tmp_path / "g.csv").labels == ("7", "8", "9")
 
     def test_csv_quotes_only_what_needs_it(self, tmp_path):
         graph = as_graph([("x y", "1", 1), ("", " b", 2), ("c", "d,e", 3)])
@@ -1148,6 +1175,15 @@ class TestMetis:
             arcs = list(zip(graph.rows.tolist(), graph.cols.tolist(), weights, strict=True))
             assert (graph.n, sorted(arcs + [(v, u, w) for u, v, w in arcs])) == expected
         assert min(seen.values()) > 80
+
+
+def test_nan_is_named_by_its_place_in_a_large_matrix(tmp_path):
+    """Which is looked at in parts of a million entries."""
+    A = np.ones((1100, 1100))
+    A[1000, 7] = np.nan
+    np.save(tmp_path / "a.npy", A)
+    with pytest.raises(FormatError, match=r"NaN at \(1000, 7\)"):
+        read(tmp_path / "a.npy")
 
 
 class TestAtomicity:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -16,9 +17,10 @@ from scipy.sparse.csgraph import bellman_ford
 
 from apsp import closure, shortest_paths, transitive_closure
 from apsp.graph import Graph
+from apsp.graph.entries import present
 from apsp.inputs import as_graph
 from apsp.labels import Labels
-from semiring import catalog
+from semiring import Op, catalog
 from semiring.errors import DomainError, DTypeError, FormatError, ShapeError, VertexError
 
 INF = np.inf
@@ -87,6 +89,22 @@ class TestMatrices:
         with pytest.raises(DomainError, match=r"NaN at \(1, 0\)"):
             as_graph(np.array([[0, INF], [np.nan, 0]])).matrix("boolean")
 
+    def test_edges_of_a_large_matrix(self):
+        """Which is looked at in parts."""
+        rng = np.random.default_rng(0)
+        A = np.where(rng.random((700, 700)) < 0.01, rng.random((700, 700)), INF)
+        tails, heads, weights = Graph.from_matrix(A).edges("min_plus")
+        i, j = np.nonzero(A < INF)
+        np.testing.assert_array_equal((tails, heads), (i, j))
+        np.testing.assert_array_equal(weights, A[i, j])
+
+    def test_the_ends_of_integers_are_no_edges(self):
+        for dtype in ("int16", "int32", "int64"):
+            info = np.iinfo(dtype)
+            there = present(np.array([info.min, info.min + 1, 0, info.max - 1, info.max], dtype))
+            assert there.tolist() == [False, True, True, True, False]
+        assert present(np.array([0, 255], np.uint8)).all()
+
     def test_edges_of_a_matrix(self):
         A = np.array([[INF, 0.0], [2.5, INF]])
         rows, cols, weights = as_graph(A).edges()
@@ -140,6 +158,10 @@ class TestEdges:
         A = Graph.from_edges([(0, 1, 0.0), (0, 1, 0.0), (1, 0, -2.0)]).matrix("log_plus")
         assert A[0, 1] == pytest.approx(np.log(2))
         assert A[1, 0] == -2.0
+        lesser = Op("lesser", python=lambda a, b: a if a < b else b, cuda="min(a, b)", selects="least")
+        s = replace(catalog.get("min_plus"), name="own", aliases=(), add=lesser, variants=())
+        A = Graph.from_edges([(0, 1, 5.0), (1, 0, 3.0), (0, 1, 2.0), (0, 1, 7.0)]).matrix(s)
+        assert A.tolist() == [[INF, 2], [3, INF]]
 
     @pytest.mark.skipif(np.finfo(np.longdouble).max == np.finfo(float).max, reason="long double is float64 here")
     def test_weights_beyond_float64_are_no_missing_edges(self):
@@ -447,6 +469,8 @@ class TestLabels:
         for wrong in (2**63, 2**64 - 1, 2**60 + 2):
             with pytest.raises(VertexError, match=f"got {wrong}"):
                 labels.positions(np.array([2**60, wrong], np.uint64))
+        with pytest.raises(VertexError, match=f"got {2**64 - 1}"):
+            Labels([5, -1, 3]).positions(np.array([2**64 - 1], np.uint64))
 
     def test_positions_keep_their_shape(self):
         labels = Labels([4, 9, 1, 7])

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from contextvars import Context
 
 import cases
 import numpy as np
@@ -20,7 +21,7 @@ from apsp.cli import main
 from apsp.distributed import DistributedMatrix, world
 from apsp.formats import write
 from apsp.generate import road_like
-from apsp.large import checkpoints
+from apsp.large import checkpoints, in_memory
 from apsp.large.sources import Source
 from apsp.saving import tiles
 from semiring.errors import (
@@ -33,7 +34,8 @@ from semiring.errors import (
     NegativeCycleError,
     ShapeError,
 )
-from semiring.memory import parsed
+from semiring.files import claimed
+from semiring.memory import parsed, shown
 from semiring.tiles import TileStore
 from semiring.tiles.folder import is_store
 
@@ -174,6 +176,24 @@ def test_a_store_half_closed_is_no_matrix_until_the_same_call_has_ended(tmp_path
             TileStore(tmp_path / "ck")[3:, :]
 
 
+def test_a_closure_in_memory_goes_on_from_disk_amid_a_tile(tmp_path, matrix, expected, monkeypatch):
+    """300 pivots are done, which is no multiple of a tile: its round begins again."""
+    monkeypatch.setattr(in_memory, "TILE", 64)
+    with pytest.raises(Stop):
+        closure(matrix, checkpoint=tmp_path, every=0, block=100, callback=until(4 / 7))
+    assert TileStore(tmp_path).inspect().oldest == 300
+    seen = []
+    store = closure(matrix, checkpoint=tmp_path, memory=LITTLE, callback=begins(seen))
+    np.testing.assert_array_equal(store[:], expected)
+    assert seen[0] > 256 / 700
+
+
+def test_the_last_round_is_kept_whatever_the_time(tmp_path, matrix, expected):
+    closure(matrix, checkpoint=tmp_path, every=3600)
+    assert TileStore(tmp_path).inspect().oldest == N
+    np.testing.assert_array_equal(TileStore(tmp_path)[:], expected)
+
+
 @pytest.mark.parametrize("lost", ["one", "pivot", "two", "description"])
 def test_lost_tiles_are_computed_again(tmp_path, matrix, expected, lost, caplog):
     where = {"memory": LITTLE, "checkpoint": tmp_path}
@@ -208,9 +228,44 @@ def test_any_tile_follows_from_the_others_by_one_product(tmp_path, case, v):
     store.put(D, round=v)
     source = Source.of(A, case.semiring, where="test")
     for i, j in store.tiles():
+        path = store.tile_path(i, j)
+        path.rename(path.with_suffix(".lost"))
         found = checkpoints.again(store, i, j, v, source, ops)
+        path.with_suffix(".lost").rename(path)
         if (i, j) != (v // 3, v // 3) or v % 3 == 0:
             cases.same(case, found, D[store.layout.window(i, j)])
+
+
+def test_checkpoints_take_a_tenth_of_the_time_at_most(tmp_path, monkeypatch):
+    """One that takes 5 seconds is followed by 45 of work, however often they were asked for."""
+    now = [100.0]
+    monkeypatch.setattr(checkpoints.time, "monotonic", lambda: now[0])
+
+    def fetch(rows, columns):
+        now[0] += 5.0
+        return np.zeros((4, 4))
+
+    keeper = checkpoints.Keeper(TileStore.create(tmp_path / "t", (4, 4), "float64", block=4), every=1.0)
+    assert not keeper.due
+    now[0] += 1.0
+    assert keeper.due
+    keeper.keep(slice(0, 4), slice(0, 4), fetch, 4)
+    for later, due in ((44.0, False), (1.5, True)):
+        now[0] += later
+        assert keeper.due is due
+
+
+def test_a_plan_of_a_stream_tells_its_numbers(matrix):
+    """A round reads and writes all, and reads its row panel once a band."""
+    p = plan(matrix, memory=LITTLE)
+    size, held, room, rounds, rows, moved = re.fullmatch(
+        r"(.+) pass through (.+) of (.+) in (\d+) rounds, windows of (\d+) × \d+; (.+) are moved from disk and back",
+        p.reason,
+    ).groups()
+    assert (size, held, room) == (shown(4 * N * N), shown(p.workspace_bytes), LITTLE)
+    assert int(rounds) == -(-N // p.block)
+    assert N % p.block
+    assert moved == shown(int(rounds) * 2 * 4 * N * N + 4 * N * N * -(-N // int(rows)))
 
 
 def test_a_checkpoint_of_another_closure_is_refused(tmp_path, matrix):
@@ -218,6 +273,13 @@ def test_a_checkpoint_of_another_closure_is_refused(tmp_path, matrix):
     for other in (matrix[:60, :60], matrix[1:51, 1:51]):
         with pytest.raises(FormatError, match="of another"):
             closure(other, checkpoint=tmp_path)
+
+
+def test_a_checkpoint_is_one_closures(tmp_path, matrix):
+    """Not that of another thread or process, which writes there."""
+    with claimed(tmp_path / "ck"), pytest.raises(OSError, match="another process is writing it"):
+        Context().run(closure, matrix, checkpoint=tmp_path / "ck")
+    assert not (tmp_path / "ck").exists()
 
 
 def test_sums_that_are_not_idempotent_start_over_and_say_so(tmp_path, caplog):
@@ -254,7 +316,7 @@ def test_negative_cycles_are_found(tmp_path, matrix):
     np.testing.assert_array_equal(closure(A[:80, :80], checkpoint=tmp_path / "two"), closure(A[:80, :80]))
 
 
-def test_checkpoints_beside_cycles_of_length_zero_hold_lengths_of_the_matrix_itself(tmp_path):
+def test_checkpoints_beside_cycles_of_length_zero_hold_lengths_of_the_matrix_itself(tmp_path, monkeypatch):
     """Such a closure is computed on Johnson's lengths; what is kept, and may be the result, must not be."""
     n, rng = 24, np.random.default_rng(0)
     h = rng.uniform(-1, 1, n)
@@ -264,6 +326,7 @@ def test_checkpoints_beside_cycles_of_length_zero_hold_lengths_of_the_matrix_its
     for k in range(n):
         D = np.minimum(D, D[:, k, None] + D[k])
     assert (np.abs(D + D.T)[~np.eye(n, dtype=bool)] < 1e-9).any()
+    monkeypatch.setattr(in_memory, "TILE", 9)  # bands of rows are restored apart
     where = {"checkpoint": tmp_path / "ck", "every": 0}
     with pytest.raises(Stop):
         closure(A, **where, block=8, callback=until(0.6))
@@ -325,6 +388,14 @@ def test_windows_that_are_not_what_they_should_be_are_refused(tmp_path, monkeypa
     weights[-1] = -1
     with pytest.raises(DomainError, match="at 70000"):
         shortest_paths(Graph.from_arrays(np.zeros(70_001, int), np.ones(70_001, int), weights), "max_times")
+
+
+def test_windows_of_edges_are_those_of_the_matrix():
+    graph, rng = road_like(60, seed=2), np.random.default_rng(0)
+    A, source = graph.matrix(), Source.of(graph, semiring.get("min_plus"), where="test")
+    for _ in range(30):
+        rows, columns = (slice(*sorted(rng.choice(61, 2, replace=False).tolist())) for _ in range(2))
+        np.testing.assert_array_equal(source.window(rows, columns), A[rows, columns])
 
 
 def test_truth_values_are_told_the_way():

@@ -227,3 +227,8 @@ def test_products_elsewhere_come_back(home):
     ):
         assert type(came) is type(a)
         np.testing.assert_array_equal(came if home == "numpy" else came.get(), wanted)
+
+
+def test_shapes_of_a_product_with_vectors_are_told():
+    with pytest.raises(ShapeError, match=r"got A \(2, 3\) and x \(4,\)"):
+        matvec(np.zeros((2, 3)), np.zeros(4))

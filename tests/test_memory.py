@@ -210,6 +210,14 @@ def test_what_a_machine_has_free(tmp_path):
             {f"{GROUP}/memory.max": "max\n", f"{GROUP}/memory.high": f"{90 * MIB}\n"}, 50 * MIB, id="memory.high"
         ),
         pytest.param(
+            {f"{GROUP}/memory.max": f"{100 * MIB}\n", f"{GROUP}/memory.high": f"{90 * MIB}\n"}, 50 * MIB, id="the least"
+        ),
+        pytest.param(
+            {f"{GROUP}/memory.max": f"{70 * MIB}\n", f"{GROUP}/memory.high": f"{90 * MIB}\n"},
+            30 * MIB,
+            id="the least of both",
+        ),
+        pytest.param(
             {
                 f"{GROUP}/memory.max": f"{100 * MIB}\n",
                 f"{GROUP}/memory.stat": f"anon 5\ninactive_file {10 * MIB}\nactive_file {MIB}\nslab_reclaimable 0\n",
@@ -316,6 +324,7 @@ REFUSED = {
     "shortest_paths, paths=True": lambda: shortest_paths(BIG[:600, :600], paths=True),
     "shortest_paths by elimination, paths=True": lambda: shortest_paths(_edges(900), engine="elimination", paths=True),
     "shortest_paths by searches, some sources": lambda: shortest_paths(_edges(), engine="scipy", sources=range(300)),
+    "a plan of searches, some sources": lambda: plan(_edges(), engine="scipy", sources=range(300)),
     "shortest_paths over ranks, paths=True": lambda: shortest_paths(BIG[:900, :900], gpus=world(ranks=2), paths=True),
     "predecessors": lambda: shortest_paths(_edges(900), engine="elimination").predecessors,
     "hops": lambda: shortest_paths(_edges(700), engine="elimination").hops,
@@ -412,6 +421,13 @@ def test_a_refusal_names_the_operation_and_the_way_out(monkeypatch):
         closure(BIG)
     monkeypatch.setattr(memory, "available", lambda device="cpu", **_: 8 * MIB)
     assert closure(BIG.copy(), "bottleneck", overwrite=True)[0, 1] == 1  # the way out leads there
+
+
+def test_what_is_free_may_be_taken_to_the_last_byte(monkeypatch):
+    monkeypatch.setattr(memory, "available", lambda device="cpu", **_: 3 * MIB)
+    memory.require(3 * MIB, where="test", hint="")
+    with pytest.raises(MemoryNeeded, match=r"3\.0 MiB must fit on cpu, got 3\.0 MiB free"):
+        memory.require(3 * MIB + 1, where="test", hint="")
 
 
 def test_nothing_is_asked_for_what_is_small(monkeypatch):

@@ -114,6 +114,9 @@ def test_a_file_of_numpy_that_does_not_fit_stays_where_it_is(tmp_path, matrix, e
     np.save(tmp_path / "b.npy", wrong)
     with pytest.raises(FormatError, match=r"NaN at \(200, 3\)"):
         read(tmp_path / "b.npy")
+    (tmp_path / "c.npy").write_bytes((tmp_path / "a.npy").read_bytes()[:-60])  # less than its header has
+    with pytest.raises(FormatError, match=r"must be a complete \.npy file"):
+        read(tmp_path / "c.npy")
 
 
 def test_the_matrix_is_not_overwritten_by_its_result(tmp_path, big, matrix):

@@ -124,5 +124,6 @@ def test_what_is_refused_is_not_told_to_take_long(monkeypatch):
     monkeypatch.setattr("apsp.road.available", lambda device="cpu": 1 << 20)
     monkeypatch.setattr("apsp.road.PATIENCE", 0.0)
     monkeypatch.setattr("apsp.log.PATIENCE", 0.0)
-    with pytest.raises(apsp.MemoryNeeded, match="must fit"):
-        apsp.closure(rng.random((600, 600)))
+    for overwrite in (False, True):  # as it is taken in, and as it is solved
+        with pytest.raises(apsp.MemoryNeeded, match="must fit"):
+            apsp.closure(rng.random((600, 600)), overwrite=overwrite)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import apsp
-from apsp import negative_cycle, shortest_paths
+from apsp import Graph, negative_cycle, shortest_paths
 from semiring.errors import AlgebraError, NoPathError, ShapeError, VertexError
 
 NONE = -9999
@@ -102,6 +102,12 @@ class TestPaths:
         assert found[5] == list(found)[5]
         assert found[:3] == list(found)[:3]
         np.testing.assert_array_equal(found.hops, r.hops.ravel())
+
+    @pytest.mark.parametrize("engine", ENGINES)
+    def test_through_all_vertices(self, engine):
+        r = shortest_paths(Graph.from_arrays(np.arange(8), np.arange(1, 9)), engine=engine)
+        assert list(r.paths([(0, 8), (1, 8)])) == [list(range(9)), list(range(1, 9))]
+        assert list(r.paths())[8] == list(range(9))
 
     @pytest.mark.parametrize("engine", ENGINES)
     @pytest.mark.parametrize("count", [0, 1, 3, 200])
@@ -270,6 +276,10 @@ class TestMeasures:
             nx.diameter(g)
         with pytest.raises(NoPathError, match="without any"):
             shortest_paths(np.empty((0, 0))).diameter()
+        ring = np.arange(149)  # all of which reach the last vertex, which reaches none
+        far = Graph.from_arrays([*ring, 5], [*np.roll(ring, -1), 149], np.full(150, 2.0))
+        with pytest.raises(NoPathError, match="no path from 149 to 0"):
+            shortest_paths(far, engine="elimination").diameter()
 
     def test_rows_and_columns_in_another_order_keep_their_names(self):
         g = nx.DiGraph()

@@ -171,6 +171,29 @@ def by_the_rule(A: np.ndarray, D: np.ndarray, s: Semiring) -> np.ndarray:
     return P
 
 
+def _ordinal_sum(a, b):
+    """(ω k + m) + (ω k' + m') = ω (k + k') + m' where there is a k', else ω k + m + m'."""
+    if a == math.inf or b == math.inf:
+        return math.inf
+    return a // 1000 * 1000 + b if b >= 1000 else a + b
+
+
+ORDINALS = Semiring(
+    "ordinals",
+    add=get("min_plus").add,
+    mul=Op(
+        "ordinal_sum",
+        python=_ordinal_sum,
+        cuda="isinf(a) || isinf(b) ? T(INFINITY) : b >= T(1000) ? floor(a / T(1000)) * T(1000) + b : a + b",
+    ),
+    zero=math.inf,
+    one=0,
+    dtypes=("float64",),
+    domain=(0, math.inf),
+    samples=(0.0, 1.0, 3.0, 1000.0, 2001.0, math.inf),
+)
+
+
 class TestEveryPath:
     @pytest.mark.parametrize("name", GRAPHS)
     @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -215,6 +238,24 @@ class TestEveryPath:
         P = predecessors(A, D, CERTAINTY)
         walk(A, D, P, CERTAINTY)
         np.testing.assert_array_equal(P, by_the_rule(A, D, CERTAINTY))
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_over_sums_of_ordinals_which_do_not_commute(self, seed):
+        """1 + ω = ω is less than ω + 1: what is short before a long edge costs nothing. ω is 1000 here."""
+        rng, n = np.random.default_rng(seed), 14
+        A = np.where(rng.random((n, n)) < 0.3, rng.choice([0.0, 1, 2, 1000, 1001, 2000], (n, n)), np.inf)
+        D = closure(A, ORDINALS)
+        P, N = predecessors(A, D, ORDINALS), next_hops(A, D, ORDINALS)
+        plus = ORDINALS.mul.python
+        for i, j in itertools.product(range(n), repeat=2):
+            if i == j or D[i, j] == np.inf:
+                assert P[i, j] == N[i, j] == -9999
+                continue
+            assert plus(D[i, P[i, j]], A[P[i, j], j]) == plus(A[i, N[i, j]], D[N[i, j], j]) == D[i, j]
+            v, steps = i, 0
+            while v != j:
+                v, steps = int(N[v, j]), steps + 1
+                assert steps < n
 
     def test_where_half_of_the_weights_are_zero_any_k_that_attains_the_minimum_would_not_do(self):
         A = graph("half zeros", 60)

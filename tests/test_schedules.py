@@ -11,7 +11,7 @@ from reference import Reference
 from apsp import closure, schedules
 from apsp.schedules import blocks
 from semiring import AlgebraError, get
-from semiring.backend import Backend
+from semiring.backend import Backend, bind
 from semiring.observed import Clock, Observed, Progress, Traffic
 
 ALL = [*cases.CASES, *cases.USER_CASES]
@@ -49,6 +49,7 @@ def test_pivots_and_what_lies_around_them_cover_the_diagonal():
     for k in blocks.pivots(10, 4):
         covered[k] += 1
         assert sum(s.stop - s.start for s in blocks.around(10, k)) == 10 - (k.stop - k.start)
+        assert all(s.start < s.stop for s in blocks.around(10, k))
     assert (covered == 1).all()
 
 
@@ -130,3 +131,25 @@ def test_a_schedule_runs_unchanged_on_a_matrix_in_parts(name, case, n, block):
     matrix = ops.upload(A)
     schedules.get(name)(matrix, ops, block=block)
     cases.same(case, ops.download(matrix), cases.closure(case, A))
+
+
+@pytest.mark.parametrize("name", ["recursive", "blocked", "iterative"])
+@pytest.mark.parametrize(("n", "block"), [(100, 64), (700, 64), (520, 256), (901, 256), (2000, 256)])
+def test_what_a_schedule_holds_is_what_its_verbs_hold(name, n, block, monkeypatch):
+    """No verb computes: each tells what it would hold."""
+    ops, held = bind(get("min_plus"), "float64", threads=2), [0]
+
+    def holds(verb, *shape):
+        held.append(ops.verb_workspace(verb, *shape))
+
+    verbs = {
+        "closure": lambda D: holds("closure", len(D), len(D), len(D)),
+        "step": lambda A, k: holds("step", len(A), len(A), 1),
+        "left_mul": lambda D, R: holds("left_mul", *R.shape, len(D)),
+        "right_mul": lambda C, D: holds("right_mul", *C.shape, len(D)),
+        "gemm": lambda C, A, B: holds("gemm", *C.shape, len(B)),
+    }
+    for verb, instead in verbs.items():
+        monkeypatch.setattr(ops, verb, instead)
+    schedules.get(name)(np.broadcast_to(0.0, (n, n)), ops, block=block)
+    assert max(held) == schedules.get(name).workspace(n, ops, block=block)

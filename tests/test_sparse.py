@@ -19,7 +19,7 @@ import processes
 import pytest
 import scipy.sparse as sp
 from cases import CASES, USER_CASES, Case, same
-from scipy.sparse.csgraph import dijkstra
+from scipy.sparse.csgraph import dijkstra, floyd_warshall
 
 import semiring
 from apsp.formats import read as read_graph
@@ -157,6 +157,17 @@ def test_fronts_of_every_size_by_every_way(case, monkeypatch):
             ways.append(E.to_dense())
     for D in ways:
         np.testing.assert_array_equal(D, ways[0])
+
+
+@pytest.mark.parametrize("n", [64, 65, 150])
+def test_a_front_of_several_blocks_of_pivots(n, monkeypatch):
+    """A complete graph is one supernode, eliminated by 64 pivots at a time, alone and in a run of small fronts."""
+    M = rng(n).integers(1, 1000, (n, n))
+    expected = floyd_warshall(M)
+    for large in (0, 1 << 40):
+        monkeypatch.setattr(fronts, "LARGE", large)
+        D = eliminate(sp.coo_array(M), "min_plus", dtype="float32", threads=1).to_dense()
+        np.testing.assert_array_equal(D, expected)
 
 
 @pytest.mark.parametrize("parts", ["a forest", "one tree", "no arc"])
@@ -392,6 +403,34 @@ def test_what_is_dense_at_the_end_is_one_supernode_whatever_joins_it(monkeypatch
         S = analyse((tails, heads), n, order=found).structure
         assert len(set(S.owner[S.position[found.permutation[n - found.dense :]]].tolist())) <= 1
         assert len(S.rows) == 0 or (S.rows.min() >= 0 and S.rows.max() < n)
+
+
+def test_wide_supernodes_hold_few_zeros():
+    """Of the entries of a supernode, those of its columns' own structures are all but so many."""
+    for seed, n in ((0, 300), (1, 900), (2, 2000)):
+        r = rng(seed)
+        tails, heads = r.integers(0, n, (2, 2 * n)).astype(np.int32)
+        start, beside = neighbours(tails, heads, n)
+        given = order.Order(r.permutation(n).astype(np.int32))
+        _, counts = symbolic.columns(start, beside, given.permutation, order.inverse(given.permutation), 0)
+        tree = structure.supernodes(start, beside, given)
+        own = np.empty(n, np.int64)
+        own[given.permutation] = counts
+        w, height = tree.width, tree.height
+        held = w * (w + 1) // 2 + w * height
+        kept = np.add.reduceat(own[tree.permutation], tree.first[:-1])
+        wide = w > structure.NARROW
+        assert wide.any()
+        assert (held - kept <= structure.ZEROS * held)[wide].all()
+
+
+def test_updates_lie_on_a_stack_that_is_as_high_as_was_counted():
+    for seed in range(20):
+        r = rng(seed)
+        n = int(r.integers(2, 200))
+        S = analyse(tuple(r.integers(0, n, (2, 2 * n)).astype(np.int32)), n).structure
+        w, height = np.diff(S.first).astype(np.int64), np.diff(S.begin).astype(np.int64)
+        assert int((S.update + height**2).max()) <= symbolic.paths(S.parent, w, height)[2]
 
 
 def test_counts_are_those_of_the_filled_graph():

@@ -109,6 +109,37 @@ def test_every_entry_of_a_network_is_scipys_or_numpys(name, dtype, each, emulate
                 same(left[:, q], x[:, q] @ want if name == "plus_times" else (want.T + x[:, q]).min(axis=1))
 
 
+def test_a_front_is_gathered_by_several_blocks(emulated_kernels):
+    """Each has its rows of it: zeros, arcs, some of one place, and the update of a child. Blocks do not divide m."""
+    rng, m, rows, inf = np.random.default_rng(0), 11, [1, 4, 10], np.float32(np.inf)
+    with emulated.installed(emulated_kernels, dense=False):
+        from semiring.cuda import fronts, sweep
+
+        fields = {"width": [2, m], "rows": [len(rows), 0]}
+        update = rng.integers(1, 9, (len(rows), len(rows))).astype(np.float32)
+        row, column, weight = rng.integers(0, m, 40), rng.integers(0, m, 40), rng.integers(1, 9, 40)
+        held = {
+            "nodes": sweep.nodes(**{name: np.array(fields.get(name, [0, 0])) for name in sweep.NODE.names}),
+            "weights": weight[::-1].astype(np.float32),
+            "update": np.array([0, update.size], np.int64),
+            "begin": np.array([0, len(rows)], np.int64),
+            "updates": update,
+        }
+        lists = {"child": [-1, 0], "sibling": [-1, -1], "local": rows, "arcs": [0, 0, 40], "arc": range(40)[::-1]}
+        lists |= {"arc_row": row, "arc_col": column}
+        held |= {name: np.array(given, np.int32) for name, given in lists.items()}
+        names = (*fronts._TABLES, "updates", "lower", "upper")
+        tables = np.array([held[name].ctypes.data if name in held else 0 for name in names], np.uint64)
+        front = np.full((m, 12), -7, np.float32)
+        function = fronts.kernels(semiring.get("min_plus"), np.dtype("float32"), False, 0)["gather_front"]
+        function((4,), (32,), (tables.ctypes.data, np.int32(1), front.ctypes.data, np.int32(12)))
+    want = np.full((m, m), inf)
+    np.minimum.at(want, (row, column), weight)
+    want[np.ix_(rows, rows)] = np.minimum(want[np.ix_(rows, rows)], update)
+    np.testing.assert_array_equal(front[:, :m], want)
+    assert (front[:, m:] == -7).all()
+
+
 class TestSizesBeyond32Bits:
     """What the host counts, for supernodes that no test could hold."""
 

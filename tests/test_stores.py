@@ -16,6 +16,7 @@ from apsp.cli import main
 from apsp.generate import road_like
 from apsp.inputs import as_graph
 from apsp.saving import tiles
+from apsp.saving.base import gathered
 from semiring.errors import AlgebraError, FormatError, ShapeError, TileError
 from semiring.tiles import TileStore
 
@@ -246,3 +247,22 @@ def test_the_command_writes_a_store(tmp_path):
     done = CliRunner().invoke(main, ["solve", str(tmp_path / "g.txt"), "--output", f"{tmp_path}/t/"])
     assert done.exit_code == 0, done.output
     assert Result.load(tmp_path / "t").path("a", "c") == ["a", "b", "c"]
+
+
+def test_gathered_rows_are_those_that_came():
+    """In blocks of any size, each in memory that is used again."""
+    rng = np.random.default_rng(0)
+    for size in (1, 3, 4, 16):
+        rows, room = np.arange(80).reshape(40, 2), np.empty((40, 2), int)
+
+        def blocks(rows=rows, room=room):
+            at = 0
+            while at < len(rows):
+                part = rows[at : at + int(rng.integers(1, 12))]
+                room[: len(part)] = part
+                yield room[: len(part)]
+                at += len(part)
+
+        found = [part.copy() for part in gathered(blocks(), size)]
+        assert all(len(part) == size for part in found[:-1])
+        np.testing.assert_array_equal(np.concatenate(found), rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import cases
@@ -15,6 +16,7 @@ from apsp.large.streaming import Cut
 from apsp.schedules import distributed
 from apsp.schedules.blocks import pivots
 from semiring.backend import bind
+from semiring.cpu import backend
 from semiring.distributed import Grid, Layout
 from semiring.distributed.threads import run
 from semiring.tiles import TileStore
@@ -135,3 +137,16 @@ def test_what_is_cut_to_fit_fits(n):
         again = streaming.fit(n, ops, memory // 2, tile=cut.tile)
         assert again is None or (again.tile == cut.tile and again.block <= cut.block)
     assert streaming.fit(1 << 20, ops, 1 << 16) is None
+
+
+@pytest.mark.parametrize("share", [3, 5])
+def test_what_a_cut_says_is_what_is_held(share, monkeypatch):
+    """Every matrix that is made, T among them, and the largest workspace that a verb asks for."""
+    n, made, asked = 900, [], []
+    ops = bind(semiring.min_plus, "float64", threads=1)
+    cut = streaming.fit(n, ops, n * n * 8 // share)
+    empty, reserve = ops.empty, backend._scratch.reserve
+    monkeypatch.setattr(ops, "empty", lambda shape: [made.append(math.prod(shape) * 8), empty(shape)][1])
+    monkeypatch.setattr(backend._scratch, "reserve", lambda size: [asked.append(size), reserve(size)][1])
+    streaming.closure(InArray(np.ones((n, n))), ops, cut)
+    assert sum(made) + max(asked) == cut.bytes

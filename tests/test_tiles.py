@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import zlib
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -45,8 +47,9 @@ def test_bands_within_a_tile_are_read_and_checked_by_themselves(tmp_path):
     data[128 + 200 * 4000] ^= 4  # row 200
     path.write_bytes(data)
     np.testing.assert_array_equal(made[:195], A[:195])
-    with pytest.raises(TileError, match=r"tile 0, 0: .* rows 195 … 259"):
-        made[259]
+    for read in (lambda: made[259], lambda: made.read(0, 0)):
+        with pytest.raises(TileError, match=r"tile 0, 0: .* rows 195 … 259"):
+            read()
 
 
 def test_the_round_is_kept(store):
@@ -187,6 +190,18 @@ def test_what_does_not_fit_on_the_disk_is_refused_at_once(tmp_path):
     with pytest.raises(OSError, match="must fit on its disk"):
         TileStore.create(tmp_path / "t", (1 << 24, 1 << 24), "float64", block=1 << 20)
     assert not (tmp_path / "t").exists()
+
+
+def test_a_store_in_the_same_place_makes_room_on_the_disk(tmp_path, monkeypatch):
+    """128 kB and the tiles that are written beside others; 128 kB of that go first."""
+    for free, fits in ((400_000, True), (60_000, True), (20_000, False)):
+        monkeypatch.setattr(shutil, "disk_usage", lambda place, free=free: SimpleNamespace(free=free))
+        if fits:
+            TileStore.create(tmp_path / "t", (128, 128), "float64", block=16).put(np.zeros((128, 128)))
+        else:
+            (tmp_path / "t" / "00000-00000.tile").unlink()  # 2 kB less
+            with pytest.raises(OSError, match="must fit on its disk"):
+                TileStore.create(tmp_path / "t", (256, 128), "float64", block=16)
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse.csgraph as scipys
 
 from semiring.backend import bind
 from semiring.catalog import min_plus
@@ -14,20 +16,22 @@ from semiring.devices import host
 from semiring.memory import require
 from semiring.observed import Callback
 
+from .. import estimates
 from ..engines.saturation import possible
 from ..engines.structures import STRUCTURES
 from ..graph import Graph
 from ..labels import Labels
+from ..question import CROWDED, FEW
 from ..road import answer, ask
 from ..wants import Wants
 from .conversion import Network
 
 #: Seconds of SciPy's compiled loops at a time: in between, Ctrl-C is heard.
 STRETCH = 0.3
+#: Searches that take less than this, in seconds, are not worth a thought about engines.
+SHORT = 1.2e-3
 #: Rows that are found together where a callback watches.
 ROWS = 256
-#: A matrix of so many arcs a vertex is closed as one.
-CROWDED = 16
 
 
 @dataclass(frozen=True)
@@ -60,10 +64,15 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
             M = network.matrix()
             ops.closure(M)  # one verb: no schedule, nothing that may diverge
             return M if sources is None else M[sources]
+        searched = math.inf if sources is None else len(sources) * estimates.search(n, network.size, "dijkstra")
+        if searched < SHORT and options.engine == "auto":
+            return scipys.dijkstra(network.csr(), indices=sources).astype(network.dtype, copy=False)
     # Integers that may saturate: every distance is looked at, as `shortest_paths` does.
     exact = possible(network.weights if network.dense is None else network.dense, min_plus, n)
-    crowded = sources is None and network.size > CROWDED * n
-    matrix = not exact and (options.device == "cuda" or crowded or options.engine == "dense")
+    crowded = sources is None and (n <= FEW or network.size > CROWDED * n)
+    matrix = not exact and (
+        options.device == "cuda" or options.engine == "dense" or (crowded and options.engine == "auto")
+    )
     # What may hold a negative cycle is kept to be examined, unless its memory was lent.
     wants = Wants.of(
         where="csgraph",
@@ -105,7 +114,7 @@ def _rows(network: Network, sources: np.ndarray | None, wants: Wants, options: O
             at += len(positions)
             if options.callback:
                 options.callback(at * n, len(wanted) * n)
-    if "arcs" in vars(question):
+    if "arcs" in vars(question) and question.remembers:
         STRUCTURES.spend(*question.arcs[:2], time.perf_counter() - begun)
     return out
 

@@ -205,16 +205,14 @@ def analysis(question: Question) -> Analysis:
     known = getattr(question.wants.like, "analysis", None)
     if known is not None:
         return known
-    if question.wants.remembers:
+    if question.remembers:
         return STRUCTURES.of(*question.arcs[:2], question.n)
     return sparse.analyse(question.arcs[:2], question.n, order=question.wants.order)
 
 
 def spent(question: Question) -> float:
     """Seconds that earlier questions about the same arcs took without their structure; ∞ where it is known."""
-    if question.wants.remembers and math.isfinite(question.counting):
-        return STRUCTURES.spent(*question.arcs[:2])
-    return 0.0
+    return STRUCTURES.spent(*question.arcs[:2]) if question.remembers else 0.0
 
 
 def eliminated(question: Question) -> Eliminated:
@@ -317,6 +315,8 @@ def _looks(question: Question) -> float:
     # Where entries cancel, or ⊕ says nothing of its sums, the matrix tells whether there is a limit.
     s = question.semiring
     if math.isinf(question.counting) or not (s.idempotent or (s.series is not None and question.seen.nonnegative)):
+        return math.inf
+    if question.wants.remembers and not question.remembers:
         return math.inf
     both = 1 if question.graph.directed else 2
     counting = estimates.counting(question.n, both * question.graph.edge_count)

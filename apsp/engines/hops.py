@@ -143,10 +143,11 @@ def known_levels(question: Question) -> int:
 
 def _refuses(question: Question) -> str:
     """Where edges differ, or where the dtype does not hold the longest path."""
-    dtype, longest = question.dtype, max(question.longest, question.n)  # searches count up to n, of whatever weight
-    most = np.iinfo(dtype).max - 1 if dtype.kind == "i" else 2.0 ** (np.finfo(dtype).nmant + 1)
-    if question.once(search) == "breadth-first" and longest <= most:
-        return ""
+    dtype = question.dtype
+    if question.once(search) == "breadth-first":
+        most = np.iinfo(dtype).max - 1 if dtype.kind == "i" else 2.0 ** (np.finfo(dtype).nmant + 1)
+        if max(question.longest, question.n) <= most:  # searches count up to n, of whatever weight
+            return ""
     return (
         f"finds shortest paths where all edges weigh the same, and {dtype} must hold the longest of them; got "
         f"{question.semiring.name} of weights {question.seen.least:g} … {question.seen.greatest:g}"

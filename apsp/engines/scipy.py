@@ -156,19 +156,21 @@ def _matrix(
     """
     from scipy.sparse import csr_array
 
-    there = weights != dtypes.zero(semiring, weights.dtype)
-    tails, heads = tails[there].astype(np.int64), heads[there]
-    lengths = weights[there].astype(np.float64)
+    present = weights != dtypes.zero(semiring, weights.dtype)
+    if not present.all():
+        tails, heads, weights = tails[present], heads[present], weights[present]
+    tails, lengths = tails.astype(np.int64, copy=False), weights.astype(np.float64, copy=False)
     if h is not None:
         lengths = np.maximum(lengths + (h[tails] - h[heads]), 0.0)
     code = tails * n + heads
-    order = np.argsort(code, kind="stable")
-    code, lengths = code[order], lengths[order]
-    first = np.flatnonzero(np.append(True, code[1:] != code[:-1])) if len(code) else np.zeros(0, np.int64)
-    if len(first) < len(code):
+    if not (code[1:] > code[:-1]).all():
+        order = np.argsort(code, kind="stable")
+        code, lengths = code[order], lengths[order]
+        first = np.flatnonzero(np.append(True, code[1:] != code[:-1]))
         lengths = np.minimum.reduceat(lengths, first)
-    tails, heads = np.divmod(code[first], max(n, 1))
-    start = np.searchsorted(tails, np.arange(n + 1))
+        tails, heads = np.divmod(code[first], n)
+    start = np.zeros(n + 1, np.int64)
+    np.cumsum(np.bincount(tails, minlength=n), out=start[1:])
     return csr_array((lengths, heads.astype(np.int32), start.astype(np.int32)), shape=(n, n))
 
 

@@ -8,10 +8,8 @@ from typing import Any
 from _apsp_networkx import FUNCTIONS
 from semiring.memory import available
 
-#: Seconds that NetworkX takes for a vertex or an arc of one search, roughly, and for a triple of Floyd–Warshall.
-SEARCHED, TRIPLE = 4e-7, 8e-8
-#: Seconds that a call takes here whatever it asks, for an arc that is converted, and for a pair that is given back.
-CALL, CONVERTED, PAIR = 5e-4, 4e-7, 6e-8
+from .. import estimates
+
 #: Bytes that a pair takes here, at most: distances and predecessors, and a copy.
 HELD = 28
 _MEASURES = ("eccentricity", "diameter", "radius", "center", "periphery", "barycenter", "centroid")
@@ -62,9 +60,7 @@ def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
     n = len(graph)
     arcs = graph.number_of_edges() * (1 if graph.is_directed() else 2) if hasattr(graph, "number_of_edges") else 0
     sources = _sources(name, args, kwargs, n)
-    searches = sources * (n + arcs) * SEARCHED
-    theirs = max(searches, n**3 * TRIPLE) if name.startswith("floyd_warshall") else searches
-    ours = CALL + (n + arcs) * CONVERTED + sources * n * PAIR
+    theirs, ours = estimates.networkx(n, arcs, sources, matrix=name.startswith("floyd_warshall"))
     if ours > theirs:
         return f"it is predicted to take {1e3 * theirs:.2g} ms in NetworkX and {1e3 * ours:.2g} ms here"
     needed, free = HELD * n * n, available("cpu")
