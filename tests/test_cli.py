@@ -949,14 +949,14 @@ def test_a_route_is_drawn_on_coordinates_of_any_format(roads, tmp_path):
 _HALF = """
 import sys, time
 from apsp import cli
-from apsp.saving import tables
+from apsp.saving import npy
 def save(file, table):
     file.write(b"half")
     file.flush()
     print("half", flush=True)
     while True:
         time.sleep(0.01)
-tables._write_npy = save
+npy.write = save
 cli.main(["solve", *sys.argv[1:]])
 """
 

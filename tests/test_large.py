@@ -23,7 +23,7 @@ from apsp.formats import write
 from apsp.generate import road_like
 from apsp.large import checkpoints, in_memory
 from apsp.large.sources import Source
-from apsp.saving import stores
+from apsp.saving import tiles
 from semiring.errors import (
     AlgebraError,
     DivergenceError,
@@ -404,7 +404,7 @@ def test_truth_values_are_told_the_way():
 
 
 def test_a_result_within_limits_answers_from_its_store(tmp_path, monkeypatch):
-    monkeypatch.setattr(stores, "TILE", 64)
+    monkeypatch.setattr(tiles, "TILE", 64)
     graph, whole = road_like(200, seed=3), shortest_paths(road_like(200, seed=3))
     r = shortest_paths(graph, checkpoint=tmp_path / "ck", output=tmp_path / "d")
     assert not r.engine.held

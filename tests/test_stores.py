@@ -15,8 +15,8 @@ from apsp import Reachability, Result, shortest_paths, transitive_closure
 from apsp.cli import main
 from apsp.generate import road_like
 from apsp.inputs import as_graph
-from apsp.saving import stores
-from apsp.saving.stores import gathered
+from apsp.saving import tiles
+from apsp.saving.base import gathered
 from semiring.errors import AlgebraError, FormatError, ShapeError, TileError
 from semiring.tiles import TileStore
 
@@ -31,7 +31,7 @@ def test_a_store_answers_what_memory_answers(tmp_path, monkeypatch, name, algebr
     if "zarr" in name:
         pytest.importorskip("zarr")
     place = os.path.join(tmp_path, name)
-    monkeypatch.setattr("apsp.saving.stores.TILE", 32)
+    monkeypatch.setattr(f"apsp.saving.{'zarr' if 'zarr' in name else 'tiles'}.TILE", 32)
     r = shortest_paths(ROAD, algebra, engine="dense")
     r.save(place)
     again = Result.load(place)
@@ -57,7 +57,7 @@ def test_a_store_answers_what_memory_answers(tmp_path, monkeypatch, name, algebr
 
 def test_a_path_reads_the_tiles_of_a_row_alone(tmp_path, monkeypatch):
     """The rest may even be gone: nothing else is loaded."""
-    monkeypatch.setattr("apsp.saving.stores.TILE", 32)
+    monkeypatch.setattr("apsp.saving.tiles.TILE", 32)
     r = shortest_paths(ROAD)
     r.save(f"{tmp_path}/t/")
     for i, j in ((1, 0), (2, 2), (1, 1)):
@@ -176,7 +176,7 @@ def test_reachability_that_is_cut_short_leaves_what_was_there(tmp_path, monkeypa
 
 def test_a_tile_that_zarr_would_read_as_its_fill_value_is_missed(tmp_path, monkeypatch):
     pytest.importorskip("zarr")
-    monkeypatch.setattr("apsp.saving.stores.TILE", 32)
+    monkeypatch.setattr("apsp.saving.zarr.TILE", 32)
     shortest_paths(ROAD).save(tmp_path / "d.zarr")
     (tmp_path / "d.zarr" / "distances" / "c" / "1" / "2").unlink()
     with pytest.raises(FormatError, match="all 9 tiles"):
@@ -215,7 +215,7 @@ def test_tiles_of_one_graph_are_no_result_of_another(tmp_path):
     store = TileStore(there)
     TileStore.create(there, (2, 2), "int32")
     with pytest.raises(FormatError, match="another one has been made there"):
-        stores.save_archive(store, {})
+        tiles.save_archive(store, {})
 
 
 def test_a_directory_of_something_else_is_not_replaced_by_zarr(tmp_path):

@@ -140,7 +140,7 @@ def tell_each(r: Result, wanted: Any, reduction: str | None, output: str | None)
     if output is None:
         show_table(headings, lines, right=[len(headings) - 1])
         return
-    from ..saving.tables import save_lines
+    from ..saving.csv import save_lines
 
     save_lines(headings, lines, output)
     show_table(headings, lines[:SHOWN], right=[len(headings) - 1])

@@ -37,6 +37,20 @@ class OneOf(click.ParamType):
         return [CompletionItem(name) for name in self._names() if name.startswith(incomplete)]
 
 
+class StoreType(click.Path):
+    """A path whose suffix says how an answer is written."""
+
+    def __init__(self, *, folders: bool = True, **options: Any) -> None:
+        super().__init__(**options)
+        self.folders = folders
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """All suffixes, for `--help`."""
+        from ..saving import suffixes
+
+        return f"FILE[{'|'.join(suffixes(folders=self.folders))}]"
+
+
 class SemiringType(click.ParamType):
     """A semiring of the catalog by name or alias, or FILE.py:NAME."""
 

@@ -111,18 +111,19 @@ def asked(graph: Graph, table: Path | None, options: dict[str, Any], ends: tuple
 def check(path: str | Path | None, suffixes: tuple[str, ...] | None = None) -> None:
     """Refuse before the work what could not be written after it."""
     if path is not None:
-        from ..saving.tables import SUFFIXES, check_output
+        from ..saving import check_output
 
-        check_output(path, suffixes or SUFFIXES)
+        check_output(path, suffixes)
 
 
 def claim(path: str | None, places: Any) -> None:
     """Have no other process write a directory there until the command ends; of several processes rank 0 asks."""
     from semiring.files import claimed
 
-    from ..saving.stores import suffix_of
+    from ..saving import store_of
 
-    if path is not None and suffix_of(path) in (".tiles", ".zarr") and 0 in getattr(places, "mine", (0,)):
+    store = None if path is None else store_of(path)
+    if path is not None and store is not None and store.folder and 0 in getattr(places, "mine", (0,)):
         click.get_current_context().with_resource(claimed(path))
 
 
@@ -130,7 +131,7 @@ def check_names(graph: Graph, path: str | Path | None) -> None:
     """Refuse before the work vertices that the file would not give back, and a file that the graph is read from."""
     if path is not None:
         from ..graph.ondisk import refuse_overwriting
-        from ..saving.tables import check_labels
+        from ..saving import check_labels
 
         refuse_overwriting(graph.dense, path, where="solve")
         check_labels(graph.labels, path)

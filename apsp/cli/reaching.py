@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @click.option("--counts", is_flag=True, help="How many vertices each vertex reaches.")
 @click.option("--memory", metavar="SIZE", help="Hold it to so much memory, such as 16GiB; the rest goes to tiles/.")
 @click.option(
-    "--output", type=click.Path(), help="Write all answers (.npz, tiles/), all pairs (.csv), a matrix (.npy)."
+    "--output", type=click.Path(), help="Write all answers (.npz, tiles/), all pairs (.csv), a matrix (.npy, …)."
 )
 def reach(file: str, source: str | None, target: str | None, counts: bool, output: str | None, **options: Any) -> None:
     """Which vertices of the graph in FILE reach which others, by one edge or more.
@@ -44,11 +44,10 @@ def reach(file: str, source: str | None, target: str | None, counts: bool, outpu
     all that reach it; one label a line.
     """
     from ..reach import transitive_closure
-    from ..saving.stores import suffix_of
-    from ..saving.tables import SUFFIXES
+    from ..saving import suffix_of, suffixes
 
     options["gpus"] = places = spread_over(options)
-    graphs.check(output, (*SUFFIXES, ".tiles"))
+    graphs.check(output, (*suffixes(folders=False), ".tiles"))
     graphs.claim(output, places)
     graph = graphs.read(file, options)
     graphs.check_names(graph, output)
@@ -88,11 +87,12 @@ def tell(t: Reachability, ends: tuple[Any, Any], given: tuple[str | None, str | 
 
 def _save_reach(t: Reachability, output: Path) -> None:
     """All that answers queries, the matrix, or all pairs."""
-    from ..saving.tables import save_matrix, save_pairs
+    from ..saving import save_matrix
+    from ..saving.csv import save_pairs
 
     if output.suffix == ".npz":
         t.save(output)
-    elif output.suffix == ".npy":
-        save_matrix(t.to_bool(), t.labels, output)
-    else:
+    elif output.suffix == ".csv":
         save_pairs(((i, t.matrix.indices(i).tolist()) for i in range(t.n)), t.labels, output)
+    else:
+        save_matrix(t.to_bool(), t.labels, output)

@@ -13,7 +13,7 @@ from semiring.escaping import one_line
 from ..display.terminal import Meter
 from . import answers, graphs
 from .answers import quiet, summary, unseen
-from .choices import REDUCTION
+from .choices import REDUCTION, StoreType
 from .exit_codes import NO
 from .options import (
     FILE,
@@ -51,12 +51,14 @@ if TYPE_CHECKING:
 @click.option("--paths", "pairs", type=FILE, metavar="FILE", help="The paths between the pairs in FILE, two a line.")
 @click.option(
     "--output",
-    type=click.Path(),
-    help="Write the distances: .npy, .npz, .csv, .zarr, or tiles/. With --reduce or --nearest their table, .csv.",
+    type=StoreType(),
+    help="Write the distances; to tiles/ as .tiles. With --reduce or --nearest their table, .csv.",
 )
 @limits
 @spread
-@click.option("--predecessors", type=FILE, help="Write who comes before whom on best paths: .npy, .npz or .csv.")
+@click.option(
+    "--predecessors", type=StoreType(folders=False, path_type=Path), help="Who comes before whom on best paths."
+)
 @click.option("--plot", type=FILE, help="Draw the network and the path: .png, .svg or .pdf; with --positions.")
 @click.option("--positions", type=FILE, metavar="FILE", help="Coordinates to draw at: .co, .geojson or .csv.")
 @click.option("--checksum", is_flag=True, help="Print Fletcher-16 and CRC-32 of the distances.")
@@ -83,8 +85,7 @@ def solve(
     distances from or to it; with --table, --sources or --targets, of those vertices).
     """
     from ..result import shortest_paths
-    from ..saving.stores import suffix_of
-    from ..saving.tables import RESULTS
+    from ..saving import suffix_of, suffixes
 
     answers.require_one(reduction, nearest, pairs, (source, target))
     require_dtype(options["semiring"], options["dtype"])
@@ -97,7 +98,7 @@ def solve(
         raise click.UsageError("solve: --output and --predecessors must be two files, got one.")
     options["gpus"] = places = spread_over(options)
     each = reduction is not None or nearest is not None  # a line a vertex
-    graphs.check(output, (".csv",) if each else RESULTS)
+    graphs.check(output, (".csv",) if each else suffixes())
     graphs.claim(output, places)
     graphs.check(predecessors)
     graphs.check(plot, (".png", ".svg", ".pdf"))

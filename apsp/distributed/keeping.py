@@ -19,7 +19,7 @@ from ..large import checkpoints
 from ..large.checkpoints import Keeper, rounds_done
 from ..large.limits import Limits
 from ..large.sources import Source
-from ..saving.stores import TILE, new_store
+from ..saving.tiles import TILE, new_store
 from .matrix import DistributedMatrix
 
 

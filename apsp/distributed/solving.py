@@ -19,7 +19,7 @@ from ..large.limits import Limits
 from ..large.sources import Source
 from ..log import logger
 from ..plans import Plan
-from ..saving.stores import TILE, as_store
+from ..saving.tiles import TILE, as_store
 from ..wants import Request, Wants
 from . import closing, keeping, plans
 from .matrix import DistributedMatrix

@@ -35,12 +35,11 @@ from typing import IO, Any
 from semiring.errors import FormatError
 from semiring.files import check_writable
 from semiring.spelling import did_you_mean
-from semiring.tiles.folder import is_store
 
 from ..graph import Graph
-from ..reading import tiles
 from ..reading.files import Source, open_for_writing, plain_lines
 from ..reading.options import BY_RULE, Columns, NullValue, Reading, Weight, nulls_of, positional
+from ..saving import recognised
 from . import csv, edgelist, plain, snap
 from .base import Format, fitted
 
@@ -172,8 +171,10 @@ def read(
     """
     positional(columns)  # refuses what is malformed
     reading, nulls = Reading(weight, columns), nulls_of(null_value)
-    if isinstance(path, (str, os.PathLike)) and is_store(path):
-        return tiles.read(path).having(nulls=nulls)
+    if isinstance(path, (str, os.PathLike)):
+        stored = recognised(path)
+        if stored is not None and stored.read is not None:
+            return stored.read(path).having(nulls=nulls)
     source = Source(path)
     chosen = _named(format) if format is not None else _seen(source, reading)
     if directed and not chosen.directions:
@@ -216,7 +217,7 @@ def write(graph: Graph, path: str | os.PathLike[str], *, format: str | None = No
         If the format cannot express this graph: vertices without an edge in a list of edges; names that would be read
         back as others (blanks in `named`, anything but integers in `snap`, a mixture of integers and strings). If
         such files are only read. Where the format knows no directions, if an edge does not lead back with the same
-        weight; where it knows no fractions, if a weight is not an integer.
+        weight; where it knows no fractions, if a weight is not an integer; where it knows no weights, if one is not 1.
 
     See Also
     --------

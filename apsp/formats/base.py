@@ -43,6 +43,8 @@ class Format:
         Whether an edge can lead one way only. If not, `write` gets each edge once, in an undirected list.
     fractions : bool
         Whether a weight can be anything but an integer. If not, `write` gets integers.
+    weights : bool
+        Whether an edge can weigh anything but 1. If not, `write` gets a graph without weights.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Format:
     rank: int = 1
     directions: bool = True
     fractions: bool = True
+    weights: bool = True
 
 
 def vertices(sources: Sequence[str], targets: Sequence[str]) -> tuple[Labels, np.ndarray, np.ndarray]:
@@ -82,13 +85,15 @@ def listed(graph: Graph) -> tuple[list[int], list[int], list[Any]]:
 
 
 def fitted(graph: Graph, format: Format) -> Graph:
-    """The same graph, undirected where the format knows no directions, of integers where it knows no fractions.
+    """The same graph, without what the format does not know: weights, directions, fractions.
 
     Raises
     ------
     FormatError
         If that would be another graph, with the first edge in the way.
     """
+    if not format.weights:
+        graph = _unweighted(graph, format.name)
     if not format.directions:
         graph = _undirected(graph, format.name)
     return graph if format.fractions else _whole(graph, format.name)
@@ -129,29 +134,45 @@ def _undirected(graph: Graph, format: str) -> Graph:
     return _list_of(graph, rows[once], cols[once], weights[once], directed=False)
 
 
+def _unweighted(graph: Graph, format: str) -> Graph:
+    if not weighted(graph):
+        return graph
+    graph = _listed(graph)
+    need = f"every edge must weigh 1, as {format} files know no weights"
+    way_out = "Read it with weight=None if all edges count alike (in a shell: --unweighted), or"
+    _refuse(graph, graph.weights != 1, format, need, f"{way_out} {_OTHERS.lower()}, which hold weights.")
+    return replace(graph, weights=None)
+
+
 def _whole(graph: Graph, format: str) -> Graph:
     if not weighted(graph):
         return graph
-    if graph.rows is None:
-        graph = _list_of(graph, *_arcs(graph), directed=True)
-    assert graph.rows is not None
-    assert graph.cols is not None
-    assert graph.weights is not None
+    graph = _listed(graph)
     w = graph.weights
+    assert w is not None
     if w.dtype.kind == "i":
         return graph
+    need = f"weights must be integers of 64 bits, as {format} files know no others"
+    way_out = "Scale and round them, leave missing edges out, or"
     wrong = ~((np.rint(w) == w) & (np.abs(w) < 2.0**63))
+    _refuse(graph, wrong, format, need, f"{way_out} {_OTHERS.lower()}, which hold any number.")
+    return replace(graph, weights=w.astype(np.int64))
+
+
+def _listed(graph: Graph) -> Graph:
+    """A graph with weights as a list of edges."""
+    return _list_of(graph, *_arcs(graph), directed=True) if graph.rows is None else graph
+
+
+def _refuse(graph: Graph, wrong: Any, format: str, need: str, way_out: str) -> None:
+    """Name the first edge of a list whose weight is wrong."""
     if wrong.any():
+        assert graph.rows is not None
+        assert graph.cols is not None
+        assert graph.weights is not None
         at = int(np.argmax(wrong))
         u, v = (told(graph.labels[int(ends[at])]) for ends in (graph.rows, graph.cols))
-        raise FormatError(
-            format,
-            None,
-            f"write: weights must be integers of 64 bits, as {format} files know no others, got {w[at].item()!r} on "
-            f"{u} → {v}. Scale and round them, leave missing edges out, or "
-            f"{_OTHERS.lower()}, which hold any number.",
-        )
-    return replace(graph, weights=w.astype(np.int64))
+        raise FormatError(format, None, f"write: {need}, got {graph.weights[at].item()!r} on {u} → {v}. {way_out}")
 
 
 def _arcs(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

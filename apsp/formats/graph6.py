@@ -32,4 +32,5 @@ FORMAT = Format(
     ("weight",),
     rank=0,
     directions=False,
+    weights=False,
 )

@@ -26,7 +26,7 @@ from semiring.tiles.folder import check_place, is_store
 from ..convergence import divergence
 from ..graph.nulls import Nulls
 from ..plans import Plan, make_plan
-from ..saving.stores import as_store
+from ..saving.tiles import as_store
 from ..wants import Request
 from . import in_memory, on_disk, streaming
 from .limits import Limits

@@ -20,7 +20,7 @@ from semiring.tiles.courier import InArray
 from semiring.tiles.folder import CLOSED
 
 from ..convergence import divergence, settle
-from ..saving.stores import TILE
+from ..saving.tiles import TILE
 from ..schedules import distributed
 from . import checkpoints, streaming
 from .checkpoints import Keeper

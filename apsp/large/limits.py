@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from semiring.files import claimed
 from semiring.memory import parsed
 
-from ..saving.stores import building
+from ..saving.tiles import building
 from .checkpoints import EVERY
 
 if TYPE_CHECKING:

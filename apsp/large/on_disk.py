@@ -11,7 +11,7 @@ from semiring.tiles.courier import InStore
 from semiring.tiles.folder import CLOSED
 
 from ..convergence import divergence
-from ..saving.stores import forget_result
+from ..saving.tiles import forget_result
 from . import checkpoints, streaming
 from .limits import Limits
 from .sources import Source

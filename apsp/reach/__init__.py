@@ -23,7 +23,7 @@ from ..graph.ondisk import refuse_overwriting
 from ..inputs import as_graph
 from ..large.limits import Limits
 from ..reading.options import BY_RULE, Columns, NullValue, Weight
-from ..saving.tables import check_output
+from ..saving import check_output
 from ..wants import Request
 from .closing import closed_of
 from .reachability import Reachability, save_into

@@ -25,10 +25,10 @@ from ..graph import Graph
 from ..graph.ondisk import refuse_overwriting
 from ..labels import Labels, between
 from ..plans import Plan
+from ..saving import check_output, suffix_of, tiles
 from ..saving.encoding import decode, encode
 from ..saving.plans import plan_from_array, plan_to_array
-from ..saving.stores import building, load_tiles, save_archive, suffix_of
-from ..saving.tables import check_output
+from ..saving.tiles import building, save_archive
 from .condensation import Condensation, expanded, expansion_bytes
 from .walks import Walks, walks_of
 
@@ -551,7 +551,7 @@ class Reachability:
         """
         store = None
         if is_store(path):
-            store, parts = load_tiles(path)
+            store, parts = tiles.load(path)
         else:
             parts = load_arrays(path, "a Reachability")
         try:

@@ -27,7 +27,7 @@ from ..measures import Measured
 from ..plans import Plan
 from ..reading.options import BY_RULE, Columns, NullValue, Weight
 from ..road import answer, ask
-from ..saving.stores import save_archive
+from ..saving.tiles import save_archive
 from ..wants import Wants
 from .archives import archive_of, load_result, save_result
 from .reweighting import reweighted

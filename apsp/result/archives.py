@@ -11,7 +11,6 @@ import numpy as np
 
 from semiring import catalog
 from semiring.algebra import Semiring
-from semiring.archives import load_arrays
 from semiring.devices import host
 from semiring.errors import AlgebraError, FormatError
 from semiring.observed import Callback
@@ -24,17 +23,17 @@ from ..engines.stored import Stored
 from ..graph import Graph
 from ..graph.ondisk import OnDisk, refuse_overwriting
 from ..labels import Labels
+from ..saving import load, save, store_of
+from ..saving.base import Table
 from ..saving.encoding import decode, encode
 from ..saving.plans import plan_from_array, plan_to_array
-from ..saving.stores import load_tiles, load_zarr, suffix_of
-from ..saving.tables import Table, save
 
 if TYPE_CHECKING:
     from ..result import Result
 
 
 def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | None = None) -> None:
-    """Write distances, streamed from their engine; in an `.npz` with all that answers queries."""
+    """Write distances, streamed from their engine; with all that answers queries where the store takes it."""
     engine = r.engine
     read = engine.engine if isinstance(engine, Saved) else engine.whole
     for source in (r.graph.dense, getattr(read, "matrix", None)):  # a store that was answered from
@@ -44,11 +43,12 @@ def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | No
         return (host(D) for _, D in engine.rows(np.arange(engine.shape[0])))
 
     table = Table(engine.shape, r.dtype, blocks, r.sources, r.targets, r.semiring, callback)
-    save(table, path, archive_of(r, path) if suffix_of(path) in (".npz", ".zarr", ".tiles") else {})
+    store = store_of(path)
+    save(table, path, archive_of(r, path, apart=store.folder) if store is not None and store.load is not None else {})
 
 
-def archive_of(r: Result, path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What a result has beside its distances, as arrays by name."""
+def archive_of(r: Result, path: str | os.PathLike[str], *, apart: bool = True) -> dict[str, Any]:
+    """What a result has beside its distances, as arrays by name; a graph's matrix on disk stays apart, or is held."""
     more: dict[str, Any] = {
         "semiring": np.array(catalog.recorded_as(r.semiring)),
         "plan": plan_to_array(r.plan),
@@ -57,7 +57,7 @@ def archive_of(r: Result, path: str | os.PathLike[str]) -> dict[str, Any]:
     g = r.graph
     more |= encode(g.labels, path)
     dense, unit, nulls = g.dense, g.unit, g.nulls
-    if isinstance(dense, OnDisk) and suffix_of(path) == ".npz":
+    if isinstance(dense, OnDisk) and not apart:
         dense, unit, nulls = g.matrix(r.semiring, r.dtype), False, ()  # its edges are told by the semiring's zero
     elif isinstance(dense, OnDisk):  # a store tells where its graph's matrix lies
         more |= {f"graph_{name}": np.array(value) for name, value in dense.described().items()}
@@ -78,7 +78,7 @@ def archive_of(r: Result, path: str | os.PathLike[str]) -> dict[str, Any]:
 def load_result(
     path: str | os.PathLike[str], semiring: str | Semiring | None, anew: Callable[..., Engine]
 ) -> dict[str, Any]:
-    """The attributes of the Result that `save_result` wrote to an `.npz`, a store of tiles or a Zarr group.
+    """The attributes of the Result that `save_result` wrote.
 
     Parameters
     ----------
@@ -90,14 +90,8 @@ def load_result(
     FormatError, AlgebraError, OSError
         As `Result.load` does.
     """
-    suffix = suffix_of(path)
-    if suffix in (".tiles", ".zarr"):
-        distances, parts = load_tiles(path) if suffix == ".tiles" else load_zarr(path)
-        engine: Engine = Stored(distances)
-    else:
-        parts = load_arrays(path, "a Result")
-        distances = parts.get("distances", np.empty(0))
-        engine = Dense(distances)
+    distances, parts = load(path)
+    engine: Engine = Dense(distances) if isinstance(distances, np.ndarray) else Stored(distances)
     try:
         s = _semiring_of(str(parts["semiring"]), semiring, path)
         labels = decode(parts)

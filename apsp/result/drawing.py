@@ -12,7 +12,7 @@ import numpy as np
 
 from semiring.files import writing
 
-from ..saving.tables import check_output
+from ..saving import check_output
 
 #: What pictures are written as.
 PICTURES = (".png", ".svg", ".pdf")

@@ -18,7 +18,7 @@ from .. import estimates
 from ..engines.part import Limit
 from ..labels import Labels
 from ..routes import Trees
-from ..saving.tables import save_matrix
+from ..saving import save_matrix
 from .distances import Distances, require_block
 from .verification import Verification, verify
 from .walked import Paths, paths_of

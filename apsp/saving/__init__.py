@@ -1,1 +1,149 @@
-"""Answers on disk, and back: NumPy archives, text, Zarr groups, stores of tiles; with their labels."""
+"""Answers on disk, and back. A store is one module of this package with a record `STORE`; being here is enough.
+
+| module | suffixes         | what it keeps                                  | loaded           |
+|--------|------------------|------------------------------------------------|------------------|
+| csv    | .csv             | labels and numbers as text                     | no               |
+| npy    | .npy             | the matrix                                     | no               |
+| npz    | .npz             | everything that answers queries                | into memory      |
+| tiles  | .tiles, or "x/"  | the same, in a directory of tiles              | where it lies    |
+| zarr   | .zarr            | the same, in a Zarr group                      | where it lies    |
+
+`Result.save` and `load`, `read`, the command line and errors that list suffixes ask the records. Beside them, `base`
+has the record `Store`, and the `Table` that is written; `encoding` labels in an archive; `plans` a `Plan` in one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import Any
+
+import numpy as np
+
+from semiring.devices import host
+from semiring.files import check_replaceable, check_writable
+
+from .base import Arrays, Store, StrPath, Table
+
+__all__ = [
+    *("Store", "check_labels", "check_output", "load", "recognised", "save", "save_matrix", "store_of", "stores"),
+    *("suffix_of", "suffixes"),
+]
+
+
+@cache
+def stores() -> tuple[Store, ...]:
+    """Every store, files first."""
+    modules = (import_module(f".{module.name}", __name__) for module in iter_modules(__path__))
+    found = [module.STORE for module in modules if hasattr(module, "STORE")]
+    return tuple(sorted(found, key=lambda store: (store.folder, store.suffixes)))
+
+
+def suffixes(*, folders: bool = True) -> tuple[str, ...]:
+    """What a Result is written as; without folders, what any table is."""
+    found = (store.suffixes for store in stores() if folders or not store.folder)
+    return tuple(suffix for several in found for suffix in several if suffix != "/")
+
+
+def recognised(path: StrPath) -> Store | None:
+    """The store that lies there, whatever it is called, where one can be told by its content."""
+    return next((store for store in stores() if store.recognises is not None and store.recognises(path)), None)
+
+
+def store_of(path: StrPath) -> Store | None:
+    """What lies there; else what the suffix says. "d.zarr/" is Zarr, and "d/" tiles; None where it is none of these."""
+    text = os.fspath(path)
+    directory = text.endswith(("/", os.sep))
+    ends = (Path(text).suffix, *("/" * directory))
+    named = (s for end in ends for s in stores() if end in s.suffixes and s.folder >= directory)
+    return recognised(path) or next(named, None)
+
+
+def suffix_of(path: StrPath) -> str:
+    """What a result is written as there: the first suffix of its store, or that of the path, if no store has it."""
+    store = store_of(path)
+    return Path(path).suffix if store is None else store.suffixes[0]
+
+
+def check_output(path: StrPath, allowed: Sequence[str] | None = None) -> None:
+    """Refuse a path that cannot be written to.
+
+    Parameters
+    ----------
+    path : path
+    allowed : sequence of str, optional
+        Suffixes; by default those of files.
+
+    Raises
+    ------
+    ValueError
+        If its suffix is none of these.
+    OSError
+        As `semiring.files.check_writable` does.
+    """
+    store, allowed = store_of(path), suffixes(folders=False) if allowed is None else allowed
+    if suffix_of(path) not in allowed:
+        name = Path(path).name
+        raise ValueError(f"save: the suffix must be one of {', '.join(allowed)}, got {name!r}.")
+    if store is not None and store.check is not None:
+        store.check(path)
+    (check_replaceable if store is not None and store.folder else check_writable)(Path(path))
+
+
+def check_labels(labels: Sequence[Any], path: StrPath) -> None:
+    """Refuse labels that what is written there would not give back.
+
+    Raises
+    ------
+    FormatError
+        As `encode` does; in `.csv`, if two labels are the same text.
+    """
+    store = store_of(path)
+    if store is not None and store.check_labels is not None:
+        store.check_labels(labels, path)
+
+
+def save(table: Table, path: StrPath, more: Arrays) -> None:
+    """Write a table by the suffix of its file; it appears whole or not at all.
+
+    Raises
+    ------
+    ValueError, FormatError, OSError
+        As `check_output` and `check_labels` do.
+    """
+    check_output(path, suffixes())
+    store = store_of(path)
+    assert store is not None
+    store.save(table, path, more)
+
+
+def save_matrix(matrix: Any, labels: Sequence[Any], path: StrPath) -> None:
+    """Write a matrix with its labels.
+
+    Raises
+    ------
+    ValueError, FormatError, OSError
+        As `check_output` and `check_labels` do.
+    """
+    there = host(matrix)
+    save(Table(there.shape, there.dtype, lambda: iter((there,)), labels, labels), path, {})
+
+
+def load(path: StrPath) -> tuple[Any, dict[str, np.ndarray]]:
+    """The distances that a store holds, and the arrays that make them a result; what no store loads must be an `.npz`.
+
+    Raises
+    ------
+    FormatError
+        If it is something else, or damaged.
+    """
+    store = store_of(path)
+    if store is None or store.load is None:
+        store = store_of("result.npz")
+    assert store is not None
+    assert store.load is not None
+    return store.load(path)

@@ -23,7 +23,7 @@ import numpy as np
 from apsp import Reachability, Result, closure, shortest_paths, transitive_closure, write
 from apsp.formats import read
 from apsp.graph import Graph
-from apsp.saving import stores
+from apsp.saving import tiles
 from semiring.errors import SemiringError
 from semiring.tiles import TileStore
 
@@ -37,7 +37,7 @@ NOTHING = "nothing"
 
 def prepare(device: str) -> None:
     """Compile and import all that a fork then has; the threads of ours and of Zarr's start anew in it."""
-    stores.TILE = TILE
+    tiles.TILE = TILE
     for name in WRITERS:
         with tempfile.TemporaryDirectory() as folder:
             _write(name, Path(folder), 1)

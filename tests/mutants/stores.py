@@ -233,7 +233,7 @@ MUTANTS = [
     ),
     Mutant(
         "archive-of-another-store",
-        "apsp/saving/stores.py",
+        "apsp/saving/tiles.py",
         "if identity is not None and identity.tobytes() != store.layout.identity:",
         "if identity is None:",
         "tests/test_stores.py::test_tiles_of_one_graph_are_no_result_of_another",
@@ -241,7 +241,7 @@ MUTANTS = [
     ),
     Mutant(
         "zarr-missing-tiles",
-        "apsp/saving/stores.py",
+        "apsp/saving/zarr.py",
         "if there != needed:",
         "if there > needed:",
         "tests/test_stores.py::test_a_tile_that_zarr_would_read_as_its_fill_value_is_missed",
@@ -249,7 +249,7 @@ MUTANTS = [
     ),
     Mutant(
         "gathered-copies",
-        "apsp/saving/stores.py",
+        "apsp/saving/base.py",
         "held.append(block.copy())",
         "held.append(block)",
         "tests/test_stores.py::test_gathered_rows_are_those_that_came",
@@ -257,7 +257,7 @@ MUTANTS = [
     ),
     Mutant(
         "gathered-rest",
-        "apsp/saving/stores.py",
+        "apsp/saving/base.py",
         "rest = whole[len(whole) - len(whole) % size :]",
         "rest = whole[len(whole) // size :]",
         "tests/test_stores.py::test_gathered_rows_are_those_that_came",

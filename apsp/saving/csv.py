@@ -1,0 +1,70 @@
+"""Tables as text: labels in the first row and column, and inf for no path."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from semiring.errors import FormatError
+from semiring.files import writing
+
+from ..display import output
+from .base import Arrays, Store, StrPath, Table
+
+
+def save(table: Table, path: StrPath, more: Arrays) -> None:
+    """Write a table, a row a line."""
+    rows, columns = _texts(table.rows, path), _texts(table.columns, path)
+    s, names = table.semiring, iter(rows)
+    with _table(path) as out:
+        out.writerow(["", *columns])
+        for part in table.streamed():
+            for entries in part:
+                out.writerow([next(names), *(entries.tolist() if s is None else output.row(entries, s))])
+
+
+def save_pairs(pairs: Iterable[tuple[int, list[int]]], labels: Sequence[Any], path: StrPath) -> None:
+    """Write (source, its targets), given by position, as a `.csv` of labels, a pair a line."""
+    names = _texts(labels, path)
+    with _table(path) as table:
+        table.writerow(("source", "target"))
+        for source, targets in pairs:
+            table.writerows((names[source], names[target]) for target in targets)
+
+
+def save_lines(headings: Sequence[str], lines: Iterable[Sequence[Any]], path: StrPath) -> None:
+    """Write a `.csv` of headings and lines."""
+    with _table(path) as table:
+        table.writerow(headings)
+        table.writerows(lines)
+
+
+@contextmanager
+def _table(path: StrPath) -> Iterator[Any]:
+    with writing(path) as file, io.TextIOWrapper(file, "utf-8", newline="") as text:
+        yield csv.writer(text)
+
+
+def _texts(labels: Sequence[Any], path: StrPath) -> list[str]:
+    """The labels as text; no two may be the same text."""
+    names = [str(label) for label in labels]
+    try:
+        "".join(names).encode()
+    except UnicodeEncodeError as error:
+        raise FormatError(path, None, f"save: labels must be UTF-8 text, got {error}. Save an .npz instead.") from None
+    first: dict[str, Any] = {}
+    for name, label in zip(names, labels, strict=True):
+        if name in first:
+            raise FormatError(
+                path,
+                None,
+                f"save: labels must differ as text, got {first[name]!r} and {label!r}. Save an .npz instead.",
+            )
+        first[name] = label
+    return names
+
+
+STORE = Store((".csv",), save, check_labels=_texts)

@@ -1,0 +1,35 @@
+"""NumPy's `.npz`: `distances` beside everything that answers queries, exactly; of other tables, beside labels."""
+
+from __future__ import annotations
+
+import zipfile
+
+import numpy as np
+
+from semiring.archives import load_arrays
+from semiring.files import writing
+
+from . import npy
+from .base import Arrays, Store, StrPath, Table
+from .encoding import encode
+
+
+def save(table: Table, path: StrPath, more: Arrays) -> None:
+    """Write a table and what comes with it, or its labels."""
+    npy.require_room(table.nbytes, path)
+    named = more or encode(table.rows, path)
+    with writing(path) as file, zipfile.ZipFile(file, "w", allowZip64=True) as archive:
+        with archive.open("distances.npy", "w", force_zip64=True) as member:
+            npy.write(member, table)
+        for name, array in named.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+
+
+def load(path: StrPath) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """The distances and all arrays."""
+    parts = load_arrays(path, "a Result")
+    return parts.get("distances", np.empty(0)), parts
+
+
+STORE = Store((".npz",), save, load, check_labels=encode)

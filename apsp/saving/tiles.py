@@ -1,0 +1,176 @@
+"""Results whose distances stay on disk as a directory of tiles, from which they are read.
+
+Beside the tiles lies an archive of what else a `Result` has, the one that an `.npz` holds without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from semiring import catalog
+from semiring.algebra import Semiring
+from semiring.archives import load_arrays
+from semiring.errors import FormatError
+from semiring.files import writing
+from semiring.tiles import TileStore, folder
+from semiring.tiles.bits import COLUMNS
+
+from ..graph import Graph
+from ..graph.ondisk import OnDisk
+from ..labels import Labels
+from .base import Arrays, Store, StrPath, Table, gathered
+from .encoding import decode, encode, square
+
+#: Rows and columns of a tile.
+TILE = 1024
+#: What else a result has, in a store.
+ARCHIVE = "result.npz"
+#: The array in it that tells which store it belongs to.
+_STORE = "store"
+
+
+def save(table: Table, path: StrPath, more: Arrays) -> None:
+    """Write a table as a tile store; what makes it a result comes last.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written, or has no room on its disk.
+    """
+    named = more or encode(table.rows, path)
+    with building(path) as place:
+        store = new_store(place, table.shape, table.dtype, table.semiring, block=TILE)
+        at = 0
+        for part in gathered(table.streamed(), TILE):
+            store.put(part, at, 0, round=table.shape[1])
+            at += len(part)
+        save_archive(store, named)
+
+
+def building(path: StrPath) -> AbstractContextManager[Path]:
+    """A directory in which a store, with what makes it a result, is made; it then takes the place of one at `path`.
+
+    Raises
+    ------
+    OSError
+        As `semiring.tiles.folder.building` does.
+    """
+    return folder.building(path, ARCHIVE)
+
+
+def as_store(D: np.ndarray, output: StrPath, semiring: Semiring) -> TileStore:
+    """A result in memory, written as a store of tiles."""
+    store = new_store(output, (len(D), len(D)), D.dtype, semiring, block=TILE)
+    store.put(D, round=len(D))
+    store.sync()
+    return store
+
+
+def new_store(
+    path: StrPath, shape: tuple[int, int], dtype: np.dtype, semiring: Semiring | None, *, block: int
+) -> TileStore:
+    """A store without tiles for a result over a semiring, in the place of any result that was there."""
+    attributes = {} if semiring is None else {"semiring": catalog.recorded_as(semiring)}
+    forget_result(path)
+    return TileStore.create(path, shape, dtype, block=block, attributes=attributes)
+
+
+def forget_result(path: StrPath) -> None:
+    """What made a store a result goes: another matrix is to come there."""
+    (Path(path) / ARCHIVE).unlink(missing_ok=True)
+
+
+def save_archive(store: TileStore, arrays: Arrays) -> None:
+    """What makes a store a result; it names the store that it belongs to.
+
+    Raises
+    ------
+    FormatError
+        If another store has been made in its place meanwhile.
+    """
+    identity = store.layout.identity
+    if TileStore(store.path).layout.identity != identity:
+        problem = "save: a store must stay where it is until it is a result, and another one has been made there. "
+        raise FormatError(store.path, None, f"{problem}Write each result to a place of its own.")
+    with writing(store.path / ARCHIVE) as file:
+        named: dict[str, Any] = {_STORE: np.frombuffer(identity, np.uint8), **arrays}
+        np.savez(file, **named)
+
+
+def load_archive(store: TileStore, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
+    """The arrays, or those of these names, that make a store a result.
+
+    Raises
+    ------
+    FormatError
+        If they are damaged, or belong to another store.
+    """
+    wanted = None if names is None else (*names, _STORE)
+    found = load_arrays(store.path / ARCHIVE, "what belongs to a store of a Result", wanted)
+    identity = found.pop(_STORE, None)
+    if identity is not None and identity.tobytes() != store.layout.identity:
+        raise FormatError(store.path, None, f"{ARCHIVE} must belong to this store, and is of another.")
+    return found
+
+
+def load(path: StrPath) -> tuple[TileStore, dict[str, np.ndarray]]:
+    """A store and the arrays of its archive.
+
+    Raises
+    ------
+    FormatError
+        If the directory is no store, or one without a result.
+    """
+    store = TileStore(path)
+    store.require_closed()
+    if not (store.path / ARCHIVE).is_file():
+        raise FormatError(
+            path,
+            None,
+            f"a store that `save` wrote is required, got one without {ARCHIVE}: its writing was cut short, or it is a "
+            "matrix alone. semiring.tiles.TileStore reads it.",
+        )
+    return store, load_archive(store)
+
+
+def read(path: StrPath) -> Graph:
+    """The graph whose matrix lies in a store: windows of it are read when they are wanted.
+
+    A missing edge is the zero of the store's semiring; of that which the graph is used with, where the store names
+    none. Vertices are called 0 … n − 1, or, in the store of a `Result` between all of them, what that calls them.
+
+    Raises
+    ------
+    FormatError
+        If the store holds packed bits, which are an answer, or no square matrix between the same vertices.
+    """
+    store, place = TileStore(path), Path(path)
+    if COLUMNS in store.attributes:
+        problem = "a matrix of numbers is required, got the packed bits of a closure, which Reachability.load reads."
+        raise FormatError(path, None, problem)
+    m, n = store.shape
+    if m != n:
+        raise FormatError(path, None, f"a matrix must be square, (n, n), got shape {store.shape}.")
+    return Graph.from_matrix(OnDisk.at(path), labels=_labels(store), name=place.resolve().name)
+
+
+def _labels(store: TileStore) -> Labels | None:
+    """What the result that lies in the same store calls all vertices."""
+    if not (store.path / ARCHIVE).is_file():
+        return None
+    found = load_archive(store, ("labels", "labels_json", "sources", "targets"))
+    try:
+        return square(found, decode(found))
+    except ValueError as error:
+        raise FormatError(store.path, None, str(error)) from error
+
+
+STORE = Store(
+    (".tiles", "/"), save, load, folder=True, check=folder.check_place, check_labels=encode,
+    recognises=folder.is_store, read=read,
+)  # fmt: skip

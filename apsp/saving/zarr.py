@@ -1,0 +1,165 @@
+"""Results whose distances stay on disk as a Zarr group, from which they are read.
+
+Beside the distances and labels lies an archive of what else a `Result` has, the one that an `.npz` holds without them:
+the bytes of `result_npz`, where other programs need not look.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from semiring import catalog, dtypes
+from semiring.archives import load_arrays
+from semiring.errors import FormatError
+from semiring.files import writing_folder
+
+from .base import Arrays, Store, StrPath, Table, gathered
+from .encoding import encode
+from .tiles import TILE
+
+#: The bytes that may come of a byte in a Zarr group, where they are more than a few.
+_PACKED, _SMALL = 1000, 64 << 20
+#: What is in the directory of a Zarr group that `save` wrote.
+_IN_ZARR = {"zarr.json", "distances", "result_npz", "sources", "targets", "sources_json", "targets_json"}
+
+
+def check(path: StrPath) -> None:
+    """Refuse a directory that is no result: one that is written over goes with all that is in it.
+
+    Raises
+    ------
+    FileExistsError
+    """
+    place = Path(path)
+    if place.is_dir() and not {entry.name for entry in place.iterdir()} <= _IN_ZARR:
+        raise FileExistsError(
+            errno.EEXIST, "it must be a Zarr group that `save` wrote, or nothing yet", os.fspath(path)
+        )
+
+
+def save(table: Table, path: StrPath, more: Arrays) -> None:
+    """Write a table as a Zarr group (version 3): `distances` in tiles with checksums, and labels.
+
+    All tiles are written, even where nothing but one number stands in them: one that is missing is damage.
+
+    Raises
+    ------
+    ImportError
+        If zarr is missing.
+    """
+    zarr = _zarr("save")
+    from zarr.codecs import Crc32cCodec, ZstdCodec
+
+    sides = {"sources": encode(table.rows, path), "targets": encode(table.columns, path)}
+    with writing_folder(path) as place:
+        group = zarr.open_group(store=str(place), mode="w", zarr_format=3)
+        tile = tuple(max(1, min(TILE, size)) for size in table.shape)
+        tiles = group.create_array(
+            "distances",
+            shape=table.shape,
+            dtype=table.dtype,
+            chunks=tile,
+            compressors=[ZstdCodec(level=1), Crc32cCodec()],
+            dimension_names=("sources", "targets"),
+            config={"write_empty_chunks": True},
+        )
+        at = 0
+        for part in gathered(table.streamed(), TILE):
+            tiles[at : at + len(part)] = part
+            at += len(part)
+        for side, arrays in sides.items():
+            plain, text = arrays.get("labels"), arrays.get("labels_json")
+            if plain is not None and plain.dtype.kind != "U":
+                group.create_array(side, data=plain, dimension_names=(side,))  # in xarray an index
+                continue
+            if plain is not None:
+                text = np.frombuffer(
+                    json.dumps(plain.tolist(), ensure_ascii=False).encode("utf-8", "surrogatepass"), np.uint8
+                )
+            group.create_array(f"{side}_json", data=text, dimension_names=(f"{side}_json_bytes",))
+        if table.semiring is not None:
+            group.attrs["semiring"] = catalog.recorded_as(table.semiring)
+            group.attrs["infinity"] = str(dtypes.zero(table.semiring, table.dtype))
+        if more:
+            buffer = io.BytesIO()
+            np.savez(buffer, **more)
+            content = np.frombuffer(buffer.getvalue(), np.uint8)
+            named = {"dimension_names": ("result_npz_bytes",), "compressors": [Crc32cCodec()]}
+            group.create_array("result_npz", data=content, **named)
+
+
+@dataclass(frozen=True)
+class Zarr:
+    """A Zarr array whose damaged tiles raise a FormatError that names its group."""
+
+    array: Any
+    path: StrPath
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.array.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.array.dtype
+
+    def __getitem__(self, window: Any) -> np.ndarray:
+        try:
+            return self.array[window]
+        except MemoryError:
+            raise
+        except Exception as error:  # whatever a codec raises
+            problem = f"all tiles of `distances` must be as they were written, got {' '.join(str(error).split())}"
+            raise FormatError(self.path, None, problem) from error
+
+
+def load(path: StrPath) -> tuple[Any, dict[str, np.ndarray]]:
+    """The array of distances in a Zarr group, all of whose tiles are there, and the arrays of its archive.
+
+    Raises
+    ------
+    FormatError
+        If it is something else, or tiles are missing.
+    ImportError
+        If zarr is missing.
+    """
+    zarr = _zarr("load")
+    try:
+        group = zarr.open_group(store=os.fspath(path), mode="r")
+        distances, packed = group["distances"], group["result_npz"]
+        tile = math.prod(distances.chunks) * distances.dtype.itemsize
+        for array, most in ((packed, packed.nbytes), (distances, tile)):
+            if most > _SMALL and most > _PACKED * array.nbytes_stored():
+                raise ValueError(f"{array.basename} with {most} bytes in {array.nbytes_stored()}")
+        archive = packed[:]
+    except MemoryError:
+        raise
+    except Exception as error:  # damaged tiles raise whatever their codecs do
+        problem = f"a Zarr group that `save` wrote is required, got {error!r}."
+        raise FormatError(path, None, problem) from error
+    there, needed = distances.nchunks_initialized, distances.nchunks
+    if there != needed:  # Zarr would read them as if they held nothing but its fill value
+        raise FormatError(path, None, f"all {needed} tiles of `distances` must be there, got {there}.")
+    held = io.BytesIO(archive.tobytes())
+    held.name = os.fspath(path)
+    return Zarr(distances, path), load_arrays(held, "the `result_npz` of a Zarr group")
+
+
+def _zarr(where: str) -> Any:
+    try:
+        import zarr
+    except ImportError:
+        raise ImportError(f'{where}: zarr is required for ".zarr". Install it: `pip install zarr`.') from None
+    return zarr
+
+
+STORE = Store((".zarr",), save, load, folder=True, check=check, check_labels=encode)
