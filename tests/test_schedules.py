@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+from pathlib import Path
+
 import cases
 import numpy as np
 import pytest
@@ -91,6 +94,12 @@ def test_a_schedule_does_the_pairs_that_it_promises(name, n, block):
     schedule(cases.random_matrix(case, (n, n), seed=1), Observed(Reference(case), progress), block=block)
     assert progress.done == total
     assert not done or done[-1] == (total, total)
+
+
+@pytest.mark.parametrize("name", schedules.names())
+def test_a_schedule_is_documented_with_its_source(name):
+    assert f"\n| `{name}` | " in (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    assert importlib.import_module(f"apsp.schedules.{name}").__doc__
 
 
 def test_traffic_is_counted_without_computing_anything():
