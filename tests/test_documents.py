@@ -37,7 +37,7 @@ PAGES = {
     "docs/stores.md": "examples",
 }
 #: What a page computes with, and something smaller of which the same is true: every schedule meets it, twice.
-SMALLER = {"README.md": ("random((2000, 2000))", "random((250, 250))")}
+SMALLER = {"README.md": ("random((2000, 2000))", "random((500, 500))")}
 #: A block of commands, each after a dollar sign, and what they print.
 _SESSION = re.compile(r"^```\n(\$ .*?)^```", re.MULTILINE | re.DOTALL)
 #: Figures that differ from run to run.
