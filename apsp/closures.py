@@ -50,8 +50,9 @@ def closure(
     semiring : str or Semiring
         A name or alias from the catalog ("tropical", "boolean", "bottleneck", …), or your own.
     schedule : str
-        "auto", "recursive" (R-Kleene), "blocked", or "iterative". A graph with a list of edges is eliminated instead
-        where that is predicted to take less (see `shortest_paths`).
+        "auto", "recursive" (R-Kleene), "blocked", "iterative", "bordering" (left-looking), "squaring" (O(n³ log n), of
+        an idempotent ⊕), or "distributed" (one product a round); README.md compares them. A graph with a list of edges
+        is eliminated instead where that is predicted to take less (see `shortest_paths`).
     block : int, optional
         The pivot block, at least 1; the backend's own by default.
     dtype : dtype, optional

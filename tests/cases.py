@@ -130,7 +130,7 @@ FEW = frozenset(
 
 
 def few(all_cases: Iterable[Case]) -> list[Any]:
-    """Cases as parameters, where each costs seconds of compilation: all but `FEW` wait for a release (`-m release`)."""
+    """Cases as parameters, where each costs seconds, or many are alike: all but `FEW` wait for a release."""
     import pytest
 
     return [pytest.param(c, id=str(c), marks=[] if str(c) in FEW else pytest.mark.release) for c in all_cases]
@@ -139,6 +139,17 @@ def few(all_cases: Iterable[Case]) -> list[Any]:
 def schedules_of(semiring: Semiring) -> list[str]:
     """The names of the schedules that are right over a semiring."""
     return [name for name in schedules.names() if not schedules.get(name).refuses(semiring)]
+
+
+def few_by_schedule(all_cases: Iterable[Case]) -> list[Any]:
+    """Schedules × semirings, each in the dtype of `FEW`, as parameters; the other dtypes wait for a release."""
+    import pytest
+
+    return [
+        pytest.param(name, *one.values, id=f"{name}-{one.id}", marks=one.marks)
+        for one in few(all_cases)
+        for name in schedules_of(one.values[0].semiring)
+    ]
 
 
 def random_matrix(

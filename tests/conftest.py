@@ -9,6 +9,7 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,13 +32,38 @@ def pytest_xdist_auto_num_workers() -> int:
     return 0 if cuda_available() else min(default_threads(), 8)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what is marked `gpu` on machines without one, and say why."""
-    if not any("gpu" in item.keywords for item in items) or cuda_available():
+#: Tests that only a GPU could run, of those that were asked for; with processes of pytest-xdist, how many each has.
+NEED_A_GPU = pytest.StashKey[list[pytest.Item]]()
+LEFT_OUT = pytest.StashKey[int]()
+
+
+@pytest.hookimpl(trylast=True)  # after -m and -k: what they leave out needs no GPU
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is marked `gpu` on machines without one; the summary says so."""
+    marked = [item for item in items if item.get_closest_marker("gpu")]
+    if not marked or cuda_available():
         return
-    for item in items:
-        if "gpu" in item.keywords:
-            item.add_marker(pytest.mark.skip(reason="no NVIDIA GPU with CuPy on this machine"))
+    config.stash[NEED_A_GPU], config.stash[LEFT_OUT] = marked, len(marked)
+    config.hook.pytest_deselected(items=marked)
+    items[:] = [item for item in items if not item.get_closest_marker("gpu")]
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A process of pytest-xdist has no summary: it leaves its number to the one that has."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left out"] = session.config.stash.get(LEFT_OUT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """All processes collect the same tests, so that any has their number; one that died has none."""
+    if left_out := getattr(node, "workeroutput", {}).get("left out"):
+        node.config.stash[LEFT_OUT] = left_out
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if left_out := config.stash.get(LEFT_OUT, 0):
+        terminalreporter.write_line(f"{left_out} tests marked `gpu` left out: no NVIDIA GPU with CuPy on this machine")
 
 
 def pytest_collection_finish() -> None:

@@ -84,11 +84,12 @@ class LooksAhead(Reference):
 
 
 @pytest.mark.parametrize("case", ALL, ids=str)
-@pytest.mark.parametrize("grid", ["1x2", "2x1", "2x2", "1x3"])
-def test_parts_close_to_what_the_whole_does(case, grid):
+def test_parts_close_to_what_the_whole_does(case):
     A = cases.random_matrix(case, (11, 11), seed=1)
-    for backend in (Reference, LooksAhead):
-        cases.same(case, closed(A, Grid.parse(grid), 3, lambda b=backend: b(case)), cases.closure(case, A))
+    expected = cases.closure(case, A)
+    for grid in ("1x2", "2x1", "2x2", "1x3") if str(case) in cases.FEW else ("2x2",):
+        for backend in (Reference, LooksAhead):
+            cases.same(case, closed(A, Grid.parse(grid), 3, lambda b=backend: b(case)), expected)
 
 
 @pytest.mark.parametrize("backend", [Reference, LooksAhead])

@@ -105,7 +105,8 @@ def test_every_question_has_scipys_answer(name, engine):
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", ["road", "digraph", "negative arcs"])
-def test_every_path_is_simple_and_as_long_as_its_distance(name, engine):
+def test_paths_are_simple_and_as_long_as_their_distances(name, engine):
+    """From each vertex to a third of all, and to each from a third."""
     graph = GRAPHS[name]
     r = shortest_paths(graph, engine=engine)
     tails, heads, weights = graph.edges()
@@ -113,8 +114,9 @@ def test_every_path_is_simple_and_as_long_as_its_distance(name, engine):
     for u, v, w in zip(tails.tolist(), heads.tolist(), weights.tolist(), strict=True):
         best[graph.labels[u], graph.labels[v]] = min(w, best.get((graph.labels[u], graph.labels[v]), w))
     expected = truth(graph)
-    for i, u in enumerate(graph.labels):
-        for j, v in enumerate(graph.labels):
+    labelled = list(enumerate(graph.labels))
+    for i, u in labelled:
+        for j, v in labelled[i % 3 :: 3]:
             if np.isinf(expected[i, j]):
                 with pytest.raises(NoPathError):
                     r.path(u, v)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import NEED_A_GPU
 from fuzz import ROOT, TARGETS, draw, driver, planted, worker
 
 from apsp import Result, closure
@@ -203,7 +204,26 @@ def test_every_test_that_promises_name_exists_with_its_cases(path, name, cases, 
         inside = {n.name: n for n in node.body if isinstance(n, (ast.ClassDef, ast.FunctionDef))}
         assert part in inside, f"{Path(path).name} has no {part}"
         node = inside[part]
-    collected = sum(item.nodeid.split("[")[0] == f"{path}::{name}" for item in request.session.items)
+    items = [*request.session.items, *request.config.stash.get(NEED_A_GPU, [])]
+    collected = sum(item.nodeid.split("[")[0] == f"{path}::{name}" for item in items)
     chosen = request.config.getoption("keyword") or any("::" in argument for argument in request.config.args)
     if collected and not chosen:  # a run of that file, or of all
         assert collected >= int(cases)
+
+
+@pytest.mark.parametrize("processes", [0, 1])
+def test_what_needs_a_gpu_is_left_out_in_one_line_where_there_is_none(processes):
+    pytest.importorskip("xdist")
+    options = ("-q", f"-n{processes}", "-p", "no:cacheprovider", "-m", "gpu", "tests/test_gpu_streamed.py")
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", *options],
+        cwd=ROOT,
+        env=os.environ | {"CUDA_VISIBLE_DEVICES": ""},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == pytest.ExitCode.NO_TESTS_COLLECTED, run.stdout
+    assert [line for line in run.stdout.splitlines() if "left out" in line] == [
+        "38 tests marked `gpu` left out: no NVIDIA GPU with CuPy on this machine"
+    ]
+    assert "SKIPPED" not in run.stdout

@@ -127,6 +127,17 @@ CASES: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 
+#: Each differs little from another, which has its call, engine and options: these wait for a release.
+RELEASED = frozenset(
+    (
+        *("float32, a negative edge, in place", "float64 in place", "int32, eight threads", "int32, a negative edge"),
+        *("converted", "batch", "plus_times in place", "bool", "paths, a negative edge", "paths in a matrix"),
+        *("paths=True of a sparse graph", "elimination, some sources", "elimination, paths=True"),
+        *("searches, some sources", "searches for hops, some sources", "a matrix of edges"),
+        *("reachability of many edges", "reachability, one component", "reachability, both ways"),
+    )
+)
+
 
 @pytest.fixture(scope="module")
 def peak() -> Iterator[Callable[[dict[str, Any]], tuple[int, int]]]:
@@ -148,7 +159,9 @@ def peak() -> Iterator[Callable[[dict[str, Any]], tuple[int, int]]]:
 
 
 @needs_peaks
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.release] if name in RELEASED else []) for name in CASES]
+)
 def test_what_is_promised_is_what_is_held(name, peak):
     """Within 10 %, and half a MiB for what else a process does."""
     case = {"semiring": "min_plus", "threads": 2, **CASES[name]}

@@ -474,7 +474,7 @@ TESTS = (
 )
 
 
-@pytest.mark.parametrize("fallback", ["", "True"])
+@pytest.mark.parametrize("fallback", [pytest.param("", marks=pytest.mark.release), "True"])
 def test_networkxs_own_tests_pass(tmp_path, fallback):
     """Without the fallback, what is not this backend's is xfailed by NetworkX; with it nothing is."""
     names = [f"networkx.algorithms.{name}" for name in TESTS]
