@@ -10,7 +10,7 @@ import numpy as np
 from .algebra import Semiring
 from .conversion import conform, from_sequence
 from .devices import CPU, CUDA, PINNED, is_plain, there
-from .errors import DeviceError, DTypeError, SemiringError
+from .errors import DeviceError, DTypeError, SemiringError, ShapeError
 
 #: Libraries whose arrays never change.
 _IMMUTABLE = frozenset(("jax", "jaxlib", "tensorflow"))
@@ -298,3 +298,24 @@ def _from_dlpack(source: Any) -> Any:
 
         return cupy.from_dlpack(source)
     raise DTypeError(f"DLPack data must lie on a CPU or an NVIDIA GPU, got device type {kind}. Move it there first.")
+
+
+def checked_sparse(source: Any, *, where: str) -> Any:
+    """A compressed SciPy matrix whose indices have all been checked, as SciPy's compiled loops do not check them.
+
+    Raises
+    ------
+    ShapeError
+        If they contradict each other.
+    """
+    if getattr(source, "format", None) not in ("csr", "csc", "bsr") or not isinstance(source.data, np.ndarray):
+        return source
+    try:
+        # Another matrix object on the same arrays, as the check may change attributes of the object.
+        same = type(source)((source.data, source.indices, source.indptr), shape=source.shape)
+        same.check_format(full_check=True)
+        if (np.diff(same.indptr) < 0).any():  # SciPy does not look where the last of them is 0
+            raise ValueError("index pointer values must not decrease")
+    except (ValueError, ArithmeticError) as error:
+        raise ShapeError(f"{where}: the indices of a sparse matrix must be consistent, got {error}.") from error
+    return same

@@ -15,7 +15,7 @@ import numpy as np
 
 from . import memory
 from .archives import load_arrays
-from .arrays import refuse_masked
+from .arrays import checked_sparse, refuse_masked
 from .errors import DeviceError, DTypeError, FormatError, ShapeError
 from .files import writing
 
@@ -284,7 +284,7 @@ class BitMatrix:
         >>> semiring.BitMatrix.from_sparse(scipy.sparse.coo_array(([1], ([0], [1])), shape=(2, 2))).counts()
         1
         """
-        coo = matrix.tocoo()
+        coo = checked_sparse(matrix, where="BitMatrix").tocoo()
         keep = coo.data != 0
         return cls.from_edges(coo.row[keep], coo.col[keep], coo.shape)
 

@@ -677,7 +677,8 @@ def test_a_pattern_is_looked_at_once_it_has_cost_as_much_as_looking(monkeypatch)
 
 def test_a_structure_is_looked_for_where_questions_have_taken_longer(monkeypatch):
     monkeypatch.setattr(elimination, "STRUCTURES", remembered := structures.Structures())
-    A = some(600, 4)
+    n = 60_000  # of a ring one search takes longer than a thought, and looking for its structure longer than that
+    A = sparse.coo_array((np.arange(1.0, n + 1), (np.arange(n), np.roll(np.arange(n), 1))))
     arcs = network(A, where="test").in_order()
     for spent, known in ((0.0, 0), (100.0, inf)):
         remembered.spend(arcs.tails, arcs.heads, spent)

@@ -22,13 +22,13 @@ import scipy.sparse as sp
 from click.testing import CliRunner
 from processes import finish, start
 
-from apsp import Reachability, Result, shortest_paths
+from apsp import Reachability, Result, csgraph, shortest_paths
 from apsp.cli import main
 from apsp.formats import formats, read, write, written
 from apsp.generate import random_graph
 from apsp.inputs import as_graph
 from apsp.reading.files import Source
-from semiring import BitMatrix
+from semiring import BitMatrix, eliminate
 from semiring.errors import FormatError, MemoryNeeded, ShapeError
 
 #: The formats that are written as well as read.
@@ -416,3 +416,13 @@ class TestSparseArchives:
         A.indices, A.data = np.append(A.indices, 0), np.append(A.data, 9.0)  # room behind the last entry
         assert as_graph(A).edge_count == 3
         assert (len(A.indices), len(A.data)) == (4, 4)
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "bsr"])
+def test_index_pointers_that_decrease_are_refused_wherever_a_sparse_matrix_is_taken(format):
+    """SciPy checks none where the last of them is 0, and its loops then write beyond their arrays."""
+    A = sp.coo_array((np.ones(4), ([0, 0, 1, 1], [0, 1, 1, 2])), shape=(3, 3)).asformat(format)
+    A.indptr = np.array([0, 2, 4, 0], A.indptr.dtype)
+    for take in (as_graph, csgraph.shortest_path, eliminate, BitMatrix.from_sparse):
+        with pytest.raises(ShapeError, match="indices"):
+            take(A)

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse
 
 from semiring import dtypes
+from semiring.arrays import checked_sparse
 from semiring.catalog import min_plus
 from semiring.conversion import conform
 from semiring.errors import DomainError, DTypeError, ShapeError
@@ -248,7 +249,7 @@ def stored(csgraph: Any, where: str) -> tuple[np.ndarray, np.ndarray, np.ndarray
     _require_square(csgraph.shape, where)
     n = csgraph.shape[0]
     if csgraph.format != "csr":
-        coo = csgraph.tocoo()
+        coo = checked_sparse(csgraph, where=where).tocoo()
         _require_within(coo.row, coo.col, n, where)
         if csgraph.format != "coo":
             return coo.row, coo.col, coo.data, False

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from semiring.arrays import checked_sparse
 from semiring.errors import ShapeError
 
 from ..graph import Graph
@@ -22,7 +23,7 @@ def from_sparse(source: Any) -> Graph:
     if source.ndim != 2 or source.shape[0] != source.shape[1]:
         raise ShapeError(f"as_graph: a sparse matrix must be square, (n, n), got shape {source.shape}.")
     refuse_padding(source, "as_graph")
-    coo = _checked(source).tocoo()
+    coo = checked_sparse(source, where="as_graph").tocoo()
     coo = coo.get() if hasattr(coo, "get") and not isinstance(coo.data, np.ndarray) else coo
     # Not through CSR, which would add duplicates up.
     return from_entries(coo.row, coo.col, coo.data, source.shape[0])
@@ -50,16 +51,3 @@ def from_entries(rows: Any, cols: Any, values: Any, n: int) -> Graph:
     if values.dtype.kind == "b":
         rows, cols, values = rows[values], cols[values], None
     return Graph.from_arrays(rows, cols, values, n=n)
-
-
-def _checked(source: Any) -> Any:
-    """A compressed SciPy matrix whose indices have all been checked, as SciPy's compiled loops do not check them."""
-    if getattr(source, "format", None) not in ("csr", "csc", "bsr") or not isinstance(source.data, np.ndarray):
-        return source
-    try:
-        # Another matrix object on the same arrays, as the check may change attributes of the object.
-        same = type(source)((source.data, source.indices, source.indptr), shape=source.shape)
-        same.check_format(full_check=True)
-    except (ValueError, ArithmeticError) as error:
-        raise ShapeError(f"as_graph: the indices of a sparse matrix must be consistent, got {error}.") from error
-    return same

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import checked_sparse
 from ..cpu import symbolic
 from ..errors import DTypeError, ShapeError, VertexError
 
@@ -75,7 +76,7 @@ def stored(A: Any, n: int | None, *, where: str) -> tuple[np.ndarray, np.ndarray
     elif hasattr(A, "tocoo"):
         if A.ndim != 2 or A.shape[0] != A.shape[1]:
             raise ShapeError(f"{where}: a sparse matrix must be square, (n, n), got shape {A.shape}.")
-        coo = A.tocoo(copy=False)
+        coo = checked_sparse(A, where=where).tocoo(copy=False)
         rows, cols, values, n = coo.row, coo.col, coo.data, A.shape[0]
     else:
         raise DTypeError(
