@@ -6,8 +6,6 @@ edges; None, if nothing was said.
 
 from __future__ import annotations
 
-import sys
-import warnings
 from typing import Any
 
 import numpy as np
@@ -17,6 +15,8 @@ from semiring.algebra import Semiring
 from semiring.devices import module
 from semiring.errors import AmbiguityWarning, DomainError
 from semiring.survey import Survey
+
+from ..log import warn
 
 Nulls = tuple[float, ...] | None
 
@@ -35,11 +35,7 @@ def refuse_ambiguous(seen: Survey, s: Semiring, *, where: str) -> None:
 def warn_of_ambiguous(seen: Survey, s: Semiring, *, where: str) -> None:
     """Warn of one, at the line that called us from outside."""
     if seen.ambiguous:
-        level, frame = 2, sys._getframe(1)
-        while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ("apsp", "semiring"):
-            level, frame = level + 1, frame.f_back
-        said = f"{_problem(s, where)} Without a word they are edges."
-        warnings.warn(said, AmbiguityWarning, stacklevel=level)
+        warn(f"{_problem(s, where)} Without a word they are edges.", AmbiguityWarning)
 
 
 def _problem(s: Semiring, where: str) -> str:
