@@ -25,7 +25,6 @@ A weight is an integer (exact, or refused), a float, or `inf`, which is a missin
 from __future__ import annotations
 
 import os
-import warnings
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -37,6 +36,7 @@ from semiring.files import check_writable
 from semiring.spelling import did_you_mean
 
 from ..graph import Graph
+from ..log import warn
 from ..reading.files import Source, open_for_writing, plain_lines
 from ..reading.options import BY_RULE, Columns, NullValue, Reading, Weight, nulls_of, positional
 from ..saving import recognised
@@ -327,10 +327,9 @@ def _by_content(source: Source, reading: Reading) -> Format:
 
 def _warn(source: Source) -> None:
     edge = " → ".join(source.text.split(maxsplit=2)[:2])
-    warnings.warn(
+    warn(
         f"{source.path}: read as a list of edges, the first of them {edge}. If that line counts vertices and edges, "
         f"say {_reads(source, 'plain')}, else {_reads(source, 'snap')} (in a shell: --format).",
-        stacklevel=5,
     )
 
 

@@ -9,7 +9,6 @@ Format of the Stanford Large Network Dataset Collection (Leskovec and Krevl).
 from __future__ import annotations
 
 import re
-import warnings
 from dataclasses import replace
 from typing import IO
 
@@ -18,6 +17,7 @@ import numpy as np
 from semiring.errors import FormatError
 
 from ..graph import Graph
+from ..log import warn
 from ..reading.files import Source
 from ..reading.options import ANYHOW, Reading
 from . import edgelist
@@ -69,10 +69,9 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
         )
     counted = _COUNTED.search(source.lines[: 1 << 16])  # it stands at the top
     if counted is not None and int(counted[1]) != len(found.rows):
-        warnings.warn(
+        warn(
             f"{source.path}: its comment counts {int(counted[1])} edges, and it lists {len(found.rows)}. "
             "It may be cut off.",
-            stacklevel=4,
         )
     ids, ends = np.unique(np.concatenate((found.rows, found.cols)), return_inverse=True)
     rows, cols = np.split(ends.reshape(-1), 2)
