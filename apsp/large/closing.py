@@ -86,8 +86,12 @@ class Large:
                 "values are packed: 2²⁰ vertices in 128 GiB. transitive_closure(graph, memory=…, output='reach/') is "
                 "for graphs whose answer is larger than memory."
             )
-        source = A if isinstance(A, Source) else Source.of(A, semiring, dtype, nulls=nulls, where="closure")
         place = device_of(None, device or "cpu")
+        if isinstance(A, Source):
+            source = A
+        else:
+            source = Source.of(A, semiring, dtype, nulls=nulls, where="closure")
+            source = replace(source, room=limits.memory if place == "cpu" else None)
         return cls(source, place, limits, request.options, request.block, request.schedule)
 
     @cached_property

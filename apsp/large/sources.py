@@ -43,6 +43,8 @@ class Source:
         What it came as.
     nulls : tuple of number, or None
         What `fill` has where no edge is, beside the semiring's zero; None where nobody has said.
+    room : int or None
+        Bytes that complete rows may take when all entries are looked at; None for any.
     """
 
     n: int
@@ -52,6 +54,7 @@ class Source:
     together: int = 1
     given: Any = None
     nulls: Nulls = ()
+    room: int | None = None
 
     @classmethod
     def of(cls, A: Any, semiring: Semiring, dtype: Any = None, *, nulls: Nulls = None, where: str) -> Source:
@@ -100,8 +103,12 @@ class Source:
         return np.asarray(without_nulls(made, found, self.nulls, self.semiring, where="closure"))
 
     def strips(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """Complete rows, some at a time."""
-        step = height(self.n * self.dtype.itemsize, self.together)
+        """Complete rows, some at a time: as they lie, and converted, within the room."""
+        row = max(1, self.n * self.dtype.itemsize)
+        step = height(row, self.together)
+        if self.room is not None and 2 * step * row > self.room:
+            fits = max(1, self.room // (2 * row))
+            step = fits // self.together * self.together or fits
         for start in range(0, self.n, step):
             rows = slice(start, min(start + step, self.n))
             yield rows, self.window(rows, slice(0, self.n))
@@ -130,6 +137,7 @@ class Source:
                 unsaid = self.nulls is None
                 seen.append(survey(part, self.semiring, where="closure", first=(rows.start,), null_unsaid=unsaid))
                 crc = zlib.crc32(np.ascontiguousarray(part).reshape(-1).view(np.uint8).data, crc)
+            del part  # before the next is read
         return united(seen, self.semiring, self.dtype), crc
 
 
