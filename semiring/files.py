@@ -115,7 +115,7 @@ def writing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
             elif not _exchange(new, place):
                 os.rename(place, old)
                 os.rename(new, place)
-            _sync_names(place.parent)
+            sync_names(place.parent)
         except BaseException as error:
             if old.exists() and not place.exists():
                 os.rename(old, place)
@@ -279,10 +279,10 @@ def _sync(folder: Path) -> None:
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
-        _sync_names(where)
+        sync_names(where)
 
 
-def _sync_names(folder: str | os.PathLike[str]) -> None:
+def sync_names(folder: str | os.PathLike[str]) -> None:
     """Have the names in a directory on the disk."""
     if hasattr(os, "O_DIRECTORY"):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import FormatError
-from ..files import check_replaceable, check_writable, remove_unfinished, writing, writing_folder
+from ..files import check_writable, remove_unfinished, writing, writing_folder
 from ..memory import shown
 from .file import Layout
 
@@ -47,7 +47,6 @@ def building(path: str | os.PathLike[str], *parts: str) -> Iterator[Path]:
         As `semiring.files.writing_folder` does; `FileExistsError` if `path` is a directory of something else.
     """
     check_place(path)
-    check_replaceable(path)
     with writing_folder(path) as new:
         yield new
         for other in Path(path).iterdir() if Path(path).is_dir() else ():

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import FormatError, ShapeError, TileError
+from ..files import sync_names
 from ..ranges import local, meet, sliced
 from . import file
 from .file import Layout, Reader
@@ -529,12 +530,7 @@ class TileStore:
 
     def sync(self) -> None:
         """Have the names of all tiles on the disk too, which a crash of the machine would otherwise lose."""
-        if hasattr(os, "O_DIRECTORY"):
-            handle = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
+        sync_names(self.path)
 
     def linked(self, path: str | os.PathLike[str]) -> TileStore:
         """The same store at another place: the same files under other names where the disk has both, else copies.
