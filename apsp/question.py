@@ -181,12 +181,12 @@ class Question:
         """No simple path weighs more than this: the sum of the heaviest arc out of each vertex; of integers exactly."""
         tails, _, weights = self.arcs
         finite = weights != dtypes.zero(self.semiring, weights.dtype)
-        # In 64 bits |−2⁶³| is itself, and 2⁶³ without a sign.
-        sizes = (
-            np.abs(weights[finite].astype(np.int64)).view(np.uint64) if weights.dtype.kind == "i" else weights[finite]
-        )
-        most = np.zeros(self.graph.n, np.uint64 if weights.dtype.kind == "i" else np.float64)
-        np.maximum.at(most, tails[finite], np.abs(sizes))
+        if weights.dtype.kind == "i":  # in 64 bits |−2⁶³| is itself, and 2⁶³ without a sign
+            sizes = np.abs(weights[finite].astype(np.int64)).view(np.uint64)
+        else:
+            sizes = np.abs(weights[finite])
+        most = np.zeros(self.n, np.uint64 if weights.dtype.kind == "i" else np.float64)
+        np.maximum.at(most, tails[finite], sizes)
         return sum(most.tolist())
 
     @property

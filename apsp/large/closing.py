@@ -87,11 +87,8 @@ class Large:
                 "for graphs whose answer is larger than memory."
             )
         place = device_of(None, device or "cpu")
-        if isinstance(A, Source):
-            source = A
-        else:
-            source = Source.of(A, semiring, dtype, nulls=nulls, where="closure")
-            source = replace(source, room=limits.memory if place == "cpu" else None)
+        source = A if isinstance(A, Source) else Source.of(A, semiring, dtype, nulls=nulls, where="closure")
+        source = replace(source, room=limits.memory if place == "cpu" else None)
         return cls(source, place, limits, request.options, request.block, request.schedule)
 
     @cached_property
