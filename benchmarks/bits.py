@@ -71,7 +71,7 @@ def _and_or() -> Any:
 
 def probe(threads: int) -> float:
     """And-or pairs a second of `threads` threads, in registers only; the best of three. (NaN without AVX-512.)"""
-    from semiring.cpu.bitvectors import LANES
+    from semiring.cpu.bits.vectors import LANES
     from semiring.cpu.pool import run
 
     if LANES < 64:
@@ -125,7 +125,7 @@ def random_graph(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 def product(n: int, counts: list[int]) -> None:
     """C ← A ∧ B; a few rows of it against NumPy's disjunction of the rows of B."""
-    from semiring.cpu.bits import multiply
+    from semiring.cpu.bits.backend import multiply
 
     A, B, C = random_bits(n, 1), random_bits(n, 2), BitMatrix.zeros((n, n))
     sparse = BitMatrix.from_edges(*random_graph(n), (n, n))  # a dense product of dense bits is all ones
@@ -139,7 +139,7 @@ def product(n: int, counts: list[int]) -> None:
 
 def schedule(matrix: BitMatrix, threads: int) -> None:
     from apsp.schedules import recursive
-    from semiring.cpu.bits import BitBackend
+    from semiring.cpu.bits.backend import BitBackend
 
     ops = BitBackend(threads=threads)
     recursive.closure(matrix, ops, block=ops.pivot)
@@ -253,7 +253,7 @@ def memory(n: int, counts: list[int]) -> None:
 
 
 def peak(n: int) -> None:
-    from semiring.cpu.bits import BitBackend
+    from semiring.cpu.bits.backend import BitBackend
 
     ops = BitBackend()
     small = BitMatrix.from_edges(*random_graph(1100), (1100, 1100))

@@ -217,7 +217,7 @@ import cupy; done("import cupy")
 import apsp; done("import apsp")
 cupy.cuda.runtime.free(0); done("driver and context")
 A = cupy.asarray(numpy.load(sys.argv[1])); cupy.cuda.Device().synchronize(); done("matrix to the device")
-import semiring.cuda.backend, semiring.cuda.survey; done("import of the GPU backend")
+import semiring.cuda.dense.backend, semiring.cuda.survey; done("import of the GPU backend")
 from semiring.cuda import cache, compile
 inside(compile, "source", "source from files")
 inside(cache, "load", "cubin from disk")

@@ -242,7 +242,7 @@ def dense(rows: slice, columns: slice) -> Any:
     """As many ones as zeros, as in the last rounds of a closure: what bits are multiplied decides on power."""
     import cupy
 
-    from semiring.cuda import bits as packed
+    from semiring.cuda.bits import backend as packed
 
     part = packed.zeros((rows.stop - rows.start, columns.stop - columns.start))
     mixed = "unsigned long long x = i * 0x9e3779b97f4a7c15ull; x ^= x >> 31; word = x * 0xbf58476d1ce4e5b9ull"
@@ -256,7 +256,7 @@ def bits(given: argparse.Namespace) -> None:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order
 
-    from semiring.cuda import bits as packed
+    from semiring.cuda.bits import backend as packed
 
     for n in (1 << 14, *given.sizes):  # kernels are compiled by the first
         begun, rounds = time.perf_counter(), given.rounds if n > 1 << 14 else None
@@ -387,8 +387,8 @@ def main() -> None:
     parser.add_argument("--ahead", action=argparse.BooleanOptionalAction, default=True, help="look ahead")
     given = parser.parse_args()
     if cuda_available() and not given.ahead:
-        from semiring.cuda.backend import CudaBackend
-        from semiring.cuda.bits import CudaBitBackend
+        from semiring.cuda.bits.backend import CudaBitBackend
+        from semiring.cuda.dense.backend import CudaBackend
 
         CudaBackend.beside = CudaBitBackend.beside = lambda self: None  # type: ignore[assignment, method-assign] # on purpose
     for part in given.parts:

@@ -33,7 +33,8 @@ from apsp import schedules
 from semiring import Op, Semiring, dtypes, get
 from semiring.backend import bind
 from semiring.catalog import MIN
-from semiring.cuda import algebra, backend, compile, sources
+from semiring.cuda import algebra, compile
+from semiring.cuda.dense import backend, sources
 
 #: One that no catalog has: the shortest of routes whose legs are at right angles, min of √(a² + b²).
 EUCLIDEAN = Semiring(

@@ -26,8 +26,10 @@ from gpu import milliseconds
 
 from apsp import schedules
 from semiring import BitMatrix
-from semiring.cuda import bitproduct, bits, compile
+from semiring.cuda import compile
 from semiring.cuda import gpu as device
+from semiring.cuda.bits import backend as bits
+from semiring.cuda.bits import product as bitproduct
 
 #: A multiprocessor's tensor cores on operands that stay in shared memory: two groups of warps, as in a product.
 PROBE = """

@@ -49,7 +49,7 @@ def bound() -> Iterator[Any]:
     import numpy as np
 
     from semiring import get
-    from semiring.cuda.backend import CudaBackend
+    from semiring.cuda.dense.backend import CudaBackend
 
     for name, dtype, nonnegative in STEPS:
         yield CudaBackend(get(name), np.dtype(dtype), nonnegative)
@@ -70,7 +70,8 @@ def compile_ahead() -> None:
     """Compile side by side, outside of the sanitizer, into the cache on disk."""
     from compiling import compile_all
 
-    from semiring.cuda import compile, sources
+    from semiring.cuda import compile
+    from semiring.cuda.dense import sources
 
     arch = compile.device_arch(0)
     units = {
@@ -85,7 +86,7 @@ def numbers() -> None:
     import cupy as cp
 
     from apsp import schedules
-    from semiring.cuda import backend, panels
+    from semiring.cuda.dense import backend, panels
 
     for ops in bound():
         for m, k, n in SHAPES:
@@ -124,7 +125,7 @@ def sparse() -> None:
     import numpy as np
 
     from semiring import Elimination
-    from semiring.cuda import fronts, sweep
+    from semiring.cuda.sparse import fronts, sweep
     from semiring.sparse import Hops
 
     tuned = sweep.Shape.of
@@ -161,7 +162,7 @@ def routes() -> None:
 
     from apsp import closure, next_hops, predecessors
     from semiring import dtypes, get
-    from semiring.cuda import routes as search
+    from semiring.cuda.routes import predecessors as search
     from semiring.routes import hops, lengths
 
     rng = np.random.default_rng(0)
@@ -192,7 +193,7 @@ def bits() -> None:
 
     from apsp import schedules
     from semiring import BitMatrix
-    from semiring.cuda.bits import CudaBitBackend
+    from semiring.cuda.bits.backend import CudaBitBackend
 
     rng = np.random.default_rng(0)
     for kernel in ("wgmma", "mma", "logic"):

@@ -29,7 +29,8 @@ import gpu
 
 from semiring import SemiringError, get
 from semiring.backend import bind
-from semiring.cuda import algebra, compile, matrix, sources, tiles
+from semiring.cuda import algebra, compile
+from semiring.cuda.dense import matrix, sources, tiles
 
 #: Orders of a thread's sums: the compiler's luck with banks of registers is worth several percent.
 ORDERS: tuple[dict[str, int], ...] = tuple(

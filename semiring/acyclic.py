@@ -130,4 +130,4 @@ def _by_tail(count: int, tails: np.ndarray, heads: np.ndarray) -> tuple[np.ndarr
 
 
 def _cpu(name: str) -> Any:
-    return importlib.import_module("semiring.cpu").load(name)
+    return importlib.import_module("semiring.cpu").load(f"bits.{name}")

@@ -144,7 +144,7 @@ class Variant:
     dtypes : tuple of str
         Where it applies.
     cuda : str
-        The name of the step struct in `semiring/cuda/kernels/algebra.cuh` that implements it.
+        The name of the step struct in `semiring/cuda/algebra.cuh` that implements it.
     nonnegative : bool
         The precondition: no entry below 0 (other than the semiring's own zero); see `semiring.survey.fast`.
     """

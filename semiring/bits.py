@@ -2,7 +2,7 @@
 
 Bit j of row i is bit j mod 64 of `words[i, j // 64]`, the least significant first, and the bits of a row's last word
 beyond the last column are always zero. A matrix lies where its words lie: NumPy words are computed on by
-`semiring.cpu.bits`, CuPy words by `semiring.cuda.bits`, imported when first needed.
+`semiring.cpu.bits.backend`, CuPy words by `semiring.cuda.bits.backend`, imported when first needed.
 """
 
 from __future__ import annotations
@@ -941,12 +941,12 @@ def _describe(thing: Any) -> str:
 
 
 def _cpu() -> Any:
-    return importlib.import_module("semiring.cpu").load("bits")
+    return importlib.import_module("semiring.cpu").load("bits.backend")
 
 
 def _cuda() -> Any:
     try:
-        return importlib.import_module("semiring.cuda.bits")
+        return importlib.import_module("semiring.cuda.bits.backend")
     except ImportError as problem:
         raise DeviceError(
             f"BitMatrix: this needs kernels on the GPU, got {problem}. Move it: words.get()."

@@ -201,7 +201,7 @@ def search(A: np.ndarray, semiring: Semiring, allowed: float = 0.0) -> tuple[lis
         cycle, potential = search(A.T, semiring, allowed)
         return cycle[:1] + cycle[:0:-1], -potential
     base, rate = lengths.slack(A.dtype, allowed)
-    relax = importlib.import_module("semiring.cpu").load("cycles").relax
+    relax = importlib.import_module("semiring.cpu").load("routes.cycles").relax
     cycle, potential = relax(A, dtypes.zero(semiring, A.dtype), lengths.sign, lengths.logarithmic, base, rate)
     at = cycle.index(min(cycle)) if cycle else 0
     return cycle[at:] + cycle[:at], potential

@@ -215,15 +215,15 @@ def _require_trees(wrong: int, where: str) -> None:
 
 
 def _there() -> Any:
-    return importlib.import_module("semiring.cuda.walks")
+    return importlib.import_module("semiring.cuda.routes.walks")
 
 
 def _kernels() -> Any:
-    return importlib.import_module("semiring.cpu").load("routes")
+    return importlib.import_module("semiring.cpu").load("routes.predecessors")
 
 
 def _walks() -> Any:
-    return importlib.import_module("semiring.cpu").load("walks")
+    return importlib.import_module("semiring.cpu").load("routes.walks")
 
 
 def _threads(threads: int | None) -> int:

@@ -232,7 +232,9 @@ def installed(folder, *, dense=True):
         cupy.ascontiguousarray = lambda X, dtype=None: asarray(np.ascontiguousarray(np.asarray(X), dtype))
         cupy.cuda.alloc = sys.modules["cupy.cuda"].alloc = alloc
         cupy.cuda.runtime.memcpy2DAsync = memcpy_rows
-        from semiring.cuda import compile, fronts, gpu, registry, sweep
+        from semiring.cuda import compile, gpu
+        from semiring.cuda.dense import registry
+        from semiring.cuda.sparse import fronts, sweep
 
         modules = {}
         compile.functions = lambda text, **options: modules.setdefault(text, Module(text, folder))

@@ -120,7 +120,7 @@ def test_the_sources_are_all_that_code_is_made_from(monkeypatch, tmp_path):
     """A change in any file of the backend, or in the catalog, is another digest."""
     shutil.copytree(ROOT / "semiring", tmp_path / "semiring", ignore=shutil.ignore_patterns("__pycache__", "cuda"))
     monkeypatch.setattr(compiling, "__file__", str(tmp_path / "semiring" / "cpu" / "compile.py"))
-    files = [*sorted((tmp_path / "semiring" / "cpu").glob("*.py")), tmp_path / "semiring" / "catalog.py"]
+    files = [*sorted((tmp_path / "semiring" / "cpu").rglob("*.py")), tmp_path / "semiring" / "catalog.py"]
     seen = {compiling._sources.__wrapped__()}
     for count, file in enumerate(files, start=2):
         file.write_text(file.read_text() + "\n# changed\n")

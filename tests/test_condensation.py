@@ -9,7 +9,7 @@ import pytest
 from apsp.reach import condensation
 from semiring.acyclic import close_acyclic, expand_acyclic
 from semiring.bits import BitMatrix
-from semiring.cpu import expansion
+from semiring.cpu.bits import expansion
 
 
 def edges(graph: nx.DiGraph) -> tuple[np.ndarray, np.ndarray]:

@@ -16,7 +16,7 @@ from processes import python
 from semiring import Op, Semiring, cpu, get
 from semiring.algebra import INTEGERS
 from semiring.backend import bind
-from semiring.cpu.backend import STEP
+from semiring.cpu.dense.backend import STEP
 from semiring.errors import DeviceError, DTypeError
 
 # The catalog's Boolean semiring has packed words of its own.
@@ -115,7 +115,7 @@ def test_every_layout(name: str) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "int16", "int64"])
 def test_many_strips(dtype: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A workspace far too small for the operands cuts them into strips; results and in-place safety do not change."""
-    from semiring.cpu import backend
+    from semiring.cpu.dense import backend
 
     for name, value in (("WORKSPACE", 1), ("CALL", 1 << 12), ("SIDE", 13), ("ALONE", 0), ("STEP", 64)):
         monkeypatch.setattr(backend, name, value)
@@ -333,7 +333,7 @@ for case, nonnegative in (("min_plus float32", True), ("min_plus int16", False),
 @pytest.mark.parametrize("name", ["min_plus-int32", "plus_times-float64"])
 def test_deep_products_are_cut_along_their_depth(name, monkeypatch):
     """A workspace far too small for them: three slabs are packed at a time, and the parts meet."""
-    from semiring.cpu import backend
+    from semiring.cpu.dense import backend
 
     monkeypatch.setattr(backend, "WORKSPACE", 1)
     monkeypatch.setattr(backend, "_plan", backend._plan.__wrapped__)
@@ -351,7 +351,7 @@ def test_deep_products_are_cut_along_their_depth(name, monkeypatch):
 @pytest.mark.parametrize("strips", [False, True])
 def test_nothing_is_read_beyond_an_operand(strips, monkeypatch):
     """Operands end where a page begins that nobody may touch: reading it ends the process."""
-    from semiring.cpu import backend
+    from semiring.cpu.dense import backend
 
     if strips:
         for name, value in (("WORKSPACE", 120_000), ("SIDE", 13), ("ALONE", 0), ("PACK_ALONE", 0)):

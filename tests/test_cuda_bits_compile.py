@@ -7,7 +7,8 @@ import subprocess
 
 import pytest
 
-from semiring.cuda import bitproduct, compile
+from semiring.cuda import compile
+from semiring.cuda.bits import product as bitproduct
 
 nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed", exc_type=ImportError)
 try:

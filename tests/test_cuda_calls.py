@@ -137,7 +137,7 @@ def test_a_changed_source_is_another_kernel(cp, monkeypatch, tmp_path):
     from semiring.cuda import compile
 
     before = compile.source("pivot.cu")
-    for file in compile.KERNELS.iterdir():
+    for file in (path for kind in ("*.cu", "*.cuh", "*.inl") for path in compile.KERNELS.rglob(kind)):
         (tmp_path / file.name).write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
     with (tmp_path / "pivot.cuh").open("a") as header:
         header.write("// changed")
@@ -206,7 +206,7 @@ class TestAnotherDevice:
 @pytest.mark.parametrize("apart", [True, False])
 @pytest.mark.parametrize("name", ["min_plus", "lor_land"])
 def test_threads_that_share_a_backend_do_not_wait_for_one_anothers_long_work(cp, monkeypatch, name, apart):
-    from semiring.cuda.bits import PAIRS
+    from semiring.cuda.bits.backend import PAIRS
 
     dtype = {"min_plus": "float32", "lor_land": "bool"}[name]
     ops, waits = semiring.backend.bind(semiring.get(name), dtype, device="cuda"), []
@@ -230,8 +230,8 @@ def test_threads_that_share_a_backend_do_not_wait_for_one_anothers_long_work(cp,
 @pytest.mark.parametrize(("steps", "rows"), [(8, 1 << 19), (8, 4096), (1, 600), (512, 1 << 14)])
 def test_bits_that_are_multiplied_beside_others_give_way_now_and_then(cp, monkeypatch, steps, rows):
     """Blocks that stay until all is done would keep what has priority waiting, a kernel after the other."""
-    from semiring.cuda import bitproduct
-    from semiring.cuda.bitproduct import Bits
+    from semiring.cuda.bits import product as bitproduct
+    from semiring.cuda.bits.product import Bits
 
     grids = []
     monkeypatch.setattr(bitproduct, "tensor_map", lambda X, rows: None)
@@ -248,7 +248,8 @@ def test_bits_that_are_multiplied_beside_others_give_way_now_and_then(cp, monkey
 
 
 def test_the_host_does_not_run_far_ahead_of_products_of_bits(cp, monkeypatch):
-    from semiring.cuda import bitproduct, bits
+    from semiring.cuda.bits import backend as bits
+    from semiring.cuda.bits import product as bitproduct
 
     waits, launched = [], []
     monkeypatch.setattr("semiring.cuda.transfer.wait", waits.append)

@@ -15,22 +15,10 @@ import numpy as np
 import pytest
 
 from semiring import AlgebraError, Op, Semiring, dtypes, get, trust
-from semiring.cuda import (
-    algebra,
-    backend,
-    cache,
-    cards,
-    compile,
-    cooperative,
-    gpu,
-    matrix,
-    registry,
-    routes,
-    sources,
-    survey,
-    tiles,
-    walks,
-)
+from semiring.cuda import algebra, cache, cards, compile, gpu, survey
+from semiring.cuda.dense import backend, cooperative, matrix, registry, sources, tiles
+from semiring.cuda.routes import predecessors as routes
+from semiring.cuda.routes import walks
 
 nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed", exc_type=ImportError)
 try:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from semiring import get
-from semiring.cuda import compile, fronts, products, sweep
+from semiring.cuda import compile
+from semiring.cuda.sparse import fronts, products, sweep
 
 nvrtc = pytest.importorskip("cupy_backends.cuda.libs.nvrtc", reason="CuPy is not installed", exc_type=ImportError)
 try:

@@ -541,13 +541,13 @@ def test_what_a_rank_is_said_to_hold_is_what_it_makes(n, grid, monkeypatch):
     layout, made = Layout(n, 64, Grid.parse(grid)), {}
     A = np.where(np.eye(n) > 0, 0.0, 1.0)
     ops = bind(get("min_plus"), "float64", threads=1)
-    reserve, panel = cpu.backend._Scratch.reserve, ops.panel
+    reserve, panel = cpu.dense.backend._Scratch.reserve, ops.panel
 
     def noted(which, size, given):
         made.setdefault(current_thread(), ([], [0]))[which].append(size)
         return given
 
-    monkeypatch.setattr(cpu.backend._Scratch, "reserve", lambda self, size: noted(1, size, reserve(self, size)))
+    monkeypatch.setattr(cpu.dense.backend._Scratch, "reserve", lambda self, size: noted(1, size, reserve(self, size)))
     monkeypatch.setattr(ops, "panel", lambda shape: noted(0, shape[0] * shape[1] * 8, panel(shape)))
 
     def work(comm):

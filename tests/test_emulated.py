@@ -60,7 +60,7 @@ KINDS = [
 
 def bound(case, nonnegative, **options):
     """The general backend: over bits, too, a byte an entry."""
-    from semiring.cuda.backend import CudaBackend
+    from semiring.cuda.dense.backend import CudaBackend
 
     return CudaBackend(case.semiring, case.dtype, nonnegative, **options)
 
@@ -103,7 +103,7 @@ class TestProducts:
     @staticmethod
     def multiplied(cp, case, nonnegative, way):
         ops = bound(case, nonnegative)
-        from semiring.cuda import matrix, tiles
+        from semiring.cuda.dense import matrix, tiles
 
         tile = ops.tile_table[1]
         bm, bn, bk = tile.bm, tile.bn, tile.bk
@@ -128,7 +128,7 @@ class TestProducts:
     def test_many_at_once(self, cp):
         case = cases.Case(get("min_plus"), np.dtype("float32"))
         ops = bound(case, True)
-        from semiring.cuda.batch import Batch
+        from semiring.cuda.dense.batch import Batch
 
         A = cases.random_matrix(case, (3, 70, 70), 0)
         held = cp.asarray(A)
@@ -250,13 +250,14 @@ class TestBits:
 
     @staticmethod
     def bits(cp, X):
-        from semiring.cuda import bits
+        from semiring.cuda.bits import backend as bits
 
         return bits.pack(cp.asarray(X))
 
     @pytest.mark.parametrize("instructions", ["logic", "mma"])
     def test_products(self, cp, instructions):
-        from semiring.cuda import bitproduct, bits
+        from semiring.cuda.bits import backend as bits
+        from semiring.cuda.bits import product as bitproduct
 
         rng, ops = np.random.default_rng(0), bits.CudaBitBackend(instructions)
         high, wide = bitproduct.PRODUCTS[instructions].tile
@@ -274,7 +275,7 @@ class TestBits:
                 np.testing.assert_array_equal(bits.unpack(right).get(), (A[:, :m].astype(int) @ B[:m].astype(int)) > 0)
 
     def test_transposed_counted_listed_and_unpacked(self, cp):
-        from semiring.cuda import bits
+        from semiring.cuda.bits import backend as bits
 
         rng = np.random.default_rng(1)
         for m, n in ((1, 1), (5, 44), (63, 65), (513, 130), (33, 1025)):
@@ -292,7 +293,7 @@ class TestBits:
             np.testing.assert_array_equal(into, strided.T)
 
     def test_edges(self, cp):
-        from semiring.cuda import bits
+        from semiring.cuda.bits import backend as bits
 
         rows, columns = np.random.default_rng(2).integers(0, 97, (2, 300))
         want = np.zeros((97, 97), bool)
@@ -302,7 +303,7 @@ class TestBits:
     @pytest.mark.parametrize("n", [1, 31, 64, 129, 300])
     def test_closures(self, cp, n):
         """By blocks of 256, and step by step."""
-        from semiring.cuda import bits
+        from semiring.cuda.bits import backend as bits
 
         A = np.random.default_rng(n).random((n, n)) < 1.5 / n
         want = A | np.eye(n, dtype=bool)
@@ -333,7 +334,7 @@ WAYS = {
 class TestPredecessors:
     @staticmethod
     def found(cp, s, A, way):
-        from semiring.cuda import routes
+        from semiring.cuda.routes import predecessors as routes
 
         for name, value in WAYS[way].items():
             setattr(routes, name, value)
@@ -378,7 +379,7 @@ class TestPredecessors:
         np.testing.assert_array_equal(P[0], by_the_rule(A, D[0], s))
 
     def test_what_is_no_closure_has_an_open_pair(self, cp):
-        from semiring.cuda import routes
+        from semiring.cuda.routes import predecessors as routes
 
         s = get("min_plus")
         A = entries(s, "int32", graph("integers", 70))
@@ -404,7 +405,7 @@ class TestWalks:
         ("name", "dtype"), [("min_plus", "float32"), ("max_times", "float64"), ("max_min", "int16")]
     )
     def test_edges_are_counted_and_weighed(self, cp, name, dtype):
-        from semiring.cuda import walks
+        from semiring.cuda.routes import walks
 
         s, rng, n = get(name), np.random.default_rng(0), 70
         case = cases.Case(s, np.dtype(dtype))
@@ -429,7 +430,7 @@ class TestWalks:
 
     @pytest.mark.parametrize("row", [[-9999, 2, 1], [-9999, 0, 7]])
     def test_the_last_row_that_is_no_tree_is_told(self, cp, row):
-        from semiring.cuda import walks
+        from semiring.cuda.routes import walks
 
         P = np.array([row, [1, -9999, 1], [2, 2, -9999]], np.int32)
         assert walks.hops(cp.asarray(P))[1] == 0
@@ -443,7 +444,7 @@ class TestHops:
         import scipy.sparse as sp
         from scipy.sparse.csgraph import shortest_path
 
-        from semiring.cuda import hops
+        from semiring.cuda.sparse import hops
 
         rng = np.random.default_rng(0)
         edges = {(i, i + 1) for i in range(300)} | {tuple(e) for e in rng.integers(301, 390, (150, 2)).tolist()}

@@ -14,7 +14,8 @@ from apsp import schedules
 from semiring import DivergenceError, DomainError, DTypeError, ShapeError, eye, get, lu, matmul, power
 from semiring import backend as contract
 from semiring.backend import cuda_available
-from semiring.cuda import algebra, backend, cards, compile, matrix, panels, sources, tiles
+from semiring.cuda import algebra, cards, compile
+from semiring.cuda.dense import backend, matrix, panels, sources, tiles
 
 pytestmark = pytest.mark.gpu
 

@@ -24,7 +24,7 @@ def cp():
 def ops(request):
     if not cuda_available():
         pytest.skip("no NVIDIA GPU with CuPy on this machine")
-    from semiring.cuda.bits import CudaBitBackend
+    from semiring.cuda.bits.backend import CudaBitBackend
 
     try:
         return CudaBitBackend(instructions=request.param)
@@ -34,7 +34,7 @@ def ops(request):
 
 @pytest.fixture(scope="module")
 def bits(cp):
-    from semiring.cuda import bits
+    from semiring.cuda.bits import backend as bits
 
     return bits
 
@@ -93,7 +93,7 @@ def test_square_products(ops, n):
 
 def test_products_that_give_way(ops, monkeypatch):
     """In blocks that end, here, after a tile or two."""
-    from semiring.cuda import bitproduct
+    from semiring.cuda.bits import product as bitproduct
 
     monkeypatch.setattr(bitproduct, "STAY", 1)
     m, k, n = 4095, 200, 4100
@@ -255,7 +255,7 @@ def test_wrong_operands(ops, cp):
 
 
 def test_unknown_kernel(cp):
-    from semiring.cuda.bits import CudaBitBackend
+    from semiring.cuda.bits.backend import CudaBitBackend
 
     with pytest.raises(DeviceError, match="instructions must be one of"):
         CudaBitBackend(instructions="magic")

@@ -20,7 +20,7 @@ from test_routes import (
 
 import apsp
 from semiring import dtypes, get
-from semiring.cuda import routes
+from semiring.cuda.routes import predecessors as routes
 from semiring.errors import DomainError
 from semiring.routes import hops, lengths
 

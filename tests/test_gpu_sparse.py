@@ -20,7 +20,8 @@ import apsp
 import semiring
 from apsp.generate import road_like
 from semiring import DivergenceError, NegativeCycleError, eliminate, get
-from semiring.cuda import compile, fronts, products, sweep
+from semiring.cuda import compile
+from semiring.cuda.sparse import fronts, products, sweep
 from semiring.sparse import Hops
 
 pytestmark = pytest.mark.gpu

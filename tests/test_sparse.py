@@ -24,7 +24,7 @@ from scipy.sparse.csgraph import dijkstra, floyd_warshall
 import semiring
 from apsp.formats import read as read_graph
 from semiring import Elimination, Op, Semiring, eliminate, get
-from semiring.cpu import symbolic
+from semiring.cpu.sparse import symbolic
 from semiring.errors import (
     AlgebraError,
     DeviceError,

@@ -77,7 +77,7 @@ def test_every_entry_of_a_network_is_scipys_or_numpys(name, dtype, each, emulate
         want = closed(name, A)
     same = np.testing.assert_array_equal if name != "plus_times" else partial(np.testing.assert_allclose, rtol=1e-10)
     with emulated.installed(emulated_kernels, dense=False):
-        from semiring.cuda import sweep
+        from semiring.cuda.sparse import sweep
 
         sizes = {"each": each, "warps": 2, "stack": 8, "program": 1 << 10, "run": 2, "level_warps": 2}
         small = replace(sweep.Shape.of(4, "sm_90"), **sizes)
@@ -113,7 +113,7 @@ def test_a_front_is_gathered_by_several_blocks(emulated_kernels):
     """Each has its rows of it: zeros, arcs, some of one place, and the update of a child. Blocks do not divide m."""
     rng, m, rows, inf = np.random.default_rng(0), 11, [1, 4, 10], np.float32(np.inf)
     with emulated.installed(emulated_kernels, dense=False):
-        from semiring.cuda import fronts, sweep
+        from semiring.cuda.sparse import fronts, sweep
 
         fields = {"width": [2, m], "rows": [len(rows), 0]}
         update = rng.integers(1, 9, (len(rows), len(rows))).astype(np.float32)
@@ -147,7 +147,7 @@ class TestSizesBeyond32Bits:
     w, r = np.array([3, 5, 90_001, 100_000]), np.array([8, 0, 100_000, 0])
 
     def test_places_of_panels(self):
-        from semiring.cuda import sweep
+        from semiring.cuda.sparse import sweep
 
         at = [0]
         for w, r in zip(self.w.tolist(), self.r.tolist(), strict=True):
@@ -162,7 +162,7 @@ class TestSizesBeyond32Bits:
 
     @pytest.mark.parametrize("name", ["first", "begin", "rows", "own"])
     def test_a_number_that_has_no_place_is_refused(self, name):
-        from semiring.cuda import sweep
+        from semiring.cuda.sparse import sweep
 
         zeros = {field: np.zeros(2, np.int64) for field in sweep.NODE.names}
         most = np.iinfo(sweep.NODE[name]).max
@@ -171,7 +171,7 @@ class TestSizesBeyond32Bits:
             sweep.nodes(**zeros | {name: np.array([0, most + 1])})
 
     def test_warps_of_a_climb(self):
-        from semiring.cuda import sweep
+        from semiring.cuda.sparse import sweep
 
         total = np.cumsum([0, 2**31 - 8, 4, 2**30])
         found = sweep.warps_before(total, 1, 3)
@@ -192,7 +192,7 @@ class TestSizesBeyond32Bits:
         """The last of a million blocks of a root of 100,003 columns: only memory that it touches is there."""
         w, block, threads = 100_003, 1 << 20, 32
         with emulated.installed(emulated_kernels, dense=False):
-            from semiring.cuda import fronts, sweep
+            from semiring.cuda.sparse import fronts, sweep
 
             pitch, strips = -(-w // 16) * 16, -(-w // 4)
             front, lower, upper = (emulated.reserved(size) for size in (w * pitch, 4 * w * strips, 4 * w * strips))
@@ -222,7 +222,7 @@ class TestSizesBeyond32Bits:
 
 def test_rows_of_4_gib_are_refused():
     """The kernels count the bytes of a row in 32 bits."""
-    from semiring.cuda import sweep
+    from semiring.cuda.sparse import sweep
 
     assert sweep._pitch(SimpleNamespace(strides=((1 << 32) - 128, 4), itemsize=4)) == (1 << 30) - 32
     with pytest.raises(semiring.ShapeError, match="less than 4 GiB"):

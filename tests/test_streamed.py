@@ -16,7 +16,7 @@ from apsp.large.streaming import Cut
 from apsp.schedules import distributed
 from apsp.schedules.blocks import pivots
 from semiring.backend import bind
-from semiring.cpu import backend
+from semiring.cpu.dense import backend
 from semiring.distributed import Grid, Layout
 from semiring.distributed.threads import run
 from semiring.tiles import TileStore

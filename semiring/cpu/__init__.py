@@ -58,8 +58,8 @@ def _bind(semiring: Semiring, dtype: np.dtype, nonnegative: bool, threads: int) 
             f"bind: {semiring.name} is defined on {', '.join(semiring.dtypes)}, got {dtype}. Convert the array first."
         )
     if semiring.boolean:
-        return load("bits").BitBackend(threads=threads)
-    return load("backend").CpuBackend(load("kinds").choose(semiring, dtype, nonnegative), threads)
+        return load("bits.backend").BitBackend(threads=threads)
+    return load("dense.backend").CpuBackend(load("kinds").choose(semiring, dtype, nonnegative), threads)
 
 
 @cache

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, cached_property, partial
+from functools import cache
 from typing import Any, NamedTuple
 
 from numba.core import types
 
 from ..compiling import about
-from . import gemm, movers, pivot
 from .compile import kernel
-from .kinds import Kind, raw, semiring_of, shipped
+from .kinds import Kind, semiring_of, shipped
 
 #: A call into compiled code computes at most about this many pairs (of those slow to compute), so that Ctrl-C is heard.
 CALL = 1 << 24
@@ -23,48 +22,6 @@ class Entry(NamedTuple):
     call: Callable[..., None]
     address: int
     owner: Any
-
-
-class Code:
-    """The machine code of one kind's kernels; each is compiled, or found on disk, when it is first wanted."""
-
-    def __init__(self, kind: Kind) -> None:
-        self.kind = kind
-
-    @cached_property
-    def pack(self) -> Entry:
-        return machine_code(gemm.pack, self.kind.mover, "biiiiiiii")
-
-    @cached_property
-    def block(self) -> Callable[..., None]:
-        """`gemm.block` of this kind."""
-        return partial(machine_code(gemm.block, None, "iiiii" + "biiiiiiiiiiiiibi").call, *self._product)
-
-    @cached_property
-    def closure(self) -> Callable[..., None]:
-        """`pivot.closure` of this kind."""
-        copy = machine_code(movers.copy_square, raw(self.kind.itemsize), "iiiiiiii", called=False)
-        steps = self.pivot_row.address, self.sweep.address, copy.address, *self._product
-        return partial(machine_code(pivot.closure, None, "iiiiiiii" + "iiiiiii").call, *steps)
-
-    @cached_property
-    def _product(self) -> tuple[int, ...]:
-        panel = machine_code(gemm.panel, self.kind, "iiiiiiiibi", called=False)
-        return self.pack.address, panel.address, self.kind.tile.rows, self.kind.columns, self.kind.itemsize
-
-    @cached_property
-    def pivot_row(self) -> Entry:
-        return machine_code(pivot.pivot_row, self.kind, "iiiiii")
-
-    @cached_property
-    def sweep(self) -> Entry:
-        return machine_code(pivot.sweep, self.kind, "iiiiiiii")
-
-
-@cache
-def code(kind: Kind) -> Code:
-    """The machine code of a kind; the same object each time."""
-    return Code(kind)
 
 
 #: Arguments of kernels: sizes, strides and addresses; truth values; arrays of short and of long integers.

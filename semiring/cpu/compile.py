@@ -75,7 +75,7 @@ class OnDisk(Nowhere):
 
     def __init__(self, function: Callable[..., Any], called: bool) -> None:
         self._called = called
-        self._name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
+        self._name = f"{function.__module__.removeprefix(__package__ + '.')}.{function.__qualname__}"
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The machine code for argument types; None where there is none to be trusted."""
@@ -137,7 +137,7 @@ def folders() -> tuple[Path, ...]:
 def _sources() -> bytes:
     """A digest of all that machine code is made from: a changed kernel never meets stale code."""
     package = Path(__file__).parent
-    files = (*sorted(package.glob("*.py")), package.parent / "catalog.py")
+    files = (*sorted(package.rglob("*.py")), package.parent / "catalog.py")
     return hashlib.sha256(b"".join((numba.__version__.encode(), *(f.read_bytes() for f in files)))).digest()
 
 

@@ -55,7 +55,7 @@ def bind(
         If the semiring does not allow the dtype.
     """
     from .algebra import counts_stars
-    from .backend import CudaBackend
+    from .dense.backend import CudaBackend
 
     dtype = np.dtype(dtype)
     if dtype not in dtypes.of(semiring):
@@ -74,7 +74,7 @@ def bind(
             f"bind: instructions={instructions!r} is for packed bits, over lor_land, got {semiring.name}. Leave it out."
         )
     if packed(semiring) and per_thread == 1 and tile == "tuned":
-        from .bits import CudaBitBackend
+        from .bits.backend import CudaBitBackend
 
         return CudaBitBackend(instructions)
     if counts_stars(semiring, dtype):  # by which each computation knows its own
@@ -85,7 +85,7 @@ def bind(
 @lru_cache(256)
 def _bind(semiring: Semiring, dtype: np.dtype, nonnegative: bool, per_thread: int, tile: str) -> Backend:
     """A backend holds nothing of its caller's: who asks again gets the same."""
-    from .backend import CudaBackend
+    from .dense.backend import CudaBackend
 
     backend = CudaBackend(semiring, dtype, nonnegative, per_thread, tile)
     if tile == "plain":  # as simple implementations do: small pivot blocks, a launch for each phase

@@ -21,7 +21,8 @@ from ..errors import AlgebraError, DeviceError
 from . import cache, gpu
 from .cache import Binary, Resources
 
-KERNELS = Path(__file__).parent / "kernels"
+#: Kernels lie beside the Python that launches them, those of several folders here. No name occurs twice.
+KERNELS = Path(__file__).parent
 
 #: C++17, __int128 for saturating 64-bit sums, subnormals kept (no -ftz), and the report that `resources` reads.
 OPTIONS = ("-std=c++17", "--device-int128", "-default-device", "--ptxas-options=-v")
@@ -30,7 +31,7 @@ _INCLUDE = re.compile(r'^#include "([^"]+)"\n', re.MULTILINE)
 
 
 def source(name: str, *prelude: str) -> str:
-    """The text of a file in kernels/ with our headers inlined; `prelude` follows those that do not need it (`.cuh`).
+    """The text of a kernel's file with our headers inlined; `prelude` follows those that do not need it (`.cuh`).
 
     CuPy and our cache see the text alone, so whatever it includes must be in it. Files are read once a process.
     """
@@ -40,7 +41,7 @@ def source(name: str, *prelude: str) -> str:
 
 @functools.cache
 def _parts(name: str) -> tuple[tuple[str, ...], str]:
-    """The headers of a file in kernels/, each once and after those that it needs; and what follows them."""
+    """The headers of a kernel's file, each once and after those that it needs; and what follows them."""
     headers: dict[str, str] = {}
 
     def inline(text: str) -> str:
@@ -61,7 +62,8 @@ def _parts(name: str) -> tuple[tuple[str, ...], str]:
 
 
 def _read(name: str) -> str:
-    return (KERNELS / name).read_text(encoding="utf-8")
+    (path,) = KERNELS.rglob(name)
+    return path.read_text(encoding="utf-8")
 
 
 def compile(text: str, arch: str, *, options: tuple[str, ...] = (), name: str = "kernel.cu") -> Binary:

@@ -14,7 +14,7 @@ from ..arrays import asarray
 from ..backend import device_of
 from ..catalog import get
 from ..conversion import conform
-from ..cpu.backend import CpuBackend
+from ..cpu.dense.backend import CpuBackend
 from ..cpu.kinds import choose
 from ..cpu.processors import default_threads
 from ..cycles import Lengths
@@ -191,7 +191,7 @@ class Elimination(Queries):
             raise limits.error(self.semiring, *self.divergence)
 
     def _placed(self, weights: np.ndarray, nonnegative: bool) -> Any:
-        from ..cuda.elimination import OnDevice
+        from ..cuda.sparse.elimination import OnDevice
 
         return OnDevice(self.analysis, weights, self.semiring, nonnegative)
 

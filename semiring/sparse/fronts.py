@@ -11,12 +11,12 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from ..cpu import abreast, fronts, movers, strips
-from ..cpu.abreast import ABREAST, BLOCK
-from ..cpu.backend import CpuBackend
 from ..cpu.code import CALL, Entry, gain, machine_code
+from ..cpu.dense.backend import CpuBackend
 from ..cpu.kinds import Kind, raw
 from ..cpu.pool import run
+from ..cpu.sparse import abreast, fronts, movers, strips
+from ..cpu.sparse.abreast import ABREAST, BLOCK
 from .buffers import Buffers
 from .sharing import costs, shares
 from .structure import Arcs, Structure
@@ -49,7 +49,7 @@ class Code:
 
     @cached_property
     def steps(self) -> np.ndarray:
-        """Addresses of the steps of small fronts, in the order of `cpu.fronts`."""
+        """Addresses of the steps of small fronts, in the order of `cpu.sparse.fronts`."""
         entries = (
             self.fill,
             machine_code(fronts.place, self.kind, "iiiiiii", called=False),

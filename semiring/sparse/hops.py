@@ -11,12 +11,12 @@ import numpy as np
 from .. import dtypes
 from ..backend import device_of
 from ..catalog import get
-from ..cpu import movers, search
 from ..cpu.code import Entry, machine_code
 from ..cpu.kinds import raw
 from ..cpu.pool import run
 from ..cpu.processors import default_threads
-from ..cpu.search import BITS, Width
+from ..cpu.sparse import movers, search
+from ..cpu.sparse.search import BITS, Width
 from ..errors import DeviceError, DomainError, DTypeError, ShapeError
 from ..memory import require
 from .buffers import LINE, Buffers, aligned
@@ -97,7 +97,7 @@ class Hops:
             self._gpu, self._out = None, _adjacent(rows, cols, self.n)
 
     def _on_device(self) -> Any:
-        from ..cuda.hops import Searches
+        from ..cuda.sparse.hops import Searches
 
         return Searches(*self._in, self.dtype)
 

@@ -55,8 +55,8 @@ def minimum_degree(start: np.ndarray, heads: np.ndarray) -> Order:
     start, heads : int64 array (n + 1,), uint32 array
         Neighbours of v: heads[start[v] : start[v + 1]], symmetric, without loops and duplicates.
     """
-    from ..cpu import peeling, symbolic
-    from ..cpu.degree import minimum_degree as run
+    from ..cpu.sparse import peeling, symbolic
+    from ..cpu.sparse.degree import minimum_degree as run
 
     low = LOW if len(start) < NUMBERED else 0
     first, rest, among, them, *lists = peeling.peel(start, heads, low, ROOM, SEARCHED)
@@ -76,7 +76,7 @@ def inverse(permutation: np.ndarray) -> np.ndarray:
 
 def levels(start: np.ndarray, heads: np.ndarray) -> Order:
     """Nested dissection by levels of breadth-first searches: for lattices."""
-    from ..cpu.levels import levels as run
+    from ..cpu.sparse.levels import levels as run
 
     return Order(run(start, heads, SMALLEST))
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import checked_sparse
-from ..cpu import symbolic
+from ..cpu.sparse import symbolic
 from ..errors import DTypeError, ShapeError, VertexError
 
 #: Graphs of fewer vertices are near enough to the processor, and so are neighbours whose numbers differ by less than

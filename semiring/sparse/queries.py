@@ -15,7 +15,7 @@ from ..arrays import asarray
 from ..conversion import conform
 from ..cpu.kinds import Kind, choose
 from ..cpu.pool import run
-from ..cpu.strips import wide
+from ..cpu.sparse.strips import wide
 from ..errors import DeviceError, DTypeError, ShapeError, VertexError
 from ..memory import require
 from ..survey import fast, survey

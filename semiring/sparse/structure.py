@@ -12,8 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ..cpu import symbolic
-from ..cpu.strips import STRIP
+from ..cpu.sparse import symbolic
+from ..cpu.sparse.strips import STRIP
 from .order import Order, inverse
 
 #: Supernodes of at most so many columns may hold any number of zeros; wider ones this fraction.

@@ -6,9 +6,9 @@ from functools import cache
 
 import numpy as np
 
-from ..cpu import sweep
 from ..cpu.code import CALL, Entry, gain, machine_code
 from ..cpu.kinds import Kind
+from ..cpu.sparse import sweep
 from .buffers import aligned
 from .fronts import Panels, code_of
 from .structure import Structure

@@ -238,7 +238,7 @@ MUTANTS = [
     ),
     Mutant(
         "relax-second-float",
-        "semiring/cpu/cycles.py",
+        "semiring/cpu/routes/cycles.py",
         "shorter = x < high[v] or (x == high[v] and y < low[v])",
         "shorter = x < high[v]",
         "tests/test_divergence.py::test_a_small_cycle_behind_a_huge_edge_is_found_by_the_last_digits_of_labels",
@@ -246,7 +246,7 @@ MUTANTS = [
     ),
     Mutant(
         "relax-children",
-        "semiring/cpu/cycles.py",
+        "semiring/cpu/routes/cycles.py",
         "        children[parent_was] -= 1\n",
         "",
         "tests/test_divergence.py::test_random_matrices_agree_with_networkx",

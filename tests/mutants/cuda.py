@@ -10,7 +10,7 @@ NETWORK = "tests/test_sparse_emulated.py::test_every_entry_of_a_network_is_scipy
 MUTANTS = [
     Mutant(
         "cuda-front-transposed",
-        "semiring/cuda/kernels/fronts.cu",
+        "semiring/cuda/sparse/fronts.cu",
         "up.at[c] = there ? front[(j + c) * (long long)pitch + k]",
         "up.at[c] = there ? front[(j + c + 1) * (long long)pitch + k]",
         NETWORK,
@@ -18,7 +18,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-front-update",
-        "semiring/cuda/kernels/fronts.cu",
+        "semiring/cuda/sparse/fronts.cu",
         "front[(w + e.row) * (long long)pitch + w + e.column];",
         "front[(w + e.column) * (long long)pitch + w + e.row];",
         NETWORK,
@@ -26,7 +26,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-front-skips-arcs",
-        "semiring/cuda/kernels/fronts.cu",
+        "semiring/cuda/sparse/fronts.cu",
         "for (int a = t.arcs[s]; a < t.arcs[s + 1]; ++a) {",
         "for (int a = t.arcs[s] + 1; a < t.arcs[s + 1]; ++a) {",
         NETWORK,
@@ -34,7 +34,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-front-parts",
-        "semiring/cuda/kernels/fronts.cu",
+        "semiring/cuda/sparse/fronts.cu",
         "const int own = (m - part + parts - 1) / parts;",
         "const int own = (m - part) / parts;",
         "tests/test_sparse_emulated.py::test_a_front_is_gathered_by_several_blocks",
@@ -42,7 +42,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-climb-level-rest",
-        "semiring/cuda/kernels/climb.inl",
+        "semiring/cuda/sparse/climb.inl",
         "for (int e = 0; e < each; ++e) x[c].at[e] = T(S::zero());",
         "for (int e = 0; e < each; ++e) x[c].at[e] = T(S::one());",
         NETWORK,
@@ -51,7 +51,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-climb-search",
-        "semiring/cuda/kernels/climb.inl",
+        "semiring/cuda/sparse/climb.inl",
         "(before[middle] <= work ? low : high) = middle;",
         "(before[middle] < work ? low : high) = middle;",
         NETWORK,
@@ -59,7 +59,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-climb-edge",
-        "semiring/cuda/kernels/climb.inl",
+        "semiring/cuda/sparse/climb.inl",
         "if (lane >= range.high || lane + each <= range.low) return;",
         "if (lane >= range.high || lane + each < range.low) return;",
         NETWORK,
@@ -68,7 +68,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-level-stage",
-        "semiring/cuda/kernels/level.inl",
+        "semiring/cuda/sparse/level.inl",
         "wait_for_all_but<stages - 2>();",
         "wait_for_all_but<stages - 1>();",
         NETWORK,
@@ -76,7 +76,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-level-rest",
-        "semiring/cuda/kernels/level.inl",
+        "semiring/cuda/sparse/level.inl",
         "for (int k = 0; k < rest; k += 2) both<columns>",
         "for (int k = 0; k + 2 < rest; k += 2) both<columns>",
         NETWORK,
@@ -84,7 +84,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-level-columns",
-        "semiring/cuda/kernels/level.inl",
+        "semiring/cuda/sparse/level.inl",
         "if (c < wanted && inside) *y_of[labels[node.first + j + c]] = stored(y[c]);",
         "if (c <= wanted && inside) *y_of[labels[node.first + j + c]] = stored(y[c]);",
         NETWORK,
@@ -92,7 +92,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-level-warps",
-        "semiring/cuda/kernels/level.inl",
+        "semiring/cuda/sparse/level.inl",
         "unsigned char* mine = shared + warp * (stages * sizeof(Ring<most_strips>));",
         "unsigned char* mine = shared + warp * (stages * sizeof(Ring<1>));",
         NETWORK,
@@ -100,7 +100,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-gemm-depth",
-        "semiring/cuda/kernels/gemm.cuh",
+        "semiring/cuda/dense/gemm.cuh",
         "const bool inside = !first || b_k(i) < depth;",
         "const bool inside = !first || b_k(i) <= depth;",
         f"{TILE}[aligned-min_plus-float32-nonnegative]",
@@ -109,7 +109,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-gemm-last-row",
-        "semiring/cuda/kernels/gemm.cuh",
+        "semiring/cuda/dense/gemm.cuh",
         "a_last = (min(m - 1 - row0, bm - 1)",
         "a_last = (min(m - row0, bm - 1)",
         f"{TILE}[aligned-min_plus-float32-nonnegative]",
@@ -117,7 +117,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-gemm-transposed-store",
-        "semiring/cuda/kernels/gemm.cuh",
+        "semiring/cuda/dense/gemm.cuh",
         "if constexpr (a_async) {\n                    if (inside) copy_async<sizeof(T)>(&to.a[k][a_row(i)], row + 8 * p);",
         "if constexpr (a_async) {\n                    if (inside) copy_async<sizeof(T)>(&to.a[k][a_row(i) + 1], row + 8 * p);",
         f"{TILE}[aligned-min_plus-float32-nonnegative]",
@@ -125,7 +125,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-gemm-other-stage",
-        "semiring/cuda/kernels/gemm.cuh",
+        "semiring/cuda/dense/gemm.cuh",
         "multiply(c, stage[t & 1], x, y, one);",
         "multiply(c, stage[(t + 1) & 1], x, y, one);",
         f"{TILE}[aligned-min_plus-float32-nonnegative]",
@@ -133,7 +133,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-gemm-barrier",
-        "semiring/cuda/kernels/gemm.cuh",
+        "semiring/cuda/dense/gemm.cuh",
         "            fix(stage[t & 1]);\n            __syncthreads();\n",
         "            fix(stage[t & 1]);\n",
         f"{TILE}[aligned-min_plus-float32-nonnegative]",
@@ -141,7 +141,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-gemm-second-lane",
-        "semiring/cuda/kernels/gemm.cuh",
+        "semiring/cuda/dense/gemm.cuh",
         "b_second = col + 1 < n ? 1 : 0;",
         "b_second = col + 1 <= n ? 1 : 0;",
         f"{TILE}[as it lies-min_plus-int16-nonnegative]",
@@ -150,7 +150,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-gemm-ragged-store",
-        "semiring/cuda/kernels/gemm.cuh",
+        "semiring/cuda/dense/gemm.cuh",
         "if (j < inside) C[j] = T(accumulate",
         "if (j <= inside) C[j] = T(accumulate",
         f"{TILE}[as it lies-min_plus-float32-nonnegative]",
@@ -158,7 +158,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-gemm-split-first",
-        "semiring/cuda/kernels/gemm.cuh",
+        "semiring/cuda/dense/gemm.cuh",
         "const long long k0 = from ? depth + (from - 1) * bk : 0;",
         "const long long k0 = from * bk;",
         "tests/test_emulated.py::TestProducts::test_in_parts_of_k",
@@ -166,7 +166,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-gemm-split-order",
-        "semiring/cuda/kernels/gemm.cuh",
+        "semiring/cuda/dense/gemm.cuh",
         "accumulate = 1;\n        put(",
         "accumulate = accumulate;\n        put(",
         "tests/test_emulated.py::TestProducts::test_in_parts_of_k",
@@ -174,7 +174,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-pivot-second",
-        "semiring/cuda/kernels/pivot.cuh",
+        "semiring/cuda/dense/pivot.cuh",
         "for (int j = 0; j < tn; ++j) r1[j] = S::add(r1[j], S::mul(l.p[1][0], r0[j]));",
         "for (int j = 0; j < tn; ++j) r1[j] = S::add(r1[j], S::mul(l.p[0][1], r0[j]));",
         PIVOT,
@@ -182,7 +182,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-pivot-corner",
-        "semiring/cuda/kernels/pivot.cuh",
+        "semiring/cuda/dense/pivot.cuh",
         "s1 = S::star(S::add(l.p[1][1], S::mul(l.p[1][0], right)))",
         "s1 = S::star(l.p[1][1])",
         f"{PIVOT}[plus_times-float64]",
@@ -190,7 +190,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-pivot-beyond",
-        "semiring/cuda/kernels/pivot.cuh",
+        "semiring/cuda/dense/pivot.cuh",
         "r < n && c + e < n ? W(D[r * ld + c + e]) : S::zero();",
         "r < n && c + e < n ? W(D[r * ld + c + e]) : S::one();",
         f"{PIVOT}[plus_times-float64]",
@@ -198,7 +198,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-pivot-ahead",
-        "semiring/cuda/kernels/pivot.cuh",
+        "semiring/cuda/dense/pivot.cuh",
         "const int next = (q + 2) % tm, across = next % 4;",
         "const int next = (q + 2) % tm, across = q % 4;",
         f"{PIVOT}[min_plus-float32-nonnegative]",
@@ -206,7 +206,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-step-column",
-        "semiring/cuda/kernels/step.cu",
+        "semiring/cuda/dense/step.cu",
         "else value = j == k ? Step::mul(left, s) :",
         "else value = j == k ? left :",
         "tests/test_emulated.py::TestClosures::test_step_by_step",
@@ -214,7 +214,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-bits-pack-high",
-        "semiring/cuda/kernels/bits.cu",
+        "semiring/cuda/bits/bits.cu",
         "high = j + 32 < n && row[(j + 32) * across];",
         "high = j + 32 <= n && row[(j + 32) * across];",
         "tests/test_emulated.py::TestBits::test_transposed_counted_listed_and_unpacked",
@@ -222,7 +222,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-bits-transpose",
-        "semiring/cuda/kernels/bits.cu",
+        "semiring/cuda/bits/bits.cu",
         "x[i] = (a & low) | (b << h & ~low), x[i + h] = (a >> h & low) | (b & ~low);",
         "x[i] = (a & low) | (b << h & ~low), x[i + h] = (a >> h & low) | (b & low);",
         "tests/test_emulated.py::TestBits::test_transposed_counted_listed_and_unpacked",
@@ -230,7 +230,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-bits-list",
-        "semiring/cuda/kernels/bits.cu",
+        "semiring/cuda/bits/bits.cu",
         "columns[mine++] = 64ll * (w0 + lane) + __ffsll(bits) - 1;",
         "columns[mine++] = 64ll * (w0 + lane) + __ffsll(bits);",
         "tests/test_emulated.py::TestBits::test_transposed_counted_listed_and_unpacked",
@@ -238,7 +238,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-bits-next-block",
-        "semiring/cuda/kernels/bits.cu",
+        "semiring/cuda/bits/bits.cu",
         "if (warp != q) take(x, rows[q % 2], x[q]);",
         "if (warp > q) take(x, rows[q % 2], x[q]);",
         "tests/test_emulated.py::TestBits::test_closures",
@@ -246,7 +246,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-hops-unseen",
-        "semiring/cuda/kernels/hops.cu",
+        "semiring/cuda/sparse/hops.cu",
         "    found &= ~seen;\n",
         "",
         "tests/test_emulated.py::TestHops::test_rows_are_scipys",
@@ -254,7 +254,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-hops-high-bits",
-        "semiring/cuda/kernels/hops.cu",
+        "semiring/cuda/sparse/hops.cu",
         "for (int b = few; b < bits; ++b) level |= int(planes[b * all + i] >> k & 1) << b;",
         "for (int b = few + 1; b < bits; ++b) level |= int(planes[b * all + i] >> k & 1) << b;",
         "tests/test_emulated.py::TestHops::test_rows_are_scipys",
@@ -262,7 +262,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-walks-reach",
-        "semiring/cuda/kernels/walks.cu",
+        "semiring/cuda/routes/walks.cu",
         "here = {there.from, there.from < 0 ?",
         "here = {here.from, there.from < 0 ?",
         "tests/test_emulated.py::TestWalks::test_edges_are_counted_and_weighed[min_plus-float32]",
@@ -270,7 +270,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-walks-last-wrong",
-        "semiring/cuda/kernels/walks.cu",
+        "semiring/cuda/routes/walks.cu",
         "atomicMax(wrong, (unsigned long long)row + 1);",
         "atomicMax(wrong, (unsigned long long)row);",
         "tests/test_emulated.py::TestWalks::test_the_last_row_that_is_no_tree_is_told",
@@ -278,7 +278,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-paths-goal",
-        "semiring/cuda/kernels/predecessors.cu",
+        "semiring/cuda/routes/predecessors.cu",
         "if (!anew && better(goal, d)) return false;",
         "if (!anew && better(d, goal)) return false;",
         PATHS,
@@ -287,7 +287,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-paths-gather",
-        "semiring/cuda/kernels/predecessors.cu",
+        "semiring/cuda/routes/predecessors.cu",
         "counts[row] = at > most ? most + 1 : at;",
         "counts[row] = at > most ? most : at;",
         PATHS,
@@ -295,7 +295,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-paths-tile",
-        "semiring/cuda/kernels/predecessors.cu",
+        "semiring/cuda/routes/predecessors.cu",
         "Dt[(first + j) * n + k] = tile[x][r];",
         "Dt[(first + j) * n + k] = tile[r][x];",
         "tests/test_emulated.py::TestPredecessors::test_beyond_a_group_of_sources",
@@ -303,7 +303,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-front-star",
-        "semiring/cuda/kernels/fronts.cu",
+        "semiring/cuda/sparse/fronts.cu",
         "else if (j == k) to = T(S::mul(W(column[i]), star));",
         "else if (j == k) to = column[i];",
         "tests/test_sparse_emulated.py::test_every_entry_of_a_network_is_scipys_or_numpys[plus_times-float64-2]",

@@ -5,7 +5,7 @@ from . import Mutant
 MUTANTS = [
     Mutant(
         "gemm-slab",
-        "semiring/cpu/gemm.py",
+        "semiring/cpu/dense/gemm.py",
         "kc, before, again = min(DEPTH, depth - k0), packed + k0 * padded * size, fresh and k0 == 0",
         "kc, before, again = min(DEPTH, depth - k0), packed + k0 * padded * size, fresh",
         "tests/test_cpu.py::test_products[min_plus-int32]",
@@ -13,7 +13,7 @@ MUTANTS = [
     ),
     Mutant(
         "gemm-ragged-rows",
-        "semiring/cpu/gemm.py",
+        "semiring/cpu/dense/gemm.py",
         "move(kind, 1, kc, source + (m - 1) * row, row, col, target + i * DEPTH * size, 0, size)",
         "move(kind, 1, kc, source + m * row, row, col, target + i * DEPTH * size, 0, size)",
         "tests/test_cpu.py::test_nothing_is_read_beyond_an_operand",
@@ -21,7 +21,7 @@ MUTANTS = [
     ),
     Mutant(
         "gemm-edge",
-        "semiring/cpu/gemm.py",
+        "semiring/cpu/dense/gemm.py",
         "whole = i + rows <= m and n == columns and c_col == size",
         "whole = i + rows <= m and c_col == size",
         "tests/test_cpu.py::test_products[min_plus-int32]",
@@ -29,7 +29,7 @@ MUTANTS = [
     ),
     Mutant(
         "gemm-transposed-pack",
-        "semiring/cpu/gemm.py",
+        "semiring/cpu/dense/gemm.py",
         "first + k * row, col, row, target + k * wide, size, wide)",
         "first + k * row, row, col, target + k * wide, size, wide)",
         "tests/test_cpu.py::test_every_layout",
@@ -37,7 +37,7 @@ MUTANTS = [
     ),
     Mutant(
         "gemm-fresh-edge",
-        "semiring/cpu/gemm.py",
+        "semiring/cpu/dense/gemm.py",
         "store(kind, target, value if fresh else plus(kind, load(kind, target), value))",
         "store(kind, target, plus(kind, load(kind, target), value))",
         "tests/test_cpu.py::test_products[min_plus-int32]",
@@ -45,7 +45,7 @@ MUTANTS = [
     ),
     Mutant(
         "pivot-skips-column",
-        "semiring/cpu/pivot.py",
+        "semiring/cpu/dense/pivot.py",
         "            store(kind, here + k * a_col, times(kind, c, s))\n",
         "",
         "tests/test_cpu.py::test_closure_and_steps[plus_times-float64]",
@@ -53,7 +53,7 @@ MUTANTS = [
     ),
     Mutant(
         "pivot-phase",
-        "semiring/cpu/pivot.py",
+        "semiring/cpu/dense/pivot.py",
         "d + i * row + j * col, row, col, phase != 1, own,",
         "d + i * row + j * col, row, col, phase == 0, own,",
         "tests/test_cpu.py::test_closure_and_steps[plus_times-float64]",
@@ -61,7 +61,7 @@ MUTANTS = [
     ),
     Mutant(
         "pivot-panel-room",
-        "semiring/cpu/pivot.py",
+        "semiring/cpu/dense/pivot.py",
         "own = work + padded * (DEPTH if left else b) * size",
         "own = work + padded * (b if left else DEPTH) * size",
         "tests/test_cpu.py::test_closure_and_steps[plus_times-float64]",
@@ -69,7 +69,7 @@ MUTANTS = [
     ),
     Mutant(
         "upright-swaps",
-        "semiring/cpu/backend.py",
+        "semiring/cpu/dense/backend.py",
         "return self._multiply(c.T, b.T, a.T, fresh=fresh, left=not left)",
         "return self._multiply(c.T, a.T, b.T, fresh=fresh, left=not left)",
         "tests/test_cpu.py::test_every_layout",
@@ -77,7 +77,7 @@ MUTANTS = [
     ),
     Mutant(
         "deep-product-begins-anew",
-        "semiring/cpu/backend.py",
+        "semiring/cpu/dense/backend.py",
         "fresh=fresh and k == 0, left=False)",
         "fresh=fresh, left=False)",
         "tests/test_cpu.py::test_deep_products_are_cut_along_their_depth",
@@ -85,7 +85,7 @@ MUTANTS = [
     ),
     Mutant(
         "empty-matmul",
-        "semiring/cpu/backend.py",
+        "semiring/cpu/dense/backend.py",
         "            C[...] = self.kind.zero\n\n    def _product",
         "            pass\n\n    def _product",
         "tests/test_linalg.py::test_products_agree_with_the_oracle",
@@ -93,7 +93,7 @@ MUTANTS = [
     ),
     Mutant(
         "batch-strides",
-        "semiring/cpu/backend.py",
+        "semiring/cpu/dense/backend.py",
         "close(STEP, n, n, d.address + i * batch_stride, d.row, d.col, work + worker * own)",
         "close(STEP, n, n, d.address + i * n * d.row, d.row, d.col, work + worker * own)",
         "tests/test_closure.py::test_batches_of_small_matrices_are_scipy_s",
@@ -101,7 +101,7 @@ MUTANTS = [
     ),
     Mutant(
         "last-strip-narrower",
-        "semiring/cpu/backend.py",
+        "semiring/cpu/dense/backend.py",
         "count = min(count, width - first)  # the last strip may be narrower",
         "count = min(count, width)",
         "tests/test_cpu.py::test_nothing_is_read_beyond_an_operand",
@@ -109,7 +109,7 @@ MUTANTS = [
     ),
     Mutant(
         "strip-blocks",
-        "semiring/cpu/backend.py",
+        "semiring/cpu/dense/backend.py",
         "m, n = (min(m, width - i), n) if left else (m, min(n, width - j))",
         "m, n = (m, min(n, width - j)) if left else (min(m, width - i), n)",
         "tests/test_cpu.py::test_many_strips",
@@ -117,7 +117,7 @@ MUTANTS = [
     ),
     Mutant(
         "bits-close-word",
-        "semiring/cpu/bitclosure.py",
+        "semiring/cpu/bits/closure.py",
         "            d[i] |= -((d[i] >> k) & 1) & pivot",
         "            d[i] |= -((d[i] >> i) & 1) & pivot",
         "tests/test_bits.py::test_the_pivot_closure_is_reflexive_and_right",
@@ -125,7 +125,7 @@ MUTANTS = [
     ),
     Mutant(
         "bits-pivot-word",
-        "semiring/cpu/bitclosure.py",
+        "semiring/cpu/bits/closure.py",
         "            if j != w:\n",
         "            if j > w:\n",
         "tests/test_bits.py::test_the_pivot_closure_is_reflexive_and_right",
@@ -133,7 +133,7 @@ MUTANTS = [
     ),
     Mutant(
         "bits-strip-mask",
-        "semiring/cpu/bitgemm.py",
+        "semiring/cpu/bits/gemm.py",
         "mask = (some[s] >> w) & names",
         "mask = some[s] & names",
         "tests/test_bits.py::test_zero_blocks_are_skipped_and_nothing_else",
@@ -141,7 +141,7 @@ MUTANTS = [
     ),
     Mutant(
         "bits-skip-of-zeros",
-        "semiring/cpu/bitgemm.py",
+        "semiring/cpu/bits/gemm.py",
         "                if not names:\n                    continue\n",
         "",
         "tests/test_bits.py::test_products_agree_with_scipy",
@@ -150,7 +150,7 @@ MUTANTS = [
     ),
     Mutant(
         "bits-step",
-        "semiring/cpu/bitclosure.py",
+        "semiring/cpu/bits/closure.py",
         "if (x[k >> 6] >> (k & 63)) & 1:",
         "if (x[k >> 6] >> (k & 31)) & 1:",
         "tests/test_bits.py::test_a_step_is_one_round_of_warshall",
@@ -158,7 +158,7 @@ MUTANTS = [
     ),
     Mutant(
         "bits-tail",
-        "semiring/cpu/bitrows.py",
+        "semiring/cpu/bits/rows.py",
         "        if columns % 64:\n            last, tail = byte_at(x + columns // 64 * 64), 0\n",
         "        if columns % 64 > 1:\n            last, tail = byte_at(x + columns // 64 * 64), 0\n",
         "tests/test_bits.py::test_bools_go_in_and_come_out_in_every_layout",
@@ -166,7 +166,7 @@ MUTANTS = [
     ),
     Mutant(
         "degree-tree-parent",
-        "semiring/cpu/symbolic.py",
+        "semiring/cpu/sparse/symbolic.py",
         "                if above < 0:\n                    parent[i] = k\n",
         "                if above <= 0:\n                    parent[i] = k\n",
         "tests/test_sparse.py::test_counts_are_those_of_the_filled_graph",
@@ -175,7 +175,7 @@ MUTANTS = [
     ),
     Mutant(
         "column-counts",
-        "semiring/cpu/symbolic.py",
+        "semiring/cpu/sparse/symbolic.py",
         "                    delta[top] -= 1\n",
         "",
         "tests/test_sparse.py::test_counts_are_those_of_the_filled_graph",
@@ -183,7 +183,7 @@ MUTANTS = [
     ),
     Mutant(
         "join-too-many-zeros",
-        "semiring/cpu/symbolic.py",
+        "semiring/cpu/sparse/symbolic.py",
         "if post[c] < last and added != 0 and w > narrow and added > zeros * size:",
         "if post[c] < last and added != 0 and w > narrow and added < zeros * size:",
         "tests/test_sparse.py::test_wide_supernodes_hold_few_zeros",
@@ -191,7 +191,7 @@ MUTANTS = [
     ),
     Mutant(
         "places-in-parent",
-        "semiring/cpu/symbolic.py",
+        "semiring/cpu/sparse/symbolic.py",
         "                slot[k] = base[p] + i - low\n",
         "                slot[k] = base[s] + i - low\n",
         "tests/test_sparse.py::test_fronts_of_every_size_by_every_way",
@@ -199,7 +199,7 @@ MUTANTS = [
     ),
     Mutant(
         "diagonal-ragged-strip",
-        "semiring/cpu/symbolic.py",
+        "semiring/cpu/sparse/symbolic.py",
         "wide = strip if padded else min(strip, w - left)",
         "wide = strip",
         "tests/test_sparse.py::test_the_diagonals_of_pivot_blocks_are_where_no_way_is_any_length",
@@ -207,7 +207,7 @@ MUTANTS = [
     ),
     Mutant(
         "updates-overlap",
-        "semiring/cpu/symbolic.py",
+        "semiring/cpu/sparse/symbolic.py",
         "            place[s], leaf[s] = place[child[s]], leaf[child[s]]\n",
         "            place[s], leaf[s] = top, leaf[child[s]]\n",
         "tests/test_sparse.py::test_updates_lie_on_a_stack_that_is_as_high_as_was_counted",
@@ -215,7 +215,7 @@ MUTANTS = [
     ),
     Mutant(
         "front-adjacent-columns",
-        "semiring/cpu/fronts.py",
+        "semiring/cpu/sparse/fronts.py",
         "while k < r and short(local, k) == first + k - j:",
         "while k < r and short(local, k) >= first + k - j:",
         "tests/test_sparse.py::test_every_semiring_on_every_shape",
@@ -223,7 +223,7 @@ MUTANTS = [
     ),
     Mutant(
         "front-window",
-        "semiring/cpu/fronts.py",
+        "semiring/cpu/sparse/fronts.py",
         "while k < r and short(local, k) < first + window:",
         "while k < r and short(local, k) <= first + window:",
         "tests/test_sparse.py::test_every_semiring_on_every_shape",
@@ -231,7 +231,7 @@ MUTANTS = [
     ),
     Mutant(
         "front-duplicate-arcs",
-        "semiring/cpu/fronts.py",
+        "semiring/cpu/sparse/fronts.py",
         "store(kind, to, plus(kind, load(kind, to), load(kind, weights + a * size)))",
         "store(kind, to, load(kind, weights + a * size))",
         "tests/test_sparse.py::test_a_stored_zero_is_an_arc_and_duplicates_meet",
@@ -239,7 +239,7 @@ MUTANTS = [
     ),
     Mutant(
         "front-block-before",
-        "semiring/cpu/fronts.py",
+        "semiring/cpu/sparse/fronts.py",
         "            if k:\n                jump(steps[OTHERS], (k, depth, 0, k, pitch, front, work))\n",
         "",
         "tests/test_sparse.py::test_a_front_of_several_blocks_of_pivots",
@@ -247,7 +247,7 @@ MUTANTS = [
     ),
     Mutant(
         "sweep-leaf",
-        "semiring/cpu/sweep.py",
+        "semiring/cpu/sparse/sweep.py",
         "y = stack + (base[s] + j) * row if child[s] >= 0 else 0",
         "y = stack + (base[s] + j) * row if child[s] > 0 else 0",
         "tests/test_sparse.py::test_fronts_of_every_size_by_every_way",
@@ -255,7 +255,7 @@ MUTANTS = [
     ),
     Mutant(
         "sweep-on-path",
-        "semiring/cpu/sweep.py",
+        "semiring/cpu/sparse/sweep.py",
         "on_path = w if at[s] >= 0 else 0",
         "on_path = w if at[s] > 0 else 0",
         "tests/test_sparse.py::test_fronts_of_every_size_by_every_way",
@@ -263,7 +263,7 @@ MUTANTS = [
     ),
     Mutant(
         "climb-last-strip",
-        "semiring/cpu/sweep.py",
+        "semiring/cpu/sparse/sweep.py",
         "            columns = min(STRIP, w - j)\n            u = up + (panel[s] + j * (w + r) + w * columns) * size\n",
         "            columns = min(STRIP, w - j)\n            u = up + (panel[s] + j * (w + r) + w * STRIP) * size\n",
         "tests/test_sparse.py::test_fronts_of_every_size_by_every_way",
@@ -271,7 +271,7 @@ MUTANTS = [
     ),
     Mutant(
         "pairs-common-ancestor",
-        "semiring/cpu/sweep.py",
+        "semiring/cpu/sparse/sweep.py",
         "            if s < t:\n                s = parent[s]\n            else:\n                t = parent[t]\n",
         "            if s > t:\n                s = parent[s]\n            else:\n                t = parent[t]\n",
         "tests/test_sparse.py::test_all_queries_agree_with_dijkstra",
@@ -279,7 +279,7 @@ MUTANTS = [
     ),
     Mutant(
         "sweep-mirrored",
-        "semiring/cpu/strips.py",
+        "semiring/cpu/sparse/strips.py",
         "return times(kind, load(kind, panel), load(kind, x)) if mirrored else times(kind, load(kind, x), load(kind, panel))",
         "return times(kind, load(kind, x), load(kind, panel))",
         "tests/test_sparse.py::test_a_multiplication_that_does_not_commute_keeps_its_order",
@@ -287,7 +287,7 @@ MUTANTS = [
     ),
     Mutant(
         "search-settles-twice",
-        "semiring/cpu/search.py",
+        "semiring/cpu/sparse/search.py",
         "rows.store(builder.or_(rows.load(seen, u), fresh), seen, u)",
         "rows.store(fresh, seen, u)",
         "tests/test_hops.py::test_hops_of_directed_graphs",
@@ -295,7 +295,7 @@ MUTANTS = [
     ),
     Mutant(
         "search-half",
-        "semiring/cpu/search.py",
+        "semiring/cpu/sparse/search.py",
         "            _wipe(width, here, vertices[old + q])\n",
         "            _wipe(width, there, vertices[old + q])\n",
         "tests/test_hops.py::test_hops_of_directed_graphs",
@@ -303,7 +303,7 @@ MUTANTS = [
     ),
     Mutant(
         "search-limit",
-        "semiring/cpu/search.py",
+        "semiring/cpu/sparse/search.py",
         "while count and done < len(codes) and met < budget:",
         "while count and done <= len(codes) and met < budget:",
         "tests/test_hops.py::test_nothing_is_reached_beyond_the_limit",
@@ -311,7 +311,7 @@ MUTANTS = [
     ),
     Mutant(
         "routes-loop",
-        "semiring/cpu/plateaus.py",
+        "semiring/cpu/routes/plateaus.py",
         "            found += tight(kind, A[k, j], D[k, j], slack, floor) & (j != k)\n        starts",
         "            found += tight(kind, A[k, j], D[k, j], slack, floor)\n        starts",
         "tests/test_routes.py::TestEveryPath::test_of_small_graphs_full_of_ties",
@@ -319,7 +319,7 @@ MUTANTS = [
     ),
     Mutant(
         "routes-least-k",
-        "semiring/cpu/plateaus.py",
+        "semiring/cpu/routes/plateaus.py",
         "if settled[j] or not (p[j] == OPEN or p[j] > k):",
         "if settled[j] or not (p[j] == OPEN or p[j] < k):",
         "tests/test_routes.py::TestTheRule::test_is_what_the_documentation_says",
@@ -327,7 +327,7 @@ MUTANTS = [
     ),
     Mutant(
         "routes-better-than",
-        "semiring/cpu/plateaus.py",
+        "semiring/cpu/routes/plateaus.py",
         "if w == one(kind) or not better(kind, d[k], d[j]):",
         "if not better(kind, d[k], d[j]):",
         "tests/test_routes.py::TestEveryPath::test_through_rounding_that_hides_edges",
@@ -337,7 +337,7 @@ MUTANTS = [
     ),
     Mutant(
         "routes-mirrored",
-        "semiring/cpu/plateaus.py",
+        "semiring/cpu/routes/plateaus.py",
         "return not better(kind, worst, times(kind, w, d) if mirrored else times(kind, d, w))",
         "return not better(kind, worst, times(kind, d, w))",
         "tests/test_routes.py::TestEveryPath::test_over_sums_of_ordinals_which_do_not_commute",
@@ -345,7 +345,7 @@ MUTANTS = [
     ),
     Mutant(
         "walks-longest",
-        "semiring/cpu/walks.py",
+        "semiring/cpu/routes/walks.py",
         "            if steps > n + 1 or v >= n:\n                return x\n",
         "            if steps > n - 1 or v >= n:\n                return x\n",
         "tests/test_routed.py::TestPaths::test_through_all_vertices[dense]",
@@ -353,7 +353,7 @@ MUTANTS = [
     ),
     Mutant(
         "hops-from-source",
-        "semiring/cpu/walks.py",
+        "semiring/cpu/routes/walks.py",
         "h[climbed[s]] = h[v] + steps - s",
         "h[climbed[s]] = h[v] + steps - s - 1",
         "tests/test_routes.py::TestHops::test_are_the_edges_of_each_path",
@@ -361,7 +361,7 @@ MUTANTS = [
     ),
     Mutant(
         "verify-edge",
-        "semiring/cpu/checks.py",
+        "semiring/cpu/routes/checks.py",
         "        w = entering[low] if better(kind, entering[low], w) else w\n",
         "        w = entering[low]\n",
         "tests/test_routed.py::TestVerify::test_what_is_right_is_said_to_be",
@@ -369,7 +369,7 @@ MUTANTS = [
     ),
     Mutant(
         "tight-both",
-        "semiring/cpu/equality.py",
+        "semiring/cpu/routes/equality.py",
         "there = (a != zero(kind)) & (d != zero(kind))",
         "there = a != zero(kind)",
         "tests/test_routes.py::TestEveryPath::test_of_shortest_paths",
@@ -378,7 +378,7 @@ MUTANTS = [
     ),
     Mutant(
         "expand-beside",
-        "semiring/cpu/expansion.py",
+        "semiring/cpu/bits/expansion.py",
         "left = closed[v, w] & ~reached[k, w]",
         "left = closed[v, w] & reached[k, w]",
         "tests/test_condensation.py::test_rows_beside_those_of_large_components",

@@ -125,7 +125,7 @@ MUTANTS = [
     ),
     Mutant(
         "packed-workspace-of-a-closure",
-        "semiring/cpu/backend.py",
+        "semiring/cpu/dense/backend.py",
         "return (2 * (m + max(rows, columns)) * DEPTH + columns * (1 + rows)) * self._size",
         "return ((m + max(rows, columns)) * DEPTH + columns * (1 + rows)) * self._size",
         "tests/test_cpu.py::test_a_pivot_block_writes_to_its_workspace_alone",

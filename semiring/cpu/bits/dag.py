@@ -1,0 +1,38 @@
+"""numba: the rows of an acyclic graph's closure, each united from those below it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...bits import BitMatrix
+from ..compile import kernel
+
+#: Rows between two looks at the clock and at Ctrl-C.
+_ROWS = 256
+
+
+def unite_rows(closed: BitMatrix, start: np.ndarray, heads: np.ndarray, begin: int = 0) -> None:
+    """Row v ← row v ∪ the rows of heads[start[v] : start[v + 1]], for v in ascending order.
+
+    `closed` has the rows and the columns from `begin` on, all or some of them; heads are sorted, higher ones first.
+    """
+    for first in range(0, len(closed), _ROWS):
+        _unite(closed.words, start, heads, begin, first, min(first + _ROWS, len(closed)))
+
+
+@kernel
+def _unite(words: Any, start: Any, heads: Any, begin: int, first: int, last: int) -> None:
+    width = words.shape[1]
+    for v in range(first, last):
+        row = words[v]
+        for e in range(start[begin + v], start[begin + v + 1]):
+            u = heads[e] - begin
+            if u < 0:
+                break  # that row, and those of the heads after it, have no bit in these columns
+            at = u >> 6
+            if at >= width or not (row[at] >> np.uint64(u & 63)) & np.uint64(1):
+                below = words[u]
+                for w in range(min(at + 1, width)):  # row u has no bit above u
+                    row[w] |= below[w]

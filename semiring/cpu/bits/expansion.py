@@ -1,0 +1,233 @@
+"""numba: the matrix of all vertices out of that of their strongly connected components.
+
+Where few bits tell a row from that of a large component, it is that row and those bits, written once: fresh memory
+costs mostly that the system clears its pages, and a page just cleared is in cache. Else rows are united along arcs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...bits import BitMatrix
+from ..compile import kernel
+from ..pool import run
+from ..processors import default_threads
+from .rows import count_word
+
+#: Components between two looks at Ctrl-C.
+_ROWS = 256
+#: Bytes of rows that a thread writes at a time: many pages, so that threads seldom ask for the same one.
+_BYTES = 1 << 24
+#: Words of a row that a thread unites at least.
+_STRIP = 64
+#: So many components, of at least so many vertices, have their rows copied.
+_LARGEST, _MEMBERS = 16, 64
+#: Setting a bit takes as long as uniting so many words; and so many components a vertex are listed, to set their bits.
+_BIT, _BESIDE = 8, 4
+
+
+def beside_large(
+    expanded: BitMatrix, closed: BitMatrix, members: np.ndarray, bounds: np.ndarray, component: np.ndarray
+) -> bool:
+    """expanded[i, j] ← closed[component[i], component[j]], each row that of a large component and some bits.
+
+    members[bounds[v] : bounds[v + 1]] are the vertices of component v. Returns False, and writes nothing, where that
+    would be too many bits.
+    """
+    words, sizes = expanded.words, np.diff(bounds)
+    large = _large(closed, sizes)
+    # Their rows and those of their components; the last one is empty, for who reaches none of them.
+    reached = np.concatenate([closed.words[large], np.zeros((1, closed.words.shape[1]), np.uint64)])
+    rows = np.zeros((len(reached), words.shape[1]), np.uint64)
+    near, begin = np.empty(len(closed), np.int64), np.zeros(len(closed) + 1, np.int64)
+    beside, most = np.empty(_BESIDE * len(words), np.int32), words.size // _BIT
+    for v in range(0, len(closed), _ROWS):
+        last = min(v + _ROWS, len(closed))
+        most -= _choose(closed.words, sizes, large, reached, near, begin, beside, v, last, most)
+        if most < 0:
+            return False
+    for row, v in zip(rows, large, strict=False):
+        _set(row, np.flatnonzero(closed.rows(int(v))), members, bounds)
+
+    def write(worker: int, first: int, last: int) -> None:
+        _write(words, rows, near, begin, beside, members, bounds, component, first, last)
+
+    run(write, _parts(words), default_threads())
+    return True
+
+
+def _large(closed: BitMatrix, sizes: np.ndarray) -> np.ndarray:
+    """The large components, those that reach most first."""
+    large = np.argsort(-sizes, kind="stable")[:_LARGEST]
+    large = large[sizes[large] >= _MEMBERS]
+    reach = closed.rows(large) @ sizes
+    return large[np.argsort(-reach, kind="stable")]
+
+
+def unite(
+    expanded: BitMatrix,
+    closed: BitMatrix,
+    members: np.ndarray,
+    bounds: np.ndarray,
+    component: np.ndarray,
+    start: np.ndarray,
+    heads: np.ndarray,
+) -> None:
+    """The same, all bits of `expanded` being 0: a first member's row is united along arcs, and copied to the others.
+
+    heads[start[v] : start[v + 1]] are the heads of v's arcs.
+    """
+    words = expanded.words
+    needed, row, threads = np.zeros(len(heads), np.bool_), np.zeros(closed.words.shape[1], np.uint64), default_threads()
+    for v in range(0, len(closed), _ROWS):
+        _mark(closed.words, row, start, heads, needed, v, min(v + _ROWS, len(closed)))
+    start, heads = np.concatenate([[0], np.cumsum(needed)])[start], heads[needed]
+    width, source = words.shape[1], members[bounds[:-1]]
+
+    def touched(worker: int, first: int, last: int) -> None:
+        _touch(words, first, last)
+
+    def united(worker: int, left: int, right: int) -> None:
+        for v in range(0, len(source), _ROWS):
+            _unite_members(words, members, bounds, start, heads, left, right, v, min(v + _ROWS, len(source)))
+
+    def copied(worker: int, first: int, last: int) -> None:
+        _copy(words, source, component, first, last)
+
+    # The system clears a page for whoever asks first: each thread asks for other ones.
+    run(touched, _parts(words), threads)
+    # Words of different columns do not depend on each other.
+    strip = max(_STRIP, -(-width // threads))
+    run(united, [(left, min(left + strip, width)) for left in range(0, width, strip)], threads)
+    run(copied, _parts(words), threads)
+
+
+def _parts(words: np.ndarray) -> list[tuple[int, int]]:
+    """First and last rows, some `_BYTES` each."""
+    height = max(1, _BYTES // max(words.shape[1] * 8, 1))
+    return [(i, min(i + height, len(words))) for i in range(0, len(words), height)]
+
+
+@kernel
+def _choose(
+    closed: Any,
+    sizes: Any,
+    large: Any,
+    reached: Any,
+    near: Any,
+    begin: Any,
+    beside: Any,
+    first: int,
+    last: int,
+    most: int,
+) -> int:
+    """near[v] ← the first large component that v reaches; beside[begin[v] : begin[v + 1]] ← what that does not reach.
+
+    Returns how many bits those are in all rows; one more than `most` where they are more, or too many to list.
+    """
+    total = 0
+    for v in range(first, last):
+        k = 0
+        while k < len(large) and not (closed[v, large[k] >> 6] >> np.uint64(large[k] & 63)) & np.uint64(1):
+            k += 1
+        end, bits = begin[v], 0
+        for w in range((v >> 6) + 1):  # row v has no bit above v
+            left = closed[v, w] & ~reached[k, w]
+            while left:
+                u = (w << 6) + count_word((left - np.uint64(1)) & ~left)
+                left &= left - np.uint64(1)
+                if end == len(beside):
+                    return most + 1
+                beside[end] = u
+                end += 1
+                bits += sizes[u]
+        near[v], begin[v + 1] = k, end
+        total += sizes[v] * bits
+        if total > most:
+            return most + 1
+    return total
+
+
+@kernel
+def _write(
+    words: Any,
+    rows: Any,
+    near: Any,
+    begin: Any,
+    beside: Any,
+    members: Any,
+    bounds: Any,
+    component: Any,
+    first: int,
+    last: int,
+) -> None:
+    """Row i ← the row that is near to it, and the bits beside."""
+    for i in range(first, last):
+        v = component[i]
+        row, source = words[i], rows[near[v]]
+        for w in range(len(row)):
+            row[w] = source[w]
+        if begin[v] < begin[v + 1]:
+            _set(row, beside[begin[v] : begin[v + 1]], members, bounds)
+
+
+@kernel
+def _set(row: Any, components: Any, members: Any, bounds: Any) -> None:
+    """Set the bits of all members of some components."""
+    for u in components:
+        for k in range(bounds[u], bounds[u + 1]):
+            j = members[k]
+            row[j >> 6] |= np.uint64(1) << np.uint64(j & 63)
+
+
+@kernel
+def _mark(closed: Any, row: Any, start: Any, heads: Any, needed: Any, first: int, last: int) -> None:
+    """Which arcs lead to what no arc before them of the same tail reaches."""
+    for v in range(first, last):
+        alone = start[v + 1] - start[v] == 1
+        if not alone:
+            row[:] = 0
+        for e in range(start[v], start[v + 1]):
+            u = heads[e]
+            needed[e] = alone or not (row[u >> 6] >> np.uint64(u & 63)) & np.uint64(1)
+            if needed[e] and not alone:
+                below = closed[u]
+                for w in range((u >> 6) + 1):
+                    row[w] |= below[w]
+
+
+@kernel
+def _unite_members(
+    words: Any, members: Any, bounds: Any, start: Any, heads: Any, left: int, right: int, first: int, last: int
+) -> None:
+    """Words left … right − 1 of the rows of components first … last − 1."""
+    for v in range(first, last):
+        row = words[members[bounds[v]]]
+        for e in range(start[v], start[v + 1]):
+            below = words[members[bounds[heads[e]]]]
+            for w in range(left, right):
+                row[w] |= below[w]
+        for k in range(bounds[v], bounds[v + 1]):
+            j = members[k]
+            if left <= j >> 6 < right:
+                row[j >> 6] |= np.uint64(1) << np.uint64(j & 63)
+
+
+@kernel
+def _touch(words: Any, first: int, last: int) -> None:
+    """Write a zero into every row."""
+    for i in range(first, last):
+        words[i, 0] = 0
+
+
+@kernel
+def _copy(words: Any, source: Any, component: Any, first: int, last: int) -> None:
+    """Row i ← row source[component[i]]."""
+    for i in range(first, last):
+        k = source[component[i]]
+        if k != i:
+            row, other = words[k], words[i]
+            for w in range(len(row)):
+                other[w] = row[w]

@@ -1,0 +1,180 @@
+"""Packed bits laid out for look-up: rows of words ↔ planes of bytes, and the indices that choose from tables.
+
+Matrices come as addresses and strides in bytes, so one compilation serves every layout, and caches on disk; m counts
+rows and n words.
+
+- planes, of C: plane j of a strip of 128 rows holds byte j of a word, row after row (8 × 128 bytes a word);
+- indices, of A: `GROUPS` vectors of 128 bytes a word; byte i of vector g is the g-th index of row i.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import types
+from numba.extending import intrinsic
+
+from ..compile import kernel
+from .vectors import (
+    BYTES,
+    GROUPS,
+    I64,
+    INDEX,
+    WORDS,
+    any_bit,
+    clear,
+    code,
+    copy,
+    load,
+    shift_right,
+    store,
+    transpose_bytes,
+    transpose_words,
+    union,
+)
+
+STRIP = 128  # rows of C whose planes lie together
+INDICES, PLANES = GROUPS * STRIP, 8 * STRIP  # bytes a word in each layout
+
+
+@intrinsic
+def spread(context: Any, source: Any, stride: Any, target: Any, pitch: Any) -> Any:
+    """8 rows of 8 words → 8 registers with a stride of `pitch` bytes, one a word: byte q of row r stands at 8q + r."""
+
+    def emit(b: Any, source: Any, stride: Any, target: Any, pitch: Any) -> None:
+        rows = [load(b, b.add(source, b.mul(stride, I64(r))), WORDS) for r in range(8)]
+        for w, word in enumerate(transpose_words(b, rows)):
+            store(b, transpose_bytes(b, word), b.add(target, b.mul(pitch, I64(w))))
+
+    return code(emit, 4)
+
+
+@intrinsic
+def collect(context: Any, source: Any, pitch: Any, target: Any, stride: Any) -> Any:
+    """The inverse of `spread`: 8 registers with a stride of `pitch` bytes → 8 rows of 8 words."""
+
+    def emit(b: Any, source: Any, pitch: Any, target: Any, stride: Any) -> None:
+        words = [transpose_bytes(b, load(b, b.add(source, b.mul(pitch, I64(w))), WORDS)) for w in range(8)]
+        for r, row in enumerate(transpose_words(b, words)):
+            store(b, row, b.add(target, b.mul(stride, I64(r))))
+
+    return code(emit, 4)
+
+
+@intrinsic
+def exchange(context: Any, source: Any, stride: Any, target: Any, pitch: Any) -> Any:
+    """8 × 8 words transposed; between spread registers of one word (8 rows each) and its planes (64 rows each)."""
+
+    def emit(b: Any, source: Any, stride: Any, target: Any, pitch: Any) -> None:
+        rows = [load(b, b.add(source, b.mul(stride, I64(r))), WORDS) for r in range(8)]
+        for w, word in enumerate(transpose_words(b, rows)):
+            store(b, word, b.add(target, b.mul(pitch, I64(w))))
+
+    return code(emit, 4)
+
+
+def store_indices(b: Any, words: list[Any], indices: Any) -> Any:
+    """The 8 planes of one word, 64 rows of them, as all `GROUPS` indices; whether any bit was set."""
+    planes = [b.bitcast(x, BYTES) for x in words]
+    if INDEX == 6:  # the top two bits of three planes make an index of their own; `vpermb` ignores them below
+        for t, first in enumerate((0, 3, 6)):
+            index = shift_right(b, planes[first], 6, 0b000011)
+            index = b.or_(index, shift_right(b, planes[first + 1], 4, 0b001100))
+            if first + 2 < 8:
+                index = b.or_(index, shift_right(b, planes[first + 2], 2, 0b110000))
+            store(b, index, indices, STRIP * (8 + t))
+    for p, plane in enumerate(planes):
+        if INDEX == 4:
+            store(b, shift_right(b, plane, 4, 15), indices, STRIP * (8 + p))
+            plane = shift_right(b, plane, 0, 15)
+        store(b, plane, indices, STRIP * p)
+    return any_bit(b, union(b, words))
+
+
+@intrinsic
+def exchange_indices(context: Any, source: Any, indices: Any) -> Any:
+    """`exchange` of one word of A, 64 rows of it, straight into indices; whether any bit was set."""
+
+    def emit(b: Any, source: Any, indices: Any) -> Any:
+        words = transpose_words(b, [load(b, source, WORDS, 64 * r) for r in range(8)])
+        return store_indices(b, words, indices)
+
+    return code(emit, 2, types.int64)
+
+
+@intrinsic
+def plane_indices(context: Any, planes: Any, indices: Any) -> Any:
+    """64 rows of planes as indices; whether any bit was set."""
+
+    def emit(b: Any, planes: Any, indices: Any) -> Any:
+        return store_indices(b, [load(b, planes, WORDS, STRIP * p) for p in range(8)], indices)
+
+    return code(emit, 2, types.int64)
+
+
+@intrinsic
+def plane_column(context: Any, planes: Any, column: Any) -> Any:
+    """64 rows of planes as the 64 words they are."""
+
+    def emit(b: Any, planes: Any, column: Any) -> None:
+        registers = transpose_words(b, [load(b, planes, WORDS, STRIP * p) for p in range(8)])
+        for a, rows in enumerate(registers):
+            store(b, transpose_bytes(b, rows), column, 64 * a)
+
+    return code(emit, 2)
+
+
+@kernel
+def copy_words(source: int, stride: int, target: int, pitch: int, rows: int, words: int) -> None:
+    """`rows` × `words` words from one stride to another."""
+    for r in range(rows):
+        copy(source + r * stride, target + r * pitch, 8 * words)
+
+
+@kernel
+def spread_rows(source: int, stride: int, rows: int, words: int, target: int, edge: int) -> None:
+    """`spread` 64 rows × 8 words; what lies beyond `rows` and `words` is zero."""
+    for a in range(8):
+        here, left = source + 8 * a * stride, rows - 8 * a
+        if left >= 8 and words >= 8:
+            spread(here, stride, target + 64 * a, 512)
+        else:
+            clear(edge, 512)
+            copy_words(here, stride, edge, 64, max(0, min(left, 8)), min(words, 8))
+            spread(edge, 64, target + 64 * a, 512)
+
+
+@kernel
+def collect_rows(source: int, target: int, stride: int, rows: int, words: int, edge: int) -> None:
+    """The inverse of `spread_rows`, of what lies within `rows` and `words`."""
+    for a in range(8):
+        there, left = target + 8 * a * stride, rows - 8 * a
+        if left >= 8 and words >= 8:
+            collect(source + 64 * a, 512, there, stride)
+        elif left > 0:
+            collect(source + 64 * a, 512, edge, 64)
+            copy_words(edge, 64, there, stride, min(left, 8), min(words, 8))
+
+
+@kernel
+def load_planes(C: int, ldc: int, m: int, n: int, planes: int, spare: int) -> None:
+    """C (m rows × n words) → planes, strip after strip within each word."""
+    strips = (m + STRIP - 1) // STRIP
+    for i in range(0, STRIP * strips, 64):
+        for j in range(0, n, 8):
+            spread_rows(C + i * ldc + 8 * j, ldc, m - i, n - j, spare, spare + 4096)
+            for w in range(min(8, n - j)):
+                at = planes + ((j + w) * strips + i // STRIP) * PLANES + i % STRIP
+                exchange(spare + 512 * w, 64, at, STRIP)
+
+
+@kernel
+def store_planes(planes: int, C: int, ldc: int, m: int, n: int, spare: int) -> None:
+    """Planes → C (m rows × n words)."""
+    strips = (m + STRIP - 1) // STRIP
+    for i in range(0, m, 64):
+        for j in range(0, n, 8):
+            for w in range(min(8, n - j)):
+                at = planes + ((j + w) * strips + i // STRIP) * PLANES + i % STRIP
+                exchange(at, STRIP, spare + 512 * w, 64)
+            collect_rows(spare, C + i * ldc + 8 * j, ldc, m - i, n - j, spare + 4096)

@@ -1,0 +1,156 @@
+"""Single passes over packed bits: bytes to bits and back, bits transposed, counted, listed and set."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from ..compile import kernel
+from .planes import copy_words, exchange, spread_rows
+from .vectors import BYTES, I1, I64, byte_at, clear, code, load, store, words_at
+
+#: The workspace of `transpose_rows` and `count_columns`.
+TRANSPOSE_BYTES = 32768 + 5120
+
+
+@intrinsic
+def pack_word(context: Any, source: Any) -> Any:
+    """64 bytes → the word of those that are not zero."""
+
+    def emit(b: Any, source: Any) -> Any:
+        return b.bitcast(b.icmp_unsigned("!=", load(b, source, BYTES), ir.Constant(BYTES, [0] * 64)), I64)
+
+    return code(emit, 1, types.int64)
+
+
+@intrinsic
+def unpack_word(context: Any, word: Any, target: Any) -> Any:
+    """A word → 64 bytes of 0 and 1."""
+
+    def emit(b: Any, word: Any, target: Any) -> None:
+        store(b, b.zext(b.bitcast(word, ir.VectorType(I1, 64)), BYTES), target)
+
+    return code(emit, 2)
+
+
+@intrinsic
+def byte_columns(context: Any, plane: Any, target: Any, stride: Any) -> Any:
+    """64 bytes → 8 words: bit i of word s is bit s of byte i."""
+
+    def emit(b: Any, plane: Any, target: Any, stride: Any) -> None:
+        x = load(b, plane, BYTES)
+        for s in range(8):
+            bit = b.and_(x, ir.Constant(BYTES, [1 << s] * 64))
+            word = b.bitcast(b.icmp_unsigned("!=", bit, ir.Constant(BYTES, [0] * 64)), I64)
+            store(b, word, b.add(target, b.mul(stride, I64(s))))
+
+    return code(emit, 3)
+
+
+@intrinsic
+def count_word(context: Any, word: Any) -> Any:
+    """How many bits of a word are set."""
+
+    def emit(b: Any, word: Any) -> Any:
+        return b.ctpop(word)
+
+    return code(emit, 1, types.int64)
+
+
+@kernel
+def pack_rows(source: int, stride: int, target: int, pitch: int, rows: int, columns: int) -> None:
+    """`rows` × `columns` bytes → bits; the tail of the last word is zero."""
+    for r in range(rows):
+        x, y = source + r * stride, words_at(target + r * pitch)
+        for w in range(columns // 64):
+            y[w] = pack_word(x + 64 * w)
+        if columns % 64:
+            last, tail = byte_at(x + columns // 64 * 64), 0
+            for j in range(columns % 64):
+                tail |= (1 if last[j] else 0) << j
+            y[columns // 64] = tail
+
+
+@kernel
+def unpack_rows(source: int, pitch: int, target: int, stride: int, rows: int, columns: int) -> None:
+    """Bits → `rows` × `columns` bytes of 0 and 1."""
+    for r in range(rows):
+        x, y = words_at(source + r * pitch), target + r * stride
+        for w in range(columns // 64):
+            unpack_word(x[w], y + 64 * w)
+        if columns % 64:
+            last = byte_at(y + columns // 64 * 64)
+            for j in range(columns % 64):
+                last[j] = (x[columns // 64] >> j) & 1
+
+
+@kernel
+def transpose_tile(A: int, lda: int, m: int, n: int, tile: int, spare: int) -> None:
+    """Tile of 512 rows × 8 words ← Aᵀ of at most 512 rows × 512 bits; zero beyond them."""
+    if m < 512:
+        clear(tile, 32768)
+    for i in range(0, m, 64):
+        spread_rows(A + i * lda, lda, m - i, (n + 63) // 64, spare, spare + 4096)
+        for w in range(8):
+            exchange(spare + 512 * w, 64, spare + 4608, 64)
+            for p in range(8):
+                byte_columns(spare + 4608 + 64 * p, tile + 64 * (64 * w + 8 * p) + i // 8, 64)
+
+
+@kernel
+def transpose_rows(A: int, lda: int, m: int, n: int, B: int, ldb: int, tile: int) -> None:
+    """B ← Aᵀ of m rows × n bits, through tiles whose rows are whole cache lines, in `TRANSPOSE_BYTES`."""
+    for i in range(0, m, 512):
+        for j in range(0, n, 512):
+            transpose_tile(A + i * lda + j // 8, lda, min(512, m - i), n - j, tile, tile + 32768)
+            copy_words(tile, 64, B + j * ldb + i // 8, ldb, min(512, n - j), min(8, (m - i + 63) // 64))
+
+
+@kernel
+def count_columns(A: int, lda: int, m: int, n: int, counts: int, tile: int) -> None:
+    """counts ← counts + how many of m rows have each of n bits, in `TRANSPOSE_BYTES`."""
+    c, columns = words_at(counts), words_at(tile)
+    for i in range(0, m, 512):
+        for j in range(0, n, 512):
+            transpose_tile(A + i * lda + j // 8, lda, min(512, m - i), n - j, tile, tile + 32768)
+            for x in range(min(512, n - j)):
+                for w in range(8):
+                    c[j + x] += count_word(columns[8 * x + w])
+
+
+@kernel
+def count_rows(A: int, lda: int, m: int, words: int, counts: int) -> None:
+    """counts ← how many bits each of m rows has."""
+    c = words_at(counts)
+    for i in range(m):
+        x = words_at(A + i * lda)
+        total = 0
+        for w in range(words):
+            total += count_word(x[w])
+        c[i] = total
+
+
+@kernel
+def list_columns(A: int, lda: int, m: int, words: int, columns: int) -> None:
+    """columns ← the columns of all set bits, row after row."""
+    c, e = words_at(columns), 0
+    for i in range(m):
+        x = words_at(A + i * lda)
+        for w in range(words):
+            left = x[w]
+            while left:
+                c[e] = 64 * w + count_word(~left & (left - 1))
+                e += 1
+                left &= left - 1
+
+
+@kernel
+def set_bits(A: int, lda: int, rows: int, columns: int, count: int) -> None:
+    """Set bit (rows[e], columns[e]) for each of `count` pairs."""
+    r, c = words_at(rows), words_at(columns)
+    for e in range(count):
+        x = words_at(A + r[e] * lda)
+        x[c[e] >> 6] |= 1 << (c[e] & 63)

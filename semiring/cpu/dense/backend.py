@@ -1,0 +1,365 @@
+"""The verbs on NumPy matrices: which blocks, which threads, which workspace."""
+
+from __future__ import annotations
+
+import threading
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...algebra import Semiring
+from ...backend import Backend
+from ..code import CALL, gain
+from ..intrinsics import DEPTH
+from ..kinds import Kind, semiring_of
+from ..pool import run
+from .code import code
+
+#: What all threads together may hold beside the matrix, in entries: 8 % of one of 4096 × 4096.
+WORKSPACE = 5 << 18
+#: No block of a product is longer than this on the side that its thread packs for itself.
+SIDE = 192
+#: How deep an operand is packed at least, in units of DEPTH, where that is a matter of choice.
+SLABS = 3
+#: Below this many pairs (again, of those slow to compute) a second thread costs more than it brings.
+ALONE = 1 << 17
+#: Below this many entries, so does a second thread that packs.
+PACK_ALONE = 1 << 17
+#: The block that the pivot kernel eliminates row by row.
+STEP = 64
+
+_ALIGNMENT = 64
+
+
+class _Scratch(threading.local):
+    """A calling thread's workspace, kept for its next verb."""
+
+    def __init__(self) -> None:
+        self.buffer, self.address, self.size = np.empty(0, np.uint8), 0, 0
+
+    def reserve(self, size: int) -> int:
+        """The address of `size` bytes, aligned."""
+        if size > self.size:
+            self.buffer, self.address, self.size = np.empty(0, np.uint8), 0, 0  # the old one goes first
+            self.buffer = np.empty(size + _ALIGNMENT, np.uint8)
+            address = self.buffer.ctypes.data
+            self.address, self.size = address + -address % _ALIGNMENT, size
+        return self.address
+
+
+_scratch = _Scratch()
+
+
+class _Layout(NamedTuple):
+    """Where a matrix lies: shape, address and strides in bytes."""
+
+    m: int
+    n: int
+    address: int
+    row: int
+    col: int
+
+    @property
+    def T(self) -> _Layout:
+        return _Layout(self.n, self.m, self.address, self.col, self.row)
+
+
+def _layout(A: np.ndarray) -> _Layout:
+    (m, n), (row, col) = A.shape, A.strides
+    return _Layout(m, n, A.__array_interface__["data"][0], row, col)
+
+
+@lru_cache(1024)
+def _parts(total: int, unit: int, longest: int, least: int = 1) -> tuple[tuple[int, int], ...]:
+    """(start, size) of about equal parts, whole units but the last: none over `longest`, at least `least` of them."""
+    size = _part(total, unit, longest, least)
+    return tuple((start, min(size, total - start)) for start in range(0, total, size))
+
+
+def _part(total: int, unit: int, longest: int, least: int = 1) -> int:
+    """The size of such parts, the last one's whole."""
+    units = max(1, -(-total // unit))
+    count = min(units, max(least, -(-units // max(1, longest // unit))))
+    return -(-units // count) * unit
+
+
+class _Plan(NamedTuple):
+    """How a product is cut.
+
+    Attributes
+    ----------
+    strips : tuples of (start, size)
+        Of the operand that all threads share, packed to its full depth.
+    padded : int
+        The size of a strip in whole panels.
+    shares : tuples of (start, size)
+        How the threads pack a strip.
+    blocks : tuples of (i, m, j, n)
+        What one call computes of a strip's product.
+    own, shared, workspace : int
+        Bytes: what each thread has for itself, what all of them have, and both with the packed strip.
+    """
+
+    strips: tuple[tuple[int, int], ...]
+    padded: int
+    shares: tuple[tuple[int, int], ...]
+    blocks: tuple[tuple[int, int, int, int], ...]
+    own: int
+    shared: int
+    workspace: int
+
+
+def _slab(columns: int) -> int:
+    """How deep a product of so many columns is packed at most, where its depth may be cut."""
+    return max(SLABS * DEPTH, WORKSPACE // 2 // max(1, columns))
+
+
+class _Packing(NamedTuple):
+    """What a product holds packed: `longest` is a strip's most, `padded` a whole strip's size, `side` what each thread
+    packs for itself at a time; `own` and `workspace` are the bytes of one thread and of everything.
+    """
+
+    longest: int
+    padded: int
+    side: int
+    own: int
+    workspace: int
+
+
+def _packing(kind: Kind, m: int, n: int, depth: int, left: bool, threads: int) -> _Packing:
+    """What an m × depth by depth × n product holds; `left` shares the left operand."""
+    rows, columns, size = kind.tile.rows, kind.columns, kind.itemsize
+    (long, unit), (short, other) = ((m, rows), (n, columns)) if left else ((n, columns), (m, rows))
+    deep = -(-depth // DEPTH) * DEPTH  # what one thread packs, and A's rows, have a stride of DEPTH entries
+    # All threads' own parts take at most half of the workspace, as long as each has room for one panel.
+    side = -(-min(SIDE, short, max(1, WORKSPACE // (2 * threads * DEPTH))) // other) * other
+    own = (columns * (1 + rows) + side * DEPTH) * size
+    own += -own % _ALIGNMENT
+    longest = max(unit, (WORKSPACE - threads * own // size) // deep)
+    padded = _part(long, unit, longest)
+    return _Packing(longest, padded, side, own, threads * own + padded * deep * size)
+
+
+@lru_cache(4096)
+def _plan(kind: Kind, m: int, n: int, depth: int, left: bool, threads: int) -> _Plan:
+    """How to cut an m × depth by depth × n product; `left` shares the left operand."""
+    (long, unit), (short, other) = (
+        ((m, kind.tile.rows), (n, kind.columns)) if left else ((n, kind.columns), (m, kind.tile.rows))
+    )
+    longest, padded, side, own, workspace = _packing(kind, m, n, depth, left, threads)
+    strips = _parts(long, unit, longest)
+    width = strips[0][1]
+    several = 3 * threads if threads > 1 else 1
+    call = gain(kind) * CALL
+    outer = _parts(short, other, max(other, min(side, call // (padded * depth))), several)
+    inner = _parts(width, unit, padded, -(-several // len(outer)))
+    blocks = tuple((*y, *x) if left else (*x, *y) for x in outer for y in inner)
+    shares = _parts(width, unit, padded, threads if width * depth >= PACK_ALONE else 1)
+    return _Plan(strips, padded, shares, blocks, own, threads * own, workspace)
+
+
+class CpuBackend(Backend):
+    """The verbs of `semiring.backend.Backend` on NumPy arrays of any strides.
+
+    Parameters
+    ----------
+    kind : Kind
+        The instructions that compute the semiring on a dtype.
+    threads : int
+    """
+
+    device = "cpu"
+    knows_workspaces = True
+    pivot = 256
+    cutover = 256
+
+    def __init__(self, kind: Kind, threads: int) -> None:
+        self.kind, self.threads = kind, threads
+        self.semiring: Semiring = semiring_of(kind)
+        self.dtype, self.variant = np.dtype(kind.dtype), kind.variant
+        self._size, self._rows, self._columns = kind.itemsize, kind.tile.rows, kind.columns
+        self._vector = kind.vector
+        self._mover = kind.mover
+        self._code = code(kind)
+        self._gain = gain(kind)
+
+    def __repr__(self) -> str:
+        return f"CpuBackend({self.semiring}, {self.dtype}, threads={self.threads})"
+
+    def gemm(self, C: np.ndarray, A: np.ndarray, B: np.ndarray) -> None:
+        """C ← C ⊕ A ⊗ B; C must not overlap A or B."""
+        self._product(C, A, B, fresh=False)
+
+    def matmul(self, C: np.ndarray, A: np.ndarray, B: np.ndarray) -> None:
+        """C ← A ⊗ B; C must not overlap A or B, and what it held is not read."""
+        if len(B):
+            self._product(C, A, B, fresh=True)
+        else:
+            C[...] = self.kind.zero
+
+    def _product(self, C: np.ndarray, A: np.ndarray, B: np.ndarray, *, fresh: bool) -> None:
+        c, a, b = _layout(C), _layout(A), _layout(B)
+        # Nothing is in place here, so the depth may be cut too: the flatter the strips, the wider, and the less often
+        # is the other operand packed.
+        for k, depth in _parts(a.n, DEPTH, _slab(b.n)):
+            left = _Layout(a.m, depth, a.address + k * a.col, a.row, a.col)
+            right = _Layout(depth, b.n, b.address + k * b.row, b.row, b.col)
+            self._multiply(c, left, right, fresh=fresh and k == 0, left=False)
+
+    def left_mul(self, D: np.ndarray, R: np.ndarray) -> None:
+        """R ← D ⊗ R; D is square and must not overlap R."""
+        r = _layout(R)
+        self._multiply(r, _layout(D), r, fresh=True, left=False)
+
+    def right_mul(self, C: np.ndarray, D: np.ndarray) -> None:
+        """C ← C ⊗ D; D is square and must not overlap C."""
+        c = _layout(C)
+        self._multiply(c, c, _layout(D), fresh=True, left=True)
+
+    def closure(self, D: np.ndarray) -> None:
+        """D ← D*: Floyd–Warshall by blocks, in one call into compiled code where D is a pivot block."""
+        n = len(D)
+        if n > self.pivot:
+            for k in range(n):
+                self.step(D, k)
+        elif n:
+            d = self._upright(_layout(D))
+            work = _scratch.reserve(self.verb_workspace("closure", n, n, n))
+            self._code.closure(STEP, n, n, d.address, d.row, d.col, work)
+
+    def closure_batch(self, A: np.ndarray, blocked: Any = None, out: np.ndarray | None = None) -> None:
+        """A[i] ← A[i]*, or out[i] ← A[i]*, for (batch, n, n) with n at most `pivot`: each thread takes some of them."""
+        D = A if out is None else out
+        if out is not None:
+            out[...] = A
+        if not D.size:
+            return
+        batch, n, batch_stride = len(D), D.shape[-1], D.strides[0]
+        d = self._upright(_layout(D[0]))
+        own = self.verb_workspace("closure", n, n, n)
+        own += -own % _ALIGNMENT
+        threads = self._crew(batch * n**3)
+        work = _scratch.reserve(threads * own)
+        close = self._code.closure
+
+        def some(worker: int, first: int, count: int) -> None:
+            for i in range(first, first + count):
+                close(STEP, n, n, d.address + i * batch_stride, d.row, d.col, work + worker * own)
+
+        run(some, _parts(batch, 1, max(1, self._gain * CALL // n**3), threads), threads)
+
+    def step(self, A: np.ndarray, k: int) -> None:
+        """A ← A ⊕ A[:,k] ⊗ a* ⊗ A[k,:] with a = A[k,k]: one Floyd–Warshall step on the whole matrix."""
+        a = self._upright(_layout(A))
+        n, r = a.n, _scratch.reserve(a.n * self._size)
+        kind, sweep = self.kind, self._code.sweep.call
+        self._code.pivot_row.call(kind, n, k, a.address, a.row, a.col, r)
+        threads = self.threads if n * n >= ALONE else 1
+        parts = _parts(n, 1, max(1, CALL // n), threads)
+        run(lambda _, i, m: sweep(kind, i, i + m, n, k, a.address, a.row, a.col, r), parts, threads)
+
+    def empty(self, shape: tuple[int, ...]) -> np.ndarray:
+        """A new matrix, uninitialised."""
+        return np.empty(shape, self.dtype)
+
+    def clear(self, C: np.ndarray) -> None:
+        """C ← 0."""
+        C[...] = self.kind.zero
+
+    def copy(self, B: np.ndarray, A: np.ndarray) -> None:
+        """B ← A."""
+        B[...] = A
+
+    def diagonal(self, A: np.ndarray) -> np.ndarray:
+        """The entries (k, k) as a new array."""
+        return A.diagonal().copy()
+
+    def set_diagonal(self, A: np.ndarray, value: Any) -> None:
+        """Entries (k, k) ← value."""
+        np.fill_diagonal(A, value)
+
+    def upload(self, array: Any, *, copy: bool = True) -> np.ndarray:
+        """The array in the bound dtype, with contiguous rows where it is copied; else the same memory if it fits."""
+        if copy:
+            return np.array(array, self.dtype, order="C")
+        # Given an equal dtype that is another object, NumPy would make another array of the same memory.
+        return array if isinstance(array, np.ndarray) and array.dtype == self.dtype else np.asarray(array, self.dtype)
+
+    def download(self, matrix: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """The matrix itself, or `out` with its entries."""
+        if out is None:
+            return matrix
+        if _layout(out) != _layout(matrix):  # not the same memory seen twice
+            out[...] = matrix
+        return out
+
+    def verb_workspace(self, verb: str, m: int, n: int, k: int) -> int:
+        """Bytes that a verb with an m × n output and inner size k holds; of `closure` and `step`, m × m."""
+        if not m:
+            return 0
+        if verb == "closure" and m <= self.pivot:
+            # Two packed operands, and what a product needs besides; the pivot block's copy takes less.
+            rows, columns = self._rows, self._columns
+            return (2 * (m + max(rows, columns)) * DEPTH + columns * (1 + rows)) * self._size
+        if verb in ("closure", "step"):
+            return m * self._size
+        if not (n and k):
+            return 0
+        depth = _part(k, DEPTH, _slab(n)) if verb == "gemm" else k
+        left = verb == "right_mul"
+        return _packing(self.kind, m, n, min(depth, k), left, self._crew(m * n * depth)).workspace
+
+    def _crew(self, pairs: int) -> int:
+        """As many threads as this much work is worth."""
+        return self.threads if pairs >= self._gain * ALONE else 1
+
+    def _upright(self, a: _Layout) -> _Layout:
+        """The matrix, or its transpose where ⊗ commutes and the rows of that are contiguous."""
+        return a.T if self._vector and a.row == self._size != a.col else a
+
+    def _multiply(self, c: _Layout, a: _Layout, b: _Layout, *, fresh: bool, left: bool) -> None:
+        """C ← C ⊕ A ⊗ B or, fresh, A ⊗ B; A may be C itself where `left`, else B.
+
+        Strip by strip, the operand that may be C is packed to its full depth before that strip of C is written.
+        """
+        if self._vector and c.row == self._size != c.col:  # (A ⊗ B)ᵀ = Bᵀ ⊗ Aᵀ
+            return self._multiply(c.T, b.T, a.T, fresh=fresh, left=not left)
+        m, n, depth = c.m, c.n, a.n
+        if m == 0 or n == 0 or depth == 0:
+            return None
+        threads = self._crew(m * n * depth)
+        mover = self._mover
+        plan = _plan(self.kind, m, n, depth, left, threads)
+        work = _scratch.reserve(plan.workspace)
+        packed, padded, own = work + plan.shared, plan.padded, plan.own
+        pack, block = self._code.pack.call, self._code.block
+        shared, single = (a, b) if left else (b, a)
+        for start, width in plan.strips:
+            source = shared.address + start * (shared.row if left else shared.col)
+            target = c.address + start * (c.row if left else c.col)
+
+            def fill(_: int, first: int, count: int, source: int = source, width: int = width) -> None:
+                count = min(count, width - first)  # the last strip may be narrower
+                if count > 0:
+                    pack(mover, left, padded, first, count, depth, source, shared.row, shared.col, packed)
+
+            def multiply(worker: int, i: int, m: int, j: int, n: int, target: int = target, width: int = width) -> None:
+                m, n = (min(m, width - i), n) if left else (m, min(n, width - j))
+                if m > 0 and n > 0:
+                    # fmt: off
+                    block(
+                        left, packed, padded, i, j, m, n, depth, single.address, single.row, single.col,
+                        target, c.row, c.col, fresh, work + worker * own,
+                    )
+                    # fmt: on
+
+            if len(plan.shares) == 1:
+                fill(0, *plan.shares[0])
+            else:
+                run(fill, plan.shares, threads)
+            if len(plan.blocks) == 1:
+                multiply(0, *plan.blocks[0])
+            else:
+                run(multiply, plan.blocks, threads)
+        return None

@@ -1,0 +1,156 @@
+"""C ← C ⊕ A ⊗ B on packed panels (Goto and van de Geijn 2008, "Anatomy of high-performance matrix multiplication").
+
+Every argument but the kind is an address, a size or a stride in bytes, so one compilation serves every layout. Only
+`panel` knows the operations; `pack` knows what is packed, and `block`, which calls both by address, neither.
+
+Packed, an operand is cut along the depth into slabs of DEPTH, and a slab into panels as high, or as wide, as a tile.
+A panel of A holds one row after the other, with a stride of DEPTH entries; one of B holds for each k its `columns`
+entries. Entry (i, k) of A's slab at k0 lies at k0 · padded + i · DEPTH + k, entry (k, j) of B's panel at j0 lies at
+k0 · padded + j0 · kc + k · columns + j, with `padded` the rows or columns in whole panels and kc ≤ DEPTH the depth.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..intrinsics import (
+    DEPTH,
+    clear,
+    itemsize,
+    jump,
+    kernel,
+    load,
+    move,
+    part,
+    plus,
+    store,
+    tile,
+    tile_columns,
+    tile_rows,
+)
+
+
+@part
+def _pack_rows(kind: Any, m: int, kc: int, source: int, row: int, col: int, target: int) -> None:
+    """A slab of A. A ragged panel repeats its last row: what is computed from it is never stored."""
+    rows, size = tile_rows(kind), itemsize(kind)
+    move(kind, m, kc, source, row, col, target, DEPTH * size, size)
+    for i in range(m, -(-m // rows) * rows):
+        move(kind, 1, kc, source + (m - 1) * row, row, col, target + i * DEPTH * size, 0, size)
+
+
+@part
+def _pack_columns(kind: Any, n: int, kc: int, source: int, row: int, col: int, target: int) -> None:
+    """A slab of B. A ragged panel repeats its last column."""
+    columns, size = tile_columns(kind), itemsize(kind)
+    for j in range(0, n, columns):
+        here, first, wide = min(columns, n - j), source + j * col, columns * size
+        if col == size:
+            move(kind, kc, here, first, row, col, target, wide, size)
+        else:  # a transposition, in pieces that leave the 16 rows being written in the nearest cache
+            for k in range(0, kc, 16):
+                move(kind, here, min(16, kc - k), first + k * row, col, row, target + k * wide, size, wide)
+        for i in range(here, columns):
+            move(kind, kc, 1, first + (here - 1) * col, row, col, target + i * size, wide, size)
+        target += kc * wide
+
+
+@kernel
+def pack(
+    kind: Any,
+    left: bool,
+    padded: int,
+    start: int,
+    count: int,
+    depth: int,
+    source: int,
+    row: int,
+    col: int,
+    target: int,
+) -> None:
+    """Pack `count` rows of A, where `left`, or columns of B, from `start` on, to their full depth."""
+    size = itemsize(kind)
+    source += start * (row if left else col)
+    for k0 in range(0, depth, DEPTH):
+        kc, slab = min(DEPTH, depth - k0), target + k0 * padded * size
+        if left:
+            _pack_rows(kind, count, kc, source + k0 * col, row, col, slab + start * DEPTH * size)
+        else:
+            _pack_columns(kind, count, kc, source + k0 * row, row, col, slab + start * kc * size)
+
+
+@part
+def _meet(kind: Any, m: int, n: int, source: int, source_row: int, c: int, c_row: int, c_col: int, fresh: bool) -> None:
+    """C ← C ⊕ S, or C ← S where it is fresh, entry by entry: C's edge, or a C whose rows are not contiguous."""
+    size = itemsize(kind)
+    for i in range(m):
+        for j in range(n):
+            value, target = load(kind, source + i * source_row + j * size), c + i * c_row + j * c_col
+            store(kind, target, value if fresh else plus(kind, load(kind, target), value))
+
+
+@kernel
+def panel(
+    kind: Any, m: int, n: int, depth: int, a: int, b: int, c: int, c_row: int, c_col: int, fresh: bool, work: int
+) -> None:
+    """C ← C ⊕ A ⊗ B, or A ⊗ B where C is fresh, on n columns, at most a tile's: A a packed slab, B one packed panel.
+
+    `work` has room for a row of zeros and a tile.
+    """
+    rows, columns, size = tile_rows(kind), tile_columns(kind), itemsize(kind)
+    nil, buffer = work, work + columns * size
+    clear(kind, columns, nil)
+    for i in range(0, m, rows):
+        target = c + i * c_row
+        whole = i + rows <= m and n == columns and c_col == size
+        # A tile that fits goes straight to C; one that does not goes through the buffer.
+        out, out_row = (target, c_row) if whole else (buffer, columns * size)
+        old, old_row = (target, c_row) if whole and not fresh else (nil, 0)
+        tile(kind, depth, a + i * DEPTH * size, b, old, old_row, out, out_row)
+        if not whole:
+            _meet(kind, min(rows, m - i), n, buffer, columns * size, target, c_row, c_col, fresh)
+
+
+@kernel
+def block(
+    pack: int,
+    panel: int,
+    rows: int,
+    columns: int,
+    size: int,
+    left: bool,
+    packed: int,
+    padded: int,
+    i0: int,
+    j0: int,
+    m: int,
+    n: int,
+    depth: int,
+    a: int,
+    a_row: int,
+    a_col: int,
+    c: int,
+    c_row: int,
+    c_col: int,
+    fresh: bool,
+    work: int,
+) -> None:
+    """C[i0:i0+m, j0:j0+n] ← C ⊕ A ⊗ B, or A ⊗ B where C is fresh.
+
+    `pack` and `panel` are the addresses of the kernels of that name for a kind, whose tiles have `rows` and `columns`
+    of entries of `size` bytes. One operand was packed before, A where `left`. Of the other, `a` with its strides, the
+    slabs are packed here one after the other, into `work` behind a row of zeros and a tile.
+    """
+    slab = work + columns * (1 + rows) * size
+    for k0 in range(0, depth, DEPTH):
+        kc, before, again = min(DEPTH, depth - k0), packed + k0 * padded * size, fresh and k0 == 0
+        if left:
+            jump(pack, (False, n, 0, n, kc, a + j0 * a_col + k0 * a_row, a_row, a_col, slab))
+            pa, pb = before + i0 * DEPTH * size, slab
+        else:
+            jump(pack, (True, m, 0, m, kc, a + i0 * a_row + k0 * a_col, a_row, a_col, slab))
+            pa, pb = slab, before + j0 * kc * size
+        for j in range(0, n, columns):
+            target = c + i0 * c_row + (j0 + j) * c_col
+            wide = min(columns, n - j)
+            jump(panel, (m, wide, kc, pa, pb + j * kc * size, target, c_row, c_col, again, work))

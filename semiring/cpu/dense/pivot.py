@@ -1,0 +1,102 @@
+"""Floyd–Warshall–Kleene elimination, one pivot at a time, in place.
+
+For pivot k, with s = A[k,k]*:
+
+    A[k,j] ← s ⊗ A[k,j]                     j ≠ k
+    A[i,j] ← A[i,j] ⊕ A[i,k] ⊗ A[k,j]       i, j ≠ k
+    A[i,k] ← A[i,k] ⊗ s                     i ≠ k
+    A[k,k] ← s
+
+(Lehmann 1977, section 4). Each walk is counted once, so it is right where ⊕ is not idempotent too. The second line
+runs over all j, with R = s ⊗ A[k,·] and s itself at k; what that leaves at A[i,k] gives way to the third.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..intrinsics import DEPTH, itemsize, jump, kernel, load, part, plus, row, star, store, times
+from .gemm import block
+
+#: Bytes of the widest vectors.
+VECTOR = 64
+
+
+@part
+def pivot_row(kind: Any, n: int, k: int, a: int, a_row: int, a_col: int, r: int) -> None:
+    """R ← A[k,·] ← s ⊗ A[k,·], and s = A[k,k]* at k."""
+    size = itemsize(kind)
+    here = a + k * a_row
+    s = star(kind, load(kind, here + k * a_col))
+    for j in range(n):
+        store(kind, r + j * size, times(kind, s, load(kind, here + j * a_col)))
+    store(kind, r + k * size, s)
+    for j in range(n):
+        store(kind, here + j * a_col, load(kind, r + j * size))
+
+
+@part
+def sweep(kind: Any, start: int, stop: int, n: int, k: int, a: int, a_row: int, a_col: int, r: int) -> None:
+    """A[i,·] ← A[i,·] ⊕ A[i,k] ⊗ R for start ≤ i < stop, i ≠ k."""
+    size = itemsize(kind)
+    s = load(kind, r + k * size)
+    for i in range(start, stop):
+        if i != k:
+            here = a + i * a_row
+            c = load(kind, here + k * a_col)
+            if a_col == size:
+                row(kind, n, here, c, r)
+            else:
+                for j in range(n):
+                    target = here + j * a_col
+                    store(kind, target, plus(kind, load(kind, target), times(kind, c, load(kind, r + j * size))))
+            store(kind, here + k * a_col, times(kind, c, s))
+
+
+@part
+def _eliminate(
+    pivot_row: int, sweep: int, copy: int, size: int, n: int, d: int, d_row: int, d_col: int, work: int
+) -> None:
+    """D ← D*, all n pivots, in `work`: a copy of D behind R, with rows of whole vectors."""
+    wide = -(-n * size // VECTOR) * VECTOR
+    pitch, r, D = wide // size, work, work + wide
+    jump(copy, (n, pitch, d, d_row, d_col, D, wide, size))
+    for k in range(n):
+        jump(pivot_row, (pitch, k, D, wide, size, r))
+        jump(sweep, (0, n, pitch, k, D, wide, size, r))
+    jump(copy, (n, n, D, wide, size, d, d_row, d_col))
+
+
+@kernel
+def closure(
+    pivot_row: int, sweep: int, copy: int, pack: int, panel: int, rows: int, columns: int, size: int,
+    step: int, pivots: int, n: int, d: int, row: int, col: int, work: int,
+) -> None:  # fmt: skip
+    """D ← D* by pivot blocks P of `step`: R ← P* R, then trailing ← trailing ⊕ C R, then C ← C P*.
+
+    Where only the first `pivots` are eliminated, D = [[A, B], [C, E]] becomes [[A*, A* B], [C A*, E ⊕ C A* B]].
+    The kernels for a kind are called by address: those of this file, `movers.copy_square`, and as `gemm.block` does.
+    """
+    for k in range(0, pivots, step):
+        b = min(step, pivots - k)
+        _eliminate(pivot_row, sweep, copy, size, b, d + k * (row + col), row, col, work)
+        for phase in range(3):
+            for sides in range(4):  # rows before or after the pivot block, columns before or after it
+                i, m = (0, k) if sides < 2 else (k + b, n - k - b)
+                j, w = (0, k) if sides % 2 == 0 else (k + b, n - k - b)
+                if phase == 0:
+                    i, m = k, b if sides < 2 else 0
+                if phase == 2:
+                    j, w = k, b if sides % 2 == 0 else 0
+                if m <= 0 or w <= 0:
+                    continue
+                # C ← C P* packs its left operand before it writes, P* R and C R their right one.
+                left, C, R = phase == 2, d + i * row + k * col, d + k * row + j * col
+                unit, count, packed, single = (rows, m, C, R) if left else (columns, w, R, C)
+                padded = -(-count // unit) * unit
+                own = work + padded * (DEPTH if left else b) * size
+                jump(pack, (left, padded, 0, count, b, packed, row, col, work))
+                block(
+                    pack, panel, rows, columns, size, left, work, padded, 0, 0, m, w, b, single, row, col,
+                    d + i * row + j * col, row, col, phase != 1, own,
+                )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Predecessors, paths and negative cycles, and what must be so of a closure."""

@@ -1,0 +1,78 @@
+"""What must be so of a closure D and of predecessors P, computed by their definitions, row by row.
+
+The edges into j are those at ends[j] … ends[j + 1], their tails ascending; or, where `dense`, a column of A.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..intrinsics import kernel, one, plus, times, zero
+from .equality import better
+
+
+@kernel
+def product(
+    kind: Any, D: Any, sources: Any, B: Any, ends: Any, tails: Any, entering: Any, first: int, last: int
+) -> None:
+    """B[r,·] ← (I ⊕ D ⊗ A)[r,·], for rows first … last."""
+    for r in range(first, last):
+        d, b = D[r], B[r]
+        for j in range(len(d)):
+            s = one(kind) if j == sources[r] else zero(kind)
+            for e in range(ends[j], ends[j + 1]):
+                s = plus(kind, s, times(kind, d[tails[e]], entering[e]))
+            b[j] = s
+
+
+@kernel
+def weight(kind: Any, A: Any, dense: bool, ends: Any, tails: Any, entering: Any, k: int, j: int) -> Any:
+    """The weight of the edge (k, j), the better of two; 0 where there is none."""
+    if dense:
+        return A[k, j]
+    low, high = ends[j], ends[j + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if tails[middle] < k:
+            low = middle + 1
+        else:
+            high = middle
+    w = zero(kind)
+    while low < ends[j + 1] and tails[low] == k:
+        w = entering[low] if better(kind, entering[low], w) else w
+        low += 1
+    return w
+
+
+@kernel
+def attain(
+    kind: Any, P: Any, sources: Any, L: Any, A: Any, dense: bool, ends: Any, tails: Any, entering: Any,
+    first: int, last: int,
+) -> int:  # fmt: skip
+    """L[r,j] ← the product of the edges from sources[r] to j along P, 0 without a path; a row that is no tree, or −1.
+
+    Where a step of P is no edge, L is 0 from there on, as 0 absorbs.
+    """
+    n = P.shape[1]
+    climbed, known = np.empty(n, np.int32), np.empty(n, np.bool_)
+    for r in range(first, last):
+        p, length = P[r], L[r]
+        for j in range(n):
+            known[j] = p[j] < 0
+            length[j] = zero(kind)
+        known[sources[r]], length[sources[r]] = True, one(kind)
+        for j in range(n):
+            v, steps = j, 0
+            while not known[v]:
+                if steps == n or p[v] >= n:
+                    return r
+                climbed[steps] = v
+                steps += 1
+                v = p[v]
+            for s in range(steps - 1, -1, -1):
+                u = climbed[s]
+                length[u] = times(kind, length[v], weight(kind, A, dense, ends, tails, entering, v, u))
+                known[u], v = True, u
+    return -1

@@ -1,0 +1,76 @@
+"""What counts as equal, and what as better, among entries of a kind: in lists of candidates for predecessors.
+
+Where ⊗ is exact, entries are equal if they are; where it rounds, within a slack of some eps.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+from ..intrinsics import part, zero
+from ..kinds import Kind, semiring_of
+
+
+def emit_better(builder: Any, kind: Any, a: Any, b: Any) -> Any:
+    """Whether ⊕ selects a of a and b, and they differ: on scalars or vectors."""
+    relation = "<" if semiring_of(kind).add.selects == "least" else ">"
+    compare = builder.fcmp_ordered if kind.dtype.startswith("float") else builder.icmp_signed
+    return (builder.icmp_unsigned if kind.dtype == "bool" else compare)(relation, a, b)
+
+
+@intrinsic
+def better(typing: Any, kind: Any, a: Any, b: Any) -> Any:
+    """Whether ⊕ selects a of a and b, and they differ."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return emit_better(builder, kind, *args[1:])
+
+    return types.boolean(kind, kind.scalar, kind.scalar), codegen
+
+
+def rounds(kind: Kind) -> bool:
+    """Whether ⊗ rounds: on floats, unless it selects one of its operands."""
+    return kind.dtype.startswith("float") and semiring_of(kind).mul.selects is None
+
+
+@intrinsic
+def inexact(typing: Any, kind: Any) -> Any:
+    """`rounds`, as a constant."""
+    return types.boolean(kind), lambda context, builder, signature, args: ir.Constant(ir.IntType(1), rounds(kind))
+
+
+@intrinsic
+def limit(typing: Any, kind: Any, d: Any, scale: Any, slack: Any) -> Any:
+    """The worst entry that counts as d: d itself where ⊗ is exact, else slack · |scale| and a last digit away."""
+    least = semiring_of(kind).add.selects == "least"
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        _, d, scale, slack = args
+        if not rounds(kind):
+            return d
+        none = ir.Constant(d.type, 0.0)
+        size = builder.select(builder.fcmp_ordered("<", scale, none), builder.fsub(none, scale), scale)
+        away = builder.fadd(
+            builder.fmul(slack, size), ir.Constant(d.type, float(np.finfo(kind.dtype).smallest_subnormal))
+        )
+        return (builder.fadd if least else builder.fsub)(d, away)
+
+    return kind.scalar(kind, kind.scalar, kind.scalar, kind.scalar), codegen
+
+
+@part
+def larger(kind: Any, a: Any, b: Any) -> Any:
+    """The one of larger absolute value, where ⊗ rounds."""
+    return a if inexact(kind) and abs(a) > abs(b) else b
+
+
+@part
+def tight(kind: Any, a: Any, d: Any, slack: Any, floor: Any) -> bool:
+    """Whether an edge of weight a is a best path of weight d."""
+    there = (a != zero(kind)) & (d != zero(kind))  # without branches: which way they go is anybody's guess
+    return there & (not better(kind, limit(kind, d, larger(kind, d, floor), slack), a))

@@ -1,0 +1,196 @@
+"""Predecessors that lie nearer: the first two lines of the rule (see routes.py), target by target, sources in vectors.
+
+With T = Dᵀ, entries D[i,k] of many sources i lie side by side, and so do the answers P[i,j] of one target j.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+from ..intrinsics import kernel, one, times, zero
+from ..vectors import I32, I64, Vectors, emit, loop
+from .equality import better, emit_better, inexact, limit, rounds, tight
+
+#: No predecessor, as SciPy marks it; and none yet.
+NONE, OPEN = -9999, -1
+#: Targets taken together: a cache line of A's entries.
+GROUP = 16
+#: Sources taken together; such a group ends as soon as all are served.
+LANES = 256
+#: Candidates between two looks whether all are served.
+LOOK = 4
+
+
+@kernel
+def transpose(kind: Any, A: Any, T: Any, first: int, last: int) -> None:
+    """Rows first … last of T = Aᵀ."""
+    n = len(A)
+    for i in range(0, n, GROUP):
+        for j in range(first, last):
+            for x in range(i, min(i + GROUP, n)):
+                T[j, x] = A[x, j]
+
+
+@kernel
+def best(kind: Any, T: Any, top: Any, first: int, last: int) -> None:
+    """top[i] ← the best D[i,k] of all k ≠ i, for sources first … last; T = Dᵀ."""
+    for i in range(first, last):
+        top[i] = zero(kind)
+    for k in range(len(T)):
+        own = top[k]
+        for i in range(first, last):
+            top[i] = T[k, i] if better(kind, T[k, i], top[i]) else top[i]
+        top[k] = own
+
+
+@kernel
+def nearest(
+    kind: Any,
+    A: Any,
+    T: Any,
+    top: Any,
+    P: Any,
+    strict: bool,
+    mirrored: bool,
+    slack: Any,
+    floor: Any,
+    first: int,
+    last: int,
+) -> int:
+    """P[i,j] for targets first … last by the first two lines of the rule; how many pairs are still open. T = Dᵀ."""
+    n = len(A)
+    rows, before = np.empty((GROUP, n), A.dtype), np.empty((GROUP, n), np.int32)
+    heads = np.empty(n, np.int32)
+    goal, least = np.empty(LANES, A.dtype), np.empty(LANES, A.dtype)
+    left = 0
+    for start in range(first, last, GROUP):
+        stop = min(start + GROUP, last)
+        for k in range(n):
+            for j in range(start, stop):
+                rows[j - start, k] = A[k, j]
+        for j in range(start, stop):
+            a, came, d = rows[j - start], before[j - start], T[j]
+            count = 0
+            for k in range(n):  # tight edges into j; those that weigh `one` bring nothing nearer
+                found = tight(kind, a[k], d[k], slack, floor)
+                came[k] = k if found else (OPEN if d[k] != zero(kind) else NONE)
+                heads[count] = k
+                count += found & (k != j) & (a[k] != one(kind))
+            came[j] = NONE
+            if strict and count:
+                for i in range(0, n, LANES):
+                    serve(kind, a, heads, count, T, d, top, came, i, min(LANES, n - i), goal, least, mirrored, slack)
+            for k in range(n):
+                left += came[k] == OPEN
+        for i in range(n):
+            for j in range(start, stop):
+                P[i, j] = before[j - start, i]
+    return left
+
+
+@intrinsic
+def step(
+    typing: Any, kind: Any, lanes: Any, T: Any, k: Any, i: Any, w: Any, goal: Any, least: Any, came: Any,
+    mirrored: Any,
+) -> Any:  # fmt: skip
+    """came[i+x] ← k for lanes x where D[i+x,k] is better than goal[x], and with w as good: T[k, i+x] ⊗ w = goal[x].
+
+    Where ⊗ rounds, k is the first whose sum is at least as good, or that of the best sum better than least[x].
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if not kind.vector:
+            return context.compile_internal(builder, _generic_step, signature, args)
+        count, k, i, w = args[1], args[3], args[4], args[5]
+        matrix, *others = (_data(context, builder, t, args[at]) for at, t in ((2, T), (6, goal), (7, least), (8, came)))
+        n = _length(context, builder, T, args[2])
+        row = builder.add(matrix, builder.mul(builder.add(builder.mul(k, n), i), I64(kind.itemsize)))
+        numbers = builder.add(others.pop(), builder.mul(i, I64(4)))
+        whole = builder.sdiv(count, I64(kind.lanes))
+        for wide, start, stop in ((kind.lanes, I64(0), whole), (1, builder.mul(whole, I64(kind.lanes)), count)):
+            v = Vectors(builder, kind, lanes=wide)
+            weight, number = v.splat(w), _splat(builder, builder.trunc(k, I32), wide)
+            with loop(builder, start, stop) as x:
+                at = builder.mul(x, I64(wide * kind.itemsize))
+                near, wanted, least_yet = (v.load(builder.add(base, at)) for base in (row, *others))
+                place = builder.inttoptr(builder.add(numbers, builder.mul(x, I64(4 * wide))), number.type.as_pointer())
+                before = builder.load(place, align=4)
+                total = emit(builder, kind.mul, near, weight)
+                if rounds(kind):
+                    again = builder.and_(
+                        emit_better(builder, kind, total, least_yet), emit_better(builder, kind, wanted, least_yet)
+                    )
+                else:
+                    equal = builder.fcmp_ordered if kind.dtype.startswith("float") else builder.icmp_signed
+                    unserved = builder.icmp_signed("==", before, ir.Constant(before.type, [OPEN] * wide))
+                    again = builder.and_(equal("==", total, wanted), unserved)
+                taken = builder.and_(emit_better(builder, kind, near, wanted), again)
+                if rounds(kind):
+                    v.store(builder.select(taken, total, least_yet), builder.add(others[1], at))
+                builder.store(builder.select(taken, number, before), place, align=4)
+        return context.get_dummy_value()
+
+    return types.none(
+        kind, types.intp, T, types.intp, types.intp, kind.scalar, goal, least, came, types.boolean
+    ), codegen
+
+
+def _generic_step(
+    kind: Any, lanes: int, T: Any, k: int, i: int, w: Any, goal: Any, least: Any, came: Any, mirrored: bool
+) -> None:
+    for x in range(lanes):
+        if better(kind, T[k, i + x], goal[x]):
+            s = times(kind, w, T[k, i + x]) if mirrored else times(kind, T[k, i + x], w)
+            if inexact(kind):
+                if better(kind, s, least[x]) and better(kind, goal[x], least[x]):
+                    least[x], came[i + x] = s, k
+            elif s == goal[x] and came[i + x] == OPEN:
+                came[i + x] = k
+
+
+def _data(context: Any, builder: Any, array: Any, value: Any) -> Any:
+    """Where an array's entries lie."""
+    return builder.ptrtoint(cgutils.create_struct_proxy(array)(context, builder, value).data, I64)
+
+
+def _length(context: Any, builder: Any, array: Any, value: Any) -> Any:
+    """The length of an array's rows."""
+    shape = cgutils.create_struct_proxy(array)(context, builder, value).shape
+    return builder.extract_value(shape, array.ndim - 1)
+
+
+def _splat(builder: Any, scalar: Any, lanes: int) -> Any:
+    undefined = ir.Constant(ir.VectorType(scalar.type, lanes), ir.Undefined)
+    mask = ir.Constant(ir.VectorType(I32, lanes), None)
+    return builder.shuffle_vector(builder.insert_element(undefined, scalar, I32(0)), undefined, mask)
+
+
+@kernel
+def serve(
+    kind: Any, a: Any, heads: Any, count: int, T: Any, d: Any, top: Any, came: Any,
+    i: int, lanes: int, goal: Any, least: Any, mirrored: bool, slack: Any,
+) -> None:  # fmt: skip
+    """came[x] ← the first of so many tight edges by which a source x gets to where D is, from where D is better."""
+    # A source that is served, or that no vertex lies before, gets a goal that nothing is better than.
+    left = 0
+    for x in range(lanes):
+        wanted = came[i + x] == OPEN and better(kind, top[i + x], d[i + x])
+        goal[x] = d[i + x] if wanted else one(kind)
+        least[x] = limit(kind, d[i + x], d[i + x], slack)
+        left += wanted
+    for c in range(count):
+        if left == 0:
+            return
+        k = heads[c]
+        w = a[k]
+        step(kind, lanes, T, k, i, w, goal, least, came, mirrored)
+        if c % LOOK == LOOK - 1:
+            left = 0
+            for x in range(lanes):
+                still = better(kind, goal[x], least[x]) if inexact(kind) else came[i + x] == OPEN
+                left += still and goal[x] != one(kind)

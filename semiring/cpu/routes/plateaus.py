@@ -1,0 +1,181 @@
+"""Predecessors source by source, on lists of edges: all lines of the rule (see routes.py), or the third alone.
+
+Edges lie in two lists, by tail (`starts`, `heads`, `leaving`) and by head (`ends`, `tails`, `entering`), ascending.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..intrinsics import kernel, one, part, times, zero
+from .equality import better, inexact, larger, limit, tight
+from .nearest import NONE, OPEN
+
+
+@kernel
+def count_tight(kind: Any, A: Any, D: Any, slack: Any, floor: Any, starts: Any, first: int, last: int) -> None:
+    """starts[k + 1] ← how many tight edges leave k, for first ≤ k < last."""
+    n = len(A)
+    for k in range(first, last):
+        found = 0
+        for j in range(n):
+            found += tight(kind, A[k, j], D[k, j], slack, floor) & (j != k)
+        starts[k + 1] = found
+
+
+@kernel
+def list_tight(
+    kind: Any, A: Any, D: Any, slack: Any, floor: Any, starts: Any, heads: Any, leaving: Any, first: int, last: int
+) -> None:
+    """The heads and weights of those edges."""
+    n = len(A)
+    found = np.empty(n, np.int32)
+    for k in range(first, last):
+        count = 0
+        for j in range(n):
+            found[count] = j
+            count += tight(kind, A[k, j], D[k, j], slack, floor) & (j != k)
+        for c in range(count):
+            heads[starts[k] + c], leaving[starts[k] + c] = found[c], A[k, found[c]]
+
+
+@kernel
+def count_into(kind: Any, heads: Any, ends: Any) -> None:
+    """ends[j + 1] ← how many of the edges lead to j."""
+    for j in heads:
+        ends[j + 1] += 1
+
+
+@kernel
+def list_into(
+    kind: Any, starts: Any, heads: Any, leaving: Any, at: Any, tails: Any, entering: Any, first: int, last: int
+) -> None:
+    """Tails and weights of the edges that leave first … last, by head: from at[j] on, which moves up."""
+    for k in range(first, last):
+        for e in range(starts[k], starts[k + 1]):
+            j = heads[e]
+            tails[at[j]], entering[at[j]] = k, leaving[e]
+            at[j] += 1
+
+
+@part
+def attained(kind: Any, d: Any, w: Any, goal: Any, anew: bool, mirrored: bool, slack: Any, floor: Any) -> bool:
+    """Whether d ⊗ w is as good as the goal; unless anew, d must be so too."""
+    if not anew and better(kind, goal, d):
+        return False
+    worst = limit(kind, goal, larger(kind, larger(kind, d, goal), floor), slack)
+    return not better(kind, worst, times(kind, w, d) if mirrored else times(kind, d, w))
+
+
+@kernel
+def begin(
+    kind: Any, D: Any, P: Any, sources: Any, starts: Any, heads: Any, leaving: Any, slack: Any, floor: Any,
+    chosen: Any, first: int, last: int,
+) -> None:  # fmt: skip
+    """The first line of the rule for rows chosen[first … last], whose sources are sources[row]; the rest is open."""
+    for c in range(first, last):
+        i, d, p = sources[chosen[c]], D[chosen[c]], P[chosen[c]]
+        for j in range(len(d)):
+            p[j] = OPEN if d[j] != zero(kind) else NONE
+        for e in range(starts[i], starts[i + 1]):
+            j = heads[e]
+            if p[j] == OPEN and tight(kind, leaving[e], d[j], slack, floor):
+                p[j] = i
+        p[i] = NONE
+
+
+@kernel
+def near(
+    kind: Any, D: Any, P: Any, ends: Any, tails: Any, entering: Any, mirrored: bool, slack: Any,
+    chosen: Any, first: int, last: int,
+) -> None:  # fmt: skip
+    """The second line of the rule for rows chosen[first … last]."""
+    for c in range(first, last):
+        d, p = D[chosen[c]], P[chosen[c]]
+        for j in range(len(d)):
+            if p[j] != OPEN:
+                continue
+            least = limit(kind, d[j], d[j], slack)
+            for e in range(ends[j], ends[j + 1]):
+                k, w = tails[e], entering[e]
+                if w == one(kind) or not better(kind, d[k], d[j]):
+                    continue
+                s = times(kind, w, d[k]) if mirrored else times(kind, d[k], w)
+                if inexact(kind):
+                    if better(kind, s, least):
+                        p[j], least = k, s
+                        if not better(kind, d[j], s):
+                            break
+                elif s == d[j]:
+                    p[j] = k
+                    break
+
+
+@kernel
+def levels(
+    kind: Any, D: Any, P: Any, starts: Any, heads: Any, leaving: Any, ends: Any, tails: Any, entering: Any,
+    anew: bool, mirrored: bool, slack: Any, floor: Any, chosen: Any, failed: Any, first: int, last: int,
+) -> None:  # fmt: skip
+    """The third line of the rule for rows chosen[first … last]; failed[row] says that some of its pairs stay open.
+
+    Each level looks either from the vertices settled last along their edges, or from the open ones back, whichever
+    have fewer edges (Beamer, Asanović, Patterson 2012, "Direction-optimizing breadth-first search").
+    """
+    n = D.shape[1]
+    settled, todo = np.empty(n, np.bool_), np.empty(n, np.int32)
+    front, reached = np.empty(n, np.int32), np.empty(n, np.int32)
+    for c in range(first, last):
+        d, p = D[chosen[c]], P[chosen[c]]
+        waiting = fronts = out = into = 0
+        for j in range(n):
+            settled[j] = p[j] >= 0
+            if p[j] == OPEN:
+                todo[waiting] = j
+                waiting += 1
+                into += ends[j + 1] - ends[j]
+            elif p[j] >= 0:
+                front[fronts] = j
+                fronts += 1
+                out += starts[j + 1] - starts[j]
+        listed = waiting  # of which some may have been settled since
+        while waiting and fronts:
+            found = 0
+            if 8 * out < into:
+                for f in range(fronts):
+                    k = front[f]
+                    for e in range(starts[k], starts[k + 1]):
+                        j = heads[e]
+                        if settled[j] or not (p[j] == OPEN or p[j] > k):
+                            continue
+                        if attained(kind, d[k], leaving[e], d[j], anew, mirrored, slack, floor):
+                            if p[j] == OPEN:
+                                reached[found] = j
+                                found += 1
+                            p[j] = k
+            else:
+                still = 0
+                for t in range(listed):
+                    j = todo[t]
+                    if settled[j]:
+                        continue
+                    todo[still] = j
+                    still += 1
+                    for e in range(ends[j], ends[j + 1]):
+                        k = tails[e]
+                        if settled[k] and attained(kind, d[k], entering[e], d[j], anew, mirrored, slack, floor):
+                            p[j] = k
+                            reached[found] = j
+                            found += 1
+                            break
+                listed = still
+            out = 0
+            for f in range(found):
+                j = reached[f]
+                settled[j] = True
+                out += starts[j + 1] - starts[j]
+                into -= ends[j + 1] - ends[j]
+            front, reached, fronts = reached, front, found
+            waiting -= found
+        failed[chosen[c]] = waiting > 0

@@ -1,0 +1,342 @@
+"""Predecessors from a matrix and its closure, on the CPU: no closure carries them.
+
+An edge (k, j) is *tight* where A[k,j] = D[k,j]; for every best path there is one of the same weight made of tight edges
+alone (McGeoch 1995, "All-pairs shortest paths and the essential subgraph"). For i ≠ j with a path between them,
+
+    P[i,j] = i             where (i, j) is tight, else
+             the least k   of a tight edge (k, j) with D[i,k] ⊗ A[k,j] = D[i,j] and D[i,k] better than D[i,j], else
+             the least k   of those settled the level before, breadth first: (k, j) tight, D[i,k] ⊗ A[k,j] = D[i,j].
+
+Back along a path D gets better or the level falls, so no cycle can close. Where an edge beats `one`, as negative ones
+do, the second line is left out. Where ⊗ rounds, "equal" is within some eps, and a source for which that leaves a pair
+open begins anew, breadth first from its own edges. docs/routes.md says all of this at length.
+
+`nearest.py` has the first two lines, target by target; `plateaus.py` all three, source by source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.core import types
+
+from ... import dtypes
+from ...algebra import Semiring
+from ...memory import require
+from ..compile import kernel as own
+from ..kinds import Kind, choose, semiring_of, shipped
+from ..pool import run
+from .checks import attain, product
+from .equality import rounds
+from .nearest import GROUP, LANES, OPEN, best, nearest, transpose
+from .plateaus import begin, count_into, count_tight, levels, list_into, list_tight, near
+
+#: A call takes at most about this many steps, so that Ctrl-C is heard.
+CALL = 1 << 28
+#: Below this many vertices a second thread costs more than it brings.
+ALONE = 192
+#: What a sum may be off by, in eps.
+ALLOWED = 4.0
+
+#: Arguments of kernels: sizes, truth values, numbers of the kind, and arrays with contiguous rows: of the kind's
+#: entries, of integers of 32 and of 64 bits, of truth values. Capital letters are matrices.
+_LETTERS: dict[str, Callable[[Any], Any]] = {
+    "i": lambda kind: types.intp,
+    "t": lambda kind: types.boolean,
+    "x": lambda kind: kind.scalar,
+    "A": lambda kind: kind.scalar[:, ::1],
+    "a": lambda kind: kind.scalar[::1],
+    "P": lambda kind: types.int32[:, ::1],
+    "p": lambda kind: types.int32[::1],
+    "l": lambda kind: types.int64[::1],
+    "b": lambda kind: types.boolean[::1],
+}
+_SIGNATURES = {
+    transpose: "AAii",
+    best: "Aaii",
+    nearest: "AAaPttxxii",
+    count_tight: "AAxxlii",
+    list_tight: "AAxxlpaii",
+    count_into: "pl",
+    list_into: "lpalpaii",
+    begin: "APplpaxxpii",
+    near: "APlpatxpii",
+    levels: "APlpalpattxxpbii",
+    product: "ApAlpaii",
+    attain: "PpAAtlpaii",
+}
+#: Those that only move entries: machine code for one semiring serves all others of that dtype.
+_MOVERS = {transpose, count_into, list_into}
+
+
+@cache
+def _code(part: Any, kind: Kind) -> Callable[..., Any]:
+    """A kernel's machine code for a kind; what a user's function calls may change, so that never goes to disk."""
+    if part in _MOVERS:
+        kind = kind.mover
+    entry = own(part.py_func, on_disk=part in _MOVERS or shipped(semiring_of(kind)))
+    return partial(entry.compile((kind, *(_LETTERS[letter](kind) for letter in _SIGNATURES[part]))), kind)
+
+
+class Edges(NamedTuple):
+    """Edges by tail, and by head; both in ascending order."""
+
+    starts: np.ndarray
+    heads: np.ndarray
+    leaving: np.ndarray
+    ends: np.ndarray
+    tails: np.ndarray
+    entering: np.ndarray
+
+    @classmethod
+    def of(cls, kind: Kind, starts: np.ndarray, heads: np.ndarray, leaving: np.ndarray) -> Edges:
+        """The edges that leave k are heads[starts[k] : starts[k + 1]]."""
+        n, edges = len(starts) - 1, len(heads)
+        tails, entering, ends = np.empty(edges, np.int32), np.empty_like(leaving), np.zeros(n + 1, np.int64)
+        _code(count_into, kind)(heads, ends)
+        np.cumsum(ends, out=ends)
+        at, rows = ends[:-1].copy(), max(1, (CALL >> 3) * n // max(1, n + edges))
+        for first in range(0, n, rows):
+            _code(list_into, kind)(starts, heads, leaving, at, tails, entering, first, min(first + rows, n))
+        return cls(starts, heads, leaving, ends, tails, entering)
+
+
+class Routes:
+    """The predecessors of rows of a closure, step by step.
+
+    Parameters
+    ----------
+    kind : Kind
+    D, P : arrays of shape (m, n)
+        The rows, and int32 room for what is found, both contiguous.
+    sources : int32 array, shape (m,)
+        Whose rows they are.
+    anew : bool
+        Whether an edge beats `one`.
+    mirrored : bool
+        Whether ⊗ takes its operands in the other order.
+    threads : int
+    """
+
+    def __init__(
+        self, kind: Kind, D: np.ndarray, P: np.ndarray, sources: np.ndarray, anew: bool, mirrored: bool, threads: int
+    ) -> None:
+        self.kind, self.D, self.P, self.sources, self.anew, self.mirrored = kind, D, P, sources, anew, mirrored
+        self.n, self.threads = D.shape[1], threads if D.size >= ALONE**2 else 1
+        self.scalar = np.dtype(kind.dtype).type
+        self.eps = float(np.finfo(kind.dtype).eps) if rounds(kind) else 0.0
+        # Lengths of both signs cancel, so that a small sum may have been rounded as large ones are.
+        cancels = anew and rounds(kind) and semiring_of(kind).lengths
+        self.floor = dtypes.largest_finite(D) if cancels else 0.0
+        self.equal = self._equal(ALLOWED, self.floor)
+
+    def of_matrix(self, A: np.ndarray) -> tuple[int, int] | None:
+        """P, where D is the whole closure of A; or a pair whose D no edge attains, so that D is not its closure."""
+        if not self._nearest(A):
+            return None
+        some = np.flatnonzero((self.P == OPEN).any(axis=1)).astype(np.int32)
+        return self._settle(some, lambda equal: self._listed(A, equal), begun=True)
+
+    def of_edges(self, edges: Edges) -> tuple[int, int] | None:
+        """P, where all edges of the graph are given; or a pair whose D none of them attains."""
+        return self._settle(np.arange(len(self.D), dtype=np.int32), lambda equal: edges, begun=False)
+
+    def _settle(self, rows: np.ndarray, listed: Callable[[Any], Edges], begun: bool) -> tuple[int, int] | None:
+        """The whole rule for these rows, or, where the others have begun, the third line; anew where that fails."""
+        equal, edges = self.equal, listed(self.equal)
+        if not begun:
+            self._begin(edges, equal, rows)
+            if not self.anew:
+                cost = edges.heads.size + self.n
+                self._share(near, len(rows), cost, self.D, self.P, *edges[3:], self.mirrored, equal[0], rows)
+        rows = self._levels(edges, equal, rows, self.anew)
+        for equal in self._wider():
+            if not len(rows):
+                return None
+            edges = listed(equal)
+            self._begin(edges, equal, rows)
+            rows = self._levels(edges, equal, rows, True)
+        if not len(rows):
+            return None
+        row = int(rows[0])
+        return int(self.sources[row]), int((self.P[row] == OPEN).argmax())
+
+    def _equal(self, allowed: float, floor: float) -> tuple[Any, Any]:
+        """What counts as equal: within `allowed` eps of the larger operand, or of `floor`."""
+        return self.scalar(allowed * self.eps), self.scalar(floor)
+
+    def _wider(self) -> Iterator[tuple[Any, Any]]:
+        """More and more that counts as equal, where ⊗ rounds."""
+        if rounds(self.kind):
+            largest = dtypes.largest_finite(self.D)
+            if not self.anew:
+                yield self.equal
+            for allowed, floor in ((16, self.floor), (256, self.floor), (4, largest), (64, largest), (self.n, largest)):
+                yield self._equal(ALLOWED * allowed, floor)
+
+    def _share(self, part: Any, total: int, steps: int, *arguments: Any, unit: int = 1) -> None:
+        """A kernel on the parts of range(total), of which each item takes at most so many steps."""
+        call, even = _code(part, self.kind), -(-total // (4 * self.threads)) if self.threads > 1 else total
+        size = max(1, min(CALL // max(1, steps), even))
+        size = -(-size // unit) * unit
+        parts = [(at, min(at + size, total)) for at in range(0, total, size)]
+        run(lambda _, first, last: call(*arguments, first, last), parts, self.threads)
+
+    def _nearest(self, A: np.ndarray) -> bool:
+        """The first two lines of the rule; whether pairs are left open."""
+        n, call = self.n, _code(nearest, self.kind)
+        T, top, left = np.empty_like(self.D), np.empty(n, self.D.dtype), [0] * n
+        self._share(transpose, n, n, self.D, T, unit=GROUP)
+        if not self.anew:
+            self._share(best, n, n, T, top, unit=LANES)
+        even = 1 + n // (8 * GROUP * self.threads) if self.threads > 1 else n
+        size = max(1, min(CALL // (n * n * GROUP), even)) * GROUP
+
+        def some(_: int, first: int, last: int) -> None:
+            left[first] = call(A, T, top, self.P, not self.anew, self.mirrored, *self.equal, first, last)
+
+        run(some, [(at, min(at + size, n)) for at in range(0, n, size)], self.threads)
+        return any(left)
+
+    def _listed(self, A: np.ndarray, equal: tuple[Any, Any]) -> Edges:
+        """The tight edges of A."""
+        n, D = self.n, self.D
+        starts = np.zeros(n + 1, np.int64)
+        self._share(count_tight, n, n, A, D, *equal, starts)
+        np.cumsum(starts, out=starts)
+        edges = int(starts[-1])
+        require(2 * edges * (4 + D.itemsize), where="predecessors", hint="Use a smaller dtype.")
+        heads, leaving = np.empty(edges, np.int32), np.empty(edges, D.dtype)
+        self._share(list_tight, n, n, A, D, *equal, starts, heads, leaving)
+        return Edges.of(self.kind, starts, heads, leaving)
+
+    def _begin(self, edges: Edges, equal: tuple[Any, Any], rows: np.ndarray) -> None:
+        """The first line of the rule for these rows."""
+        self._share(begin, len(rows), self.n, self.D, self.P, self.sources, *edges[:3], *equal, rows)
+
+    def _levels(self, edges: Edges, equal: tuple[Any, Any], rows: np.ndarray, anew: bool) -> np.ndarray:
+        """The third line of the rule for these rows; those of which pairs are still open."""
+        failed, cost = np.zeros(len(self.D), np.bool_), edges.heads.size + self.n
+        self._share(levels, len(rows), cost, self.D, self.P, *edges, anew, self.mirrored, *equal, rows, failed)
+        return np.flatnonzero(failed).astype(np.int32)
+
+
+def _beats_one(semiring: Semiring, weights: np.ndarray) -> bool:
+    """Whether an edge is better than `one`, so that D need not get worse along a path."""
+    if not weights.size or weights.dtype.kind == "b":
+        return False
+    one = dtypes.one(semiring, weights.dtype)
+    return bool(weights.min() < one if semiring.add.selects == "least" else weights.max() > one)
+
+
+def of_matrix(
+    semiring: Semiring, A: np.ndarray, D: np.ndarray, P: np.ndarray, *, threads: int, mirrored: bool = False
+) -> tuple[int, int] | None:
+    """P ← the predecessors of D, the closure of A: NumPy arrays of shape (…, n, n), A and D of one dtype, P int32.
+
+    Returns a pair whose D no edge attains, if there is one: then D is not the closure of A, and P is not complete.
+    `mirrored` is for the transposed matrices of a semiring whose ⊗ need not commute.
+    """
+    if not D.size:
+        return None
+    kind, sources = choose(semiring, D.dtype, False), np.arange(D.shape[-1], dtype=np.int32)
+
+    def one(a: np.ndarray, d: np.ndarray, p: np.ndarray, threads: int) -> tuple[int, int] | None:
+        a, d = np.ascontiguousarray(a), np.ascontiguousarray(d)
+        room = p if p.flags.c_contiguous else np.empty(p.shape, np.int32)
+        wrong = Routes(kind, d, room, sources, _beats_one(semiring, a), mirrored, threads).of_matrix(a)
+        if room is not p:
+            p[...] = room
+        return wrong
+
+    if D.ndim == 2:
+        return one(A, D, P, threads)
+    wrong: list[tuple[int, int]] = []
+
+    def some(_: int, first: int, last: int) -> None:
+        alone = threads if D.shape[-1] >= ALONE else 1
+        wrong.extend(pair for k in range(first, last) if (pair := one(A[k], D[k], P[k], alone)))
+
+    if D.shape[-1] >= ALONE:
+        some(0, 0, len(D))
+    else:
+        size = max(1, -(-len(D) // (8 * threads)))
+        run(some, [(at, min(at + size, len(D))) for at in range(0, len(D), size)], threads)
+    return min(wrong, default=None)
+
+
+def of_rows(
+    semiring: Semiring,
+    edges: tuple[np.ndarray, np.ndarray, np.ndarray],
+    D: np.ndarray,
+    sources: np.ndarray,
+    P: np.ndarray,
+    *,
+    threads: int,
+    mirrored: bool = False,
+) -> tuple[int, int] | None:
+    """P ← the predecessors of some rows of a closure, given the graph's edges by tail: (starts, heads, weights)."""
+    if not D.size:
+        return None
+    kind = choose(semiring, D.dtype, False)
+    D, sources, anew = np.ascontiguousarray(D), sources.astype(np.int32), _beats_one(semiring, edges[2])
+    return Routes(kind, D, P, sources, anew, mirrored, threads).of_edges(_both_ways(kind, edges))
+
+
+def product_of_rows(
+    semiring: Semiring,
+    edges: tuple[np.ndarray, np.ndarray, np.ndarray],
+    D: np.ndarray,
+    sources: np.ndarray,
+    threads: int,
+) -> np.ndarray:
+    """The rows of I ⊕ D ⊗ A, from those of D and the edges of A by tail."""
+    kind, B = choose(semiring, D.dtype, False), np.empty(D.shape, D.dtype)
+    if D.size:
+        listed, call = _both_ways(kind, edges), _code(product, kind)
+        arguments = np.ascontiguousarray(D), sources.astype(np.int32), B, *listed[3:]
+        run(lambda _, first, last: call(*arguments, first, last), _rows(D, listed.heads.size // len(D.T)), threads)
+    return B
+
+
+def lengths(
+    semiring: Semiring,
+    P: np.ndarray,
+    sources: np.ndarray,
+    A: np.ndarray | None,
+    edges: tuple[np.ndarray, np.ndarray, np.ndarray] | None,
+    dtype: np.dtype,
+    threads: int,
+) -> tuple[np.ndarray, int]:
+    """The products of edges along P, of a matrix or of edges by tail; and a row of P that is no tree, or −1."""
+    kind, L = choose(semiring, dtype, False), np.empty(P.shape, dtype)
+    if not P.size:
+        return L, -1
+    dense, call, wrong = A is not None, _code(attain, kind), [-1] * len(P)
+    matrix = np.ascontiguousarray(A) if A is not None else np.empty((0, 0), dtype)
+    if edges is None:
+        edges = np.zeros(P.shape[1] + 1, np.int64), np.empty(0, np.int32), np.empty(0, dtype)
+    arguments = np.ascontiguousarray(P), sources.astype(np.int32), L, matrix, dense, *_both_ways(kind, edges)[3:]
+
+    def some(_: int, first: int, last: int) -> None:
+        wrong[first] = call(*arguments, first, last)
+
+    run(some, _rows(P, 8), threads)
+    return L, max(wrong)
+
+
+def _both_ways(kind: Kind, edges: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Edges:
+    starts, heads, weights = edges
+    return Edges.of(
+        kind, starts.astype(np.int64, copy=False), heads.astype(np.int32, copy=False), np.ascontiguousarray(weights)
+    )
+
+
+def _rows(D: np.ndarray, each: int) -> list[tuple[int, int]]:
+    """Parts of the rows, of each entry of which a call takes so many steps."""
+    m, n = D.shape
+    size = max(1, min((CALL >> 3) // (n * max(1, each)), -(-m // 8)))
+    return [(at, min(at + size, m)) for at in range(0, m, size)]

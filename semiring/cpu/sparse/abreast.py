@@ -1,0 +1,180 @@
+"""The first vertices of a dense front eliminated, in blocks K of pivots:
+
+    R ← P A_K·  with  P = A_KK*  in the columns K          `pivots`, the rows K alone
+    A ← A ⊕ C R  with  C = A_·K,  C P in the columns K     `others`, on all other rows
+
+(Lehmann 1977, section 4, by blocks.) Nothing is packed: a pass eliminates ABREAST pivots from ABREAST rows, and holds
+the factors of C in registers while the rows of both go by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from numba.core import types
+from numba.extending import intrinsic
+
+from ..intrinsics import call, clear, copy, itemsize, kernel, load, part, row, star, store, times, zero
+from ..vectors import I64, Vectors, loop
+
+#: Pivots that are eliminated from the other rows together: their rows stay in a core's own cache meanwhile.
+BLOCK = 64
+#: So many pivots of these are eliminated from so many rows in one pass over those.
+ABREAST = 4
+#: Bytes of the pivots' rows that stay near; longer rows are taken in parts.
+NEAR = 1 << 17
+
+
+def _by_vectors(kind: Any) -> bool:
+    """Whether a pass over vectors is limited by loads and stores, so that pivots and rows are better taken together."""
+    return kind.vector and kind.add != "logaddexp"
+
+
+@intrinsic
+def _abreast(typing: Any, kind: Any) -> Any:
+    """Pivots that are eliminated from a row in one pass over it, a constant."""
+    count = ABREAST if _by_vectors(kind) else 1
+    return types.intp(kind), lambda context, builder, signature, args: I64(count)
+
+
+@intrinsic
+def _rank(typing: Any, kind: Any, depth: Any, start: Any, stop: Any, pitch: Any, front: Any, k: Any, work: Any) -> Any:
+    """A[i,·] ← A[i,·] ⊕ C[i,·] R for start ≤ i < stop, with K the `depth` vertices from k on, C = A_·K, R = A_K·.
+
+    The columns K of A start from 0, so C R itself comes to lie there. C goes to `work`, a row after the other.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if not _by_vectors(kind):
+            return context.compile_internal(builder, _rank_by_rows, signature, args)
+        _, depth, start, stop, pitch, front, k, work = args
+        size, wide = I64(kind.itemsize), builder.mul(pitch, I64(kind.itemsize))
+        top, R = _line(builder, front, wide, start), _line(builder, front, wide, k)
+        C, aside = _line(builder, top, size, k), builder.mul(depth, size)
+        count = builder.sub(stop, start)
+        with loop(builder, I64(0), count) as i:
+            _move(builder, kind, depth, _line(builder, C, wide, i), _line(builder, work, aside, i))
+        v = Vectors(builder, kind, image=kind.image == "same")
+        for begin, end in _pieces(builder, builder.sdiv(pitch, I64(kind.lanes)), NEAR // (BLOCK * kind.tile.width)):
+            for rows, i in _groups(builder, count):
+                A, factors = _line(builder, top, wide, i), _line(builder, work, aside, i)
+                for pivots, q in _groups(builder, depth):
+                    c, r = _line(builder, factors, size, q), _line(builder, R, wide, q)
+                    _pass(builder, v, (rows, pivots), (A, wide), (c, aside), (r, wide), begin, end)
+        return context.get_dummy_value()
+
+    return types.none(kind, *(types.intp,) * 7), codegen
+
+
+def _line(builder: Any, address: Any, pitch: Any, i: Any) -> Any:
+    """The address of line i."""
+    return builder.add(address, builder.mul(pitch, i))
+
+
+def _groups(builder: Any, total: Any) -> Iterator[tuple[int, Any]]:
+    """for i in range(total), ABREAST at a time as far as they go: (how many, i)."""
+    many = builder.sdiv(total, I64(ABREAST))
+    with loop(builder, I64(0), many) as group:
+        yield ABREAST, builder.mul(group, I64(ABREAST))
+    with loop(builder, builder.mul(many, I64(ABREAST)), total) as i:
+        yield 1, i
+
+
+def _pieces(builder: Any, total: Any, most: int) -> Iterator[tuple[Any, Any]]:
+    """range(total) in pieces of `most`: (start, stop)."""
+    with loop(builder, I64(0), builder.sdiv(builder.add(total, I64(most - 1)), I64(most))) as piece:
+        start = builder.mul(piece, I64(most))
+        stop = builder.add(start, I64(most))
+        yield start, builder.select(builder.icmp_signed("<", stop, total), stop, total)
+
+
+def _move(builder: Any, kind: Any, count: Any, source: Any, target: Any) -> None:
+    """`count` entries side by side, which leave 0 behind."""
+    for some, k in _groups(builder, count):
+        v, size = Vectors(builder, kind, lanes=some), I64(kind.itemsize)
+        here = _line(builder, source, size, k)
+        v.store(v.load(here), _line(builder, target, size, k))
+        v.store(v.zero(), here)
+
+
+def _pass(
+    builder: Any, v: Vectors, shape: tuple[int, int], A: tuple[Any, Any], C: tuple[Any, Any], R: tuple[Any, Any],
+    begin: Any, end: Any,
+) -> None:  # fmt: skip
+    """A ← A ⊕ C R on vectors begin … end of each row, for (rows, pivots); each matrix is (address, bytes of a row)."""
+    rows, pivots = shape
+    lines = [_line(builder, *C, I64(x)) for x in range(rows)]
+    factors = [[v.splat(v.load(c, q * v.kind.itemsize, type=v.type.element)) for q in range(pivots)] for c in lines]
+    targets, sources = ([_line(builder, *X, I64(x)) for x in range(n)] for X, n in ((A, rows), (R, pivots)))
+    with loop(builder, begin, end) as j:
+        offset = builder.mul(j, I64(v.kind.tile.width))
+        given = [v.load(builder.add(source, offset)) for source in sources]
+        for target, c in zip(targets, factors, strict=True):
+            here = builder.add(target, offset)
+            value = v.load(here)
+            for factor, r in zip(c, given, strict=True):
+                value = v.step(value, factor, r)
+            v.store(value, here)
+
+
+def _rank_by_rows(kind: Any, depth: int, start: int, stop: int, pitch: int, front: int, k: int, work: int) -> None:
+    size = itemsize(kind)
+    wide = pitch * size
+    for i in range(start, stop):
+        here = front + i * wide
+        for q in range(depth):
+            store(kind, work + q * size, load(kind, here + (k + q) * size))
+            store(kind, here + (k + q) * size, zero(kind))
+        for q in range(depth):
+            row(kind, pitch, here, load(kind, work + q * size), front + (k + q) * wide)
+
+
+@part
+def _pivot(kind: Any, k: int, start: int, stop: int, pitch: int, front: int, work: int) -> None:
+    """Eliminate vertex k from rows start … stop, its own among them; see `dense.pivot`, of which this is one step."""
+    size = itemsize(kind)
+    wide = pitch * size
+    here = front + k * wide
+    s = star(kind, load(kind, here + k * size))
+    clear(kind, pitch, work)
+    row(kind, pitch, work, s, here)  # R = s ⊗ A[k,·]
+    store(kind, work + k * size, s)
+    for i in range(start, stop):
+        if i != k:
+            there = front + i * wide
+            c = load(kind, there + k * size)
+            row(kind, pitch, there, c, work)
+            store(kind, there + k * size, times(kind, c, s))
+    copy(kind, pitch, work, here)
+
+
+@kernel
+def pivots(kind: Any, others: int, k: int, stop: int, pitch: int, front: int, work: int) -> None:
+    """R ← P A_K·, with P = A_KK* in the columns K, for the vertices K = k … stop of a front.
+
+    Some at a time are eliminated, from one another and then from the other rows of K, by the kernel at the address
+    `others`. Rows of the front are `pitch` entries apart; `work` has room for one of them, and for K × K.
+    """
+    abreast = _abreast(kind)
+    q = k
+    while q < stop:
+        together = 1 < abreast <= stop - q
+        end = q + abreast if together else q + 1
+        first, last = (q, end) if together else (k, stop)
+        for p in range(q, end):
+            _pivot(kind, p, first, last, pitch, front, work)
+        if k < first:
+            call(kind, others, (q, end - q, k, first, pitch, front, work))
+        if last < stop:
+            call(kind, others, (q, end - q, last, stop, pitch, front, work))
+        q = end
+
+
+@kernel
+def others(kind: Any, k: int, depth: int, start: int, stop: int, pitch: int, front: int, work: int) -> None:
+    """A ← A ⊕ C R on rows start … stop, and C P in the columns K of the `depth` vertices from k on; see `pivots`.
+
+    `work` has room for (stop − start) × K.
+    """
+    _rank(kind, depth, start, stop, pitch, front, k, work)

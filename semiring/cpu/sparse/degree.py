@@ -1,0 +1,319 @@
+"""numba: approximate minimum degree, on the quotient graph of Amestoy, Davis and Duff 1996.
+
+A variable that is eliminated becomes an *element*, the clique of its neighbours, held as one list instead of its edges;
+a variable's neighbours are those in the lists of its elements and those it still has by edges. Variables of the same
+neighbours are one *supervariable*.
+
+What is an index is unsigned here: numba asks of every signed one whether it is negative, a fifth of the time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from ..compile import kernel
+
+#: What is known of a vertex, in half a cache line, for it is read together. `at` and `length`: its list, in which a
+#: variable has `elements` elements, then its neighbours, and an element its variables. `weight`: vertices of a
+#: supervariable; 0 once it is eliminated or absorbed; < 0 while it is in the pivot. `degree`: of a variable a bound on
+#: its external degree, of an element its size. `outside`: of an element stamp + |L_e \ L_pivot|, 0 if it is absorbed.
+#: `after` and `before`: others of the same degree; of a variable in the pivot, the next of the same hash, and the hash.
+VERTEX = np.dtype(
+    [
+        ("at", np.uint32),
+        ("length", np.uint32),
+        ("elements", np.uint32),
+        ("weight", np.int32),
+        ("degree", np.uint32),
+        ("outside", np.int32),
+        ("after", np.uint32),
+        ("before", np.uint32),
+    ]
+)
+#: Hash values are below this power of two.
+HASHES = 1024
+
+_ONE = np.uint64(1)
+
+
+@kernel
+def minimum_degree(start: Any, heads: Any, factor: int, stamps: int) -> Any:
+    """The order, its parent in the elimination tree and its count of each column, and how many are dense.
+
+    Stamps of more than `stamps` begin anew. Where vertices of too many neighbours were put last, the tree is not known,
+    and parents and counts are empty.
+    """
+    n = len(start) - 1
+    none = np.uint32(n)
+    size = len(heads)
+    room = min(size + size // 5 + n + 1, 2**32 - 1)
+    lists = np.empty(room, np.uint32)
+    for q in range(size):  # a slice would take seconds to compile, for its error
+        lists[q] = heads[q]
+    V = np.empty(n + 1, VERTEX)  # the last one stands for none
+    into = np.full(n, -1, np.int32)  # what a variable was absorbed by; the parent of an element
+    step = np.full(n, -1, np.int32)  # when it was a pivot
+    above = np.empty(n, np.int32)  # vertices beside the pivot, by step
+    first = np.full(n + 1, none, np.uint32)  # variables of a degree, doubly linked
+    bucket = np.full(HASHES, none, np.uint32)  # variables of a hash value
+    limit = max(16.0, factor * np.sqrt(n))
+    free, done, stamp, steps, hubs = np.uint64(size), 0, 2, 0, 0
+    for v in range(n):
+        X = V[v]
+        X.at, X.length, X.elements = start[v], start[v + 1] - start[v], 0
+        X.weight, X.degree, X.outside = 1, X.length, 1
+        if X.length > limit:
+            X.weight, into[v] = 0, -2
+            hubs += 1
+    for v in range(n - 1, -1, -1):
+        if V[v].weight:
+            _link(np.uint32(v), V[v].degree, first, V, none)
+    done = hubs
+    least = largest = 0
+    while done < n:
+        while first[least] == none:
+            least += 1
+        p = first[least]
+        remain = n - done
+        if 2 * least >= remain and remain > 8:
+            break
+        P = V[p]
+        first[least] = P.after
+        V[P.after].before = none
+        own = P.weight
+        done += own
+        step[p] = steps
+        # The pivot's list: L_p = (A_p ∪ ⋃ L_e) \ p, in place where it has no elements, else behind all lists.
+        listed = P.elements > 0
+        if listed and room - np.int64(free) <= least:
+            free = _compact(lists, free, V, into)
+        P.weight = -own
+        low = np.uint64(P.at)
+        middle, high = low + P.elements, low + P.length
+        begin = end = free if listed else low
+        size_p = 0
+        for k in range(low, middle):
+            e = lists[k]
+            E = V[e]
+            if not E.outside:  # absorbed since p was last looked at; its list may be gone
+                continue
+            end, added = _gather(lists, np.uint64(E.at), np.uint64(E.at) + E.length, end, first, V, none)
+            size_p += added
+            into[e], E.outside = p, 0  # element e is absorbed by p
+        end, added = _gather(lists, middle, high, end, first, V, none)
+        size_p += added
+        P.at, P.length, P.degree = begin, end - begin, size_p
+        P.outside = 0  # not to be counted as an element of its own variables
+        largest = max(largest, size_p)
+        if stamp > stamps - 3 * largest:
+            for v in range(n):
+                V[v].outside = min(V[v].outside, 1)
+            stamp = 2
+        # |L_e \ L_p| for every element e that touches L_p.
+        for q in range(begin, end):
+            X = V[lists[q]]
+            heavy = -X.weight
+            low = np.uint64(X.at)
+            for k in range(low, low + X.elements):
+                E = V[lists[k]]
+                if E.outside >= stamp:
+                    E.outside -= heavy
+                else:
+                    E.outside = E.degree + stamp - heavy if E.outside else 0
+        # New lists and degrees: d_v ≤ |A_v \ v| + |L_p \ v| + Σ |L_e \ L_p|.
+        for q in range(begin, end):
+            v = lists[q]
+            X = V[v]
+            low = put = np.uint64(X.at)
+            middle, high = low + X.elements, low + X.length
+            sum_degree, code = 0, np.uint64(p)
+            for k in range(low, middle):
+                e = lists[k]
+                rest = V[e].outside
+                if rest:
+                    sum_degree += rest - stamp
+                    lists[put] = e
+                    put += _ONE
+                    code += e
+            moved = put
+            for k in range(middle, high):
+                u = lists[k]
+                if V[u].weight > 0:
+                    sum_degree += V[u].weight
+                    lists[put] = u
+                    put += _ONE
+                    code += u
+            if sum_degree == 0:  # its neighbours are in L_p, all of them: it goes with p, which absorbs its elements
+                for k in range(low, moved):
+                    into[lists[k]], V[lists[k]].outside = p, 0
+                into[v] = p
+                heavy = -X.weight
+                size_p -= heavy
+                own += heavy
+                done += heavy
+                X.weight = X.elements = X.length = 0
+                continue
+            X.degree = min(np.int64(X.degree), sum_degree)
+            # p becomes the first of its elements; there is room, as p or an absorbed element was in the list.
+            lists[put] = lists[moved]
+            lists[moved] = lists[low]
+            lists[low] = p
+            X.elements, X.length = moved - low + _ONE, put - low + _ONE
+            code %= np.uint64(HASHES)
+            X.before, X.after = code, bucket[code]
+            bucket[code] = v
+        P.degree = size_p
+        stamp += largest + 1
+        # Supervariables: of the same lists.
+        for q in range(begin, end):
+            X = V[lists[q]]
+            if X.weight == 0:
+                continue
+            i = bucket[X.before]
+            bucket[X.before] = none
+            while i != none and V[i].after != none:
+                X = V[i]
+                low = np.uint64(X.at)
+                for k in range(low + _ONE, low + X.length):
+                    if V[lists[k]].outside:  # what is absorbed stays so
+                        V[lists[k]].outside = stamp
+                last, j = i, X.after
+                while j != none:
+                    Y = V[j]
+                    same = Y.length == X.length and Y.elements == X.elements
+                    at = np.uint64(Y.at) + _ONE
+                    high = np.uint64(Y.at) + Y.length
+                    while same and at < high:
+                        same = V[lists[at]].outside == stamp
+                        at += _ONE
+                    if same:
+                        into[j] = i
+                        X.weight += Y.weight
+                        Y.weight = Y.elements = Y.length = 0
+                        j = Y.after
+                        V[last].after = j
+                    else:
+                        last, j = j, Y.after
+                stamp += 1
+                i = X.after
+        ended = begin
+        remain = n - done
+        for q in range(begin, end):
+            v = lists[q]
+            X = V[v]
+            heavy = -X.weight
+            if heavy <= 0:
+                continue
+            X.weight = heavy
+            d = min(X.degree + size_p - heavy, remain - heavy)
+            X.degree = d
+            _link(v, d, first, V, none)
+            least = min(least, d)
+            lists[ended] = v
+            ended += _ONE
+        P.weight = 0
+        P.length = ended - begin
+        P.outside = 1 if ended > begin else 0
+        above[steps] = size_p
+        steps += 1
+        if listed:
+            free = ended
+    dense = n - done + hubs if done < n else 0
+    order, parent, counts = _columns(into, step, above[:steps], dense)
+    return order, parent[: n if hubs == 0 else 0], counts[: n if hubs == 0 else 0], dense
+
+
+@njit(inline="always")
+def _link(v: Any, d: Any, first: Any, V: Any, none: Any) -> None:
+    """Make v the first of the variables of degree d."""
+    V[v].after, V[v].before = first[d], none
+    V[first[d]].before = v
+    first[d] = v
+
+
+@njit
+def _gather(lists: Any, low: Any, high: Any, end: Any, first: Any, V: Any, none: Any) -> Any:
+    """Append the variables of lists[low:high] that are not in the pivot's list yet; its end, and the vertices added."""
+    added = 0
+    for q in range(low, high):
+        v = lists[q]
+        X = V[v]
+        if X.weight > 0:
+            added += X.weight
+            X.weight = -X.weight
+            lists[end] = v
+            end += _ONE
+            V[X.after].before = X.before  # out of the variables of its degree
+            if X.before != none:
+                V[X.before].after = X.after
+            else:
+                first[X.degree] = X.after
+    return end, added
+
+
+@kernel
+def _compact(lists: Any, free: Any, V: Any, into: Any) -> Any:
+    """Move the lists that are still in use to the front; where they end then."""
+    n = len(into)
+    for v in range(n):
+        if into[v] == -1 and V[v].length > 0:  # its first item is kept in `at`, and its owner in the list
+            q = V[v].at
+            V[v].at, lists[q] = lists[q], n + v
+    put = read = np.uint64(0)
+    while read < free:
+        if lists[read] < n:
+            read += _ONE
+            continue
+        X = V[lists[read] - np.uint32(n)]
+        lists[put], X.at = X.at, put
+        for k in range(_ONE, np.uint64(X.length)):
+            lists[put + k] = lists[read + k]
+        put += X.length
+        read += X.length
+    return put
+
+
+@kernel
+def _columns(into: Any, step: Any, above: Any, dense: int) -> Any:
+    """Pivots by step, each before what it absorbed; what was no pivot's; the hubs. Their parents, and their counts."""
+    n, steps = len(into), len(above)
+    key = np.empty(n, np.int32)
+    begin = np.zeros(steps + 3, np.int64)
+    for v in range(n):
+        top = v
+        while step[top] < 0 and into[top] >= 0:
+            top = into[top]
+        while v != top and step[v] < 0 and into[v] != top:  # shorten the way for those who come later
+            v, into[v] = into[v], top
+    for v in range(n):
+        top = v
+        while step[top] < 0 and into[top] >= 0:
+            top = into[top]
+        key[v] = step[top] if step[top] >= 0 else (steps + 1 if into[top] == -2 else steps)
+        begin[key[v] + 1] += 1
+    for k in range(steps + 2):
+        begin[k + 1] += begin[k]
+    order, parent, counts = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
+    for v in range(n):
+        k = step[v]
+        if k < 0:
+            continue
+        order[begin[k]] = v
+        for j in range(begin[k], begin[k + 1]):
+            parent[j], counts[j] = j + 1, begin[k + 1] - j + above[k]
+        if into[v] >= 0:
+            parent[begin[k + 1] - 1] = begin[step[into[v]]]
+        else:
+            parent[begin[k + 1] - 1] = n - dense if above[k] else -1
+    for j in range(n - dense, n):
+        parent[j], counts[j] = j + 1 if j + 1 < n else -1, n - j
+    for k in range(steps):
+        begin[k] += 1
+    for v in range(n):
+        if step[v] < 0:
+            order[begin[key[v]]] = v
+            begin[key[v]] += 1
+    return order, parent, counts

@@ -1,0 +1,186 @@
+"""Fronts: assembled from arcs and from the updates of children, eliminated, and taken apart into panels.
+
+A front of supernode s is a dense matrix on its columns C and rows R. Eliminating C leaves
+
+    [[D, U], [L, A_RR ⊕ L A_CR]]   with   D = A_CC*,  U = D ⊗ A_CR,  L = A_RC ⊗ D
+
+(Duff and Reid 1983, "The multifrontal solution of indefinite sparse symmetric linear equations"), by the kernels of
+`abreast`. The panels hold [D; L] and [D U]ᵀ; what is left at R is the update for the parent. A panel of (w + r) × w
+entries lies in strips of STRIP columns, row by row, the last strip as narrow as it is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+from ..intrinsics import itemsize, jump, kernel, load, part, plus, short, store
+from ..kinds import vector_bytes
+from ..vectors import I64, Vectors, emit, expanded, loop, short_at
+from .abreast import BLOCK
+
+# For each kind, called by address
+
+
+@intrinsic
+def _met(typing: Any, kind: Any, count: Any, target: Any, source: Any) -> Any:
+    """target[j] ← target[j] ⊕ source[j] for `count` entries side by side."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if not kind.vector:
+            return context.compile_internal(builder, _met_generic, signature, args)
+        _, count, target, source = args
+        whole = builder.sdiv(count, I64(kind.lanes))
+        rest = builder.mul(whole, I64(kind.lanes))
+        for lanes, start, stop in ((kind.lanes, I64(0), whole), (1, rest, count)):
+            v = Vectors(builder, kind, lanes=lanes)
+            with loop(builder, start, stop) as j:
+                offset = builder.mul(j, I64(lanes * kind.itemsize))
+                here = builder.add(target, offset)
+                v.store(emit(builder, kind.add, v.load(here), v.load(builder.add(source, offset))), here)
+        return context.get_dummy_value()
+
+    return types.none(kind, types.intp, types.intp, types.intp), codegen
+
+
+def _met_generic(kind: Any, count: int, target: int, source: int) -> None:
+    size = itemsize(kind)
+    for j in range(count):
+        store(kind, target + j * size, plus(kind, load(kind, target + j * size), load(kind, source + j * size)))
+
+
+@intrinsic
+def _window(typing: Any, kind: Any) -> Any:
+    """Columns of a front that an update meets at a time wherever they are, a constant; 0 where they must be adjacent.
+
+    AVX-512 spreads adjacent entries over the lanes of a mask in one instruction.
+    """
+    count = kind.lanes if kind.vector and kind.itemsize >= 4 and vector_bytes() == 64 else 0
+    return types.intp(kind), lambda context, builder, signature, args: I64(count)
+
+
+@intrinsic
+def _spread(
+    typing: Any, kind: Any, rows: Any, mask: Any, local: Any, front: Any, wide: Any, update: Any, pitch: Any
+) -> Any:
+    """Rows local[i] of a front meet those of an update, in the columns of one vector of which `mask` has a bit set."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if not kind.vector:
+            return context.get_dummy_value()
+        _, rows, mask, local, front, wide, update, pitch = args
+        v = Vectors(builder, kind)
+        lanes = builder.bitcast(builder.trunc(mask, ir.IntType(kind.lanes)), ir.VectorType(ir.IntType(1), kind.lanes))
+        with loop(builder, I64(0), rows) as i:
+            here = builder.add(front, builder.mul(short_at(builder, local, i), wide))
+            given = expanded(v, builder.add(update, builder.mul(i, pitch)), lanes)
+            v.store(emit(builder, kind.add, v.load(here), given), here)
+        return context.get_dummy_value()
+
+    return types.none(kind, *(types.intp,) * 7), codegen
+
+
+@kernel
+def extend(kind: Any, r: int, local: int, front: int, wide: int, update: int) -> None:
+    """Rows and columns local[i] of a front meet those of an update, r × r.
+
+    `local` is the address of r short integers, in ascending order; rows of the front are `wide` bytes apart.
+    """
+    size, window = itemsize(kind), _window(kind)
+    j = 0
+    while j < r:
+        first, k = short(local, j), j + 1
+        if window:
+            first &= -window
+            mask = 1 << (short(local, j) - first)
+            while k < r and short(local, k) < first + window:
+                mask |= 1 << (short(local, k) - first)
+                k += 1
+            _spread(kind, r, mask, local, front + first * size, wide, update + j * size, r * size)
+        else:  # columns that stay side by side are met together
+            while k < r and short(local, k) == first + k - j:
+                k += 1
+            for i in range(r):
+                _met(kind, k - j, front + short(local, i) * wide + first * size, update + (i * r + j) * size)
+        j = k
+
+
+@kernel
+def place(kind: Any, start: int, stop: int, arc_row: int, arc_col: int, weights: int, front: int, wide: int) -> None:
+    """The weights of arcs start … stop meet in a front, each at its row and column."""
+    size = itemsize(kind)
+    for a in range(start, stop):
+        to = front + short(arc_row, a) * wide + short(arc_col, a) * size
+        store(kind, to, plus(kind, load(kind, to), load(kind, weights + a * size)))
+
+
+# For all kinds: `steps` holds the addresses of what knows one.
+
+FILL, PLACE, EXTEND, PIVOTS, OTHERS, APART = range(6)
+
+
+@part
+def pitch_of(m: int, lanes: int) -> int:
+    """Entries from one row of a front to the next: whole vectors. The number of lanes is a power of two."""
+    return (m + lanes - 1) & -lanes
+
+
+@part
+def assemble(
+    steps: Any, size: int, lanes: int, s: int, first: Any, begin: Any, local: Any, child: Any, sibling: Any,
+    where: Any, arcs: Any, arc_row: Any, arc_col: Any, weights: int, front: int,
+) -> None:  # fmt: skip
+    """The front of supernode s: arcs and the children's updates, each once, met by ⊕."""
+    m = first[s + 1] - first[s] + begin[s + 1] - begin[s]
+    pitch = pitch_of(m, lanes)
+    wide = pitch * size
+    jump(steps[FILL], (m * pitch, front, -1))
+    jump(
+        steps[PLACE],
+        (arcs[s], arcs[s + 1], arc_row.ctypes.data, arc_col.ctypes.data, weights, front, wide),
+    )
+    c = child[s]
+    while c >= 0:
+        low = begin[c]
+        jump(steps[EXTEND], (begin[c + 1] - low, local.ctypes.data + 4 * low, front, wide, where[c]))
+        c = sibling[c]
+
+
+@kernel
+def gather(
+    steps: Any, size: int, lanes: int, s: int, first: Any, begin: Any, local: Any, child: Any, sibling: Any,
+    where: Any, arcs: Any, arc_row: Any, arc_col: Any, weights: int, front: int,
+) -> None:  # fmt: skip
+    """One front, to be eliminated by others."""
+    assemble(steps, size, lanes, s, first, begin, local, child, sibling, where, arcs, arc_row, arc_col, weights, front)
+
+
+@kernel
+def eliminate(
+    steps: Any, size: int, lanes: int, start: int, stop: int, first: Any, begin: Any, local: Any, child: Any,
+    sibling: Any, where: Any, panel: Any, arcs: Any, arc_row: Any, arc_col: Any, weights: int, lower: int,
+    upper: int, front: int, work: int,
+) -> None:  # fmt: skip
+    """Supernodes start … stop, in that order; where[s] is the address at which the update of each is put."""
+    for s in range(start, stop):
+        w = first[s + 1] - first[s]
+        m = w + begin[s + 1] - begin[s]
+        pitch = pitch_of(m, lanes)
+        wide = pitch * size
+        assemble(
+            steps, size, lanes, s, first, begin, local, child, sibling, where, arcs, arc_row, arc_col, weights,
+            front,
+        )  # fmt: skip
+        for k in range(0, w, BLOCK):
+            depth = min(BLOCK, w - k)
+            jump(steps[PIVOTS], (steps[OTHERS], k, k + depth, pitch, front, work))
+            if k:
+                jump(steps[OTHERS], (k, depth, 0, k, pitch, front, work))
+            jump(steps[OTHERS], (k, depth, k + depth, m, pitch, front, work))
+        jump(
+            steps[APART],
+            (lanes > 1, w, m, front, wide, lower + panel[s] * size, upper + panel[s] * size, where[s]),
+        )

@@ -1,0 +1,144 @@
+"""Entries from one place to another, by their size alone: squares copied, fronts taken apart, panels transposed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core import types
+from numba.extending import intrinsic
+
+from ..intrinsics import copy_vectors, itemsize, kernel, load, move, store
+from ..vectors import I64, Vectors, loop, stream, transposed
+from .strips import STRIP
+
+
+@kernel
+def copy_square(
+    kind: Any, n: int, columns: int, source: int, row: int, col: int, target: int, to_row: int, to_col: int
+) -> None:
+    """n × n entries, from one pair of strides to another; the last column again for each of `columns` beyond them."""
+    move(kind, n, n, source, row, col, target, to_row, to_col)
+    for j in range(n, columns):
+        move(kind, n, 1, source + (n - 1) * col, row, col, target + j * to_col, to_row, to_col)
+
+
+@intrinsic
+def strip_down(typing: Any, kind: Any, m: Any, source: Any, row: Any, target: Any) -> Any:
+    """STRIP entries of each of m rows, one after the other."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        _, m, source, row, target = args
+        v = Vectors(builder, kind, lanes=STRIP)
+        with loop(builder, I64(0), m) as i:
+            x = v.load(builder.add(source, builder.mul(i, row)))
+            v.store(x, builder.add(target, builder.mul(i, I64(STRIP * kind.itemsize))))
+        return context.get_dummy_value()
+
+    return types.none(kind, *(types.intp,) * 4), codegen
+
+
+@intrinsic
+def strip_across(typing: Any, kind: Any, m: Any, source: Any, row: Any, target: Any) -> Any:
+    """STRIP rows of m entries, transposed; m is a multiple of STRIP."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        _, m, source, row, target = args
+        v, size = Vectors(builder, kind, lanes=STRIP), kind.itemsize
+        with loop(builder, I64(0), builder.sdiv(m, I64(STRIP))) as i:
+            here = builder.add(source, builder.mul(i, I64(STRIP * size)))
+            there = builder.add(target, builder.mul(i, I64(STRIP * STRIP * size)))
+            rows = [v.load(builder.add(here, builder.mul(row, I64(k)))) for k in range(STRIP)]
+            for k, column in enumerate(transposed(builder, rows)):
+                v.store(column, there, k * STRIP * size)
+        return context.get_dummy_value()
+
+    return types.none(kind, *(types.intp,) * 4), codegen
+
+
+@intrinsic
+def _side(typing: Any, kind: Any) -> Any:
+    """Entries of the square that a transposition moves at a time, a constant."""
+    count = kind.lanes if kind.itemsize > 1 else 1
+    return types.intp(kind), lambda context, builder, signature, args: I64(count)
+
+
+@kernel
+def collect(kind: Any, count: int, index: Any, source: int, target: int) -> None:
+    """target[k] ← source[index[k]], for `count` of them."""
+    size = itemsize(kind)
+    for k in range(count):
+        store(kind, target + k * size, load(kind, source + index[k] * size))
+
+
+@kernel
+def take_apart(
+    kind: Any, whole: bool, w: int, m: int, front: int, wide: int, lower: int, upper: int, update: int
+) -> None:
+    """[D; L] and [D U]ᵀ of an eliminated front, in strips, and the update. Rows of the front are `wide` bytes apart.
+
+    Where these are `whole` vectors, so is what is read, and what is written to the update.
+    """
+    size, r = itemsize(kind), m - w
+    for j in range(0, w, STRIP):
+        columns = min(STRIP, w - j)
+        done_lower = done_upper = 0
+        if columns == STRIP:
+            done_lower, done_upper = m, m // STRIP * STRIP
+            strip_down(kind, m, front + j * size, wide, lower + j * m * size)
+            strip_across(kind, done_upper, front + j * wide, wide, upper + j * m * size)
+        for k in range(columns):
+            for i in range(done_lower, m):
+                store(kind, lower + (j * m + i * columns + k) * size, load(kind, front + i * wide + (j + k) * size))
+            for i in range(done_upper, m):
+                store(kind, upper + (j * m + i * columns + k) * size, load(kind, front + (j + k) * wide + i * size))
+    for i in range(r):  # what is too much of a row, the next one overwrites
+        source, target = front + (w + i) * wide + w * size, update + i * r * size
+        if whole:
+            copy_vectors(kind, r, source, target)
+        else:
+            for j in range(r):
+                store(kind, target + j * size, load(kind, source + j * size))
+
+
+@intrinsic
+def transpose_tile(
+    typing: Any, kind: Any, source: Any, source_row: Any, target: Any, target_row: Any, streamed: Any
+) -> Any:
+    """A square, transposed; past the caches where `streamed`."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        _, source, source_row, target, target_row, streamed = args
+        count = kind.lanes if kind.itemsize > 1 else 1
+        v = Vectors(builder, kind, lanes=count)
+        rows = [v.load(builder.add(source, builder.mul(I64(i), source_row))) for i in range(count)]
+        rows = transposed(builder, rows)
+        with builder.if_else(streamed) as (past, near):
+            for branch, put in ((past, lambda *to: stream(v, *to)), (near, v.store)):
+                with branch:
+                    for i in range(count):
+                        put(rows[i], builder.add(target, builder.mul(I64(i), target_row)))
+        return context.get_dummy_value()
+
+    return types.none(kind, *(types.intp,) * 4, types.boolean), codegen
+
+
+@kernel
+def transpose(kind: Any, m: int, n: int, source: int, source_row: int, target: int, target_row: int) -> None:
+    """Bᵀ of m × n entries, in pieces that stay near; past the caches where whole vectors are aligned in B."""
+    size, side = itemsize(kind), _side(kind)
+    streamed = target % (side * size) == 0 and target_row % (side * size) == 0
+    for top in range(0, m, 16 * side):
+        bottom = min(top + 16 * side, m)
+        for j in range(0, n, side):
+            i = top
+            if j + side <= n:
+                while i + side <= bottom:
+                    transpose_tile(
+                        kind, source + i * source_row + j * size, source_row,
+                        target + j * target_row + i * size, target_row, streamed,
+                    )  # fmt: skip
+                    i += side
+            for a in range(i, bottom):
+                for b in range(j, min(j + side, n)):
+                    value = load(kind, source + a * source_row + b * size)
+                    store(kind, target + b * target_row + a * size, value)

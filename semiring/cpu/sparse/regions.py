@@ -1,0 +1,111 @@
+"""Low subtrees of an elimination tree that need only a short stack: a GPU walks each without waiting for others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..compile import kernel
+
+INNER, ROOT, TOP = 0, 1, 2
+
+
+@kernel
+def regions(
+    parent: Any, child: Any, leaf: Any, first: Any, begin: Any, base: Any, rows: Any, slot: Any, owner: Any, size: Any,
+    most: int, room: int,
+) -> Any:  # fmt: skip
+    """What each supernode is, runs of neighbouring subtrees, and places on their stacks.
+
+    A subtree is walked with a stack of its root's rows and, below them, the path from the root but for leaves, of at
+    most `most` rows; what needs more is the top. Subtrees beside one another are a region that takes at most `room`.
+    They are walked from the last to the first. One that has room for its root's rows beside all that the subtree before
+    it needs lies at the other end of the stack, so that these rows can come meanwhile.
+
+    Returns
+    -------
+    kind : int32 array (supernodes,)
+    low, high : int32 arrays
+        The supernodes of each region.
+    local : int32 array (rows,)
+        Where each row is on the stack.
+    own : int32 array (supernodes,)
+        Where each supernode's columns begin on it, −1 for a leaf.
+    ahead : int32 array (supernodes,)
+        For a root, how far before it the next one is, if its rows can come meanwhile; else 0.
+    """
+    count = len(parent)
+    deep = np.zeros(count, np.int64)
+    for s in range(count):
+        if child[s] >= 0:
+            deep[s] += first[s + 1] - first[s]
+        p = parent[s]
+        if p >= 0:
+            deep[p] = max(deep[p], deep[s])
+    kind = np.zeros(count, np.int32)
+    low, high = np.empty(count, np.int32), np.empty(count, np.int32)
+    local, own = np.zeros(len(rows), np.int32), np.full(count, -1, np.int32)
+    total = np.zeros(count + 1, np.int64)
+    for s in range(count):
+        total[s + 1] = total[s] + size[s]
+    ahead = np.zeros(count, np.int32)
+    found, last, other = 0, -1, False
+    s = count - 1
+    while s >= 0:
+        above = begin[s + 1] - begin[s]
+        if above + deep[s] > most or total[s + 1] - total[leaf[s]] > room:
+            kind[s] = TOP
+            s -= 1
+            continue
+        kind[s] = ROOT
+        start, edge = leaf[s], first[s + 1]
+        if found and low[found - 1] == s + 1 and total[high[found - 1]] - total[start] <= room:
+            low[found - 1] = start
+            if begin[last + 1] - begin[last] + deep[last] + above <= most:
+                ahead[last], other = last - s, not other
+        else:
+            low[found], high[found] = start, s + 1
+            found, other = found + 1, False
+        for t in range(s, start - 1, -1):
+            if child[t] >= 0:
+                place = base[t] - base[s] + above
+                own[t] = most - place - (first[t + 1] - first[t]) if other else place
+            q = begin[s]
+            for k in range(begin[t], begin[t + 1]):
+                if rows[k] < edge:
+                    u = owner[rows[k]]
+                    local[k] = own[u] + rows[k] - first[u]
+                else:
+                    while rows[q] < rows[k]:
+                        q += 1
+                    local[k] = most - 1 - (q - begin[s]) if other else q - begin[s]
+        last, s = s, start - 1
+    return kind, low[:found].copy(), high[:found].copy(), local, own, ahead
+
+
+@kernel
+def depths(parent: Any) -> Any:
+    """How far each supernode is from its root."""
+    depth = np.zeros(len(parent), np.int32)
+    for s in range(len(parent) - 1, -1, -1):
+        if parent[s] >= 0:
+            depth[s] = depth[parent[s]] + 1
+    return depth
+
+
+@kernel
+def even_rows(begin: Any, rows: Any, slot: Any, local: Any, labels: Any) -> Any:
+    """Rows in even number, the last one twice where there are not: where each list begins; slots, places, labels."""
+    count = len(begin) - 1
+    start = np.zeros(count + 1, np.int64)
+    for s in range(count):
+        r = begin[s + 1] - begin[s]
+        start[s + 1] = start[s] + r + r % 2
+    slots = np.empty(start[count], np.int32)
+    places, names = np.empty(start[count], np.int32), np.empty(start[count], np.int32)
+    for s in range(count):
+        for k in range(start[s], start[s + 1]):
+            q = min(begin[s] + k - start[s], begin[s + 1] - 1)
+            slots[k], places[k], names[k] = slot[q], local[q], labels[rows[q]]
+    return start, slots, places, names

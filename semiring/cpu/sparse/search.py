@@ -1,0 +1,201 @@
+"""Breadth-first searches from many sources at once, a bit for each (Then et al. 2014, "The more the merrier").
+
+A vertex has a row of words, and a bit of each row belongs to one source. With F the frontier, S what was seen, N the
+next frontier and A the arcs, a level is
+
+    push:  N[u] ← N[u] | (F[v] & ~S[u])   for every arc v → u of a vertex v in the frontier
+    pull:  N[u] ← (| F[v]) & ~S[u]        over the arcs v → u of every vertex u that some source has not seen
+
+whichever reads fewer arcs (Beamer et al. 2012, "Direction-optimizing breadth-first search"). The hop counts of a vertex
+lie side by side, one a source, so that the bits of N[u] are the mask under which a whole vector of them is written.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+from ..intrinsics import kernel
+from ..kinds import without_value
+from ..vectors import I32, I64, short_at
+
+#: Sources of a word.
+BITS = 64
+#: An arc that is pushed along, in arcs that are pulled along: those only read, and stop when all have come.
+PUSH = 3
+
+
+class Width(types.Type):
+    """How many words a vertex has, and the bytes of a hop count: selects the code, and has no value at run time."""
+
+    def __init__(self, words: int, itemsize: int) -> None:
+        self.words, self.itemsize = words, itemsize
+        super().__init__(name=f"Width({words}, {itemsize})")
+
+
+without_value(Width)
+
+
+class _Rows:
+    """Rows of words as vectors."""
+
+    def __init__(self, builder: Any, width: Width) -> None:
+        self.builder, self.width = builder, width
+        self.type = ir.VectorType(I64, width.words)
+        self.none, self.all = (ir.Constant(self.type, [bits] * width.words) for bits in (0, -1))
+
+    def pointer(self, base: Any, vertex: Any) -> Any:
+        address = self.builder.add(base, self.builder.mul(vertex, I64(8 * self.width.words)))
+        return self.builder.inttoptr(address, self.type.as_pointer())
+
+    def load(self, base: Any, vertex: Any) -> Any:
+        value = self.builder.load(self.pointer(base, vertex))
+        value.align = 8
+        return value
+
+    def store(self, value: Any, base: Any, vertex: Any) -> None:
+        self.builder.store(value, self.pointer(base, vertex)).align = 8
+
+    def any(self, value: Any) -> Any:
+        """Whether a bit is set."""
+        name, b = f"llvm.vector.reduce.or.v{self.width.words}i64", self.builder
+        reduce = b.module.globals.get(name) or ir.Function(b.module, ir.FunctionType(I64, [self.type]), name)
+        return b.icmp_signed("!=", b.call(reduce, [value]), I64(0))
+
+
+@intrinsic
+def _push(typing: Any, width: Any, frontier: Any, v: Any, seen: Any, following: Any, u: Any) -> Any:
+    """N[u] ← N[u] | (F[v] & ~S[u]); whether these are the first bits of N[u]."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        _, frontier, v, seen, following, u = args
+        rows = _Rows(builder, width)
+        fresh = builder.and_(rows.load(frontier, v), builder.xor(rows.load(seen, u), rows.all))
+        before = rows.load(following, u)
+        rows.store(builder.or_(before, fresh), following, u)
+        return builder.and_(rows.any(fresh), builder.not_(rows.any(before)))
+
+    return types.boolean(width, *(types.intp,) * 5), codegen
+
+
+@intrinsic
+def _pull(
+    typing: Any, width: Any, frontier: Any, heads: Any, start: Any, stop: Any, seen: Any, following: Any, u: Any
+) -> Any:
+    """N[u] ← (| F[v]) & ~S[u] over v in heads[start:stop], until nothing can come any more; whether a bit is set."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        _, frontier, heads, start, stop, seen, following, u = args
+        rows = _Rows(builder, width)
+        missing = builder.xor(rows.load(seen, u), rows.all)
+        before = builder.block
+        head, body, done = (builder.append_basic_block(name) for name in ("head", "body", "done"))
+        builder.cbranch(rows.any(missing), head, done)
+        builder.position_at_end(head)
+        k, met = builder.phi(I64), builder.phi(rows.type)
+        left = rows.any(builder.and_(missing, builder.xor(met, rows.all)))
+        builder.cbranch(builder.and_(builder.icmp_signed("<", k, stop), left), body, done)
+        builder.position_at_end(body)
+        then = builder.or_(met, rows.load(frontier, short_at(builder, heads, k)))
+        for phi, first, later in ((k, start, builder.add(k, I64(1))), (met, rows.none, then)):
+            phi.add_incoming(first, before)
+            phi.add_incoming(later, body)
+        builder.branch(head)
+        builder.position_at_end(done)
+        found = builder.phi(rows.type)
+        found.add_incoming(rows.none, before)
+        found.add_incoming(met, head)
+        fresh = builder.and_(found, missing)
+        rows.store(fresh, following, u)
+        return rows.any(fresh)
+
+    return types.boolean(width, *(types.intp,) * 7), codegen
+
+
+@intrinsic
+def _settle(typing: Any, width: Any, following: Any, seen: Any, u: Any, out: Any, code: Any) -> Any:
+    """S[u] ← S[u] | N[u], and what N[u] newly reaches is as many hops away as `code` says, the bits of a number."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        _, following, seen, u, out, code = args
+        rows, size = _Rows(builder, width), width.itemsize
+        fresh = rows.load(following, u)
+        rows.store(builder.or_(rows.load(seen, u), fresh), seen, u)
+        item = ir.IntType(8 * size)
+        block = ir.VectorType(item, BITS)
+        hops = builder.insert_element(
+            ir.Constant(block, ir.Undefined), builder.trunc(code, item) if size < 8 else code, I32(0)
+        )
+        hops = builder.shuffle_vector(
+            hops, ir.Constant(block, ir.Undefined), ir.Constant(ir.VectorType(I32, BITS), None)
+        )
+        row = builder.add(out, builder.mul(u, I64(BITS * size * width.words)))
+        for word in range(width.words):
+            bits = builder.extract_element(fresh, I32(word))
+            with builder.if_then(builder.icmp_signed("!=", bits, I64(0))):
+                there = builder.inttoptr(builder.add(row, I64(word * BITS * size)), block.as_pointer())
+                before = builder.load(there)
+                before.align = size
+                mask = builder.bitcast(bits, ir.VectorType(ir.IntType(1), BITS))
+                builder.store(builder.select(mask, hops, before), there).align = size
+        return context.get_dummy_value()
+
+    return types.none(width, *(types.intp,) * 5), codegen
+
+
+@intrinsic
+def _wipe(typing: Any, width: Any, frontier: Any, v: Any) -> Any:
+    """F[v] ← 0."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        rows = _Rows(builder, width)
+        rows.store(rows.none, args[1], args[2])
+        return context.get_dummy_value()
+
+    return types.none(width, types.intp, types.intp), codegen
+
+
+@kernel
+def levels(
+    width: Any, state: Any, codes: Any, budget: int, start_out: Any, heads: Any, start_in: Any, tails: Any,
+    vertices: Any, frontier: int, following: int, seen: int, out: int,
+) -> None:  # fmt: skip
+    """Levels of a search, one for each of `codes`, until no vertex is left or about `budget` arcs have been met.
+
+    state = [vertices of the frontier, levels done, which half of `vertices` they are in]; F and N change places with
+    the halves. out[u, source] becomes codes[level] where the source reaches u at that level.
+    """
+    n, arcs, met = len(start_out) - 1, len(heads), 0
+    count, done, half = state[0], state[1], state[2]
+    while count and done < len(codes) and met < budget:
+        here, there = (frontier, following) if half == 0 else (following, frontier)
+        old, new, found, onward = half * n, (1 - half) * n, 0, 0
+        for q in range(count):
+            v = vertices[old + q]
+            onward += start_out[v + 1] - start_out[v]
+        if PUSH * onward < arcs:
+            for q in range(count):
+                v = vertices[old + q]
+                for k in range(start_out[v], start_out[v + 1]):
+                    u = heads[k]
+                    if _push(width, here, v, seen, there, u):
+                        vertices[new + found] = u
+                        found += 1
+            met += onward
+        else:
+            for u in range(n):
+                if _pull(width, here, tails.ctypes.data, start_in[u], start_in[u + 1], seen, there, u):
+                    vertices[new + found] = u
+                    found += 1
+            met += arcs
+        for q in range(found):
+            _settle(width, there, seen, vertices[new + q], out, codes[done])
+        for q in range(count):
+            _wipe(width, here, vertices[old + q])
+        count, half = found, 1 - half
+        done += 1
+        met += n // 8
+    state[0], state[1], state[2] = count, done, half

@@ -1,0 +1,311 @@
+"""What a sweep computes on one strip of a panel, for each kind: the rest of it knows no kind, see `sweep`.
+
+The lanes of a vector are sources. A tile is one strip of a panel, at most STRIP columns, by all lanes; it loads whole
+rows, found by an index. Kernels here are called by address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+from ..intrinsics import clear, itemsize, kernel, load, one, part, plus, short, store, times, zero
+from ..kinds import vector_bytes
+from ..vectors import I32, I64, Vectors, emit, loop, short_at, stream
+
+#: Columns of a panel that lie together: what one tile of a sweep computes.
+STRIP = 4
+
+
+@kernel
+def sweep_strip(
+    kind: Any, mirrored: bool, columns: int, lanes: int, w: int, z: int, d: int,
+    r: int, slots: int, stack: int, l: int, y: int, out: int, labels: int, pitch: int,
+) -> None:  # fmt: skip
+    """y_C = z_C D ⊕ y_R L on the columns of a strip; see `sweep_tile`."""
+    sweep_tile(kind, mirrored, columns, lanes, w, z, d, r, slots, stack, l, y, out, labels, pitch)
+
+
+@kernel
+def climb_strip(
+    kind: Any, mirrored: bool, columns: int, lanes: int, z: int, r: int, index: int, all_z: int, u: int
+) -> None:
+    """z_R ← z_R ⊕ z_C U on the columns of a strip; see `climb_tile`."""
+    climb_tile(kind, mirrored, columns, lanes, z, r, index, all_z, u)
+
+
+@kernel
+def fill(kind: Any, count: int, target: int, unit: int) -> None:
+    """`count` entries become 0, in whole vectors; and that at `unit`, where there is one, becomes 1."""
+    clear(kind, count, target)
+    if unit >= 0:
+        store(kind, target + unit * itemsize(kind), one(kind))
+
+
+@kernel
+def pair_strip(kind: Any, columns: int, w: int, z: int, d: int, y: int, out: int) -> None:
+    """out ← out ⊕ z D y, over w rows and the columns of a strip; see `bilinear`."""
+    store(kind, out, plus(kind, load(kind, out), bilinear(kind, columns, w, z, d, y)))
+
+
+def wide(kind: Any) -> int:
+    """Vectors of lanes that a tile holds for each of its columns: all of them accumulate in registers.
+
+    Two where ⊕ is many instructions: with the columns they are enough to keep the processor busy.
+    """
+    if kind.add == "logaddexp":
+        return 2
+    return 4 if vector_bytes() == 64 else 2
+
+
+@intrinsic
+def sweep_tile(
+    typing: Any, kind: Any, mirrored: Any, columns: Any, count: Any, w: Any, z: Any, d: Any,
+    r: Any, slots: Any, stack: Any, l: Any, y: Any, out: Any, labels: Any, pitch: Any,
+) -> Any:  # fmt: skip
+    """y[c] = ⊕ z[k] D[k, c] over w rows ⊕ stack[slots[k]] L[k, c] over r; each also to row labels[c] of `out`.
+
+    `slots` and `labels` are addresses of 32-bit integers; rows of z, y and the stack are `lanes` entries, those of
+    `out` `pitch` bytes. Where y is 0 it is not needed.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if not kind.vector:
+            return context.compile_internal(builder, _sweep_generic, signature, args)
+        _dispatch(builder, kind, _emit_sweep, args[2], args[3:])
+        return context.get_dummy_value()
+
+    return types.none(kind, types.boolean, *(types.intp,) * 13), codegen
+
+
+@intrinsic
+def climb_tile(
+    typing: Any, kind: Any, mirrored: Any, columns: Any, count: Any, z: Any, r: Any, index: Any, all_z: Any, u: Any
+) -> Any:
+    """all_z[index[k]] ← all_z[index[k]] ⊕ z[c] U[c, k] over r rows of the transposed strip and its columns c."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if not kind.vector:
+            return context.compile_internal(builder, _climb_generic, signature, args)
+        _dispatch(builder, kind, _emit_climb, args[2], args[3:])
+        return context.get_dummy_value()
+
+    return types.none(kind, types.boolean, *(types.intp,) * 7), codegen
+
+
+def _dispatch(builder: Any, kind: Any, emit: Callable[..., None], columns: Any, args: list[Any]) -> None:
+    """The tile of so many columns. Its loops are written as they are to run: unrolling only takes time to compile."""
+    builder.function.attributes.add("optsize")
+    done = builder.append_basic_block("tile_done")
+    switch = builder.switch(columns, done)
+    for c in range(1, STRIP + 1):
+        block = builder.append_basic_block(f"tile_{c}")
+        switch.add_case(I64(c), block)
+        builder.position_at_end(block)
+        _each_group(builder, kind, args[0], lambda v, vectors, offset, c=c: emit(builder, v, vectors, c, offset, *args))
+        builder.branch(done)
+    builder.position_at_end(done)
+
+
+def _each_group(builder: Any, kind: Any, lanes: Any, body: Callable[..., None]) -> None:
+    """All lanes: groups of `wide` vectors, then single vectors, then single lanes."""
+    many = wide(kind)
+    vectors = builder.sdiv(lanes, I64(kind.lanes))
+    groups = builder.sdiv(vectors, I64(many))
+    grouped = builder.mul(groups, I64(many))
+    single = builder.mul(vectors, I64(kind.lanes))
+    parts = [(many, I64(0), groups, kind.lanes), (1, grouped, vectors, kind.lanes), (1, single, lanes, 1)]
+    for count, start, stop, width in parts if many > 1 else [parts[0], parts[2]]:
+        v = Vectors(builder, kind, image=kind.image == "same", lanes=width)
+        with loop(builder, start, stop) as j:
+            body(v, count, builder.mul(j, I64(count * width * kind.itemsize)))
+
+
+@contextmanager
+def _accumulate(builder: Any, count: Any, given: list[Any]) -> Iterator[tuple[Any, list[Any], list[Any]]]:
+    """for k in range(count), with values that each round replaces: fill the last list; it then holds the results."""
+    before = builder.block
+    head, body, done = (builder.append_basic_block(name) for name in ("head", "body", "done"))
+    builder.branch(head)
+    builder.position_at_end(head)
+    k = builder.phi(I64)
+    held = [builder.phi(value.type) for value in given]
+    builder.cbranch(builder.icmp_signed("<", k, count), body, done)
+    builder.position_at_end(body)
+    after: list[Any] = []
+    yield k, held, after
+    for phi, first, then in zip([k, *held], [I64(0), *given], [builder.add(k, I64(1)), *after], strict=True):
+        phi.add_incoming(first, before)
+        phi.add_incoming(then, builder.block)
+    builder.branch(head)
+    builder.position_at_end(done)
+    after[:] = held
+
+
+def _emit_sweep(
+    builder: Any, v: Vectors, vectors: int, columns: int, offset: Any,
+    lanes: Any, w: Any, z: Any, d: Any, r: Any, slots: Any, stack: Any, l: Any,
+    y: Any, out: Any, labels: Any, pitch: Any,
+) -> None:  # fmt: skip
+    size = v.kind.itemsize
+    width = v.type.count * size
+    row = builder.mul(lanes, I64(size))
+    held: list[Any] = [v.zero()] * (columns * vectors)
+    for count, base, panel, table in ((w, z, d, None), (r, stack, l, slots)):
+        with _accumulate(builder, count, held) as (k, before, after):
+            at = k if table is None else short_at(builder, table, k)
+            here = builder.add(builder.add(base, offset), builder.mul(at, row))
+            X = [v.load(here, i * width) for i in range(vectors)]
+            strip = builder.add(panel, builder.mul(k, I64(columns * size)))
+            for c in range(columns):
+                factor = v.splat(v.load(strip, c * size, type=v.type.element))
+                after += [v.step(before[c * vectors + i], X[i], factor) for i in range(vectors)]
+        held = after
+    with builder.if_then(builder.icmp_signed("!=", y, I64(0))):
+        for c in range(columns):
+            here = builder.add(builder.add(y, offset), builder.mul(I64(c), row))
+            for i in range(vectors):
+                v.store(held[c * vectors + i], here, i * width)
+    for c in range(columns):
+        there = builder.add(builder.add(out, offset), builder.mul(short_at(builder, labels, I64(c)), pitch))
+        for i in range(vectors):
+            stream(v, held[c * vectors + i], builder.add(there, I64(i * width)))
+
+
+def _emit_climb(
+    builder: Any, v: Vectors, vectors: int, columns: int, offset: Any,
+    lanes: Any, z: Any, r: Any, index: Any, all_z: Any, u: Any,
+) -> None:  # fmt: skip
+    size = v.kind.itemsize
+    width = v.type.count * size
+    row = builder.mul(lanes, I64(size))
+    Z = [
+        [v.load(builder.add(builder.add(z, offset), builder.mul(I64(c), row)), i * width) for i in range(vectors)]
+        for c in range(columns)
+    ]
+    with loop(builder, I64(0), r) as k:
+        here = builder.add(builder.add(all_z, offset), builder.mul(short_at(builder, index, k), row))
+        strip = builder.add(u, builder.mul(k, I64(columns * size)))
+        met = [v.load(here, i * width) for i in range(vectors)]
+        for c in range(columns):
+            factor = v.splat(v.load(strip, c * size, type=v.type.element))
+            met = [v.step(met[i], Z[c][i], factor) for i in range(vectors)]
+        for i in range(vectors):
+            v.store(met[i], here, i * width)
+
+
+def _sweep_generic(
+    kind: Any, mirrored: bool, columns: int, lanes: int, w: int, z: int, d: int,
+    r: int, slots: int, stack: int, l: int, y: int, out: int, labels: int, pitch: int,
+) -> None:  # fmt: skip
+    size = itemsize(kind)
+    row = lanes * size
+    for c in range(columns):
+        for lane in range(lanes):
+            value = zero(kind)
+            for k in range(w):
+                value = plus(
+                    kind, value, _times(kind, mirrored, z + k * row + lane * size, d + (k * columns + c) * size)
+                )
+            for k in range(r):
+                x = stack + short(slots, k) * row + lane * size
+                value = plus(kind, value, _times(kind, mirrored, x, l + (k * columns + c) * size))
+            if y:
+                store(kind, y + c * row + lane * size, value)
+            store(kind, out + short(labels, c) * pitch + lane * size, value)
+
+
+def _climb_generic(
+    kind: Any, mirrored: bool, columns: int, lanes: int, z: int, r: int, index: int, all_z: int, u: int
+) -> None:
+    size = itemsize(kind)
+    row = lanes * size
+    for k in range(r):
+        for lane in range(lanes):
+            to = all_z + short(index, k) * row + lane * size
+            value = load(kind, to)
+            for c in range(columns):
+                value = plus(
+                    kind, value, _times(kind, mirrored, z + c * row + lane * size, u + (k * columns + c) * size)
+                )
+            store(kind, to, value)
+
+
+@part
+def _times(kind: Any, mirrored: bool, x: int, panel: int) -> Any:
+    """x ⊗ p, or p ⊗ x."""
+    return times(kind, load(kind, panel), load(kind, x)) if mirrored else times(kind, load(kind, x), load(kind, panel))
+
+
+@intrinsic
+def bilinear(typing: Any, kind: Any, columns: Any, w: Any, z: Any, d: Any, y: Any) -> Any:
+    """⊕ z[k] D[k, c] y[c] over w rows and the columns of a strip: z and y are vectors of entries."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if not kind.vector:
+            return context.compile_internal(builder, _bilinear_generic, signature, args)
+        builder.function.attributes.add("optsize")
+        return _emit_bilinear(builder, kind, *args[1:])
+
+    return kind.scalar(kind, *(types.intp,) * 5), codegen
+
+
+def _emit_bilinear(builder: Any, kind: Any, columns: Any, w: Any, z: Any, d: Any, y: Any) -> Any:
+    size, chains = kind.itemsize, 4  # independent sums, as each waits for the one before
+    whole = builder.icmp_signed("==", columns, I64(STRIP))
+    four, one = Vectors(builder, kind, lanes=STRIP), Vectors(builder, kind, lanes=1)
+    nil = ir.Constant(kind.llvm, kind.zero)
+    with builder.if_else(whole) as (then, otherwise):
+        with then:
+            rounds = builder.sdiv(w, I64(chains))
+            with _accumulate(builder, rounds, [four.zero()] * chains) as (k, before, after):
+                for i in range(chains):
+                    at = builder.add(builder.mul(k, I64(chains)), I64(i))
+                    factor = four.splat(four.load(builder.add(z, builder.mul(at, I64(size))), type=kind.llvm))
+                    panel = four.load(builder.add(d, builder.mul(at, I64(STRIP * size))))
+                    after.append(four.step(before[i], factor, panel))
+            held = after
+            first = builder.mul(rounds, I64(chains))
+            with _accumulate(builder, builder.sub(w, first), held[:1]) as (k, before, after):
+                at = builder.add(first, k)
+                factor = four.splat(four.load(builder.add(z, builder.mul(at, I64(size))), type=kind.llvm))
+                after.append(
+                    four.step(before[0], factor, four.load(builder.add(d, builder.mul(at, I64(STRIP * size)))))
+                )
+            total = after[0]
+            for part_sum in held[1:]:
+                total = emit(builder, kind.add, total, part_sum)
+            met = four.step(four.zero(), total, four.load(y))
+            value = builder.extract_element(met, I32(0))
+            for i in range(1, STRIP):
+                value = emit(builder, kind.add, value, builder.extract_element(met, I32(i)))
+            left, from_left = value, builder.block
+        with otherwise:
+            with _accumulate(builder, columns, [nil]) as (c, outer, sums):
+                with _accumulate(builder, w, [one.zero()]) as (k, before, after):
+                    entry = builder.add(builder.mul(k, columns), c)
+                    x = one.load(builder.add(z, builder.mul(k, I64(size))))
+                    after.append(one.step(before[0], x, one.load(builder.add(d, builder.mul(entry, I64(size))))))
+                met = one.step(one.zero(), after[0], one.load(builder.add(y, builder.mul(c, I64(size)))))
+                sums.append(emit(builder, kind.add, outer[0], builder.extract_element(met, I32(0))))
+            right, from_right = sums[0], builder.block
+    result = builder.phi(kind.llvm)
+    result.add_incoming(left, from_left)
+    result.add_incoming(right, from_right)
+    return result
+
+
+def _bilinear_generic(kind: Any, columns: int, w: int, z: int, d: int, y: int) -> Any:
+    size = itemsize(kind)
+    value = zero(kind)
+    for c in range(columns):
+        inner = zero(kind)
+        for k in range(w):
+            inner = plus(kind, inner, times(kind, load(kind, z + k * size), load(kind, d + (k * columns + c) * size)))
+        value = plus(kind, value, times(kind, inner, load(kind, y + c * size)))
+    return value

@@ -1,0 +1,148 @@
+"""Rows of A*, many at once: a climb to the roots and a sweep back down, over closed panels.
+
+    climb, children first, on the sources' root paths:   z_R ← z_R ⊕ z_C U
+    sweep, parents first, everywhere:                    y_C = z_C D ⊕ y_R L          (z_C = 0 off the root paths)
+
+The lanes of a vector are sources. A tile is one strip of a panel, at most STRIP columns, by all lanes; it loads whole
+rows of y, found by their place on the path from the root. Parents go before children in an order in which the ancestors
+of a supernode are exactly the present path, so y is a stack of as many rows as the tree is high. Columns of A* are the
+same on the panels changed about, [D U]ᵀ for [D; L], with the operands of ⊗ in the other order: `mirrored`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..compile import kernel as own
+from ..intrinsics import jump, kernel, part
+from .strips import STRIP
+
+
+@own
+def ancestors(sources: Any, owner: Any, parent: Any, at: Any, path: Any) -> Any:
+    """The supernodes on the sources' root paths, in no order; returns how many.
+
+    `at` has −1 for every supernode, and gets 0 for these.
+    """
+    found = 0
+    for p in sources:
+        s = owner[p]
+        while s >= 0 and at[s] < 0:
+            at[s] = 0
+            path[found] = s
+            found += 1
+            s = parent[s]
+    return found
+
+
+@own
+def places(path: Any, first: Any, at: Any) -> Any:
+    """at[s] ← where the columns of each supernode of a path begin among theirs; returns how many they are."""
+    columns = 0
+    for s in path:
+        at[s] = columns
+        columns += first[s + 1] - first[s]
+    return columns
+
+
+@kernel
+def climb(
+    strip: int, size: int, mirrored: bool, start: int, stop: int, path: Any, at: Any, first: Any, begin: Any, rows: Any,
+    owner: Any, panel: Any, index: Any, up: int, z: int, lanes: int,
+) -> None:  # fmt: skip
+    """z_R ← z_R ⊕ z_C U for supernodes path[start] … path[stop]; row p of z is that of place p on the paths.
+
+    `strip` is the address of `strips.climb_strip` for the kind, whose entries have `size` bytes.
+    """
+    row = lanes * size
+    for q in range(start, stop):
+        s = path[q]
+        w, low = first[s + 1] - first[s], begin[s]
+        r = begin[s + 1] - low
+        for k in range(r):
+            o = owner[rows[low + k]]
+            index[k] = at[o] + rows[low + k] - first[o]
+        for j in range(0, w, STRIP):
+            columns = min(STRIP, w - j)
+            u = up + (panel[s] + j * (w + r) + w * columns) * size
+            jump(strip, (mirrored, columns, lanes, z + (at[s] + j) * row, r, index.ctypes.data, z, u))
+
+
+@kernel
+def sweep(
+    strip: int, size: int, mirrored: bool, start: int, stop: int, at: Any,
+    first: Any, child: Any, begin: Any, slot: Any, base: Any, panel: Any, label: Any,
+    down: int, z: int, stack: int, out: int, pitch: int, lanes: int,
+) -> None:  # fmt: skip
+    """y_C = z_C D ⊕ y_R L for supernodes stop − 1 … start; row v of `out` is that of vertex v.
+
+    `strip` is the address of `strips.sweep_strip`.
+    """
+    row = lanes * size
+    for s in range(stop - 1, start - 1, -1):
+        w, low = first[s + 1] - first[s], begin[s]
+        r = begin[s + 1] - low
+        on_path = w if at[s] >= 0 else 0
+        for j in range(0, w, STRIP):
+            columns = min(STRIP, w - j)
+            panel_strip = down + (panel[s] + j * (w + r)) * size
+            y = stack + (base[s] + j) * row if child[s] >= 0 else 0  # nobody asks a leaf
+            jump(
+                strip,
+                (
+                    mirrored, columns, lanes, on_path, z + at[s] * row, panel_strip,
+                    r, slot.ctypes.data + 4 * low, stack, panel_strip + w * columns * size,
+                    y, out, label.ctypes.data + 4 * (first[s] + j), pitch,
+                ),
+            )  # fmt: skip
+
+
+@part
+def _climb_alone(
+    fill: int, strip: int, size: int, mirrored: bool, p: int, parent: Any, owner: Any, first: Any, begin: Any,
+    slot: Any, base: Any, panel: Any, up: int, z: int,
+) -> None:  # fmt: skip
+    """The climb of one source, with z as the path from the root."""
+    s = owner[p]
+    jump(fill, (base[s] + first[s + 1] - first[s], z, base[s] + p - first[s]))
+    while s >= 0:
+        w, low = first[s + 1] - first[s], begin[s]
+        r = begin[s + 1] - low
+        if r:
+            for j in range(0, w, STRIP):
+                columns = min(STRIP, w - j)
+                u = up + (panel[s] + j * (w + r) + w * columns) * size
+                jump(strip, (mirrored, columns, 1, z + (base[s] + j) * size, r, slot.ctypes.data + 4 * low, z, u))
+        s = parent[s]
+
+
+@kernel
+def pairs(
+    fill: int, strip: int, meet: int, size: int, start: int, stop: int, sources: Any, targets: Any, parent: Any,
+    owner: Any, first: Any, begin: Any, slot: Any, base: Any, panel: Any, lower: int, upper: int, z: int, y: int,
+    out: int,
+) -> None:  # fmt: skip
+    """out[q] ← out[q] ⊕ A*[sources[q], targets[q]]: two climbs, z from the source and y from the target; z_C D y_C.
+
+    z and y have room for a path from the root, in whole vectors. `fill`, `strip` and `meet` are the addresses of
+    `strips.fill`, `climb_strip` and `pair_strip`.
+    """
+    for q in range(start, stop):
+        i, j = sources[q], targets[q]
+        s, t = owner[i], owner[j]
+        while s != t and s >= 0 and t >= 0:  # to the lowest supernode on both paths
+            if s < t:
+                s = parent[s]
+            else:
+                t = parent[t]
+        if s >= 0 and t >= 0:
+            _climb_alone(fill, strip, size, False, i, parent, owner, first, begin, slot, base, panel, upper, z)
+            _climb_alone(fill, strip, size, True, j, parent, owner, first, begin, slot, base, panel, lower, y)
+            while s >= 0:
+                w = first[s + 1] - first[s]
+                m = w + begin[s + 1] - begin[s]
+                for k in range(0, w, STRIP):
+                    d = lower + (panel[s] + k * m) * size
+                    here = base[s] * size
+                    jump(meet, (min(STRIP, w - k), w, z + here, d, y + here + k * size, out + q * size))
+                s = parent[s]

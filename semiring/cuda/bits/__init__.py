@@ -1,0 +1,1 @@
+"""Packed Boolean matrices: products by tensor cores or by words, and the kernels."""

@@ -1,0 +1,205 @@
+"""Products of packed Boolean matrices on the GPU: which kernel, its launch, and the maps through which it reads.
+
+A product takes A (m × k) and Bᵀ (n × k), so that both have k along their rows; see bits.cuh.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...errors import DeviceError
+from .. import compile, gpu
+
+#: Where a product gives way, a block that takes tile after tile stays for so many steps of 1024 bits at least (a third
+#: of a millisecond), and makes room so many times in a launch at most: each time costs what a few steps do.
+STAY, TURNS = 512, 128
+
+
+class Bits(NamedTuple):
+    """A packed matrix as kernels see it: address, words from one row to the next, sizes in bits."""
+
+    address: int
+    ld: int
+    rows: int
+    columns: int
+
+    @property
+    def words(self) -> int:
+        """Words of a row."""
+        return -(-self.columns // 64)
+
+    @property
+    def aligned(self) -> bool:
+        """Whether every row starts at a multiple of 16 bytes."""
+        return not (self.address % 16 or self.ld % 2)
+
+    def cut_rows(self, start: int, stop: int) -> Bits:
+        """Rows start … stop − 1."""
+        return Bits(self.address + 8 * start * self.ld, self.ld, min(stop, self.rows) - start, self.columns)
+
+    def cut_columns(self, start: int, stop: int) -> Bits:
+        """Columns start … stop − 1; `start` at a multiple of 64."""
+        return Bits(self.address + start // 8, self.ld, self.rows, min(stop, self.columns) - start)
+
+
+@dataclass(frozen=True)
+class Product:
+    """How a product is computed, in what tiles.
+
+    Attributes
+    ----------
+    file : str
+        Beside this file.
+    tile : (rows, columns)
+        What a block computes.
+    group : int
+        Tiles on top of one another that are computed at about the same time, for the L2 cache.
+    stages, stage_bytes : int
+        How many parts of A's and Bᵀ's tiles are in shared memory at once, and their size; 0 where it is static.
+    cluster : int
+        Blocks on top of one another that share what they read of Bᵀ.
+    suffix : str
+        What the architecture's name needs for these instructions.
+    aligned : bool
+        Whether rows of the operands must start at multiples of 16 bytes.
+    """
+
+    file: str
+    tile: tuple[int, int]
+    group: int = 8
+    stages: int = 0
+    stage_bytes: int = 0
+    cluster: int = 1
+    suffix: str = ""
+    aligned: bool = True
+
+    @property
+    def text(self) -> str:
+        """The translation unit."""
+        sizes = {"stages": self.stages, "group": self.group, "cluster": self.cluster}
+        return compile.source(self.file, *(f"constexpr int {name} = {value};\n" for name, value in sizes.items()))
+
+    @property
+    def shared(self) -> int:
+        """Bytes of dynamic shared memory, with bytes to align it and for two barriers a stage."""
+        return self.stages * (self.stage_bytes + 16) + 1024 if self.stages else 0
+
+
+PRODUCTS = {
+    "wgmma": Product("bits_wgmma.cu", (128, 256), stages=4, stage_bytes=384 * 128, cluster=2, suffix="a"),
+    "mma": Product("bits_mma.cu", (128, 256), stages=3, stage_bytes=384 * 64),
+    "logic": Product("bits_logic.cu", (128, 128), aligned=False),
+}
+
+
+def default(device: int) -> str:
+    """The fastest instructions of a device: Hopper has wgmma on bits, 8.x mma, and newer ones neither in hardware."""
+    return {8: "mma", 9: "wgmma"}.get(gpu.capability(device)[0], "logic")
+
+
+def check(name: str, device: int) -> None:
+    """Refuse instructions that do not exist, or not on this device.
+
+    Raises
+    ------
+    DeviceError
+        Naming those that there are.
+    """
+    if name not in PRODUCTS:
+        raise DeviceError(f"bits: instructions must be one of {', '.join(PRODUCTS)}, got {name!r}.")
+    if name == "wgmma" and gpu.capability(device)[0] != 9:
+        major, minor = gpu.capability(device)
+        raise DeviceError(f'bits: instructions="wgmma" needs compute capability 9.0, got {major}.{minor}. Use "mma".')
+
+
+def multiply(name: str, C: Bits, A: Bits, Bt: Bits, *, accumulate: bool, gives_way: bool = False) -> None:
+    """C ← A ∧ B, or C ← C ∨ A ∧ B where `accumulate`, from A and Bᵀ; A.columns > 0.
+
+    Where it `gives_way`, its blocks end before all is done: streams of higher priority get their turn meanwhile.
+    """
+    device, product = gpu.current(), PRODUCTS[name]
+    (high, wide), sizes = product.tile, (np.int32(C.rows), np.int32(C.columns))
+    function = _function(product, device)
+    if name == "wgmma":
+        tiles = -(-C.rows // (high * product.cluster)) * -(-C.columns // wide)
+        room, steps = gpu.multiprocessors(device) // product.cluster, -(-A.columns // 1024)
+        blocks = product.cluster * min(tiles, room * (turns(tiles, room, steps) if gives_way else 1))
+        left, right = tensor_map(A, high), tensor_map(Bt, wide // product.cluster)
+        arguments: tuple[Any, ...] = (left, right, C.address, C.ld, *sizes, np.int32(steps), np.int32(accumulate))
+        threads = 288
+    else:
+        unit = 1 if name == "mma" else 2  # logic works on half words
+        blocks = -(-C.rows // high) * -(-C.columns // wide)
+        addresses = (x for X in (A, Bt, C) for x in (X.address, unit * X.ld))
+        arguments = (*addresses, *sizes, np.int32(unit * A.words), np.int32(accumulate))
+        threads = 256
+    function((blocks,), (threads,), arguments, shared_mem=product.shared)
+
+
+def turns(tiles: int, room: int, steps: int) -> int:
+    """How many blocks, one after the other, share what would be one's, for so many tiles where `room` are at a time.
+
+    Examples
+    --------
+    >>> turns(100, 66, 8), turns(66 * 200, 66, 8), turns(1 << 20, 66, 8)
+    (1, 4, 128)
+    """
+    each = -(-tiles // room)
+    return min(TURNS, -(-each * steps // STAY))
+
+
+@cache
+def _function(product: Product, device: int) -> Any:
+    arch = compile.device_arch(device) + product.suffix
+    function = compile.functions(product.text, arch=arch, name=product.file).get_function("product")
+    compile.allow_shared(function, product.shared)
+    return function
+
+
+_TENSOR_MAP = np.dtype([("opaque", np.uint8, 128)])
+
+
+@lru_cache(4096)
+def tensor_map(X: Bits, rows: int) -> np.ndarray:
+    """The 128 bytes by which the copy engine fetches boxes of 1024 bits × `rows` of X, swizzled by 128 bytes.
+
+    CUDA driver API, cuTensorMapEncodeTiled. Bits outside X arrive as zeros.
+
+    Raises
+    ------
+    DeviceError
+        If the driver refuses.
+    """
+    padded = np.zeros(192, np.uint8)
+    start = -padded.ctypes.data % 64  # the driver wants it aligned
+    found = padded[start : start + 128]
+    none, byte, swizzle_128, promote_256 = 0, 0, 3, 3
+    # One row has no distance to the next; the driver wants a multiple of 16 bytes nevertheless.
+    stride = 8 * (X.ld if X.rows > 1 else X.words + X.words % 2)
+    error = _driver().cuTensorMapEncodeTiled(
+        ctypes.c_void_p(found.ctypes.data),
+        ctypes.c_int(byte),
+        ctypes.c_uint32(2),
+        ctypes.c_void_p(X.address),
+        (ctypes.c_uint64 * 2)(8 * X.words, X.rows),
+        (ctypes.c_uint64 * 1)(stride),
+        (ctypes.c_uint32 * 2)(128, rows),
+        (ctypes.c_uint32 * 2)(1, 1),
+        ctypes.c_int(none),
+        ctypes.c_int(swizzle_128),
+        ctypes.c_int(promote_256),
+        ctypes.c_int(none),
+    )
+    if error:
+        raise DeviceError(f"bits: the driver must accept a map of {X}, got CUDA error {error}. Use instructions='mma'.")
+    return found.view(_TENSOR_MAP)  # one element, which a launch passes by value
+
+
+@cache
+def _driver() -> Any:
+    return ctypes.CDLL("nvcuda.dll" if hasattr(ctypes, "WinDLL") else "libcuda.so.1")

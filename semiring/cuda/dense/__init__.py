@@ -1,0 +1,1 @@
+"""The verbs on matrices of numbers: which kernel, which tile, which launch; and the kernels."""

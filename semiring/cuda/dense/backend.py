@@ -1,0 +1,329 @@
+"""The verbs on CuPy matrices. Nothing here waits for the device but `synchronize`, and what the host is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...backend import Backend, Beside, Stopwatch
+from ...errors import DivergenceError, DTypeError, ShapeError, star_without_value
+from .. import algebra, gpu, transfer
+from ..routes import predecessors as routes
+from . import matrix, panels, tiles
+from .batch import Batch
+from .launches import Launches
+from .matrix import Matrix
+
+#: Rows and columns that pivot.cu takes at once.
+PIVOT = 64
+
+
+@dataclass(eq=False)
+class CudaBackend(Launches, Backend):
+    """The verbs of `semiring.backend.Backend` on CuPy matrices, on the caller's current device and stream.
+
+    A matrix may be any slice whose rows are contiguous. An operand that is not (a transposed view, say) is copied
+    first, and an output that is not is computed beside its place.
+    """
+
+    device: str = "cuda"
+    grain: int = 1
+    looks_ahead: bool = True
+    _stars: int = field(default=0, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        found = algebra.variant_of(self.semiring, self.dtype, nonnegative=self.nonnegative)
+        self.variant = found.name if found else "general"
+        if algebra.counts_stars(self.semiring, self.dtype):
+            self._stars = self.kernels.stars_without_value()
+
+    # Attributes of other backends; looked up when first asked for here: declarations are checked, and translation
+    # units listed, without a device.
+
+    @cached_property
+    def pivot(self) -> int:  # type: ignore[override]
+        """What one launch closes."""
+        return self.limits.one_launch
+
+    @cached_property
+    def cutover(self) -> int:  # type: ignore[override]
+        """The same: recursion ends there."""
+        return self.limits.one_launch
+
+    # Verbs
+
+    def gemm(self, C: Any, A: Any, B: Any) -> None:
+        """C ← C ⊕ A ⊗ B."""
+        self._multiply("gemm", C, A, B, accumulate=True)
+
+    def gemms(self, products: Sequence[tuple[Any, Any, Any]]) -> None:
+        """C ← C ⊕ A ⊗ B for each, on streams of their own: one fills what another leaves of the device."""
+        panels.side_by_side([partial(self.gemm, *product) for product in products])
+
+    def matmul(self, C: Any, A: Any, B: Any) -> None:
+        """C ← A ⊗ B."""
+        self._multiply("matmul", C, A, B, accumulate=False)
+
+    def _multiply(self, verb: str, C: Any, A: Any, B: Any, *, accumulate: bool) -> None:
+        self._check(verb, C, A, B)
+        k = A.shape[1]
+        if not k:
+            if not accumulate:
+                C[...] = dtypes.zero(self.semiring, self.dtype)
+            return
+        height = max(512, self.limits.pairs // max(1, k * C.shape[1]) // 512 * 512)
+        if height >= len(C):
+            self._rows_of_product(C, A, B, accumulate)
+            return
+        for i in range(0, len(C), height):  # a single launch could last for minutes, and nothing stops it
+            self._rows_of_product(C[i : i + height], A[i : i + height], B, accumulate)
+
+    def _rows_of_product(self, C: Any, A: Any, B: Any, accumulate: bool) -> None:
+        self._output(C, lambda c: self.product(c, self._operand(A), self._operand(B), accumulate=accumulate))
+        self.pace(len(C) * A.shape[1] * C.shape[1])
+
+    def left_mul(self, D: Any, R: Any) -> None:
+        """R ← D ⊗ R, by strips of columns beside the matrix, so that no block reads what another wrote."""
+        self._check("left_mul", R, D, R)
+        self._output(R, lambda r: self._in_place("rows", r, self._operand(D), r))
+
+    def right_mul(self, C: Any, D: Any) -> None:
+        """C ← C ⊗ D, by strips of rows."""
+        self._check("right_mul", C, C, D)
+        self._output(C, lambda c: self._in_place("columns", c, c, self._operand(D)))
+
+    def eliminate(self, D: Any, R: Any, C: Any, rest: Any) -> None:
+        """R ← D ⊗ R, rest ← rest ⊕ C ⊗ R, C ← C ⊗ D: side by side wherever a product need not wait for another."""
+        self._check("eliminate", R, D, R)
+        self._check("eliminate", C, C, D)
+        self._check("eliminate", rest, C, R)
+        d, r, c, x = (matrix.view(X) for X in (D, R, C, rest))
+        if d and r and c and x and D.size and rest.size:
+            panels.eliminate(self, d, r, c, x)
+        else:
+            super().eliminate(D, R, C, rest)
+
+    def closure(self, D: Any) -> None:
+        """D ← D* in one launch: a thread block up to 64 rows, all of the device beyond."""
+        self._check("closure", D, D, D)
+        if len(D):
+            self._output(D, lambda d: self.close_pivots(1, d, 0) if d.rows <= PIVOT else self.close_in_one_launch(d))
+
+    def closure_batch(self, A: Any, blocked: Callable[..., None] | None = None, *, out: Any = None) -> None:
+        """A[i] ← A[i]* for every matrix of (batch, n, n); or out[i] ← A[i]*, for `out` like A that shares no memory.
+
+        Small matrices take one launch for all, a thread block a matrix. Larger ones are closed by a schedule of
+        blocks on all of them at once, if one is given and they are many; else a launch each.
+        """
+        import cupy
+
+        if A.dtype != self.dtype:
+            raise DTypeError(f"closure_batch: matrices must be {self.dtype}, got {A.dtype}. Convert them with upload.")
+        if A.ndim != 3 or A.shape[1] != A.shape[2]:
+            raise ShapeError(f"closure_batch: A must be (batch, n, n), got shape {A.shape}.")
+        if out is not None and (out.shape, out.dtype) != (A.shape, A.dtype):
+            raise ShapeError(f"closure_batch: out must be {A.shape} of {A.dtype}, got {out.shape} of {out.dtype}.")
+        if not A.size:
+            return
+        count, n, _ = A.shape
+        if out is not None and n <= PIVOT and A.flags.c_contiguous and out.flags.c_contiguous:
+            first, source = (Matrix(X.data.ptr, n, n, n) for X in (out, A))
+            self.close_pivots(count, first, n * n, source=source)
+            return
+        if out is not None:
+            _put(out, A)
+            A = out
+        whole = cupy.ascontiguousarray(A)
+        first = Matrix(whole.data.ptr, n, n, n, whole)
+        if n <= PIVOT:
+            self.close_pivots(count, first, n * n)
+        elif n <= self.limits.one_block:
+            self.close_batch(count, first, n * n)
+        elif (
+            blocked is not None and count >= self.limits.together and self.tile == "tuned"
+        ):  # a plain tile spans no block
+            blocked(whole.transpose(1, 2, 0), Batch(self), block=PIVOT)
+        else:
+            for matrix in whole:
+                self.closure(matrix)
+        if whole.data.ptr != A.data.ptr:
+            A[...] = whole
+
+    def step(self, A: Any, k: int) -> None:
+        """A ← A ⊕ A[:,k] ⊗ A[k,k]* ⊗ A[k,:]."""
+        self._check("step", A, A, A)
+        if not 0 <= k < len(A):
+            raise ShapeError(f"step: k must name a row of A {A.shape}, got {k}.")
+        self._output(A, lambda a: self.step_on(a, k))
+
+    def predecessors(self, P: Any, A: Any, D: Any, mirrored: bool = False) -> None:
+        """P[i,j] ← the vertex before j on a best path from i; waits for the device."""
+        routes.predecessors(self.semiring, P, A, D, mirrored)
+
+    def prepare(self, n: int) -> None:
+        """Compile side by side what the closure of more than one pivot block will launch; see `Kernels.prepare`."""
+        if n > self.cutover:
+            self.kernels.prepare(n, self.cutover)
+
+    # Memory
+
+    def clear(self, C: Any) -> None:
+        """C ← 0."""
+        C[...] = dtypes.zero(self.semiring, self.dtype)
+
+    def copy(self, B: Any, A: Any) -> None:
+        """B ← A."""
+        B[...] = A
+
+    def diagonal(self, A: Any) -> np.ndarray:
+        """The entries (k, k) as a new NumPy array; waits for the device."""
+        found: np.ndarray = A.diagonal().get()
+        return found
+
+    def set_diagonal(self, A: Any, value: Any) -> None:
+        """Entries (k, k) ← value."""
+        import cupy
+
+        k = cupy.arange(len(A))
+        A[k, k] = cupy.asarray(value, self.dtype)
+
+    def stopwatch(self) -> Stopwatch:
+        """Events on the current stream: the device's own time."""
+        return gpu.EventStopwatch()
+
+    def energy(self) -> float | None:
+        """Joules that the current card has used since its driver was loaded; None where NVML does not tell."""
+        return gpu.energy()
+
+    def empty(self, shape: tuple[int, ...]) -> Any:
+        """A new CuPy matrix, uninitialised."""
+        import cupy
+
+        return cupy.empty(shape, self.dtype)
+
+    def panel(self, shape: tuple[int, ...]) -> Any:
+        """A new matrix whose rows begin at multiples of 16 bytes, in one piece of memory."""
+        import cupy
+
+        m, n = shape
+        return cupy.zeros((m, -(-n // 64) * 64), self.dtype)[:, :n]
+
+    def flat(self, panel: Any) -> Any:
+        """All memory of what `panel` returned."""
+        return panel.reshape(-1) if panel.base is None else panel.base.reshape(-1)
+
+    def beside(self) -> Beside:
+        """A stream of high priority."""
+        return gpu.Beside()
+
+    def upload(self, array: Any, *, copy: bool = True) -> Any:
+        """The array on the device; a CuPy array of this dtype is itself where `copy` is false."""
+        import cupy
+
+        if isinstance(array, cupy.ndarray):
+            if not copy:
+                return array if array.dtype == self.dtype else cupy.asarray(array, self.dtype)
+            new = self.empty(array.shape)
+            _put(new, array)
+            return new
+        return transfer.upload(np.asarray(array), self.dtype)
+
+    def download(self, matrix: Any, out: Any = None) -> Any:
+        """The matrix as a NumPy array, or into `out`, NumPy or CuPy."""
+        import cupy
+
+        if isinstance(out, cupy.ndarray):
+            if out is not matrix:
+                out[...] = matrix
+            return out
+        return transfer.download(matrix, np.empty(matrix.shape, matrix.dtype) if out is None else out)
+
+    def courier(self, slow: Any, unit: int) -> Any:
+        """Two streams that bring windows of a matrix in slow memory, and take them back."""
+        from ..courier import courier
+
+        return courier(slow, unit, self)
+
+    def landing(self, shape: tuple[int, ...]) -> tuple[np.ndarray, Any]:
+        """A new NumPy array to download into, and what is done (`result()`) when all its pages are there; or None."""
+        return transfer.fresh(shape, self.dtype)
+
+    def synchronize(self) -> None:
+        """Wait for the current stream, in a way that Ctrl-C ends.
+
+        Raises
+        ------
+        DivergenceError
+            If a star of integers had no value since the last wait. Kernels count them for the device, so that threads
+            which compute over one such semiring at a time all hear of it.
+        """
+        transfer.synchronize()
+        if algebra.counts_stars(self.semiring, self.dtype):
+            before, self._stars = self._stars, self.kernels.stars_without_value()
+            if self._stars > before:
+                raise DivergenceError(star_without_value(self.semiring.name, self.dtype))
+
+    def workspace(self, n: int) -> int:
+        """Bytes beside an n × n matrix: two panels of one launch, or the strips of the largest product in place."""
+        if n <= PIVOT:
+            return 0
+        most, half = 0, n
+        while half > self.cutover:
+            half = -(-half // 2)
+            width, count = panels.sizes(self.tile_table[0], self.multiprocessors, half, half, n)
+            most = max(most, half * width * count)
+        return max(most * self.dtype.itemsize, self._geometry(half).workspace(half))
+
+    # Matrices
+
+    def _in_place(self, side: str, C: Matrix, A: Matrix, B: Matrix) -> None:
+        """C ← A ⊗ B where C is B (or A): at once if a tile covers all "rows" ("columns"), else by strips."""
+        if not (C.rows and C.columns):
+            return
+        tile = tiles.spanning(self.tile_table, side, C.rows, C.columns, self.multiprocessors)
+        if tile:  # a block writes what it alone has read
+            self.multiply(tile, C, A, B, accumulate=False, whole=True)
+        elif side == "rows":
+            panels.left_mul(self, A, C)
+        else:
+            panels.right_mul(self, C, B)
+
+    def _check(self, verb: str, C: Any, A: Any, B: Any) -> None:
+        """Shapes and dtypes of C ← A ⊗ B."""
+        for X in (C, A, B):
+            if X.dtype != self.dtype:
+                raise DTypeError(f"{verb}: matrices must be {self.dtype}, got {X.dtype}. Convert them with upload.")
+        if C.ndim != 2 or A.ndim != 2 or B.ndim != 2 or (A.shape[1], C.shape) != (B.shape[0], (A.shape[0], B.shape[1])):
+            raise ShapeError(f"{verb}: sizes must fit, got {C.shape} from {A.shape} ⊗ {B.shape}.")
+
+    def _operand(self, X: Any) -> Matrix:
+        """An operand as it lies, or a row-contiguous copy of it."""
+        import cupy
+
+        # The copy must live until the launch that reads it; after that the pool hands memory on in stream order.
+        return matrix.view(X) or Matrix(*matrix.whole(copy := cupy.ascontiguousarray(X)), copy)
+
+    def _output(self, X: Any, write: Callable[[Matrix], object]) -> None:
+        """Call write(matrix) on X, or on a row-contiguous copy that is then put back."""
+        import cupy
+
+        seen = matrix.view(X)
+        if seen is not None:
+            write(seen)
+            return
+        copy = cupy.ascontiguousarray(X)
+        write(self._operand(copy))
+        X[...] = copy
+
+
+def _put(to: Any, source: Any) -> None:
+    """to ← source, arrays of one shape: by the device's own copy where that can be, else by a kernel of CuPy's."""
+    if source.dtype == to.dtype and source.flags.c_contiguous and to.flags.c_contiguous:
+        gpu.copy(to.data.ptr, source.data.ptr, source.nbytes)
+    else:
+        to[...] = source

@@ -1,0 +1,214 @@
+"""Launches on matrices as kernels see them: which kernel, which tile, which grid. Nothing here waits for the device."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...algebra import Semiring
+from ...errors import ShapeError
+from .. import cards, gpu, transfer
+from . import cooperative, matrix, registry, tiles
+from .matrix import Matrix
+from .registry import Kernels
+
+#: Products that one launch may hold.
+MOST = 65535
+#: False and True as kernels take them.
+_FLAGS = np.int32(0), np.int32(1)
+
+
+class Pace(threading.local):
+    """How far the host is ahead of the device: two long launches, and half of what a launch may last at most.
+
+    Each thread has its own, for the threads of a grid share a backend and each drives a device: if they waited for
+    one another's work, devices would be idle in turn.
+    """
+
+    def __init__(self) -> None:
+        self._begun = 0
+        self._ahead: deque[tuple[int, Any]] = deque()
+
+    def after(self, pairs: int, most: int) -> None:
+        """So many pairs were begun on the current stream, where one launch does at most `most`."""
+        self._begun += pairs
+        if self._begun < most // 16 or gpu.capturing():
+            return
+        self._ahead.append((self._begun, gpu.recorded()))
+        self._begun = 0
+        while len(self._ahead) > 2 and sum(done for done, _ in self._ahead) > most // 2:
+            transfer.wait(self._ahead.popleft()[1])
+
+
+@dataclass(eq=False)
+class Launches:
+    """What is launched for a semiring on a dtype, on the caller's current device and stream.
+
+    Its parameters are those of `semiring.cuda.bind`.
+    """
+
+    semiring: Semiring
+    dtype: np.dtype
+    nonnegative: bool = False
+    per_thread: int = 1
+    tile: str = "tuned"
+    _pace: Pace = field(default_factory=lambda: Pace(), init=False, repr=False)
+    _kernels: dict[int, Kernels] = field(default_factory=dict, init=False, repr=False)
+
+    # Kernels
+
+    @property
+    def kernels(self) -> Kernels:
+        """What is chosen and compiled for this backend on the current device."""
+        device = gpu.current()
+        found = self._kernels.get(device)
+        if found is None:
+            given = self.semiring, self.dtype, self.nonnegative, self.tile, self.per_thread
+            found = self._kernels[device] = registry.kernels(*given, device)
+        return found
+
+    @property
+    def limits(self) -> cards.Limits:
+        """From which sizes on the current device computes in another way."""
+        return self.kernels.limits
+
+    @property
+    def tile_table(self) -> tuple[tiles.Tile, ...]:
+        """The tiles among which products choose."""
+        return self.kernels.tile_table
+
+    @property
+    def multiprocessors(self) -> int:
+        """How many the current device has."""
+        return self.kernels.multiprocessors
+
+    @property
+    def geometries(self) -> tuple[cooperative.Geometry, ...]:
+        """The geometries among which closures in one launch choose; of each kernel small tiles first."""
+        return self.kernels.geometries
+
+    def _geometry(self, n: int) -> cooperative.Geometry:
+        """How n × n is closed in one launch: resident if that suits, else with the smallest tiles that fit."""
+        return self.kernels.geometry(n)
+
+    # Products
+
+    def product(self, C: Matrix, A: Matrix, B: Matrix, *, accumulate: bool) -> None:
+        """One product by the tile that suits its shape."""
+        size, pairs = self.dtype.itemsize, C.rows * A.columns * C.columns
+        if self.tile_table[0].lanes > 1 and pairs >= self.limits.strip_pairs and not matrix.aligned(B, size):
+            width = matrix.evenly(B.columns, -(-B.columns // self.limits.strip), 256)
+            for columns in matrix.strips(B.columns, width):
+                beside = self._aligned(matrix.columns(B, *columns, size))
+                self.product(matrix.columns(C, *columns, size), A, beside, accumulate=accumulate)
+        elif pairs:
+            tile = self.kernels.choose(C.rows, C.columns, A.columns)
+            self.multiply(tile, C, A, B, accumulate=accumulate)
+
+    def multiply(
+        self,
+        tile: tiles.Tile,
+        C: Matrix,
+        A: Matrix,
+        B: Matrix,
+        *,
+        accumulate: bool,
+        whole: bool = False,
+        batch: tuple[int, int] = (1, 0),
+    ) -> None:
+        """C ← C ⊕ A ⊗ B, or C ← A ⊗ B, in one launch with a given tile; no side may be empty.
+
+        Tiles that fill no whole wave are computed in several parts of k (split-K), as `tiles.splits` says, unless the
+        caller asks for `whole` tiles or rows of B are not aligned.
+        `batch` = (count, batch stride): so many products, whose matrices lie so many elements from each other.
+        """
+        size = self.dtype.itemsize
+        aligned = matrix.aligned(B, size)
+        if max(tile.bm * A.ld, tile.bk * B.ld, B.columns) * size >= 1 << 32:
+            raise ShapeError(
+                f"gemm: on a GPU the rows of operands must be less than {(1 << 32) // (tile.bm * size):,} elements "
+                f"apart, got {max(A.ld, B.ld):,}. Multiply in parts, each copied."
+            )
+        count, batch_stride = batch
+        together = aligned and batch_stride * size % 16 == 0
+        way = "batched" if count > 1 else "whole" if whole or not aligned else "split-K"
+        launch = self.kernels.product(tile, C.rows, C.columns, A.columns, together, way)
+        done = gpu.memory(launch.counters, zeros=launch.counters) if launch.counters else None
+        sizes = (*launch.shape, _FLAGS[accumulate], *launch.parts, done.ptr if done else 0, batch_stride)
+        for i in range(0, count, MOST):
+            at = i * batch_stride * size
+            operands = (C.address + at, C.ld, A.address + at, A.ld, B.address + at, B.ld)
+            grid = (launch.blocks, min(MOST, count - i))
+            launch.function(grid, launch.threads, (*operands, *sizes), launch.shared)
+
+    def pace(self, pairs: int) -> None:
+        """After long work: keep the host from running far ahead, so that Ctrl-C need not wait for more."""
+        self._pace.after(pairs, self.limits.pairs)
+
+    # Steps
+
+    def close_pivots(self, count: int, first: Matrix, batch_stride: int, *, source: Matrix | None = None) -> None:
+        """D ← D* for `count` matrices like `first`, `batch_stride` elements from each other; at most 64 rows.
+
+        Or D ← A*, A in the same way from `source` on.
+        """
+        function, threads = self.kernels.pivot(count > 1)
+        given = source or first
+        addresses = first.address, first.ld, given.address, given.ld
+        function((count,), (threads,), (*addresses, np.int32(first.rows), batch_stride))
+
+    def close_in_one_launch(self, A: Matrix) -> None:
+        """A ← A* by all multiprocessors in one cooperative launch: two grid barriers for each pivot block of 64."""
+        n = A.rows
+        geometry = self._geometry(n)
+        function = self.kernels.closing(geometry)
+        grid = min(geometry.useful(n), self.multiprocessors)
+        size = geometry.workspace(n)
+        workspace = gpu.memory(size + 8, zeros=8)  # two counters at the end
+        rest = (workspace.ptr, np.int32(geometry.width(n)), workspace.ptr + size, np.int32(1))
+        arguments = (A.address, A.ld, np.int32(n), *rest)
+        function((grid,), (cooperative.THREADS,), arguments, geometry.shared, enable_cooperative_groups=True)
+
+    def close_batch(self, count: int, first: Matrix, batch_stride: int) -> None:
+        """A ← A* for `count` matrices like `first`, a thread block a matrix."""
+        kernels, n = self.kernels, first.rows
+        geometry = kernels.batched
+        grid = min(count, kernels.occupancy(geometry) * kernels.multiprocessors)
+        workspace = gpu.memory(grid * geometry.workspace(n))
+        rest = (workspace.ptr, np.int32(geometry.width(n)), np.int32(1))
+        arguments = (first.address, first.ld, np.int32(n), batch_stride, np.int32(count), *rest)
+        kernels.closing(geometry)((grid,), (cooperative.THREADS,), arguments, geometry.shared)
+
+    def step_on(self, A: Matrix, k: int) -> None:
+        """A ← A ⊕ A[:,k] ⊗ A[k,k]* ⊗ A[k,:]."""
+        itemsize, n = self.dtype.itemsize, A.rows
+        row, column, col_stride = A.address + k * A.ld * itemsize, A.address + k * itemsize, A.ld
+        kept = None
+        if not self.semiring.idempotent:
+            kept = gpu.memory(2 * n * itemsize)
+            row, column, col_stride = kept.ptr, kept.ptr + n * itemsize, 1
+            arguments = (A.address, A.ld, np.int32(n), np.int32(k), row, column)
+            self.kernels.step("snapshot")((-(-n // 256),), (256,), arguments)
+        grid = (-(-n // 64), -(-n // (4 * self.per_thread)))
+        self.kernels.step("step")(grid, (256,), (A.address, A.ld, np.int32(n), np.int32(k), row, column, col_stride))
+
+    # Copies
+
+    def _aligned(self, X: Matrix) -> Matrix:
+        """A copy whose rows begin at multiples of 16 bytes."""
+        import cupy
+
+        padded = cupy.empty((X.rows, -(-X.columns // 8) * 8), self.dtype)
+        padded[:, X.columns :] = 0
+        copy = Matrix(padded.data.ptr, padded.shape[1], X.rows, X.columns, padded)
+        self.copy_rows(copy, X)
+        return copy
+
+    def copy_rows(self, to: Matrix, source: Matrix) -> None:
+        """to ← source."""
+        size = self.dtype.itemsize
+        gpu.copy_rows(to.address, to.ld * size, source.address, source.ld * size, source.columns * size, source.rows)

@@ -1,0 +1,165 @@
+"""Products in place on panels: strip by strip, each with a workspace of its own, several at the same time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from .. import gpu
+from . import matrix
+from .launches import Launches
+from .matrix import Matrix
+from .tiles import Tile
+
+#: How many strips are computed at the same time, and how many times they fill the device together.
+UNDER_WAY, FILLING = 6, 2
+#: In matrices of so many columns and more, the workspaces of all strips are at most 3 % of the matrix.
+LARGE = 16384
+
+
+def left_mul(ops: Launches, D: Matrix, R: Matrix) -> None:
+    """R ← D ⊗ R."""
+    with Strips(ops, R.rows, R.columns, R.ld) as strips:
+        _columns_of_product(ops, strips, D, R)
+
+
+def right_mul(ops: Launches, C: Matrix, D: Matrix) -> None:
+    """C ← C ⊗ D."""
+    with Strips(ops, C.columns, C.rows, C.ld) as strips:
+        for rows in strips.bounds(C.rows):
+            with strips.workspace() as workspace:
+                part = matrix.rows(C, *rows, ops.dtype.itemsize)
+                strips.product(part, _copy_of(ops, part, workspace), D)
+
+
+def eliminate(ops: Launches, D: Matrix, R: Matrix, C: Matrix, rest: Matrix) -> None:
+    """R ← D ⊗ R; then rest ← rest ⊕ C ⊗ R and C ← C ⊗ D, from one copy of each strip of C.
+
+    Only rest needs R: the strips of C begin while those of R come to their end.
+    """
+    with Strips(ops, D.rows, R.columns, R.ld) as strips:
+        _columns_of_product(ops, strips, D, R)
+        multiplied = strips.reached()
+        for rows in strips.bounds(C.rows):
+            with strips.workspace() as workspace:
+                part = matrix.rows(C, *rows, ops.dtype.itemsize)
+                was = _copy_of(ops, part, workspace)
+                strips.product(part, was, D)
+                gpu.follow(multiplied)
+                strips.product(matrix.rows(rest, *rows, ops.dtype.itemsize), was, R, accumulate=True)
+
+
+def _columns_of_product(ops: Launches, strips: Strips, D: Matrix, R: Matrix) -> None:
+    for columns in strips.bounds(R.columns):
+        with strips.workspace() as workspace:
+            part = matrix.columns(R, *columns, ops.dtype.itemsize)
+            beside = _beside(part, workspace)
+            strips.product(beside, D, part)
+            ops.copy_rows(part, beside)
+
+
+def _copy_of(ops: Launches, part: Matrix, workspace: int) -> Matrix:
+    copy = _beside(part, workspace)
+    ops.copy_rows(copy, part)
+    return copy
+
+
+def _beside(part: Matrix, workspace: int) -> Matrix:
+    return Matrix(workspace, part.columns, part.rows, part.columns)
+
+
+def sizes(tile: Tile, multiprocessors: int, along: int, across: int, ld: int) -> tuple[int, int]:
+    """How many of a panel's `across` rows (columns) make a strip, and how many strips have a workspace at a time.
+
+    `along` is the panel's other side, and `ld` its leading dimension: it is part of a matrix of so many columns or
+    more. Strips are `tile.bn` wide or a multiple.
+    """
+    most = max(1, FILLING * multiprocessors * tile.blocks // (UNDER_WAY * -(-along // tile.bm)))
+    tiles_held = UNDER_WAY * most
+    if ld >= LARGE:
+        tiles_held = 3 * ld * ld // (100 * along * tile.bn)
+        most = max(1, min(most, tiles_held // UNDER_WAY))
+    count = -(-across // (most * tile.bn))
+    width = matrix.evenly(across, count, tile.bn)
+    return width, max(1, min(UNDER_WAY, count, tiles_held // -(-width // tile.bn)))
+
+
+class Strips:
+    """Workspaces for strips of a panel, each with a stream on which what happens in it is done in turn."""
+
+    def __init__(self, ops: Launches, along: int, across: int, ld: int) -> None:
+        import cupy
+
+        self._ops = ops
+        self._width, count = sizes(ops.tile_table[0], ops.multiprocessors, along, across, ld)
+        self._alone = self._width >= across
+        self._size = along * self._width * ops.dtype.itemsize
+        self._memory = cupy.empty(count * self._size, np.uint8)
+        self._here, self._streams = cupy.cuda.get_current_stream(), _streams(gpu.current())[:count]
+        self._turn = 0
+
+    def __enter__(self) -> Strips:
+        begun = self._here.record()
+        for stream in self._streams:
+            stream.wait_event(begun)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for done in self.reached():
+            self._here.wait_event(done)
+
+    def bounds(self, across: int) -> Iterator[tuple[int, int]]:
+        """From where to where each strip goes."""
+        return matrix.strips(across, self._width)
+
+    @contextmanager
+    def workspace(self) -> Iterator[int]:
+        """The next workspace's address; its stream is the current one meanwhile."""
+        index = self._turn % len(self._streams)
+        self._turn += 1
+        with self._streams[index]:
+            yield self._memory.data.ptr + index * self._size
+
+    def product(self, C: Matrix, A: Matrix, B: Matrix, *, accumulate: bool = False) -> None:
+        """C ← A ⊗ B or C ⊕ A ⊗ B: a strip among others leaves to them what it cannot fill of the device."""
+        if self._alone:
+            self._ops.product(C, A, B, accumulate=accumulate)
+        else:
+            self._ops.multiply(self._ops.tile_table[0], C, A, B, accumulate=accumulate, whole=True)
+        self._ops.pace(C.rows * A.columns * C.columns)
+
+    def reached(self) -> list[Any]:
+        """Events: what was begun so far is done."""
+        return [stream.record() for stream in self._streams]
+
+
+def side_by_side(works: Sequence[Callable[[], None]]) -> None:
+    """Do each on a stream of its own, as far as there are streams; the current stream goes on when all are done."""
+    import cupy
+
+    here, streams = cupy.cuda.get_current_stream(), _streams(gpu.current())[: len(works)]
+    begun = here.record()
+    for stream in streams:
+        stream.wait_event(begun)
+    for index, work in enumerate(works):
+        with streams[index % len(streams)]:
+            work()
+    for stream in streams:
+        here.wait_event(stream.record())
+
+
+_own = threading.local()
+
+
+def _streams(device: int) -> list[Any]:
+    """Streams on which work runs beside the caller's; each thread has its own, for one may be capturing a graph."""
+    import cupy
+
+    streams: dict[int, list[Any]] = _own.__dict__.setdefault("streams", {})
+    if device not in streams:
+        streams[device] = [cupy.cuda.Stream(non_blocking=True) for _ in range(UNDER_WAY)]
+    return streams[device]

@@ -1,0 +1,66 @@
+"""Translation units: which C++ text each kernel is compiled from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+import numpy as np
+
+from ...algebra import Semiring
+from .. import algebra, cards, compile
+from . import cooperative, tiles
+
+
+def translation_units(
+    semiring: Semiring, dtype: np.dtype, arch: str, *, nonnegative: bool = False
+) -> Iterator[tuple[str, str]]:
+    """Every translation unit that the verbs of a semiring may ask for on an architecture, each with a name."""
+    variant = algebra.variant_of(semiring, dtype, nonnegative=nonnegative)
+    text = algebra.text(semiring, dtype, variant)
+    kind = tiles.kind(semiring, dtype, variant)
+    for entries in pivots(kind, dtype.itemsize, arch):
+        yield f"pivot {entries[:2]}", pivot_source(text, *entries)
+    lanes = tiles.table(arch, kind, dtype)[0].lanes
+    step = kind, dtype.itemsize, lanes, arch
+    for geometry in (*cooperative.streaming(*step), cooperative.batched(*step), *cooperative.resident(*step)):
+        yield f"{geometry.kernel} {geometry.bm}×{geometry.bn}", cooperative.source(text, geometry)
+    for per_thread in (1, 4):
+        yield f"step {per_thread}", step_source(text, per_thread)
+    for tile in tiles.table(arch, kind, dtype):
+        for aligned in (True, False):
+            yield f"gemm {tile}{' aligned' if aligned else ''}", gemm_source(text, tile, aligned=aligned)
+        for way in ("split-K", "batched"):
+            yield f"gemm {way} {tile} aligned", gemm_source(text, tile, aligned=True, way=way)
+
+
+def plain_tile(lanes: int) -> tiles.Tile:
+    """What `tile="plain"` computes with: one word of four rows a thread, 32 × 32 a block, as simple kernels do."""
+    return tiles.Tile(32, 32, 32, 4, lanes, blocks=2, rate=1.0, lanes=lanes)
+
+
+@lru_cache(maxsize=256)
+def pivots(kind: str, itemsize: int, arch: str) -> tuple[tuple[int, int, int], ...]:
+    """A thread's rows and columns of a pivot block, and a multiprocessor's thread blocks: for one matrix, and for many.
+
+    A single block is fastest with many threads, a full device with few that have much to do; wide arithmetic on narrow
+    entries takes more registers.
+    """
+    found = cards.lookup("pivots", (f"{kind}/{itemsize}", str(itemsize), kind, "any"), arch)
+    return tuple((tm, tn, min_blocks) for tm, tn, min_blocks in found)
+
+
+def pivot_source(algebra_text: str, tm: int, tn: int, min_blocks: int) -> str:
+    """The translation unit of closures of up to 64 rows."""
+    sizes = {"tm": tm, "tn": tn, "min_blocks": min_blocks}
+    return compile.source("pivot.cu", algebra_text, *(f"constexpr int {k} = {v};\n" for k, v in sizes.items()))
+
+
+def step_source(algebra_text: str, per_thread: int) -> str:
+    """The translation unit of the whole-matrix step."""
+    return compile.source("step.cu", algebra_text, f"constexpr int rows_each = {per_thread};\n")
+
+
+def gemm_source(algebra_text: str, tile: tiles.Tile, *, aligned: bool, way: str = "") -> str:
+    """The translation unit of one product kernel."""
+    return compile.source("gemm.cu", algebra_text, tile.text(aligned=aligned, way=way))

@@ -1,0 +1,146 @@
+"""Tiles as data: which sizes a product may use on an architecture, and which of them suits a shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from ...algebra import Semiring, Variant
+from .. import cards
+
+#: In values of k: what a tile takes to begin and end, and so does each further part of it (split-K); the shortest part.
+SETTLING, SHORTEST = 50, 256
+
+
+@dataclass(frozen=True)
+class Tile:
+    """What a thread block computes, in elements.
+
+    Attributes
+    ----------
+    bm, bn, bk : int
+        The block's rows and columns of C, and how much of k is in shared memory at once.
+    tm, tn : int
+        A thread's rows and columns.
+    blocks : int
+        Blocks that a multiprocessor holds; it bounds the registers.
+    rate : float
+        Measured speed at full occupation, relative to the table's best.
+    lanes : int
+        Elements to a register word.
+    unroll : int
+        How far the inner loop is unrolled.
+    walk, run : int
+        The rows and words of a thread's sums that are done together, column by column.
+    b_first : bool
+        Whether a thread reads the right operand before the left one.
+    """
+
+    bm: int
+    bn: int
+    bk: int
+    tm: int
+    tn: int
+    blocks: int
+    rate: float
+    lanes: int = 1
+    unroll: int = 1
+    walk: int = 4
+    run: int = 64
+    b_first: bool = False
+
+    def __hash__(self) -> int:
+        """By a few of the sizes: every launch looks its tile up."""
+        return hash((self.bm, self.bn, self.bk, self.tm, self.tn))
+
+    def __str__(self) -> str:
+        return f"{self.bm}×{self.bn}×{self.bk} ({self.tm}×{self.tn} a thread)"
+
+    @property
+    def threads(self) -> int:
+        return (self.bm // self.tm) * (self.bn // self.tn)
+
+    def shared(self, itemsize: int) -> int:
+        """Bytes of shared memory: two stages of a (padded by 4 words a row) and b."""
+        return 2 * self.bk * (self.bm + 4 + self.bn // self.lanes) * max(4, itemsize)
+
+    def text(self, *, aligned: bool, way: str = "", name: str = "Tile") -> str:
+        """A struct of these sizes for kernels; `way` is how blocks share work: "", by "split-K", or "batched"."""
+        names = ("bm", "bn", "bk", "tm", "tn", "unroll", "walk", "run")
+        # Packed words of rows that are not aligned come through registers, of which a block then needs more.
+        blocks = max(1, self.blocks - 1) if self.lanes > 1 and not aligned else self.blocks
+        given_sizes = {**{size: getattr(self, size) for size in names}, "blocks": blocks}
+        sizes = ", ".join(f"{size} = {value}" for size, value in given_sizes.items())
+        given = {"aligned": aligned, "b_first": self.b_first, "split_k": way == "split-K", "batched": way == "batched"}
+        flags = ", ".join(f"{flag} = {str(value).lower()}" for flag, value in given.items())
+        return f"struct {name} {{\n    static constexpr int {sizes};\n    static constexpr bool {flags};\n}};\n"
+
+    def covers(self, m: int, n: int) -> int:
+        """How many blocks an m × n product takes."""
+        return -(-m // self.bm) * -(-n // self.bn)
+
+    def cost(self, m: int, n: int, k: int, multiprocessors: int, splits: int = 1) -> float:
+        """Time of an m × n × k product, up to a constant, with so many parts of k where tiles fill no whole wave.
+
+        A multiprocessor with fewer blocks than it could hold waits for memory and barriers more often; a fifth of the
+        missing blocks' time is counted as lost (on an H200 products of 2048 lose that much). While one block begins or
+        ends, those beside it compute.
+        """
+        slots = multiprocessors * self.blocks
+        waves, left = divmod(self.covers(m, n), slots)
+        more, rest = divmod(left * splits, slots)
+        last = 0.8 * -(-rest // multiprocessors) + 0.2 * self.blocks if rest else 0.0
+        work = waves * self.blocks * (k + SETTLING / self.blocks)
+        work += (more * self.blocks + last) * (k + SETTLING * (splits - 1 + 1 / self.blocks)) / splits
+        return work * self.bm * self.bn / self.rate
+
+    def whole(self, m: int, n: int, multiprocessors: int) -> int:
+        """How many tiles fill whole waves; the others are worth splitting along k."""
+        slots = multiprocessors * self.blocks
+        return self.covers(m, n) // slots * slots
+
+
+def kind(semiring: Semiring, dtype: np.dtype, variant: Variant | None) -> str:
+    """Which table: the variant's name, "plain" (one instruction each for ⊕ and ⊗) or "other"."""
+    if variant is not None:
+        return variant.name
+    saturating = dtype.kind == "i" and (semiring.add.saturating or semiring.mul.saturating)
+    return "plain" if semiring.add.simd and semiring.mul.simd and not saturating else "other"
+
+
+@lru_cache(maxsize=256)
+def table(arch: str, kind: str, dtype: np.dtype) -> tuple[Tile, ...]:
+    """The tiles for a kind of step on a dtype, from the nearest architecture that has them.
+
+    Looked for in turn: this kind and dtype, this kind and size of element, "plain" of that size, "other".
+    """
+    names = [f"{kind}/{dtype.name}", f"{kind}/{dtype.itemsize}"]
+    # A packed step needs packed tiles; any other may use those of plain steps.
+    names += [f"plain/{dtype.itemsize}"] if kind != "other" else []
+    return tuple(Tile(**row) for row in cards.lookup("products", (*names, "other"), arch))
+
+
+@lru_cache(maxsize=4096)
+def splits(tile: Tile, m: int, n: int, k: int, multiprocessors: int) -> int:
+    """Into how many parts of k to divide each tile that fills no whole wave (split-K).
+
+    None after a single wave: its tiles do not end all at once, and the others fill the gaps as they are.
+    """
+    if tile.covers(m, n) // (multiprocessors * tile.blocks) == 1:
+        return 1
+    return min(range(1, max(1, min(4, k // SHORTEST)) + 1), key=lambda p: tile.cost(m, n, k, multiprocessors, p))
+
+
+@lru_cache(maxsize=4096)
+def choose(tiles: tuple[Tile, ...], m: int, n: int, k: int, multiprocessors: int) -> Tile:
+    """The tile with the least estimated time."""
+    return min(tiles, key=lambda t: t.cost(m, n, k, multiprocessors, splits(t, m, n, k, multiprocessors)))
+
+
+@lru_cache(maxsize=4096)
+def spanning(tiles: tuple[Tile, ...], side: str, m: int, n: int, multiprocessors: int) -> Tile | None:
+    """The tile that covers all "rows" (or "columns") with the least time when each block takes one, if there is any."""
+    fitting = [t for t in tiles if (t.bm >= m if side == "rows" else t.bn >= n)]
+    return min(fitting, key=lambda t: t.cost(m, n, 64, multiprocessors), default=None)

@@ -1,0 +1,1 @@
+"""Predecessors, and lengths and hops along them; and the kernels."""

@@ -1,0 +1,327 @@
+"""Predecessors from matrices and their closures, on the GPU: by the CPU's rule, and so the same bits.
+
+Reading order: `of_matrix`, then `_Search`, whose steps are the kernels of predecessors.cu. Small matrices get a
+thread block each, which does all. Else the first two lines of the rule are found for all pairs together, and the third
+source by source on lists of tight edges; where these are many, after some levels of all pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...algebra import Semiring
+from ...compiling import about
+from ...memory import require
+from ...routes import refuse, require_selection
+from .. import algebra, compile, gpu, transfer
+
+#: Threads of a block, warps, and the sources that a warp takes together.
+THREADS, WARPS, SOURCES = 256, 8, 128
+#: Rows of a tile, and the most blocks of a grid's last axis.
+TILE, MOST = 32, 65535
+#: Edges that a warp fetches together; blocks of such warps that a multiprocessor should hold, by an entry's bytes: 4
+#: where these are not listed.
+AHEAD, RESIDENT = 2, {8: 2}
+#: Edges into a vertex that are gathered in a list; words of bits a row from which on that pays.
+GATHERED, WORTH = 256, 8
+#: With up to so many tight edges a vertex, levels are searched source by source; else after so many of all pairs.
+FEW, LEVELS = 16, 4
+#: Threads of a block that searches for a source, vertices from which on a source gets a block, and for how many levels.
+SEARCHERS, LARGE, WIDE = 512, 512, 32
+#: Matrices of up to so many vertices get a block each, which does all.
+SMALL = 64
+#: Edges that one launch may look at: about half a second's worth.
+LONG = 1 << 37
+#: What a sum may be off by, in eps.
+ALLOWED = 4.0
+#: Bytes of a record of what is so of a matrix.
+FACTS = 16
+
+#: As what kernels take an entry: int32 where its dtype is not listed.
+_REGISTERS: dict[str, Any] = {"float32": np.float32, "float64": np.float64, "int64": np.int64}
+
+
+def predecessors(semiring: Semiring, P: Any, A: Any, D: Any, mirrored: bool) -> None:
+    """The verb of that name; see `semiring.backend.Backend`."""
+    require_selection(semiring, where="predecessors")
+    refuse(of_matrix(semiring, A, D, P, mirrored=mirrored), semiring)
+
+
+def of_matrix(semiring: Semiring, A: Any, D: Any, P: Any, *, mirrored: bool = False) -> tuple[int, int] | None:
+    """P ← the predecessors of D, the closure of A: CuPy arrays of shape (…, n, n), A and D of one dtype, P int32.
+
+    Returns a pair whose D no edge attains, if there is one: then D is not the closure of A, and P is not complete.
+    `mirrored` is for the transposed matrices of a semiring whose ⊗ need not commute.
+    """
+    import cupy
+
+    if not D.size:
+        return None
+    room = P if P.flags.c_contiguous else cupy.empty(P.shape, np.int32)
+    A, D = (cupy.ascontiguousarray(X) for X in (A, D))
+    wrong = _Search(semiring, A, D, room, mirrored).run()
+    if room is not P:
+        P[...] = room
+    return wrong
+
+
+def text(semiring: Semiring, dtype: np.dtype) -> str:
+    """The translation unit of predecessors."""
+    least = semiring.add.selects == "least"
+    # Where lengths add and the least counts, no edge beats `one` if none is negative.
+    variant = algebra.variant_of(semiring, dtype, nonnegative=True) if semiring.lengths and least else None
+    flags = {"least": least, "rounds": rounds(semiring, dtype), "lengths": semiring.lengths}
+    sizes = {"ahead": AHEAD, "resident": RESIDENT.get(dtype.itemsize, 4)}
+    told = [f"constexpr bool {name} = {str(value).lower()};\n" for name, value in flags.items()]
+    told += [f"constexpr int {name} = {value};\n" for name, value in sizes.items()]
+    return compile.source("predecessors.cu", algebra.text(semiring, dtype, variant), *told)
+
+
+#: Sums and products are rounded one by one, as the CPU rounds them.
+OPTIONS = ("-fmad=false",)
+
+
+def rounds(semiring: Semiring, dtype: np.dtype) -> bool:
+    """Whether ⊗ rounds: on floats, unless it selects one of its operands."""
+    return dtype.kind == "f" and semiring.mul.selects is None
+
+
+@lru_cache(maxsize=256)
+def _module(semiring: Semiring, dtype: np.dtype, device: int) -> Any:
+    """The kernels on a device, which is the current one."""
+    with about(f"{semiring.name} in {dtype}"):
+        return compile.functions(text(semiring, dtype), options=OPTIONS, name="predecessors.cu")
+
+
+class _Edges(NamedTuple):
+    """The tight edges that leave a vertex, of all matrices one after the other."""
+
+    starts: Any
+    heads: Any
+    weights: Any
+
+
+class _Told(NamedTuple):
+    """What kernels say: pairs are open; some were found; some could not be; how many edges are tight."""
+
+    open: int
+    found: int
+    failed: int
+    edges: int
+
+
+class _Search:
+    """The steps, on contiguous arrays of shape (n, n) or (batch, n, n)."""
+
+    def __init__(self, semiring: Semiring, A: Any, D: Any, P: Any, mirrored: bool) -> None:
+        import cupy
+
+        self.A, self.D, self.P, self.mirrored = A, D, P, np.int32(mirrored)
+        self.dtype, self.n = D.dtype, D.shape[-1]
+        self.batch = D.size // self.n**2
+        self.rows = self.batch * self.n
+        self.module = _module(semiring, self.dtype, gpu.current())
+        self.rounds = rounds(semiring, self.dtype)
+        self.eps = float(np.finfo(self.dtype).eps) if self.rounds else 0.0
+        #: Words of a row of bits: groups of 128 are read together.
+        self.words = -(-self.n // SOURCES) * (SOURCES // 32)
+        bits = 4 * self.rows * self.words
+        require(D.nbytes + 5 * bits, "cuda", where="predecessors", hint="Use a smaller dtype, or fewer vertices.")
+        self.leaving, self.entering, self.nearer, *self.settled = (gpu.memory(bits) for _ in range(5))
+        self.facts = gpu.memory(FACTS * self.batch, zeros=FACTS * self.batch)
+        self.told = cupy.zeros(len(_Told._fields), np.int64)
+        self.edges = 0
+        self.transposed: Any = None
+
+    def run(self) -> tuple[int, int] | None:
+        """P; or a pair that stays open."""
+        if self.n <= SMALL and self._small():
+            return None
+        self._look_at_all()
+        told = self._nearest()
+        few = told.edges <= FEW * self.rows
+        self.edges = told.edges
+        if told.open and not few:
+            told = self._levels_of_all()
+        hopeful = told.open and (few or told.found)
+        self._turn(settle=not hopeful)
+        self.transposed = None
+        if not told.open:
+            return None
+        if hopeful and not self._search(self._slack(ALLOWED), every=few):
+            return None
+        for allowed, wide in self._wider():
+            slack = self._slack(allowed)
+            self._tight(slack, wide)
+            self.edges = self._asked().edges
+            if not self._search(slack, wide=wide, anew=True):
+                return None
+        return self._open_pair()
+
+    def _wider(self) -> Iterator[tuple[float, bool]]:
+        """More and more that counts as equal, where ⊗ rounds: so many eps, of any entry where `wide`."""
+        if self.rounds:
+            several = ((1, False), (16, False), (256, False), (4, True), (64, True), (self.n, True))
+            yield from ((ALLOWED * many, wide) for many, wide in several)
+
+    def _slack(self, allowed: float) -> Any:
+        return _REGISTERS.get(self.dtype.name, np.int32)(allowed * self.eps)
+
+    def _small(self) -> bool:
+        """The whole rule, a block a matrix; whether all pairs were found."""
+        pitch = self.n | 1
+        shared = -(-4 * self.n * pitch // 8) * 8 + 2 * self.n * pitch * self.dtype.itemsize
+        compile.allow_shared(self.module.get_function("small"), shared)
+        sizes = np.int32(self.n), np.int32(self.batch), self._slack(ALLOWED), self.mirrored
+        blocks = min(self.batch, 1 << 30)
+        self._call("small", (blocks, 1, 1), self.A, self.D, *sizes, self.P, self.told, shared=shared)
+        return not self._asked().failed
+
+    def _look_at_all(self) -> None:
+        self.top = gpu.memory(self.rows * self.dtype.itemsize)
+        self._rows("look", self.A, self.D, np.int32(self.n), self.rows, self.facts, self.top)
+
+    def _tight(self, slack: Any, wide: bool) -> None:
+        """The tight edges; where there is room for Dᵀ, that too, and the first line of the rule."""
+        sides, Dt = -(-self.n // TILE), self.transposed or 0
+        given = self.A, self.D, *self._sizes, self.facts, slack, np.int32(wide)
+        where = self.leaving, self.entering, self.nearer, Dt, self.P, self.told
+        self._call("tight", (sides, sides, self._deep), *given, *where)
+
+    def _nearest(self) -> _Told:
+        """The first two lines of the rule, in Pᵀ."""
+        self.transposed = gpu.memory(self.D.nbytes)
+        slack = self._slack(ALLOWED)
+        self._tight(slack, False)
+        given = self.A, self.transposed, self.top, *self._sizes, self.facts, slack, self.mirrored
+        edges = self._gathered(self.nearer)
+        self._call("nearest", self._targets, *given, *edges, self.P, self.settled[0], self.told)
+        return self._asked()
+
+    def _levels_of_all(self) -> _Told:
+        """Some levels of the third line of the rule, in Pᵀ."""
+        before, after = self.settled
+        slack, edges = self._slack(ALLOWED), self._gathered(self.entering)
+        given = self.A, self.transposed, *self._sizes, self.facts, slack, self.mirrored, *edges
+        for _ in range(LEVELS):
+            self._call("level", self._targets, *given, before, after, self.P, self.told)
+            before, after = after, before
+            told = self._asked()
+            if not (told.open and told.found):
+                break
+        return told
+
+    def _gathered(self, bits: Any) -> tuple[Any, ...]:
+        """Edges into each vertex: their bits, and a list of the first of them where rows are long."""
+        most = min(GATHERED, self.n) if self.words > WORTH else 0
+        tails, weights, counts = (gpu.memory(max(1, most) * self.rows * size) for size in (4, self.dtype.itemsize, 4))
+        if most:
+            given = self.A, bits, *self._sizes[:2], self.rows, np.int32(most)
+            self._rows("gather", *given, tails, weights, counts)
+        return bits, np.int32(most), tails, weights, counts
+
+    def _turn(self, *, settle: bool) -> None:
+        """P ← its transpose; settled, where no search of levels goes on."""
+        sides = -(-self.n // TILE)
+        self._call("turn", (sides, sides, self._deep), self.P, np.int32(self.n), np.int32(self.batch), np.int32(settle))
+
+    def _listed(self) -> _Edges:
+        """The tight edges by tail, from the bits."""
+
+        size = self.dtype.itemsize
+        require(self.edges * (4 + size), "cuda", where="predecessors", hint="Use a smaller dtype.")
+        starts, heads, weights = (
+            gpu.memory(max(1, x)) for x in (8 * (self.rows + 1), 4 * self.edges, size * self.edges)
+        )
+        sizes = *self._sizes[:2], self.rows
+        self._rows("count", self.leaving, *sizes, starts)
+        self._call("add_up", (1, 1, 1), starts, self.rows, threads=1024)
+        self._rows("list", self.A, self.leaving, *sizes, starts, heads, weights)
+        return _Edges(starts, heads, weights)
+
+    def _search(self, slack: Any, *, wide: bool = False, anew: bool = False, every: bool = False) -> bool:
+        """The third line of the rule for rows with open pairs, in P; whether some are still open.
+
+        From what was reached last; from all that is settled where `every`; from a source's own edges where `anew`.
+        """
+        edges, how = self._listed(), (slack, np.int32(wide), self.mirrored, np.int32(anew))
+        if self.n > LARGE and self._shared <= gpu.most_shared(gpu.current()):
+            told = self._sources("search", edges, how, begin=anew, every=every)
+            if not told.open:
+                return bool(told.failed)
+            anew = every = False  # it goes on
+        return bool(self._sources("levels", edges, how, begin=anew, every=every).failed)
+
+    def _sources(self, entry: str, edges: _Edges, how: tuple[Any, ...], *, begin: bool, every: bool) -> _Told:
+        """Every source, by a block or a warp of its own."""
+        alone = entry == "search"
+        threads, across, shared = (SEARCHERS, 1, self._shared) if alone else (THREADS, WARPS, 0)
+        function = self.module.get_function(entry)
+        compile.allow_shared(function, shared)
+        blocks = gpu.resident(function, threads, shared) * gpu.multiprocessors(gpu.current())
+        blocks = max(1, min(-(-self.rows // across), blocks))
+        queues = gpu.memory(1 if alone else 8 * blocks * across * self.n)
+        lanes = 1 << min(5, (self.edges // self.rows // 2).bit_length())
+        last = queues, np.int32(lanes), np.int32(every), np.int32(WIDE), self.told
+        several = max(blocks * across, LONG // max(1, self.edges // self.batch + self.n))
+        for first in range(0, self.rows, several):
+            where = self.D, self.P, np.int32(self.n), first, min(first + several, self.rows), self.facts
+            self._call(
+                entry, (blocks, 1, 1), *where, *how, np.int32(begin), *edges, *last, threads=threads, shared=shared
+            )
+            transfer.synchronize()
+        return self._asked()
+
+    @property
+    def _shared(self) -> int:
+        """Bytes in which a block searches: rows of D and P, and two queues of 16 bits each."""
+        return -(-self.n * self.dtype.itemsize // 8) * 8 + 8 * self.n if self.n < 1 << 16 else 1 << 30
+
+    def _open_pair(self) -> tuple[int, int]:
+        import cupy
+
+        least = cupy.full(1, self.n**2, np.uint64)
+        blocks = min(-(-self.P.size // THREADS), 4096)
+        self._call("open_pair", (blocks, 1, 1), self.P, self.n**2, self.P.size, least)
+        return divmod(int(least.get()[0]), self.n)
+
+    @property
+    def _deep(self) -> int:
+        return min(self.batch, MOST)
+
+    @property
+    def _sizes(self) -> tuple[Any, ...]:
+        return np.int32(self.n), np.int32(self.words), np.int32(self.batch)
+
+    @property
+    def _targets(self) -> tuple[int, int, int]:
+        """A warp for every target and every group of sources; the sources of blocks that run together are the same."""
+        return -(-self.n // WARPS), -(-self.n // SOURCES), self._deep
+
+    def _rows(self, entry: str, *arguments: Any) -> None:
+        """A kernel with a warp a row."""
+        self._call(entry, (-(-self.rows // WARPS), 1, 1), *arguments)
+
+    def _call(
+        self, entry: str, grid: tuple[int, int, int], *arguments: Any, threads: int = THREADS, shared: int = 0
+    ) -> None:
+        given = tuple(_address(x) for x in arguments)
+        self.module.get_function(entry)(grid, (threads,), given, shared)
+
+    def _asked(self) -> _Told:
+        """What kernels have said since the last time; waits for them."""
+        transfer.synchronize()
+        told = _Told(*self.told.get().tolist())
+        self.told.fill(0)
+        return told
+
+
+def _address(x: Any) -> Any:
+    """What a kernel is given: numbers as they are, the addresses of arrays and of memory."""
+    if isinstance(x, (int, np.generic)):
+        return x
+    return x.ptr if hasattr(x, "ptr") else x.data.ptr

@@ -1,0 +1,1 @@
+"""Elimination of sparse matrices, its queries, and breadth-first searches; and the kernels."""

@@ -1,0 +1,256 @@
+"""A sparse elimination on one GPU: what `semiring.sparse.Elimination` asks of it. Arrays are CuPy's and stay there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...algebra import Semiring
+from ...memory import available, require
+from .. import compile, gpu
+from . import sweep
+from .fronts import Fronts
+from .products import product
+from .sweep import LANES, Lanes, Shape, Sweeps, Tree
+
+if TYPE_CHECKING:
+    from ...sparse.analysis import Analysis
+
+#: Lines that are computed together where nobody says how many, and bytes that they may take with what is held beside.
+BATCH, ROOM = 4096, 1 << 32
+#: The same where only the worst of each line is kept.
+WORST = 16384
+#: Rows that are handed out together, and pairs of a batch at most: about half a second's worth.
+BLOCK, PAIRS = 1024, 1 << 42
+
+
+def _there(method: Any) -> Any:
+    """On the device on which the numbers lie."""
+
+    @wraps(method)
+    def call(self: OnDevice, *args: Any, **options: Any) -> Any:
+        import cupy
+
+        with cupy.cuda.Device(self.number):
+            return method(self, *args, **options)
+
+    return call
+
+
+def shared(n: int, most: int, count: int) -> int:
+    """Lines of a panel, `most` at most, where each of `count` devices is to have as many panels as others.
+
+    Examples
+    --------
+    >>> shared(126146, 4096, 1), shared(126146, 4096, 2), shared(1000, 4096, 2)
+    (4096, 3968, 512)
+    """
+    if count == 1:
+        return most
+    panels = count * max(1, -(-n // (count * most)))
+    return max(1, -(-n // (panels * LANES))) * LANES
+
+
+class OnDevice:
+    """Panels on the current device, and queries of them; `batch` is what all of them are made of.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        Of the arcs. It keeps structures that are on a device, for other weights.
+    weights : NumPy array (arcs,)
+    semiring : Semiring
+    nonnegative : bool
+        Whether the semiring's variants may be used.
+
+    Raises
+    ------
+    MemoryNeeded
+        If the panels do not fit on the device.
+    """
+
+    def __init__(
+        self,
+        analysis: Analysis,
+        weights: np.ndarray,
+        semiring: Semiring,
+        nonnegative: bool,
+    ) -> None:
+        import cupy
+
+        self.number = gpu.current()
+        self._kernels: dict[bool, Sweeps] = {}
+        structure, cost, trees = analysis.structure, analysis.cost, analysis.on_devices
+        self.S, self.semiring, self.dtype, self.nonnegative = structure, semiring, weights.dtype, nonnegative
+        self.n, self.cost = structure.n, cost
+        r = np.diff(structure.begin).astype(np.int64)
+        size = self.dtype.itemsize
+        hint = f"{cost}. Such a graph is as good as dense; device='cpu' has more memory."
+        require(2 * cost.bytes(size) + int((r * r).sum()) * size, "cuda", where="eliminate", hint=hint)
+        key = self.number, size
+        if key not in trees:
+            with ThreadPoolExecutor(1) as beside:
+                arcs = beside.submit(lambda: analysis.arcs)
+                shape = Shape.of(size, compile.device_arch(self.number)).within(gpu.most_shared(self.number), size)
+                tree = Tree(structure, shape, size)
+                trees[key] = tree, Fronts(tree, arcs.result())
+        self.tree, self.fronts = trees[key]
+        self.lower, self.upper = self.fronts.numbers(cupy.asarray(weights), semiring, nonnegative)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the panels."""
+        return int(self.lower.nbytes + self.upper.nbytes)
+
+    @_there
+    def diagonal(self) -> np.ndarray:
+        """The diagonal of each D, by column; on the host."""
+        found: np.ndarray = self.lower.reshape(-1)[self.fronts.diagonal].get()
+        return found
+
+    @property
+    def block(self) -> int:
+        """Rows that are handed out together."""
+        return min(BLOCK, self.lanes)
+
+    # Lines
+
+    def _sweeps(self, mirrored: bool) -> Sweeps:
+        """The kernels of rows, or of columns where mirrored: each compiled when first asked for."""
+        if mirrored not in self._kernels:
+            up, down = (self.lower, self.upper) if mirrored else (self.upper, self.lower)
+            given = self.semiring, self.dtype, self.nonnegative, mirrored
+            self._kernels[mirrored] = Sweeps(self.tree, up, down, *given)
+        return self._kernels[mirrored]
+
+    @_there
+    def batch(self, vertices: np.ndarray, out: Any = None, *, mirrored: bool = False) -> Any:
+        """out[v, t] ← A*[vertices[t], v], or A*[v, vertices[t]] where mirrored; a new array by default.
+
+        Its rows begin at multiples of 16 bytes and have room for the lanes, made a multiple of 32.
+        """
+        import cupy
+
+        every = len(vertices) == self.n and bool((vertices[1:] > vertices[:-1]).all())
+        lanes = self.tree.everything if every else Lanes(self.tree, self.S.position[vertices])
+        if out is None:
+            out = cupy.empty((self.n, lanes.padded), self.dtype)
+        self._sweeps(mirrored).batch(lanes, out)
+        return out
+
+    @cached_property
+    def lanes(self) -> int:
+        """Lines of a batch."""
+        return self._lanes((self.n + 3 * self.S.height) * self.dtype.itemsize, BATCH)
+
+    def _lanes(self, line: int, most: int) -> int:
+        """Lines of a batch of which each takes so many bytes, at most `most`."""
+        room = max(ROOM, (available("cuda") or 0) // 6)
+        most = min(most, room // max(line, 1), PAIRS // max(self.cost.sweep + self.cost.climb, 1))
+        return max(LANES, most // LANES * LANES)
+
+    def line(self, vertex: int, *, mirrored: bool) -> Any:
+        """A row, or a column where mirrored."""
+        return self.batch(np.array([vertex]), mirrored=mirrored)[:, 0].copy()
+
+    @_there
+    def entries(self, sources: np.ndarray, targets: np.ndarray) -> Any:
+        """A*[sources[q], targets[q]]."""
+        import cupy
+
+        out = cupy.empty(len(sources), self.dtype)
+        step = max(LANES, ROOM // (4 * max(self.S.height, 1) * self.dtype.itemsize) // LANES * LANES)
+        for start in range(0, len(sources), step):
+            here, there = (Lanes(self.tree, self.S.position[x[start : start + step]]) for x in (sources, targets))
+            sweep.pairs(self._sweeps(False), self._sweeps(True), here, there, out[start : start + step])
+        return out
+
+    def rows(self, wanted: np.ndarray, block: int) -> Iterator[tuple[np.ndarray, Any]]:
+        """Blocks of complete rows, each contiguous."""
+        batch = min(self.lanes, block)
+        for start in range(0, len(wanted), block):
+            part = wanted[start : start + block]
+            D = self._empty((len(part), self.n))
+            for k in range(0, len(part), batch):
+                self._transposed(part[k : k + batch], D[k : k + batch])
+            yield part, D
+
+    @_there
+    def _transposed(self, wanted: np.ndarray, rows: Any) -> None:
+        self._sweeps(False).transpose(self.batch(wanted), rows)
+
+    @_there
+    def _empty(self, shape: tuple[int, ...]) -> Any:
+        import cupy
+
+        return cupy.empty(shape, self.dtype)
+
+    def panels(self, *, columns: bool = False, share: tuple[int, int] = (0, 1)) -> Iterator[tuple[np.ndarray, Any]]:
+        """All lines as columns, in the order of elimination; or (k, count): every count-th panel from the k-th on."""
+        for part in self._parts(share, self.lanes):
+            yield part, self.batch(part, mirrored=columns)[:, : len(part)]
+
+    def _parts(self, share: tuple[int, int], lanes: int) -> Iterator[np.ndarray]:
+        """All vertices in the order of elimination, so many at a time, or a share of them."""
+        lanes = shared(self.n, lanes, share[1])
+        for start in range(share[0] * lanes, self.n, share[1] * lanes):
+            yield self.S.permutation[start : start + lanes]
+
+    def worst(self, *, columns: bool = False, share: tuple[int, int] = (0, 1)) -> Iterator[tuple[np.ndarray, Any]]:
+        """The worst entry of each row, or column, where ⊕ selects: (indices (k,), entries (k,)); or a share of them."""
+        # Only the top of a line is held, and what each region found.
+        line = (self.tree.top_columns + len(self.tree.regions) + 3 * self.S.height) * self.dtype.itemsize
+        lanes = self._lanes(line, WORST)
+        room = self._empty((self.tree.top_columns, min(lanes, -(-self.n // LANES) * LANES)))
+        for part in self._parts(share, lanes):
+            yield part, self._worst(part, room, columns)
+
+    @_there
+    def _worst(self, vertices: np.ndarray, room: Any, mirrored: bool) -> Any:
+        return self._sweeps(mirrored).worst(Lanes(self.tree, self.S.position[vertices]), room)
+
+    @_there
+    def dense(self, out: Any = None) -> Any:
+        """All n² entries; rows of a new array begin at multiples of 16 bytes."""
+        import cupy
+
+        pitch = -(-self.n // LANES) * LANES
+        if out is None:
+            require(
+                self.n * pitch * self.dtype.itemsize, "cuda", where="to_dense", hint="rows() streams blocks of rows."
+            )
+            room = cupy.empty((self.n, pitch), self.dtype)
+            out = room[:, : self.n]
+        else:
+            fits = out.flags.c_contiguous and self.n == pitch and out.data.ptr % 16 == 0
+            room = out if fits else None
+        line = 3 * self.S.height * self.dtype.itemsize
+        most = min(ROOM // max(line, 1), PAIRS // max(self.cost.sweep + self.cost.climb, 1))
+        step = max(LANES, most // LANES * LANES) if room is not None else self.lanes
+        for start in range(0, self.n, step):
+            part = np.arange(start, min(start + step, self.n))
+            if room is not None:
+                self.batch(part, room[:, start:], mirrored=True)
+            else:
+                out[:, start : start + step] = self.batch(part, mirrored=True)[:, : len(part)]
+        return out
+
+    @_there
+    def product(self, x: np.ndarray, *, mirrored: bool, nonnegative: bool) -> Any:
+        """A* ⊗ x where mirrored, else (xᵀ ⊗ A*)ᵀ, for x of shape (n, k): a climb and a sweep."""
+        import cupy
+
+        up, down = (self.lower, self.upper) if mirrored else (self.upper, self.lower)
+        given = {"nonnegative": nonnegative and self.nonnegative, "mirrored": mirrored}
+        vectors = np.ascontiguousarray(x.T + 0.0 if self.dtype.kind == "f" else x.T)  # no −0
+        out = cupy.empty(x.shape, self.dtype)
+        line = (self.fronts.places + 3 * self.n) * self.dtype.itemsize
+        step = max(1, min(ROOM // max(line, 1), 65535))
+        for start in range(0, len(vectors), step):
+            part = cupy.asarray(vectors[start : start + step])
+            out[:, start : start + step] = product(self.fronts, up, down, part, self.semiring, **given).T
+        return out

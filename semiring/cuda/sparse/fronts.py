@@ -1,0 +1,151 @@
+"""The numeric part of a sparse elimination on the GPU: what is launched; see fronts.cu."""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from ...algebra import Semiring
+from ...compiling import about
+from ...cpu.sparse import symbolic
+from ...sparse.structure import Arcs
+from .. import algebra, compile, gpu
+from ..dense import registry
+from ..dense.backend import CudaBackend
+from .sweep import Tree, step_of
+
+#: Orders of fronts, with the threads of a block: a launch a class and level, as far as that memory goes. Larger fronts
+#: are eliminated by the verbs of the dense backend.
+CLASSES = ((16, 32), (32, 64), (64, 128), (112, 256), (140, 512), (200, 1024))
+#: Blocks that gather a large front, or take it apart.
+PARTS = 64
+
+_TABLES = ("nodes", "child", "sibling", "local", "begin", "arcs", "arc", "arc_row", "arc_col", "weights", "update")
+
+
+def text(semiring: Semiring, dtype: np.dtype, nonnegative: bool) -> str:
+    """The translation unit."""
+    return compile.source("fronts.cu", step_of(semiring, dtype, nonnegative))
+
+
+@lru_cache(maxsize=64)
+def kernels(semiring: Semiring, dtype: np.dtype, nonnegative: bool, device: int) -> dict[str, Any]:
+    """The entry functions on a device."""
+    unit = text(semiring, dtype, nonnegative)
+    with about(f"{semiring.name} in {dtype}"):
+        module = compile.functions(unit, name="fronts.cu")
+    found = {name: module.get_function(name) for name in ("eliminate_fronts", "gather_front", "part_front")}
+    registry.kernels(semiring, dtype, nonnegative, "tuned", 1, device).count_stars_of(module)
+    compile.allow_shared(found["eliminate_fronts"], gpu.most_shared(device))
+    return found
+
+
+def classes(itemsize: int, room: int) -> list[tuple[int, int]]:
+    """Those of `CLASSES` that fit so many bytes of shared memory."""
+    return [(most, threads) for most, threads in CLASSES if shared(most, itemsize) <= room]
+
+
+def shared(m: int, itemsize: int) -> int:
+    """Bytes of a front of that order, with a row and a column beside it."""
+    return (m * (m | 1) + 2 * m) * itemsize
+
+
+class Fronts:
+    """The fronts of a structure on the current device: which are eliminated together, and where everything lies."""
+
+    def __init__(self, tree: Tree, arcs: Arcs) -> None:
+        import cupy
+
+        S = tree.S
+        self.tree, self.classes = tree, classes(tree.itemsize, gpu.most_shared(gpu.current()))
+        self.order = (tree.w + tree.r).astype(np.int64)
+        squares = tree.r * tree.r
+        self.entries, self.places = int(squares.sum()), int(self.order.sum())
+        given = {
+            "child": S.child, "sibling": S.sibling, "local": S.local, "begin": S.begin,
+            "arcs": arcs.begin.astype(np.int32), "arc": arcs.arc, "arc_row": arcs.row, "arc_col": arcs.col,
+            "update": np.cumsum(squares) - squares, "place": np.cumsum(self.order) - self.order,
+        }  # fmt: skip
+        self.held = {name: cupy.asarray(array) for name, array in given.items()} | {"nodes": tree.nodes}
+        depth = tree.depth
+        self.steps: list[tuple[Any, int, int] | int] = []  # (supernodes, how many, which class), or a large one
+        kind = np.searchsorted([most for most, _ in self.classes], self.order)
+        key = (depth.max(initial=0) - depth) * (len(self.classes) + 1) + kind  # deepest first, then by class
+        key = key.astype(np.min_scalar_type(int(key.max(initial=0))))  # one of 16 bits is sorted by its digits
+        sorted_by = np.argsort(key, kind="stable")
+        edges = np.flatnonzero(np.diff(key[sorted_by])) + 1
+        lists = cupy.asarray(sorted_by.astype(np.int32))
+        for start, stop in zip([0, *edges.tolist()], [*edges.tolist(), len(sorted_by)], strict=True):
+            if start == stop:
+                continue
+            which = int(kind[sorted_by[start]])
+            if which == len(self.classes):
+                self.steps += sorted_by[start:stop].tolist()
+            else:
+                self.steps.append((lists[start:stop], stop - start, which))
+
+    @cached_property
+    def diagonal(self) -> Any:
+        """Where the diagonal of each D lies in the panels, by column; on the device."""
+        import cupy
+
+        tree = self.tree
+        at = symbolic.diagonal(tree.S.first, 4 * tree.panel[:-1], tree.w + tree.r + tree.r % 2, 4, True)
+        return cupy.asarray(at)
+
+    def numbers(self, weights: Any, semiring: Semiring, nonnegative: bool) -> tuple[Any, Any]:
+        """The panels [D; L] and [D U]ᵀ for weights on the device, in the order of the arcs.
+
+        Raises
+        ------
+        DivergenceError
+            If the star of an integer pivot has no value.
+        """
+        import cupy
+
+        dtype = weights.dtype
+        found = kernels(semiring, dtype, nonnegative, gpu.current())
+        ops = CudaBackend(semiring, dtype, nonnegative)
+        assert ops.kernels is not None  # from here on it counts stars without a value
+        updates = cupy.empty(max(self.entries, 1), dtype)
+        lower, upper = (cupy.empty((max(int(self.tree.panel[-1]), 1), 4), dtype) for _ in range(2))
+        held = self.held | {"weights": weights}
+        addresses = [held[name].data.ptr for name in _TABLES] + [x.data.ptr for x in (updates, lower, upper)]
+        tables = cupy.asarray(np.array(addresses, np.uint64))
+        at = tables.data.ptr
+        for step in self.steps:
+            if isinstance(step, int):
+                m, w = int(self.order[step]), int(self.tree.w[step])
+                unit = 16 // min(16, dtype.itemsize)
+                pitch = -(-m // unit) * unit
+                F = cupy.empty((m, pitch), dtype)
+                arguments = at, np.int32(step), F.data.ptr, np.int32(pitch)
+                found["gather_front"]((PARTS,), (256,), arguments)
+                D = F[:w, :w]
+                closure(ops, D)
+                if w < m:
+                    ops.eliminate(D, F[:w, w:m], F[w:, :w], F[w:, w:m])
+                found["part_front"]((PARTS,), (256,), arguments)
+            else:
+                some, count, which = step
+                most, threads = self.classes[which]
+                found["eliminate_fronts"]((count,), (threads,), (at, some.data.ptr), shared(most, dtype.itemsize))
+        if algebra.counts_stars(semiring, dtype):
+            ops.synchronize()
+        return lower, upper
+
+
+def closure(ops: CudaBackend, A: Any) -> None:
+    """A ← A*, R-Kleene: each quadrant on the diagonal closed in turn, and eliminated from the others."""
+    n = len(A)
+    if n <= ops.pivot:
+        ops.closure(A)
+        return
+    h = -(-n // 2 // ops.pivot) * ops.pivot
+    A11, A12, A21, A22 = A[:h, :h], A[:h, h:], A[h:, :h], A[h:, h:]
+    closure(ops, A11)
+    ops.eliminate(A11, A12, A21, A22)
+    closure(ops, A22)
+    ops.eliminate(A22, A21, A12, A11)

@@ -1,0 +1,59 @@
+"""A* times vectors, from a sparse elimination on the GPU: one climb and one sweep; see products.cu."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ...algebra import Semiring
+from ...compiling import about
+from .. import compile, gpu
+from .fronts import Fronts
+from .sweep import step_of
+
+#: Threads of a block.
+THREADS = 128
+
+
+def text(semiring: Semiring, dtype: np.dtype, nonnegative: bool, mirrored: bool) -> str:
+    """The translation unit."""
+    step = step_of(semiring, dtype, nonnegative)
+    return compile.source("products.cu", step, f"constexpr bool mirrored = {str(mirrored).lower()};\n")
+
+
+@lru_cache(maxsize=64)
+def kernels(semiring: Semiring, dtype: np.dtype, nonnegative: bool, mirrored: bool, device: int) -> dict[str, Any]:
+    """The entry functions on a device."""
+    with about(f"{semiring.name} in {dtype}"):
+        module = compile.functions(text(semiring, dtype, nonnegative, mirrored), name="products.cu")
+    return {name: module.get_function(name) for name in ("climb_fronts", "sweep_fronts")}
+
+
+def product(
+    fronts: Fronts, up: Any, down: Any, x: Any, semiring: Semiring, *, nonnegative: bool, mirrored: bool
+) -> Any:
+    """A* ⊗ x where mirrored, else xᵀ ⊗ A*, for the vectors x[q]: an array (k, n), of a row a vector.
+
+    Parameters
+    ----------
+    up, down : arrays
+        The panels of the climb and of the sweep.
+    x : array (k, n)
+        Contiguous, on the device.
+    """
+    import cupy
+
+    tree, held, (count, n) = fronts.tree, fronts.held, x.shape
+    found = kernels(semiring, x.dtype, nonnegative, mirrored, gpu.current())
+    y, v, left = cupy.empty(x.shape, x.dtype), cupy.empty(x.shape, x.dtype), cupy.empty((count, fronts.places), x.dtype)
+    tables = [held[name].data.ptr for name in ("child", "sibling", "local", "begin", "place")]
+    nodes, labels = tree.nodes.data.ptr, tree.labels.data.ptr
+    climbing = *tables, labels, up.data.ptr, x.data.ptr, left.data.ptr, v.data.ptr, np.int32(n), np.int64(fronts.places)
+    sweeping = tree.rows.data.ptr, labels, down.data.ptr, v.data.ptr, y.data.ptr, np.int32(n)
+    for some in reversed(tree.every_level):
+        found["climb_fronts"]((len(some), count), (THREADS,), (some.data.ptr, nodes, *climbing))
+    for some in tree.every_level:
+        found["sweep_fronts"]((len(some), count), (THREADS,), (some.data.ptr, nodes, *sweeping))
+    return y
