@@ -33,21 +33,39 @@ class Binary:
 
 
 def load(name: str) -> Binary | None:
-    """The binary stored under a name: one line of JSON, then the cubin. None where there is none that is whole."""
+    """The binary stored under a name. None where there is none that is complete."""
     folder = _directory()
     if folder is None:
         return None
     try:
-        head, cubin = trust.read(folder / name).split(b"\n", 1)
+        return unpacked(trust.read(folder / name))
+    except trust.OthersCouldWriteError as problem:
+        _say(f"{problem.filename} {problem.strerror}")
+        return None
+    except OSError:
+        return None
+
+
+def unpacked(content: bytes) -> Binary | None:
+    """The binary of a file's content: one line of JSON, then the cubin. None where it is damaged."""
+    try:
+        head, cubin = content.split(b"\n", 1)
         record = json.loads(head)
         if record["sha256"] != hashlib.sha256(cubin).hexdigest():
             return None
         return Binary(record["arch"], cubin, {k: Resources(**v) for k, v in record["resources"].items()})
-    except trust.OthersCouldWriteError as problem:
-        _say(f"{problem.filename} {problem.strerror}")
+    except (ValueError, KeyError, TypeError, AttributeError):
         return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
+
+
+def packed(binary: Binary) -> bytes:
+    """What `unpacked` reads."""
+    head = {
+        "arch": binary.arch,
+        "sha256": hashlib.sha256(binary.cubin).hexdigest(),
+        "resources": {k: asdict(v) for k, v in binary.resources.items()},
+    }
+    return json.dumps(head).encode() + b"\n" + binary.cubin
 
 
 def keep(name: str, binary: Binary) -> None:
@@ -55,13 +73,8 @@ def keep(name: str, binary: Binary) -> None:
     folder = _directory()
     if folder is None:
         return
-    head = {
-        "arch": binary.arch,
-        "sha256": hashlib.sha256(binary.cubin).hexdigest(),
-        "resources": {k: asdict(v) for k, v in binary.resources.items()},
-    }
     try:
-        trust.write(folder / name, json.dumps(head).encode() + b"\n" + binary.cubin)
+        trust.write(folder / name, packed(binary))
     except trust.OthersCouldWriteError as problem:
         _say(f"{problem.filename} {problem.strerror}")
     except OSError as problem:

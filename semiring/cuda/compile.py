@@ -1,4 +1,4 @@
-"""Source text → cubin by NVRTC, kept on disk; cubin → functions on the current device, kept in memory.
+"""Source text → cubin, shipped or by NVRTC, and kept on disk; cubin → functions on the current device, kept in memory.
 
 The key of the cache is the whole text with our own headers inlined, the architecture, the options and the compiler's
 version: a kernel is never older than its source. Compiling needs no GPU.
@@ -18,7 +18,7 @@ from typing import Any
 from ..compiling import announce
 from ..devices import INSTALL
 from ..errors import AlgebraError, DeviceError
-from . import cache, gpu
+from . import cache, gpu, shipped
 from .cache import Binary, Resources
 
 #: Kernels lie beside the Python that launches them, those of several folders here. No name occurs twice.
@@ -145,8 +145,9 @@ def _lock(text: str) -> threading.Lock:
 def _module(text: str, arch: str, options: tuple[str, ...], name: str, device: int) -> Any:
     import cupy
 
+    binary = shipped.find(text, arch, (*OPTIONS, *options), gpu.driver())
     module = cupy.cuda.function.Module()
-    module.load(compile(text, arch, options=options, name=name).cubin)
+    module.load((binary or compile(text, arch, options=options, name=name)).cubin)
     return module
 
 

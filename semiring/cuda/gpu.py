@@ -55,6 +55,12 @@ def describe() -> str:
 
 
 @cache
+def driver() -> int:
+    """The version of CUDA that the driver knows, such as 13000."""
+    return int(_runtime().driverGetVersion())
+
+
+@cache
 def capability(device: int) -> tuple[int, int]:
     """The device's compute capability."""
     import cupy

@@ -1,0 +1,101 @@
+"""Makes the archives of cubins that a wheel carries: `python -m semiring.cuda.shipping [sm_90 …]`. It needs no GPU.
+
+On one processor an architecture takes about a quarter of an hour; what the cache on disk has is not compiled again.
+"""
+
+from __future__ import annotations
+
+import sys
+import zipfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
+from os import cpu_count
+
+import numpy as np
+
+from .. import catalog, dtypes
+from . import cache, compile, shipped, survey
+from .bits.product import PRODUCTS
+from .dense import sources
+from .routes import predecessors, walks
+from .sparse import fronts, hops, products, sweep
+
+#: One architecture a family; its cubins run on later members of the family, too.
+ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
+
+#: What most people compute with.
+DENSE = {
+    "min_plus": ("float32", "float64", "int16", "int32", "int64"),
+    "max_plus": ("float32", "float64"),
+    "max_min": ("float32", "float64"),
+    "log_plus": ("float32", "float64"),
+}
+SPARSE = {"min_plus": ("float32", "float64", "int32", "int64")}
+
+
+def units(arch: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """(text, architecture, options) of the translation units that are shipped for an architecture, each once."""
+    seen = set()
+    for unit in _units(arch):
+        if unit not in seen:
+            seen.add(unit)
+            yield unit
+
+
+def _units(arch: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    yield compile.source("bits.cu"), arch, ()
+    for name, way in PRODUCTS.items():
+        if {"wgmma": arch == "sm_90", "mma": arch == "sm_80", "logic": arch not in ("sm_80", "sm_90")}[name]:
+            yield way.text, arch + way.suffix, ()
+    yield hops.text(np.dtype("float32")), arch, ()
+    for semiring, dtype, nonnegative in _kinds(DENSE):
+        yield survey.text(dtype.name, dtypes.zero(semiring, dtype).item()), arch, ()
+        for name, text in sources.translation_units(semiring, dtype, arch, nonnegative=nonnegative):
+            if not name.startswith(("step", "batched", "gemm batched")):  # of comparisons, and of many matrices
+                yield text, arch, ()
+    for semiring, dtype, nonnegative in _kinds(SPARSE):
+        shape = sweep.Shape.of(dtype.itemsize, arch)
+        given = semiring, dtype, nonnegative
+        yield fronts.text(*given), arch, ()
+        for mirrored in (False, True):
+            yield products.text(*given, mirrored), arch, ()
+            for worst in ("", "greatest"):
+                yield sweep.text(*given, shape, mirrored=mirrored, worst=worst), arch, ()
+        yield walks.text(semiring, dtype), arch, ()
+        yield predecessors.text(semiring, dtype), arch, predecessors.OPTIONS
+
+
+def _kinds(table: dict[str, tuple[str, ...]]) -> Iterator[tuple[catalog.Semiring, np.dtype, bool]]:
+    """What a table names, with and without entries below 0."""
+    for name, names in table.items():
+        for dtype, nonnegative in product(map(np.dtype, names), (True, False)):
+            yield catalog.get(name), dtype, nonnegative
+
+
+def build(arch: str) -> tuple[int, int]:
+    """Write the archive of an architecture; how many units it has, and its bytes."""
+
+    def compiled(unit: tuple[str, str, tuple[str, ...]]) -> tuple[str, bytes]:
+        text, target, options = unit
+        binary = compile.compile(text, target, options=options)
+        return shipped.name_of(text, target, (*compile.OPTIONS, *options)), cache.packed(binary)
+
+    wanted, path = list(units(arch)), shipped.FOLDER / f"{arch}.zip"
+    path.parent.mkdir(exist_ok=True)
+    with (
+        ThreadPoolExecutor(cpu_count()) as pool,
+        zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive,
+    ):
+        archive.comment = str(compile.version()[0]).encode()
+        for done, (name, content) in enumerate(pool.map(compiled, wanted), start=1):
+            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content, zipfile.ZIP_LZMA)
+            print(f"\r{arch}: {done} of {len(wanted)} kernels", end="", file=sys.stderr, flush=True)
+    size = path.stat().st_size
+    print(f"\r{arch}: {len(wanted)} kernels, {size / 1e6:.1f} MB", file=sys.stderr)
+    return len(wanted), size
+
+
+if __name__ == "__main__":
+    for chosen in sys.argv[1:] or ARCHITECTURES:
+        build(chosen)
