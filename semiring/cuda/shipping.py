@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from os import cpu_count
@@ -15,6 +15,7 @@ from os import cpu_count
 import numpy as np
 
 from .. import catalog, dtypes
+from ..algebra import Semiring
 from . import cache, compile, shipped, survey
 from .bits.product import PRODUCTS
 from .dense import sources
@@ -66,7 +67,7 @@ def _units(arch: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
         yield predecessors.text(semiring, dtype), arch, predecessors.OPTIONS
 
 
-def _kinds(table: dict[str, tuple[str, ...]]) -> Iterator[tuple[catalog.Semiring, np.dtype, bool]]:
+def _kinds(table: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[Semiring, np.dtype, bool]]:
     """What a table names, with and without entries below 0."""
     for name, names in table.items():
         for dtype, nonnegative in product(map(np.dtype, names), (True, False)):
