@@ -180,7 +180,7 @@ def elimination_on_gpu(cost: Cost, n: int, arcs: int, lines: int, itemsize: int)
     return Estimate(
         "elimination",
         cost.elimination + int(lines * row),
-        2 * cost.bytes(itemsize),
+        cost.gpu_bytes(itemsize),
         start + max(_LAUNCHES, batched),
         start,
         _LAUNCHES,
@@ -262,7 +262,7 @@ def predecessors(n: int, itemsize: int, arcs: int = 0, *, table: bool, matrix: b
     """
     if table:
         return n * n * max(4 + itemsize * (2 if matrix else 1), 8)  # or a part is cut out, when those are gone
-    return 4 * n * n + block * n * (itemsize + 4) + 48 * arcs
+    return 4 * n * n + block * n * (itemsize + 4) + 40 * arcs
 
 
 def hops(n: int, arcs: int, lines: int, columns: int, itemsize: int, levels: int, batch: int, threads: int) -> Estimate:

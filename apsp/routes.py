@@ -256,6 +256,7 @@ class Trees:
             if essential and windows is None:
                 kept[kept] = weights[kept] == self.engine.entries(tails[kept], heads[kept])
             first, second = (x[kept].astype(np.int32) for x in ((heads, tails) if reverse else (tails, heads)))
+            del tails, heads
             order = np.lexsort((second, first))
             starts = np.searchsorted(first[order], np.arange(self.graph.n + 1)).astype(np.int64)
             self._listed[reverse, essential] = starts, second[order], weights[kept][order]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import types
+import weakref
 from collections import Counter
 from contextlib import contextmanager
 
@@ -16,7 +17,7 @@ import numpy as np
 #: What was asked for since it was cleared: kernels by name, and "read", "copy", "fill", "allocate", "wait", "compile".
 asked: Counter[str] = Counter()
 #: An H200.
-ATTRIBUTES = {16: 132}
+ATTRIBUTES = {16: 132, 97: 232448}
 #: The number of the current device, and of the one on which memory lies, by its address.
 current, homes = [0], {}
 
@@ -35,9 +36,30 @@ class Memory:
         ctypes.memset(self.ptr, value, size)
 
 
+class Held:
+    """Bytes that lie on devices, and the most that ever did, until `begin` is called again."""
+
+    def begin(self):
+        self.most = self.now = 0
+        self.counted = object()  # what was there before counts no more, nor when it goes
+
+    def add(self, host, size):
+        self.now += size
+        self.most = max(self.most, self.now)
+        weakref.finalize(host, self._gone, size, self.counted)
+
+    def _gone(self, size, counted):
+        self.now -= size if counted is self.counted else 0
+
+
+there = Held()
+there.begin()
+
+
 def alloc(size):
     asked["allocate"] += 1
     held = np.empty(max(size, 1) + 512, np.uint8)
+    there.add(held, size)
     address = -(-held.ctypes.data // 512) * 512
     homes[address] = current[0]
     return Memory(held, address)
@@ -59,6 +81,8 @@ class ndarray:
 
     def __init__(self, host):
         self._host = host
+        if host.base is None:  # no view
+            there.add(host, host.nbytes)
         self.data = Memory(host, host.ctypes.data)
         self.number = self.data.device_id = homes[self.data.ptr] = current[0]
 
@@ -217,6 +241,7 @@ def modules():
         driverGetVersion=lambda: 13000,
         deviceGetAttribute=lambda attribute, device: ATTRIBUTES[attribute],
         cudaDevAttrMultiProcessorCount=16,
+        cudaDevAttrMaxSharedMemoryPerBlockOptin=97,
         memcpyAsync=memcpy,
         memcpy2DAsync=memcpy_rows,
         memcpyHostToDevice=1,

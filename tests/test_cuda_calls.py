@@ -12,6 +12,7 @@ import pytest
 
 import apsp
 import semiring
+from apsp import generate
 from semiring import compiling, product
 from semiring.errors import DeviceError
 
@@ -56,6 +57,31 @@ def test_a_closure_is_a_look_a_copy_and_a_launch(cp, n, more):
     assert asks(lambda: apsp.closure(A)) == LOOK + Counter(more)
     in_place = Counter(more) - Counter({"allocate": 1, "copy": 1})
     assert asks(lambda: apsp.closure(A, overwrite=True)) == LOOK + in_place
+
+
+@pytest.mark.parametrize("n", [512, 1100, 3000, 4096])
+def test_a_plan_counts_what_a_closure_holds_there(cp, n):
+    A, there = weights(cp, n, n), fake_cupy.there
+    for given in ({}, {"overwrite": True}):
+        apsp.closure(A, **given)
+        there.begin()
+        apsp.closure(A, **given)
+        assert there.most == pytest.approx(apsp.plan(A, **given).beside_bytes, rel=0.1), given
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "graph",
+    [
+        pytest.param(lambda: generate.grid(60, 60), id="grid"),
+        pytest.param(lambda: generate.random_graph(2000, 0.4, seed=1), id="large fronts"),
+        pytest.param(lambda: generate.random_graph(5000, 0.024, seed=1), id="sparse"),
+    ],
+)
+def test_a_plan_counts_what_an_elimination_holds_there(cp, graph, dtype):
+    fake_cupy.there.begin()
+    r = apsp.shortest_paths(graph(), dtype=dtype, device="cuda", engine="elimination")
+    assert fake_cupy.there.most == pytest.approx(r.plan.beside_bytes, rel=0.1)
 
 
 def test_a_batch_is_a_look_and_a_launch(cp):

@@ -42,6 +42,9 @@ class Cost:
         Numbers held at once while eliminating: panels, updates that wait, the largest front.
     index_bytes : int
         Bytes of the structure itself, its graph and its arcs.
+    gpu_entries, gpu_index_bytes : int
+        The same on a GPU: panels in strips of four columns, the updates of all fronts, the largest front with what
+        closes it, the arcs' weights; and the tables that kernels read.
     """
 
     elimination: int
@@ -52,10 +55,16 @@ class Cost:
     front: int
     entries: int
     index_bytes: int
+    gpu_entries: int
+    gpu_index_bytes: int
 
     def bytes(self, itemsize: int) -> int:
         """Bytes held while numbers of that size are eliminated."""
         return self.entries * itemsize + self.index_bytes
+
+    def gpu_bytes(self, itemsize: int) -> int:
+        """The same on a GPU."""
+        return self.gpu_entries * itemsize + self.gpu_index_bytes
 
     def __str__(self) -> str:
         return (
@@ -187,7 +196,7 @@ def supernodes(start: np.ndarray, beside: np.ndarray, order: Order) -> Tree:
 
 def cost(tree: Tree, arcs: int) -> Cost:
     """What elimination and queries of a graph of so many arcs take."""
-    w, r = tree.width, tree.height
+    w, r = tree.width, tree.height.astype(np.int64)
     on_path, columns, waiting = symbolic.paths(tree.parent, w, r)
     fronts = int((w + r).max(initial=0))
     panels = 2 * int((w * (w + r)).sum())
@@ -200,6 +209,8 @@ def cost(tree: Tree, arcs: int) -> Cost:
         front=fronts,
         entries=panels + int(waiting) + fronts**2,
         index_bytes=12 * int(r.sum()) + 28 * len(tree.permutation) + 80 * len(w) + 28 * arcs,
+        gpu_entries=8 * int((-(-w // 4) * (w + r + r % 2)).sum()) + int((r * r).sum()) + 5 * fronts**2 // 4 + arcs,
+        gpu_index_bytes=16 * int((r + r % 2).sum()) + 16 * len(tree.permutation) + 80 * len(w) + 12 * arcs,
     )
 
 

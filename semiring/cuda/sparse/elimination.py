@@ -87,10 +87,9 @@ class OnDevice:
         structure, cost, trees = analysis.structure, analysis.cost, analysis.on_devices
         self.S, self.semiring, self.dtype, self.nonnegative = structure, semiring, weights.dtype, nonnegative
         self.n, self.cost = structure.n, cost
-        r = np.diff(structure.begin).astype(np.int64)
         size = self.dtype.itemsize
         hint = f"{cost}. Such a graph is as good as dense; device='cpu' has more memory."
-        require(2 * cost.bytes(size) + int((r * r).sum()) * size, "cuda", where="eliminate", hint=hint)
+        require(cost.gpu_bytes(size), "cuda", where="eliminate", hint=hint)
         key = self.number, size
         if key not in trees:
             with ThreadPoolExecutor(1) as beside:
