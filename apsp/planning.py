@@ -57,7 +57,7 @@ def plan(
     sources, targets, engine, order, paths
         As in `shortest_paths`.
     gpus
-        As in `closure`: the plan then says the grid, each rank's bytes, and what travels.
+        As in `closure`: the plan then says the grid, each rank's bytes, those of all on a machine, and what travels.
 
     Returns
     -------

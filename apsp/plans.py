@@ -46,7 +46,7 @@ class Plan:
         by which cycle; of a result out of packed bits), and what is made of the closure at once (predecessors; rows and
         columns that are kept; of an elimination the table that `closure` returns). Powers or partial sums of a matrix
         over a semiring that is not idempotent, where only they tell whether the closure exists, are asked for by
-        themselves.
+        themselves. Over ranks on the host what those of a machine hold together; over GPUs, what the fullest holds.
     engine : str
         What answers: "dense", "elimination", "scipy" or "hops"; "streamed" for a dense closure within limits of memory,
         with a checkpoint or an output; "ranks" for one over several GPUs, "shared" for an elimination over them.
@@ -58,6 +58,9 @@ class Plan:
         Over several ranks, such as "2 × 4"; `matrix_bytes` and `workspace_bytes` are then each rank's.
     moved_bytes : int
         The most that a rank receives from others.
+    host_bytes : int
+        Over GPUs: the most that is held at a time on the host of a machine beside what came. The matrix that was made
+        of it, what parts are made of, the table that is brought together, predecessors.
     """
 
     n: int
@@ -77,6 +80,7 @@ class Plan:
     considered: tuple[Estimate, ...] = ()
     grid: str = ""
     moved_bytes: int = 0
+    host_bytes: int = 0
 
     def __post_init__(self) -> None:
         if self.pairs < 0:
@@ -98,7 +102,7 @@ class Plan:
                 (
                     f"{self.schedule} of {self.n} vertices over {self.semiring} in {self.dtype} on {self.device}",
                     f"  engine     {self.engine} ({self.reason})",
-                    f"  memory     {shown(self.beside_bytes)}",
+                    f"  memory     {shown(self.beside_bytes)}{self._on_host()}",
                     f"  predicted  {in_units(self.seconds)}{first}, {self.pairs:.3g} pairs",
                     *self._others(),
                 )
@@ -110,11 +114,21 @@ class Plan:
                 *([f"  grid       {self.grid} ranks; each receives {shown(self.moved_bytes)}"] if self.grid else ()),
                 f"  step       {self.variant}",
                 f"  memory     {shown(self.matrix_bytes)} matrix + {shown(self.workspace_bytes)} workspace"
-                + (" a rank" if self.grid else f"; {shown(self.beside_bytes)} beside what came"),
+                + (" a rank" if self.grid else "")
+                + self._together(),
                 f"  predicted  {in_units(self.seconds)} for {self.pairs:.3g} pairs",
                 *self._others(),
             )
         )
+
+    def _together(self) -> str:
+        """What is held beside what came."""
+        if self.grid and self.device == "cuda":  # each rank has a card of its own
+            return self._on_host()
+        return f"; {shown(self.beside_bytes)} {'of all ' if self.grid else ''}beside what came"
+
+    def _on_host(self) -> str:
+        return f"; {shown(self.host_bytes)} on the host" if self.host_bytes else ""
 
     def _others(self) -> list[str]:
         """What each engine would take, a line each."""

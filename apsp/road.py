@@ -89,7 +89,10 @@ def choose(question: Question) -> Plan:
         found, reason = [kind.estimate(question)], "as asked"
         if not kind.schedules and (wants.paths or question.columns):  # else rows are found as many as fit
             hint = ROUTES if wants.paths else "Ask for fewer sources or targets."
-            require(found[0].bytes, question.device, where=wants.where, hint=hint)
+            plan = found[0].plan
+            assert plan is not None
+            require(found[0].bytes, plan.device, where=wants.where, hint=hint)
+            require(plan.host_bytes, where=wants.where, hint=hint)
     best = found[0]
     if len(found) > 1:
         fitting = [e for e in found if _fits(question, e.bytes, _device(e))]

@@ -27,6 +27,7 @@ import apsp
 from apsp import estimates
 from apsp.csgraph.conversion import network
 from apsp.csgraph.routes import held
+from apsp.distributed import world
 from semiring import BitMatrix
 from semiring.tiles import TileStore
 
@@ -75,6 +76,8 @@ def graph(case: dict[str, Any], n: int) -> apsp.Graph:
 def run(case: dict[str, Any], n: int, measure: bool) -> tuple[int, int]:
     kind, s = case["call"], case.get("semiring", "min_plus")
     options = {k: case[k] for k in ("schedule", "block", "threads", "engine", "paths") if k in case}
+    if "ranks" in case:
+        options["gpus"] = world(ranks=case["ranks"], threads=options.pop("threads"))
     if kind == "stored":
         return stored(case, n, measure, **options)
     given: Any = graph(case, n) if "degree" in case else matrix(case, n)
@@ -104,6 +107,9 @@ def run(case: dict[str, Any], n: int, measure: bool) -> tuple[int, int]:
                 pass
         if case.get("table"):
             promised += result.distances.nbytes + result.engine.workspace
+        if "reduce" in case:
+            promised += case.get("ranks", 1) * result.engine.workspace
+            result.reduce(case["reduce"])
         if case.get("hops"):
             promised += 4 * n * n + estimates.predecessors(
                 n, result.dtype.itemsize, int(case["degree"] * n), table=False

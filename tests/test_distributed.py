@@ -42,6 +42,7 @@ from semiring import (
 from semiring.backend import bind
 from semiring.distributed import Grid, InMemory, Layout, RankError, threads
 from semiring.distributed.threads import run
+from semiring.distributed.world import Threads
 from semiring.observed import Observed, Progress
 from semiring.tiles import TileStore
 
@@ -558,6 +559,41 @@ def test_what_a_rank_is_said_to_hold_is_what_it_makes(n, grid, monkeypatch):
     said = plans.panel_bytes(layout, ops)
     # The first four: those of a last, narrower block take their place.
     assert max(sum(panels[:4]) + max(asked) for panels, asked in made.values()) == said
+
+
+def test_what_is_held_on_a_machine_and_on_a_card():
+    """Ranks on the host share its memory, and each process has its own table; a card's part is alone there."""
+    layout, ops = Layout(1000, 64, Grid(2, 2)), bind(get("min_plus"), "float64", threads=1)
+    each = [ops.matrix_bytes(*layout.shape(r)) + plans.panel_bytes(layout, ops, layout.shape(r)) for r in range(4)]
+    assert len(set(each)) > 2
+    table = plans.OnHost(made=10**6, after=10**8)
+    parts = 1000 * 1000 * 8
+    assert plans.held(layout, ops, Threads(layout.grid, None, 1)) == (sum(each), 0)
+    assert plans.held(layout, ops, Threads(layout.grid, None, 1), table) == (10**6 + parts + 10**8, 0)
+    assert plans.held(layout, ops, Threads(layout.grid, (0, 1, 2, 3)), table) == (max(each), 10**6 + 10**8)
+    apart = Threads(layout.grid, None, 1)
+    apart.mine = (0,)  # as under MPI: a process each
+    assert plans.held(layout, ops, apart, table) == (4 * 10**6 + parts + 4 * 10**8, 0)
+    apart.neighbours = 2  # on two machines
+    largest = sum(sorted((ops.matrix_bytes(*layout.shape(r)) for r in range(4)), reverse=True)[:2])
+    assert plans.held(layout, ops, apart, table) == (2 * 10**6 + largest + 2 * 10**8, 0)
+    by_rows = plans.held(layout, ops, Threads(layout.grid, (0, 1, 2, 3)), plans.OnHost(before=5, by_rows=True))
+    assert by_rows == (max(each), parts + 5)
+
+
+def test_the_plan_of_a_list_of_edges_over_ranks_makes_no_matrix(graph, monkeypatch):
+    signs = Graph.from_arrays([0, 1], [1, 2], [-1.5, 2.0], n=3)
+    monkeypatch.setattr(Graph, "matrix", lambda *_: pytest.fail("made"))
+    places = world(ranks=2, threads=1)
+    assert plan(graph, gpus=places).variant == "nonnegative"
+    assert plan(signs, gpus=places).variant == "general"
+
+
+def test_ranks_of_one_process_share_an_elimination(graph):
+    r = shortest_paths(graph, engine="elimination", gpus=world(ranks=3, threads=2))
+    assert len({id(engine) for engine in r.engine._engines}) == 1
+    assert r.engine.threads == 2
+    assert r.plan.beside_bytes == shortest_paths(graph, engine="elimination", threads=2).plan.beside_bytes
 
 
 def test_ranks_of_one_host_share_its_memory(monkeypatch):

@@ -58,16 +58,16 @@ def close(
     M = DistributedMatrix.from_array(A, semiring, world=world, dtype=None, block=block)
     seen = M.seen
     look(seen)
-    if not divergence.may_diverge(semiring, seen, M.n):
-        out, ready = (A, None) if overwrite or made_here else _landing(M, A)
+    diverges = divergence.may_diverge(semiring, seen, M.n)
+    potential = settle.precaution(A, semiring, seen, overwrite=overwrite) if diverges else None
+    D, ready = (A, None) if overwrite or (made_here and not diverges) else _landing(M, A)
+    if potential is None:
         M.run(callback=callback)
         if ready:
             ready.result()
-        return M.gather(out)
-    potential = settle.precaution(A, semiring, seen, overwrite=overwrite)
-    if potential is None:
-        M.run(callback=callback)
-        D = M.gather(A if overwrite else None)
+        M.gather(D)
+        if not diverges:
+            return D
         try:
             potential = settle.settle(D, None if overwrite else A, semiring, seen)
         except DivergenceError as error:
@@ -75,14 +75,16 @@ def close(
     if potential is None:
         return D
     # Cycles of length about 0 feed on each other's rounding: on Johnson's lengths, which are not negative, none does.
-    B = A if overwrite else A.copy()
-    reweight(B, semiring, potential)
-    M = DistributedMatrix.from_array(B, semiring, world=world, block=block)
+    del M  # before its parts are made again
+    if not overwrite:
+        D[...] = A
+    reweight(D, semiring, potential)
+    M = DistributedMatrix.from_array(D, semiring, world=world, block=block)
     M.run(callback=callback)
-    M.gather(B)
-    restore(B, semiring, potential)
-    settle.reflexive(B, semiring)
-    return B
+    M.gather(D)
+    restore(D, semiring, potential)
+    settle.reflexive(D, semiring)
+    return D
 
 
 def _landing(M: DistributedMatrix, A: Any) -> tuple[Any, Any]:

@@ -27,10 +27,7 @@ from ..graph import Graph
 from ..graph.ondisk import OnDisk
 from ..large.sources import arcs_of, filled
 from ..schedules import distributed
-from .plans import default_block, require_room
-
-#: Bytes of a part that are made at a time on the host.
-STRIP = 64 << 20
+from .plans import STRIP, default_block, require_room
 
 #: `fill(rows, columns)`: the entries in these rows and columns of the whole matrix.
 Fill = Callable[[slice, slice], Any]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 from semiring.algebra import Semiring
 from semiring.backend import Backend
 from semiring.distributed import Comm, Layout, World
@@ -11,6 +14,8 @@ from ..estimates import rate
 from ..plans import Plan
 from ..schedules import recursive
 
+#: Bytes of a part that are made at a time on the host.
+STRIP = 64 << 20
 #: Bytes a second from rank to rank: over NVLink, and through a host's memory.
 _LINK = {"cuda": 250e9, "cpu": 4e9}
 #: Seconds of Python in which a rank gives its GPU the verbs of a round. Ranks of one process share an interpreter.
@@ -26,20 +31,57 @@ def default_block(n: int, ops: Backend) -> int:
     return 2048
 
 
-def part_bytes(layout: Layout, ops: Backend) -> int:
-    """The most that a rank's part takes."""
-    return ops.matrix_bytes(*layout.largest)
-
-
-def panel_bytes(layout: Layout, ops: Backend) -> int:
-    """The most that a rank's panels take, twice where verbs run beside others, and what verbs hold."""
-    (m, n), b = layout.largest, layout.block
+def panel_bytes(layout: Layout, ops: Backend, shape: tuple[int, int] | None = None) -> int:
+    """What the panels of a part take, twice where verbs run beside others, and what verbs hold; of the largest part."""
+    (m, n), b = shape or layout.largest, min(layout.block, layout.n)
     sets = 2 if ops.looks_ahead else 1
     panels = sets * (ops.matrix_bytes(m, b) + ops.matrix_bytes(b, n)) + ops.matrix_bytes(b, n) + ops.matrix_bytes(b, b)
     if not ops.knows_workspaces:
-        return panels + ops.workspace(2 * b)
+        return panels + ops.workspace(2 * layout.block)
     products = max(ops.verb_workspace("gemm", m, n, b), ops.verb_workspace("matmul", b, n, b))
-    return panels + sets * max(products, recursive.held(min(b, layout.n), ops, block=ops.pivot))
+    return panels + sets * max(products, recursive.held(b, ops, block=ops.pivot))
+
+
+@dataclass(frozen=True)
+class OnHost:
+    """What a process holds in memory of the host beside the parts of its ranks, in bytes.
+
+    Attributes
+    ----------
+    made : int
+        From first to last: a matrix that was made of what came.
+    before : int
+        Until the parts are there: what they are made of.
+    by_rows : bool
+        Whether parts are made some rows at a time, which lie beside them then.
+    after : int
+        Once the parts are closed, whose panels are gone: the table that is brought together, predecessors.
+    """
+
+    made: int = 0
+    before: int = 0
+    by_rows: bool = False
+    after: int = 0
+
+
+NOTHING = OnHost()
+
+
+def held(layout: Layout, ops: Backend, world: World, beside: OnHost = NOTHING) -> tuple[int, int]:
+    """The most that is held at a time where the ranks compute, and on the host where that is elsewhere.
+
+    Ranks on the host share a machine's memory, and what theirs takes together counts; of GPUs, what the fullest takes.
+    """
+    on_host, size = world.device == "cpu", ops.dtype.itemsize
+    shapes = sorted((layout.shape(rank) for rank in range(layout.grid.size)), key=math.prod, reverse=True)
+    shapes = shapes[: world.neighbours]  # of a machine, or as much as it may have
+    parts = [ops.matrix_bytes(*shape) for shape in shapes]
+    panels = [panel_bytes(layout, ops, shape) for shape in shapes]
+    strips = sum(min(m * n * size, STRIP) for m, n in shapes) if beside.by_rows else 0
+    made, before, after = (world.processes * count for count in (beside.made, beside.before, beside.after))
+    if on_host:
+        return made + sum(parts) + max(strips + before, sum(panels), after), 0
+    return parts[0] + panels[0], made + max(strips + before, after)
 
 
 def require_room(layout: Layout, ops: Backend, comm: Comm, world: World) -> None:
@@ -49,10 +91,8 @@ def require_room(layout: Layout, ops: Backend, comm: Comm, world: World) -> None
     ------
     MemoryNeeded
     """
-    beside = world.neighbours if world.device == "cpu" else 1
-    needed = beside * (part_bytes(layout, ops) + panel_bytes(layout, ops))
     hint = "Use more ranks, or a smaller dtype or block."
-    require(needed, world.device, where=f"rank {comm.rank} of {world.grid.size}", hint=hint)
+    require(held(layout, ops, world)[0], world.device, where=f"rank {comm.rank} of {world.grid.size}", hint=hint)
 
 
 def moved_bytes(layout: Layout, ops: Backend) -> int:
@@ -65,7 +105,9 @@ def moved_bytes(layout: Layout, ops: Backend) -> int:
     return rounds * (strips + panels) + -(-rounds // grid.rows) * pivots
 
 
-def plan(n: int, semiring: Semiring, ops: Backend, world: World, *, block: int | None = None) -> Plan:
+def plan(
+    n: int, semiring: Semiring, ops: Backend, world: World, *, block: int | None = None, beside: OnHost = NOTHING
+) -> Plan:
     """What the closure of n vertices would do over these ranks, and take."""
     size = -(-(block or default_block(n, ops)) // ops.grain) * ops.grain
     layout = Layout(n, size, world.grid)
@@ -76,7 +118,7 @@ def plan(n: int, semiring: Semiring, ops: Backend, world: World, *, block: int |
         seconds = max(products, travel, -(-n // size) * len(world.mine) * _ROUND)
     else:
         seconds = products + travel + n * size * size / pairs_a_second
-    held = part_bytes(layout, ops), panel_bytes(layout, ops)
+    there, on_host = held(layout, ops, world, beside)
     return Plan(
         n=n,
         semiring=semiring.name,
@@ -85,11 +127,12 @@ def plan(n: int, semiring: Semiring, ops: Backend, world: World, *, block: int |
         schedule="distributed",
         block=size,
         variant=ops.variant,
-        matrix_bytes=held[0],
-        workspace_bytes=held[1],
+        matrix_bytes=ops.matrix_bytes(rows, columns),
+        workspace_bytes=panel_bytes(layout, ops),
         seconds=seconds,
         reason="as asked" if block else "by n and the device alone: every grid gives the same bits",
-        beside_bytes=sum(held),
+        beside_bytes=there,
+        host_bytes=on_host,
         grid=str(world.grid),
         moved_bytes=moved,
     )

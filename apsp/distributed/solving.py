@@ -33,11 +33,19 @@ def world_of(places: Places) -> World:
     return places if isinstance(places, World) else world(gpus=places)
 
 
-def plan(n: int, semiring: Semiring, dtype: Any, places: Places, request: Request, *, nonnegative: bool = True) -> Plan:
+def plan(
+    n: int,
+    semiring: Semiring,
+    dtype: Any,
+    ranks: World,
+    request: Request,
+    beside: plans.OnHost = plans.NOTHING,
+    *,
+    nonnegative: bool = True,
+) -> Plan:
     """What the closure of n vertices would do over these ranks."""
-    ranks = world_of(places)
     ops = bind(semiring, dtype, device=ranks.device, nonnegative=nonnegative, **ranks.options)
-    return plans.plan(n, semiring, ops, ranks, block=request.block)
+    return plans.plan(n, semiring, ops, ranks, block=request.block, beside=beside)
 
 
 def closed(

@@ -262,13 +262,14 @@ def offer(
     block : int
         Rows found together.
     """
-    wants, size, made = question.wants, question.dtype.itemsize, 0
+    wants, size, made, routes = question.wants, question.dtype.itemsize, 0, 0
     if wants.table and not question.columns:
         made += question.entries * size + panels
     if wants.paths:
         part = question.entries if wants.partial else 0
-        made += estimates.predecessors(question.n, size, len(question.arcs[0]), table=False, block=block) + 4 * part
-    estimate = replace(estimate, bytes=estimate.bytes + made)
+        routes = estimates.predecessors(question.n, size, len(question.arcs[0]), table=False, block=block) + 4 * part
+    on_host = question.device != "cpu"  # where predecessors lie in any case
+    estimate = replace(estimate, bytes=estimate.bytes + made + (0 if on_host else routes))
     plan = Plan(
         n=question.n,
         semiring=question.semiring.name,
@@ -284,5 +285,6 @@ def offer(
         beside_bytes=estimate.bytes,
         pairs=estimate.pairs if pairs is None else pairs,
         engine=estimate.engine,
+        host_bytes=routes if on_host else 0,
     )
     return replace(estimate, plan=plan)

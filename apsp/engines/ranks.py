@@ -9,20 +9,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from semiring.bits import BitMatrix
+from semiring.memory import require
 from semiring.survey import Survey, fast
 
 from .. import estimates
+from ..convergence import divergence
 from ..estimates import Estimate
 from ..large.sources import Source
 from ..plans import Plan
-from ..problem import Memory
-from .base import Engine, Kind, require_routes
+from ..problem import ROUTES, Memory
+from .base import Engine, Kind
 from .dense import Dense, dtype_of_size
 from .saturation import refuse_where_far
 from .stored import Stored
 
 if TYPE_CHECKING:
+    from semiring.distributed import World
+
+    from ..distributed.plans import OnHost
     from ..question import Question
+
+#: Bytes an arc takes while parts are made of a list of edges, in their own order and by tail.
+_SORTED = 56
 
 
 def _windows(question: Question) -> Source | None:
@@ -40,7 +48,6 @@ def _estimate(question: Question) -> Estimate:
     """The plan over the ranks; entries are looked at where nothing but the plan is wanted."""
     from ..distributed import solving
 
-    require_routes(question)
     s, wants, nonnegative = question.semiring, question.wants, True
     if isinstance(question.source, (int, np.integer)):
         n, dtype = question.n, dtype_of_size(question)
@@ -49,9 +56,51 @@ def _estimate(question: Question) -> Estimate:
         nonnegative = not wants.dry or fast(windows.looked_at[0], s, dtype, n)
     else:
         n, dtype = question.n, question.dtype
-        nonnegative = not wants.dry or question.problem.nonnegative
-    plan = solving.plan(n, s, dtype, wants.gpus, wants, nonnegative=nonnegative)
-    return estimates.dense(replace(plan, engine=ENGINE.name))
+        if wants.dry:  # a list of edges makes no matrix for that
+            nonnegative = fast(question.seen, s, dtype, n) if question.listed else question.problem.nonnegative
+    ranks = solving.world_of(wants.gpus)
+    plan = solving.plan(n, s, dtype, ranks, wants, _on_host(question, n, dtype, ranks), nonnegative=nonnegative)
+    return estimates.dense(replace(plan, engine=ENGINE.name), _made(question))
+
+
+def _on_host(question: Question, n: int, dtype: np.dtype, ranks: World) -> OnHost:
+    """What is held beside the parts."""
+    from ..distributed.plans import OnHost
+
+    wants, source, listed = question.wants, question.source, question.listed
+    whole = source.nbytes if isinstance(source, BitMatrix) else n * n * dtype.itemsize
+    windows = not isinstance(source, (int, np.integer)) and question.once(_windows) is not None
+    array = not isinstance(source, (int, np.integer, BitMatrix))
+    if wants.table and wants.limits is None:
+        ours = listed or (array and question.memory is Memory.OURS)
+        if ours:  # it is closed there, unless a cycle would be named by it, which the request itself sees later
+            seen = (question.seen if listed else question.problem.seen) if wants.dry else None
+            table = whole if seen is not None and divergence.may_diverge(question.semiring, seen, n) else 0
+        else:
+            table = 0 if wants.overwrite else whole
+        pieces = 0 if len(ranks.mine) == ranks.grid.size else whole  # as they come from other processes
+        return OnHost(made=whole if ours else 0, after=table + pieces)
+    after = 0
+    if wants.paths:
+        if question.is_graph:  # of edges on disk few are needed, which are refused when it is known how many
+            arcs = 0 if windows else source.edge_count * (1 if source.directed else 2)
+        else:
+            arcs = n * n
+        after = estimates.predecessors(n, dtype.itemsize, arcs, table=False) + 4 * wants.partial * question.entries
+    if wants.limits is not None or windows or listed:
+        after += whole if wants.table and wants.limits.output is None else 0
+        return OnHost(before=_SORTED * question.graph.edge_count if listed else 0, by_rows=True, after=after)
+    if question.is_graph:
+        converted = source.dense.dtype != dtype or source.unit or bool(source.nulls)
+    else:
+        converted = array and question.memory is Memory.OURS
+    return OnHost(before=whole if converted else 0, after=after)
+
+
+def _made(question: Question) -> int:
+    """Bytes of the matrix that was made of what came, where it is there."""
+    known = "_taken" in vars(question) and question.memory is Memory.OURS
+    return int(question.taken.array.nbytes) if known else 0
 
 
 def _unseen(seen: Survey) -> None:
@@ -63,6 +112,9 @@ def _open(question: Question, plan: Plan) -> Engine:
 
     s, wants, limits, begun = question.semiring, question.wants, question.wants.limits, time.perf_counter()
     ranks = solving.world_of(wants.gpus)
+    hint = ROUTES if wants.paths else "Use more machines, a smaller dtype, or overwrite=True."
+    here = plan.beside_bytes if plan.device == "cpu" else plan.host_bytes
+    require(here - ranks.processes * _made(question), where=wants.where, hint=hint)
     if wants.table and limits is None:
         bits = isinstance(question.source, BitMatrix)
         A = question.source if bits else question.taken.array

@@ -14,7 +14,7 @@ from semiring.distributed import Comm, World
 from ..estimates import Estimate
 from ..plans import Plan
 from . import elimination
-from .base import Kind, require_routes
+from .base import Kind
 from .elimination import Eliminated, eliminated
 
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 
 class SharedOut(Eliminated):
-    """An elimination of which every rank has the whole; reductions of all pairs are done side by side.
+    """An elimination of which every GPU has the whole, and ranks on the host share one; reductions of all pairs are
+    done side by side.
 
     Rows and single distances are asked of one of them.
 
@@ -73,22 +74,34 @@ def _on_one(question: Question) -> Question:
     """The question as one rank answers it."""
     from ..distributed.solving import world_of
 
-    device = "cuda" if world_of(question.wants.gpus).device == "cuda" else None
-    return replace(question, wants=replace(question.wants, gpus=None, device=device))
+    ranks = world_of(question.wants.gpus)
+    options, device = ranks.options | question.wants.options, "cuda" if ranks.device == "cuda" else None
+    return replace(question, wants=replace(question.wants, gpus=None, device=device, options=options))
 
 
 def _estimate(question: Question) -> Estimate:
-    """That of one of them."""
-    require_routes(question)
-    found = elimination.estimate(question.once(_on_one))  # order and structure are found once, here
-    assert found.plan is not None
-    return replace(found, engine=ENGINE.name, plan=replace(found.plan, engine=ENGINE.name))
+    """That of one of them; of the processes of a machine, each has what its ranks share."""
+    from ..distributed.solving import world_of
+
+    found, ranks = elimination.estimate(question.once(_on_one)), world_of(question.wants.gpus)
+    assert found.plan is not None  # order and structure were found once, there
+    here = found.bytes * (ranks.processes if ranks.device == "cpu" else 1)
+    plan = replace(
+        found.plan,
+        engine=ENGINE.name,
+        matrix_bytes=here,
+        beside_bytes=here,
+        host_bytes=ranks.processes * found.plan.host_bytes,
+    )
+    return replace(found, engine=ENGINE.name, bytes=here, plan=plan)
 
 
 def _open(question: Question, plan: Plan) -> SharedOut:
     from ..distributed.solving import world_of
 
     ranks, one = world_of(question.wants.gpus), question.once(_on_one)
+    if ranks.device == "cpu" and len(ranks.mine) == ranks.grid.size:
+        return SharedOut(ranks, [eliminated(one)] * ranks.grid.size)
     return SharedOut(ranks, ranks.each(lambda comm: eliminated(one)))
 
 

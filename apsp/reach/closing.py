@@ -168,9 +168,10 @@ def _close(closed: BitMatrix, plan: Plan, ops: Backend, request: Request, gpus: 
         return plan
     from ..distributed import solving
 
-    spread = solving.plan(len(closed), lor_land, bool, gpus, request)
+    spread = solving.plan(len(closed), lor_land, bool, solving.world_of(gpus), request)
     solving.close_bits(closed, request, gpus)
-    return replace(spread, reason=plan.reason, beside_bytes=plan.beside_bytes)
+    parts = closed.nbytes + spread.beside_bytes if spread.device == "cpu" else 0
+    return replace(spread, reason=plan.reason, beside_bytes=max(plan.beside_bytes, parts))
 
 
 def _packed(graph: Graph) -> BitMatrix:

@@ -113,6 +113,11 @@ class Layout:
         p, q = self.grid.place(rank)
         return self.rows(p), self.columns(q)
 
+    def shape(self, rank: int) -> tuple[int, int]:
+        """How many rows and columns a rank holds."""
+        rows, columns = self.part(rank)
+        return rows.stop - rows.start, columns.stop - columns.start
+
     def row_of(self, i: int) -> int:
         """The process row that holds row i."""
         return next(p for p in range(self.grid.rows) if i < self._bounds[0][p + 1])

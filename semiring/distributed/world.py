@@ -26,6 +26,8 @@ class World(ABC):
         The ranks in this process.
     neighbours : int
         The ranks that share a machine's memory with this process's, and these.
+    processes : int
+        The processes in which those are.
     options : dict
         The backend's own, for every rank: `threads` on the CPU.
     """
@@ -35,6 +37,11 @@ class World(ABC):
     mine: tuple[int, ...]
     neighbours: int
     options: dict[str, Any]
+
+    @property
+    def processes(self) -> int:
+        """The processes of a machine: each has copies of its own of what its ranks share."""
+        return -(-self.neighbours // len(self.mine))
 
     @abstractmethod
     def each(self, work: Callable[[Comm], Found]) -> list[Found]:
