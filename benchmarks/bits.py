@@ -1,27 +1,26 @@
-"""Packed Boolean matrices on the CPU, as ratios to an and-or loop in registers timed around each run.
+"""How fast are products and closures of packed bits on the CPU, beside and-or in its registers?
 
     python benchmarks/bits.py                      # everything, about two minutes
     python benchmarks/bits.py product closure      # some of it: product closure warshall passes first memory
     python benchmarks/bits.py product --sizes 2048 4096 --threads 1
 
-A pair is one ∧ with one ∨: n³ of them in a product and in a closure. Every result is checked before it is timed.
+A pair is one ∧ with one ∨: n³ of them in a product and in a closure. Every result is checked before it is timed, and
+the loop of and-or is timed before and after each run.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common import arguments, begin, best, process
+from common import peak as peak_memory
 
+# isort: split
 from semiring.bits import BitMatrix
 
 DEGREE = 6
@@ -79,23 +78,16 @@ def probe(threads: int) -> float:
 
     (loop, pairs), rounds = _and_or(), 1_000_000
     loop(10)
-    times = [_seconds(lambda: run(lambda worker: loop(rounds), [()] * threads, threads)) for _ in range(3)]
-    return threads * rounds * pairs / min(times)
+    return threads * rounds * pairs / best(lambda: run(lambda worker: loop(rounds), [()] * threads, threads))
 
 
-def _seconds(run: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    run()
-    return time.perf_counter() - start
-
-
-def timed(run: Callable[[], object], threads: int, repeat: int, prepare: Callable[[], object] | None = None) -> Any:
+def timed(
+    run: Callable[[], object], threads: int, repeat: int, prepare: Callable[[], object] = lambda: None
+) -> tuple[float, float]:
     """(least seconds, highest rate of the probe, which runs before and after every repetition)."""
     seconds, probes = [], [probe(threads)]
     for _ in range(repeat):
-        if prepare:
-            prepare()
-        seconds.append(_seconds(run))
+        seconds.append(best(run, 1, before=prepare))
         probes.append(probe(threads))
     return min(seconds), max(probes)
 
@@ -189,7 +181,7 @@ def warshall(n: int, counts: list[int]) -> None:
         times = []
         for _ in range(5):
             D = start.copy()
-            times.append(_seconds(lambda D=D, t=threads: schedule(D, t)))
+            times.append(best(lambda D=D, t=threads: schedule(D, t), 1))
             assert (D.to_bool() == expected).all()
         print(
             f"warshall n = {n:6}  {threads} thread{'s' if threads > 1 else ' '}  NumPy {1e3 * theirs:.1f} ms, "
@@ -214,7 +206,7 @@ def passes(n: int, counts: list[int]) -> None:
         ("from_edges, 6 n", lambda: BitMatrix.from_edges(tails, heads, (n, n)), len(tails) * 16),
     ):
         run()
-        seconds = min(_seconds(run) for _ in range(3))
+        seconds = best(run)
         print(f"n = {n:6}  {name:18} {1e3 * seconds:9.3f} ms  {size / seconds / 1e9:6.2f} GB/s", flush=True)
 
 
@@ -237,19 +229,12 @@ def first(n: int, counts: list[int]) -> None:
     """The first closure of a process, imports and compilation included: cache cold, then warm."""
     with tempfile.TemporaryDirectory() as folder:
         for state in ("cold", "warm", "warm"):
-            done = subprocess.run(
-                [sys.executable, "-c", FIRST],
-                env={**os.environ, "NUMBA_CACHE_DIR": folder},
-                capture_output=True,
-                text=True,
-            )
-            print(f"first call, cache {state}: {done.stdout.strip() or done.stderr[-400:]}", flush=True)
+            print(f"first call, cache {state}: {process(FIRST, NUMBA_CACHE_DIR=folder).strip()}", flush=True)
 
 
 def memory(n: int, counts: list[int]) -> None:
     """What the closure holds beside the bits, as the growth of the process's peak."""
-    code = f"import sys; sys.path.insert(0, {os.path.dirname(__file__)!r}); import bits; bits.peak({n})"
-    print(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip(), flush=True)
+    print(process(f"import bits; bits.peak({n})").strip(), flush=True)
 
 
 def peak(n: int) -> None:
@@ -260,20 +245,12 @@ def peak(n: int) -> None:
     schedule(small, ops.threads)  # everything is loaded
     D = BitMatrix.from_edges(*random_graph(n), (n, n))
     D.words += np.uint64(0)  # every page of the matrix is there
-    Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
-    before = _peak_memory()
-    schedule(D, ops.threads)
-    grown = (_peak_memory() - before) / 2**20
+    before, most = peak_memory(lambda: schedule(D, ops.threads))
+    grown = (most - before) / 2**20
     print(
         f"memory   n = {n:6}  bits {D.nbytes / 2**20:.1f} MiB, the peak grew by {grown:.1f} MiB "
         f"({100 * grown * 2**20 / D.nbytes:.1f} %), foretold {ops.workspace(n) / 2**20:.1f} MiB"
     )
-
-
-def _peak_memory() -> int:
-    """The highest resident size, in bytes; Linux."""
-    status = Path("/proc/self/status").read_text()
-    return 1024 * int(status.split("VmHWM:")[1].split()[0])
 
 
 PARTS = {
@@ -287,17 +264,17 @@ PARTS = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("parts", nargs="*", default=list(PARTS), help=" ".join(PARTS))
     parser.add_argument("--sizes", type=int, nargs="+")
     parser.add_argument("--threads", type=int, nargs="+")
-    given = parser.parse_args()
+    given = begin(parser)
     from semiring.cpu.processors import default_threads
 
     counts = given.threads or sorted({1, default_threads()})
     for name in given.parts:
         part, sizes = PARTS[name]
-        for n in given.sizes or sizes:
+        for n in given.sizes or ([n for n in sizes if n <= 4096] if given.quick else sizes):
             part(n, counts)
 
 

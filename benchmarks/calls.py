@@ -1,27 +1,22 @@
-"""What a call costs beyond its kernels: the wall's time of the public functions above the device's own; first calls.
+"""What does a call cost beyond its kernels, and the first call of a process?
 
     python benchmarks/calls.py [--part warm] [--part first] [--part steps] [--profile] [--output FILE.json]
 
-On a GPU: arrays lie there, one synchronisation ends each call, the best of many. "device" is the one verb that does
-the work, by events, while the device waits for the host; what is above it has to stay under "limit". First calls are
-made in processes of their own, after imports and with the array on the device: "cold" with empty caches of this
-library and of CuPy, "warm" with what the cold one left there; "steps" says what such a process spends its time on, from
-its imports on. Without a GPU: calls on the CPU alone.
+Time by the wall of the public functions above the device's own. On a GPU: arrays lie there, one synchronisation ends
+each call, the best of many. "device" is the one verb that does the work, by events, while the device waits for the
+host; what is above it has to stay under "limit". First calls are made in processes of their own, after imports and with
+the array on the device: "cold" with empty caches of this library and of CuPy, "warm" with what the cold one left there;
+"steps" says what such a process spends its time on, from its imports on. Without a GPU: calls on the CPU alone.
 
 Results are checked before they are timed: rows of closures by Bellman's equations, rows of products by NumPy.
 """
 
 from __future__ import annotations
 
-import argparse
 import cProfile
 import json
-import os
 import pstats
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -29,10 +24,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common import arguments, begin, best, facts, process
 
-ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT), str(Path(__file__).parent)]
-
+# isort: split
 import cases
 
 from apsp import closure, schedules
@@ -84,18 +78,6 @@ def edges(*shape: int, least: int = 1, dtype: str = "float32") -> np.ndarray:
     return weights.astype(dtype)
 
 
-def best(call: Callable[[], object], wait: Callable[[], object], seconds: float = 1.0) -> float:
-    """Microseconds of the shortest call in so many seconds, and of 20 at least."""
-    times: list[float] = []
-    while len(times) < 20 or (sum(times) < seconds and len(times) < 2000):
-        wait()
-        start = time.perf_counter()
-        call()
-        wait()
-        times.append(time.perf_counter() - start)
-    return 1e6 * min(times)
-
-
 Call = tuple[str, Callable[[], Any], Callable[[], Any], float]
 
 
@@ -144,14 +126,18 @@ def warm(profile: bool) -> list[Row]:
     print(f"{'µs':28} {'wall':>10} {'device':>10} {'above':>10} {'limit':>8}")
     for on_gpu, calls in ((True, gpu_calls() if cuda_available() else []), (False, cpu_calls())):
         for name, call, verb, limit in calls:
-            device, wait = 0.0, lambda: None
+            device, ended, idle = 0.0, call, lambda: None
             if on_gpu:
-                import cupy
-                from gpu import milliseconds
+                from device import cp, milliseconds
 
-                wait = cupy.cuda.get_current_stream().synchronize
+                idle = cp.cuda.get_current_stream().synchronize
                 device = 1e3 * milliseconds(verb, repeats=15)
-            rows.append(Row(name, best(call, wait), device, limit))
+
+                def ended(call: Callable[[], Any] = call, wait: Callable[[], object] = idle) -> None:
+                    call()
+                    wait()
+
+            rows.append(Row(name, 1e6 * best(ended, 20, before=idle, seconds=1.0), device, limit))
             print(rows[-1], flush=True)
             if profile:
                 show_profile(call)
@@ -243,7 +229,7 @@ def steps(n: int = 1000) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         np.save(Path(folder) / "A.npy", edges(n, n))
         caches = caches_in(folder)
-        found = [process(STEPS, caches, Path(folder) / "A.npy") for _ in ("cold", "warm")]
+        found = [last(process(STEPS, Path(folder) / "A.npy", **caches)) for _ in ("cold", "warm")]
     cold, warm = ([(what, seconds) for what, seconds in steps] for steps in found)
     for kind, listed in (("cold", cold), ("warm", warm)):
         print(f"\n{'first call, ' + kind:28} {'ms':>10}")
@@ -255,21 +241,12 @@ def steps(n: int = 1000) -> list[dict[str, Any]]:
 def caches_in(folder: str) -> dict[str, str]:
     """The environment in which all that is compiled is kept in a folder: by us, by CuPy, by the driver and by NVRTC."""
     names = ("SEMIRING_CACHE_DIR", "CUPY_CACHE_DIR", "CUDA_CACHE_PATH")
-    return {**dict.fromkeys(names, folder), "PYTHONPATH": str(ROOT)}
+    return dict.fromkeys(names, folder)
 
 
-def process(script: str, caches: dict[str, str], *given: Path) -> Any:
-    """What a process of its own prints last, as JSON."""
-    done = subprocess.run(
-        [sys.executable, "-c", script, *map(str, given)],
-        env={**os.environ, **caches},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise SystemExit(done.stderr)
-    return json.loads(done.stdout.splitlines()[-1])
+def last(printed: str) -> Any:
+    """The last line, as JSON."""
+    return json.loads(printed.splitlines()[-1])
 
 
 def first(n: int = 1000) -> list[dict[str, Any]]:
@@ -283,7 +260,7 @@ def first(n: int = 1000) -> list[dict[str, Any]]:
             np.save(given, A)
             caches = caches_in(folder)
             for kind, limit in (("cold", COLD), ("warm", WARM)):
-                found = process(PROCESS, caches, given, result)
+                found = last(process(PROCESS, given, result, **caches))
                 cases.check_distances(A, np.load(result))
                 begun, again = found["seconds"]
                 compiled = sum(seconds for _, seconds in found["units"])
@@ -297,17 +274,12 @@ def first(n: int = 1000) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("--part", action="append", choices=("warm", "first", "steps"), help="all by default")
     parser.add_argument("--profile", action="store_true", help="and where Python spends the time of each call")
     parser.add_argument("--output", type=Path, help="write the rows as JSON")
-    given = parser.parse_args()
-    parts, rows, card = given.part or ["warm", "first", "steps"], [], "no GPU"
-    if cuda_available():
-        import cupy
-
-        card = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    print(f"{card}, Python {sys.version.split()[0]}, {time.strftime('%Y-%m-%d')}, python {' '.join(sys.argv)}")
+    given, rows = begin(parser), []
+    parts = given.part or (["warm"] if given.quick else ["warm", "first", "steps"])
     if "warm" in parts:
         rows += [{**asdict(row), "above": row.above} for row in warm(given.profile)]
     if "first" in parts and cuda_available():
@@ -315,7 +287,7 @@ def main() -> None:
     if "steps" in parts and cuda_available():
         rows += steps()
     if given.output:
-        given.output.write_text(json.dumps({"card": card, "rows": rows}, indent=1), encoding="utf-8")
+        given.output.write_text(json.dumps({**facts(), "rows": rows}, indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The closure on the CPU, as a user meets it: against SciPy, recursive against iterative, first calls, memory.
+"""What does a user of `closure` on a CPU get: beside SciPy, by each schedule, at the first call, in memory?
 
     python benchmarks/closures.py            # everything, about five minutes
     python benchmarks/closures.py --quick    # smaller sizes, under a minute
@@ -8,20 +8,13 @@ Every result is checked before it is timed. Seconds on a shared machine are nois
 
 from __future__ import annotations
 
-import argparse
-import os
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
+from common import arguments, begin, best, process
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-
+# isort: split
 import cases
 
 import apsp
@@ -31,16 +24,6 @@ from semiring import get
 def edges(n: int) -> np.ndarray:
     """Half of all edges, of weights whose sums are exact, so that every schedule must agree bit for bit."""
     return cases.random_matrix(cases.Case(get("min_plus"), np.dtype("float32")), (n, n), n, density=0.5)
-
-
-def best(run: Callable[[], object], repeat: int = 3) -> float:
-    """The least of a few times, in seconds."""
-    times = []
-    for _ in range(repeat):
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def against_scipy(n: int) -> None:
@@ -81,52 +64,36 @@ print(time.perf_counter() - start)
 
 def first_calls() -> None:
     with tempfile.TemporaryDirectory() as cache:
-        env = {**os.environ, "NUMBA_CACHE_DIR": cache}
         for state, layout in (
             ("cold cache, C order", "A"),
             ("warm cache, C order", "A"),
             ("warm cache, Fortran order", "np.asfortranarray(A)"),
             ("warm cache, every second column", "np.repeat(A, 2, axis=1)[:, ::2]"),
         ):
-            run = [sys.executable, "-c", FIRST.format(layout=layout)]
-            out = subprocess.run(run, env=env, capture_output=True, text=True, check=True).stdout
-            print(f"first closure of a process, n = 256, {state}: {float(out):.2f} s")
-    times = []
-    for _ in range(5):
-        run = [
-            sys.executable,
-            "-c",
-            "import time; s = time.perf_counter(); import apsp; print(time.perf_counter() - s)",
-        ]
-        times.append(float(subprocess.run(run, capture_output=True, text=True, check=True).stdout))
-    print(f"import apsp: {min(times) * 1e3:.0f} ms")
+            seconds = float(process(FIRST.format(layout=layout), NUMBA_CACHE_DIR=cache))
+            print(f"first closure of a process, n = 256, {state}: {seconds:.2f} s")
+    code = "import time; s = time.perf_counter(); import apsp; print(time.perf_counter() - s)"
+    print(f"import apsp: {min(float(process(code)) for _ in range(5)) * 1e3:.0f} ms")
 
 
 PEAK = """
-import numpy as np, resource, apsp
+import numpy as np, apsp
+from common import peak
 apsp.closure(np.ones((300, 300), dtype="{dtype}"), overwrite=True)  # compile
 A = np.random.default_rng(0).integers(1, 100, ({n}, {n}), dtype="int16").astype("{dtype}")
-def resident():
-    return int(next(l for l in open("/proc/self/status") if l.startswith("VmRSS")).split()[1]) * 1024
-open("/proc/self/clear_refs", "w").write("5")  # the peak begins here
-before = resident()
-apsp.closure(A, overwrite=True)
-peak = int(next(l for l in open("/proc/self/status") if l.startswith("VmHWM")).split()[1]) * 1024
-print((peak - before) / A.nbytes)
+before, most = peak(lambda: apsp.closure(A, overwrite=True))
+print((most - before) / A.nbytes)
 """
 
 
 def memory(n: int) -> None:
     for dtype in ("float32", "int16"):
-        run = [sys.executable, "-c", PEAK.format(n=n, dtype=dtype)]
-        out = subprocess.run(run, capture_output=True, text=True, check=True).stdout
-        print(f"in-place closure, n = {n}, {dtype}: {float(out):.1%} of the matrix beside it at the peak")
+        beside = float(process(PEAK.format(n=n, dtype=dtype)))
+        print(f"in-place closure, n = {n}, {dtype}: {beside:.1%} of the matrix beside it at the peak")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="smaller sizes")
-    quick = parser.parse_args().quick
+    quick = begin(arguments(__doc__)).quick
     against_scipy(1024 if quick else 2048)
     schedules(2048 if quick else 4096)
     first_calls()

@@ -1,56 +1,46 @@
-"""Products and closures on the CPU, as fractions of what the registers of this machine can do.
+"""How near do products and closures on the CPU come to what its registers can do?
 
     python benchmarks/cpu.py            # a few minutes
     python benchmarks/cpu.py --quick    # about half a minute
 
-Every result is checked before it is timed: three rows of a product against NumPy, a closure against SciPy or by
-its fixed point. G/s are 10⁹ pairs (one ⊕ with one ⊗) a second with one thread, packing included. `r` is that rate
-over a register-only probe of the semiring's own instructions, before and after; `r kernel` over one of the
-instructions that the kernel chose instead, where they differ. `×` is the gain from all threads.
+Every result is checked before it is timed: three rows of a product against NumPy, a closure by its fixed point. G/s are
+10⁹ pairs (one ⊕ with one ⊗) a second with one thread, packing included. `r` is that rate over a register-only probe of
+the semiring's own instructions, before and after; `r kernel` over one of the instructions that the kernel chose
+instead, where they differ. `×` is the gain from all threads.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 import time
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
+from common import arguments, begin, best
 
-sys.path[:0] = [str(Path(__file__).parents[1] / "tests"), str(Path(__file__).parents[1])]
-
+# isort: split
 import cases
 import probe
 
 from apsp.schedules import recursive
-from semiring import get
 from semiring.backend import bind
 from semiring.cpu.processors import default_threads
 
 
+def clock(ops: Any) -> Any:
+    """One thread's own time leaves out when the machine did something else."""
+    return time.thread_time if ops.threads == 1 else time.perf_counter
+
+
 def product_time(ops: Any, C: np.ndarray, A: np.ndarray, B: np.ndarray, seconds: float) -> float:
-    """The shortest of at least three products. One thread's time leaves out when the machine did something else."""
-    clock = time.thread_time if ops.threads == 1 else time.perf_counter
-    times: list[float] = []
-    while len(times) < 3 or sum(times) < seconds:
-        start = clock()
-        ops.gemm(C, A, B)
-        times.append(clock() - start)
-    return min(times)
+    """The shortest of at least three products."""
+    return best(lambda: ops.gemm(C, A, B), clock=clock(ops), seconds=seconds)
 
 
 def closure_time(ops: Any, A: np.ndarray, W: np.ndarray, seconds: float) -> float:
     """The shortest of at least three closures of A, in W."""
-    clock = time.thread_time if ops.threads == 1 else time.perf_counter
-    times: list[float] = []
-    while len(times) < 3 or sum(times) < seconds:
-        W[...] = A
-        start = clock()
-        recursive.closure(W, ops, block=ops.pivot)
-        times.append(clock() - start)
-    return min(times)
+    copy = partial(np.copyto, W, A)
+    return best(lambda: recursive.closure(W, ops, block=ops.pivot), clock=clock(ops), before=copy, seconds=seconds)
 
 
 def probes(kind: Any) -> list[float]:
@@ -118,45 +108,17 @@ def check_closure(case: cases.Case, A: np.ndarray, D: np.ndarray) -> None:
             np.testing.assert_allclose(D[i], expected, rtol=1e-4 if case.semiring.tolerance else 0)
 
 
-def against_scipy(n: int) -> None:
-    """Float32 tropical closure, all threads and one, against SciPy's floyd_warshall; the same distances."""
-    from scipy.sparse.csgraph import floyd_warshall
-
-    case = cases.Case(get("min_plus"), np.dtype("float32"))
-    A = cases.random_matrix(case, (n, n), n, density=0.3)
-    start = time.perf_counter()
-    expected = floyd_warshall(A)
-    theirs = time.perf_counter() - start
-    print(f"\nSciPy floyd_warshall, n = {n}: {theirs:.2f} s", end="")
-    for threads in (1, default_threads()):
-        for nonnegative in (False, True):
-            ops = bind(case.semiring, case.dtype, nonnegative=nonnegative, threads=threads)
-            times = []
-            for _ in range(3):
-                W = A.copy()
-                start = time.perf_counter()
-                recursive.closure(W, ops, block=ops.pivot)
-                times.append(time.perf_counter() - start)
-            np.testing.assert_array_equal(W, expected)
-            label = f"{threads} thread{'s' if threads > 1 else ''}{', ≥ 0' if nonnegative else ''}"
-            print(f"; {label}: {min(times) * 1e3:.1f} ms, {theirs / min(times):.0f}×", end="")
-    print()
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="fewer and smaller cases")
+    parser = arguments(__doc__)
     parser.add_argument("--sizes", type=int, nargs="*", help="instead of the usual")
     parser.add_argument("--only", help="semirings and dtypes whose name contains this, as in min_plus-float32")
-    options = parser.parse_args()
+    options = begin(parser)
     timed = [row for row in cases.TIMED if row[0].dtype.kind != "b"]  # packed bits have benchmarks/bits.py
     table = [row for row in timed if not options.only or options.only in str(row[0])]
     table = table[:5] if options.quick else table
     seconds = 0.2 if options.quick else 0.5
     products(table, options.sizes or ([256, 1024] if options.quick else [256, 512, 1024, 2048, 4096]), seconds)
     closures(table, options.sizes or ([256, 1024] if options.quick else [512, 2048]), seconds)
-    if not options.only or options.only in "min_plus-float32":
-        against_scipy(512 if options.quick else 2048)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
-"""`apsp.csgraph` beside `scipy.sparse.csgraph`: the same call of both, in one process, turn by turn.
+"""How many times as fast as SciPy's are the same calls of `apsp.csgraph`?
 
     python benchmarks/csgraph.py            # a few minutes
     python benchmarks/csgraph.py --quick    # graphs of up to 1,000 vertices
 
-Results are compared before anything is timed. Times are the best of several, ratios SciPy's time over ours.
+Both in one process, turn by turn. Results are compared before anything is timed. Times are the best of several, ratios
+SciPy's time over ours.
 """
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 import scipy.sparse.csgraph as scipys
+from common import arguments, begin
 
+# isort: split
 from apsp import csgraph
 from apsp.generate import road_like
 
@@ -88,9 +90,7 @@ def country(n: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
+    quick = begin(arguments(__doc__)).quick
     country(2000 if quick else 10_000)
     rows(1000 if quick else 5000, 100)
     ladder(SIZES[:6] if quick else SIZES)

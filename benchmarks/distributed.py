@@ -1,4 +1,4 @@
-"""Closures over several GPUs of one host, or over ranks on the CPU: checked, then timed against one.
+"""How many times one GPU are several of one host, or two ranks on the CPU one, and is the closure right?
 
     python benchmarks/distributed.py                                  # float32 on two GPUs: 8,192 … 32,768
     python benchmarks/distributed.py --sizes 65536 131072 --dtypes float32 int16 --gpus 2 4
@@ -19,7 +19,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from common import arguments, begin
 
+# isort: split
 from apsp import closure, schedules
 from apsp.distributed import DistributedMatrix, world
 from semiring import get
@@ -371,13 +373,16 @@ def cpu(given: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument(
-        "--parts", nargs="*", default=["scale"], choices=["scale", "alone", "numpy", "bits", "sweeps", "check", "cpu"]
+        "--parts",
+        nargs="*",
+        choices=["scale", "alone", "numpy", "bits", "sweeps", "check", "cpu"],
+        help="by default scale, without a GPU cpu",
     )
     parser.add_argument("--gpus", type=int, nargs="+", default=[2], help="so many, one number after the other")
     parser.add_argument("--grid")
-    parser.add_argument("--sizes", type=int, nargs="*", default=[8192, 16384, 32768])
+    parser.add_argument("--sizes", type=int, nargs="*")
     parser.add_argument("--dtypes", nargs="*", default=["float32"])
     parser.add_argument("--blocks", type=int, nargs="*")
     parser.add_argument("--alone", action=argparse.BooleanOptionalAction, default=True, help="time one GPU as well")
@@ -385,7 +390,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, help="only so many, the last ones: nothing is checked")
     parser.add_argument("--trace", action="store_true", help="where the time of rounds goes")
     parser.add_argument("--ahead", action=argparse.BooleanOptionalAction, default=True, help="look ahead")
-    given = parser.parse_args()
+    given = begin(parser)
+    given.parts = given.parts or ["scale" if cuda_available() else "cpu"]
+    given.sizes = given.sizes or ([8192] if given.quick else [8192, 16384, 32768])
     if cuda_available() and not given.ahead:
         from semiring.cuda.bits.backend import CudaBitBackend
         from semiring.cuda.dense.backend import CudaBackend

@@ -1,4 +1,4 @@
-"""The kinds of graphs on which predecessors are measured: random, with ties, with zeros, with long paths."""
+"""Of routes.py: the graphs on which predecessors are measured: random, with ties, zeros or long paths."""
 
 from __future__ import annotations
 

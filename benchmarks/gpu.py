@@ -1,6 +1,6 @@
-"""The GPU backend against the ceiling of its own instructions: products and closures, checked, then timed.
+"""How near do products on a GPU come to the ceiling of its instructions, and odd shapes to their roofline?
 
-    python benchmarks/gpu.py [--parts products,shapes,verbs,closures] [--only TEXT] [--output FILE.json]
+    python benchmarks/gpu.py [--parts products,shapes,verbs] [--only TEXT] [--output FILE.json]
 
 Rates are 10¹² pairs a second (a pair is one ⊕ with one ⊗), medians by CUDA events. The ceiling is the same step in
 registers alone, in the outer-product pattern of a product, measured by this program in this run. The roofline of a
@@ -10,26 +10,20 @@ bandwidth of a copy, both from this run.
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
-import statistics
-import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import cupy as cp
 import numpy as np
+from common import arguments, begin, facts
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-
+# isort: split
 import cases
 from compiling import compile_all
+from device import bandwidth, cp, milliseconds
 
-from apsp import schedules
 from semiring import Op, Semiring, dtypes, get
 from semiring.backend import bind
 from semiring.catalog import MIN
@@ -65,14 +59,6 @@ SHAPES = (
     (2048, 2048, 2048),
     (4096, 4096, 4096),
 )
-CLOSURES = (
-    (512, "float32"),
-    (1024, "float32"),
-    (2048, "float32"),
-    (4096, "float32"),
-    (8192, "float32"),
-    (8192, "int16"),
-)
 
 PROBE = """
 __device__ void touch(int& x) { asm volatile("" : "+r"(x)); }
@@ -102,41 +88,6 @@ extern "C" __global__ void lanes(int* out) { *out = Step::lanes; }
 """
 
 
-HOLD = """
-extern "C" __global__ void hold(long long cycles) {
-    for (const long long begun = clock64(); clock64() - begun < cycles;);
-}
-"""
-
-
-def milliseconds(
-    work: Callable[[], object],
-    before: Callable[[], object] = lambda: None,
-    repeats: int = 7,
-    idle: int = 1,
-    *,
-    launching: bool = False,
-) -> float:
-    """The median device time of `work` on the current stream, `before` having been done each time outside of it.
-
-    The first `idle` runs do not count. The device waits half a millisecond before each, while the host launches; if
-    `launching` counts, it does not.
-    """
-    hold = None if launching else compile.functions(HOLD, name="hold.cu").get_function("hold")
-    times = []
-    for _ in range(repeats + idle):
-        before()
-        if hold:
-            hold((1,), (1,), (1_000_000,))
-        start, stop = cp.cuda.Event(), cp.cuda.Event()
-        start.record()
-        work()
-        stop.record()
-        stop.synchronize()
-        times.append(cp.cuda.get_elapsed_time(start, stop))
-    return statistics.median(times[idle:])
-
-
 def probes(text: str, word: str) -> tuple[str, ...]:
     """Loops of the step alone, in a few orders: the compiler's luck with banks of registers varies."""
     side, header = 4 if word in ("float64", "int64") else 8, compile.source("algebra.cuh")
@@ -158,13 +109,6 @@ def ceiling(text: str, word: str) -> float:
         t = milliseconds(lambda f=probe, a=arguments: f((blocks,), (256,), a), repeats=3)
         rates.append(blocks * 256 * side * side * 2 * int(count[0]) * times / t * 1e3)
     return max(rates)
-
-
-def bandwidth() -> float:
-    """Bytes a second of a copy on the device, read and written."""
-    size = 1 << 30
-    one, other = cp.zeros(size, np.uint8), cp.empty(size, np.uint8)
-    return 2 * size / milliseconds(lambda: cp.copyto(other, one)) * 1e3
 
 
 def matrix(s: Any, dtype: str, shape: tuple[int, ...], nonnegative: bool, seed: int) -> Any:
@@ -206,13 +150,13 @@ class Row:
         return milliseconds(lambda: self.ops.gemm(C, A, B), repeats=5)
 
 
-def products(table: list[Row], parts: list[str]) -> list[dict[str, Any]]:
+def products(table: list[Row], parts: list[str], largest: int) -> list[dict[str, Any]]:
     """Large products against the ceiling, the others against their roofline."""
     copied, rows = bandwidth(), []
     print(f"copy: {copied / 1e12:.2f} TB/s")
     for row in table:
         peak = ceiling(row.text, row.dtype)
-        n = 8192 if peak > 3e12 else 4096 if peak > 5e11 else 2048
+        n = min(largest, 8192 if peak > 3e12 else 4096 if peak > 5e11 else 2048)
         best = 0.0
         for side in (n, n - 1):
             t = row.measure(side, side, side)
@@ -264,33 +208,6 @@ def verbs(only: str) -> list[dict[str, Any]]:
     return rows
 
 
-def closures(only: str) -> list[dict[str, Any]]:
-    rows = []
-    for n, dtype in CLOSURES:
-        label = f"closure {dtype}"
-        if only not in label:
-            continue
-        s = get("min_plus")
-        ops = bind(s, dtype, device="cuda", nonnegative=True)
-        A = matrix(s, dtype, (n, n), True, 3)
-        D = cp.empty_like(A)
-        run = schedules.get("recursive")
-
-        def work(D: Any = D, ops: Any = ops, run: Any = run) -> None:
-            run(D, ops, block=ops.pivot)
-
-        def fresh(D: Any = D, A: Any = A) -> None:
-            D[...] = A
-
-        fresh()
-        work()
-        cases.check_distances(A, D)
-        t = milliseconds(work, fresh, repeats=5)
-        rows.append({"closure": dtype, "n": n, "ms": t, "rate": n**3 / t / 1e9})
-        print(f"{label:24} {n:6} {t:9.3f} ms {n**3 / t / 1e9:7.2f} T/s", flush=True)
-    return rows
-
-
 def compile_ahead(table: list[Row]) -> None:
     """All kernels at once, on all cores, into the cache on disk."""
     start, arch = time.perf_counter(), compile.device_arch(0)
@@ -299,42 +216,22 @@ def compile_ahead(table: list[Row]) -> None:
     print(f"{len(sources)} kernels for {arch} compiled in {time.perf_counter() - start:.0f} s", flush=True)
 
 
-def driver() -> str:
-    """The driver's own version, from its entry under /proc."""
-    try:
-        line = Path("/proc/driver/nvidia/version").read_text(encoding="utf-8").splitlines()[0]
-    except OSError:
-        return "unknown"
-    return next((word for word in line.split() if word[0].isdigit() and "." in word), "unknown")
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--parts", default="products,shapes,verbs", help="of products, shapes, verbs, closures")
+    parser = arguments(__doc__)
+    parser.add_argument("--parts", default="products,shapes,verbs", help="of products, shapes, verbs")
     parser.add_argument("--only", default="", help="rows whose name contains this")
     parser.add_argument("--output", type=Path, help="write the rows as JSON")
-    options = parser.parse_args()
+    options = begin(parser, gpu=True)
     parts = options.parts.split(",")
-    facts = {
-        "card": cp.cuda.runtime.getDeviceProperties(0)["name"].decode(),
-        "driver": driver(),
-        "cuda": cp.cuda.runtime.driverGetVersion(),
-        "nvrtc": str(compile.version()),
-        "date": time.strftime("%Y-%m-%d"),
-        "command": " ".join(["python", *sys.argv]),
-    }
-    print(", ".join(f"{key} {value}" for key, value in facts.items()))
     rows: list[dict[str, Any]] = []
     if "products" in parts or "shapes" in parts:
         table = [row for row in (Row(*which) for which in PRODUCTS) if options.only in row.label]
         compile_ahead(table)
-        rows += products(table, parts)
+        rows += products(table, parts, 2048 if options.quick else 8192)
     if "verbs" in parts:
         rows += verbs(options.only)
-    if "closures" in parts:
-        rows += closures(options.only)
     if options.output:
-        options.output.write_text(json.dumps({**facts, "rows": rows}, indent=1), encoding="utf-8")
+        options.output.write_text(json.dumps({**facts(), "rows": rows}, indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Packed Boolean matrices on a GPU: products and closures, checked, then timed.
+"""How fast are products and closures of packed bits on a GPU, beside its tensor cores on operands at rest?
 
     python benchmarks/gpu_bits.py [--products 8192,32768] [--closures 65536,262144] [--kernels wgmma,mma,logic]
 
@@ -11,23 +11,18 @@ and rows of the random half with a breadth-first search by SciPy on the host.
 
 from __future__ import annotations
 
-import argparse
-import sys
 import time
-from pathlib import Path
 from typing import Any
 
-import cupy as cp
 import numpy as np
+from common import arguments, begin
+from device import cp, milliseconds
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from gpu import milliseconds
-
+# isort: split
 from apsp import schedules
 from semiring import BitMatrix
 from semiring.cuda import compile
-from semiring.cuda import gpu as device
+from semiring.cuda import gpu as devices
 from semiring.cuda.bits import backend as bits
 from semiring.cuda.bits import product as bitproduct
 
@@ -61,7 +56,7 @@ def ceiling() -> float:
     """Pairs a second of wgmma alone, operands random and at rest."""
     kernel = bitproduct.PRODUCTS["wgmma"]
     module = compile.functions(kernel.text + PROBE, arch=compile.device_arch(0) + kernel.suffix, name="probe.cu")
-    probe, times, blocks = module.get_function("probe"), 20000, device.multiprocessors(0)
+    probe, times, blocks = module.get_function("probe"), 20000, devices.multiprocessors(0)
     compile.allow_shared(probe, 1024 + kernel.stage_bytes)
     words = cp.random.default_rng(0).integers(0, 1 << 31, kernel.stage_bytes // 4).astype(np.int32)
     words &= cp.random.default_rng(1).integers(0, 1 << 31, words.size).astype(np.int32)
@@ -160,18 +155,19 @@ def numbers(text: str) -> list[int]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--products", type=numbers, default=[8192, 32768], metavar="N,…")
-    parser.add_argument("--closures", type=numbers, default=[8192, 65536, 262144], metavar="N,…")
+    parser = arguments(__doc__)
+    parser.add_argument("--products", type=numbers, metavar="N,…")
+    parser.add_argument("--closures", type=numbers, metavar="N,…")
     parser.add_argument("--kernels", default="", metavar="NAME,…", help="by default the fastest of the device")
     parser.add_argument("--degree", type=float, default=1.2, help="edges a vertex in the random half of a graph")
-    options = parser.parse_args()
-    card = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    print(f"{card}, CUDA driver {cp.cuda.runtime.driverGetVersion()}, NVRTC {compile.version()}")
-    if bitproduct.default(0) == "wgmma" and options.products:
+    options = begin(parser, gpu=True)
+    sizes = [8192] if options.quick else [8192, 32768]
+    sizes = sizes if options.products is None else options.products
+    if bitproduct.default(0) == "wgmma" and sizes:
         print(f"ceiling  wgmma on operands at rest {ceiling() / 1e12:.0f} T/s", flush=True)
-    products(options.products, options.kernels.split(",") if options.kernels else [bitproduct.default(0)])
-    closures(options.closures, options.degree)
+    products(sizes, options.kernels.split(",") if options.kernels else [bitproduct.default(0)])
+    sizes = [8192] if options.quick else [8192, 65536, 262144]
+    closures(sizes if options.closures is None else options.closures, options.degree)
 
 
 if __name__ == "__main__":

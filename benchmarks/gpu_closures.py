@@ -1,27 +1,23 @@
-"""Closures on a GPU, in place: launched from Python, and replayed from a CUDA graph, by device events.
+"""How long does a closure on a GPU take, and how much of that is the host's launches?
 
     python benchmarks/gpu_closures.py             # n = 512 … 16384, float32, int16, int32, and batches; half a minute
 
-The difference is the host's: a graph holds the same launches. Sampled rows are checked against the fixed point
+In place, by device events: launched from Python, and replayed from a CUDA graph, which holds the same launches; the
+difference is the host's. Sampled rows are checked against the fixed point
 D[k,:] = min over j of D[k,j] + A[j,:], D[k,k] = 0, in exact numbers before anything is timed.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import cupy
 import numpy as np
+from common import arguments, begin
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-
+# isort: split
 import cases
-from gpu import milliseconds
+from device import cp, milliseconds
 
 from apsp import schedules
 from semiring.backend import bind
@@ -44,7 +40,7 @@ def batch(count: int, n: int, rng: np.random.Generator, stream: Any) -> None:
     """Many small matrices by one call; the first and the last are checked."""
     ops: Any = bind(min_plus, "float32", device="cuda", nonnegative=True)
     with stream:
-        A = cupy.asarray(rng.integers(1, 100, (count, n, n), dtype=np.int16).astype(np.float32))
+        A = cp.asarray(rng.integers(1, 100, (count, n, n), dtype=np.int16).astype(np.float32))
         D = A.copy()
 
         def run() -> None:
@@ -62,26 +58,26 @@ def large(n: int) -> None:
     """One closure of float32 by itself: rows are made anew for the check, for there is no room for a copy."""
 
     def rows(start: int, stop: int) -> Any:
-        rng = cupy.random.default_rng(start)
-        return rng.integers(1, 100, (stop - start, n)).astype(cupy.float32)
+        rng = cp.random.default_rng(start)
+        return rng.integers(1, 100, (stop - start, n)).astype(cp.float32)
 
     ops: Any = bind(min_plus, "float32", device="cuda", nonnegative=True)
-    D, step = cupy.empty((n, n), cupy.float32), 2048
+    D, step = cp.empty((n, n), cp.float32), 2048
     for i in range(0, n, step):
         D[i : i + step] = rows(i, i + step)
     time = milliseconds(lambda: schedules.get("recursive")(D, ops, block=ops.pivot), repeats=1, idle=0)
-    sampled = cupy.asarray(np.random.default_rng(1).integers(0, n, 4))
+    sampled = cp.asarray(np.random.default_rng(1).integers(0, n, 4))
     got = D[sampled]
-    best = cupy.full_like(got, np.inf)
+    best = cp.full_like(got, np.inf)
     for i in range(0, n, step):
         part = rows(i, i + step)
         for k in range(len(got)):
             for j in range(0, step, 64):  # one edge after a shortest walk
                 walks = (got[k, i + j : i + j + 64, None] + part[j : j + 64]).min(axis=0)
-                best[k] = cupy.minimum(best[k], walks)
+                best[k] = cp.minimum(best[k], walks)
             if i <= int(sampled[k]) < i + step:
-                best[k] = cupy.minimum(best[k], part[int(sampled[k]) - i])
-    best[cupy.arange(len(got)), sampled] = 0
+                best[k] = cp.minimum(best[k], part[int(sampled[k]) - i])
+    best[cp.arange(len(got)), sampled] = 0
     assert bool((got == best).all()), f"rows of the closure of {n} vertices are wrong"
     print(
         f"float32  n = {n:6}  launched {time / 1e3:9.3f} s  {n**3 / time / 1e9:6.2f} T pairs/s, 4 rows checked",
@@ -95,7 +91,7 @@ def single(n: int, dtype: str, rng: np.random.Generator, stream: Any) -> None:
     ops = bind(min_plus, dtype, device="cuda", nonnegative=True)
     schedule = schedules.get("recursive" if n > ops.cutover else "blocked")
     with stream:
-        M = cupy.asarray(A)
+        M = cp.asarray(A)
 
         def run() -> None:
             schedule(M, ops, block=ops.pivot)
@@ -104,7 +100,7 @@ def single(n: int, dtype: str, rng: np.random.Generator, stream: Any) -> None:
         stream.synchronize()
         cases.check_distances(A, M.get(), np.random.default_rng(1).integers(0, n, 4))
         first = M.get() if n <= 4096 else None
-        M[...] = cupy.asarray(A)
+        M[...] = cp.asarray(A)
         run()
         stream.synchronize()
         if first is not None:
@@ -115,20 +111,19 @@ def single(n: int, dtype: str, rng: np.random.Generator, stream: Any) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sizes", type=int, nargs="*", default=[512, 1024, 2048, 4096, 8192, 16384])
+    parser = arguments(__doc__)
+    parser.add_argument("--sizes", type=int, nargs="*")
     parser.add_argument("--dtypes", nargs="*", default=["float32", "int16", "int32"])
     parser.add_argument("--large", type=int, help="one more, of float32 and so many vertices, run once")
-    given = parser.parse_args()
-    device = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    print(f"{device}, CUDA driver {cupy.cuda.runtime.driverGetVersion()}")
-    rng, stream = np.random.default_rng(0), cupy.cuda.Stream(non_blocking=True)
+    given = begin(parser, gpu=True)
+    sizes = [512, 1024, 2048, 4096, 8192, 16384][: 3 if given.quick else 6] if given.sizes is None else given.sizes
+    rng, stream = np.random.default_rng(0), cp.cuda.Stream(non_blocking=True)
     for count, n in BATCHES:
         batch(count, n, rng, stream)
     for dtype in given.dtypes:
-        for n in given.sizes:
+        for n in sizes:
             single(n, dtype, rng, stream)
-    cupy.get_default_memory_pool().free_all_blocks()
+    cp.get_default_memory_pool().free_all_blocks()
     if given.large:
         large(given.large)
 

@@ -1,4 +1,4 @@
-"""Sparse graphs on one GPU: the whole table of distances, new weights, from arrays to the table, reductions, hops.
+"""How long does one GPU take for all distances of a sparse graph, new weights, reductions, and hops?
 
     python benchmarks/gpu_sparse.py                 # everything, two minutes
     python benchmarks/gpu_sparse.py --data DIR      # DIR has osm-luxembourg/; else ../shared/data, or without
@@ -12,17 +12,19 @@ memory reads and writes a second. Where there is a bar it stands behind the numb
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common import arguments, begin, best
+from device import bandwidth, cp, milliseconds
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import dijkstra
-from sparse import Arcs, both_ways, delaunay, dimacs
+from sparse import DATA, Arcs, both_ways, delaunay, dimacs
 
+# isort: split
 from apsp import shortest_paths
 from apsp.generate import road_like
 from semiring import Elimination
@@ -55,7 +57,10 @@ extern "C" __global__ void bellman(const float* D, long long pitch, int n, const
 }"""
 
 
-def graphs(data: Path) -> Iterator[tuple[str, Callable[[], Arcs]]]:
+def graphs(data: Path, quick: bool) -> Iterator[tuple[str, Callable[[], Arcs]]]:
+    if quick:
+        yield "road-like 20000", lambda: both_ways(road_like(20_000, seed=0), 0)
+        return
     if (data / "osm-luxembourg").is_dir():
         yield "Luxembourg", lambda: dimacs(data / "osm-luxembourg/luxembourg.gr.gz")
     yield "road-like 131000", lambda: both_ways(road_like(131_000, seed=0), 0)
@@ -64,8 +69,6 @@ def graphs(data: Path) -> Iterator[tuple[str, Callable[[], Arcs]]]:
 
 def check(D: Any, arcs: Arcs) -> str:
     """How many entries break Bellman's equation in the last bit, and by how much at most."""
-    import cupy as cp
-
     tails, heads, weights, n = arcs
     order = np.argsort(tails, kind="stable")
     start = np.searchsorted(tails[order], np.arange(n + 1)).astype(np.int32)
@@ -80,32 +83,13 @@ def check(D: Any, arcs: Arcs) -> str:
     return "all entries satisfy Bellman's equation" + (f" but {count} by rounding, {off:.0e} at most" if count else "")
 
 
-def device_ms(do: Callable[[], Any], times: int = 3) -> float:
-    import cupy as cp
-
-    best = np.inf
-    for _ in range(times):
-        begun, done = cp.cuda.Event(), cp.cuda.Event()
-        begun.record()
-        do()
-        done.record()
-        done.synchronize()
-        best = min(best, cp.cuda.get_elapsed_time(begun, done))
-    return float(best)
+def device_ms(do: Callable[[], Any]) -> float:
+    return milliseconds(do, repeats=3, idle=0, launching=True, of=min)
 
 
-def wall_ms(do: Callable[[], Any], times: int = 3) -> float:
-    import cupy as cp
-
-    best = np.inf
-    for _ in range(times):
-        cp.cuda.Device().synchronize()
-        begun = time.perf_counter()
-        made = do()
-        cp.cuda.Device().synchronize()
-        best = min(best, 1e3 * (time.perf_counter() - begun))
-        del made
-    return float(best)
+def wall_ms(do: Callable[[], Any]) -> float:
+    wait = cp.cuda.Device().synchronize
+    return 1e3 * best(lambda: (do(), wait()), before=wait)
 
 
 def told(what: str, ms: float, bar: float | None, more: str = "") -> None:
@@ -113,17 +97,7 @@ def told(what: str, ms: float, bar: float | None, more: str = "") -> None:
     print(f"  {what:28} {ms:9.2f} ms{more}{met}", flush=True)
 
 
-def copy_rate() -> float:
-    """Bytes that a copy in the device's memory reads and writes a second."""
-    import cupy as cp
-
-    a, b = cp.zeros(1 << 30, np.float32), cp.empty(1 << 30, np.float32)
-    return 2 * a.nbytes / (device_ms(lambda: cp.copyto(b, a)) * 1e-3)
-
-
 def table(name: str, arcs: Arcs, rate: float) -> None:
-    import cupy as cp
-
     tails, heads, weights, n = arcs
     bars, numbers = BARS.get(name, {}), weights.astype(np.float32)
     given = {"dtype": "float32", "device": "cuda"}
@@ -191,22 +165,19 @@ def hops() -> None:
 
 
 def main() -> None:
-    import cupy as cp
-
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared/data")
+    parser = arguments(__doc__)
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--only", default="")
-    asked = parser.parse_args()
-    rate = copy_rate()
-    name = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    print(f"{name}; a copy reads and writes {rate / 1e9:,.0f} GB/s; {time.strftime('%d %B %Y')}", flush=True)
+    asked = begin(parser, gpu=True)
+    rate = bandwidth()
+    print(f"a copy reads and writes {rate / 1e9:,.0f} GB/s", flush=True)
     cp.get_default_memory_pool().free_all_blocks()
-    for name, make in graphs(asked.data):
+    for name, make in graphs(asked.data, asked.quick):
         if asked.only in name:
             table(name, make(), rate)
     if asked.only in "hops":
         hops()
-    if asked.only in "road-like 10⁶":
+    if asked.only in "road-like 10⁶" and not asked.quick:
         million()
 
 

@@ -1,4 +1,4 @@
-"""The NetworkX backend beside NetworkX: the same call of both, in one process.
+"""How many times as fast as NetworkX's own is the backend `apsp`, and what does it add to `import networkx`?
 
     python benchmarks/networkx_backend.py                # a few minutes, most of them NetworkX's
     python benchmarks/networkx_backend.py --data DIR     # also DIR/dimacs/rome99.gr
@@ -9,16 +9,13 @@ Ratios are NetworkX's time over ours. The last line is what the backend adds to 
 
 from __future__ import annotations
 
-import argparse
-import subprocess
-import sys
-import time
 import warnings
 from pathlib import Path
 from typing import Any
 
 import networkx as nx
 import numpy as np
+from common import arguments, begin, best, process
 
 #: The processor time of `import networkx`, with this backend among the entry points or without.
 IMPORT = """
@@ -33,16 +30,12 @@ print(time.process_time() - start)
 
 
 def seconds(name: str, G: Any, backend: str, times: int) -> float:
-    found = []
-    for _ in range(times):
-        G.__networkx_cache__.clear()
-        start = time.perf_counter()
+    def run() -> None:
         result = getattr(nx, name)(G, backend=backend)
         if hasattr(result, "__next__"):
-            result = dict(result)
-        found.append(time.perf_counter() - start)
-        del result
-    return min(found)
+            dict(result)
+
+    return best(run, times, before=G.__networkx_cache__.clear)
 
 
 def compare(name: str, G: Any, what: str, once: int = 1) -> None:
@@ -75,29 +68,28 @@ def imports() -> None:
     found: dict[bool, list[float]] = {False: [], True: []}
     for _ in range(20):
         for hidden, into in found.items():
-            code = IMPORT.replace("HIDDEN", str(hidden))
-            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-            into.append(1e3 * float(done.stdout))
+            into.append(1e3 * float(process(IMPORT.replace("HIDDEN", str(hidden)))))
     with_it, without = (min(times) for times in found.values())
     print(f"import networkx: {with_it:.1f} ms with the backend, {without:.1f} ms without (processor time)")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--data", type=Path)
-    data = parser.parse_args().data
+    given = begin(parser)
     warnings.simplefilter("ignore")
-    G, D = weighted(400, 1600), weighted(400, 1600, directed=True)
+    n = 100 if given.quick else 400
+    G, D = weighted(n, 4 * n), weighted(n, 4 * n, directed=True)
     for name in (
         *("all_pairs_dijkstra_path_length", "all_pairs_dijkstra_path", "all_pairs_bellman_ford_path_length"),
         *("all_pairs_shortest_path_length", "all_pairs_shortest_path", "johnson"),
         *("closeness_centrality", "harmonic_centrality", "eccentricity", "average_shortest_path_length"),
     ):
-        compare(name, G, "n = 400, degree 8", once=2)
-    compare("transitive_closure", D, "n = 400, 1,600 arcs")
-    compare("floyd_warshall", weighted(400, 8000), "n = 400, degree 40")
-    if data:
-        compare("all_pairs_dijkstra_path_length", rome(data / "dimacs" / "rome99.gr"), "rome99")
+        compare(name, G, f"n = {n}, degree 8", once=2)
+    compare("transitive_closure", D, f"n = {n}, {4 * n:,} arcs")
+    compare("floyd_warshall", weighted(n, 20 * n), f"n = {n}, degree 40")
+    if given.data:
+        compare("all_pairs_dijkstra_path_length", rome(given.data / "dimacs" / "rome99.gr"), "rome99")
     imports()
 
 

@@ -1,4 +1,4 @@
-"""Reachability from an edge list: by a schedule alone, by components first, and by NetworkX.
+"""How long from an edge list to reachability: by components first, by a schedule alone, and by NetworkX?
 
     python benchmarks/reach.py                    # n = 16,384 and 65,536, average degree 6; about a minute
     python benchmarks/reach.py --sizes 16384
@@ -10,12 +10,13 @@ graph of the same degree; the rate (pairs a second, n³ over time) is what is co
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections import deque
 
 import numpy as np
+from common import arguments, begin
 
+# isort: split
 from apsp import Graph, Reachability, transitive_closure
 
 
@@ -53,11 +54,11 @@ def networkx_rate(n: int, degree: float) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sizes", type=int, nargs="*", default=[16384, 65536])
+    parser = arguments(__doc__)
+    parser.add_argument("--sizes", type=int, nargs="*")
     parser.add_argument("--degree", type=float, default=6.0)
     parser.add_argument("--file")
-    given = parser.parse_args()
+    given = begin(parser)
     transitive_closure(random_edges(3000, 2.0), schedule="recursive")  # compiles
     transitive_closure(random_edges(3000, 1.5))
     if given.file:
@@ -70,7 +71,7 @@ def main() -> None:
         return
     theirs = networkx_rate(800, given.degree)
     print(f"NetworkX, n = 800: {theirs / 1e6:.1f} M pairs/s")
-    for n in given.sizes:
+    for n in given.sizes or ([4096] if given.quick else [16384, 65536]):
         graph = random_edges(n, given.degree)
         seconds = {}
         for schedule in ("auto", "recursive"):

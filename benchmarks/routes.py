@@ -1,35 +1,27 @@
-"""Predecessors and paths: check some paths, then time, as ratios to the closure in the same process.
+"""What do predecessors and paths cost beside the closure, on a CPU or on a GPU?
 
-python benchmarks/routes.py              # n = 2048, the best of 5
-python benchmarks/routes.py --quick      # n = 512
-python benchmarks/routes.py --paths      # and the paths: n = 400 as lists, a million of 8,192 vertices as arrays
-python benchmarks/routes.py --device cuda   # n = 8192 on a GPU, by device events; every path is walked first
+    python benchmarks/routes.py              # n = 2048, the best of 5
+    python benchmarks/routes.py --quick      # n = 512
+    python benchmarks/routes.py --paths      # and the paths: n = 400 as lists, a million of 8,192 vertices as arrays
+    python benchmarks/routes.py --device cuda   # n = 8192 on a GPU, by device events; every path is walked first
+
+Some paths are walked before anything is timed; times are ratios to the closure's in the same process.
 """
 
 from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import click
 import numpy as np
+from common import arguments, begin, best
 from families import SEED, families
 
+# isort: split
 from apsp import closure, predecessors, shortest_paths
 from semiring.routes import walks
-
-
-def best(work: Callable[[], Any], repeats: int) -> float:
-    """The least seconds of several runs."""
-    seconds = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
 
 
 def check(A: np.ndarray, D: np.ndarray, P: np.ndarray, semiring: str) -> None:
@@ -48,19 +40,19 @@ def check(A: np.ndarray, D: np.ndarray, P: np.ndarray, semiring: str) -> None:
         assert abs(length - D[i, j]) <= n * np.finfo(A.dtype).eps * np.abs(D[np.isfinite(D)]).max(), (i, j)
 
 
-@click.command()
-@click.option("--quick", is_flag=True, help="512 vertices instead of 2048.")
-@click.option("--paths", is_flag=True, help="Also many paths at once.")
-@click.option("--repeats", default=5, show_default=True)
-@click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
-def main(quick: bool, paths: bool, repeats: int, device: str) -> None:
-    """Distances with predecessors, as multiples of distances alone."""
-    if device == "cuda":
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--paths", action="store_true", help="also many paths at once")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    given = begin(parser)
+    repeats = given.repeats
+    if given.device == "cuda":
         import routes_gpu
 
-        routes_gpu.measure(1024 if quick else 8192, repeats)
+        routes_gpu.measure(1024 if given.quick else 8192, repeats)
         return
-    n = 512 if quick else 2048
+    n = 512 if given.quick else 2048
     print(f"n = {n}, float32, the best of {repeats}\n")
     print("| graph | closure, s | predecessors, s | both / closure |\n|---|---|---|---|")
     for semiring in ("min_plus", "max_min"):
@@ -82,18 +74,8 @@ def main(quick: bool, paths: bool, repeats: int, device: str) -> None:
                 after = min(after, best(partial(predecessors, A, D, semiring, **said), 1))
             title = name if semiring == "min_plus" else f"{name}, {semiring}"
             print(f"| {title} | {alone:.3f} | {after:.3f} | {(alone + after) / alone:.2f} |", flush=True)
-    if paths:
+    if given.paths:
         many(repeats)
-
-
-def processor(work: Callable[[], Any], repeats: int) -> float:
-    """The least processor seconds of all threads, which a busy machine adds little to."""
-    seconds = []
-    for _ in range(repeats):
-        start = time.process_time()
-        work()
-        seconds.append(time.process_time() - start)
-    return min(seconds)
 
 
 def many(repeats: int) -> None:
@@ -102,7 +84,7 @@ def many(repeats: int) -> None:
     A = rng.random((400, 400))
     r = shortest_paths(A, paths=True)
     for title, work in (("after", lambda: list(r.paths())), ("with", lambda: list(shortest_paths(A).paths()))):
-        took = f"{best(work, repeats):.3f} s, {processor(work, repeats):.3f} s of all processors"
+        took = f"{best(work, repeats):.3f} s, {best(work, repeats, clock=time.process_time):.3f} s of all processors"
         print(f"\nall paths of n = 400 as lists, {title} closure and predecessors: {took}")
     n = 8192
     r = shortest_paths(rng.random((n, n), np.float32), null_value=None)  # of so many a few are 0
@@ -111,7 +93,8 @@ def many(repeats: int) -> None:
     found = time.perf_counter() - start
     print(f"n = {n}: the closure took {r.seconds:.2f} s, predecessors then {found:.2f} s")
     pairs = rng.integers(0, n, (1_000_000, 2))
-    took = f"{best(lambda: r.paths(pairs), repeats):.3f} s, {processor(lambda: r.paths(pairs), repeats):.3f} s"
+    work = partial(r.paths, pairs)
+    took = f"{best(work, repeats):.3f} s, {best(work, repeats, clock=time.process_time):.3f} s"
     print(f"a million paths of it as arrays: {took} of all processors ({r.paths(pairs)})")
 
 

@@ -1,16 +1,16 @@
-"""Predecessors on a GPU: every path of every pair is walked on the device, then device events time them.
+"""Of routes.py, on a GPU: every path of every pair is walked on the device, then device events time predecessors.
 
 Run by `python benchmarks/routes.py --device cuda`. A bar is for both together, in milliseconds, on one H200.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-import cupy
 import numpy as np
+from device import cp, milliseconds
 from families import SEED, families
 
 from apsp import closure, schedules
@@ -53,19 +53,6 @@ def cases() -> Iterator[Case]:
             yield Case(name, semiring, "float32", None, 15)
 
 
-def milliseconds(work: Callable[[], Any], repeats: int) -> float:
-    """The least time between two device events around it."""
-    start, stop = cupy.cuda.Event(), cupy.cuda.Event()
-    times = []
-    for _ in range(repeats):
-        start.record()
-        work()
-        stop.record()
-        stop.synchronize()
-        times.append(cupy.cuda.get_elapsed_time(start, stop))
-    return min(times)
-
-
 def check(case: Case, A: Any, D: Any, P: Any) -> str:
     """Every path of every pair: simple, of edges, and as long as D says; how far off the farthest is, and edges."""
     L, s = lengths(get(case.semiring), P, None, D.dtype, A=A), get(case.semiring)
@@ -74,12 +61,12 @@ def check(case: Case, A: Any, D: Any, P: Any) -> str:
     for d, l in zip(D.reshape(-1, n, n), L.reshape(-1, n, n), strict=True):
         for at in range(0, n, 1024):
             x, y = (M[at : at + 1024].astype(np.float64) for M in (d, l))
-            worst = max(worst, float(cupy.where(x == y, 0, cupy.abs(x - y)).max()))
-            largest = max(largest, float(cupy.where(cupy.isinf(x), 0, cupy.abs(x)).max()))
+            worst = max(worst, float(cp.where(x == y, 0, cp.abs(x - y)).max()))
+            largest = max(largest, float(cp.where(cp.isinf(x), 0, cp.abs(x)).max()))
     exact = D.dtype.kind != "f" or s.mul.selects
     assert worst <= (0 if exact else n * np.finfo(D.dtype).eps * largest), (case, worst)
     there = H > 0
-    mean = float(cupy.where(there, H, 0).sum(dtype=np.float64)) / max(1.0, float(there.sum()))
+    mean = float(cp.where(there, H, 0).sum(dtype=np.float64)) / max(1.0, float(there.sum()))
     return f"{mean:.1f} / {int(H.max())}"
 
 
@@ -94,10 +81,10 @@ def measure(n: int, repeats: int) -> None:
         np.fill_diagonal(A, 0)
         if case.semiring == "max_min":
             A[np.isinf(A)] = -np.inf
-        line(case, cupy.asarray(A.astype(case.dtype)), repeats)
+        line(case, cp.asarray(A.astype(case.dtype)), repeats)
     rng = np.random.default_rng(SEED)
     many = rng.random((10_000 if n > 1024 else 100, 64, 64), np.float32)
-    line(Case(f"{len(many)} × 64", "min_plus", "float32", None), cupy.asarray(many), repeats)
+    line(Case(f"{len(many)} × 64", "min_plus", "float32", None), cp.asarray(many), repeats)
 
 
 def closing(case: Case, A: Any, repeats: int) -> float:
@@ -112,18 +99,19 @@ def closing(case: Case, A: Any, repeats: int) -> float:
             schedules.get("recursive" if len(D) > ops.cutover else "blocked")(D, ops, block=ops.pivot)
 
     run()
-    return milliseconds(run, repeats)
+    return milliseconds(run, repeats=repeats, idle=0, launching=True, of=min)
 
 
 def line(case: Case, A: Any, repeats: int) -> None:
     """One row of the table."""
     D = closure(A, case.semiring, null_value=None)
-    P = cupy.empty(D.shape, np.int32)
+    P = cp.empty(D.shape, np.int32)
     find = partial(bind(get(case.semiring), D.dtype, device="cuda").predecessors, P, A, D)
     find()
     edges = check(case, A, D, P)
-    alone, after = closing(case, A, repeats), milliseconds(find, repeats)
-    walked = milliseconds(lambda: lengths(get(case.semiring), P, None, D.dtype, A=A), repeats)
+    least = partial(milliseconds, repeats=repeats, idle=0, launching=True, of=min)
+    alone, after = closing(case, A, repeats), least(find)
+    walked = least(lambda: lengths(get(case.semiring), P, None, D.dtype, A=A))
     bar = case.bar if case.beyond is None else alone + case.beyond
     title = case.name if case.semiring == "min_plus" else f"{case.name}, {case.semiring}"
     title += "" if case.dtype == "float32" else f", {case.dtype}"

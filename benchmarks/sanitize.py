@@ -1,13 +1,14 @@
-"""Every kernel at awkward sizes, for compute-sanitizer: each part under each tool, with one summary line.
+"""Does compute-sanitizer find anything wrong in any CUDA kernel at awkward sizes?
 
-python benchmarks/sanitize.py                                     # all parts under all four tools, side by side
-python benchmarks/sanitize.py --tools racecheck --parts routes    # some
-python benchmarks/sanitize.py --kernels                           # the kernels alone
+    python benchmarks/sanitize.py                                     # all parts under all four tools, side by side
+    python benchmarks/sanitize.py --tools racecheck --parts routes    # some
+    python benchmarks/sanitize.py --kernels                           # the kernels alone
+
+One summary line for each part under each tool.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
@@ -16,10 +17,9 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-sys.path[:0] = [str(Path(__file__).parents[1] / "tests"), str(Path(__file__).parents[1])]
+from common import arguments, begin
 
 TOOLS = ("racecheck", "memcheck", "initcheck", "synccheck")
 PARTS = ("numbers", "bits", "routes", "sparse")
@@ -218,14 +218,14 @@ def bits() -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__, quick=False)
     parser.add_argument("--tools", nargs="*", default=TOOLS, choices=TOOLS)
     parser.add_argument("--parts", nargs="*", default=PARTS, choices=PARTS)
     parser.add_argument("--kernels", action="store_true", help="without a tool")
-    given = parser.parse_args()
-    if given.kernels:
-        kernels(given.parts)
+    if parser.parse_args().kernels:
+        kernels(parser.parse_args().parts)
         return
+    given = begin(parser, gpu=True)
     compile_ahead()
     # Side by side: each has its own process, and none measures time.
     work = [(tool, part) for tool in given.tools for part in given.parts]

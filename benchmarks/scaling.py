@@ -1,14 +1,15 @@
-"""What `benchmarks/distributed.py` found, as a table and a picture: how much faster more GPUs are.
+"""How much faster are more GPUs, as a table and a picture of what benchmarks/distributed.py printed?
 
 python benchmarks/distributed.py --gpus 2 4 --sizes 16384 32768 65536 > found.txt
-python benchmarks/scaling.py found.txt --picture docs/results/scaling.png
+python benchmarks/scaling.py found.txt --picture scaling.png
 """
 
 from __future__ import annotations
 
-import argparse
 import re
 from pathlib import Path
+
+from common import arguments
 
 LINE = re.compile(
     r"(?P<dtype>\w+) +n = +(?P<n>\d+) block +\d+ +(?P<gpus>\d+) GPUs +(?P<ms>[\d.]+) ms.*?"
@@ -85,7 +86,7 @@ def picture(found: Found, file: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__, quick=False)
     parser.add_argument("outputs", type=Path, nargs="+")
     parser.add_argument("--picture", type=Path)
     parser.add_argument("--dtypes", nargs="*", help="these alone")

@@ -1,6 +1,6 @@
-"""The ladder of schedules on one card: from one launch a vertex to tuned recursion, and the CPU beside it.
+"""What does each schedule gain on one card, from one launch a vertex to tuned recursion, and beside the CPU?
 
-    python benchmarks/schedules.py [--sizes 512,1024,…] [--limit SECONDS] [--output docs/results/schedules-h200]
+    python benchmarks/schedules.py [--sizes 512,1024,…] [--limit SECONDS] [--output out/schedules]
 
 For each n: time (device events, medians), pairs a second, the fraction of the ceiling (the same step in registers
 alone, measured in this run), speed-up over one launch a vertex, the exponent of t = c · nᵉ, each phase's share, bytes
@@ -11,23 +11,18 @@ and two pictures.
 
 from __future__ import annotations
 
-import argparse
-import datetime
 import json
-import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from common import arguments, facts
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-
+# isort: split
 import cases
 
 from apsp import closure
-from apsp.cli import machine
 from apsp.comparison import Comparison, measure
 from semiring import get
 from semiring.backend import cuda_available
@@ -50,29 +45,18 @@ def ceiling() -> float | None:
     return gpu.ceiling(algebra.text(s, dtype, algebra.variant_of(s, dtype, nonnegative=True)), "float32")
 
 
-def driver() -> str:
-    """The driver's own version, where NVML tells."""
-    try:
-        import pynvml
-
-        pynvml.nvmlInit()
-        found = pynvml.nvmlSystemGetDriverVersion()
-        return found if isinstance(found, str) else found.decode()
-    except Exception:  # no NVML, or no driver
-        return "unknown"
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sizes", default="512,1024,2048,4096,8192,16384")
+    parser = arguments(__doc__)
+    parser.add_argument("--sizes", help="by default 512,1024,2048,4096,8192,16384; with --quick 256,512")
     parser.add_argument("--limit", type=float, default=20.0, help="skip what would take more seconds a run")
     parser.add_argument("--cpu-limit", type=int, default=4096, help="the largest n that the CPU takes part in")
     parser.add_argument("--output", type=Path, help="where to write, without a suffix")
     options = parser.parse_args()
+    sizes = options.sizes or ("256,512" if options.quick else "512,1024,2048,4096,8192,16384")
     s, devices = get("min_plus"), ["cpu", "cuda"] if cuda_available() else ["cpu"]
     peak, rows = ceiling(), []
     found = measure.contenders(None, devices, None)
-    for n in map(int, options.sizes.split(",")):
+    for n in map(int, sizes.split(",")):
         A = weights(n)
         cases.check_distances(A, closure(A, device=devices[-1]))
         taking = [c for c in found if c.device == "cuda" or n <= options.cpu_limit]
@@ -82,10 +66,7 @@ def main() -> None:
         print(f"n = {n}: done", file=sys.stderr, flush=True)
     table = Comparison(s.name, "float32", tuple(rows))
     about = {
-        **{key: value for key, value in machine.describe()},
-        "driver": driver(),
-        "date": datetime.date.today().isoformat(),
-        "command": shlex.join(["python", "benchmarks/schedules.py", *sys.argv[1:]]),
+        **facts(),
         "ceiling": f"{peak / 1e12:.2f} T pairs/s" if peak else "not measured",
         "energy": "NVML" if any(row.joules for row in rows) else "unavailable: NVML's energy counter cannot be read",
     }

@@ -1,4 +1,4 @@
-"""Elimination, sweeps and hop distances on sparse graphs: what each takes, and how far from SciPy that is.
+"""How long do elimination, sweeps and hop distances of sparse graphs take, and how far is SciPy from that?
 
     python benchmarks/sparse.py                     # everything, a graph a process; ten minutes
     python benchmarks/sparse.py --data DIR          # DIR has dimacs/, osm-luxembourg/ and snap/; else ../shared/data
@@ -13,10 +13,8 @@ entry is one distance. Where there is a bar, it stands behind the number, and wh
 
 from __future__ import annotations
 
-import argparse
 import gzip
-import subprocess
-import sys
+import multiprocessing
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -24,10 +22,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common import ROOT, arguments, begin, best, peak
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import dijkstra
 from scipy.spatial import Delaunay
 
+# isort: split
 import apsp
 from apsp.generate import grid, road_like
 from semiring import Elimination
@@ -49,6 +49,9 @@ BARS: dict[str, dict[str, float]] = {
     "random 10000, degree 8": {"SciPy": 1, "dense": 1},
     "hops, preferential attachment 20000, m = 8": {"SciPy": 30},
 }  # fmt: skip
+
+#: Where real graphs lie, beside the repository.
+DATA = ROOT.parent / "shared" / "data"
 
 Arcs = tuple[np.ndarray, np.ndarray, np.ndarray, int]
 
@@ -111,13 +114,9 @@ def random(n: int, degree: int) -> Arcs:
     return rng.integers(0, n, n * degree), rng.integers(0, n, n * degree), rng.integers(1, 1000, n * degree), n
 
 
-def best(run: Callable[[], Any], clock: Callable[[], float] = time.thread_time, repeat: int = 5) -> float:
-    times = []
-    for _ in range(repeat):
-        start = clock()
-        run()
-        times.append(clock() - start)
-    return min(times)
+def own(run: Callable[[], Any], repeat: int = 5) -> float:
+    """The least seconds of this thread's processor clock."""
+    return best(run, repeat, clock=time.thread_time)
 
 
 def consume(blocks: Iterator[Any], count: int) -> int:
@@ -170,11 +169,11 @@ def measure(name: str, arcs: Arcs, path: Path | None) -> None:
     def anew() -> None:
         Elimination.from_arrays(tails, heads, given, n, threads=1)
 
-    cold = best(anew, repeat=1)
+    cold = own(anew, repeat=1)
     repeat = 1 if cold > 2 else 2 if large else 5
-    cold = min(cold, best(anew, repeat=repeat - 1) if repeat > 1 else cold)
-    order = best(lambda: Analysis(tails.astype(np.int32), heads.astype(np.int32), n), repeat=repeat)
-    update = best(lambda: made.update(given), repeat=repeat)
+    cold = min(cold, own(anew, repeat=repeat - 1) if repeat > 1 else cold)
+    order = own(lambda: Analysis(tails.astype(np.int32), heads.astype(np.int32), n), repeat=repeat)
+    update = own(lambda: made.update(given), repeat=repeat)
     lines.say("cold", cold, "cold: from arrays to panels", 1e3, "ms")
     lines.say("order", order, "of which order and tree", 1e3, "ms")
     lines.say("weights", update, "new weights", 1e3, "ms")
@@ -184,18 +183,18 @@ def measure(name: str, arcs: Arcs, path: Path | None) -> None:
 
     def entry_time(stream: Callable[[], Iterator[Any]]) -> float:
         entries = consume(stream(), blocks)
-        return best(lambda: consume(stream(), blocks), repeat=3) / entries
+        return own(lambda: consume(stream(), blocks), repeat=3) / entries
 
     panels, rows = entry_time(made.panels), entry_time(made.rows)
     lines.say("panels", panels, "an entry, in panels as they are swept", 1e9, "ns")
     lines.say("rows", rows, "an entry, in rows in the order of labels", 1e9, "ns")
     lines.say("source", panels * n, "a source, in a batch of 64", 1e3, "ms")
-    lines.say("row", best(lambda: made.row(n // 2)), "one source alone", 1e3, "ms")
+    lines.say("row", own(lambda: made.row(n // 2)), "one source alone", 1e3, "ms")
     count = max(20, min(2000, int(1e9 / max(1, made.cost.climb))))
     i, j = np.random.default_rng(0).integers(0, n, (2, count))
     few = list(zip(i[:300].tolist(), j[:300].tolist(), strict=True))
-    lines.say("pair", best(lambda: [made.entry(a, b) for a, b in few]) / len(few), "one pair, in a loop", 1e6, "µs")
-    lines.say("pairs", best(lambda: made.entries(i, j)) / len(i), f"one pair, of {count} in a call", 1e6, "µs")
+    lines.say("pair", own(lambda: [made.entry(a, b) for a, b in few]) / len(few), "one pair, in a loop", 1e6, "µs")
+    lines.say("pairs", own(lambda: made.entries(i, j)) / len(i), f"one pair, of {count} in a call", 1e6, "µs")
     every = cold + n * n * panels
     lines.say("all pairs", every, "all pairs, cold", 1.0, "s")
     scipy, dense = scipys(arcs), n**3 / dense_rate()
@@ -221,7 +220,7 @@ def in_turn(run: Callable[[Elimination], float], which: tuple[Elimination, ...],
 
 
 def wall(run: Callable[..., Any], *args: Any) -> float:
-    return best(lambda: run(*args), time.perf_counter, 1)
+    return best(lambda: run(*args), 1)
 
 
 def under_way(E: Elimination, count: int) -> float:
@@ -242,7 +241,7 @@ def filled() -> float:
         for thread in threads:
             thread.join()
 
-    return 2 * arrays[0].nbytes / best(both, time.perf_counter, 20)
+    return 2 * arrays[0].nbytes / best(both, 20)
 
 
 def measure_hops(name: str, arcs: Arcs) -> None:
@@ -255,8 +254,8 @@ def measure_hops(name: str, arcs: Arcs) -> None:
     np.testing.assert_array_equal(np.concatenate([D for _, D in Hops(A).rows(some)]), expected)
     print(f"{name}: {n:,} vertices, {len(tails):,} arcs, equal to SciPy on sampled rows")
     lines = Lines(name)
-    every = best(lambda: consume(Hops(A, threads=1).rows(), n), repeat=3)
-    scipy = best(lambda: shortest_path(A, unweighted=True, indices=some), repeat=2) / len(some) * n
+    every = own(lambda: consume(Hops(A, threads=1).rows(), n), repeat=3)
+    scipy = own(lambda: shortest_path(A, unweighted=True, indices=some), repeat=2) / len(some) * n
     lines.say("all pairs", every, "all pairs, from a SciPy matrix", 1.0, "s")
     lines.say("entry", every / n**2, "an entry", 1e9, "ns")
     lines.say("SciPy", scipy / every, "SciPy's shortest_path(unweighted=True) takes", 1.0, "×")
@@ -270,7 +269,7 @@ def first_distance(path: Path) -> float:
         r = apsp.shortest_paths(path, threads=1)
         r.distance(r.graph.labels[0], r.graph.labels[-1])
 
-    return best(run, repeat=3)
+    return own(run, repeat=3)
 
 
 def dense_rate() -> float:
@@ -278,19 +277,15 @@ def dense_rate() -> float:
     n = 1024
     A = np.random.default_rng(0).integers(1, 1000, (n, n)).astype(np.float32)
     apsp.closure(A, threads=1)
-    return n**3 / best(lambda: apsp.closure(A, threads=1), repeat=3)
+    return n**3 / own(lambda: apsp.closure(A, threads=1), repeat=3)
 
 
 def streaming_peak(made: Elimination) -> float:
     """Bytes of the process at most while some blocks of rows are streamed; NaN where the system does not say."""
-    status, reset = Path("/proc/self/status"), Path("/proc/self/clear_refs")
     try:
-        reset.write_text("5")
+        return peak(lambda: consume(made.rows(), 8))[1]
     except OSError:
         return float("nan")
-    consume(made.rows(), 8)
-    line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-    return int(line.split()[1]) * 1024.0
 
 
 def matrix(arcs: Arcs) -> csr_array:
@@ -317,28 +312,32 @@ def scipys(arcs: Arcs) -> float:
     """Seconds of SciPy's Dijkstra from every vertex."""
     n, A = arcs[3], matrix(arcs)
     some = np.random.default_rng(2).integers(0, n, 3 if n > 50_000 else 20)
-    return best(lambda: dijkstra(A, indices=some), repeat=2) / len(some) * n
+    return own(lambda: dijkstra(A, indices=some), repeat=2) / len(some) * n
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    parser.add_argument("--data", type=Path, default=beside, help="the folder of real graphs")
-    parser.add_argument("--quick", action="store_true")
+    parser = arguments(__doc__)
+    parser.add_argument("--data", type=Path, default=DATA, help="the folder of real graphs")
     parser.add_argument("--only", help="graphs whose name contains this")
-    options = parser.parse_args()
-    chosen = [(name, make) for name, make in graphs(options.data, options.quick) if (options.only or "") in name]
-    if len(chosen) > 1:  # each in a process of its own, so that none holds another's memory
-        for name, _ in chosen:
-            quick = ["--quick"] if options.quick else []
-            subprocess.run([sys.executable, __file__, "--data", options.data, "--only", name, *quick], check=True)
-        return
-    for name, make in chosen:
-        if name.startswith("hops"):
-            measure_hops(name, make())
-        else:
-            measure(name, make(), options.data / "osm-luxembourg/luxembourg.gr.gz" if name == "Luxembourg" else None)
+    options = begin(parser)
+    spawn = multiprocessing.get_context("spawn")
+    for name, _ in graphs(options.data, options.quick):
+        if (options.only or "") in name:  # each in a process of its own, so that none holds another's memory
+            child = spawn.Process(target=one, args=(name, options.data, options.quick))
+            child.start()
+            child.join()
+            if child.exitcode:
+                raise SystemExit(child.exitcode)
+
+
+def one(name: str, data: Path, quick: bool) -> None:
+    """What a graph takes."""
+    arcs = dict(graphs(data, quick))[name]()
+    if name.startswith("hops"):
+        measure_hops(name, arcs)
+    else:
+        measure(name, arcs, data / "osm-luxembourg/luxembourg.gr.gz" if name == "Luxembourg" else None)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

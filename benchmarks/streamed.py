@@ -1,4 +1,4 @@
-"""Closures of matrices that stream through little memory, against those that lie there whole; checked, then timed.
+"""What does it cost to close a matrix through little memory, from host memory or a disk, beside one that lies there?
 
     python benchmarks/streamed.py --device cuda --n 65536 --memory 4GiB         # through the card, from host memory
     python benchmarks/streamed.py --device cpu --n 16384 --memory 256MiB --disk D # through RAM, from a store in D
@@ -9,7 +9,6 @@ Both results are compared bit for bit. On a GPU CuPy is held to that much memory
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from collections.abc import Iterator
@@ -17,7 +16,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from common import arguments, begin
 
+# isort: split
 import semiring
 from apsp.large import streaming
 from apsp.schedules import distributed, recursive
@@ -127,11 +128,11 @@ def wrong_entries(D: np.ndarray, A: Iterator[tuple[int, Any]], ops: Backend, cou
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
-    parser.add_argument("--n", type=int, default=4096)
+    parser.add_argument("--n", type=int, help="by default 4096, with --quick 2048")
     parser.add_argument("--dtype", default="float32", choices=["float32", "float64"])
-    parser.add_argument("--memory", type=parsed, default="16MiB", help="what the matrix streams through")
+    parser.add_argument("--memory", type=parsed, help="what it streams through, by default a quarter of it")
     parser.add_argument("--block", type=int, help="the pivot block; by default the largest that fits")
     parser.add_argument("--disk", help="a directory for the store; without, the matrix is in host memory")
     parser.add_argument("--panels", action="store_true", help="hold the panels of a pivot whole, as ranks of a grid do")
@@ -139,8 +140,9 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=2, help="rows checked by their definition")
     parser.add_argument("--in-core", type=int, help="vertices of the matrix in core, by default as many; 0: none")
     parser.add_argument("--same", action="store_true", help="compare with the same schedule in core, bit for bit")
-    given = parser.parse_args()
-    s, n = semiring.get("min_plus"), given.n
+    given = begin(parser)
+    s, n = semiring.get("min_plus"), given.n or (2048 if given.quick else 4096)
+    given.memory = given.memory or n * n * np.dtype(given.dtype).itemsize // 4
     ops = bind(s, given.dtype, device=given.device, nonnegative=True)
     cut: Any = fit(n, ops, given.memory, block=given.block) if given.panels else streaming.fit(n, ops, given.memory)
     if cut is None:

@@ -1,4 +1,4 @@
-"""Where the time of a round goes: events around what each rank gives its streams, and the host's waits.
+"""Of distributed.py, where the time of a round goes: events around what ranks launch, and the host's waits.
 
     with traced() as trace:
         matrix.close()

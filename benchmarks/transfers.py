@@ -1,43 +1,24 @@
-"""Closures of NumPy arrays on a GPU: the wall's time from array to array over the device's own.
+"""What do transfers add to the closure of a NumPy array on a GPU?
 
     python benchmarks/transfers.py [--sizes 4096 8192 16384]
 
-float32, weights ≥ 0. "in place" is `overwrite=True`; "fresh" includes the new array's page faults. Results are compared
-bit for bit with those of an array that lies on the device.
+The wall's time from array to array over the device's own; float32, weights ≥ 0. "in place" is `overwrite=True`; "fresh"
+includes the new array's page faults. Results are compared bit for bit with those of an array that lies on the device.
 """
 
 from __future__ import annotations
 
-import argparse
-import statistics
-import sys
-import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import cupy
 import numpy as np
+from common import arguments, begin, best
+from device import cp, milliseconds
 
-from semiring.survey import survey
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from gpu import milliseconds
-
+# isort: split
 from apsp import closure, schedules
 from semiring.backend import bind
 from semiring.catalog import min_plus
-
-
-def wall(run: Callable[[], Any], before: Callable[[], Any] = lambda: None, repeat: int = 3) -> float:
-    times = []
-    for _ in range(repeat):
-        before()
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
+from semiring.survey import survey
 
 
 def on_device(A: Any, ops: Any) -> float:
@@ -49,14 +30,14 @@ def on_device(A: Any, ops: Any) -> float:
 def line(n: int, ops: Any, small: float) -> None:
     """One line of the table; `small` is its last column."""
     A = np.random.default_rng(n).integers(1, 1000, (n, n)).astype(np.float32)
-    there = cupy.asarray(A)
+    there = cp.asarray(A)
     expected = closure(there).get()
     device = on_device(there, ops) / 1e3
-    looked = wall(lambda: survey(there, min_plus, where="benchmark"))
+    looked = best(lambda: survey(there, min_plus, where="benchmark"))
     given = A.copy()
-    in_place = wall(lambda: closure(given, device="cuda", overwrite=True), lambda: np.copyto(given, A))
+    in_place = best(lambda: closure(given, device="cuda", overwrite=True), before=lambda: np.copyto(given, A))
     np.testing.assert_array_equal(given, expected)
-    fresh = wall(lambda: closure(A, device="cuda"))
+    fresh = best(lambda: closure(A, device="cuda"))
     np.testing.assert_array_equal(closure(A, device="cuda"), expected)
     figures = (device, in_place, in_place / device / 1e3, fresh, fresh / device / 1e3, looked, small)
     d, i, ri, f, rf, s, t = (1e3 * x for x in figures)
@@ -64,19 +45,18 @@ def line(n: int, ops: Any, small: float) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sizes", type=int, nargs="*", default=[4096, 8192, 16384])
-    options = parser.parse_args()
-    card = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    print(f"{card}, CUDA driver {cupy.cuda.runtime.driverGetVersion()}; milliseconds")
+    parser = arguments(__doc__)
+    parser.add_argument("--sizes", type=int, nargs="*")
+    options = begin(parser, gpu=True)
+    print("milliseconds")
     print(
         f"{'n':>6} {'device':>9} {'in place':>9} {'ratio':>6} {'fresh':>9} {'ratio':>6} {'survey':>7} {'n = 512':>10}"
     )
     ops = bind(min_plus, "float32", device="cuda", nonnegative=True)
-    tiny = cupy.asarray(np.random.default_rng(0).integers(1, 99, (512, 512)).astype(np.float32))
+    tiny = cp.asarray(np.random.default_rng(0).integers(1, 99, (512, 512)).astype(np.float32))
     closure(tiny)
-    small = wall(lambda: closure(tiny, overwrite=True), repeat=20)
-    for n in options.sizes:
+    small = best(lambda: closure(tiny, overwrite=True), 20)
+    for n in options.sizes or ([2048] if options.quick else [4096, 8192, 16384]):
         line(n, ops, small)
 
 

@@ -1,31 +1,29 @@
-"""Search the tile tables: every sensible tile of a (semiring, dtype) is compiled, checked, timed; the best is kept.
+"""Which tile is the fastest for the product of a semiring and dtype on this card?
 
     python benchmarks/tune.py min_plus float32 --nonnegative [--size 8192] [--write]
 
-Tiles that spill a register, that do not fit in shared memory or whose product is wrong are out before any clock runs.
-With --write the best takes the first place of its table in semiring/cuda/cards/, in the file of the architecture of the
-card at hand; the smaller tiles behind it, which suit small products, are kept and their rates measured anew.
+Every sensible tile is compiled, checked and timed. Tiles that spill a register, that do not fit in shared memory or
+whose product is wrong are out before any clock runs. With --write the best takes the first place of its table in
+semiring/cuda/cards/, in the file of the architecture of the card at hand; the smaller tiles behind it, which suit small
+products, are kept and their rates measured anew.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
-import cupy as cp
 import numpy as np
+from common import arguments, begin
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-
+# isort: split
 import cases
 import gpu
+from device import cp, milliseconds
 
 from semiring import SemiringError, get
 from semiring.backend import bind
@@ -85,7 +83,7 @@ def measure(ops: Any, tile: tiles.Tile, C: Any, A: Any, B: Any, right: Any) -> f
     elif not bool((C == right).all()):
         print(f"{tile}: wrong")
         return 0.0
-    t = gpu.milliseconds(lambda: ops.multiply(tile, *operands, accumulate=False), repeats=3)
+    t = milliseconds(lambda: ops.multiply(tile, *operands, accumulate=False), repeats=3)
     return len(A) * len(B) * B.shape[1] / t * 1e3
 
 
@@ -137,13 +135,13 @@ def shown(card: dict[str, dict[str, list[Any]]]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__, quick=False)
     parser.add_argument("semiring")
     parser.add_argument("dtype")
     parser.add_argument("--nonnegative", action="store_true", help="tune the step for weights ≥ 0")
     parser.add_argument("--size", type=int, default=8192, help="side of the square product")
     parser.add_argument("--write", action="store_true", help="put the result into semiring/cuda/cards/")
-    options = parser.parse_args()
+    options = begin(parser, gpu=True)
     arch, key, table = tune(options.semiring, options.dtype, options.nonnegative, options.size)
     for tile in table:
         print(f"{arch} {key}: {tile}, rate {tile.rate}")

@@ -1,0 +1,70 @@
+"""Which question does each benchmark answer? And a way to run some, one after the other.
+
+    python -m benchmarks                          # the list
+    python -m benchmarks cpu reach --quick        # these two, small
+    python -m benchmarks gpu --parts verbs        # what comes after the names is for the benchmarks themselves
+
+What they print is also kept in out/benchmarks/, a file a run, and a release packs that folder (`.ci/release`).
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).parent
+LOGS = HERE.parent / "out" / "benchmarks"
+
+
+def questions() -> dict[str, str]:
+    """Name → question, the first line of the docstring; a file without a question is a part of others."""
+    docs = {
+        path.stem: ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) for path in sorted(HERE.glob("*.py"))
+    }
+    first = {name: (doc or "").partition("\n")[0] for name, doc in docs.items() if name != "__main__"}
+    return {name: line for name, line in first.items() if line.endswith("?")}
+
+
+def run(name: str, options: list[str]) -> int:
+    """The exit code of a benchmark, whose lines are shown as they come, and kept if all went well."""
+    LOGS.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-u", f"benchmarks/{name}.py", *options]
+    began = time.time()
+    log = LOGS / f"{name}-{time.strftime('%Y-%m-%d-%H%M%S', time.localtime(began))}.txt"
+    process = subprocess.Popen(command, cwd=HERE.parent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert process.stdout is not None
+    with log.open("w", encoding="utf-8") as kept:
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            kept.write(line)
+    if code := process.wait():
+        log.unlink()
+        print(f"{name}: ended with exit code {code}, nothing is kept", flush=True)
+    else:
+        print(f"{name}: {time.time() - began:.0f} s, kept in {log.relative_to(HERE.parent)}", flush=True)
+    return code
+
+
+def main() -> None:
+    known, given = questions(), sys.argv[1:]
+    end = next((i for i, word in enumerate(given) if word.startswith("-")), len(given))
+    names, options = given[:end], given[end:]
+    if not names:
+        print(__doc__)
+        for name, question in known.items():
+            print(f"{name:18} {question}")
+        print("\n`python -m benchmarks NAME --help` tells more of each.")
+        return
+    for name in names:
+        if name not in known:
+            sys.exit(f"benchmarks: a name must be one of {', '.join(known)}, got {name!r}.")
+    if {"-h", "--help"} & {*options}:
+        sys.exit(subprocess.run([sys.executable, str(HERE / f"{names[0]}.py"), "--help"], check=False).returncode)
+    sys.exit(max(run(name, options) for name in names))
+
+
+if __name__ == "__main__":
+    main()
