@@ -27,7 +27,7 @@ from device import cp, milliseconds
 
 from semiring import SemiringError, get
 from semiring.backend import bind
-from semiring.cuda import algebra, compile
+from semiring.cuda import algebra, cards, compile
 from semiring.cuda.dense import matrix, sources, tiles
 
 #: Orders of a thread's sums: the compiler's luck with banks of registers is worth several percent.
@@ -36,7 +36,7 @@ ORDERS: tuple[dict[str, int], ...] = tuple(
     for walk, run in ((8, 64), (4, 64), (4, 4), (2, 4), (2, 2))
     for first in (False, True)
 )
-CARDS = Path(tiles.__file__).parent / "cards"
+CARDS = Path(cards.__file__).parent / "cards"
 
 
 def candidates(lanes: int, itemsize: int) -> Iterator[tiles.Tile]:

@@ -134,6 +134,24 @@ def test_scripts_and_pages_name_files_that_are_there():
     assert {(page, name) for page, name in found if not (ROOT / name).exists()} == set()
 
 
+def anchors(page: Path) -> set[str]:
+    """What GitHub calls a page's headings."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_links_between_pages_lead_to_headings_that_are_there():
+    pages, followed = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")], 0
+    for page in pages:
+        for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", page.read_text(encoding="utf-8")):
+            file, _, anchor = link.partition("#")
+            target = page.parent / file if file else page
+            assert target.exists(), f"{page.name}: {link}"
+            assert not anchor or anchor in anchors(target), f"{page.name}: {link}"
+            followed += 1
+    assert followed > 50
+
+
 def test_every_hint_names_packages_that_pip_installs():
     """This distribution is on no index, so a hint names what is missing itself: one of the extras' packages."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
