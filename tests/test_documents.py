@@ -13,7 +13,9 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from unittest import SkipTest
 
 import numpy as np
@@ -38,6 +40,9 @@ PAGES = {
 }
 #: What a page computes with, and something smaller of which the same is true: every schedule meets it, twice.
 SMALLER = {"README.md": ("random((2000, 2000))", "random((500, 500))")}
+#: The page whose blocks are quotes; and a quote: whose name, in which file, the lines.
+QUOTES = "docs/library-in-300-lines.md"
+_QUOTE = re.compile(r"^\*\*`([\w.:]+)`\*\* in `([\w.]+)`\n\n```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
 #: A block of commands, each after a dollar sign, and what they print.
 _SESSION = re.compile(r"^```\n(\$ .*?)^```", re.MULTILINE | re.DOTALL)
 #: Figures that differ from run to run.
@@ -120,7 +125,47 @@ def test_blocks_run_as_printed(page, clone, monkeypatch):
 
 def test_a_page_is_tried_as_soon_as_it_has_code():
     pages = {str(p.relative_to(ROOT)) for p in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"))}
-    assert {page for page in pages if "```" in (ROOT / page).read_text(encoding="utf-8")} <= set(PAGES)
+    assert {page for page in pages if "```" in (ROOT / page).read_text(encoding="utf-8")} <= {*PAGES, QUOTES}
+
+
+def definitions(name: str, file: str) -> Iterator[list[str]]:
+    """The lines of what has this name, in every file of that name in the packages; of C++ all lines of the file."""
+    for path in (found for package in ("semiring", "apsp") for found in (ROOT / package).rglob(file)):
+        text = path.read_text(encoding="utf-8")
+        if path.suffix != ".py":
+            yield text.splitlines() if re.search(rf"\b{name.rpartition(':')[2]}\b", text) else []
+            continue
+        nodes: list[Any] = [ast.parse(text)]
+        for part in name.split("."):
+            inside = [node for outer in nodes for node in outer.body]
+            nodes = [
+                n for n in inside if part in [getattr(n, "name", ""), *map(ast.unparse, getattr(n, "targets", []))]
+            ]
+        for node in nodes:
+            first = min(n.lineno for n in (node, *getattr(node, "decorator_list", [])))
+            yield text.splitlines()[first - 1 : node.end_lineno]
+
+
+def is_quoted(block: str, lines: list[str]) -> bool:
+    """Whether the block's parts, between lines of `# …`, stand there one after the other."""
+    there, at = [line.strip() for line in lines], 0
+    for part in re.split(r"^ *(?:#|//) …\n", block, flags=re.MULTILINE):
+        wanted = [line.strip() for line in part.splitlines()]
+        ends = [i + len(wanted) for i in range(at, len(there)) if there[i : i + len(wanted)] == wanted]
+        if not ends:
+            return False
+        at = ends[0]
+    return True
+
+
+def test_quotes_are_the_source():
+    text = (ROOT / QUOTES).read_text(encoding="utf-8")
+    quotes = _QUOTE.findall(text)
+    assert len(quotes) == text.count("\n```\n") > 20
+    for name, file, block in quotes:
+        assert any(is_quoted(block, lines) for lines in definitions(name, file)), f"{name} in {file}"
+    lines = sum(line.strip() not in ("# …", "// …") for *_, block in quotes for line in block.splitlines())
+    assert 200 < lines <= 300
 
 
 def test_scripts_and_pages_name_files_that_are_there():
