@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import re
 import subprocess
 import sys
 from itertools import pairwise
@@ -53,6 +54,22 @@ def imports(path: Path) -> set[str]:
 
     visit(ast.parse(path.read_text(encoding="utf-8")))
     return found
+
+
+def test_every_file_says_in_its_first_line_what_it_is():
+    first = {name: ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) for name, path in MODULES.items()}
+    assert not [name for name, doc in first.items() if not doc or len(doc.partition("\n")[0]) < 15]
+
+
+def test_the_map_names_all_folders_and_fits_one_screen():
+    """Those of the packages, the modules beside them, and the rooms of the backends; what is in them, they say."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = [row for row in re.search("## Where things are(.*?)## ", text, re.DOTALL)[1].splitlines() if row[:2] == "| "]
+    assert 20 < len(rows) <= 30
+    named = {word.rstrip("/").rpartition("/")[2] for row in rows for word in re.findall(r"`([\w/.]+)`", row)}
+    folders = {path.parent.name for path in MODULES.values() if path.stem == "__init__"}
+    modules = {path.stem for path in MODULES.values() if path.parent.parent == ROOT} - {"__init__", "__main__"}
+    assert folders | modules <= named
 
 
 def test_relative_imports_are_seen(tmp_path, monkeypatch):
