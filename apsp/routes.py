@@ -221,13 +221,17 @@ class Trees:
         else:
             for sources, part in self.rows(np.arange(n)):
                 P[sources] = part
+                del part
         return P
 
     def rows(self, sources: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Blocks of the predecessors from some sources: (positions (k,), int32 (k, n)), on the host."""
         require_selection(self.semiring, where="predecessors")
         for positions, D in self.engine.rows(sources, block):
-            yield positions, self.of(positions, D)
+            part = self.of(positions, D)
+            del D  # before the next block is there
+            yield positions, part
+            del part
 
     def of(self, sources: np.ndarray, D: Any) -> np.ndarray:
         """The predecessors of some sources, whose distances are given: int32 (k, n), on the host."""
@@ -271,7 +275,7 @@ class Trees:
             If they do not fit.
         """
         zero, every = dtypes.zero(self.semiring, windows.dtype), np.arange(self.graph.n)
-        step = height(windows.shape[1] * windows.dtype.itemsize, windows.of.together)
+        step = height(4 * windows.shape[1] * windows.dtype.itemsize, windows.of.together)  # four arrays at a time
         slack = 0.0
         if windows.dtype.kind == "f" and not self.semiring.mul.selects:  # sums are compared to 4 eps of the larger one
             largest = max(dtypes.largest_finite(host(D)) for _, D in self.engine.rows(every, step))

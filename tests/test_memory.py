@@ -125,6 +125,9 @@ CASES: dict[str, dict[str, Any]] = {
     "a store larger than memory, one thread": {
         "call": "stored", "dtype": "int32", "n": 2560, "memory": 6_000_000, "threads": 1,
     },
+    "a store larger than memory, paths=True": {
+        "call": "stored", "dtype": "float64", "n": 2560, "memory": 12_000_000, "paths": True,
+    },
     "closure of a graph": {"call": "closure", "dtype": "float64", "n": 2500, "degree": 1.5},
     "csgraph, predecessors": {"call": "csgraph", "dtype": "float64", "n": 1500, "degree": 30},
     "csgraph, predecessors of some rows": {

@@ -15,7 +15,6 @@ from semiring.memory import require
 from .. import estimates
 from ..estimates import Estimate
 from ..plans import Plan
-from ..problem import ROUTES
 
 if TYPE_CHECKING:
     from ..question import Question
@@ -223,18 +222,6 @@ class Kind:
     limits: bool | None = False
     answers_to: str = ""
     asked_only: bool = False
-
-
-def require_routes(question: Question) -> None:
-    """Refuse predecessors on the host that do not fit, where the distances lie elsewhere.
-
-    Raises
-    ------
-    MemoryNeeded
-    """
-    wants = question.wants
-    if wants.paths:
-        require(estimates.predecessors(question.n, 8, table=False), where=wants.where, hint=ROUTES)
 
 
 def offer(

@@ -72,7 +72,7 @@ def _on_host(question: Question, n: int, dtype: np.dtype, ranks: World) -> OnHos
     windows = not isinstance(source, (int, np.integer)) and question.once(_windows) is not None
     array = not isinstance(source, (int, np.integer, BitMatrix))
     if wants.table and wants.limits is None:
-        ours = listed or (array and question.memory is Memory.OURS)
+        ours = listed or (array and not windows and question.memory is Memory.OURS)
         if ours:  # it is closed there, unless a cycle would be named by it, which the request itself sees later
             seen = (question.seen if listed else question.problem.seen) if wants.dry else None
             table = whole if seen is not None and divergence.may_diverge(question.semiring, seen, n) else 0

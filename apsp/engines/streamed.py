@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from semiring.memory import require
+
 from .. import estimates
 from ..estimates import Estimate
 from ..graph import Graph
+from ..graph.ondisk import OnDisk
 from ..large.closing import Large
 from ..large.sources import Source, has_windows
 from ..plans import Plan
+from ..problem import ROUTES
 from . import dense
-from .base import Engine, Kind, require_routes
+from .base import BLOCK, Engine, Kind
 from .dense import Dense
 from .saturation import refuse_where_far
 from .stored import Stored
@@ -36,8 +40,18 @@ def _large(question: Question) -> Large:
 
 
 def _estimate(question: Question) -> Estimate:
-    require_routes(question)
-    return estimates.dense(replace(question.once(_large).plan, engine=ENGINE.name))
+    large, wants = question.once(_large), question.wants
+    plan = replace(large.plan, engine=ENGINE.name)
+    if wants.paths:  # in memory of the host, once the closure has left it
+        n, graph = large.source.n, question.graph
+        on_disk = isinstance(large.source.given, OnDisk)  # whose edges are few that are needed
+        arcs = 0 if on_disk else graph.edge_count * (1 if graph.directed else 2)
+        size = large.source.dtype.itemsize
+        routes = estimates.predecessors(n, size, arcs, table=False) + BLOCK * n * size  # rows are read, then turned
+        require(routes, where=wants.where, hint=ROUTES)
+        on_host = large.device != "cpu"
+        plan = replace(plan, beside_bytes=max(plan.beside_bytes, 0 if on_host else routes), host_bytes=on_host * routes)
+    return estimates.dense(plan)
 
 
 def _open(question: Question, plan: Plan) -> Engine:
