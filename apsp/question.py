@@ -137,7 +137,7 @@ class Question:
             memory,
             device=w.device,
             move=not w.dry,
-            null_unsaid=unsaid and not w.dry,
+            null_unsaid=unsaid,
             where=w.where,
         )
 

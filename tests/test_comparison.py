@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from apsp import comparison, schedules
+from apsp import DeviceError, comparison, schedules
 from apsp.comparison import Comparison, Contender, Row, compare, compare_sizes, measure
 from semiring import get
 
@@ -138,12 +138,18 @@ def test_floats_that_round_differently_are_the_same_to_rounding():
     assert all(row.same for row in compare(A, devices=["cpu"]).rows)
 
 
+def test_an_unknown_device():
+    with pytest.raises(DeviceError, match="one of cpu, cuda, got 'zz'"):
+        compare(np.ones((3, 3)), devices=["zz"])
+
+
 def test_an_unknown_schedule():
     with pytest.raises(ValueError, match="got 'magic'"):
         compare(np.ones((3, 3)), schedules=["magic"])
 
 
-def test_the_ladder_on_a_gpu():
+def test_the_ladder_on_a_gpu(monkeypatch):
+    monkeypatch.setattr("semiring.backend.cuda_available", lambda: True)
     found = measure.contenders(None, ["cuda"], 1)
     assert {c.name for c in found} >= {
         "iterative (cuda, 1 a thread)",

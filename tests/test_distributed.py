@@ -525,7 +525,7 @@ def test_rows_are_asked_of_all_ranks_once(grid, monkeypatch):
     for M in (
         DistributedMatrix.from_array(A, "lor_land", world=world(ranks=shape.size, grid=shape, threads=1), block=32),
         DistributedMatrix.from_array(
-            A.astype(np.int16), world=world(ranks=shape.size, grid=shape, threads=1), block=32
+            A.astype(np.int16), world=world(ranks=shape.size, grid=shape, threads=1), block=32, null_value=None
         ),
     ):
         asked, each = [], M.world.each

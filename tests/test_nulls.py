@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import floyd_warshall
 import apsp
 from apsp import AmbiguityWarning, DomainError, Result, ShapeError, as_graph, closure, plan, shortest_paths
 from apsp.cli import main
-from apsp.distributed import world
+from apsp.distributed import DistributedMatrix, world
 from apsp.formats import read, write
 from semiring import get
 from semiring.survey import survey, united
@@ -257,3 +257,43 @@ def test_public_readers_take_the_same_keywords():
         if inspect.isfunction(f := getattr(apsp, name)):
             kinds = [p.kind for p in inspect.signature(f).parameters.values()]
             assert inspect.Parameter.VAR_KEYWORD not in kinds or name == "read", name  # whose formats have their own
+
+
+def test_other_users_of_a_dense_matrix_warn_as_closure_does():
+    places = world(ranks=2, threads=1)
+    users = {
+        "compare": lambda A, **said: apsp.compare(A, schedules=["iterative"], devices=["cpu"], **said),
+        "DistributedMatrix": lambda A, **said: DistributedMatrix.from_array(A, world=places, **said),
+    }
+    for where, use in users.items():
+        with pytest.warns(AmbiguityWarning, match=f"^{where}: .*{BOTH_WAYS_OUT}") as told:
+            use(PATH)
+        assert [str(w.filename) for w in told] == [__file__]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            use(PATH, null_value=0)
+            use(PATH, null_value=None)
+            use(as_graph(np.where(PATH, PATH, INF)).matrix())
+    with pytest.warns(AmbiguityWarning, match="^DistributedMatrix"):
+        DistributedMatrix.from_graph(as_graph(PATH), world=places)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(
+            DistributedMatrix.from_graph(as_graph(PATH, null_value=0), world=places, dtype="f8").close().gather(), APART
+        )
+        M = DistributedMatrix.from_array(PATH, world=places, dtype="f8", null_value=0)
+        np.testing.assert_array_equal(M.close().gather(), APART)
+
+
+def test_a_store_that_says_what_is_no_edge_needs_no_word(tmp_path):
+    places = world(ranks=2, threads=1)
+    closure(PATH, null_value=None, output=tmp_path / "D")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        DistributedMatrix.from_array(TileStore(tmp_path / "D"), world=places)
+    store = TileStore.create(tmp_path / "T", PATH.shape, PATH.dtype, block=32)
+    store.put(PATH)
+    with pytest.warns(AmbiguityWarning):
+        DistributedMatrix.from_array(store, world=places)
+    M = DistributedMatrix.from_array(store, world=places, dtype="f8", null_value=0)
+    np.testing.assert_array_equal(M.close().gather(), APART)

@@ -21,6 +21,7 @@ from semiring.random import random_matrix
 
 from ..generate import random_graph
 from ..problem import Memory, at
+from ..reading.options import BY_RULE, NullValue, nulls_of
 from ..road import ask
 from ..solve import solve
 from ..wants import Request, Wants
@@ -42,6 +43,7 @@ def compare(
     block: int | None = None,
     limit: float = 30.0,
     callback: Callable[[int, int], None] | None = None,
+    null_value: NullValue = BY_RULE,
 ) -> Comparison:
     """Every schedule on the same matrix: one CPU thread, all of them, and the GPU where there is one.
 
@@ -49,7 +51,7 @@ def compare(
     ----------
     A : array_like, shape (n, n), or a graph
         As `closure` takes.
-    semiring, dtype, block
+    semiring, dtype, block, null_value
         As in `closure`.
     schedules : iterable of str, optional
         All by default.
@@ -72,8 +74,15 @@ def compare(
         If A is not what `closure` takes.
     DivergenceError
         If A has no closure.
+    DeviceError
+        If there is no such device, or no GPU.
     ValueError
         If there is no such schedule, or the limit is NaN.
+
+    Warns
+    -----
+    AmbiguityWarning
+        If zeros may be edges of weight 0 or no edges, as `closure` does.
 
     See Also
     --------
@@ -99,7 +108,10 @@ def compare(
     found = measure.contenders(schedules, devices, threads, block)
     report = (lambda done: callback(done, len(found))) if callback else None
     with at(A):
-        problem = ask(A, s, Wants(dtype=dtype, dry=True, where="compare")).problem
+        wants = Wants(dtype=dtype, nulls=nulls_of(null_value), table=True, dry=True, where="compare")
+        question = ask(A, s, wants)
+        problem = question.problem
+        question.tell_zeros(problem.seen)
         if problem.may_diverge:
             solve(replace(problem, memory=Memory.THEIRS), Request())  # raises where there is nothing to compare
         rows = measure.rows(problem.matrix, s, found, known={}, limit=limit, callback=report)

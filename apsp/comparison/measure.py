@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from semiring.algebra import Semiring
-from semiring.backend import Backend, bind, cuda_available
+from semiring.backend import Backend, bind, cuda_available, device_of
 from semiring.catalog import get
 from semiring.observed import Clock, Observed, Traffic
 from semiring.survey import fast, survey
@@ -41,6 +41,7 @@ def contenders(
         _schedules.get(name)
     if devices is None:
         devices = ["cpu", "cuda"] if cuda_available() else ["cpu"]
+    devices = [device_of(None, device) for device in devices]
     several = threads or bind(get("min_plus"), "float32").threads
     found = []
     for device in devices:

@@ -55,7 +55,7 @@ def close(
         )
     if len(A.shape) != 2:
         raise ShapeError(f"closure: gpus= takes one matrix, (n, n), got shape {A.shape}. Close a batch on one GPU.")
-    M = DistributedMatrix.from_array(A, semiring, world=world, dtype=None, block=block)
+    M = DistributedMatrix.from_array(A, semiring, world=world, block=block, null_value=None)
     seen = M.seen
     look(seen)
     diverges = divergence.may_diverge(semiring, seen, M.n)
@@ -79,7 +79,7 @@ def close(
     if not overwrite:
         D[...] = A
     reweight(D, semiring, potential)
-    M = DistributedMatrix.from_array(D, semiring, world=world, block=block)
+    M = DistributedMatrix.from_array(D, semiring, world=world, block=block, null_value=None)
     M.run(callback=callback)
     M.gather(D)
     restore(D, semiring, potential)

@@ -24,8 +24,10 @@ from semiring.tiles import TileStore
 
 from ..convergence import divergence
 from ..graph import Graph
+from ..graph.nulls import warn_of_ambiguous, without_nulls
 from ..graph.ondisk import OnDisk
 from ..large.sources import arcs_of, filled
+from ..reading.options import BY_RULE, NullValue, nulls_of
 from ..schedules import distributed
 from .plans import STRIP, default_block, require_room
 
@@ -86,7 +88,14 @@ class DistributedMatrix:
 
     @classmethod
     def from_array(
-        cls, A: Any, semiring: str | Semiring = "min_plus", *, world: World, dtype: Any = None, block: int | None = None
+        cls,
+        A: Any,
+        semiring: str | Semiring = "min_plus",
+        *,
+        world: World,
+        dtype: Any = None,
+        block: int | None = None,
+        null_value: NullValue = BY_RULE,
     ) -> DistributedMatrix:
         """The parts of an array: each rank reads its own, so a `numpy.memmap` is never read as a whole.
 
@@ -100,6 +109,8 @@ class DistributedMatrix:
             To compute in; A's own where the semiring allows it.
         block : int, optional
             The pivot block, at whose multiples parts are cut.
+        null_value : number or None, optional
+            An entry that is no edge, as in `closure`.
 
         Raises
         ------
@@ -107,17 +118,33 @@ class DistributedMatrix:
             If A is not square, is not defined on this semiring, or holds NaN or values outside it.
         MemoryNeeded
             If a part with what its closure needs does not fit on some rank; in every rank.
+
+        Warns
+        -----
+        AmbiguityWarning
+            If zeros may be edges of weight 0 or no edges, as `closure` does.
         """
-        s = get(semiring)
-        if isinstance(A, TileStore):  # it knows what a missing edge is in it
-            A = OnDisk.at(A.path).over(s, dtype, where="DistributedMatrix")
+        s, nulls, where = get(semiring), nulls_of(null_value), "DistributedMatrix"
+        said = nulls is not None
+        if isinstance(A, TileStore):
+            there = OnDisk.at(A.path)
+            A, nulls, said = there.over(s, dtype, nulls, where=where), None, said or there.semiring is not None
         elif not isinstance(A, BitMatrix):
             A = np.asanyarray(A)
         if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
             raise ShapeError(f"DistributedMatrix: an array must be square, (n, n), got shape {A.shape}.")
         given = np.dtype(bool) if isinstance(A, BitMatrix) or s.dtypes == ("bool",) else A.dtype
-        target = dtypes.resolve(s, given if dtype is None else dtype, where="DistributedMatrix")
-        return cls.filled(A.shape[0], s, target, lambda rows, columns: A[rows, columns], world=world, block=block)
+        target = dtypes.resolve(s, given if dtype is None else dtype, where=where)
+
+        def fill(rows: slice, columns: slice) -> Any:
+            found = A[rows, columns]
+            return (
+                found
+                if not nulls
+                else without_nulls(conform(found, s, target, where=where), found, nulls, s, where=where)
+            )
+
+        return cls.filled(A.shape[0], s, target, fill, world=world, block=block)._told(said)
 
     @classmethod
     def from_function(
@@ -168,7 +195,8 @@ class DistributedMatrix:
         Parameters
         ----------
         graph : Graph
-            With a list of edges, or a matrix; `apsp.as_graph` makes one of whatever is a graph.
+            With a list of edges, or a matrix; `apsp.as_graph` makes one of whatever is a graph, and its null_value says
+            which entries of a matrix are no edges: without it, zeros may be warned of, as in `from_array`.
         semiring, world, dtype, block
             As in `from_array`.
         unit : int
@@ -179,7 +207,8 @@ class DistributedMatrix:
         if graph.dense is not None:
             windows = graph.windows(s, dtype, where="DistributedMatrix")
             A = graph.matrix(s, dtype) if windows is None else windows
-            return cls.filled(graph.n, s, A.dtype, lambda r, c: A[r, c], rows_at_a_time=windows is not None, **given)
+            M = cls.filled(graph.n, s, A.dtype, lambda r, c: A[r, c], rows_at_a_time=windows is not None, **given)
+            return M._told(not graph.null_unsaid)
         target = graph.target(s) if dtype is None else dtypes.resolve(s, dtype, where="DistributedMatrix")
 
         fill = arcs_of(graph, s, target)
@@ -445,6 +474,12 @@ class DistributedMatrix:
 
     def _everyone(self, work: Callable[[Backend, Any, slice, slice], Any]) -> list[Any]:
         return self.world.everyone(self.each_part(work))
+
+    def _told(self, said: bool) -> DistributedMatrix:
+        """Itself; with a warning of zeros that may be edges or none, where nobody has said which."""
+        if not said:
+            warn_of_ambiguous(self.seen, self.semiring, where="DistributedMatrix")
+        return self
 
     def _survey(self) -> Survey:
         """What a look at all entries finds."""

@@ -61,7 +61,10 @@ def closed(
     if limits is None:
 
         def parts() -> DistributedMatrix:
-            M = DistributedMatrix.from_graph(source, semiring, world=ranks, dtype=wants.dtype, block=wants.block)
+            told = (
+                source.having(nulls=()) if source.null_unsaid else source
+            )  # `look` says the same in the caller's name
+            M = DistributedMatrix.from_graph(told, semiring, world=ranks, dtype=wants.dtype, block=wants.block)
             if source.null_unsaid:
                 look(M.seen)
             return M.close(callback=wants.callback)
