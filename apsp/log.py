@@ -100,5 +100,5 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(message, category, stacklevel=depth)
 
 
-#: Packages whose frames are not the user's, `contextlib`'s between them included.
-_OURS = ("semiring", "apsp", "contextlib", "_apsp_networkx")
+#: Packages whose frames are not the user's: those that call us for them, and what lies between.
+_OURS = ("semiring", "apsp", "contextlib", "_apsp_networkx", "networkx")

@@ -187,7 +187,7 @@ def take(
         )
     taken, unsaid = _take(A, s, dtype, request, unweighted, nulls, where)
     if overwrite:
-        taken.check_writable(dtypes.resolve(s, dtype or taken.array.dtype, where=where), where=where)
+        taken.check_writable(dtypes.resolve(s, dtype, taken.array.dtype, where=where), where=where)
         return taken, Memory.LENT, unsaid
     if not isinstance(A, Graph):  # whose matrix is of that dtype
         taken = taken.conformed(s, dtype, where=where)
@@ -253,7 +253,7 @@ def matrix_of(graph: Graph, s: Semiring, dtype: Any, request: Request, *, where:
         matrix = graph.matrix(s, dtype)
         return matrix, matrix is not graph.dense
     n = graph.n
-    target = graph.target(s) if dtype is None else dtypes.resolve(s, dtype, where=where)
+    target = graph.target(s, dtype, where=where)
     looks: list[Survey] = []
     edges = 0
     for _, _, weights in graph.pieces(s, target):

@@ -87,11 +87,7 @@ class Question:
         wants, source = self.wants, self.source
         if not isinstance(source, Graph):
             return np.dtype(bool) if isinstance(source, BitMatrix) else self.taken.array.dtype
-        if wants.dtype is not None:
-            return dtypes.resolve(self.semiring, wants.dtype, where=wants.where)
-        if source.dense is None:
-            return source.target(self.semiring)
-        return dtypes.resolve(self.semiring, np.int32 if source.unit else source.dense.dtype, where=wants.where)
+        return source.target(self.semiring, wants.dtype, where=wants.where)
 
     @property
     def device(self) -> str:

@@ -24,7 +24,7 @@ from semiring.spelling import did_you_mean
 from . import engines
 from .display import output
 from .engines.base import Engine, Kind
-from .engines.part import Limit, Part
+from .engines.part import Found, Limit, Part
 from .estimates import Estimate, in_units
 from .graph import Graph
 from .inputs import as_graph, is_array
@@ -229,13 +229,13 @@ def _too_large(question: Question, found: list[Estimate]) -> MemoryNeeded:
     )
 
 
-def _part(question: Question, engine: Engine) -> Part:
+def _part(question: Question, engine: Engine) -> Part | Found:
     """The rows and columns asked for; found now where they would be searched for again."""
     wants, every = question.wants, np.arange(question.n)
     i, j = (every if x is None else x for x in (wants.sources, wants.targets))
     limit = None if wants.limit is None else Limit(wants.limit, question.semiring, engine.dtype)
     part = Part(engine, i, j, limit)
-    return Part(engine, i, j, limit, part.table()) if engine.repeats and wants.partial and not wants.table else part
+    return Found(part) if engine.repeats and wants.partial and not wants.table else part
 
 
 def _by_label(error: DivergenceError, source: Any) -> DivergenceError:

@@ -212,6 +212,25 @@ def require_apart(array: Any, *, where: str) -> None:
         reach += stride * (size - 1)
 
 
+def check_out(out: Any, shape: tuple[int, ...], dtype: Any, *, where: str) -> None:
+    """Refuse an array that results of this shape and dtype cannot be written to.
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        If its shape or dtype is another.
+    ValueError
+        If it is read-only, or entries share memory.
+    """
+    if out.shape != shape:
+        raise ShapeError(f"{where}: out must have shape {shape}, got {out.shape}.")
+    if out.dtype != dtype:
+        raise DTypeError(f"{where}: out must have dtype {np.dtype(dtype)}, got {out.dtype}.")
+    if isinstance(out, np.ndarray) and not out.flags.writeable:
+        raise ValueError(f"{where}: out must be writeable, got a read-only array.")
+    require_apart(out, where=f"{where}: out")
+
+
 def asarray(source: Any, *, where: str) -> Any:
     """The array of `take_in`."""
     return take_in(source, where=where).array

@@ -15,7 +15,7 @@ import numpy as np
 
 from . import memory
 from .archives import load_arrays
-from .arrays import checked_sparse, refuse_masked
+from .arrays import check_out, checked_sparse, refuse_masked
 from .errors import DeviceError, DTypeError, FormatError, ShapeError
 from .files import writing
 
@@ -322,12 +322,7 @@ class BitMatrix:
                [False,  True]])
         """
         if out is not None:
-            if out.shape != self.shape:
-                raise ShapeError(f"BitMatrix.to_bool: out must have shape {self.shape}, got {out.shape}.")
-            if out.dtype != np.dtype(bool):
-                raise DTypeError(f"BitMatrix.to_bool: out must be bool, got {out.dtype}.")
-            if isinstance(out, np.ndarray) and not out.flags.writeable:
-                raise ValueError("BitMatrix.to_bool: out must be writeable, got a read-only array.")
+            check_out(out, self.shape, bool, where="BitMatrix.to_bool")
         if not self._on_cpu:
             return _cuda().unpack(self, out)
         if out is None:

@@ -97,7 +97,7 @@ def conform(array: Any, semiring: Semiring, dtype: Any = None, *, where: str, fi
         raise DTypeError(f"{where}: entries must be real numbers or truth values, got {array.dtype}.")
     if semiring.dtypes == ("bool",) and array.dtype.kind != "b":
         return _as_bool(array, semiring, where)
-    target = dtypes.resolve(semiring, array.dtype if dtype is None else dtype, where=where)
+    target = dtypes.resolve(semiring, dtype, array.dtype, where=where)
     if array.dtype == target and array.dtype.isnative:
         return array
     if array.dtype.kind == "b":

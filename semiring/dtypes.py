@@ -60,14 +60,25 @@ def plain(dtype: Any) -> np.dtype:
         return np.dtype(str(dtype).rpartition(".")[2])
 
 
-def resolve(semiring: Semiring, dtype: Any, *, where: str = "semiring") -> np.dtype:
-    """The dtype in which `semiring` computes on data of `dtype`: itself, else the smallest safe one it allows.
+def resolve(semiring: Semiring, dtype: Any, natural: Any = None, *, where: str = "semiring") -> np.dtype:
+    """The dtype in which `semiring` computes: the one asked for or, of what it does not have, the smallest safe one.
+
+    Parameters
+    ----------
+    dtype : dtype or None
+        What was asked for.
+    natural : dtype, optional
+        Where nothing was, the dtype of the data; where there are none, float64, or the semiring's first.
 
     Raises
     ------
     DTypeError
         If no dtype of the semiring holds every value of `dtype`; bool is no number here, and needs a choice.
     """
+    if dtype is None:
+        dtype = natural
+    if dtype is None:
+        dtype = "float64" if "float64" in semiring.dtypes else semiring.dtypes[0]
     try:
         given = dtype if isinstance(dtype, np.dtype) else plain(dtype)
     except TypeError:

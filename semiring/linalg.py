@@ -302,10 +302,8 @@ def eye(n: int, semiring: str | Semiring = "min_plus", *, dtype: Any = None, lik
     s = get(semiring)
     if n < 0:
         raise ValueError(f"eye: n must be at least 0, got {n}.")
-    if dtype is None:
-        dtype = "float64" if "float64" in s.dtypes else s.dtypes[0]
     given, dtype = dtype, dtypes.resolve(s, dtype, where="eye")
-    if dtypes.plain(given) != dtype:
+    if given is not None and dtypes.plain(given) != dtype:
         raise DTypeError(f"eye: {s.name} is defined on {', '.join(s.dtypes)}, got {given}.")
     if like is None:
         return _eye(n, s, dtype, np)

@@ -1,4 +1,7 @@
-"""Operations and semirings are pickled as functions are: by where they stand, or else by their fields."""
+"""Operations and semirings are pickled as functions are: by where they stand, or else by their fields.
+
+Others leave out what is found again when it is asked for.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import importlib
 import pickle
 import sys
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 
@@ -50,3 +54,9 @@ def _standing(module: str, variable: str) -> Any:
 
 def _has_a_name(function: Callable[..., Any]) -> bool:
     return getattr(sys.modules.get(function.__module__), function.__qualname__, None) is function
+
+
+def uncached(instance: Any) -> dict[str, Any]:
+    """What `instance.__getstate__` returns: its attributes but for those that a `cached_property` finds again."""
+    kinds = {name: getattr(type(instance), name, None) for name in vars(instance)}
+    return {name: value for name, value in vars(instance).items() if not isinstance(kinds[name], cached_property)}

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import dtypes, memory
 from .algebra import Semiring
-from .arrays import require_apart
+from .arrays import check_out
 from .backend import Backend, bind, device_of
 from .conversion import conform
 from .devices import module
@@ -40,7 +40,9 @@ def multiplied(
     if accumulate and out is None:
         raise ShapeError("matmul: accumulate=True must have an array to add to, got out=None. Pass out=C.")
     if out is not None:
-        _check_out(out, A, shape, where="matmul")
+        if isinstance(out, np.ndarray) != isinstance(A, np.ndarray):
+            raise DTypeError("matmul: out must lie where the operands do, got one on the CPU and others on a GPU.")
+        check_out(out, shape, A.dtype, where="matmul")
     home, where = device_of(A), device_of(A, device)
     added = out if accumulate else None
     if where != home:
@@ -160,15 +162,3 @@ def _common(A: Any, B: Any, s: Semiring, dtype: Any, *, where: str) -> tuple[Any
         dtype = A.dtype if A.dtype == B.dtype else np.result_type(A.dtype, B.dtype)
     dtype = dtypes.resolve(s, dtype, where=where)
     return conform(A, s, dtype, where=where), conform(B, s, dtype, where=where)
-
-
-def _check_out(out: Any, A: Any, shape: tuple[int, ...], *, where: str) -> None:
-    if isinstance(out, np.ndarray) != isinstance(A, np.ndarray):
-        raise DTypeError(f"{where}: out must lie where the operands do, got one on the CPU and others on a GPU.")
-    if out.shape != shape:
-        raise ShapeError(f"{where}: out must have the product's shape {shape}, got {out.shape}.")
-    if out.dtype != A.dtype:
-        raise DTypeError(f"{where}: out must have the product's dtype {A.dtype}, got {out.dtype}.")
-    if isinstance(out, np.ndarray) and not out.flags.writeable:
-        raise ValueError(f"{where}: out must be writeable, got a read-only array.")
-    require_apart(out, where=f"{where}: out")

@@ -163,6 +163,20 @@ def test_resolve_takes_the_smallest_safe_dtype(name, given, expected):
     assert dtypes.resolve(get(name), given) == np.dtype(expected)
 
 
+@pytest.mark.parametrize(
+    ("name", "dtype", "natural", "expected"),
+    [
+        ("min_plus", "int16", "float64", "int16"),
+        ("min_plus", None, "int16", "int16"),
+        ("min_plus", None, "uint8", "int16"),
+        ("min_plus", None, None, "float64"),
+        ("boolean", None, None, "bool"),
+    ],
+)
+def test_what_is_asked_for_comes_before_the_datas_own_dtype(name, dtype, natural, expected):
+    assert dtypes.resolve(get(name), dtype, natural) == np.dtype(expected)
+
+
 @pytest.mark.parametrize("s", [*semiring.CATALOG, cases.COLOURS, *NARROW], ids=str)
 def test_the_hint_for_truth_values_works_in_each_semiring(s):
     """Followed literally, of a path 0 → 1 → 2: an edge weighs 1, and what is no edge is the semiring's zero."""

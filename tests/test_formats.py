@@ -975,6 +975,11 @@ class TestWriting:
         assert written > 20
         assert set(os.listdir(tmp_path)) == {"g"}
 
+    def test_a_text_of_blanks_beyond_ascii_has_no_edges(self, tmp_path):
+        assert read(put(tmp_path / "g.edges", "\u2003\n\u00a0\n")).n == 0
+        with pytest.raises(FormatError, match=r"g\.named:3: a line must be `V W length`, got 'é b'"):
+            read(put(tmp_path / "g.named", "é b 1\n\né b\n--END--\n"))
+
     def test_gaps_survive(self, tmp_path):
         graph = as_graph([(30, 1412), (1412, 3)])
         write(graph, tmp_path / "g.snap")

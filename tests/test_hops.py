@@ -104,5 +104,9 @@ def test_errors_name_what_is_wrong():
         H.rows(block=0)
     with pytest.raises(ShapeError, match="out must have shape"):
         H.to_dense(np.empty((1, 2)))
-    with pytest.raises(DTypeError, match="out must be int16"):
+    with pytest.raises(DTypeError, match="out must have dtype int16"):
         H.to_dense(np.empty((2, 2), np.int32))
+    with pytest.raises(ValueError, match="to_dense: out must be writeable"):
+        H.to_dense(np.broadcast_to(H.dtype.type(0), (2, 2)))
+    with pytest.raises(ValueError, match="memory of its own"):
+        H.to_dense(np.lib.stride_tricks.as_strided(np.zeros(2, H.dtype), (2, 2), (0, 2)))

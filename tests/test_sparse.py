@@ -958,8 +958,10 @@ def test_errors_name_what_is_wrong():
         E.matvec([1.0])
     with pytest.raises(ShapeError, match="out must have shape"):
         E.to_dense(np.empty((1, 2)))
-    with pytest.raises(DTypeError, match="out must be float64"):
+    with pytest.raises(DTypeError, match="out must have dtype float64"):
         E.to_dense(np.empty((2, 2), np.float32))
+    with pytest.raises(ValueError, match="to_dense: out must be writeable"):
+        E.to_dense(np.broadcast_to(0.0, (2, 2)))
 
 
 def test_metis_is_asked_for_by_name():

@@ -175,7 +175,7 @@ def compare_sizes(
     sizes = sorted(set(sizes))
     found = measure.contenders(schedules, devices, threads, block)
     rows: list[Row] = []
-    computed = _dtype(s, dtype)
+    computed = dtypes.resolve(s, dtype, "float32" if "float32" in s.dtypes else None, where="compare")
     for k, n in enumerate(sizes):
         known = {row.contender: row for row in rows if row.seconds}
         edges = random_graph(n, density, seed=seed, weights=None).matrix("boolean")
@@ -183,10 +183,3 @@ def compare_sizes(
         report = (lambda done, k=k: callback(k * len(found) + done, len(sizes) * len(found))) if callback else None
         rows += measure.rows(matrix, s, found, known=known, limit=limit, callback=report)
     return Comparison(s.name, computed.name, tuple(rows))
-
-
-def _dtype(s: Semiring, wanted: Any) -> np.dtype:
-    """The dtype asked for; else float32 where the semiring is defined on it, or its first."""
-    if wanted is None:
-        return np.dtype("float32" if "float32" in s.dtypes else s.dtypes[0])
-    return dtypes.resolve(s, wanted, where="compare")

@@ -171,7 +171,7 @@ def network(
     DomainError
         If entries are such as SciPy's own functions do not agree on.
     """
-    target = FLOAT if dtype is None else dtypes.resolve(min_plus, dtype, where=where)
+    target = dtypes.resolve(min_plus, dtype, where=where)
     csgraph = csgraph.to_scipy_sparse() if hasattr(csgraph, "to_scipy_sparse") else csgraph
     if hasattr(csgraph, "tocoo"):
         made = _sparse(csgraph, target, unweighted, where)

@@ -134,7 +134,7 @@ class DistributedMatrix:
         if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
             raise ShapeError(f"DistributedMatrix: an array must be square, (n, n), got shape {A.shape}.")
         given = np.dtype(bool) if isinstance(A, BitMatrix) or s.dtypes == ("bool",) else A.dtype
-        target = dtypes.resolve(s, given if dtype is None else dtype, where=where)
+        target = dtypes.resolve(s, dtype, given, where=where)
 
         def fill(rows: slice, columns: slice) -> Any:
             found = A[rows, columns]
@@ -168,8 +168,7 @@ class DistributedMatrix:
             As in `from_array`; dtype is by default the semiring's float64, or its first.
         """
         s = get(semiring)
-        preferred = "float64" if "float64" in s.dtypes else s.dtypes[0]
-        target = dtypes.resolve(s, preferred if dtype is None else dtype, where="DistributedMatrix")
+        target = dtypes.resolve(s, dtype, where="DistributedMatrix")
 
         def fill(rows: slice, columns: slice) -> Any:
             i, j = (np.arange(span.start, span.stop) for span in (rows, columns))
@@ -209,10 +208,8 @@ class DistributedMatrix:
             A = graph.matrix(s, dtype) if windows is None else windows
             M = cls.filled(graph.n, s, A.dtype, lambda r, c: A[r, c], rows_at_a_time=windows is not None, **given)
             return M._told(not graph.null_unsaid)
-        target = graph.target(s) if dtype is None else dtypes.resolve(s, dtype, where="DistributedMatrix")
-
-        fill = arcs_of(graph, s, target)
-        return cls.filled(graph.n, s, target, fill, rows_at_a_time=True, **given)
+        target = graph.target(s, dtype, where="DistributedMatrix")
+        return cls.filled(graph.n, s, target, arcs_of(graph, s, target), rows_at_a_time=True, **given)
 
     @classmethod
     def filled(
@@ -225,7 +222,6 @@ class DistributedMatrix:
         world: World,
         block: int | None = None,
         rows_at_a_time: bool = False,
-        keep: bool = False,
         unit: int = 1,
     ) -> DistributedMatrix:
         """The matrix whose entries `fill(rows, columns)` returns, slices of the whole matrix; called in every rank.
@@ -234,8 +230,6 @@ class DistributedMatrix:
         ----------
         rows_at_a_time : bool
             Whether it is asked for some rows after the other, for NumPy arrays of any dtype, or once for a whole part.
-        keep : bool
-            Whether a whole part that lies where the rank works may be kept, not copied.
         unit : int
             Parts are cut at its multiples as well.
         """
@@ -246,7 +240,7 @@ class DistributedMatrix:
             layout = Layout(n, -(-size // ops.grain) * ops.grain, world.grid, unit)
             comm.together(lambda: require_room(layout, ops, comm, world))
             rows, columns = layout.part(comm.rank)
-            return ops, comm.together(lambda: _made(ops, rows, columns, fill, rows_at_a_time, keep)), layout
+            return ops, comm.together(lambda: _made(ops, rows, columns, fill, rows_at_a_time)), layout
 
         made = world.each(work)
         return cls(semiring, dtype, world, made[0][2], [ops for ops, _, _ in made], [part for _, part, _ in made])
@@ -524,13 +518,13 @@ def _spreads(shape: tuple[int, ...], wanted: tuple[int, int]) -> bool:
     return len(shape) <= 2 and all(size in (1, most) for size, most in zip(shape[::-1], wanted[::-1], strict=False))
 
 
-def _made(ops: Backend, rows: slice, columns: slice, fill: Fill, rows_at_a_time: bool, keep: bool) -> Any:
+def _made(ops: Backend, rows: slice, columns: slice, fill: Fill, rows_at_a_time: bool) -> Any:
     """A rank's part: taken as a whole where that is what the verbs work on, else converted some rows at a time."""
     s, dtype, (m, n) = ops.semiring, ops.dtype, (rows.stop - rows.start, columns.stop - columns.start)
     if not rows_at_a_time:
         piece = fill(rows, columns)
         if isinstance(piece, BitMatrix) or piece.dtype == dtype:
-            return ops.upload(piece, copy=not keep)
+            return ops.upload(piece, copy=True)
     part = ops.empty((m, n))
     height = max(1, STRIP // max(1, n * dtype.itemsize))
     for i in range(0, m if n else 0, height):

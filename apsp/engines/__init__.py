@@ -21,28 +21,24 @@ structures of eliminations.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from functools import cache
 
+from ..registry import records
 from .base import Engine, Kind
 
 __all__ = ["Engine", "Kind", "get", "kinds", "names"]
-
-#: Modules here that are no engines of their own.
-_SHARED = ("base", "part", "saturation", "saved", "stored", "structures")
 
 
 @cache
 def names() -> tuple[str, ...]:
     """What `engine=` may be beside "auto", alphabetical."""
-    return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if m.name not in _SHARED))
+    return tuple(records(__name__, "ENGINE"))
 
 
 @cache
 def get(name: str) -> Kind:
     """The engine of that name."""
-    kind: Kind = importlib.import_module(f"{__name__}.{name}").ENGINE
+    kind: Kind = records(__name__, "ENGINE")[name]
     return kind
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from semiring.devices import host
 from semiring.memory import require
+from semiring.pickling import uncached
 
 from .. import estimates
 from ..estimates import Estimate
@@ -61,6 +62,10 @@ class Engine(ABC):
     renews = True
     seconds: float | None = None
     workspace = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: not what is found again when it is asked for."""
+        return uncached(self)
 
     @property
     def whole(self) -> Engine:

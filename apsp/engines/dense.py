@@ -129,9 +129,7 @@ def _of_size(question: Question) -> Plan:
 
 def dtype_of_size(question: Question) -> np.dtype:
     """The dtype of a matrix of which nothing but the size is known."""
-    s, wants = question.semiring, question.wants
-    preferred = "float64" if "float64" in s.dtypes else s.dtypes[0]
-    return dtypes.resolve(s, preferred if wants.dtype is None else wants.dtype, where=wants.where)
+    return dtypes.resolve(question.semiring, question.wants.dtype, where=question.wants.where)
 
 
 def _open(question: Question, plan: Plan) -> Dense:

@@ -57,9 +57,6 @@ class Searched(Engine):
         self._unit = arcs[2][0] if len(arcs[2]) else self.dtype.type(1)
         self._zero = dtypes.zero(semiring, self.dtype)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("_forward", "_backward")}
-
     @cached_property
     def _forward(self) -> Hops:
         return self._hops(*self.arcs[:2])

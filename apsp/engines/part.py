@@ -10,10 +10,11 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
-from semiring.devices import host, module
+from semiring.devices import module
 from semiring.errors import AlgebraError, DomainError, DTypeError
 
 from .base import Engine
+from .dense import Dense
 
 _INT64 = np.iinfo(np.int64)
 
@@ -27,28 +28,21 @@ class Part(Engine):
         The whole table.
     i, j : int64 arrays
     limit : Limit, optional
-    known : array, shape (len(i), len(j)), optional
-        The entries, where they are known already.
     """
 
-    def __init__(
-        self, engine: Engine, i: np.ndarray, j: np.ndarray, limit: Limit | None = None, known: Any = None
-    ) -> None:
-        self.engine, self.i, self.j, self._limit, self.known = engine, i, j, limit, known
+    def __init__(self, engine: Engine, i: np.ndarray, j: np.ndarray, limit: Limit | None = None) -> None:
+        self.engine, self.i, self.j, self._limit = engine, i, j, limit
         self.limit = None if limit is None else limit.value
-        self.shape, self.dtype, self.held = (len(i), len(j)), engine.dtype, known is not None
+        self.shape, self.dtype = (len(i), len(j)), engine.dtype
         self._every = len(j) == engine.shape[1] and bool((j == np.arange(len(j))).all())
 
     @property
     def whole(self) -> Engine:
-        """The other."""
+        """The table over all vertices of the engine cut from."""
         return self.engine.whole
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, Any]]:
-        """The other's rows, cut."""
-        if self.known is not None:
-            yield from ((part, self.known[part]) for part in _cut(wanted, block))
-            return
+        """Rows, cut to the columns and the limit."""
         at = 0
         for positions, D in self.engine.rows(self.i[wanted], block):
             here = wanted[at : at + len(positions)]
@@ -56,40 +50,38 @@ class Part(Engine):
             yield here, self._within(D if self._every else D[:, module(D).asarray(self.j)])
 
     def column(self, j: int) -> np.ndarray:
-        """The other's column, cut."""
-        if self.known is not None:
-            return host(self.known[:, j])
+        """A column, cut to the rows and the limit."""
         return self._within(self.engine.column(int(self.j[j]))[self.i])
 
     def entry(self, i: int, j: int) -> Any:
-        """The other's entry."""
-        if self.known is not None:
-            return self.known[i, j]
+        """An entry, if it is within the limit."""
         return self._within(self.engine.entry(int(self.i[i]), int(self.j[j])))
 
     def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """The other's entries."""
-        if self.known is not None:
-            return host(self.known)[i, j]
+        """Entries, where they are within the limit."""
         return self._within(self.engine.entries(self.i[i], self.j[j]))
 
     def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """The other's block."""
-        if self.known is not None:
-            return host(self.known)[i[:, None], j]
+        """Some rows and columns of the part."""
         return self._within(self.engine.block(self.i[i], self.j[j]))
-
-    def table(self) -> Any:
-        """All entries of the part."""
-        return super().table() if self.known is None else self.known
 
     def _within(self, D: Any) -> Any:
         return D if self._limit is None else self._limit(D)
 
 
-def _cut(wanted: np.ndarray, block: int | None) -> Iterator[np.ndarray]:
-    step = block or max(len(wanted), 1)
-    return (wanted[k : k + step] for k in range(0, len(wanted), step))
+class Found(Dense):
+    """A part of which all is found at once, as its engine would search for a row whenever it is asked for."""
+
+    name, stored = "", False
+
+    def __init__(self, part: Part) -> None:
+        super().__init__(part.table())
+        self.engine, self.limit = part.engine, part.limit
+
+    @property
+    def whole(self) -> Engine:
+        """The table over all vertices of the engine that was asked."""
+        return self.engine.whole
 
 
 class Limit:

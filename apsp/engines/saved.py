@@ -36,9 +36,6 @@ class Saved(Engine):
         self.engine, self._vertices, self.limit, self._anew = engine, vertices, limit, anew
         self.shape, self.dtype, self.held, self.stored = engine.shape, engine.dtype, engine.held, engine.stored
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "whole"}
-
     @cached_property
     def whole(self) -> Engine:
         """The whole table, computed anew."""
@@ -54,29 +51,29 @@ class Saved(Engine):
         return self.whole.column(vertex) if "whole" in vars(self) else self._anew(np.array([vertex])).column(0)
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, Any]]:
-        """The other's."""
+        """Blocks of saved rows."""
         return self.engine.rows(wanted, block)
 
     def column(self, j: int) -> np.ndarray:
-        """The other's."""
+        """A saved column."""
         return self.engine.column(j)
 
     def entry(self, i: int, j: int) -> Any:
-        """The other's."""
+        """A saved entry."""
         return self.engine.entry(i, j)
 
     def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """The other's."""
+        """Saved entries."""
         return self.engine.entries(i, j)
 
     def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """The other's."""
+        """Saved rows within saved columns."""
         return self.engine.block(i, j)
 
     def panels(self, *, columns: bool = False) -> Iterator[tuple[np.ndarray, Any]]:
-        """The other's."""
+        """All saved lines, some at a time."""
         return self.engine.panels(columns=columns)
 
     def table(self) -> Any:
-        """The other's."""
+        """All that was saved."""
         return self.engine.table()

@@ -73,9 +73,6 @@ class Searches(Engine):
         self._labels, self._potential = range(n) if labels is None else labels, potential
         self.shape, self.dtype = (n, n), arcs[2].dtype
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("_forward", "_backward")}
-
     def __setstate__(self, kept: dict[str, Any]) -> None:
         """A pickle of before searches had potentials lacks them: they are computed from its arcs."""
         vars(self).update(kept)

@@ -26,9 +26,7 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import IO, Any
 
 from semiring.errors import FormatError
@@ -39,6 +37,7 @@ from ..graph import Graph
 from ..log import warn
 from ..reading.files import Source, open_for_writing, plain_lines
 from ..reading.options import BY_RULE, Columns, NullValue, Reading, Weight, nulls_of, positional
+from ..registry import records
 from ..saving import recognised
 from . import csv, edgelist, plain, snap
 from .base import Format, fitted
@@ -49,9 +48,8 @@ __all__ = ["Format", "check_output", "formats", "names", "read", "write", "writt
 @cache
 def formats() -> dict[str, Format]:
     """Every format by its name, in the order in which `sniff` is asked."""
-    modules = (import_module(f".{module.name}", __name__) for module in iter_modules(__path__))
-    found = [module.FORMAT for module in modules if hasattr(module, "FORMAT")]
-    return {f.name: f for f in sorted(found, key=lambda f: (f.rank, f.name))}
+    found: list[Format] = sorted(records(__name__, "FORMAT").values(), key=lambda f: (f.rank, f.name))
+    return {f.name: f for f in found}
 
 
 def names() -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import IO, Any
 
@@ -11,7 +11,6 @@ import numpy as np
 from semiring.errors import FormatError
 
 from ..graph import Graph
-from ..labels import Labels, number
 from .tokens import integral, show
 
 
@@ -60,11 +59,8 @@ class Format:
     weights: bool = True
 
 
-def vertices(sources: Sequence[str], targets: Sequence[str]) -> tuple[Labels, np.ndarray, np.ndarray]:
-    """Labels and positions from names; where all are integers as one writes them, so are the labels."""
-    if integral({*sources, *targets}):
-        return number(zip(map(int, sources), map(int, targets), strict=True))
-    return number(zip(sources, targets, strict=True))
+#: Tails, heads and weights of arcs as Python's numbers; None for weights where a file has none.
+Arcs = tuple[list[int], list[int], list[Any] | None]
 
 
 def listed(graph: Graph) -> tuple[list[int], list[int], list[Any]]:
@@ -92,11 +88,10 @@ def fitted(graph: Graph, format: Format) -> Graph:
     FormatError
         If that would be another graph, with the first edge in the way.
     """
-    if not format.weights:
-        graph = _unweighted(graph, format.name)
-    if not format.directions:
-        graph = _undirected(graph, format.name)
-    return graph if format.fractions else _whole(graph, format.name)
+    if weighted(graph) and not (format.weights and format.fractions):
+        graph = _list_of(graph, *_arcs(graph), directed=True) if graph.rows is None else graph
+        graph = replace(graph, weights=_known(graph, format))
+    return graph if format.directions else _undirected(graph, format.name)
 
 
 def unreturned(rows: np.ndarray, cols: np.ndarray, weights: np.ndarray) -> int | None:
@@ -123,10 +118,9 @@ def _undirected(graph: Graph, format: str) -> Graph:
     wrong = unreturned(rows, cols, weights)
     if wrong is not None:
         u, v = (told(graph.labels[int(ends[wrong])]) for ends in (rows, cols))
-        raise FormatError(
+        raise _unwritten(
             format,
-            None,
-            f"write: every edge must lead back with the same weight, as {format} files know no directions, got "
+            f"every edge must lead back with the same weight, as {format} files know no directions, got "
             f"{u} → {v} of weight {weights[wrong]:g}, which does not. Read it with "
             f"directed=False if edges lead both ways (in a shell: --undirected). {_OTHERS}, which know directions.",
         )
@@ -134,45 +128,33 @@ def _undirected(graph: Graph, format: str) -> Graph:
     return _list_of(graph, rows[once], cols[once], weights[once], directed=False)
 
 
-def _unweighted(graph: Graph, format: str) -> Graph:
-    if not weighted(graph):
-        return graph
-    graph = _listed(graph)
-    need = f"every edge must weigh 1, as {format} files know no weights"
-    way_out = "Read it with weight=None if all edges count alike (in a shell: --unweighted), or"
-    _refuse(graph, graph.weights != 1, format, need, f"{way_out} {_OTHERS.lower()}, which hold weights.")
-    return replace(graph, weights=None)
-
-
-def _whole(graph: Graph, format: str) -> Graph:
-    if not weighted(graph):
-        return graph
-    graph = _listed(graph)
-    w = graph.weights
+def _known(graph: Graph, format: Format) -> np.ndarray | None:
+    """The weights of a list of edges as the format knows them: none, or integers."""
+    rows, cols, w = graph.rows, graph.cols, graph.weights
+    assert rows is not None
+    assert cols is not None
     assert w is not None
-    if w.dtype.kind == "i":
-        return graph
-    need = f"weights must be integers of 64 bits, as {format} files know no others"
-    way_out = "Scale and round them, leave missing edges out, or"
-    wrong = ~((np.rint(w) == w) & (np.abs(w) < 2.0**63))
-    _refuse(graph, wrong, format, need, f"{way_out} {_OTHERS.lower()}, which hold any number.")
-    return replace(graph, weights=w.astype(np.int64))
-
-
-def _listed(graph: Graph) -> Graph:
-    """A graph with weights as a list of edges."""
-    return _list_of(graph, *_arcs(graph), directed=True) if graph.rows is None else graph
-
-
-def _refuse(graph: Graph, wrong: Any, format: str, need: str, way_out: str) -> None:
-    """Name the first edge of a list whose weight is wrong."""
-    if wrong.any():
-        assert graph.rows is not None
-        assert graph.cols is not None
-        assert graph.weights is not None
-        at = int(np.argmax(wrong))
-        u, v = (told(graph.labels[int(ends[at])]) for ends in (graph.rows, graph.cols))
-        raise FormatError(format, None, f"write: {need}, got {graph.weights[at].item()!r} on {u} → {v}. {way_out}")
+    if not format.weights:
+        need, known, fits = "every edge must weigh 1", "weights", w == 1
+        way_out = "Read it with weight=None if all edges count alike (in a shell: --unweighted)"
+    elif w.dtype.kind == "i":
+        return w
+    else:
+        need, known, fits = (
+            "weights must be integers of 64 bits",
+            "fractions",
+            (np.rint(w) == w) & (np.abs(w) < 2.0**63),
+        )
+        way_out = "Scale and round them, leave missing edges out"
+    if not fits.all():
+        at = int(np.argmin(fits))
+        u, v = (told(graph.labels[int(ends[at])]) for ends in (rows, cols))
+        raise _unwritten(
+            format.name,
+            f"{need}, as {format.name} files know no {known}, got {w[at].item()!r} on {u} → {v}. {way_out}, or "
+            f"{_OTHERS.lower()}, which hold any number.",
+        )
+    return w.astype(np.int64) if format.weights else None
 
 
 def _arcs(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -195,44 +177,54 @@ def weighted(graph: Graph) -> bool:
     return graph.weights is not None if graph.dense is None else _numeric(graph) and not graph.unit
 
 
-def require_edges(graph: Graph, rows: list[int], cols: list[int], format: str) -> None:
-    """A list of edges without a count of vertices loses those that have none: refuse."""
-    met = np.unique(np.array([rows, cols], dtype=np.int64))  # not a mask: n may be far more than there are edges
-    if len(met) < graph.n:
-        first = int(np.argmax(met != np.arange(len(met)))) if (met != np.arange(len(met))).any() else len(met)
-        raise FormatError(
-            format,
-            None,
-            f"write: every vertex must have an edge, as {format} files list edges alone, got {graph.n - len(met)} "
-            f"without, {graph.labels[first]!r} first. Write dimacs, plain, matrixmarket or npz.",
-        )
-
-
-def names_of(graph: Graph, format: str, *, forbidden: str = "\0") -> list[str]:
-    """The labels as text that reads back as the same labels, or FormatError.
+def named_edges(graph: Graph, format: str, *, forbidden: str = "\0", quotes: bool = False) -> tuple[Arcs, list[str]]:
+    """The arcs of a list of edges alone, without weights where they are none, and the vertices' names as text.
 
     Parameters
     ----------
     format : str
-        For the error.
+        For errors.
     forbidden : str
         Characters that a name in this format cannot have.
+    quotes : bool
+        Whether names may stand in quotes, blanks and digits that are text among them.
+
+    Raises
+    ------
+    FormatError
+        If the text would read back as another graph: vertices have no edge, or other names.
     """
+    rows, cols, weights = listed(graph)
+    met = np.unique(np.array([rows, cols], dtype=np.int64))  # not a mask: n may be far more than there are edges
+    if len(met) < graph.n:
+        first = int(np.argmax(met != np.arange(len(met)))) if (met != np.arange(len(met))).any() else len(met)
+        raise _unwritten(
+            format,
+            f"every vertex must have an edge, as {format} files list edges alone, got {graph.n - len(met)} "
+            f"without, {graph.labels[first]!r} first. Write dimacs, plain, matrixmarket or npz.",
+        )
     labels = list(graph.labels)
     kinds = [_kind(label) for label in labels]
     odd = next((at for at, kind in enumerate(kinds) if kind is None or kind is not kinds[0]), None)
     if odd is not None:
         beside = f" beside {labels[0]!r}" if odd else ""
-        raise FormatError(
-            format, None, f"write: names must all be strings or all integers, got {labels[odd]!r}{beside}. Write npz."
-        )
+        raise _unwritten(format, f"names must all be strings or all integers, got {labels[odd]!r}{beside}. Write npz.")
     wrong = next((label for label, kind in zip(labels, kinds, strict=True) if not _written(label, kind, forbidden)), "")
     if wrong != "":
         shown = show(ascii(wrong)) if isinstance(wrong, str) else told(wrong)
-        raise FormatError(
-            format, None, f"write: names must be such as {format} files can hold, got {shown}. Rename it."
-        )
-    return [str(label) for label in labels]
+        raise _unwritten(format, f"names must be such as {format} files can hold, got {shown}. Rename it.")
+    names = [str(label) for label in labels]
+    for name in () if quotes else names:
+        if len(name.split()) != 1 or name != name.strip():
+            raise _unwritten(format, f"names must be free of blanks, got {name!r}. Write csv or npz.")
+    if names and not quotes and kinds[0] is str and integral(names):
+        problem = f"names must not all be integers written as text, got {names[0]!r}"
+        raise _unwritten(format, f"{problem}. Write csv or npz.")
+    return (rows, cols, weights if weighted(graph) else None), names
+
+
+def _unwritten(format: str, problem: str) -> FormatError:
+    return FormatError(format, None, f"write: {problem}")
 
 
 def told(label: Any) -> str:
@@ -268,3 +260,12 @@ def remark(name: str) -> str:
 def write_lines(file: IO[bytes], lines: Iterable[str]) -> None:
     """Text lines as UTF-8."""
     file.write("".join(f"{line}\n" for line in lines).encode())
+
+
+def edge_lines(arcs: Arcs, names: Sequence[Any], *, before: str = "", between: str = " ") -> Iterator[str]:
+    """A line an arc: both ends as they are called, and the weight where there are weights."""
+    rows, cols, weights = arcs
+    ends = list(map(str, names))
+    if weights is None:
+        return (f"{before}{ends[u]}{between}{ends[v]}" for u, v in zip(rows, cols, strict=True))
+    return (f"{before}{ends[u]}{between}{ends[v]}{between}{w}" for u, v, w in zip(rows, cols, weights, strict=True))

@@ -1,4 +1,4 @@
-"""Columns of numbers read fast, with the line of an error."""
+"""Lines of edges between numbered vertices, fields between blanks: read fast, with the line of an error."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from semiring.errors import FormatError
 
+from ..graph import Graph
 from ..reading.files import Source
 from .tokens import fits, numbers, show, suspects, unmet
 
@@ -93,21 +94,48 @@ def edge_line(body: bytes, index: int) -> int:
     return data_lines(body)[index][0]
 
 
-def check_range(source: Source, body: bytes, found: Columns, low: int, high: int, hint: str = "") -> None:
-    """Every vertex in low … high, or FormatError with the line."""
-    outside = (found.rows < low) | (found.rows > high) | (found.cols < low) | (found.cols > high)
+def first_line(text: bytes) -> tuple[bytes, int, bytes]:
+    """The first line that is not blank, its number from 1, and the text in which it is blank."""
+    start = len(text) - len(text.lstrip())
+    header, _, rest = text[start:].partition(b"\n")
+    line = text.count(b"\n", 0, start) + 1
+    return header, line, b"\n" * line + rest
+
+
+def numbered(
+    source: Source,
+    body: bytes,
+    n: int,
+    promised: int,
+    *,
+    shape: str,
+    widths: Sequence[int] = (3,),
+    base: int = 1,
+    what: str = "edges",
+    hint: str = "",
+) -> Graph:
+    """The edges that a header promises, so many, between vertices base … base + n − 1, by which they are called.
+
+    Parameters
+    ----------
+    source, body, shape, widths
+        As in `columns`.
+    what, hint : str
+        For errors: what is counted, and why the first number behind the last vertex may stand there.
+    """
+    found, last = columns(source, body, shape=shape, widths=widths), base + n - 1
+    outside = (found.rows < base) | (found.rows > last) | (found.cols < base) | (found.cols > last)
     if outside.any():
         at = int(np.argmax(outside))
-        vertex = next(int(v) for v in (found.rows[at], found.cols[at]) if not low <= v <= high)
-        extent = f"in {low} … {high}" if high >= low else "absent, as there are none"
-        raise source.error(f"vertices must be {extent}, got {vertex}.{hint}", edge_line(body, at))
-
-
-def check_count(source: Source, found: Columns, promised: int, what: str = "edges") -> None:
-    """As many edges as the header promised."""
+        vertex = next(int(v) for v in (found.rows[at], found.cols[at]) if not base <= v <= last)
+        extent = f"in {base} … {last}" if n else "absent, as there are none"
+        way_out = hint if vertex == last + 1 else ""
+        raise source.error(f"vertices must be {extent}, got {vertex}.{way_out}", edge_line(body, at))
     if len(found.rows) != promised:
         short = " The file may be cut off." if len(found.rows) < promised else ""
         raise source.error(f"must hold the {promised} {what} that its header promises, got {len(found.rows)}.{short}")
+    labels = range(base, base + n)
+    return Graph.from_arrays(found.rows - base, found.cols - base, found.weights, n=n, labels=labels)
 
 
 def _load(body: bytes, kinds: str) -> np.ndarray | None:

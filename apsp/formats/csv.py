@@ -11,17 +11,16 @@ A table whose rows have the names of its columns, as `save("d.csv")` writes, is 
 from __future__ import annotations
 
 import csv
-import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import IO, Any
 
 from semiring.errors import FormatError
 
 from ..graph import Graph
-from ..reading.files import Source
-from ..reading.options import ANYHOW, SOURCES, TARGETS, Reading, positional
-from .base import Format, listed, names_of, require_edges, weighted, write_lines
+from ..reading.files import Source, csv_rows
+from ..reading.options import ANYHOW, Reading, names_ends, positional
+from .base import Format, edge_lines, named_edges, write_lines
 from .tables import Table, of_rows, separated
 from .tokens import integral, show
 
@@ -34,14 +33,9 @@ _MARK = "\0"
 def sniff(head: bytes) -> bool:
     """A first line with a column for either end."""
     try:
-        return _names_ends(_split(head.decode("utf-8", "replace").lstrip().split("\n", 1)[0]))
+        return names_ends(_split(head.decode("utf-8", "replace").lstrip().split("\n", 1)[0]))
     except csv.Error:
         return False
-
-
-def _names_ends(names: Sequence[Any]) -> bool:
-    plain = {str(name).casefold() for name in names}
-    return bool(plain & set(SOURCES)) and bool(plain & set(TARGETS))
 
 
 def has_separator(head: bytes) -> bool:
@@ -74,13 +68,20 @@ def read(source: Source, *, reading: Reading = ANYHOW) -> Graph:
                 distinct=lambda indices: cells.distinct(indices, skipped),
             )
             return _graph(table, reading)
-    rows, line = _rows(source, text, delimiter)
-    for index, row in enumerate(rows):
+    rows = list(csv_rows(source, _marked(text, delimiter), delimiter))
+    for line, row in rows:
         if len(row) != len(names):
             what = "the header's" if skipped else "the first row's"
             shown = show(",".join(row))
-            raise source.error(f"a row must have {what} {len(names)} fields, got {len(row)}: {shown}.", line(index))
-    table = Table(source, names, header, of_rows(rows[skipped:]), lambda row: line(row + skipped), _unmarked)
+            raise source.error(f"a row must have {what} {len(names)} fields, got {len(row)}: {shown}.", line)
+    table = Table(
+        source,
+        names,
+        header,
+        of_rows([row for _, row in rows[skipped:]]),
+        lambda row: rows[row + skipped][0],
+        _unmarked,
+    )
     return _graph(table, reading)
 
 
@@ -90,44 +91,22 @@ def _graph(table: Table, reading: Reading) -> Graph:
     The first field of a matrix's header names no column; where it is empty, as `save` writes it, so are no ends.
     """
     said = reading.columns is not None or reading.named
-    names_ends = list(table.names[:1]) != [""] and _names_ends(table.names)
-    matrix = None if said or names_ends else table.matrix()
+    ends = list(table.names[:1]) != [""] and names_ends(table.names)
+    matrix = None if said or ends else table.matrix()
     return table.edges(reading) if matrix is None else matrix
-
-
-def _rows(source: Source, text: str, delimiter: str) -> tuple[list[list[str]], Callable[[int], int]]:
-    """The rows that are not blank, and where each stands."""
-    reader = csv.reader(io.StringIO(_marked(text, delimiter), newline=""), delimiter=delimiter, strict=True)
-    try:
-        records = [(reader.line_num, row) for row in reader if row]
-    except csv.Error as error:
-        raise source.error(f"must be well-formed CSV, got {error}.", reader.line_num) from error
-    return [row for _, row in records], lambda index: records[index][0]
 
 
 def write(graph: Graph, file: IO[bytes]) -> None:
     """`source,target,weight`, or the first two where edges are unweighted."""
-    rows, cols, weights = listed(graph)
-    require_edges(graph, rows, cols, "csv")
-    names = _fields(graph)
-    if weighted(graph):
-        lines = (f"{names[u]},{names[v]},{w}" for u, v, w in zip(rows, cols, weights, strict=True))
-        write_lines(file, ("source,target,weight", *lines))
-    else:
-        write_lines(file, ("source,target", *(f"{names[u]},{names[v]}" for u, v in zip(rows, cols, strict=True))))
-
-
-def _fields(graph: Graph) -> list[str]:
-    """The names as fields that read back the same."""
-    names = names_of(graph, "csv", forbidden="\0\r")
-    longest = max(names, key=len, default="")
-    if len(longest) + 2 * len(_MARK) > csv.field_size_limit():
-        most = csv.field_size_limit() - 2 * len(_MARK)
-        raise FormatError(
-            "csv", None, f"write: names must have at most {most} characters, got {len(longest)}. Write npz."
-        )
-    strings = any(isinstance(label, str) for label in graph.labels)
-    return [_quoted(name) if strings and _needs_quotes(name) else name for name in names]
+    arcs, names = named_edges(graph, "csv", forbidden="\0\r", quotes=True)
+    longest, most = max(map(len, names), default=0), csv.field_size_limit() - 2 * len(_MARK)
+    if longest > most:
+        problem = f"names must have at most {most} characters, got {longest}"
+        raise FormatError("csv", None, f"write: {problem}. Write npz.")
+    if any(isinstance(label, str) for label in graph.labels):
+        names = [_quoted(name) if _needs_quotes(name) else name for name in names]
+    header = "source,target" if arcs[2] is None else "source,target,weight"
+    write_lines(file, [header, *edge_lines(arcs, names, between=",")])
 
 
 def _needs_quotes(name: str) -> bool:

@@ -17,9 +17,9 @@ from ..graph import Graph
 from ..labels import Labels
 from ..reading.files import Source
 from . import npy
-from .base import Format, listed, remark, weighted, write_lines
-from .columns import Columns, check_count, check_range, columns, edge_line, values
-from .tokens import count, show
+from .base import Format, edge_lines, listed, remark, weighted, write_lines
+from .columns import edge_line, first_line, numbered, values
+from .tokens import counts, show
 
 _COMMENT = re.compile(rb"^[ \t]*%[^\n]*", re.MULTILINE)
 _LAYOUTS, _FIELDS = ("coordinate", "array"), ("real", "double", "integer", "pattern")
@@ -34,53 +34,44 @@ def sniff(head: bytes) -> bool:
 def read(source: Source) -> Graph:
     """By the banner's words."""
     layout, field, symmetry = _banner(source)
-    body = _COMMENT.sub(b"", source.lines)
-    blank = len(body) - len(body.lstrip())
-    header, _, rest = body[blank:].partition(b"\n")
-    line = body.count(b"\n", 0, blank) + 1
-    sizes = header.split()
-    wanted = "rows columns entries" if layout == "coordinate" else "rows columns"
-    if len(sizes) != len(wanted.split()) or not all(size.isdigit() for size in sizes):
-        raise source.error(f"the size line must be `{wanted}`, got {show(header)}.", line)
-    shape = [count(source, size, line) for size in sizes]
-    if shape[0] != shape[1]:
-        raise source.error(f"a graph's matrix must be square, got {shape[0]} × {shape[1]}.", line)
-    n, body = shape[0], b"\n" * line + rest
-    names = Labels(range(1, n + 1))
-    if layout == "array":
-        return replace(npy.matrix(source, _array(source, body, n, symmetry)), labels=names)
-    found = columns(
-        source, body, shape="i j" if field == "pattern" else "i j value", widths=(2,) if field == "pattern" else (3,)
+    header, line, body = first_line(_COMMENT.sub(b"", source.lines))
+    n, columns, *entries = counts(
+        source, header, "the size line", "rows columns entries" if layout == "coordinate" else "rows columns", line
     )
-    check_range(source, body, found, 1, n)
-    check_count(source, found, shape[2], "entries")
-    rows, cols, weights = found.rows - 1, found.cols - 1, found.weights
-    if symmetry != "general":
-        _require_triangle(source, body, found, symmetry)
-    if symmetry == "skew-symmetric":
-        assert weights is not None
-        rows, cols = np.concatenate((rows, cols)), np.concatenate((cols, rows))
-        weights = np.concatenate((weights, -weights))
-    return Graph.from_arrays(rows, cols, weights, n=n, labels=names, directed=symmetry != "symmetric")
+    if n != columns:
+        raise source.error(f"a graph's matrix must be square, got {n} × {columns}.", line)
+    if layout == "array":
+        matrix = npy.matrix(source, _array(source, body, n, symmetry))
+        return replace(matrix, labels=Labels(range(1, n + 1)))
+    shape, widths = ("i j", (2,)) if field == "pattern" else ("i j value", (3,))
+    graph = numbered(source, body, n, entries[0], shape=shape, widths=widths, what="entries")
+    if symmetry == "general":
+        return graph
+    rows, cols, weights = graph.rows, graph.cols, graph.weights
+    assert rows is not None
+    assert cols is not None
+    _require_triangle(source, body, rows, cols, symmetry)
+    if symmetry == "symmetric":
+        return replace(graph, directed=False)
+    assert weights is not None
+    ends, both = (np.concatenate((rows, cols)), np.concatenate((cols, rows))), np.concatenate((weights, -weights))
+    return Graph.from_arrays(*ends, both, n=n, labels=graph.labels)
 
 
 def write(graph: Graph, file: IO[bytes]) -> None:
     """Coordinates; an undirected list as the lower triangle of a symmetric matrix."""
-    symmetric = not graph.directed
     rows, cols, weights = listed(replace(graph, directed=True))
-    if symmetric:
-        rows, cols = [max(e) for e in zip(rows, cols, strict=True)], [min(e) for e in zip(rows, cols, strict=True)]
+    if not graph.directed:
+        rows, cols = list(map(max, rows, cols)), list(map(min, rows, cols))
     field = "real" if any(type(w) is float for w in weights) else "integer"
-    if not weighted(graph):
-        field = "pattern"
-    write_lines(file, [f"%%MatrixMarket matrix coordinate {field} {'symmetric' if symmetric else 'general'}"])
-    if graph.name:
-        write_lines(file, [f"% {remark(graph.name)}"])
-    write_lines(file, [f"{graph.n} {graph.n} {len(rows)}"])
-    if field == "pattern":
-        write_lines(file, (f"{u + 1} {v + 1}" for u, v in zip(rows, cols, strict=True)))
-    else:
-        write_lines(file, (f"{u + 1} {v + 1} {w}" for u, v, w in zip(rows, cols, weights, strict=True)))
+    field = field if weighted(graph) else "pattern"
+    symmetry = "general" if graph.directed else "symmetric"
+    head = [
+        f"%%MatrixMarket matrix coordinate {field} {symmetry}",
+        *([f"% {remark(graph.name)}"] if graph.name else []),
+    ]
+    arcs = rows, cols, weights if weighted(graph) else None
+    write_lines(file, [*head, f"{graph.n} {graph.n} {len(rows)}", *edge_lines(arcs, range(1, graph.n + 1))])
 
 
 def _banner(source: Source) -> tuple[str, str, str]:
@@ -118,14 +109,14 @@ def _array(source: Source, body: bytes, n: int, symmetry: str) -> np.ndarray:
     return A
 
 
-def _require_triangle(source: Source, body: bytes, found: Columns, symmetry: str) -> None:
+def _require_triangle(source: Source, body: bytes, rows: np.ndarray, cols: np.ndarray, symmetry: str) -> None:
     """A symmetric file lists its lower triangle, a skew one without the diagonal: others would be told twice."""
     where = "on or below" if symmetry == "symmetric" else "below"
-    above = found.rows < found.cols if symmetry == "symmetric" else found.rows <= found.cols
+    above = rows < cols if symmetry == "symmetric" else rows <= cols
     if above.any():
         at = int(np.argmax(above))
         raise source.error(
-            f"a {symmetry} file must list entries {where} the diagonal, got ({found.rows[at]}, {found.cols[at]}).",
+            f"a {symmetry} file must list entries {where} the diagonal, got ({rows[at] + 1}, {cols[at] + 1}).",
             edge_line(body, at),
         )
 

@@ -9,9 +9,9 @@ from typing import IO
 
 from ..graph import Graph
 from ..reading.files import Source
-from .base import Format, listed, write_lines
-from .columns import check_count, check_range, columns
-from .tokens import count, show
+from .base import Format, edge_lines, listed, write_lines
+from .columns import first_line, numbered
+from .tokens import counts
 
 
 def sniff(head: bytes) -> bool:
@@ -33,31 +33,16 @@ def fits(text: bytes) -> bool:
 
 def read(source: Source, *, base: int = 0) -> Graph:
     """As many edges as the first line promises, between vertices base … base + n − 1."""
-    text = source.lines
-    blank = len(text) - len(text.lstrip())
-    header, _, rest = text[blank:].partition(b"\n")
-    before = text.count(b"\n", 0, blank) + 1
-    sizes = header.split()
-    if len(sizes) != 2 or not all(size.isdigit() for size in sizes):
-        raise source.error(f"the first line must be `n m`, two counts, got {show(header)}.", before)
-    n, m = (count(source, size, before) for size in sizes)
-    body = b"\n" * before + rest
-    found = columns(source, body, shape="i j w", widths=(2, 3))
-    hint = (
-        " A file that counts from 1 needs base=1."
-        if base == 0 and n in (found.rows.max(initial=0), found.cols.max(initial=0))
-        else ""
-    )
-    check_range(source, body, found, base, base + n - 1, hint)
-    check_count(source, found, m)
-    return Graph.from_arrays(found.rows - base, found.cols - base, found.weights, n=n, labels=range(base, base + n))
+    header, line, body = first_line(source.lines)
+    n, m = counts(source, header, "the first line, two counts,", "n m", line)
+    hint = " A file that counts from 1 needs base=1." if base == 0 else ""
+    return numbered(source, body, n, m, shape="i j w", widths=(2, 3), base=base, hint=hint)
 
 
 def write(graph: Graph, file: IO[bytes]) -> None:
     """Vertices numbered from 0 in their order."""
-    rows, cols, weights = listed(graph)
-    write_lines(file, [f"{graph.n} {len(rows)}"])
-    write_lines(file, (f"{u} {v} {w}" for u, v, w in zip(rows, cols, weights, strict=True)))
+    arcs = listed(graph)
+    write_lines(file, [f"{graph.n} {len(arcs[0])}", *edge_lines(arcs, range(graph.n))])
 
 
 FORMAT = Format(

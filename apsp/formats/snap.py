@@ -21,7 +21,7 @@ from ..log import warn
 from ..reading.files import Source
 from ..reading.options import ANYHOW, Reading
 from . import edgelist
-from .base import Format, listed, names_of, remark, require_edges, weighted, write_lines
+from .base import Format, edge_lines, named_edges, remark, write_lines
 from .columns import columns
 from .tokens import show
 
@@ -95,23 +95,16 @@ def _directed(source: Source) -> bool:
 
 def write(graph: Graph, file: IO[bytes]) -> None:
     """A comment with the sizes, then tab-separated columns."""
-    rows, cols, weights = listed(replace(graph, directed=True))
-    require_edges(graph, rows, cols, "snap")
-    ids = names_of(graph, "snap")
+    arcs, ids = named_edges(replace(graph, directed=True), "snap", quotes=True)
     wrong = next((label for label in graph.labels if isinstance(label, str) or abs(label) > _MOST), None)
     if wrong is not None:
         raise FormatError(
             "snap", None, f"write: vertices must be integers of 64 bits, got {wrong!r}. Write csv, named or npz."
         )
-    direction = "Directed" if graph.directed else "Undirected"
-    write_lines(file, [f"# {direction} graph: {remark(graph.name)}".rstrip(": ")])
-    write_lines(file, [f"# Nodes: {graph.n} Edges: {len(rows)}"])
-    if weighted(graph):
-        write_lines(file, ["# FromNodeId\tToNodeId\tWeight"])
-        write_lines(file, (f"{ids[u]}\t{ids[v]}\t{w}" for u, v, w in zip(rows, cols, weights, strict=True)))
-    else:
-        write_lines(file, ["# FromNodeId\tToNodeId"])
-        write_lines(file, (f"{ids[u]}\t{ids[v]}" for u, v in zip(rows, cols, strict=True)))
+    direction, columns = "Directed" if graph.directed else "Undirected", "# FromNodeId\tToNodeId"
+    head = [f"# {direction} graph: {remark(graph.name)}".rstrip(": "), f"# Nodes: {graph.n} Edges: {len(arcs[0])}"]
+    heading = columns if arcs[2] is None else f"{columns}\tWeight"
+    write_lines(file, [*head, heading, *edge_lines(arcs, ids, between="\t")])
 
 
 FORMAT = Format(

@@ -12,7 +12,7 @@ import numpy as np
 from ..graph import Graph
 from ..labels import Labels, number_ends
 from ..reading.files import Source
-from ..reading.options import BY_RULE, Chosen, Reading, choose
+from ..reading.options import BY_RULE, Chosen, Reading, choose, names_ends, positional
 from .tokens import as_number, integral, numbers, seconds, show
 
 #: Bytes that `str.split` takes for blanks, as far as they are ASCII.
@@ -291,3 +291,45 @@ def blank_separated(text: str) -> tuple[list[Sequence[str]], np.ndarray] | None:
         return None
     cells = text.split()
     return [cells[index::width] for index in range(width)], lines + 1
+
+
+def of_fields(source: Source, text: str, reading: Reading, shape: str = "") -> Graph:
+    """The edges of a text, one a line, whose fields stand between blanks.
+
+    Parameters
+    ----------
+    reading : Reading
+        Which columns hold what; a first line with a column for either end is a header where columns are not chosen.
+    shape : str
+        How a line must look, one word a field; by default all must have as many fields as the first.
+
+    Raises
+    ------
+    FormatError
+        If a line has other fields than it must have, or as `Table.edges` does.
+    """
+    columns, lines = blank_separated(text) or _fields(source, text, shape)
+    if not columns:
+        return Graph.from_arrays([], [])
+    first = [column[0] for column in columns]
+    if shape and len(first) != len(shape.split()):
+        raise source.error(f"a line must be `{shape}`, got {show(' '.join(first))}.", int(lines[0]))
+    header = names_ends(first) if reading.columns is None else not positional(reading.columns)
+    skipped = 1 if header else 0
+    names: Sequence[Any] = first if header else range(len(first))
+    line = int(lines[0]) if header else None
+    return Table(
+        source, names, line, lambda index: columns[index][skipped:], lambda row: int(lines[row + skipped])
+    ).edges(reading)
+
+
+def _fields(source: Source, text: str, shape: str) -> tuple[list[Sequence[str]], np.ndarray]:
+    """As `blank_separated`, row by row; the first that is not as long as the others is an error."""
+    found = [(number, row) for number, row in enumerate(map(str.split, text.split("\n")), 1) if row]
+    width = len(shape.split()) or len(found[0][1] if found else ())
+    for number, row in found:
+        if len(row) != width:
+            need = f"be `{shape}`" if shape else f"have the {width} fields of the first"
+            got = "" if shape else f"{len(row)}: "
+            raise source.error(f"a line must {need}, got {got}{show(' '.join(row))}.", number)
+    return list(zip(*(row for _, row in found), strict=True)), np.array([number for number, _ in found])

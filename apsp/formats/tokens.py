@@ -122,12 +122,17 @@ def integral(names: Iterable[str]) -> bool:
     return all(map(_INTEGER.fullmatch, names))
 
 
-def count(source: Source, token: bytes, line: int) -> int:
-    """A number of vertices, edges or entries that a header tells."""
-    digits = token.lstrip(b"0")
-    if len(digits) > 15:
-        raise source.error(f"a count must have at most 15 digits, got {show(token)}.", line)
-    return int(digits or b"0")
+def counts(source: Source, header: bytes, what: str, shape: str, line: int) -> list[int]:
+    """The numbers of vertices, edges or entries of a header such as `shape`, whose words p and sp are themselves."""
+    words, tokens = shape.split(), header.split()
+    pairs = [(token, word in ("p", "sp"), word.encode()) for token, word in zip(tokens, words, strict=False)]
+    if len(tokens) != len(words) or not all(t == word if literal else t.isdigit() for t, literal, word in pairs):
+        raise source.error(f"{what} must be `{shape}`, got {show(header)}.", line)
+    found = [token.lstrip(b"0") or b"0" for token, literal, _ in pairs if not literal]
+    for digits in found:
+        if len(digits) > 15:
+            raise source.error(f"a count must have at most 15 digits, got {show(digits)}.", line)
+    return list(map(int, found))
 
 
 def fits(token: bytes) -> bool:

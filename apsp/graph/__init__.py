@@ -420,7 +420,7 @@ class Graph:
         s = catalog.get(semiring)
         if self.dense is not None:
             return self._from_dense(s, dtype)
-        target = self.target(s) if dtype is None else dtypes.resolve(s, dtype, where="Graph.matrix")
+        target = self.target(s, dtype)
         memory.require(
             self.n**2 * target.itemsize, where="Graph.matrix", hint="Use a smaller dtype, or fewer vertices."
         )
@@ -622,7 +622,7 @@ class Graph:
         if self.dense is not None:
             windows = self.windows(s, dtype, where="Graph.edges")
             return listed(self._from_dense(s, dtype) if windows is None else windows, s)
-        rows, cols, weights = self._listed(s, self.target(s) if dtype is None else np.dtype(dtype), slice(None))
+        rows, cols, weights = self._listed(s, self.target(s, dtype, where="Graph.edges"), slice(None))
         weights = weights if weights.flags.writeable else weights.copy()
         if self.directed:
             return rows, cols, weights
@@ -644,17 +644,25 @@ class Graph:
             return rows, cols, np.broadcast_to(conform(np.ones(1, np.int32), s, target, where="Graph"), len(rows))
         return rows, cols, conform(weights, s, target, where="Graph.matrix", first=part.start or 0)
 
-    def target(self, s: Semiring) -> np.dtype:
-        """The default dtype of an edge list's matrix: exact, and as narrow as is safe."""
+    def target(self, s: Semiring, dtype: Any = None, *, where: str = "Graph.matrix") -> np.dtype:
+        """The dtype of its matrix: the one asked for; else its own or, of a list, exact and as narrow as is safe.
+
+        Raises
+        ------
+        DTypeError
+            If the semiring has none that holds it.
+        """
+        natural: Any = np.int32
         if is_boolean(s):
-            return np.dtype(bool)
-        natural: np.dtype = np.dtype(np.int32)
-        if self.weights is not None and len(self.weights):
+            natural = np.bool_
+        elif self.dense is not None:
+            natural = np.int32 if self.unit else self.dense.dtype
+        elif self.weights is not None and len(self.weights):
             if self.weights.dtype.kind == "f":
-                natural = np.dtype(np.float64)
+                natural = np.float64
             elif self.n * max(int(self.weights.max()), -int(self.weights.min())) >= np.iinfo(np.int32).max:
-                natural = np.dtype(np.int64)
-        return dtypes.resolve(s, natural, where="Graph.matrix")
+                natural = np.int64
+        return dtypes.resolve(s, dtype, natural, where=where)
 
     def _from_dense(self, s: Semiring, dtype: Any) -> Any:
         windows = self.windows(s, dtype)

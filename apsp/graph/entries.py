@@ -58,7 +58,7 @@ def unit_lengths(A: Any, s: Semiring, dtype: Any = None, nulls: Nulls = None, *,
     there = conform(finite_entries(A, nulls), catalog.get("boolean"), where=f"{where}: unweighted")
     if is_boolean(s):
         return there
-    target = dtypes.resolve(s, np.int32 if dtype is None else dtype, where=where)
+    target = dtypes.resolve(s, dtype, np.int32, where=where)
     device = "cpu" if isinstance(A, np.ndarray) else "cuda"
     memory.require(there.size * target.itemsize, device, where=where, hint="Use a smaller dtype.")
     out = module(A).full(A.shape, dtypes.zero(s, target), dtype=target)

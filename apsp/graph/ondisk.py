@@ -124,7 +124,7 @@ class OnDisk:
         """
         if s.dtypes == ("bool",):
             return Windows(self, s, np.dtype(bool), where, nulls)
-        return Windows(self, s, dtypes.resolve(s, self.dtype if dtype is None else dtype, where=where), where, nulls)
+        return Windows(self, s, dtypes.resolve(s, dtype, self.dtype, where=where), where, nulls)
 
     def whole(self) -> np.ndarray:
         """All entries as they lie there.

@@ -16,7 +16,7 @@ from ..formats.tokens import seconds
 from ..graph import Graph
 from ..graph.given import numbers
 from ..labels import number_ends
-from ..reading.options import ANYHOW, BY_RULE, SOURCES, TARGETS, Reading, choose
+from ..reading.options import ANYHOW, BY_RULE, Reading, choose, names_ends
 from .base import Kind
 
 #: Libraries whose tables narwhals takes.
@@ -87,8 +87,7 @@ class _Table:
     @property
     def names_ends(self) -> bool:
         """Whether columns are named for where edges begin and end."""
-        plain = {str(name).strip().casefold() for name in self.names}
-        return bool(plain & set(SOURCES)) and bool(plain & set(TARGETS))
+        return names_ends(self.names)
 
     def matrix(self) -> Graph | None:
         """The labelled matrix that a wide table is; None where it is none."""

@@ -43,12 +43,8 @@ def close(
 
     Raises
     ------
-    DivergenceError
-        If the closure does not exist.
-    FormatError
-        If the checkpoint is another's.
-    MemoryNeeded
-        If the matrix does not fit.
+    DivergenceError, FormatError, MemoryNeeded
+        As `Large.close`.
     """
     s, n, seen = source.semiring, source.n, source.looked_at[0]
     require(source.nbytes, "cpu", where="closure", hint="Say output='tiles/' and memory=…: it then streams.")

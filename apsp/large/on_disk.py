@@ -23,12 +23,8 @@ def close(source: Source, ops: Backend, limits: Limits, *, cut: Cut, callback: C
 
     Raises
     ------
-    DivergenceError
-        If the closure does not exist.
-    FormatError
-        If the checkpoint is another's.
-    OSError
-        If the store cannot be written, or does not fit on its disk.
+    DivergenceError, FormatError, OSError
+        As `Large.close`.
     """
     n, place = source.n, limits.works_in
     assert place is not None

@@ -72,12 +72,12 @@ class Source:
             given, windows, nulls = A.dense, A.windows(semiring, dtype, where=where), None if A.null_unsaid else ()
             A = A.matrix(semiring, dtype) if windows is None else windows
         if isinstance(A, Graph):
-            target = A.target(semiring) if dtype is None else dtypes.resolve(semiring, dtype, where=where)
+            target = A.target(semiring, dtype, where=where)
             return cls(A.n, semiring, target, arcs_of(A, semiring, target))
         matrix = A if has_windows(A) else np.asanyarray(A)
         if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
             raise ShapeError(f"{where}: A must be square, (n, n), got shape {matrix.shape}.")
-        target = dtypes.resolve(semiring, matrix.dtype if dtype is None else dtype, where=where)
+        target = dtypes.resolve(semiring, dtype, matrix.dtype, where=where)
         step = given.together if isinstance(given, OnDisk) else together(given)
         return cls(matrix.shape[0], semiring, target, lambda rows, columns: matrix[rows, columns], step, given, nulls)
 

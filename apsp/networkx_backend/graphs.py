@@ -72,6 +72,14 @@ class Converted:
         return found
 
 
+def served(G: Converted, weight: Any) -> Arcs | None:
+    """The arcs; None where only Python can add the weights."""
+    try:
+        return G.arcs(weight)
+    except Unserved:
+        return None
+
+
 @dataclass(frozen=True)
 class Arcs:
     """A graph's arcs in the order of its adjacency; those of several edges weigh the least of them.

@@ -11,7 +11,7 @@ import numpy as np
 
 from semiring.errors import NegativeCycleError
 
-from .graphs import Arcs, Converted, Unserved
+from .graphs import Arcs, Converted, served
 from .theirs import theirs
 
 _METHODS = (None, "unweighted", "dijkstra", "bellman-ford", "floyd-warshall", "floyd-warshall-numpy")
@@ -139,11 +139,8 @@ def harmonic_centrality(G: Converted, nbunch: Any = None, distance: Any = None, 
 
 def _served(G: Converted, weight: Any, *, signed: bool = False) -> Arcs | None:
     """The arcs; None where only Python can add the weights, or Dijkstra's algorithm would be wrong."""
-    try:
-        arcs = G.arcs(weight)
-    except Unserved:
-        return None
-    return None if arcs.negative and not signed else arcs
+    arcs = served(G, weight)
+    return None if arcs is None or (arcs.negative and not signed) else arcs
 
 
 def _positions(G: Converted, nodes: Any) -> np.ndarray:

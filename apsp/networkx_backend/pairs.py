@@ -7,9 +7,8 @@ order of the graph's nodes.
 from __future__ import annotations
 
 import math
-import warnings
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -21,7 +20,8 @@ from semiring.errors import NegativeCycleError
 
 from ..csgraph.engines import Options
 from ..csgraph.routes import with_predecessors
-from .graphs import BLOCK, Arcs, Converted, Unserved
+from ..log import warn
+from .graphs import BLOCK, Arcs, Converted, served
 from .theirs import theirs
 
 _INF = float("inf")
@@ -33,76 +33,43 @@ _infinite = partial(float, "inf")
 
 def all_pairs_shortest_path_length(G: Converted, cutoff: Any = None) -> Iterator[tuple[Any, dict[Any, int]]]:
     """(node, {node: number of edges}): `networkx.all_pairs_shortest_path_length`."""
-    if not _counts(cutoff):
-        yield from theirs("all_pairs_shortest_path_length", G, cutoff)
-        return
-    for node, lengths, _ in _all(G, G.arcs(), cutoff):
-        yield node, lengths
+    return _each("all_pairs_shortest_path_length", G, cutoff, give=_lengths)
 
 
 def all_pairs_dijkstra_path_length(
     G: Converted, cutoff: Any = None, weight: Any = "weight"
 ) -> Iterator[tuple[Any, dict[Any, Any]]]:
     """(node, {node: distance}): `networkx.all_pairs_dijkstra_path_length`."""
-    arcs = _nonnegative(G, weight)
-    if arcs is None:
-        yield from theirs("all_pairs_dijkstra_path_length", G, cutoff, weight)
-        return
-    for node, lengths, _ in _all(G, arcs, cutoff):
-        yield node, lengths
+    return _each("all_pairs_dijkstra_path_length", G, cutoff, weight, by=_nonnegative, give=_lengths)
 
 
 def all_pairs_bellman_ford_path_length(G: Converted, weight: Any = "weight") -> Iterator[tuple[Any, dict[Any, Any]]]:
     """(node, {node: distance}): `networkx.all_pairs_bellman_ford_path_length`."""
-    arcs = _without_cycle(G, weight)
-    if arcs is None:
-        yield from theirs("all_pairs_bellman_ford_path_length", G, weight)
-        return
-    for node, lengths, _ in _all(G, arcs, None):
-        yield node, lengths
+    return _each("all_pairs_bellman_ford_path_length", G, weight, by=_without_cycle, give=_lengths)
 
 
 def all_pairs_shortest_path(G: Converted, cutoff: Any = None) -> Iterator[tuple[Any, dict[Any, list[Any]]]]:
     """(node, {node: path}): `networkx.all_pairs_shortest_path`."""
-    if not _counts(cutoff):
-        yield from theirs("all_pairs_shortest_path", G, cutoff)
-        return
-    for node, _, paths in _all(G, G.arcs(), cutoff, paths=True):
-        yield node, paths
+    return _each("all_pairs_shortest_path", G, cutoff)
 
 
 def all_pairs_dijkstra_path(
     G: Converted, cutoff: Any = None, weight: Any = "weight"
 ) -> Iterator[tuple[Any, dict[Any, list[Any]]]]:
     """(node, {node: path}): `networkx.all_pairs_dijkstra_path`."""
-    arcs = _nonnegative(G, weight)
-    if arcs is None:
-        yield from theirs("all_pairs_dijkstra_path", G, cutoff, weight)
-        return
-    for node, _, paths in _all(G, arcs, cutoff, paths=True):
-        yield node, paths
+    return _each("all_pairs_dijkstra_path", G, cutoff, weight, by=_nonnegative)
 
 
 def all_pairs_dijkstra(
     G: Converted, cutoff: Any = None, weight: Any = "weight"
 ) -> Iterator[tuple[Any, tuple[dict[Any, Any], dict[Any, list[Any]]]]]:
     """(node, ({node: distance}, {node: path})): `networkx.all_pairs_dijkstra`."""
-    arcs = _nonnegative(G, weight)
-    if arcs is None:
-        yield from theirs("all_pairs_dijkstra", G, cutoff, weight)
-        return
-    for node, lengths, paths in _all(G, arcs, cutoff, paths=True):
-        yield node, (lengths, paths)
+    return _each("all_pairs_dijkstra", G, cutoff, weight, by=_nonnegative, give=_both)
 
 
 def all_pairs_bellman_ford_path(G: Converted, weight: Any = "weight") -> Iterator[tuple[Any, dict[Any, list[Any]]]]:
     """(node, {node: path}): `networkx.all_pairs_bellman_ford_path`."""
-    arcs = _without_cycle(G, weight)
-    if arcs is None:
-        yield from theirs("all_pairs_bellman_ford_path", G, weight)
-        return
-    for node, _, paths in _all(G, arcs, None, paths=True):
-        yield node, paths
+    return _each("all_pairs_bellman_ford_path", G, weight, by=_without_cycle)
 
 
 def johnson(G: Converted, weight: Any = "weight") -> dict[Any, dict[Any, list[Any]]]:
@@ -118,11 +85,10 @@ def metric_closure(G: Converted, weight: Any = "weight") -> Any:
     arcs = _nonnegative(G, weight)
     if arcs is None or not len(G):
         return theirs("metric_closure", G, weight)
-    warnings.warn(
+    warn(
         "metric_closure is deprecated and will be removed in NetworkX 3.8.\n"
         "Use nx.all_pairs_shortest_path_length instead.",
-        category=DeprecationWarning,
-        stacklevel=6,
+        DeprecationWarning,
     )
     M, left = nx.Graph(), set(G)
     for u, lengths, paths in _all(G, arcs, None, paths=True):
@@ -231,6 +197,41 @@ def _touched(G: Converted, arcs: Arcs) -> np.ndarray:
 # What they share
 
 
+def _lengths(lengths: dict[Any, Any], paths: dict[Any, Any]) -> Any:
+    return lengths
+
+
+def _both(lengths: dict[Any, Any], paths: dict[Any, Any]) -> Any:
+    return lengths, paths
+
+
+def _each(
+    name: str,
+    G: Converted,
+    *given: Any,
+    by: Callable[[Converted, Any], Arcs | None] | None = None,
+    give: Callable[[dict[Any, Any], dict[Any, Any]], Any] = lambda lengths, paths: paths,
+) -> Iterator[tuple[Any, Any]]:
+    """(node, what `give` makes of distances and paths) for every node, or NetworkX's own answer to the same call.
+
+    Parameters
+    ----------
+    name : str
+        NetworkX's function.
+    given
+        As it takes them: a cutoff, where it is not Bellman's and Ford's; the weight, where `by` looks at weights.
+    by : callable, optional
+        `by(G, weight)`: the arcs, or None where NetworkX is to answer; by default edges are counted.
+    """
+    cutoff = None if by is _without_cycle else given[0]
+    arcs = by(G, given[-1]) if by is not None else G.arcs() if _counts(cutoff) else None
+    if arcs is None:
+        yield from theirs(name, G, *given)
+        return
+    for node, lengths, paths in _all(G, arcs, cutoff, paths=give is not _lengths):
+        yield node, give(lengths, paths)
+
+
 def _all(
     G: Converted, arcs: Arcs, cutoff: Any, *, paths: bool = False
 ) -> Iterator[tuple[Any, dict[Any, Any], dict[Any, list[Any]]]]:
@@ -317,16 +318,9 @@ def _names(G: Converted) -> np.ndarray:
     return np.fromiter(G.nodes, object, len(G))  # np.array would look into nodes that are tuples
 
 
-def _served(G: Converted, weight: Any) -> Arcs | None:
-    try:
-        return G.arcs(weight)
-    except Unserved:
-        return None
-
-
 def _by_attribute(G: Converted, weight: Any) -> Arcs | None:
     """The arcs, where the weight is no function: NetworkX's Floyd–Warshall calls none: edges weigh 1."""
-    return None if callable(weight) else _served(G, weight)
+    return None if callable(weight) else served(G, weight)
 
 
 def _counts(cutoff: Any) -> bool:
@@ -336,13 +330,13 @@ def _counts(cutoff: Any) -> bool:
 
 def _nonnegative(G: Converted, weight: Any) -> Arcs | None:
     """The arcs, where Dijkstra's algorithm is right; None where NetworkX decides what it is."""
-    arcs = _served(G, weight)
+    arcs = served(G, weight)
     return None if arcs is None or arcs.negative else arcs
 
 
 def _without_cycle(G: Converted, weight: Any) -> Arcs | None:
     """The arcs, where no cycle is negative; None where NetworkX finds it from the sources that reach it."""
-    arcs = _served(G, weight)
+    arcs = served(G, weight)
     if arcs is None or not arcs.negative:
         return arcs
     try:

@@ -16,6 +16,7 @@ from semiring.bits import BitMatrix
 from semiring.errors import FormatError, NoPathError
 from semiring.files import writing
 from semiring.memory import require
+from semiring.pickling import uncached
 from semiring.tiles import StoredBits, TileStore
 from semiring.tiles.folder import is_store
 
@@ -86,7 +87,7 @@ class Reachability:
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: not what is worked out again when it is asked for."""
-        return {name: value for name, value in vars(self).items() if name not in ("matrix", "_classes", "_walks")}
+        return uncached(self)
 
     @property
     def n(self) -> int:

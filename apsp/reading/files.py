@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import errno
 import gzip
 import io
@@ -172,6 +173,17 @@ def plain_lines(data: bytes) -> bytes:
     """Text as it is read: without a byte order mark, lines ended by a line feed alone."""
     data = data.removeprefix(b"\xef\xbb\xbf")
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
+
+
+def csv_rows(source: Source, text: str, delimiter: str = ",", before: int = 0) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a CSV that are not blank, each with the line at which it ends; there are some lines before."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        for row in reader:
+            if row:
+                yield before + reader.line_num, row
+    except csv.Error as error:
+        raise source.error(f"must be well-formed CSV, got {error}.", before + reader.line_num) from error
 
 
 def _standard_input() -> IO[bytes]:

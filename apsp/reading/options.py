@@ -35,6 +35,14 @@ NullValue = float | _Unsaid | None
 SOURCES = ("source", "from", "src", "start", "tail", "origin", "u", "from_stop_id")
 TARGETS = ("target", "to", "dst", "dest", "destination", "end", "head", "v", "to_stop_id")
 WEIGHTS = ("weight", "length", "cost", "distance", "dist", "w", "value", "km", "min_transfer_time")
+
+
+def names_ends(names: Iterable[Any]) -> bool:
+    """Whether one of the columns is called as where an edge leads from, and one as where it leads to."""
+    plain = {_plain(name) for name in names}
+    return not plain.isdisjoint(SOURCES) and not plain.isdisjoint(TARGETS)
+
+
 #: Columns that hold codes, and no weights.
 CODES = ("transfer_type", "pathway_mode", "is_bidirectional")
 #: Tables of a timetable (GTFS) that list no edges, by the columns that tell them, and what a row is.

@@ -9,8 +9,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import os
@@ -22,7 +20,7 @@ import numpy as np
 from semiring.errors import FormatError, VertexError
 
 from ..labels import Labels
-from .files import Source
+from .files import Source, csv_rows
 from .options import SOURCES, TARGETS
 
 NAMES = ("label", "vertex", "node", "id", "name", "stop")
@@ -106,19 +104,8 @@ def _geojson(source: Source) -> Iterator[tuple[Any, float, float]]:
         yield names[0], _number(source, place[0], None), _number(source, place[1], None)
 
 
-def _rows(source: Source, text: str, delimiter: str = ",", before: int = 0) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a CSV that are not blank, each with the line at which it ends; there are some lines before."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    try:
-        for row in reader:
-            if row:
-                yield before + reader.line_num, row
-    except csv.Error as error:
-        raise source.error(f"must be well-formed CSV, got {error}.", before + reader.line_num) from error
-
-
 def _columns(source: Source) -> Iterator[tuple[Any, float, float]]:
-    rows = _rows(source, source.lines.decode("utf-8-sig", "replace"))
+    rows = csv_rows(source, source.lines.decode("utf-8-sig", "replace"))
     header = [name.strip().casefold() for name in next(rows)[1]]
     at = []
     for what, known in (("the vertex", NAMES), ("x", _X), ("y", _Y)):
@@ -144,7 +131,7 @@ def read_pairs(path: str | os.PathLike[str], labels: Labels) -> list[tuple[Any, 
     pairs, source = [], Source(path, holds="pairs of labels")
     for line, text in enumerate(source.lines.decode("utf-8-sig", "replace").split("\n"), 1):
         mark = next((mark for mark in "\t," if mark in text), " ")
-        rows = [text.split()] if mark == " " else [row for _, row in _rows(source, text, mark, line - 1)]
+        rows = [text.split()] if mark == " " else [row for _, row in csv_rows(source, text, mark, line - 1)]
         ends = [name.strip() for name in rows[0]] if rows else []
         if not any(ends) or (line == 1 and _is_header(ends) and all(labels.spelled(name) is None for name in ends)):
             continue
@@ -179,7 +166,7 @@ def read_labels(path: str | os.PathLike[str], labels: Labels) -> list[Any]:
     source = Source(path, holds="labels of vertices")
     comma = str(path).lower().removesuffix(".gz").endswith(".csv")
     text = source.lines.decode("utf-8-sig", "replace")
-    rows = _rows(source, text) if comma else ((line, [text]) for line, text in enumerate(text.split("\n"), 1))
+    rows = csv_rows(source, text) if comma else ((line, [text]) for line, text in enumerate(text.split("\n"), 1))
     found: dict[int, int] = {}
     for line, row in rows:
         name = row[0].strip()

@@ -17,9 +17,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import cache
-from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import Any
 
 import numpy as np
@@ -27,6 +25,7 @@ import numpy as np
 from semiring.devices import host
 from semiring.files import check_replaceable, check_writable
 
+from ..registry import records
 from .base import Arrays, Store, StrPath, Table
 
 __all__ = [
@@ -38,9 +37,7 @@ __all__ = [
 @cache
 def stores() -> tuple[Store, ...]:
     """Every store, files first."""
-    modules = (import_module(f".{module.name}", __name__) for module in iter_modules(__path__))
-    found = [module.STORE for module in modules if hasattr(module, "STORE")]
-    return tuple(sorted(found, key=lambda store: (store.folder, store.suffixes)))
+    return tuple(sorted(records(__name__, "STORE").values(), key=lambda store: (store.folder, store.suffixes)))
 
 
 def suffixes(*, folders: bool = True) -> tuple[str, ...]:

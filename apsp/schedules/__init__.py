@@ -6,24 +6,20 @@ schedule="its_name")`, `plan`, `compare`, the command line and the tests find it
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from functools import cache
 
 from semiring.spelling import did_you_mean
 
+from ..registry import records
 from .base import Schedule
 
 __all__ = ["Schedule", "get", "names"]
-
-#: Modules here that are no schedules.
-_SHARED = ("base", "blocks")
 
 
 @cache
 def names() -> tuple[str, ...]:
     """The names of all schedules, alphabetical."""
-    return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if m.name not in _SHARED))
+    return tuple(records(__name__, "SCHEDULE"))
 
 
 @cache
@@ -38,5 +34,5 @@ def get(name: str) -> Schedule:
     if name not in names():
         hint = did_you_mean(name, ("auto", *names()))
         raise ValueError(f'schedule must be "auto" or one of {", ".join(names())}, got {name!r}.{hint}')
-    schedule: Schedule = importlib.import_module(f"{__name__}.{name}").SCHEDULE
+    schedule: Schedule = records(__name__, "SCHEDULE")[name]
     return schedule

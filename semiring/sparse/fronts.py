@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 
@@ -50,52 +51,33 @@ class Code:
     @cached_property
     def steps(self) -> np.ndarray:
         """Addresses of the steps of small fronts, in the order of `cpu.sparse.fronts`."""
-        entries = (
-            self.fill,
-            machine_code(fronts.place, self.kind, "iiiiiii", called=False),
-            machine_code(fronts.extend, self.kind, "iiiii", called=False),
-            self.pivots,
-            self.others,
-            self.scatter,
-        )
+        entries = (self.fill, self.place, self.extend, self.pivots, self.others, self.scatter)
         return np.array([entry.address for entry in entries])
 
-    @cached_property
-    def pivots(self) -> Entry:
-        return machine_code(abreast.pivots, self.kind, "iiiiii")
+    def __getattr__(self, name: str) -> Entry:
+        """One of `STEPS`, compiled when it is first asked for."""
+        if name not in STEPS:
+            raise AttributeError(name)
+        function, by_size, signature, called = STEPS[name]
+        entry = machine_code(function, self.raw if by_size else self.kind, signature, called=called)
+        setattr(self, name, entry)
+        return entry
 
-    @cached_property
-    def others(self) -> Entry:
-        return machine_code(abreast.others, self.kind, "iiiiiii")
 
-    @cached_property
-    def fill(self) -> Entry:
-        return machine_code(strips.fill, self.kind, "iii")
-
-    @cached_property
-    def scatter(self) -> Entry:
-        return machine_code(movers.take_apart, self.raw, "biiiiiii")
-
-    @cached_property
-    def collect(self) -> Entry:
-        return machine_code(movers.collect, self.raw, "isii")
-
-    @cached_property
-    def transpose(self) -> Entry:
-        return machine_code(movers.transpose, self.raw, "iiiiii")
-
-    @cached_property
-    def climb(self) -> Entry:
-        return machine_code(strips.climb_strip, self.kind, "biiiiiii", called=False)
-
-    @cached_property
-    def sweep(self) -> Entry:
-        return machine_code(strips.sweep_strip, self.kind, "biiiiiiiiiiiii", called=False)
-
-    @cached_property
-    def pair(self) -> Entry:
-        return machine_code(strips.pair_strip, self.kind, "iiiiii", called=False)
-
+#: What a `Code` has: a kernel, whether it knows only the size of an entry, its arguments, and whether Python calls it.
+STEPS: dict[str, tuple[Any, bool, str, bool]] = {
+    "pivots": (abreast.pivots, False, "iiiiii", True),
+    "others": (abreast.others, False, "iiiiiii", True),
+    "fill": (strips.fill, False, "iii", True),
+    "scatter": (movers.take_apart, True, "biiiiiii", True),
+    "collect": (movers.collect, True, "isii", True),
+    "transpose": (movers.transpose, True, "iiiiii", True),
+    "place": (fronts.place, False, "iiiiiii", False),
+    "extend": (fronts.extend, False, "iiiii", False),
+    "climb": (strips.climb_strip, False, "biiiiiii", False),
+    "sweep": (strips.sweep_strip, False, "biiiiiiiiiiiii", False),
+    "pair": (strips.pair_strip, False, "iiiiii", False),
+}
 
 code_of = cache(Code)
 

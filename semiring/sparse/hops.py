@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..arrays import check_out
 from ..backend import device_of
 from ..catalog import get
 from ..cpu.code import Entry, machine_code
@@ -232,10 +233,7 @@ class Hops:
         if out is None:
             require(self.n**2 * self.dtype.itemsize, where="to_dense", hint="rows() streams blocks of rows.")
             out = np.empty((self.n, self.n), self.dtype)
-        if out.shape != (self.n, self.n):
-            raise ShapeError(f"to_dense: out must have shape {(self.n, self.n)}, got {out.shape}.")
-        if out.dtype != self.dtype:
-            raise DTypeError(f"to_dense: out must be {self.dtype}, got {out.dtype}.")
+        check_out(out, (self.n, self.n), self.dtype, where="to_dense")
         for index, D in self.rows(limit=limit):
             out[index[0] : index[-1] + 1] = D
         return out

@@ -11,12 +11,12 @@ import numpy as np
 
 from .. import dtypes
 from ..algebra import Semiring
-from ..arrays import asarray
+from ..arrays import asarray, check_out
 from ..conversion import conform
 from ..cpu.kinds import Kind, choose
 from ..cpu.pool import run
 from ..cpu.sparse.strips import wide
-from ..errors import DeviceError, DTypeError, ShapeError, VertexError
+from ..errors import DeviceError, ShapeError, VertexError
 from ..memory import require
 from ..survey import fast, survey
 from . import fronts
@@ -431,15 +431,12 @@ class Queries:
             hint = "rows() streams blocks of rows, entries() answers pairs."
             require(self.n**2 * self.dtype.itemsize, where="to_dense", hint=hint)
             out = aligned((self.n, self.n), self.dtype)  # whole lines are written past the caches
-        if out.shape != (self.n, self.n):
-            raise ShapeError(f"to_dense: out must have shape {(self.n, self.n)}, got {out.shape}.")
-        if out.dtype != self.dtype:
-            raise DTypeError(f"to_dense: out must be {self.dtype}, got {out.dtype}.")
+        check_out(out, (self.n, self.n), self.dtype, where="to_dense")
         if self.on_device is not None:
             if isinstance(out, np.ndarray):
                 raise DeviceError("to_dense: out must be a CuPy array, as the panels lie on a GPU, got one of NumPy.")
             self.on_device.dense(out)
-        elif out.flags.c_contiguous and out.dtype.isnative:
+        elif out.flags.c_contiguous:
             self._fill([(np.arange(self.n), out)], self._workspace(self._lanes))
         else:
             for index, block in self.rows():

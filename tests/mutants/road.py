@@ -94,8 +94,8 @@ MUTANTS = [
     Mutant(
         "road-searched-again",
         "apsp/road.py",
-        "part.table()) if engine.repeats and wants.partial",
-        "part.table()) if not engine.repeats and wants.partial",
+        "Found(part) if engine.repeats and wants.partial",
+        "Found(part) if not engine.repeats and wants.partial",
         "tests/test_engines.py::test_rows_of_searches_are_found_once",
         "Rows that were asked for are searched for again by each question.",
     ),
@@ -125,9 +125,9 @@ MUTANTS = [
     ),
     Mutant(
         "question-dtype",
-        "apsp/question.py",
-        "np.int32 if source.unit else source.dense.dtype",
-        "source.dense.dtype",
+        "apsp/graph/__init__.py",
+        "natural = np.int32 if self.unit else self.dense.dtype",
+        "natural = self.dense.dtype",
         "tests/test_engines.py::test_edges_of_a_matrix_that_count_are_counted_in_integers",
         "Edges of a matrix that each count 1 are computed in the dtype of its entries.",
     ),

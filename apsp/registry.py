@@ -1,0 +1,15 @@
+"""Records that are found by being there: one file each in a package, and nothing else that knows of it."""
+
+from __future__ import annotations
+
+import pkgutil
+import sys
+from importlib import import_module
+from typing import Any
+
+
+def records(package: str, record: str) -> dict[str, Any]:
+    """The records of this name in the modules of a package, by the modules' names, alphabetical."""
+    names = sorted(module.name for module in pkgutil.iter_modules(sys.modules[package].__path__))
+    found = {name: getattr(import_module(f"{package}.{name}"), record, None) for name in names}
+    return {name: declared for name, declared in found.items() if declared is not None}
