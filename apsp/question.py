@@ -72,7 +72,7 @@ class Question:
         assert isinstance(self.source, Graph)
         return self.source
 
-    @property
+    @cached_property
     def n(self) -> int:
         """Vertices."""
         if isinstance(self.source, Graph):
@@ -89,7 +89,7 @@ class Question:
             return np.dtype(bool) if isinstance(source, BitMatrix) else self.taken.array.dtype
         return source.target(self.semiring, wants.dtype, where=wants.where)
 
-    @property
+    @cached_property
     def device(self) -> str:
         """Where it is to be computed."""
         return device_of(None, self.wants.device) if self.is_graph else self.problem.device
@@ -185,7 +185,7 @@ class Question:
         np.maximum.at(most, tails[finite], sizes)
         return sum(most.tolist())
 
-    @property
+    @cached_property
     def remembers(self) -> bool:
         """Whether its structure is looked for among those of earlier questions."""
         return self.wants.remembers and len(self.arcs[0]) <= CROWDED * self.n
@@ -209,7 +209,7 @@ class Question:
 
     # What it asks for
 
-    @property
+    @cached_property
     def threads(self) -> int:
         """Threads that will work."""
         from semiring.backend import bind

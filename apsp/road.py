@@ -95,10 +95,11 @@ def choose(question: Question) -> Plan:
             require(plan.host_bytes, where=wants.where, hint=hint)
     best = found[0]
     if len(found) > 1:
-        fitting = [e for e in found if _fits(question, e.bytes, _device(e))]
-        if not fitting:
+        fitting = (e for e in sorted(found, key=lambda e: e.seconds) if _fits(question, e.bytes, _device(e)))
+        least = next(fitting, None)  # the system is not asked about the others
+        if least is None:
             raise _too_large(question, found)
-        best = min(fitting, key=lambda e: e.seconds)
+        best = least
     assert best.plan is not None
     if best.plan.block and len(found) == 1:
         return best.plan
@@ -182,19 +183,20 @@ def _offers(question: Question, kinds: tuple[Kind, ...]) -> list[Estimate]:
     if len(kinds) == 1:
         return [kinds[0].estimate(question)]
     found: list[Estimate] = []
-    worth, refusal = math.inf, None
-    for kind in sorted(kinds, key=lambda k: k.looks(question)):
-        if kind.looks(question) >= worth or (found and math.isinf(kind.looks(question))) or kind.refuses(question):
+    shares, refusal = [], None
+    for looks, kind in sorted(((k.looks(question), k) for k in kinds), key=lambda pair: pair[0]):
+        # Not worth a look: what takes no longer than that is found already, and fits.
+        if any(s <= looks and _fits(question, e.bytes, _device(e)) for s, e in zip(shares, found, strict=True)):
+            continue
+        if math.isinf(looks) or kind.refuses(question):
             continue
         try:
-            offer = kind.estimate(question)
+            found.append(kind.estimate(question))
         except MemoryNeeded as error:  # not even a look at it fits
             refusal = error
             continue
-        found.append(offer)
-        share = 1.0 if question.picks else kind.share  # rows alone: they may take much less than the matrix
-        if share * offer.seconds < worth and _fits(question, offer.bytes, _device(offer)):
-            worth = share * offer.seconds
+        # Rows alone may take much less than the matrix.
+        shares.append((1.0 if question.picks else kind.share) * found[-1].seconds)
     if not found:
         assert refusal is not None
         raise refusal

@@ -17,6 +17,7 @@ from semiring.memory import require
 from semiring.observed import Callback
 
 from .. import estimates
+from ..engines.elimination import spent
 from ..engines.saturation import possible
 from ..engines.structures import STRUCTURES
 from ..graph import Graph
@@ -115,7 +116,8 @@ def _rows(network: Network, sources: np.ndarray | None, wants: Wants, options: O
             if options.callback:
                 options.callback(at * n, len(wanted) * n)
     if "arcs" in vars(question) and question.remembers:
-        STRUCTURES.spend(*question.arcs[:2], time.perf_counter() - begun)
+        if not math.isinf(question.once(spent)):  # its structure is not known
+            STRUCTURES.spend(*question.arcs[:2], time.perf_counter() - begun)
     return out
 
 

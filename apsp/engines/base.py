@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -261,7 +261,7 @@ def offer(
         part = question.entries if wants.partial else 0
         routes = estimates.predecessors(question.n, size, len(question.arcs[0]), table=False, block=block) + 4 * part
     on_host = question.device != "cpu"  # where predecessors lie in any case
-    estimate = replace(estimate, bytes=estimate.bytes + made + (0 if on_host else routes))
+    taken = estimate.bytes + made + (0 if on_host else routes)
     plan = Plan(
         n=question.n,
         semiring=question.semiring.name,
@@ -270,13 +270,13 @@ def offer(
         schedule=schedule,
         block=0,
         variant="general",
-        matrix_bytes=estimate.bytes,
+        matrix_bytes=taken,
         workspace_bytes=0,
         seconds=estimate.seconds if pairs is None else estimate.start,
         reason=note,
-        beside_bytes=estimate.bytes,
+        beside_bytes=taken,
         pairs=estimate.pairs if pairs is None else pairs,
         engine=estimate.engine,
         host_bytes=routes if on_host else 0,
     )
-    return replace(estimate, plan=plan)
+    return Estimate(estimate.engine, estimate.pairs, taken, estimate.seconds, estimate.start, estimate.row, plan)
