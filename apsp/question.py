@@ -1,6 +1,6 @@
 """What is asked, and what is known of it before any work: a `Question`.
 
-A source is taken in once, by `apsp.road.ask`. Everything that engines look at, its arcs, what they weigh, the matrix on
+A source is a `Graph`, or taken in once, by `apsp.road.ask`. Everything that engines look at, its arcs, what they weigh, the matrix on
 the device that would close it, is found when the first of them wants it, and kept for the others.
 """
 
@@ -19,6 +19,7 @@ from semiring.algebra import Semiring
 from semiring.arrays import Taken
 from semiring.backend import device_of
 from semiring.bits import BitMatrix
+from semiring.errors import DTypeError
 from semiring.survey import Survey, survey
 
 from . import estimates
@@ -45,11 +46,25 @@ class Question:
         A graph; or what `closure` takes for a matrix; or, of a plan, the number of vertices alone.
     semiring : Semiring
     wants : Wants
+
+    Raises
+    ------
+    ValueError, DTypeError
+        If what is wanted does not go together.
     """
 
     source: Any
     semiring: Semiring
     wants: Wants
+
+    def __post_init__(self) -> None:
+        wants = self.wants
+        if wants.limits is not None:
+            wants.limits.check(wants)
+        if wants.overwrite and self.listed:
+            raise DTypeError(
+                f"{wants.where}: overwrite=True must be given an array to write to, got a graph. Leave overwrite out."
+            )
 
     @property
     def is_graph(self) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 
 from semiring.algebra import Semiring
 from semiring.bits import BitMatrix
-from semiring.errors import AlgebraError, DeviceError, DivergenceError, DTypeError, MemoryNeeded
+from semiring.errors import AlgebraError, DeviceError, DivergenceError, MemoryNeeded
 from semiring.memory import LEAST, available, require, shown
 from semiring.spelling import did_you_mean
 
@@ -54,19 +54,13 @@ def ask(source: Any, semiring: Semiring, wants: Wants) -> Question:
         If what is wanted does not go together.
     """
     if wants.limits is not None:
-        wants.limits.check(wants)
         if not isinstance(source, (Graph, int, np.integer)):
             source = matrix_or_graph(source, unweighted=wants.unweighted, nulls=wants.nulls)
     elif not isinstance(source, (np.ndarray, BitMatrix, Graph, int, np.integer)) and not is_array(source):
         source = as_graph(source, unweighted=wants.unweighted)
     if isinstance(source, Graph) and wants.nulls is not None:
         source = source.having(nulls=wants.nulls)
-    question = Question(source, semiring, wants)
-    if wants.overwrite and question.listed:
-        raise DTypeError(
-            f"{wants.where}: overwrite=True must be given an array to write to, got a graph. Leave overwrite out."
-        )
-    return question
+    return Question(source, semiring, wants)
 
 
 def choose(question: Question) -> Plan:

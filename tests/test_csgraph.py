@@ -679,7 +679,7 @@ def test_a_structure_is_looked_for_where_questions_have_taken_longer(monkeypatch
     monkeypatch.setattr(elimination, "STRUCTURES", remembered := structures.Structures())
     n = 60_000  # of a ring one search takes longer than a thought, and looking for its structure longer than that
     A = sparse.coo_array((np.arange(1.0, n + 1), (np.arange(n), np.roll(np.arange(n), 1))))
-    arcs = network(A, where="test").in_order()
+    arcs = network(A, where="test").in_order
     for spent, known in ((0.0, 0), (100.0, inf)):
         remembered.spend(arcs.tails, arcs.heads, spent)
         csgraph.shortest_path(A, indices=[3])
@@ -704,7 +704,7 @@ def test_choices(monkeypatch):
 @pytest.mark.parametrize("A", [np.ones((3, 3)), sparse.coo_array(np.ones((3, 3)))])
 def test_what_scipys_searches_get_has_indices_of_32_bits(A):
     """The least SciPy takes no others."""
-    G = network(A, where="test").csr()
+    G = network(A, where="test").csr
     assert G.indices.dtype == G.indptr.dtype == np.int32
 
 

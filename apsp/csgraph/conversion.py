@@ -21,6 +21,10 @@ from semiring.conversion import conform
 from semiring.errors import DomainError, DTypeError, ShapeError
 from semiring.memory import require
 
+from .. import estimates
+from ..graph import Graph
+from ..labels import Labels
+from ..question import CROWDED
 from ..reading.from_sparse import refuse_padding
 
 #: In which SciPy computes.
@@ -69,11 +73,27 @@ class Network:
         given = self.weights if self.dense is None else self.dense
         return given.min().item() if given.size else 0.0
 
+    @property
+    def crowded(self) -> bool:
+        """Whether there are so many arcs that a matrix of them is as good as a list."""
+        return self.size > CROWDED * self.n
+
+    @property
+    def line(self) -> int:
+        """Bytes of a row of distances."""
+        return self.n * self.dtype.itemsize
+
+    @property
+    def search(self) -> float:
+        """Seconds of SciPy's Dijkstra from one vertex."""
+        return estimates.search(self.n, self.size, "dijkstra")
+
+    @property
     def matrix(self) -> np.ndarray:
         """All of it, to be written: the one that came, or a new one."""
         if self.dense is not None:
             return self.dense
-        require(self.n**2 * self.dtype.itemsize, where="csgraph", hint="Ask for some rows alone, by `indices`.")
+        require(self.n * self.line, where="csgraph", hint="Ask for some rows alone, by `indices`.")
         M = np.full((self.n, self.n), self.zero, self.dtype)
         if self.sorted:
             M[self.tails, self.heads] = self.weights
@@ -81,6 +101,7 @@ class Network:
             np.minimum.at(M, (self.tails, self.heads), self.weights)
         return M
 
+    @property
     def arcs(self) -> Network:
         """The same by its arcs."""
         if self.dense is None:
@@ -88,9 +109,19 @@ class Network:
         tails, heads = np.nonzero(self.dense != self.zero)
         return replace(self, dense=None, tails=tails, heads=heads, weights=self.dense[tails, heads], sorted=True)
 
+    @property
+    def graph(self) -> Graph:
+        """The same as a `Graph`: by its arcs, or by its matrix where that came and almost all of them are there."""
+        names = Labels(range(self.n))
+        if self.dense is not None and self.crowded:
+            return Graph(self.n, names, dense=self.dense, nulls=())
+        thin = self.arcs
+        return Graph(self.n, names, rows=thin.tails, cols=thin.heads, weights=thin.weights)
+
+    @property
     def csr(self) -> Any:
         """As SciPy's compiled loops need it: CSR in float64, no two entries of one place."""
-        own = self.arcs().in_order()
+        own = self.in_order
         # The least SciPy's searches take indices of 32 bits alone.
         index = np.int32 if len(own.weights) < 2**31 else np.int64
         indptr = np.zeros(self.n + 1, index)
@@ -113,8 +144,11 @@ class Network:
             return self
         return replace(self, weights=np.ones_like(self.weights))
 
+    @property
     def in_order(self) -> Network:
         """Its arcs in the order of their tails, one a place."""
+        if self.dense is not None:
+            return self.arcs
         if self.sorted or not len(self.weights):
             return self
         place = self.tails.astype(np.int64) * self.n + self.heads
@@ -131,7 +165,7 @@ class Network:
         ------
         DomainError
         """
-        if len(self.in_order().weights) < len(self.weights):
+        if len(self.in_order.weights) < len(self.weights):
             raise DomainError(
                 f"{where}: a sparse matrix {what} must have one entry a place, as some of SciPy's functions add up "
                 "others, and some take the least. Say A.sum_duplicates() first if they add up."

@@ -16,14 +16,12 @@ from semiring.devices import host
 from semiring.memory import require
 from semiring.observed import Callback
 
-from .. import estimates
+from ..engines.base import Engine
 from ..engines.elimination import spent
 from ..engines.saturation import possible
 from ..engines.structures import STRUCTURES
-from ..graph import Graph
-from ..labels import Labels
-from ..question import CROWDED, FEW
-from ..road import answer, ask
+from ..question import FEW, Question
+from ..road import answer
 from ..wants import Wants
 from .conversion import Network
 
@@ -58,19 +56,19 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
     DomainError
         If integers do not hold a distance.
     """
-    n, nonnegative = network.n, network.least >= 0
+    nonnegative = network.least >= 0
     if options.device != "cuda" and nonnegative and options.callback is None and network.dtype.kind == "f":
         ops = bind(min_plus, network.dtype, device="cpu", nonnegative=True, threads=options.threads)
-        if n <= ops.pivot and options.engine == "auto":
-            M = network.matrix()
+        if network.n <= ops.pivot and options.engine == "auto":
+            M = network.matrix
             ops.closure(M)  # one verb: no schedule, nothing that may diverge
             return M if sources is None else M[sources]
-        searched = math.inf if sources is None else len(sources) * estimates.search(n, network.size, "dijkstra")
+        searched = math.inf if sources is None else len(sources) * network.search
         if searched < SHORT and options.engine == "auto":
-            return scipys.dijkstra(network.csr(), indices=sources).astype(network.dtype, copy=False)
+            return scipys.dijkstra(network.csr, indices=sources).astype(network.dtype, copy=False)
     # Integers that may saturate: every distance is looked at, as `shortest_paths` does.
-    exact = possible(network.weights if network.dense is None else network.dense, min_plus, n)
-    crowded = sources is None and (n <= FEW or network.size > CROWDED * n)
+    exact = possible(network.weights if network.dense is None else network.dense, min_plus, network.n)
+    crowded = sources is None and (network.n <= FEW or network.crowded)
     matrix = not exact and (
         options.device == "cuda" or options.engine == "dense" or (crowded and options.engine == "auto")
     )
@@ -88,46 +86,30 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
         table=not exact,
         remembers=True,
     )
-    if matrix:
-        D: np.ndarray = answer(ask(network.matrix(), min_plus, wants)).engine.kept
-        return D if sources is None else D[sources]
-    return _rows(network, sources, wants, options)
-
-
-def _rows(network: Network, sources: np.ndarray | None, wants: Wants, options: Options) -> np.ndarray:
-    """The rows of whichever engine takes least, straight into memory that may be written to."""
-    n, begun = network.n, time.perf_counter()
-    wanted = np.arange(n) if sources is None else sources
-    require(len(wanted) * n * network.dtype.itemsize, where="csgraph", hint="Ask for fewer rows, by `indices`.")
-    question = ask(_graph(network), min_plus, wants)
-    found = answer(question)
-    engine = found.engine
+    begun, lines = time.perf_counter(), network.n if sources is None else len(sources)
+    require(lines * network.line, where="csgraph", hint="Ask for fewer rows, by `indices`.")
+    question = Question(network.matrix if matrix else network.graph, min_plus, wants)
+    engine = answer(question).engine
     if engine.held:
-        return host(engine.table())
-    out = network.dense if sources is None and network.dense is not None else None
-    out = np.empty((len(wanted), n), network.dtype) if out is None else out
-    if not options.callback and sources is None:
-        engine.fill(out)
-    else:
-        at = 0
-        for positions, block in engine.rows(np.arange(len(wanted)), ROWS):
-            out[at : at + len(positions)] = block
-            at += len(positions)
-            if options.callback:
-                options.callback(at * n, len(wanted) * n)
-    if "arcs" in vars(question) and question.remembers:
-        if not math.isinf(question.once(spent)):  # its structure is not known
-            STRUCTURES.spend(*question.arcs[:2], time.perf_counter() - begun)
+        D: np.ndarray = host(engine.table())
+        return D[sources] if matrix and sources is not None else D
+    out = network.dense if sources is None and network.dense is not None else np.empty(engine.shape, network.dtype)
+    _fill(out, engine, options.callback)
+    if "arcs" in vars(question) and question.remembers and not math.isinf(question.once(spent)):
+        STRUCTURES.spend(*question.arcs[:2], time.perf_counter() - begun)
     return out
 
 
-def _graph(network: Network) -> Graph:
-    """The network as a graph: by its arcs, or by its matrix where almost all of them are there."""
-    names = Labels(range(network.n))
-    if network.dense is not None and network.size > CROWDED * network.n:
-        return Graph(network.n, names, dense=network.dense, nulls=())
-    thin = network.arcs()
-    return Graph(network.n, names, rows=thin.tails, cols=thin.heads, weights=thin.weights)
+def _fill(out: np.ndarray, engine: Engine, callback: Callback | None) -> None:
+    """out ← all rows of an engine, some at a time where a callback watches."""
+    if callback is None:
+        engine.fill(out)
+        return
+    at = 0
+    for positions, block in engine.rows(np.arange(len(out)), ROWS):
+        out[at : at + len(positions)] = block
+        at += len(positions)
+        callback(at * out.shape[1], out.size)
 
 
 def stretch(rows: int, seconds: float) -> int:

@@ -30,12 +30,12 @@ def with_predecessors(graph: Network, sources: np.ndarray | None, options: Optio
     hint = "Ask for fewer rows, by `indices`." if sources is None else "Ask for fewer rows."
     require(held(graph, sources, options.threads), where="csgraph", hint=hint)
     if sources is None:
-        A = graph.matrix() if graph.dense is None else graph.dense.copy()
+        A = graph.matrix if graph.dense is None else graph.dense.copy()
         D = distances(graph, None, options)
         return D, of_closure(A, D, min_plus, options.threads)
     if graph.dtype.kind == "f":
         return _searched(graph, sources, options)
-    thin = graph.arcs().in_order()  # before the matrix is written to
+    thin = graph.in_order  # before the matrix is written to
     starts = np.searchsorted(thin.tails, np.arange(graph.n + 1)).astype(np.int64)
     D = distances(graph, sources, options)
     return D, of_rows(
@@ -48,7 +48,7 @@ def held(graph: Network, sources: np.ndarray | None, threads: int | None = None)
     n, size = graph.n, graph.dtype.itemsize
     if sources is not None:  # what SciPy finds in a stretch is copied into the result
         rows = len(sources)
-        together = stretch(rows, rows * estimates.search(n, graph.size, "dijkstra"))
+        together = stretch(rows, rows * graph.search)
         return n * (rows * (size + 4) + together * 8) + 20 * graph.size  # predecessors are copied last
     options = {} if threads is None else {"threads": threads}
     ops = bind(min_plus, graph.dtype, device="cpu", nonnegative=graph.least >= 0, **options)
@@ -60,16 +60,16 @@ def held(graph: Network, sources: np.ndarray | None, threads: int | None = None)
 def _searched(graph: Network, sources: np.ndarray, options: Options) -> tuple[np.ndarray, np.ndarray]:
     """SciPy's Dijkstra, on Johnson's weights where some are negative."""
     if graph.least < 0:
-        reduced, h = on_potentials(graph.arcs())
+        reduced, h = on_potentials(graph.arcs)
         D, P = _searched(reduced, sources, options)
         return restored(D, h, sources), P
-    G, n = graph.csr(), graph.n
+    G, n = graph.csr, graph.n
     D, P = np.empty((len(sources), n), graph.dtype), np.empty((len(sources), n), np.int32)
 
     def some(start: int, stop: int) -> None:
         D[start:stop], P[start:stop] = scipys.dijkstra(G, indices=sources[start:stop], return_predecessors=True)
 
-    seconds = len(sources) * estimates.search(n, G.nnz, "dijkstra")
+    seconds = len(sources) * graph.search
     in_stretches(len(sources), seconds, some, n, options.callback)
     return D, P
 
@@ -180,7 +180,7 @@ def construct_dist_matrix(graph: Any, predecessors: Any, directed: bool = True, 
     if before.shape != (n, n):
         raise ShapeError(f"{where}: predecessors must have shape {(n, n)}, got {before.shape}.")
     _check(before, n, where)
-    M, D, far = own.matrix(), np.zeros((n, n)), np.empty((n, n), np.int64)
+    M, D, far = own.matrix, np.zeros((n, n)), np.empty((n, n), np.int64)
     for i, row in enumerate(before):
         here = row >= 0
         here[i] = False
@@ -225,7 +225,7 @@ def _check(before: np.ndarray, n: int, where: str) -> None:
 
 def _weights(graph: Network, tails: np.ndarray, heads: np.ndarray, where: str) -> np.ndarray:
     """The weights of these edges, in float64."""
-    own = graph.arcs().in_order()
+    own = graph.in_order
     places = own.tails.astype(np.int64) * graph.n + own.heads
     wanted = tails * graph.n + heads
     at = np.searchsorted(places, wanted)

@@ -84,7 +84,7 @@ def nearest(
     sources = np.arange(graph.n) if sources is None else sources
     if graph.least >= 0 and graph.dtype.kind == "f":
         D, P, nearest_one = scipys.dijkstra(
-            graph.csr(), indices=sources, min_only=True, limit=limit, return_predecessors=True
+            graph.csr, indices=sources, min_only=True, limit=limit, return_predecessors=True
         )
         return D.astype(graph.dtype, copy=False), P, nearest_one
     if not len(sources):

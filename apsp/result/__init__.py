@@ -25,8 +25,9 @@ from ..labels import Labels
 from ..large.limits import Limits
 from ..measures import Measured
 from ..plans import Plan
+from ..question import Question
 from ..reading.options import BY_RULE, Columns, NullValue, Weight
-from ..road import answer, ask
+from ..road import answer
 from ..saving.tiles import save_archive
 from ..wants import Wants
 from .archives import archive_of, load_result, save_result
@@ -157,7 +158,7 @@ class Result(Shown, Routed, Measured):
             like=like,
             engine=like.name if like is not None and like.renews else "auto",
         )
-        found = answer(ask(graph, self.semiring, wants))
+        found = answer(Question(graph, self.semiring, wants))
         return replace(self, engine=found.engine, graph=graph, plan=found.plan, seconds=found.seconds)
 
     def save(self, path: str | Path, *, callback: Callback | None = None) -> None:
@@ -380,7 +381,7 @@ def shortest_paths(
     rows = None if i is None else Labels([posed.labels[k] for k in i.tolist()], "sources of this result")
     cols = None if j is None else Labels([posed.labels[k] for k in j.tolist()], "targets of this result")
     with Limits.held(Limits.of(memory, checkpoint, output, every), gpus) as kept:
-        found = answer(ask(posed, s, wants if kept is None else replace(wants, limits=kept)))
+        found = answer(Question(posed, s, wants if kept is None else replace(wants, limits=kept)))
         result = Result(found.engine, posed, s, found.plan, found.seconds, frames.library_of(graph), rows, cols)
         if kept is not None and kept.made_in is not None and 0 in getattr(gpus, "mine", (0,)):
             save_archive(TileStore(kept.made_in), archive_of(result, os.path.join(output or "", "")))
@@ -393,4 +394,4 @@ def shortest_paths(
 
 def _again(graph: Graph, s: Semiring, dtype: Any, targets: Any) -> Engine:
     """The engine of the columns at these positions, or of all, in a dtype: what a saved part lacks."""
-    return answer(ask(graph, s, Wants(dtype=dtype, targets=targets))).engine
+    return answer(Question(graph, s, Wants(dtype=dtype, targets=targets))).engine
