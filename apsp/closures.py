@@ -11,8 +11,10 @@ from semiring.observed import Callback
 from semiring.tiles import TileStore
 
 from .large.limits import Limits
+from .large.sources import matrix_or_graph
+from .question import Question
 from .reading.options import BY_RULE, NullValue, nulls_of
-from .road import answer, ask
+from .road import answer
 from .wants import Wants
 
 if TYPE_CHECKING:
@@ -161,6 +163,6 @@ def closure(
             limits=kept,
             table=True,
         )
-        question = ask(A, get(semiring), wants)
+        question = Question(matrix_or_graph(A, wants), get(semiring), wants)
         engine = answer(question).engine
     return question.in_kind(engine.kept) if output is None else TileStore(output)

@@ -13,10 +13,12 @@ from semiring.catalog import get
 
 from .inputs import as_graph
 from .large.limits import Limits
+from .large.sources import matrix_or_graph
 from .plans import Plan
 from .problem import at
+from .question import Question
 from .reading.options import BY_RULE, NullValue, nulls_of
-from .road import ask, choose
+from .road import choose
 from .wants import Wants
 
 if TYPE_CHECKING:
@@ -120,6 +122,6 @@ def plan(
         A = as_graph(A, unweighted=unweighted, null_value=null_value)
         i, j = (None if x is None else A.labels.several(x, where="plan") for x in (sources, targets))
         wants = replace(wants, sources=i, targets=j, table=False)
-    question = ask(A, get(semiring), wants)
+    question = Question(matrix_or_graph(A, wants), get(semiring), wants)
     with at(question.source):
         return choose(question)

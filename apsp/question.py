@@ -1,7 +1,8 @@
 """What is asked, and what is known of it before any work: a `Question`.
 
-A source is a `Graph`, or taken in once, by `apsp.road.ask`. Everything that engines look at, its arcs, what they weigh, the matrix on
-the device that would close it, is found when the first of them wants it, and kept for the others.
+A source is a `Graph`, or what `apsp.large.sources.matrix_or_graph` makes of what came. Everything that engines look at,
+its arcs, what they weigh, the matrix on the device that would close it, is found when the first of them wants it, and
+kept for the others.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from semiring.algebra import Semiring
 from semiring.arrays import Taken
 from semiring.backend import device_of
 from semiring.bits import BitMatrix
-from semiring.errors import DTypeError
 from semiring.survey import Survey, survey
 
 from . import estimates
@@ -46,25 +46,11 @@ class Question:
         A graph; or what `closure` takes for a matrix; or, of a plan, the number of vertices alone.
     semiring : Semiring
     wants : Wants
-
-    Raises
-    ------
-    ValueError, DTypeError
-        If what is wanted does not go together.
     """
 
     source: Any
     semiring: Semiring
     wants: Wants
-
-    def __post_init__(self) -> None:
-        wants = self.wants
-        if wants.limits is not None:
-            wants.limits.check(wants)
-        if wants.overwrite and self.listed:
-            raise DTypeError(
-                f"{wants.where}: overwrite=True must be given an array to write to, got a graph. Leave overwrite out."
-            )
 
     @property
     def is_graph(self) -> bool:
@@ -79,7 +65,7 @@ class Question:
     @property
     def picks(self) -> bool:
         """Whether rows or columns of a graph that lies in main memory as a matrix are wanted, not all."""
-        return self.wants.partial and self.is_graph and isinstance(self.source.dense, np.ndarray)
+        return isinstance(self.source, Graph) and isinstance(self.source.dense, np.ndarray) and self.wants.partial
 
     @property
     def graph(self) -> Graph:

@@ -1,4 +1,4 @@
-"""The one road from whatever describes a graph to an answer: ask → choose → answer.
+"""The one road: a `Question` → choose → answer.
 
 `closure` is the table of the answer in kind, `plan` what was chosen, `shortest_paths` a `Result` over the engine.
 Each engine is a record in apsp/engines/ that says what it refuses, what it would take, and how it opens.
@@ -15,9 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from semiring.algebra import Semiring
-from semiring.bits import BitMatrix
-from semiring.errors import AlgebraError, DeviceError, DivergenceError, MemoryNeeded
+from semiring.errors import AlgebraError, DeviceError, DivergenceError, DTypeError, MemoryNeeded
 from semiring.memory import LEAST, available, require, shown
 from semiring.spelling import did_you_mean
 
@@ -27,13 +25,10 @@ from .engines.base import Engine, Kind
 from .engines.part import Found, Limit, Part
 from .estimates import Estimate, in_units
 from .graph import Graph
-from .inputs import as_graph, is_array
-from .large.sources import matrix_or_graph
 from .log import PATIENCE, tell
 from .plans import Plan
 from .problem import ROUTES, at
 from .question import Question
-from .wants import Wants
 
 
 @dataclass(frozen=True)
@@ -45,35 +40,25 @@ class Answer:
     seconds: float
 
 
-def ask(source: Any, semiring: Semiring, wants: Wants) -> Question:
-    """The question: the source taken in, as a matrix or as a graph.
-
-    Raises
-    ------
-    ValueError, DTypeError
-        If what is wanted does not go together.
-    """
-    if wants.limits is not None:
-        if not isinstance(source, (Graph, int, np.integer)):
-            source = matrix_or_graph(source, unweighted=wants.unweighted, nulls=wants.nulls)
-    elif not isinstance(source, (np.ndarray, BitMatrix, Graph, int, np.integer)) and not is_array(source):
-        source = as_graph(source, unweighted=wants.unweighted)
-    if isinstance(source, Graph) and wants.nulls is not None:
-        source = source.having(nulls=wants.nulls)
-    return Question(source, semiring, wants)
-
-
 def choose(question: Question) -> Plan:
     """The plan of the engine that is predicted to take least, of those that can answer and fit; or of the one wanted.
 
     Raises
     ------
+    ValueError, DTypeError
+        If what is wanted does not go together.
     ValueError, AlgebraError, DeviceError
         If the engine that was asked for is unknown, cannot answer this, or cannot do it on that device.
     MemoryNeeded
         If no engine fits, from the counts.
     """
     wants = question.wants
+    if wants.limits is not None:
+        wants.limits.check(wants)
+    if wants.overwrite and question.listed:
+        raise DTypeError(
+            f"{wants.where}: overwrite=True must be given an array to write to, got a graph. Leave overwrite out."
+        )
     spread, bounded = wants.gpus is not None, wants.limits is not None
     if wants.engine == "auto" and not wants.ordered:
         kinds = engines.kinds(gpus=spread, limits=bounded, listed=question.listed or question.picks)
@@ -177,12 +162,13 @@ def _offers(question: Question, kinds: tuple[Kind, ...]) -> list[Estimate]:
     if len(kinds) == 1:
         return [kinds[0].estimate(question)]
     found: list[Estimate] = []
-    shares, refusal = [], None
+    shares: list[float] = []
+    refusal: MemoryNeeded | None = None
     for looks, kind in sorted(((k.looks(question), k) for k in kinds), key=lambda pair: pair[0]):
-        # Not worth a look: what takes no longer than that is found already, and fits.
-        if any(s <= looks and _fits(question, e.bytes, _device(e)) for s, e in zip(shares, found, strict=True)):
-            continue
         if math.isinf(looks) or kind.refuses(question):
+            continue
+        # Not worth a look where what takes no longer than that is found already, and fits.
+        if any(s <= looks and _fits(question, e.bytes, _device(e)) for s, e in zip(shares, found, strict=True)):
             continue
         try:
             found.append(kind.estimate(question))

@@ -259,7 +259,7 @@ def test_docstring_examples_run():
 
 @pytest.mark.parametrize(
     ("call", "calls", "changes"),
-    [(apsp.closure, 150, 70), (apsp.shortest_paths, 170, 85)],
+    [(apsp.closure, 149, 70), (apsp.shortest_paths, 169, 82)],
     ids=["closure", "shortest_paths"],
 )
 def test_the_road_stays_short(call, calls, changes, monkeypatch):

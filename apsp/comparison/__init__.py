@@ -20,9 +20,10 @@ from semiring.catalog import get
 from semiring.random import random_matrix
 
 from ..generate import random_graph
+from ..large.sources import matrix_or_graph
 from ..problem import Memory, at
+from ..question import Question
 from ..reading.options import BY_RULE, NullValue, nulls_of
-from ..road import ask
 from ..solve import solve
 from ..wants import Request, Wants
 from . import measure
@@ -104,12 +105,12 @@ def compare(
     >>> {row.same for row in table.rows}
     {True}
     """
-    s = get(semiring)
+    s, wants = get(semiring), Wants(dtype=dtype, dry=True, where="compare")
     found = measure.contenders(schedules, devices, threads, block)
     report = (lambda done: callback(done, len(found))) if callback else None
     with at(A):
         wants = Wants(dtype=dtype, nulls=nulls_of(null_value), table=True, dry=True, where="compare")
-        question = ask(A, s, wants)
+        question = Question(matrix_or_graph(A, wants), s, wants)
         problem = question.problem
         question.tell_zeros(problem.seen)
         if problem.may_diverge:

@@ -12,6 +12,7 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
+from semiring.bits import BitMatrix
 from semiring.conversion import conform
 from semiring.errors import ShapeError
 from semiring.survey import Survey, survey, united
@@ -22,6 +23,7 @@ from ..graph.entries import combine
 from ..graph.nulls import Nulls, without_nulls
 from ..graph.ondisk import OnDisk, height, refuse_overwriting, together
 from ..inputs import as_graph, is_array
+from ..wants import Wants
 
 
 @dataclass(frozen=True)
@@ -158,11 +160,17 @@ def filled(fill: Callable[[slice, slice], Any], rows: slice, columns: slice) -> 
     return found
 
 
-def matrix_or_graph(A: Any, *, unweighted: bool, nulls: Nulls = None) -> Any:
-    """A itself where it is a matrix, of which windows are read; else the graph that it is."""
-    if has_windows(A) or (is_array(A) and not unweighted):
-        return A
-    return as_graph(Graph.from_matrix(A) if is_array(A) else A, unweighted=unweighted).having(nulls=nulls)
+def matrix_or_graph(A: Any, wants: Wants) -> Any:
+    """A where it is a matrix, or windows of one are read within limits; else the graph that it is."""
+    limited = wants.limits is not None
+    known = (Graph, int, np.integer) if limited else (Graph, int, np.integer, np.ndarray, BitMatrix)
+    if isinstance(A, known) or (limited and has_windows(A)):
+        source = A
+    elif not is_array(A):
+        source = as_graph(A, unweighted=wants.unweighted)
+    else:
+        source = as_graph(Graph.from_matrix(A), unweighted=True) if limited and wants.unweighted else A
+    return source.having(nulls=wants.nulls) if isinstance(source, Graph) and wants.nulls is not None else source
 
 
 def has_windows(A: Any) -> bool:

@@ -151,8 +151,8 @@ MUTANTS = [
     Mutant(
         "fitting-least",
         "apsp/road.py",
-        "best = min(fitting, key=lambda e: e.seconds)",
-        "best = max(fitting, key=lambda e: e.seconds)",
+        "sorted(found, key=lambda e: e.seconds)",
+        "sorted(found, key=lambda e: -e.seconds)",
         "tests/test_engines.py::test_the_plan_takes_what_counts_least",
         "The slowest engine is taken.",
     ),
