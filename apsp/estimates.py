@@ -42,6 +42,8 @@ _VERTEX, _ARC, _SUPERNODE = 0.06e-6, 0.15e-6, 0.1e-6
 _START = 3e-4
 #: Seconds to bring a number of four bytes from a panel into a row.
 _TRANSPOSED = 0.45e-9
+#: Seconds to find components, an arc; to unite rows of bits, a bit.
+_COMPONENT, _UNITED = 45e-9, 4e-11
 #: Share of the longest climb that sources take on average.
 _CLIMB = 0.5
 #: Sources whose rows are swept together.
@@ -77,7 +79,7 @@ class Estimate:
 
     Attributes
     ----------
-    engine : {"dense", "elimination", "scipy", "hops"}
+    engine : {"dense", "elimination", "scipy", "hops", "united"}
     pairs : int
         How often one ⊕ with one ⊗ is done for all that was asked; of searches, the arcs that are looked at.
     bytes : int
@@ -132,6 +134,16 @@ def listing(n: int) -> float:
 def counting(n: int, arcs: int) -> float:
     """Seconds to find an elimination order and its structure."""
     return _START + _VERTEX * n + _ARC * arcs
+
+
+def condensing(arcs: int) -> float:
+    """Seconds to find the strongly connected components of a graph, and the arcs between them."""
+    return _START + _COMPONENT * arcs
+
+
+def uniting(pairs: int) -> float:
+    """Seconds of the closure of an acyclic graph by uniting rows of bits: so many bits, an arc a row."""
+    return _UNITED * pairs
 
 
 def elimination(

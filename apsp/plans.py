@@ -48,8 +48,9 @@ class Plan:
         over a semiring that is not idempotent, where only they tell whether the closure exists, are asked for by
         themselves. Over ranks on the host what those of a machine hold together; over GPUs, what the fullest holds.
     engine : str
-        What answers: "dense", "elimination", "scipy" or "hops"; "streamed" for a dense closure within limits of memory,
-        with a checkpoint or an output; "ranks" for one over several GPUs, "shared" for an elimination over them.
+        What answers: "dense", "elimination", "scipy", "hops" or "united"; "streamed" for a dense closure within limits
+        of memory, with a checkpoint or an output; "ranks" for one over several GPUs, "shared" for an elimination over
+        them. Of "united", `n` is the number of strongly connected components.
         `schedule` is that of the dense closure, "elimination", or the search that is done; an elimination's `seconds`
         are those until the first distance, and `pairs` those done by then.
     considered : tuple of Estimate

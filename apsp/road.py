@@ -53,15 +53,17 @@ def choose(question: Question) -> Plan:
         If no engine fits, from the counts.
     """
     wants = question.wants
-    if wants.limits is not None:
+    if wants.limits is not None and not wants.packed:
         wants.limits.check(wants)
     if wants.overwrite and question.listed:
         raise DTypeError(
             f"{wants.where}: overwrite=True must be given an array to write to, got a graph. Leave overwrite out."
         )
     spread, bounded = wants.gpus is not None, wants.limits is not None
+    if wants.packed:  # whoever answers that heeds both
+        spread = bounded = False
     if wants.engine == "auto" and not wants.ordered:
-        kinds = engines.kinds(gpus=spread, limits=bounded, listed=question.listed or question.picks)
+        kinds = engines.kinds(gpus=spread, limits=bounded, listed=question.listed or question.picks or wants.packed)
         found, reason = _offers(question, kinds), "the least predicted"
     else:
         kind = _named(engines.kinds(gpus=spread, limits=bounded, listed=question.is_graph), question)
@@ -165,10 +167,12 @@ def _offers(question: Question, kinds: tuple[Kind, ...]) -> list[Estimate]:
     shares: list[float] = []
     refusal: MemoryNeeded | None = None
     for looks, kind in sorted(((k.looks(question), k) for k in kinds), key=lambda pair: pair[0]):
-        if math.isinf(looks) or kind.refuses(question):
+        if math.isinf(looks):
             continue
         # Not worth a look where what takes no longer than that is found already, and fits.
         if any(s <= looks and _fits(question, e.bytes, _device(e)) for s, e in zip(shares, found, strict=True)):
+            continue
+        if kind.refuses(question):
             continue
         try:
             found.append(kind.estimate(question))

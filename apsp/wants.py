@@ -73,6 +73,9 @@ class Wants(Request):
         Whether all distances are wanted at once, back in kind, as `closure` gives them.
     remembers : bool
         Whether structures are kept from question to question, as for SciPy's functions, which return no result to ask.
+    packed : bool
+        Whether who reaches whom is wanted in bits, of components where that pays, as `transitive_closure` keeps it. Any
+        engine heeds `gpus` and `limits` then.
     dry : bool
         Whether nothing but the plan is wanted: entries stay where they are.
     """
@@ -93,6 +96,7 @@ class Wants(Request):
     limits: Any = None
     table: bool = False
     remembers: bool = False
+    packed: bool = False
     dry: bool = False
 
     @property

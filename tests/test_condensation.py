@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from apsp.reach import condensation
+from apsp.engines import condensation
 from semiring.acyclic import close_acyclic, expand_acyclic
 from semiring.bits import BitMatrix
 from semiring.cpu.bits import expansion

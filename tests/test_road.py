@@ -82,6 +82,34 @@ def test_what_is_planned_is_what_runs(source, asked, opened):
         assert opened == [apsp.plan(SOURCES[source], **options).engine] == [planned]
 
 
+#: Graphs whose components are found, and what else `transitive_closure` is asked.
+REACHING = {
+    **SOURCES,
+    "few arcs": apsp.Graph.from_arrays(*rng.integers(3000, size=(2, 3500)), n=3000),
+    "one component": apsp.Graph.from_arrays(*rng.integers(2500, size=(2, 20_000)), n=2500),
+    "undirected": apsp.Graph.from_arrays(*rng.integers(4000, size=(2, 3000)), n=4000, directed=False),
+}
+
+
+@pytest.mark.parametrize("asked", ["all", "one thread", "a schedule"])
+@pytest.mark.parametrize("source", REACHING)
+def test_what_is_planned_is_what_tells_who_reaches_whom(source, asked, opened):
+    """13 sources × 3 questions, of `transitive_closure` and of the Boolean `closure`; the closure is the same."""
+    graph, options = apsp.as_graph(REACHING[source]), OPTIONS[asked]
+    try:
+        planned = apsp.plan(graph, "boolean", **options).engine
+    except (ValueError, apsp.SemiringError) as error:
+        with pytest.raises(type(error)):
+            apsp.transitive_closure(graph, **options)
+        return
+    t = apsp.transitive_closure(graph, reflexive=True, **options)
+    assert opened == [planned] == [t.plan.engine]
+    assert planned == ("united" if asked != "a schedule" and graph.n > 2000 else "dense")
+    opened.clear()
+    np.testing.assert_array_equal(apsp.closure(graph, "boolean", **options), t.to_bool())
+    assert opened == [planned]
+
+
 def test_csgraph_takes_the_same_road(opened):
     csgraph.shortest_path(SOURCES["scipy"])
     assert opened == [apsp.plan(SOURCES["scipy"], dtype="float64").engine]

@@ -6,6 +6,7 @@
 | elimination | `Eliminated`: panels from which rows are swept when asked for             | the panels           |
 | hops        | `Searched`: breadth-first searches from many vertices at a time           | the edges            |
 | scipy       | `Searches`: SciPy's Dijkstra, Johnson and breadth-first search            | the edges            |
+| united      | `Packed`: reachability by strongly connected components, in bits          | a bit a pair of them |
 | streamed    | the dense closure within limits of memory, in checkpoints or on disk      | the matrix, or none  |
 | ranks       | the dense closure over several ranks                                      | a part each          |
 | shared      | `SharedOut`: an elimination on each of several ranks                      | the panels, on each  |
@@ -13,7 +14,8 @@
 An engine is a module here with a record `ENGINE`, a `Kind`. Putting a file here is all it takes: the planner,
 `engine="its_name"`, the command line and the tests find it by its file name.
 
-Beside them: `base` has `Engine`, the protocol with default bodies in terms of rows; `stored` tiles on disk, of which
+Beside them: `base` has `Engine`, the protocol with default bodies in terms of rows; `packed` the closure of bits, of
+all vertices or of components, which `condensation` finds; `stored` tiles on disk, of which
 windows are read; `saved` a part that was saved, the rest of which is computed again; `part` rows and columns of
 another, and nothing beyond a limit; `saturation` tells distances that integers do not hold; `structures` remembers the
 structures of eliminations.

@@ -31,7 +31,7 @@ class Engine(ABC):
 
     Attributes
     ----------
-    name : {"dense", "elimination", "scipy", "hops"}
+    name : {"dense", "elimination", "scipy", "hops", "united"}
     shape : (int, int)
     dtype : numpy.dtype
     whole : Engine

@@ -20,6 +20,7 @@ from ..plans import Plan, make_plan
 from ..problem import Memory, Problem
 from ..solve import solve
 from .base import BLOCK, Engine, Kind
+from .packed import closed_whole, plan_of_all
 from .saturation import possible, refuse_saturated
 
 if TYPE_CHECKING:
@@ -95,6 +96,8 @@ class Dense(Engine):
 
 
 def _estimate(question: Question) -> Estimate:
+    if question.wants.packed:
+        return estimates.dense(plan_of_all(question))
     plan, made = _planned(question)
     return estimates.dense(plan, made)
 
@@ -132,7 +135,9 @@ def dtype_of_size(question: Question) -> np.dtype:
     return dtypes.resolve(question.semiring, question.wants.dtype, where=question.wants.where)
 
 
-def _open(question: Question, plan: Plan) -> Dense:
+def _open(question: Question, plan: Plan) -> Engine:
+    if question.wants.packed:
+        return closed_whole(question, plan)
     if question.listed:
         question.forget()
     problem = question.problem

@@ -9,19 +9,20 @@ import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
+from semiring.backend import bind
 from semiring.bits import BitMatrix
 from semiring.catalog import lor_land
 from semiring.devices import host
 from semiring.errors import DomainError
 from semiring.memory import available
-from semiring.survey import Survey
 
 from ..graph import Graph
 from ..log import logger
-from ..problem import Memory, Problem
-from ..solve import solve
-from ..wants import Request
+from ..wants import Wants
 from .base import Engine
+from .condensation import condense
+from .packed import close
+from .united import closed
 
 #: Which vertices walks from some sources reach: bool, shape (sources, n).
 Reach = Callable[[np.ndarray], np.ndarray]
@@ -114,26 +115,20 @@ def refuse_saturated(D: Engine, graph: Graph, s: Semiring, memory: int | None = 
 
 def _reached(graph: Graph, s: Semiring, dtype: np.dtype, memory: int | None) -> Reach | None:
     """Which vertices walks from others reach; None where a matrix on disk is too large to tell."""
-    from ..reach import transitive_closure
-
     windows, zero, n = graph.windows(s, dtype), dtypes.zero(s, dtype), graph.n
     if windows is not None:
         most = available() if memory is None else memory
         if most is not None and n * n // 8 > most // 2:
             return None
-        closed = _closed(windows.packed())
-        return lambda sources: host(closed.rows(sources))
+        bits = windows.packed()
+        close(bits, bind(lor_land, bool), Wants())
+        return lambda sources: bits.rows(sources)
     if graph.dense is not None:  # whose edges may be too many to be listed
-        closed = _closed(BitMatrix.from_bool(host(graph.matrix(s, dtype) != zero)))
-        return lambda sources: host(closed.rows(sources))
+        bits = BitMatrix.from_bool(host(graph.matrix(s, dtype) != zero))
+        close(bits, bind(lor_land, bool), Wants())
+        return lambda sources: bits.rows(sources)
     tails, heads, weights = graph.edges(s, dtype)
     walked = weights != zero
-    t = transitive_closure(Graph.from_arrays(tails[walked], heads[walked], n=n), reflexive=True)
-    component = t.condensation.component
-    return lambda sources: host(t.closed.rows(component[sources]))[:, component]
-
-
-def _closed(bits: BitMatrix) -> BitMatrix:
-    """The closure of packed bits, in their own memory."""
-    closed: BitMatrix = solve(Problem(bits, lor_land, "cpu", Memory.OURS, Survey(0, 1, True)), Request()).matrix
-    return closed
+    c = condense(n, tails[walked], heads[walked])
+    found = closed(c, bind(lor_land, bool), Wants())
+    return lambda sources: found.rows(c.component[sources])[:, c.component]

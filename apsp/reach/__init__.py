@@ -10,22 +10,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from semiring import dtypes
-from semiring.backend import bind, device_of
+from semiring.backend import device_of
 from semiring.catalog import get, lor_land
 from semiring.devices import there
 from semiring.observed import Callback
 from semiring.survey import survey
 from semiring.tiles import StoredBits, TileStore
 
+from ..engines.packed import Packed
 from ..graph import Graph
 from ..graph.nulls import refuse_ambiguous
 from ..graph.ondisk import refuse_overwriting
 from ..inputs import as_graph
 from ..large.limits import Limits
+from ..question import Question
 from ..reading.options import BY_RULE, Columns, NullValue, Weight
+from ..road import answer
 from ..saving import check_output
-from ..wants import Request
-from .closing import closed_of
+from ..wants import Wants
 from .reachability import Reachability, save_into
 
 if TYPE_CHECKING:
@@ -132,8 +134,6 @@ def transitive_closure(
     if semiring is not None:
         with there(graph.dense):
             graph = _joining(graph, get(semiring))
-    request = Request.of(schedule=schedule, block=block, callback=callback, threads=threads)
-    ops = bind(lor_land, bool, device="cpu" if gpus is not None else where, **request.options)
     place = None if output is None else os.path.join(output, "")
     limits = Limits.of(memory, None, place) or Limits()
     if gpus is not None and limits.memory is not None:
@@ -144,14 +144,28 @@ def transitive_closure(
         check_output(place, (".tiles",))
         refuse_overwriting(graph.dense, place, where="transitive_closure")
     first = 0 in getattr(gpus, "mine", (0,))
-    with limits.writing() if first else nullcontext(limits) as kept, there(graph.dense):
-        c, closed, plan = closed_of(graph, ops, request, gpus, kept)
-        answer = Reachability(graph.labels, c, closed, reflexive, plan, time.perf_counter() - start, graph)
+    with limits.writing() if first else nullcontext(limits) as kept:
+        wants = Wants.of(
+            where="transitive_closure",
+            schedule=schedule,
+            block=block,
+            callback=callback,
+            threads=threads,
+            device=where,
+            gpus=gpus,
+            limits=kept,
+            packed=True,
+        )
+        found = answer(Question(graph, lor_land, wants))
+        engine, seconds = found.engine, time.perf_counter() - start
+        assert isinstance(engine, Packed)
+        c, closed = engine.condensation, engine.closed
+        reached = Reachability(graph.labels, c, closed, reflexive, found.plan, seconds, graph)
         if kept.target is not None:
-            save_into(Path(kept.target), answer)
+            save_into(Path(kept.target), reached)
     if place is not None and isinstance(closed, StoredBits):
-        return replace(answer, closed=StoredBits(TileStore(place)))
-    return answer
+        return replace(reached, closed=StoredBits(TileStore(place)))
+    return reached
 
 
 def _joining(graph: Graph, s: Semiring) -> Graph:

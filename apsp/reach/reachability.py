@@ -21,6 +21,7 @@ from semiring.tiles import StoredBits, TileStore
 from semiring.tiles.folder import is_store
 
 from ..display import notebook
+from ..engines.condensation import Condensation, expanded, expansion_bytes
 from ..estimates import in_units
 from ..graph import Graph
 from ..graph.ondisk import refuse_overwriting
@@ -30,7 +31,6 @@ from ..saving import check_output, suffix_of, tiles
 from ..saving.encoding import decode, encode
 from ..saving.plans import plan_from_array, plan_to_array
 from ..saving.tiles import building, save_archive
-from .condensation import Condensation, expanded, expansion_bytes
 from .walks import Walks, walks_of
 
 

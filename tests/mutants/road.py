@@ -62,8 +62,8 @@ MUTANTS = [
     Mutant(
         "road-offers-what-it-refuses",
         "apsp/road.py",
-        "if math.isinf(looks) or kind.refuses(question):",
-        "if math.isinf(looks):",
+        "        if kind.refuses(question):\n            continue\n",
+        "",
         ROAD,
         "An engine that cannot answer is chosen.",
     ),

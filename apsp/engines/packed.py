@@ -1,0 +1,203 @@
+"""The closure of a graph in packed bits: of all its vertices, or of its strongly connected components.
+
+`Packed` is the engine; here all vertices are closed, in `united` the components. `transitive_closure` asks for it by
+`Wants.packed`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from semiring.backend import Backend, bind
+from semiring.bits import BitMatrix
+from semiring.catalog import lor_land
+from semiring.errors import MemoryNeeded
+from semiring.memory import require, shown
+from semiring.survey import Survey
+from semiring.tiles import StoredBits
+
+from ..graph import Graph
+from ..plans import Plan, make_plan
+from ..problem import Memory, Problem
+from ..solve import solve
+from ..wants import Wants
+from .base import BLOCK, Engine
+from .condensation import Condensation, expanded, expansion_bytes, trivial
+
+if TYPE_CHECKING:
+    from ..question import Question
+
+#: What is held by finding components, and by sorting the arcs between them, in bytes an arc of the graph and between.
+FINDING, COMPONENTS, BETWEEN = 26, 16, 25
+#: Vertices up to which finding components takes longer than closing all in packed bits.
+_FEW = 2048
+HINT = "Only strongly connected parts shrink; split the graph, or ask for fewer vertices."
+#: A graph with so many arcs that products pay has eight times as many bytes of them as of packed bits.
+WHOLE = "A graph with so many edges is closed whole. Give more memory, or several GPUs (gpus=)."
+
+
+class Packed(Engine):
+    """Who reaches whom, as one bit a pair of components.
+
+    Parameters
+    ----------
+    condensation : Condensation
+        The components, or every vertex as its own.
+    closed : BitMatrix or StoredBits, shape (count, count)
+        Their reflexive closure.
+    """
+
+    name = "united"
+    renews = False
+
+    def __init__(self, condensation: Condensation, closed: BitMatrix | StoredBits) -> None:
+        self.condensation, self.closed = condensation, closed
+        self.shape, self.dtype = (len(condensation.component),) * 2, np.dtype(bool)
+        self.workspace = expansion_bytes(self.shape[0], condensation.count) + self.shape[0] ** 2 // 8
+
+    def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, Any]]:
+        """Bits of components, gathered."""
+        component = self.condensation.component
+        for start in range(0, len(wanted), block or BLOCK):
+            part = wanted[start : start + (block or BLOCK)]
+            yield part, self.closed.rows(component[part])[:, component]
+
+    def column(self, j: int) -> np.ndarray:
+        """One column of bits, gathered."""
+        component = self.condensation.component
+        return np.asarray(self.closed.column(int(component[j])))[component]
+
+    def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """One bit each."""
+        component = self.condensation.component
+        return np.asarray(self.closed[component[i], component[j]])
+
+    def _all(self) -> np.ndarray:
+        """All pairs, out of those of the components."""
+        assert isinstance(self.closed, BitMatrix)
+        return expanded(self.closed, self.condensation).to_bool()
+
+
+def verbs(question: Question) -> Backend:
+    """Those of packed bits, where the question is answered; of several ranks, on the host."""
+    wants = question.wants
+    return bind(lor_land, bool, device="cpu" if wants.gpus is not None else question.device, **wants.options)
+
+
+def within(needed: int, wants: Wants, hint: str) -> None:
+    """Refuse what is larger than the memory that was given.
+
+    Raises
+    ------
+    MemoryNeeded
+    """
+    if wants.limits is not None and wants.limits.memory is not None and needed > wants.limits.memory:
+        raise MemoryNeeded(
+            f"{wants.where}: {shown(needed)} must fit into memory, got {shown(wants.limits.memory)}. {hint}"
+        )
+
+
+def of_truth(question: Question) -> tuple[Graph, int]:
+    """The graph, a matrix of numbers as one of truth values, and the bytes of that."""
+    graph = question.graph
+    if graph.dense is None or graph.dense.dtype.kind == "b" or graph.windows(lor_land) is not None:
+        return graph, 0
+    return replace(graph, dense=graph.matrix(lor_land), nulls=None), graph.n**2
+
+
+def arcs_of(question: Question) -> int:
+    """Arcs of the graph, undirected edges both ways."""
+    graph, _ = question.once(of_truth)
+    return graph.edge_count * (1 if graph.directed else 2)
+
+
+def listed(question: Question) -> int:
+    """Bytes of the list of arcs: of edges one way it is there already; undirected ones take temporaries."""
+    graph, arcs = question.graph, question.once(arcs_of)
+    return arcs * (17 if graph.dense is not None else 4 if graph.directed else 22) + 33 * graph.n
+
+
+def may_shrink(question: Question) -> bool:
+    """Whether components are looked for, which looks at every edge: on few vertices, or on a dense graph, the closure
+    itself is as quick.
+    """
+    wants, n = question.wants, question.n
+    if wants.schedule != "auto":
+        return False
+    held = wants.limits is not None and wants.limits.memory is not None
+    return (n > _FEW or held) and question.once(arcs_of) * 64 <= n * n
+
+
+def plan_of_all(question: Question) -> Plan:
+    """The closure of all vertices, each its own component."""
+    wants, ops = question.wants, verbs(question)
+    graph, made = question.once(of_truth)
+    plan = make_plan(graph.n, lor_land, ops, schedule=wants.schedule, block=wants.block)
+    # Edges of weight ∞ are left out of a list; at the end, the closure is transposed once.
+    edges = 0 if graph.rows is None else len(graph.rows)
+    if graph.weights is not None and graph.weights.dtype.kind == "f":
+        edges *= 17
+    needed = plan.matrix_bytes + max(edges, plan.workspace_bytes + plan.matrix_bytes)
+    within(needed, wants, WHOLE)
+    if may_shrink(question):  # components were looked for, and there are too many arcs between them
+        needed = max(needed, question.once(listed) + question.once(arcs_of) * (COMPONENTS + BETWEEN))
+    return over_ranks(replace(plan, beside_bytes=needed + made), wants)
+
+
+def closed_whole(question: Question, plan: Plan) -> Packed:
+    """The closure of all vertices, where the backend of packed bits computes; the answer lies on the host."""
+    graph, made = question.once(of_truth)
+    question.forget()
+    ops, n = verbs(question), graph.n
+    require(plan.beside_bytes - made, where=question.wants.where, hint=HINT)
+    if ops.device == "cuda":
+        require(plan.matrix_bytes + plan.workspace_bytes, ops.device, where=question.wants.where, hint=HINT)
+    bits = _packed(graph)
+    bits = ops.upload(bits, copy=False) if ops.device == "cuda" else bits.get()
+    diagonal = bits.diagonal()
+    loops = diagonal.get() if ops.device == "cuda" else diagonal
+    close(bits, ops, question.wants)
+    closed = bits.get()
+    mutual = closed.T
+    mutual &= closed
+    # A vertex lies on a cycle that has a loop, or reaches another that reaches it.
+    return Packed(trivial(n, loops | (mutual.counts(axis=1) > 1)), closed)
+
+
+def close(bits: BitMatrix, ops: Backend, wants: Wants) -> None:
+    """bits ← their closure where they lie, by one device or several."""
+    if wants.gpus is None:
+        solve(Problem(bits, lor_land, ops.device, Memory.OURS, Survey(0, 1, True)), wants)
+        return
+    from ..distributed import solving
+
+    solving.close_bits(bits, wants, wants.gpus)
+
+
+def over_ranks(plan: Plan, wants: Wants) -> Plan:
+    """The plan as several ranks carry it out, where they do."""
+    if wants.gpus is None:
+        return plan
+    from ..distributed import solving
+
+    spread = solving.plan(plan.n, lor_land, bool, solving.world_of(wants.gpus), wants)
+    parts = plan.matrix_bytes + spread.beside_bytes if spread.device == "cpu" else 0
+    return replace(spread, reason=plan.reason, beside_bytes=max(plan.beside_bytes, parts))
+
+
+def _packed(graph: Graph) -> BitMatrix:
+    """A graph's edges as bits, where they lie."""
+    windows = graph.windows(lor_land)
+    if windows is not None:
+        return windows.packed()
+    if graph.dense is not None:
+        return BitMatrix.from_bool(graph.dense)
+    tails, heads, _ = replace(graph, directed=True).edges(lor_land)
+    packed = BitMatrix.from_edges(tails, heads, (graph.n, graph.n))
+    if not graph.directed:
+        packed |= packed.T
+    return packed

@@ -1,0 +1,174 @@
+"""Reachability by components: strongly connected ones are found, and their closure by uniting rows or by products."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from semiring.acyclic import acyclic_strips, close_acyclic
+from semiring.backend import Backend
+from semiring.bits import BitMatrix
+from semiring.catalog import lor_land
+from semiring.devices import to_device
+from semiring.errors import MemoryNeeded
+from semiring.memory import available, require, shown
+from semiring.tiles import StoredBits
+from semiring.tiles.bits import WORDS
+
+from .. import estimates
+from ..estimates import Estimate
+from ..large.closing import SHARE
+from ..plans import Plan, make_plan
+from ..wants import Wants
+from .base import Kind
+from .condensation import Condensation, condense
+from .packed import (
+    BETWEEN,
+    COMPONENTS,
+    FINDING,
+    HINT,
+    WHOLE,
+    Packed,
+    arcs_of,
+    close,
+    listed,
+    may_shrink,
+    of_truth,
+    over_ranks,
+    verbs,
+    within,
+)
+
+if TYPE_CHECKING:
+    from ..question import Question
+
+#: What uniting rows holds in bytes an arc between components: arcs in order.
+_UNITING = 26
+
+#: What a plan calls the closure of an acyclic graph by uniting rows.
+UNITED = "acyclic"
+
+
+def _components(question: Question) -> Condensation:
+    """The strongly connected components, found once."""
+    (graph, _), arcs = question.once(of_truth), question.once(arcs_of)
+    require(question.once(listed) + arcs * (COMPONENTS + BETWEEN), where=question.wants.where, hint=HINT)
+    tails, heads, _ = graph.edges(lor_land)
+    return condense(graph.n, tails, heads)
+
+
+def _refuses(question: Question) -> str:
+    wants = question.wants
+    if not question.is_graph or not question.semiring.boolean:
+        return f"tells who reaches whom in a graph, over the Boolean semiring, got {question.semiring.name}"
+    if wants.packed:
+        return "" if wants.schedule == "auto" else "shrinks the graph, which a schedule for all vertices does not"
+    if wants.scheduled or question.device != "cpu" or not question.listed:
+        return "takes a list of edges on the CPU, and no schedule"
+    return ""
+
+
+def _looks(question: Question) -> float:
+    """Components are found where that may pay; what they are is then worth the time."""
+    return math.inf if _refuses(question) or not may_shrink(question) else 0.0
+
+
+def _unites(c: Condensation) -> bool:
+    """Whether there are so few arcs between components that uniting rows takes less than products."""
+    return len(c.tails) * 16 <= c.count**2
+
+
+def _planned(question: Question) -> tuple[Plan, int]:
+    """How the components are closed, which have no cycles, and how many columns at a time."""
+    wants, c, ops = question.wants, question.once(_components), verbs(question)
+    shrunk = f"{question.n} vertices shrink to {c.count} components"
+    plan = make_plan(c.count, lor_land, ops, block=wants.block)
+    if not _unites(c):
+        return replace(plan, reason=f"{shrunk}; {plan.reason}"), c.count
+    reason = f"{shrunk}, and {len(c.tails)} arcs unite their rows"
+    pairs = max(len(c.tails), c.count) * c.count
+    plan = replace(
+        plan,
+        device="cpu",
+        schedule=UNITED,
+        workspace_bytes=_UNITING * len(c.tails),
+        seconds=estimates.uniting(pairs),
+        pairs=pairs,
+        reason=reason,
+    )
+    strip = _strip(c.count, plan, wants)
+    if strip < c.count:
+        assert wants.limits is not None
+        reason += f"; {shown(plan.matrix_bytes)} go to {wants.limits.output} in strips of {strip} columns"
+        plan = replace(plan, matrix_bytes=strip * c.count // 8, reason=reason)
+    return plan, strip
+
+
+def _estimate(question: Question) -> Estimate:
+    """The closure of the condensation: of few arcs by uniting rows, else by products of bits."""
+    wants, c, (plan, strip) = question.wants, question.once(_components), question.once(_planned)
+    arcs, (_, made) = question.once(arcs_of), question.once(of_truth)
+    needed = plan.matrix_bytes + plan.workspace_bytes
+    if strip == c.count:
+        within(needed, wants, "Say output='reach/', where the answer will be." if _unites(c) else WHOLE)
+    condensing = question.once(listed) + max(arcs * FINDING, arcs * COMPONENTS + len(c.tails) * BETWEEN)
+    beside = max(condensing, needed + 17 * question.n + 16 * len(c.tails)) + made
+    if wants.table or wants.paths:
+        beside += question.n**2 * 9 // 8
+    seconds = estimates.condensing(arcs) + plan.seconds
+    plan = replace(plan, beside_bytes=beside)
+    plan = replace(plan if _unites(c) else over_ranks(plan, wants), engine=ENGINE.name, seconds=seconds)
+    return Estimate(ENGINE.name, plan.pairs, plan.beside_bytes, seconds, seconds, 0.0, plan)
+
+
+def _strip(count: int, plan: Plan, wants: Wants) -> int:
+    """How many columns are united at a time, whole tiles: all where they fit, or nothing else takes them."""
+    limits = wants.limits
+    if not wants.packed or wants.gpus is not None or limits is None or limits.output is None:
+        return count
+    there = limits.memory
+    if there is None:
+        free = available("cpu")
+        there = plan.matrix_bytes + plan.workspace_bytes if free is None else int(SHARE * free)
+    if plan.matrix_bytes + plan.workspace_bytes <= there:
+        return count
+    words = (there - plan.workspace_bytes) // (8 * max(1, count))
+    if words < 1:
+        raise MemoryNeeded(
+            f"{wants.where}: {shown(8 * count + plan.workspace_bytes)} must fit into memory, 64 columns of "
+            f"{count} components and their arcs, got {shown(there)}. Give more memory."
+        )
+    return 64 * (words // WORDS * WORDS if words > WORDS else words)
+
+
+def _open(question: Question, plan: Plan) -> Packed:
+    wants, c, (plan, strip), ops = question.wants, question.once(_components), question.once(_planned), verbs(question)
+    device = "cpu" if _unites(c) else ops.device
+    require(plan.matrix_bytes + plan.workspace_bytes, device, where=wants.where, hint=HINT)
+    return Packed(c, closed(c, ops, wants) if strip == c.count else _in_strips(c, strip, wants))
+
+
+def closed(c: Condensation, ops: Backend, wants: Wants) -> BitMatrix:
+    """The closure of components, on the host."""
+    if _unites(c):
+        return close_acyclic(c.count, c.tails, c.heads)
+    tails, heads = (to_device(x, ops.device) for x in (c.tails, c.heads))
+    bits = BitMatrix.from_edges(tails, heads, (c.count, c.count))
+    close(bits, ops, wants)
+    return bits.get()
+
+
+def _in_strips(c: Condensation, strip: int, wants: Wants) -> StoredBits:
+    """The closure of the components, so many columns at a time, each written when it is united."""
+    assert wants.limits is not None
+    assert wants.limits.made_in is not None
+    stored = StoredBits.create(wants.limits.made_in, (c.count, c.count), width=strip // 64)
+    for columns, bits in acyclic_strips(c.count, c.tails, c.heads, strip):
+        stored.put(columns, bits)
+        if wants.callback is not None:
+            wants.callback(columns.stop, c.count)
+    return stored
+
+
+ENGINE = Kind("united", _estimate, _open, refuses=_refuses, looks=_looks, devices=("cpu", "cuda"), schedules=True)
