@@ -36,15 +36,15 @@ class Analysis:
         self.n, self.tails, self.heads = n, tails, heads
         self.on_devices: dict[Any, Any] = {}  # the structure, by GPU and size of a number
         self.panels = Buffers(4)  # memory of two eliminations: the last one's, and that of new weights
-        self._start, self._beside = neighbours(tails, heads, n)
+        self._start, self._adjacent = neighbours(tails, heads, n)
         self._labels: np.ndarray | None = None
         if isinstance(order, str) and order in FOUND:  # the caller's own order is one of the caller's labels
-            renumbered = near(tails, heads, self._start, self._beside)
+            renumbered = near(tails, heads, self._start, self._adjacent)
             if renumbered is not None:
-                self._labels, self._start, self._beside = renumbered
+                self._labels, self._start, self._adjacent = renumbered
         trees = {
-            name: structure.supernodes(self._start, self._beside, found)
-            for name, found in candidates(self._start, self._beside, order).items()
+            name: structure.supernodes(self._start, self._adjacent, found)
+            for name, found in candidates(self._start, self._adjacent, order).items()
         }
         costs = {name: structure.cost(tree, len(tails)) for name, tree in trees.items()}
         # All pairs: every row is swept once, numbers are eliminated once.
@@ -58,7 +58,7 @@ class Analysis:
     @cached_property
     def structure(self) -> Structure:
         """Supernodes, and the rows of their panels."""
-        built = structure.build(self._start, self._beside, self._tree)
+        built = structure.build(self._start, self._adjacent, self._tree)
         return built if self._labels is None else built.relabelled(self._labels)
 
     @cached_property

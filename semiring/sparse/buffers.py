@@ -1,4 +1,4 @@
-"""Memory that is used again once nobody holds it: fresh pages cost more than what is computed into them."""
+"""Memory that is reused once no array refers to it: fresh pages cost more than what is computed into them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Buffers:
         self._lock = threading.Lock()
 
     def get(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-        """An array, uninitialised; whatever other threads ask for meanwhile."""
+        """An array, uninitialised; several threads may call this at once."""
         size = _bytes(shape, dtype)
         with self._lock:
             owner = next((owner for owner in _unused(self._owners) if len(owner) >= size + LINE), None)
@@ -43,7 +43,7 @@ class Buffers:
             return _view(owner, shape, dtype)
 
     def release(self) -> None:
-        """Gives back what nobody holds."""
+        """Free the memory to which no array refers."""
         with self._lock:
             unused = {id(owner) for owner in _unused(self._owners)}
             self._owners = [owner for owner in self._owners if id(owner) not in unused]

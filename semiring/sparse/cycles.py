@@ -1,6 +1,6 @@
 """Cycles that beat `one` in a list of arcs, or potentials that rule them out: Bellman and Ford's rounds on vectors.
 
-What `semiring.cycles` does with a matrix; asked for where an elimination shows that something is wrong, or may be.
+What `semiring.cycles` does with a matrix; called where an elimination shows that something is wrong, or may be.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Weighted:
             Naming the cycle; in min-plus it is a `NegativeCycleError`.
         """
         lengths, dtype = Lengths.required(self.semiring), self.weights.dtype
-        there = self.weights != dtypes.zero(self.semiring, dtype)
-        tails, heads, weights = self.tails[there], self.heads[there], self.weights[there]
+        nonzero = self.weights != dtypes.zero(self.semiring, dtype)
+        tails, heads, weights = self.tails[nonzero], self.heads[nonzero], self.weights[nonzero]
         length = lengths.of_entries(weights, np.nan)
         largest = float(np.abs(length).max(initial=0.0))
         if dtype.kind == "i" and not lengths.logarithmic and largest * (self.n + 1) < 2.0**62:
@@ -96,7 +96,7 @@ def search(tails: np.ndarray, heads: np.ndarray, length: np.ndarray, n: int) -> 
 
 def _cycle(came: np.ndarray, tails: np.ndarray) -> list[int]:
     """The arcs of a cycle of v ← tails[came[v]], in the order of a walk; none if there is no cycle."""
-    # Who still leads somewhere after 2^k ≥ n steps leads to a cycle.
+    # A vertex that still leads somewhere after 2^k ≥ n steps leads to a cycle.
     before = np.append(np.where(came >= 0, tails[came], -1), -1)
     step = before
     for _ in range(len(came).bit_length()):
@@ -110,5 +110,5 @@ def _cycle(came: np.ndarray, tails: np.ndarray) -> list[int]:
         arcs.append(int(came[v]))
         v = int(before[v])
     arcs.reverse()
-    at = int(tails[arcs].argmin())
-    return arcs[at:] + arcs[:at]
+    least = int(tails[arcs].argmin())
+    return arcs[least:] + arcs[:least]

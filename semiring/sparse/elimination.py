@@ -40,7 +40,7 @@ def eliminate(
     check: bool = True,
     device: str | None = None,
 ) -> Elimination:
-    """The closure A* of a sparse matrix, as panels from which rows, columns and entries are computed when asked for.
+    """The closure A* of a sparse matrix, as panels from which rows, columns and entries are computed on request.
 
     Parameters
     ----------
@@ -240,9 +240,9 @@ class Elimination(Queries):
         nonnegative = self._kind is not choose(self.semiring, self.dtype, False)
         return {k: v for k, v in vars(self).items() if k not in ("_kind", "_free")} | {"_nonnegative": nonnegative}
 
-    def __setstate__(self, kept: dict[str, Any]) -> None:
-        nonnegative = kept.pop("_nonnegative")
-        vars(self).update(kept, _kind=choose(kept["semiring"], kept["dtype"], nonnegative), _free=[])
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        nonnegative = state.pop("_nonnegative")
+        vars(self).update(state, _kind=choose(state["semiring"], state["dtype"], nonnegative), _free=[])
 
     def __repr__(self) -> str:
         return (
@@ -268,8 +268,8 @@ class Elimination(Queries):
         Returns
         -------
         Elimination
-            A new one; this one stays as it is. Once nobody holds it, its memory serves the next update, until rows are
-            streamed, which need it more.
+            A new one; this one stays as it is. Once nothing refers to it, its memory serves the next update, until rows
+            are streamed, which need it more.
 
         Raises
         ------
@@ -283,7 +283,7 @@ class Elimination(Queries):
 
         Notes
         -----
-        `Cost.elimination` pairs; order and structure are kept.
+        `Cost.elimination` pairs; order and structure are reused.
 
         Examples
         --------
@@ -326,11 +326,11 @@ class Elimination(Queries):
 
 def _values(weights: Any, analysis: Analysis, semiring: Semiring, dtype: Any) -> np.ndarray:
     """The arcs' weights on the host, in a dtype of the semiring; one an arc, or an error."""
-    given = asarray(weights, where="eliminate")
-    given = given if isinstance(given, np.ndarray) else given.get()  # an arc's numbers are looked at here
-    if given.shape != (len(analysis.tails),):
+    values = asarray(weights, where="eliminate")
+    values = values if isinstance(values, np.ndarray) else values.get()  # an arc's numbers are looked at here
+    if values.shape != (len(analysis.tails),):
         raise ShapeError(
-            f"eliminate: one weight an arc is required, ({len(analysis.tails)},), got shape {given.shape}. "
+            f"eliminate: one weight an arc is required, ({len(analysis.tails)},), got shape {values.shape}. "
             "Their order is that of the arcs given first."
         )
-    return conform(given, semiring, dtype, where="eliminate")
+    return conform(values, semiring, dtype, where="eliminate")

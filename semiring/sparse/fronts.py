@@ -1,4 +1,4 @@
-"""The numeric part: every front assembled, eliminated and put into panels, subtrees beside one another.
+"""The numeric part: every front assembled, eliminated and put into panels, subtrees in parallel.
 
 Many fronts are small: runs of them are one call into compiled code. Of the large ones, blocks of pivots are eliminated
 one after the other, from the other rows on all threads. What each row goes through is the same in either way.
@@ -24,7 +24,7 @@ from .structure import Arcs, Structure
 
 #: Fronts of more pairs than this are taken one by one (of pairs that vector code computes).
 LARGE = 1 << 24
-#: What a supernode costs beside its pairs, in pairs that vector code computes.
+#: What a supernode costs in addition to its pairs, in pairs that vector code computes.
 OVERHEAD = 1 << 14
 #: Below this many pairs a second thread costs more than it brings.
 ALONE = 1 << 21
@@ -126,8 +126,8 @@ class _Elimination:
         self.large = np.flatnonzero(pairs > LARGE * gain(self.kind) // 64)
         self.each = OVERHEAD * gain(self.kind) // 64
         self.cost = costs(S, self.each)
-        self.kept: list[np.ndarray] = []  # memory that updates lie in
-        self.rooms: dict[int, _Room] = {}  # of each worker
+        self.update_memory: list[np.ndarray] = []  # owners of the memory of updates
+        self.workspaces: dict[int, _Workspace] = {}  # by worker
         self.tables = (S.first, S.begin, S.local, S.child, S.sibling, self.where)
         self.arcs = (arcs.begin, arcs.row, arcs.col, self.weights.ctypes.data)
 
@@ -165,44 +165,44 @@ class _Elimination:
         self._stretch(start, stop, ops, worker)
 
     def _arena(self, entries: int) -> int:
-        memory = np.empty(entries + self.kind.lanes, self.ops.dtype)  # updates are written in whole vectors
-        self.kept.append(memory)
+        memory = np.empty(entries + self.kind.lanes, self.ops.dtype)  # updates are written in full vectors
+        self.update_memory.append(memory)
         return memory.ctypes.data
 
     def _stretch(self, start: int, stop: int, ops: CpuBackend, worker: int = 0) -> None:
         """Supernodes start … stop, large ones one by one."""
-        m, room = int(self.order[start:stop].max()), self.rooms.get(worker)
-        if room is None or room.m < m:
-            room = self.rooms[worker] = _Room(m, self.kind)
+        m, workspace = int(self.order[start:stop].max()), self.workspaces.get(worker)
+        if workspace is None or workspace.m < m:
+            workspace = self.workspaces[worker] = _Workspace(m, self.kind)
         for s in self.large[np.searchsorted(self.large, start) : np.searchsorted(self.large, stop)].tolist():
-            self._small(start, s, room)
-            self._one(s, room, ops.threads)
+            self._small(start, s, workspace)
+            self._one(s, workspace, ops.threads)
             start = s + 1
-        self._small(start, stop, room)
+        self._small(start, stop, workspace)
 
-    def _small(self, start: int, stop: int, room: _Room) -> None:
+    def _small(self, start: int, stop: int, workspace: _Workspace) -> None:
         """A run of supernodes in calls that are short enough."""
         while start < stop:
             most = self.cost[start] + CALL * gain(self.kind)
             end = min(max(int(np.searchsorted(self.cost, most, "right")) - 1, start + 1), stop)
             _eliminate().call(
                 self.code.steps, self.size, self._lanes, start, end, *self.tables, self.S.panel, *self.arcs,
-                self.lower.ctypes.data, self.upper.ctypes.data, room.front, room.work,
+                self.lower.ctypes.data, self.upper.ctypes.data, workspace.front, workspace.work,
             )  # fmt: skip
             start = end
 
-    def _one(self, s: int, room: _Room, threads: int) -> None:
-        """A large front, the rows beside a block of pivots on all threads."""
+    def _one(self, s: int, workspace: _Workspace, threads: int) -> None:
+        """A large front, the other rows than those of a block of pivots on all threads."""
         S, code, kind, size = self.S, self.code, self.kind, self.size
-        m, w, front = int(self.order[s]), int(S.first[s + 1] - S.first[s]), room.front
+        m, w, front = int(self.order[s]), int(S.first[s + 1] - S.first[s]), workspace.front
         pitch = -(-m // self._lanes) * self._lanes
         _gather().call(code.steps, size, self._lanes, s, *self.tables, *self.arcs, front)
 
         def pivots(k: int, end: int) -> None:
-            code.pivots.call(kind, code.others.address, k, end, pitch, front, room.ahead)
+            code.pivots.call(kind, code.others.address, k, end, pitch, front, workspace.ahead)
 
         def others(_: int, start: int, stop: int, k: int, end: int, after: int) -> None:
-            work = room.work + start * (end - k) * size
+            work = workspace.work + start * (end - k) * size
             code.others.call(kind, k, end - k, start, stop, pitch, front, work)
             if start == end:  # the next pivots, which need not wait for the other rows
                 pivots(end, after)
@@ -223,8 +223,8 @@ class _Elimination:
         return max(1, min(3 * threads, worth), -(-pairs // (CALL * gain(self.kind))))
 
 
-class _Room:
-    """Memory for a front of up to `m` vertices, and for what its elimination needs besides; both by address."""
+class _Workspace:
+    """Memory for a front of up to `m` vertices, and for its elimination; both by address."""
 
     def __init__(self, m: int, kind: Kind) -> None:
         self.m = m
@@ -238,6 +238,6 @@ class _Room:
 
 
 def _parts(start: int, stop: int, all: int, count: int) -> list[tuple[int, int]]:
-    """Rows start … stop in ranges of about all / count, whole groups as far as they go."""
+    """Rows start … stop in ranges of about all / count, complete groups as far as they go."""
     size = -(-all // (count * ABREAST)) * ABREAST
-    return [(at, min(at + size, stop)) for at in range(start, stop, size)]
+    return [(first, min(first + size, stop)) for first in range(start, stop, size)]

@@ -27,7 +27,7 @@ from .pattern import indices, stored
 WORDS = 8
 #: Bytes of a panel at most, where one of a single word is smaller.
 PANEL = 1 << 27
-#: A call into compiled code meets about so many arcs and does so many levels at most, so that Ctrl-C is heard.
+#: A call into compiled code meets about so many arcs and does so many levels at most, so that Ctrl-C is handled.
 CALL, LEVELS = 1 << 24, 512
 
 
@@ -157,7 +157,7 @@ class Hops:
         Yields
         ------
         indices, hops : arrays (k,), (k, n)
-            Each row is contiguous. Memory is used again for later blocks once nobody holds an earlier one.
+            Each row is contiguous. Memory is reused for later blocks once nothing refers to an earlier one.
 
         Raises
         ------
@@ -218,7 +218,7 @@ class Hops:
 
         See Also
         --------
-        rows : Some rows at a time.
+        rows : A few rows at a time.
         eliminate : Where arcs have weights.
 
         Examples
@@ -343,7 +343,7 @@ def _levels(width: Width) -> Entry:
 
 
 def _adjacent(tails: np.ndarray, heads: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """(start, beside): the heads of v's arcs are beside[start[v] : start[v + 1]], each once."""
+    """(start, heads): the heads of v's arcs are heads[start[v] : start[v + 1]], each once."""
     from scipy.sparse import coo_array
 
     A = coo_array((np.ones(len(tails), np.int8), (tails, heads)), shape=(n, n)).tocsr()

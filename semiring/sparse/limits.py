@@ -85,8 +85,8 @@ def require_spectrum(tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, 
     from scipy.sparse import coo_array, csr_array
     from scipy.sparse.csgraph import connected_components
 
-    given = weights != 0  # a stored zero joins nothing
-    tails, heads, weights = tails[given], heads[given], weights[given]
+    nonzero = weights != 0  # a stored zero joins nothing
+    tails, heads, weights = tails[nonzero], heads[nonzero], weights[nonzero]
     A = csr_array(coo_array((weights.astype(np.float64), (tails, heads)), shape=(n, n)))  # duplicates are added up
     _, label = connected_components(A, connection="strong")
     inside = label[tails] == label[heads]

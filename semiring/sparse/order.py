@@ -1,7 +1,7 @@
 """Elimination orders of an undirected pattern: which vertex goes first decides the fill.
 
 Approximate minimum degree: Amestoy, Davis and Duff 1996, "An approximate minimum degree ordering algorithm", on their
-quotient graph. A variable that is eliminated becomes an *element*, the clique of its neighbours, held as one list
+quotient graph. A variable that is eliminated becomes an *element*, the clique of its neighbours, stored as one list
 instead of its edges; a variable's neighbours are those in the lists of its elements and those it still has by edges.
 """
 
@@ -17,8 +17,8 @@ from ..spelling import did_you_mean
 #: Parts of so many vertices are not dissected.
 SMALLEST = 6
 #: Vertices of at most so many neighbours are eliminated on the graph itself, if each of these has no more than SEARCHED
-#: itself, and has not got more than ROOM since.
-LOW, ROOM, SEARCHED = 3, 4, 64
+#: itself, and has not got more than SPARE since.
+LOW, SPARE, SEARCHED = 3, 4, 64
 #: Vertices of more than max(16, FACTOR √n) neighbours are ordered last: their lists would be read again at each step.
 FACTOR = 10
 #: So many vertices can wait 1 + LOW times each, numbered in 32 bits; so far go the stamps of quotient graphs.
@@ -59,7 +59,7 @@ def minimum_degree(start: np.ndarray, heads: np.ndarray) -> Order:
     from ..cpu.sparse.degree import minimum_degree as run
 
     low = LOW if len(start) < NUMBERED else 0
-    first, rest, among, them, *lists = peeling.peel(start, heads, low, ROOM, SEARCHED)
+    first, rest, among, them, *lists = peeling.peel(start, heads, low, SPARE, SEARCHED)
     found, parent, counts, dense = run(among, them, FACTOR, STAMPS)
     if len(parent) < len(found):
         parent, counts = symbolic.columns(among, them, found, inverse(found), dense)

@@ -16,22 +16,22 @@ SMALL, APART = 10_000, 1 / 16
 
 
 def near(
-    tails: np.ndarray, heads: np.ndarray, start: np.ndarray, beside: np.ndarray
+    tails: np.ndarray, heads: np.ndarray, start: np.ndarray, adjacent: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """The vertices in an order in which neighbours are near each other, and the graph so numbered; None where they are.
 
-    What is read for neighbours then lies side by side: on a mesh of 126,000 vertices in random order, finding an
+    What is read for neighbours is then close together: on a mesh of 126,000 vertices in random order, finding an
     elimination order and its structure takes two thirds of the time.
     """
     n = len(start) - 1
     if n < SMALL or not len(tails) or np.abs(tails - heads).mean() < APART * n:
         return None
-    order, start, beside = symbolic.breadth_first(start, beside)
-    return order, start, beside
+    order, start, adjacent = symbolic.breadth_first(start, adjacent)
+    return order, start, adjacent
 
 
 def neighbours(tails: np.ndarray, heads: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """(start, beside): the neighbours of v are beside[start[v] : start[v + 1]], without v, each once.
+    """(start, adjacent): the neighbours of v are adjacent[start[v] : start[v + 1]], without v, each once.
 
     Parameters
     ----------
@@ -41,10 +41,10 @@ def neighbours(tails: np.ndarray, heads: np.ndarray, n: int) -> tuple[np.ndarray
 
     Returns
     -------
-    start, beside : int64 array (n + 1,), uint32 array
+    start, adjacent : int64 array (n + 1,), uint32 array
     """
-    start, beside = symbolic.neighbours(tails.view(np.uint32), heads.view(np.uint32), n)
-    return start, beside
+    start, adjacent = symbolic.neighbours(tails.view(np.uint32), heads.view(np.uint32), n)
+    return start, adjacent
 
 
 def indices(x: Any, n: int, *, where: str) -> np.ndarray:

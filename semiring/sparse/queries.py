@@ -174,12 +174,12 @@ class Queries:
         >>> int(E.entry(0, 2))
         12
         """
-        at = np.array([self._vertex(i, "entry"), self._vertex(j, "entry")])
+        ends = np.array([self._vertex(i, "entry"), self._vertex(j, "entry")])
         if self.on_device is not None:
-            return self.on_device.entries(at[:1], at[1:]).get()[0]
+            return self.on_device.entries(ends[:1], ends[1:]).get()[0]
         out = np.empty(1, self.dtype)
         with self._sweepers(1) as (sweeper,):
-            sweeper.pairs(at[:1], at[1:], out)
+            sweeper.pairs(ends[:1], ends[1:], out)
         return out[0]
 
     def entries(self, i: Any, j: Any) -> np.ndarray:
@@ -247,7 +247,7 @@ class Queries:
         ------
         indices, entries : arrays (k,), (k, n)
             Each row is contiguous; from one to the next is a little more than n. Memory is used again for later blocks
-            once nobody holds an earlier one.
+            once nothing refers to an earlier one.
 
         Raises
         ------
@@ -292,7 +292,7 @@ class Queries:
         Yields
         ------
         indices, panel : arrays (k,), (n, k)
-            Memory is used again for later panels once nobody holds an earlier one.
+            Memory is used again for later panels once nothing refers to an earlier one.
 
         See Also
         --------
@@ -374,21 +374,21 @@ class Queries:
             return
         batch, order = self._lanes, self.order
         parts = [order[k : k + batch] for k in range(0, self.n, batch)][share[0] :: share[1]]
-        group = 4 * self._threads  # few waits for the last thread, and the caller hears of it often
+        group = 4 * self._threads  # few waits for the last thread, and progress is reported often
         panels, settings = self._workspace(min(self.n, batch)), np.geterr()
         found: dict[int, Any] = {}
         with self._sweepers(self._threads) as workers:
 
-            def work(worker: int, at: int) -> None:
-                part, panel = parts[at], panels[worker]
+            def work(worker: int, index: int) -> None:
+                part, panel = parts[index], panels[worker]
                 workers[worker].batch(part, panel, mirrored=columns)
                 with np.errstate(**settings):  # the caller's: each thread has its own
-                    found[at] = of(part, panel[:, : len(part)])
+                    found[index] = of(part, panel[:, : len(part)])
 
             for start in range(0, len(parts), group):
-                run(work, [(at,) for at in range(start, min(start + group, len(parts)))], self._threads)
-                for at in sorted(found):
-                    yield parts[at], found.pop(at)
+                run(work, [(index,) for index in range(start, min(start + group, len(parts)))], self._threads)
+                for index in sorted(found):
+                    yield parts[index], found.pop(index)
 
     def to_dense(self, out: np.ndarray | None = None) -> np.ndarray:
         """A*, shape (n, n), into `out` where it is given.
@@ -411,7 +411,7 @@ class Queries:
 
         See Also
         --------
-        panels, rows : Some rows at a time.
+        panels, rows : A few rows at a time.
         apsp.closure : The same of a dense matrix.
 
         Notes
@@ -430,11 +430,11 @@ class Queries:
         if out is None:
             hint = "rows() streams blocks of rows, entries() answers pairs."
             require(self.n**2 * self.dtype.itemsize, where="to_dense", hint=hint)
-            out = aligned((self.n, self.n), self.dtype)  # whole lines are written past the caches
+            out = aligned((self.n, self.n), self.dtype)  # complete cache lines are written past the caches
         check_out(out, (self.n, self.n), self.dtype, where="to_dense")
         if self.on_device is not None:
             if isinstance(out, np.ndarray):
-                raise DeviceError("to_dense: out must be a CuPy array, as the panels lie on a GPU, got one of NumPy.")
+                raise DeviceError("to_dense: out must be a CuPy array, as the panels are on a GPU, got one of NumPy.")
             self.on_device.dense(out)
         elif out.flags.c_contiguous:
             self._fill([(np.arange(self.n), out)], self._workspace(self._lanes))
@@ -524,7 +524,7 @@ class Queries:
 
     @property
     def workspace(self) -> int:
-        """Bytes held while all of A* is computed, beside it: a panel for each thread, on the CPU."""
+        """Bytes in addition to A* while all of it is computed: a panel for each thread, on the CPU."""
         return self._threads * self.n * self._lanes * self.dtype.itemsize
 
     def _sweepers(self, count: int) -> _Lease:
@@ -557,7 +557,7 @@ class Queries:
         return min(self._lanes, block)
 
     def _workspace(self, sources: int) -> list[np.ndarray]:
-        """A panel for each thread, for batches of so many sources; what updates left behind is given back for it."""
+        """A panel for each thread, for batches of so many sources; memory that updates left is released for it."""
         self.analysis.panels.release()
         unit = self._kind.lanes if self._kind.vector else 1
         lanes = -(-max(sources, 1) // unit) * unit
@@ -602,32 +602,32 @@ class Queries:
 
     def _vertex(self, i: Any, where: str) -> int:
         try:
-            at = i.__index__()
+            vertex = i.__index__()
         except AttributeError:
             raise VertexError(f"{where}: a vertex must be an integer below {self.n}, got {i!r}.") from None
-        if not 0 <= at < self.n:
-            raise VertexError(f"{where}: a vertex must lie in 0 … {self.n - 1}, got {at}.")
-        return int(at)
+        if not 0 <= vertex < self.n:
+            raise VertexError(f"{where}: a vertex must lie in 0 … {self.n - 1}, got {vertex}.")
+        return int(vertex)
 
     def _vertices(self, x: Any, where: str) -> np.ndarray:
         return indices(x, self.n, where=where)
 
 
 class _Lease:
-    """`count` workspaces for the time of a query; kept for the next one."""
+    """`count` workspaces for the time of a query, returned to the pool at its end."""
 
     def __init__(self, owner: Queries, count: int) -> None:
         self.owner, self.count = owner, count
 
     def __enter__(self) -> list[Sweeper]:
         E = self.owner
-        self.held: list[Sweeper] = []
-        while len(self.held) < self.count:
+        self.sweepers: list[Sweeper] = []
+        while len(self.sweepers) < self.count:
             try:
-                self.held.append(E._free.pop())
+                self.sweepers.append(E._free.pop())
             except IndexError:
-                self.held.append(Sweeper(E.analysis.structure, E._panels, E._kind))
-        return self.held
+                self.sweepers.append(Sweeper(E.analysis.structure, E._panels, E._kind))
+        return self.sweepers
 
     def __exit__(self, *_: object) -> None:
-        self.owner._free += self.held
+        self.owner._free += self.sweepers

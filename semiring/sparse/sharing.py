@@ -43,7 +43,7 @@ def shares(structure: Structure, each: int, threads: int) -> Ranges:
 
 
 def _time(ranges: Ranges, cost: np.ndarray, threads: int) -> float:
-    """Until all is done: the next subtree goes to who is free first, and then all do the rest."""
+    """Until all is done: the next subtree goes to the first free thread, and then all do the rest."""
     loads = [0] * threads
     for start, stop in ranges:
         heapreplace(loads, loads[0] + int(cost[stop] - cost[start]))
@@ -51,14 +51,14 @@ def _time(ranges: Ranges, cost: np.ndarray, threads: int) -> float:
 
 
 def subtrees(structure: Structure, cost: np.ndarray, most: int) -> Ranges:
-    """Whole subtrees that cost about so much at most, those that cost most first; cost[s] is that of all before s."""
+    """Subtrees that cost about so much at most, those that cost most first; cost[s] is that of all before s."""
     S = structure
-    whole = cost[1:] - cost[S.leaf]
-    fits = whole <= most
+    total = cost[1:] - cost[S.leaf]
+    fits = total <= most
     tops = np.flatnonzero(fits & ~((S.parent >= 0) & fits[S.parent]))
-    start, stop, before = S.leaf[tops], tops + 1, np.cumsum(whole[tops]) - whole[tops]
+    start, stop, before = S.leaf[tops], tops + 1, np.cumsum(total[tops]) - total[tops]
     # Neighbours go together while they are few pairs.
     apart = (start[1:] != stop[:-1]) | (np.diff(before // max(1, most // 2)) > 0)
     edges = np.flatnonzero(np.concatenate(([True], apart, [True]))[: len(tops) + 1]).tolist()
     found = [(int(start[a]), int(stop[b - 1])) for a, b in pairwise(edges)]
-    return sorted(found, key=lambda at: cost[at[0]] - cost[at[1]])
+    return sorted(found, key=lambda span: cost[span[0]] - cost[span[1]])

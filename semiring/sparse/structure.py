@@ -39,7 +39,7 @@ class Cost:
     front : int
         The order of the largest front.
     entries : int
-        Numbers held at once while eliminating: panels, updates that wait, the largest front.
+        Numbers in memory at once while eliminating: panels, updates that wait, the largest front.
     index_bytes : int
         Bytes of the structure itself, its graph and its arcs.
     gpu_entries, gpu_index_bytes : int
@@ -59,7 +59,7 @@ class Cost:
     gpu_index_bytes: int
 
     def bytes(self, itemsize: int) -> int:
-        """Bytes held while numbers of that size are eliminated."""
+        """Bytes in use while numbers of that size are eliminated."""
         return self.entries * itemsize + self.index_bytes
 
     def gpu_bytes(self, itemsize: int) -> int:
@@ -186,11 +186,11 @@ class Tree:
         return np.diff(self.first).astype(np.int64)
 
 
-def supernodes(start: np.ndarray, beside: np.ndarray, order: Order) -> Tree:
-    """The supernodes of the graph whose neighbours of v are beside[start[v] : start[v + 1]], in that order."""
-    given = order.permutation
-    parent, counts = order.columns or symbolic.columns(start, beside, given, inverse(given), order.dense)
-    permutation, first, above, height = symbolic.supernodes(parent, counts, given, order.dense, NARROW, ZEROS)
+def supernodes(start: np.ndarray, adjacent: np.ndarray, order: Order) -> Tree:
+    """The supernodes of the graph whose neighbours of v are adjacent[start[v] : start[v + 1]], in that order."""
+    requested = order.permutation
+    parent, counts = order.columns or symbolic.columns(start, adjacent, requested, inverse(requested), order.dense)
+    permutation, first, above, height = symbolic.supernodes(parent, counts, requested, order.dense, NARROW, ZEROS)
     return Tree(permutation, first, above, height)
 
 
@@ -214,7 +214,7 @@ def cost(tree: Tree, arcs: int) -> Cost:
     )
 
 
-def build(start: np.ndarray, beside: np.ndarray, tree: Tree) -> Structure:
+def build(start: np.ndarray, adjacent: np.ndarray, tree: Tree) -> Structure:
     """The rows of all panels, and where each number will lie."""
     w, r = tree.width, tree.height
     position = inverse(tree.permutation)
@@ -223,7 +223,7 @@ def build(start: np.ndarray, beside: np.ndarray, tree: Tree) -> Structure:
     panel = np.cumsum(entries[::-1])[::-1] - entries
     owner = np.repeat(np.arange(len(w), dtype=np.int32), w)
     unsigned = (x.view(np.uint32) for x in (tree.permutation, position, owner, tree.parent))
-    rows = symbolic.rows(start, beside, *unsigned, begin)
+    rows = symbolic.rows(start, adjacent, *unsigned, begin)
     local, slot, base, child, sibling = symbolic.places(tree.first, tree.parent, begin, rows)
     update, leaf = symbolic.updates(child, r)
     return Structure(

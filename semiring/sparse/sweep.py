@@ -48,31 +48,30 @@ class Sweeper:
         self.dtype = np.dtype(kind.dtype)
         self.lower, self.upper = panels.lower.ctypes.data, panels.upper.ctypes.data
         self.panels = panels  # read by address
-        self.at = np.full(len(structure), -1, np.int32)
+        self.offsets = np.full(len(structure), -1, np.int32)
         self.path = np.empty(len(structure), np.int32)
         self.index = np.empty(structure.front, np.int32)
         self.stack = self.z = np.empty(0, self.dtype)
 
     def lanes(self, sources: int) -> int:
-        """The lanes that so many sources take: 1, or whole vectors."""
+        """The lanes that so many sources take: 1, or full vectors."""
         unit = self.kind.lanes if self.kind.vector and sources > 1 else 1
         return -(-sources // unit) * unit
 
     def batch(self, sources: np.ndarray, out: np.ndarray, *, mirrored: bool = False) -> None:
         """out[v, k] ← A*[sources[k], v], or A*[v, sources[k]] where mirrored; `out` has `lanes` columns, aligned."""
         places = self.S.position[sources]
-        found = sweep.ancestors(places, self.S.owner, self.S.parent, self.at, self.path)
+        found = sweep.ancestors(places, self.S.owner, self.S.parent, self.offsets, self.path)
         path = self.path[:found]
         path.sort()  # here, as it would take a second to compile
         try:
-            columns = sweep.places(path, self.S.first, self.at)
+            columns = sweep.places(path, self.S.first, self.offsets)
             z = self._cleared(columns, out.shape[1])
-            z[self.at[self.S.owner[places]] + places - self.S.first[self.S.owner[places]], np.arange(len(places))] = (
-                self.kind.one
-            )
-            self._both(found, path, self.at, z, out, mirrored)
+            owners = self.S.owner[places]
+            z[self.offsets[owners] + places - self.S.first[owners], np.arange(len(places))] = self.kind.one
+            self._both(found, path, self.offsets, z, out, mirrored)
         finally:
-            self.at[path] = -1
+            self.offsets[path] = -1
 
     def product(self, x: np.ndarray, out: np.ndarray, *, mirrored: bool = False) -> None:
         """out ← (xᵀ A*)ᵀ, or A* x where mirrored; x and `out` have `lanes` columns."""
@@ -113,7 +112,7 @@ class Sweeper:
         return self.z[:entries].reshape(rows, lanes)
 
     def _both(
-        self, count: int, path: np.ndarray, at: np.ndarray, z: np.ndarray, out: np.ndarray, mirrored: bool
+        self, count: int, path: np.ndarray, offsets: np.ndarray, z: np.ndarray, out: np.ndarray, mirrored: bool
     ) -> None:
         """The climb along the path, and the sweep; each in calls that are short enough."""
         S, lanes = self.S, out.shape[1]
@@ -125,11 +124,11 @@ class Sweeper:
         for start, stop in self._pieces(count, path, most):
             _climb().call(
                 self.code.climb.address, self.size, mirrored, start, stop,
-                path, at, S.first, S.begin, S.rows, S.owner, S.panel, self.index, up, z.ctypes.data, lanes,
+                path, offsets, S.first, S.begin, S.rows, S.owner, S.panel, self.index, up, z.ctypes.data, lanes,
             )  # fmt: skip
         for start, stop in reversed(self._pieces(len(S), None, most)):
             _sweep().call(
-                self.code.sweep.address, self.size, mirrored, start, stop, at,
+                self.code.sweep.address, self.size, mirrored, start, stop, offsets,
                 S.first, S.child, S.begin, S.slot, S.base, S.panel, S.permutation, down,
                 z.ctypes.data, self.stack.ctypes.data, out.ctypes.data, out.strides[0], lanes,
             )  # fmt: skip
