@@ -87,7 +87,7 @@ def hold(memory: int | None) -> None:
 def streamed(slow: Slow, ops: Backend, cut: Cut) -> tuple[float, float]:
     """A* in slow memory; the seconds with and without what comes before the first round."""
     start = time.perf_counter()
-    with Streamed.whole(slow, ops, cut.block, cut.window) as part:
+    with Streamed.single_process(slow, ops, cut.block, cut.window) as part:
         begun = time.perf_counter()
         distributed.closure(part, ops, block=cut.block)
         ops.synchronize()

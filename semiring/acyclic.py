@@ -46,7 +46,7 @@ def close_acyclic(count: int, tails: np.ndarray, heads: np.ndarray) -> BitMatrix
 
 
 def acyclic_strips(count: int, tails: np.ndarray, heads: np.ndarray, width: int) -> Iterator[tuple[slice, BitMatrix]]:
-    """The same matrix, so many columns after the others: no strip needs another, and one is held at a time.
+    """The same matrix, so many columns after the others: no strip needs another, and one is in memory at a time.
 
     Parameters
     ----------
@@ -58,7 +58,8 @@ def acyclic_strips(count: int, tails: np.ndarray, heads: np.ndarray, width: int)
     Yields
     ------
     slice, BitMatrix
-        Some columns, and the rows from the first of them on: above, no bit is set. The next strip takes its memory.
+        A range of columns, and the rows from the first of them on: above, no bit is set. The next strip takes its
+        memory.
 
     Examples
     --------
@@ -68,10 +69,10 @@ def acyclic_strips(count: int, tails: np.ndarray, heads: np.ndarray, width: int)
     """
     _check_down(tails, heads)
     start, sorted_heads = _by_tail(count, tails, heads)
-    room = BitMatrix.zeros((count, min(width, count))).words.reshape(-1)
+    buffer = BitMatrix.zeros((count, min(width, count))).words.reshape(-1)
     for first in range(0, count, width):
         columns = slice(first, min(first + width, count))
-        words = room[: (count - first) * -(-(columns.stop - first) // 64)].reshape(count - first, -1)
+        words = buffer[: (count - first) * -(-(columns.stop - first) // 64)].reshape(count - first, -1)
         words[...] = 0
         strip = BitMatrix(words, (count - first, columns.stop - first))
         strip.set_diagonal(True)
@@ -81,8 +82,8 @@ def acyclic_strips(count: int, tails: np.ndarray, heads: np.ndarray, width: int)
 
 def _check_down(tails: np.ndarray, heads: np.ndarray) -> None:
     if (tails <= heads).any():
-        at = int((tails <= heads).argmax())
-        raise ShapeError(f"close_acyclic: arcs must lead to lower numbers, got {tails[at]} → {heads[at]}.")
+        index = int((tails <= heads).argmax())
+        raise ShapeError(f"close_acyclic: arcs must lead to lower numbers, got {tails[index]} → {heads[index]}.")
 
 
 def expand_acyclic(closed: BitMatrix, component: np.ndarray, tails: np.ndarray, heads: np.ndarray) -> BitMatrix:

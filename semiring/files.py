@@ -1,7 +1,7 @@
-"""Files and directories that appear whole or not at all: the one way in which anything here writes either.
+"""Files and directories that appear complete or not at all: the one way in which anything here writes either.
 
 A writer is handed an open file, never a name. One that makes the name its own, as NumPy does when it appends a suffix,
-would write elsewhere than it was asked to.
+would write elsewhere than requested.
 """
 
 from __future__ import annotations
@@ -55,25 +55,25 @@ def writing(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[I
     ...     file.write(b"done")
     4
     """
-    beside: Path | None = None
+    temporary: Path | None = None
     try:
         target = _look(path)
         if target.regular:
-            beside = _beside(target)
-            with open(_create(beside, target), "wb") as file:
+            temporary = _temporary_path(target)
+            with open(_create(temporary, target), "wb") as file:
                 yield _sink(file, seekable=True)
                 file.flush()
                 if durable:
                     os.fsync(file.fileno())  # or a crash of the machine may leave the name with an empty file
-            _take_over(beside, target)
-            os.replace(beside, target.place)
+            _take_over(temporary, target)
+            os.replace(temporary, target.place)
         else:
             with open(target.place if target.descriptor is None else os.dup(target.descriptor), "wb") as file:
                 yield _sink(file, seekable=False)
     except BaseException as error:
-        if beside is not None:
-            beside.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.errno is not None and error.filename in (None, str(beside)):
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno is not None and error.filename in (None, str(temporary)):
             raise OSError(error.errno, error.strerror, os.fspath(path)) from error
         raise
 
@@ -84,7 +84,7 @@ def writing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     It is made in the same directory. What stood at `path` can be read until the new one is complete and on the disk;
     then both change places in one step (Linux, macOS). Elsewhere, and on file systems without that step, these are two
-    renamings: a crash between them leaves the old directory beside `path`, and whoever writes there next puts it back.
+    renamings: a crash between them leaves the old directory next to `path`, and the next writer puts it back.
     The process has claimed `path` meanwhile (`claimed`). What an earlier process left unfinished is removed.
 
     Raises
@@ -119,7 +119,7 @@ def writing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         except BaseException as error:
             if old.exists() and not place.exists():
                 os.rename(old, place)
-            if isinstance(error, OSError) and error.errno is not None and _lies_in(error.filename, new):
+            if isinstance(error, OSError) and error.errno is not None and _is_within(error.filename, new):
                 raise OSError(error.errno, error.strerror, os.fspath(path)) from error
             raise
         finally:
@@ -128,7 +128,7 @@ def writing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def check_replaceable(path: str | os.PathLike[str]) -> None:
-    """Refuse a directory that cannot change its name for one that is made beside it, before that is made.
+    """Refuse a directory that cannot change its name for one that is made next to it, before that is made.
 
     Raises
     ------
@@ -145,11 +145,11 @@ def check_replaceable(path: str | os.PathLike[str]) -> None:
     try:
         check_writable(_hidden(place, "-check"))
     except OSError as error:
-        problem = f"a new directory is made beside it, which fails: {error.strerror}; {inside}"
+        problem = f"a new directory is made next to it, which fails: {error.strerror}; {inside}"
         raise OSError(error.errno, problem if place.is_dir() else error.strerror, name) from error
 
 
-#: What this thread has claimed, and whether by a lock: what it does there itself is no other writer's.
+#: What this thread has claimed, and whether by a lock: its own writes there are no other writer's.
 _CLAIMED: ContextVar[Mapping[str, bool]] = ContextVar("_CLAIMED", default=MappingProxyType({}))
 
 
@@ -157,9 +157,9 @@ _CLAIMED: ContextVar[Mapping[str, bool]] = ContextVar("_CLAIMED", default=Mappin
 def claimed(path: str | os.PathLike[str]) -> Iterator[bool]:
     """Within the block no other process, and no other thread, writes a directory to `path`.
 
-    A lock of the system's on a hidden file beside it, which ends with its process however that ends. On disks without
-    locks nothing is claimed, and False is what the block is told: each writer then still leaves its directory whole,
-    and the last one's stays.
+    A lock of the system's on a hidden file next to it, which ends with its process however that ends. On disks without
+    locks nothing is claimed, and the block gets False: each writer then still leaves its directory complete, and
+    the last one's stays.
 
     Raises
     ------
@@ -195,8 +195,8 @@ def _lock(file: Path, name: str) -> int | None:
             raise PermissionError(error.errno, problem, name) from error
         try:
             if not _locked(lock):
-                said = os.read(lock, 200).decode(errors="replace").strip() or "whose number is not known"
-                problem = f"another process is writing it, {said}: wait until it has ended, or name another place"
+                owner = os.read(lock, 200).decode(errors="replace").strip() or "whose number is not known"
+                problem = f"another process is writing it, {owner}: wait until it has ended, or name another place"
                 raise OSError(errno.EBUSY, problem, name)
             with suppress(OSError):
                 if os.path.samestat(os.fstat(lock), os.stat(file)):  # else its last owner has just removed it
@@ -244,7 +244,7 @@ def _unlock(file: Path, lock: int) -> None:
 
 
 def _hidden(place: Path, suffix: str) -> Path:
-    """A name beside a directory's, which belongs to it alone and is short enough whatever that is called."""
+    """A name next to a directory's, which belongs to it alone and is short enough whatever that is called."""
     return place.with_name(f".semiring-{hashlib.sha256(os.fsencode(place.name)).hexdigest()[:16]}{suffix}")
 
 
@@ -292,7 +292,7 @@ def sync_names(folder: str | os.PathLike[str]) -> None:
             os.close(descriptor)
 
 
-def _lies_in(name: Any, folder: Path) -> bool:
+def _is_within(name: Any, folder: Path) -> bool:
     """Whether an error's file is that directory, or in it, or none."""
     return name is None or (isinstance(name, str) and Path(name).is_relative_to(folder))
 
@@ -306,7 +306,7 @@ def remove_unfinished(folder: str | os.PathLike[str]) -> None:
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Raise before the work what `writing(path)` would raise after it.
 
-    Only making a file tells whether a directory takes one, so one is made beside `path`, and removed. Pipes and
+    Only making a file shows whether a directory takes one, so one is made next to `path`, and removed. Pipes and
     devices are not opened.
 
     Raises
@@ -324,11 +324,11 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     try:
         target = _look(path)
         if target.regular:
-            beside = _beside(target)
+            temporary = _temporary_path(target)
             try:
-                os.close(_create(beside, target))
+                os.close(_create(temporary, target))
             finally:
-                beside.unlink(missing_ok=True)
+                temporary.unlink(missing_ok=True)
     except OSError as error:
         raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 
@@ -392,25 +392,25 @@ def _descriptor(name: str) -> int | None:
     return None
 
 
-def _beside(target: _Target) -> Path:
+def _temporary_path(target: _Target) -> Path:
     """A new name in the same directory: only within one file system is renaming a single step."""
     return Path(target.place).with_name(f".semiring-{secrets.token_hex(8)}.tmp")
 
 
-def _create(beside: Path, target: _Target) -> int:
+def _create(temporary: Path, target: _Target) -> int:
     """A new file for writing, readable by nobody who cannot read what it will replace."""
     mode = 0o666 if target.found is None else stat.S_IMODE(target.found.st_mode) & 0o777
-    return os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), mode)
+    return os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), mode)
 
 
-def _take_over(beside: Path, target: _Target) -> None:
+def _take_over(temporary: Path, target: _Target) -> None:
     """Owner and permissions of what is to be replaced."""
     if target.found is None:
         return
     if hasattr(os, "chown"):
         with suppress(OSError):  # only root may give files away
-            os.chown(beside, target.found.st_uid, target.found.st_gid)
-    os.chmod(beside, stat.S_IMODE(target.found.st_mode))
+            os.chown(temporary, target.found.st_uid, target.found.st_gid)
+    os.chmod(temporary, stat.S_IMODE(target.found.st_mode))
 
 
 def _sink(file: IO[bytes], *, seekable: bool) -> IO[bytes]:

@@ -56,7 +56,7 @@ def matmul(
     Returns
     -------
     array, shape (…, m, n)
-        `out` where it was given; else of the operands' library, on their device and in the order of its stream. float16
+        `out` if passed; else of the operands' library, on their device and in the order of its stream. float16
         and bfloat16 are computed and returned in float32. Where k = 0 every entry is the semiring's zero.
 
     Raises
@@ -95,24 +95,24 @@ def matmul(
     s = get(semiring)
     a, b = take_in(A, where="matmul"), take_in(B, where="matmul")
     kind = in_kind_of(a, b, where="matmul")
-    room = kind if out is None else _room(out, kind, where="matmul")
+    output = kind if out is None else _output(out, kind, where="matmul")
     with there(a.array):
-        into = None if out is None else room.array
+        into = None if out is None else output.array
         product = multiplied(
             a.array, b.array, s, into, accumulate=accumulate, dtype=dtype, device=device, threads=threads
         )
-        return room.give_back(product, where="matmul")
+        return output.give_back(product, where="matmul")
 
 
-def _room(out: Any, kind: Taken, *, where: str) -> Taken:
+def _output(out: Any, kind: Taken, *, where: str) -> Taken:
     """Memory to write a product to, of the library that its operands are from."""
-    room = take_in(out, where=where)
-    if room.unwritable:
-        raise DTypeError(f"{where}: out must be an array to write to, got {room.unwritable}.")
-    if room.made:
-        raise DTypeError(f"{where}: out must have the product's dtype {room.array.dtype}, got {out.dtype}.")
-    in_kind_of(kind, room, where=where)
-    return room
+    output = take_in(out, where=where)
+    if output.unwritable:
+        raise DTypeError(f"{where}: out must be an array to write to, got {output.unwritable}.")
+    if output.made:
+        raise DTypeError(f"{where}: out must have the product's dtype {output.array.dtype}, got {out.dtype}.")
+    in_kind_of(kind, output, where=where)
+    return output
 
 
 def matvec(
@@ -171,14 +171,14 @@ def matvec(
             f"matvec: matrices (…, m, n) and vectors (…, n) are required, got A {a.array.shape} and x {b.array.shape}."
         )
     kind = in_kind_of(a, b, where="matvec")
-    room = kind if out is None else _room(out, kind, where="matvec")
+    output = kind if out is None else _output(out, kind, where="matvec")
     many = b.array.ndim > 1  # as many columns, each of its own product
     with there(a.array):
         columns = b.array[..., None] if many else b.array
-        into = None if out is None else room.array[..., None] if many else room.array
+        into = None if out is None else output.array[..., None] if many else output.array
         product = multiplied(a.array, columns, s, into, dtype=dtype, device=device, threads=threads)
-        y = room.array if out is not None else product[..., 0] if many else product
-        return room.give_back(y, where="matvec")
+        y = output.array if out is not None else product[..., 0] if many else product
+        return output.give_back(y, where="matvec")
 
 
 def power(
@@ -302,9 +302,9 @@ def eye(n: int, semiring: str | Semiring = "min_plus", *, dtype: Any = None, lik
     s = get(semiring)
     if n < 0:
         raise ValueError(f"eye: n must be at least 0, got {n}.")
-    given, dtype = dtype, dtypes.resolve(s, dtype, where="eye")
-    if given is not None and dtypes.plain(given) != dtype:
-        raise DTypeError(f"eye: {s.name} is defined on {', '.join(s.dtypes)}, got {given}.")
+    requested, dtype = dtype, dtypes.resolve(s, dtype, where="eye")
+    if requested is not None and dtypes.plain(requested) != dtype:
+        raise DTypeError(f"eye: {s.name} is defined on {', '.join(s.dtypes)}, got {requested}.")
     if like is None:
         return _eye(n, s, dtype, np)
     taken = take_in(like, where="eye")

@@ -1,4 +1,4 @@
-"""How much memory there is: on the machine, in the control groups of this process, and within its own limits."""
+"""How much memory is free: on the machine, in the control groups of this process, and within its own limits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .errors import MemoryNeeded
 
-#: Up to so many bytes the system is not asked: asking takes longer than so small a computation.
+#: Up to so many bytes free memory is not queried: the query takes longer than so small a computation.
 LEAST = 1 << 20
 
 #: Of a control group, by version: the files of its limits and of its usage, and what `memory.stat` calls the pages of
@@ -26,12 +26,12 @@ _FILES = {
 
 
 def require(needed: int, device: str = "cpu", *, where: str, hint: str) -> None:
-    """Raise before any work if `needed` bytes are not there.
+    """Raise before any work if `needed` bytes are not available.
 
     Raises
     ------
     MemoryNeeded
-        Saying what is needed, what is there, and what to do.
+        With the bytes needed, the bytes free, and what to do.
 
     Examples
     --------
@@ -41,13 +41,13 @@ def require(needed: int, device: str = "cpu", *, where: str, hint: str) -> None:
     """
     if needed <= LEAST or (device == "cuda" and needed <= _pooled()):  # the driver takes long to answer
         return
-    there = available(device)
-    if there is not None and needed > there:
-        raise MemoryNeeded(f"{where}: {shown(needed)} must fit on {device}, got {shown(there)} free. {hint}")
+    free = available(device)
+    if free is not None and needed > free:
+        raise MemoryNeeded(f"{where}: {shown(needed)} must fit on {device}, got {shown(free)} free. {hint}")
 
 
 def available(device: str = "cpu", *, root: Path = Path("/")) -> int | None:
-    """Bytes that this process can still be given on a device; None where the system does not tell.
+    """Bytes that this process can still allocate on a device; None where the system does not report it.
 
     On the CPU the least of: what the machine has free without swapping, what each control group (cgroup v1 or v2) of
     the process and each of its parents leaves, and what RLIMIT_AS and RLIMIT_DATA leave. Pages that only cache files
@@ -136,7 +136,7 @@ def _groups(root: Path) -> Iterator[int]:
 def _hierarchies(root: Path, groups: str) -> list[tuple[int, list[str]]]:
     """Each hierarchy of control groups that counts this process's memory: version, and folders from its own up.
 
-    `groups` is what /proc/self/cgroup says: where the hierarchies are mounted is looked up again when that changes.
+    `groups` is the text of /proc/self/cgroup: where the hierarchies are mounted is looked up again when that changes.
     """
     own: dict[int, str] = {}
     for line in groups.splitlines():
@@ -155,7 +155,7 @@ def _hierarchies(root: Path, groups: str) -> list[tuple[int, list[str]]]:
         shown_root, top = before[3], root / before[4].lstrip("/")
         try:
             inside = Path(own[version]).relative_to(shown_root)
-        except ValueError:  # the process stands outside of what is mounted, or is told another name for it
+        except ValueError:  # the process stands outside of what is mounted, or sees it under another name
             inside = Path()
         folder = top if ".." in inside.parts else top / inside
         folder = folder if folder.is_dir() else top
@@ -185,7 +185,7 @@ def _table(path: str) -> dict[str, int]:
 
 
 def _text(path: str) -> str:
-    """What a file says; nothing where it is none."""
+    """The text of a file; empty where it cannot be read."""
     try:
         with open(path, encoding="utf-8") as file:
             return file.read()

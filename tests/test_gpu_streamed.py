@@ -59,7 +59,7 @@ def test_a_matrix_streams_through_the_device(tmp_path, monkeypatch, super_blocks
     if super_blocks:
         streaming.closure(slow, ops, Cut(512, 256, 128, 128, 0))
     else:
-        with Streamed.whole(slow, ops, block, window) as part:
+        with Streamed.single_process(slow, ops, block, window) as part:
             distributed.closure(part, ops, block=block)
             part.finish()
     np.testing.assert_array_equal(store[:] if where == "store" else D, expected(A))

@@ -212,9 +212,9 @@ def test_a_directory_that_cannot_be_written_is_refused(tmp_path):
 
 
 def test_windows_must_be_whole_tiles_to_be_written(store):
-    with pytest.raises(ShapeError, match="whole tiles"):
+    with pytest.raises(ShapeError, match="complete tiles"):
         store.put(np.zeros((3, 2), np.int32), 1, 0)
-    with pytest.raises(ShapeError, match="whole tiles"):
+    with pytest.raises(ShapeError, match="complete tiles"):
         store.put(np.zeros((2, 2), np.int32))
     with pytest.raises(ShapeError, match="got"):
         store.write(0, 0, np.zeros((3, 2), np.int64))

@@ -14,7 +14,7 @@ from .store import TileStore
 
 #: Rows and words of a tile: 2 MiB; a row of the matrix costs an eighth of each of its tiles.
 ROWS, WORDS = 1024, 256
-#: The attribute that tells such a store from one of numbers: how many columns its words hold.
+#: The attribute that distinguishes such a store from one of numbers: how many columns its words hold.
 COLUMNS = "packed columns"
 #: Bytes of bools that are looked at together.
 STRIP = 16 << 20
@@ -65,7 +65,7 @@ class StoredBits:
         return cls(TileStore.create(path, (m, -(-n // 64)), np.uint64, block=block, attributes={COLUMNS: n}))
 
     def put(self, columns: slice, bits: BitMatrix) -> None:
-        """Write some columns, whole tiles: `bits` are their last rows, and above them no bit is set.
+        """Write a range of columns, complete tiles: `bits` are their last rows, and above them no bit is set.
 
         Raises
         ------
@@ -99,10 +99,10 @@ class StoredBits:
         rows, columns = i.ravel(), j.ravel()
         found, order = np.empty(rows.size, bool), np.argsort(rows, kind="stable")
         for here in np.split(order, np.flatnonzero(np.diff(rows[order])) + 1) if rows.size else ():
-            at, bit = columns[here] >> 6, (columns[here] & 63).astype(np.uint64)
-            row, first = int(rows[here[0]]), int(at.min())
-            words = self.words.window(slice(row, row + 1), slice(first, int(at.max()) + 1))[0]
-            found[here] = (words[at - first] >> bit) & np.uint64(1) != 0
+            word, bit = columns[here] >> 6, (columns[here] & 63).astype(np.uint64)
+            row, first = int(rows[here[0]]), int(word.min())
+            words = self.words.window(slice(row, row + 1), slice(first, int(word.max()) + 1))[0]
+            found[here] = (words[word - first] >> bit) & np.uint64(1) != 0
         return found.reshape(i.shape) if i.ndim else bool(found[0])
 
     def rows(self, i: Any) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Windows of a matrix that lies in slow memory: brought to where verbs work, and taken back, beside the verbs."""
+"""Windows of a matrix in slow memory: fetched to where verbs work and written back, concurrently with the verbs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Slow(ABC):
     shape : (int, int)
     dtype : numpy.dtype
     block : (int, int)
-        Windows that are written are whole blocks of this size, or end with the matrix.
+        Windows that are written are complete blocks of this size, or end with the matrix.
     """
 
     shape: tuple[int, int]
@@ -39,7 +39,7 @@ class Slow(ABC):
         """A window ← entries, which have gone through `turn` pivots."""
 
     def turn(self, rows: slice, columns: slice) -> int:
-        """How many pivots all of a window has gone through; 0 where nothing tells."""
+        """How many pivots all of a window has gone through; 0 where that is not recorded."""
         return 0
 
 
@@ -54,7 +54,7 @@ class InArray(Slow):
         np.copyto(out, self.array[rows, columns])
 
     def write(self, rows: slice, columns: slice, entries: np.ndarray, turn: int) -> None:
-        """A window ← entries; nothing tells afterwards how far they are."""
+        """A window ← entries; how many pivots they have gone through is not recorded."""
         np.copyto(self.array[rows, columns], entries)
 
 
@@ -81,7 +81,7 @@ class InStore(Slow):
         self.store.put(entries, rows.start, columns.start, round=turn, durable=self._durable)
 
     def turn(self, rows: slice, columns: slice) -> int:
-        """What the oldest of its tiles says."""
+        """The round of the oldest of its tiles."""
         (a, b) = self.block
         return min(
             self.store.round(i, j)
@@ -93,8 +93,8 @@ class InStore(Slow):
 class Courier(ABC):
     """Brings windows of a slow matrix to where verbs work, and takes them back, while verbs work on others.
 
-    Windows are fetched into buffers that have names, here called rooms. A fetch waits until what was in the room has
-    been written back, and until its own window, if that is on its way back, has been written.
+    Windows are fetched into named buffers. A fetch waits until what was in the buffer has been written back, and until
+    its own window, if that is on its way back, has been written.
 
     Parameters
     ----------
@@ -105,35 +105,35 @@ class Courier(ABC):
 
     def __init__(self, slow: Slow, unit: int) -> None:
         self.slow, self._unit = slow, unit
-        self._written: dict[tuple[int, int], Any] = {}  # by block: what tells that it is back
-        self._left: dict[Hashable, Any] = {}  # by room: what tells that it may be used again
+        self._written: dict[tuple[int, int], Any] = {}  # by block: done when it is written back
+        self._left: dict[Hashable, Any] = {}  # by buffer: done when it may be used again
 
     def __enter__(self) -> Courier:
         return self
 
     @abstractmethod
     def __exit__(self, *exception: object) -> None:
-        """Nothing is under way any more."""
+        """Wait until no transfer is under way."""
 
     @abstractmethod
-    def bring(self, X: Any, rows: slice, columns: slice, room: Hashable = None) -> Any:
-        """Begin X ← window, after the verbs so far, and when what was in this room is back."""
+    def bring(self, X: Any, rows: slice, columns: slice, buffer: Hashable = None) -> Any:
+        """Begin X ← window, after the verbs so far, and when what was in this buffer is back."""
 
     @abstractmethod
     def arrived(self, sent: Any) -> None:
         """Verbs from now on see what `bring` began, or write where `freed` says; nothing for None."""
 
-    def freed(self, room: Hashable) -> Any:
-        """What to wait for by `arrived` before verbs write to a room."""
-        return self._left.get(room)
+    def freed(self, buffer: Hashable) -> Any:
+        """What to wait for by `arrived` before verbs write to a buffer."""
+        return self._left.get(buffer)
 
     @abstractmethod
-    def take_back(self, X: Any, rows: slice, columns: slice, room: Hashable, turn: int) -> None:
+    def take_back(self, X: Any, rows: slice, columns: slice, buffer: Hashable, turn: int) -> None:
         """Begin window ← X, after the verbs so far."""
 
     @abstractmethod
     def finish(self) -> None:
-        """Wait until all is back, and say what went wrong with any."""
+        """Wait until all is back; raise the error of any."""
 
     def _blocks(self, rows: slice, columns: slice) -> Iterator[tuple[int, int]]:
         unit = self._unit
@@ -141,17 +141,17 @@ class Courier(ABC):
             for j in range(columns.start // unit, -(-columns.stop // unit)):
                 yield i, j
 
-    def _before(self, rows: slice, columns: slice, room: Hashable) -> list[Any]:
-        """What must be done before a window is read into a room."""
-        found = {id(t): t for at in self._blocks(rows, columns) if (t := self._written.get(at)) is not None}
-        if room is not None and room in self._left:
-            found[id(self._left[room])] = self._left[room]
+    def _before(self, rows: slice, columns: slice, buffer: Hashable) -> list[Any]:
+        """What must be done before a window is read into a buffer."""
+        found = {id(t): t for index in self._blocks(rows, columns) if (t := self._written.get(index)) is not None}
+        if buffer is not None and buffer in self._left:
+            found[id(self._left[buffer])] = self._left[buffer]
         return list(found.values())
 
-    def _leaves(self, rows: slice, columns: slice, room: Hashable, told: Any) -> None:
-        self._left[room] = told
-        for at in self._blocks(rows, columns):
-            self._written[at] = told
+    def _leaves(self, rows: slice, columns: slice, buffer: Hashable, done: Any) -> None:
+        self._left[buffer] = done
+        for index in self._blocks(rows, columns):
+            self._written[index] = done
 
 
 class HostCourier(Courier):
@@ -166,26 +166,26 @@ class HostCourier(Courier):
         for pool in (self._readers, self._writers):
             pool.shutdown(wait=True, cancel_futures=True)
 
-    def bring(self, X: np.ndarray, rows: slice, columns: slice, room: Hashable = None) -> Future[None]:
+    def bring(self, X: np.ndarray, rows: slice, columns: slice, buffer: Hashable = None) -> Future[None]:
         """Begin X ← window."""
-        return self._readers.submit(self._read, self._before(rows, columns, room), X, rows, columns)
+        return self._readers.submit(self._read, self._before(rows, columns, buffer), X, rows, columns)
 
     def arrived(self, sent: Future[None] | None) -> None:
         """Wait for it."""
         if sent is not None:
             sent.result()
 
-    def take_back(self, X: np.ndarray, rows: slice, columns: slice, room: Hashable, turn: int) -> None:
+    def take_back(self, X: np.ndarray, rows: slice, columns: slice, buffer: Hashable, turn: int) -> None:
         """Begin window ← X."""
-        self._leaves(rows, columns, room, self._writers.submit(self.slow.write, rows, columns, X, turn))
+        self._leaves(rows, columns, buffer, self._writers.submit(self.slow.write, rows, columns, X, turn))
 
     def finish(self) -> None:
         """Wait until all is back."""
-        for told in self._written.values():
-            told.result()
+        for done in self._written.values():
+            done.result()
         self._written.clear()
 
     def _read(self, before: list[Future[None]], X: np.ndarray, rows: slice, columns: slice) -> None:
-        for told in before:
-            told.result()
+        for done in before:
+            done.result()
         self.slow.read(rows, columns, X)

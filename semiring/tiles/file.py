@@ -45,7 +45,7 @@ class Layout:
         Of a tile; those of the last row and column may be smaller.
     dtype : numpy.dtype
     identity : bytes
-        16 bytes drawn at random when the store was made: a tile of another store is told by them.
+        16 bytes drawn at random when the store was made: a tile of another store is recognised by them.
     """
 
     shape: tuple[int, int]
@@ -89,7 +89,7 @@ class Layout:
 
 
 def write(path: Path, layout: Layout, i: int, j: int, entries: np.ndarray, turn: int, *, durable: bool) -> None:
-    """Write a tile beside its place, and rename it: the file is the old one or the new one.
+    """Write a tile next to its place, and rename it: the file is the old one or the new one.
 
     Raises
     ------
@@ -134,7 +134,7 @@ class Reader:
         try:
             self._file: IO[bytes] = open(path, "rb", buffering=0)  # noqa: SIM115 (closed by `close`)
         except FileNotFoundError:
-            raise self._error("it must be there, and is missing") from None
+            raise self._error("it must exist, and is missing") from None
         try:
             self._crcs, self.round = self._ends()
         except BaseException:
@@ -148,7 +148,7 @@ class Reader:
         self._file.close()
 
     def read(self, rows: slice, columns: slice, out: np.ndarray) -> None:
-        """out ← some rows and columns of the tile; the bands that hold them are read whole, and checked.
+        """out ← some rows and columns of the tile; the bands that hold them are read completely, and checked.
 
         Raises
         ------
@@ -158,21 +158,21 @@ class Reader:
         m, n = self._shape
         step, dtype = self._layout.band(n), _little(self._layout.dtype)
         first, last = rows.start // step, -(-rows.stop // step)
-        whole = columns == slice(0, n) and rows == slice(first * step, min(last * step, m))
+        complete_bands = columns == slice(0, n) and rows == slice(first * step, min(last * step, m))
         if not out.size:
             return
-        if whole and out.flags.c_contiguous and out.dtype == dtype:
+        if complete_bands and out.flags.c_contiguous and out.dtype == dtype:
             self._bands(first, last, out)
             return
-        room = np.empty((min(step, m), n), dtype)
+        buffer = np.empty((min(step, m), n), dtype)
         for band in range(first, last):
             start, stop = band * step, min(band * step + step, m)
-            self._bands(band, band + 1, room[: stop - start])
+            self._bands(band, band + 1, buffer[: stop - start])
             low, high = max(start, rows.start), min(stop, rows.stop)
-            out[low - rows.start : high - rows.start] = room[low - start : high - start, columns]
+            out[low - rows.start : high - rows.start] = buffer[low - start : high - start, columns]
 
     def _bands(self, first: int, last: int, out: np.ndarray) -> None:
-        """out ← whole bands."""
+        """out ← complete bands."""
         m, n = self._shape
         step = self._layout.band(n)
         self._file.seek(HEADER_SIZE + first * step * n * out.itemsize)
@@ -180,8 +180,8 @@ class Reader:
         for band in range(first, last):
             part = out[(band - first) * step : (band - first + 1) * step]
             if zlib.crc32(_raw(part)) != self._crcs[band]:
-                at = f"rows {band * step} … {min(band * step + step, m) - 1} of it"
-                raise self._error(f"its checksum must fit its entries, and does not in {at}")
+                damaged = f"rows {band * step} … {min(band * step + step, m) - 1} of it"
+                raise self._error(f"its checksum must fit its entries, and does not in {damaged}")
 
     def _ends(self) -> tuple[tuple[int, ...], int]:
         """Header and footer compared with what they must be: the CRCs of the bands, and the round."""
@@ -228,15 +228,15 @@ def _difference(found: bytes, expected: bytes) -> str:
     return "its header must be as it was written, and is not"
 
 
-def _fill(file: IO[bytes], room: Any, cut: Callable[[], TileError]) -> None:
-    """room ← the next bytes of a file, all of them."""
-    view = memoryview(room).cast("B") if not isinstance(room, memoryview) else room
-    at = 0
-    while at < len(view):
-        got = file.readinto(view[at:])  # type: ignore[attr-defined] # typeshed's IO lacks it
+def _fill(file: IO[bytes], buffer: Any, cut: Callable[[], TileError]) -> None:
+    """buffer ← the next bytes of a file, all of them."""
+    view = memoryview(buffer).cast("B") if not isinstance(buffer, memoryview) else buffer
+    offset = 0
+    while offset < len(view):
+        got = file.readinto(view[offset:])  # type: ignore[attr-defined] # typeshed's IO lacks it
         if not got:
             raise cut()
-        at += got
+        offset += got
 
 
 def _raw(rows: np.ndarray) -> memoryview:

@@ -1,4 +1,4 @@
-"""The directory of a tile store: whether one stands there or can be made, and the file that describes it."""
+"""The directory of a tile store: whether one exists or can be made, and the file that describes it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .file import Layout
 
 #: The file that makes a directory a store.
 NAME = "store.json"
-#: The attribute that tells the matrix of which a closure is made in a store, and the one that says that it is made.
+#: The attribute that names the matrix of which a closure is made in a store, and the one set when it is complete.
 SOURCE, CLOSED = "closure of", "closed"
 #: What is left of a store whose making or removal was cut short.
 _OURS = re.compile(r"\d{5,}-\d{5,}\.tile|\.semiring-[0-9a-f]+\.tmp")
@@ -70,12 +70,12 @@ def _carry(other: Path, place: Path) -> None:
 
 
 def check_place(path: str | os.PathLike[str]) -> int:
-    """Refuse a place where no store can be made; the bytes of a store that is there, which will go.
+    """Refuse a place where no store can be made; the bytes of an existing store, which will be removed.
 
     Raises
     ------
     OSError
-        As `TileStore.create` does, but for the room that it needs.
+        As `TileStore.create` does, but for the disk space that it needs.
     """
     place = Path(path)
     if not place.exists():
@@ -91,9 +91,9 @@ def check_place(path: str | os.PathLike[str]) -> int:
     return 0
 
 
-def require_room(place: Path, needed: int) -> None:
-    there = place if place.exists() else place.resolve().parent
-    free = shutil.disk_usage(there).free
+def require_disk_space(place: Path, needed: int) -> None:
+    existing = place if place.exists() else place.resolve().parent
+    free = shutil.disk_usage(existing).free
     if needed > free:
         raise OSError(errno.ENOSPC, f"{shown(needed)} must fit on its disk, and {shown(free)} are free", str(place))
 
@@ -132,13 +132,14 @@ def described(place: Path) -> tuple[Layout, dict[str, Any]]:
         text, crc, rest = path.read_bytes().decode().rsplit("\n", 2)
         if rest or int(crc, 16) != zlib.crc32(text.encode()):
             raise ValueError("a checksum of something else")
-        told = json.loads(text)
-        if told["format"] != _FORMAT or told["version"] != _VERSION:
-            raise ValueError(f"{told['format']!r} of version {told['version']!r}")
-        (m, n), (a, b) = (_two(told, name, least) for name, least in (("shape", 0), ("block", 1)))
-        dtype, identity, attributes = np.dtype(told["dtype"]), bytes.fromhex(told["identity"]), told["attributes"]
-        if dtype.kind not in "biufc" or dtype.name != told["dtype"] or len(identity) != 16:
-            raise ValueError(f"dtype {told['dtype']!r} and {len(identity)} bytes of identity")
+        description = json.loads(text)
+        if description["format"] != _FORMAT or description["version"] != _VERSION:
+            raise ValueError(f"{description['format']!r} of version {description['version']!r}")
+        (m, n), (a, b) = (_two(description, name, least) for name, least in (("shape", 0), ("block", 1)))
+        dtype, attributes = np.dtype(description["dtype"]), description["attributes"]
+        identity = bytes.fromhex(description["identity"])
+        if dtype.kind not in "biufc" or dtype.name != description["dtype"] or len(identity) != 16:
+            raise ValueError(f"dtype {description['dtype']!r} and {len(identity)} bytes of identity")
         if not isinstance(attributes, dict):
             raise ValueError(f"attributes in a {type(attributes).__name__}")
         return Layout((m, n), (a, b), dtype, identity), attributes
@@ -150,14 +151,14 @@ def described(place: Path) -> tuple[Layout, dict[str, Any]]:
         raise FormatError(path, None, f"the description of a tile store is required, got {error}.") from error
 
 
-def _two(told: dict[str, Any], name: str, least: int) -> tuple[int, int]:
+def _two(description: dict[str, Any], name: str, least: int) -> tuple[int, int]:
     """Rows and columns, as a description has them.
 
     Raises
     ------
     ValueError
     """
-    found = told[name]
+    found = description[name]
     right = isinstance(found, list) and len(found) == 2 and all(type(x) is int and least <= x < 1 << 62 for x in found)
     if not right:
         raise ValueError(f"{name} {found!r}; two integers of {least} or more are required")

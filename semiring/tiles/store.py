@@ -18,7 +18,7 @@ from ..files import sync_names
 from ..ranges import local, meet, sliced
 from . import file
 from .file import Layout, Reader
-from .folder import CLOSED, SOURCE, check_place, clear, describe, described, require_room
+from .folder import CLOSED, SOURCE, check_place, clear, describe, described, require_disk_space
 
 #: Rows and columns of a tile, by default.
 BLOCK = 1024
@@ -51,7 +51,7 @@ class Inspection:
 
 
 class TileStore:
-    """A matrix on disk: one file a tile, each written beside its place and renamed, with a header and checksums.
+    """A matrix on disk: one file a tile, each written next to its place and renamed, with a header and checksums.
 
     A tile that is missing, truncated, damaged or of another store is an error that names it, never ∞ or 0. Reading a
     window reads the rows of it in each tile that it meets, about 256 KiB of a tile at least. Several threads and
@@ -134,7 +134,7 @@ class TileStore:
         FileExistsError
             If the directory holds something else.
         OSError
-            If it cannot be written, or the whole matrix has no room on its disk.
+            If it cannot be written, or the entire matrix does not fit on its disk.
 
         See Also
         --------
@@ -143,7 +143,7 @@ class TileStore:
 
         Notes
         -----
-        Of the disk's free bytes, those of the whole matrix must be there; none is written yet.
+        Of the disk's free bytes, those of the entire matrix must be available; none is written yet.
 
         Examples
         --------
@@ -161,7 +161,7 @@ class TileStore:
             raise ShapeError(f"TileStore: a matrix in tiles of 1 × 1 or more is required, got {shape} in {sides}.")
         layout = Layout((int(shape[0]), int(shape[1])), (int(sides[0]), int(sides[1])), kind, secrets.token_bytes(16))
         freed = check_place(place)
-        require_room(place, layout.nbytes() + _at_work(layout) - freed)
+        require_disk_space(place, layout.nbytes() + _temporary_bytes(layout) - freed)
         clear(place)
         describe(place, layout, dict(attributes or {}))
         return cls(place, unfinished=True)
@@ -194,9 +194,9 @@ class TileStore:
         ...     TileStore(folder).attributes["semiring"]
         'min_plus'
         """
-        told = {**self.attributes, **attributes}
-        describe(self.path, self.layout, told)
-        self.attributes = told
+        updated = {**self.attributes, **attributes}
+        describe(self.path, self.layout, updated)
+        self.attributes = updated
 
     def require_closed(self) -> None:
         """Refuse to be read as a matrix while a closure that works here has not ended: its numbers are no result.
@@ -258,7 +258,7 @@ class TileStore:
     # Tiles
 
     def write(self, i: int, j: int, entries: np.ndarray, *, round: int = 0, durable: bool = True) -> None:
-        """Put a tile in its place, whole or not at all.
+        """Put a tile in its place, complete or not at all.
 
         Parameters
         ----------
@@ -341,10 +341,10 @@ class TileStore:
         """
         self.require_closed()
         m, n = self.layout.size(i, j)
-        room = np.empty((m, n), self.dtype) if out is None else out
+        buffer = np.empty((m, n), self.dtype) if out is None else out
         with self.opened(i, j) as tile:
-            tile.read(slice(0, m), slice(0, n), room)
-        return room
+            tile.read(slice(0, m), slice(0, n), buffer)
+        return buffer
 
     def opened(self, i: int, j: int) -> Reader:
         """A tile to read from: its header and its end have been checked, its entries are when they are read."""
@@ -361,7 +361,7 @@ class TileStore:
             return tile.round
 
     def inspect(self, *, entries: bool = True) -> Inspection:
-        """All tiles looked at: their rounds, and what is wrong with which.
+        """All tiles inspected: their rounds, and what is wrong with which.
 
         Parameters
         ----------
@@ -407,7 +407,7 @@ class TileStore:
     # Windows
 
     def window(self, rows: slice, columns: slice, out: np.ndarray | None = None) -> np.ndarray:
-        """The entries of some rows and columns, in a new array or in `out`.
+        """The entries of a range of rows and columns, in a new array or in `out`.
 
         Parameters
         ----------
@@ -448,20 +448,20 @@ class TileStore:
         """
         self.require_closed()
         shape = rows.stop - rows.start, columns.stop - columns.start
-        room = np.empty(shape, self.dtype) if out is None else out
-        if not room.size:
-            return room
+        buffer = np.empty(shape, self.dtype) if out is None else out
+        if not buffer.size:
+            return buffer
         (a, b) = self.block
         for i in range(rows.start // a, -(-rows.stop // a)):
             for j in range(columns.start // b, -(-columns.stop // b)):
                 its_rows, its_columns = self.layout.window(i, j)
                 r, c = meet(rows, its_rows), meet(columns, its_columns)
                 with self.opened(i, j) as tile:
-                    tile.read(local(r, its_rows), local(c, its_columns), room[local(r, rows), local(c, columns)])
-        return room
+                    tile.read(local(r, its_rows), local(c, its_columns), buffer[local(r, rows), local(c, columns)])
+        return buffer
 
     def put(self, entries: Any, rows: int = 0, columns: int = 0, *, round: int = 0, durable: bool = True) -> None:
-        """Write the tiles of a window, which begins at a row and a column and is made of whole tiles.
+        """Write the tiles of a window, which begins at a row and a column and is made of complete tiles.
 
         Parameters
         ----------
@@ -499,7 +499,7 @@ class TileStore:
         for start, size, step, most in zip((rows, columns), (m, n), self.block, self.shape, strict=True):
             if start % step or ((start + size) % step and start + size != most) or start + size > most:
                 raise ShapeError(
-                    f"TileStore: a window must be whole tiles of {self.block}, got {m} × {n} at {rows}, {columns}."
+                    f"TileStore: a window must be complete tiles of {self.block}, got {m} × {n} at {rows}, {columns}."
                 )
         for i in range(rows // self.block[0], -(-(rows + m) // self.block[0])):
             for j in range(columns // self.block[1], -(-(columns + n) // self.block[1])):
@@ -569,17 +569,17 @@ class TileStore:
         check_place(place)
         clear(place)
         for i, j in self.tiles():
-            there = place / self.tile_path(i, j).name
+            copy = place / self.tile_path(i, j).name
             try:
-                os.link(self.tile_path(i, j), there)
+                os.link(self.tile_path(i, j), copy)
             except OSError:
-                shutil.copyfile(self.tile_path(i, j), there)
+                shutil.copyfile(self.tile_path(i, j), copy)
         describe(place, self.layout, self.attributes)
         return TileStore(place)
 
 
-def _at_work(layout: Layout) -> int:
-    """Bytes of the tiles that are written beside others: a few at a time."""
+def _temporary_bytes(layout: Layout) -> int:
+    """Bytes of temporary files while tiles are written, a few at a time."""
     return 4 * layout.file_size(*(min(a, b) for a, b in zip(layout.block, layout.shape, strict=True)))
 
 

@@ -1,4 +1,4 @@
-"""A part of a matrix that lies in slow memory, and streams through a few buffers (rooms) as a schedule works on it."""
+"""A part of a matrix in slow memory, which streams through a few buffers as a schedule works on it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..distributed import Alone, Comm, Grid, Layout, LocalMatrix
 from ..ranges import overlap
 from .courier import Slow
 
-#: Rooms for windows: one is on its way in, one is worked on, one is on its way back.
-ROOMS = 3
+#: Buffers for windows: one is on its way in, one is worked on, one is on its way back.
+BUFFERS = 3
 #: Pivot blocks are multiples of this (or the backend's own pivot where that is less), and at most so large.
 UNIT, LARGEST = 1024, 8192
 #: Columns of a window, in blocks, at most: wide products keep a device busier, and more of them hide less at the ends.
@@ -22,7 +22,7 @@ WIDEST = 4
 
 
 class Streamed(LocalMatrix):
-    """Windows of a slow matrix pass through three rooms of fast memory in every round.
+    """Windows of a slow matrix pass through three buffers of fast memory in every round.
 
     Those of the next pivot's row and column come early, so that they are back when they are taken; the others come in
     boustrophedon order, and what was last in a round is first in the next, and need not be brought again.
@@ -30,37 +30,37 @@ class Streamed(LocalMatrix):
     Parameters
     ----------
     slow : Slow
-        The whole matrix; this process works on the part that the layout gives it.
+        The entire matrix; this process works on the part that the layout gives it.
     ops : Backend
     layout : Layout
     comm : Comm
     window : (int, int)
-        Rows and columns of a window: whole blocks of the layout, and of what the slow matrix is made of.
+        Rows and columns of a window: complete blocks of the layout, and of what the slow matrix is made of.
 
     Notes
     -----
     A context: leaving it waits for what is under way, and nothing is begun any more.
     """
 
-    ahead = False  # there is no room for the panels of two pivots
+    ahead = False  # there is no memory for the panels of two pivots
 
     def __init__(self, slow: Slow, ops: Backend, layout: Layout, comm: Comm, window: tuple[int, int]) -> None:
         super().__init__(layout, comm)
         self._ops = ops
         cuts = [
-            [slice(at, min(at + step, span.stop)) for at in range(span.start, span.stop, step)]
+            [slice(start, min(start + step, span.stop)) for start in range(span.start, span.stop, step)]
             for span, step in ((self.rows, window[0]), (self.columns, window[1]))
         ]
         self._bands, self._stacks = cuts
-        count = min(ROOMS, len(self._bands) * len(self._stacks))
+        count = min(BUFFERS, len(self._bands) * len(self._stacks))
         size = min(window[0], self.rows.stop - self.rows.start) * min(window[1], self.columns.stop - self.columns.start)
-        self._rooms = [ops.empty((1, size)) for _ in range(count)]
-        self._held: deque[tuple[int, tuple[int, int] | None]] = deque((room, None) for room in range(count))
+        self._buffers = [ops.empty((1, size)) for _ in range(count)]
+        self._idle: deque[tuple[int, tuple[int, int] | None]] = deque((buffer, None) for buffer in range(count))
         self._courier = ops.courier(slow, layout.block)
         self._forwards = True
 
     @classmethod
-    def whole(cls, slow: Slow, ops: Backend, block: int, window: tuple[int, int]) -> Streamed:
+    def single_process(cls, slow: Slow, ops: Backend, block: int, window: tuple[int, int]) -> Streamed:
         """A matrix that one process works on alone."""
         return cls(slow, ops, Layout(slow.shape[0], block, Grid(1, 1)), Alone(), window)
 
@@ -84,35 +84,35 @@ class Streamed(LocalMatrix):
         sent: deque[tuple[int, tuple[int, int], Any, Any]] = deque()
 
         def fill() -> None:
-            while self._held and (at := next(todo, None)) is not None:
-                sent.append(self._bring(at))
+            while self._idle and (index := next(todo, None)) is not None:
+                sent.append(self._bring(index))
 
         fill()
         while sent:
-            room, here, X, ticket = sent.popleft()
+            buffer, here, X, ticket = sent.popleft()
             courier.arrived(ticket)
             rows, columns = self._bands[here[0]], self._stacks[here[1]]
             yield rows, columns, X
-            courier.take_back(X, rows, columns, room, turn)
-            self._held.append((room, here))
+            courier.take_back(X, rows, columns, buffer, turn)
+            self._idle.append((buffer, here))
             fill()
 
     def finish(self) -> None:
         """Wait until all that was written is back."""
         self._courier.finish()
 
-    def _bring(self, at: tuple[int, int]) -> tuple[int, tuple[int, int], Any, Any]:
-        """The room that was left first, and what tells that the window is there."""
-        room, before = self._held.popleft()
-        rows, columns = self._bands[at[0]], self._stacks[at[1]]
+    def _bring(self, index: tuple[int, int]) -> tuple[int, tuple[int, int], Any, Any]:
+        """The buffer that was left first, and what is done when the window has arrived."""
+        courier, (buffer, before) = self._courier, self._idle.popleft()
+        rows, columns = self._bands[index[0]], self._stacks[index[1]]
         m, n = rows.stop - rows.start, columns.stop - columns.start
-        X = self._rooms[room][0, : m * n].reshape(m, n)
-        # What is there already may still be on its way back, and is not written to before.
-        return room, at, X, self._courier.freed(room) if before == at else self._courier.bring(X, rows, columns, room)
+        X = self._buffers[buffer][0, : m * n].reshape(m, n)
+        # A window that is loaded already may still be on its way back, and is not written to before.
+        return buffer, index, X, courier.freed(buffer) if before == index else courier.bring(X, rows, columns, buffer)
 
     def _order(self, following: slice | None) -> list[tuple[int, int]]:
         """The windows that are there; those of the next pivot's row, and column; the others, there and back."""
-        there = [at for _, at in self._held if at is not None]
+        loaded = [index for _, index in self._idle if index is not None]
         bands, stacks = range(len(self._bands)), range(len(self._stacks))
         rest = [(i, j) for i in bands for j in (stacks if i % 2 == 0 else reversed(stacks))]
         if not self._forwards:
@@ -121,9 +121,9 @@ class Streamed(LocalMatrix):
         if following is None:
             early = []
         else:
-            early = [at for at in rest if overlap(self._bands[at[0]], following)]
-            early += [at for at in rest if overlap(self._stacks[at[1]], following)]
-        return list(dict.fromkeys([*there, *early, *rest]))
+            early = [index for index in rest if overlap(self._bands[index[0]], following)]
+            early += [index for index in rest if overlap(self._stacks[index[1]], following)]
+        return list(dict.fromkeys([*loaded, *early, *rest]))
 
 
 @dataclass(frozen=True)
@@ -135,9 +135,9 @@ class Cut:
     block : int
         Of the pivots.
     window : (int, int)
-        Rows and columns that pass through a room.
+        Rows and columns that pass through a buffer.
     bytes : int
-        What is held: three panels of a pivot, its block, three rooms, and what verbs hold.
+        Memory in use: three panels of a pivot, its block, three buffers, and the workspace of verbs.
     """
 
     block: int
@@ -156,16 +156,16 @@ def fit(n: int, ops: Backend, memory: int, *, block: int | None = None) -> Cut |
     for size in [block] if block else range(largest, 0, -unit):
         for wide in range(WIDEST, 0, -1):
             window = size, min(wide * size, -(-n // size) * size)
-            held = _held(n, ops, size, window)
-            if held <= memory:
-                return Cut(size, window, held)
+            needed = _bytes(n, ops, size, window)
+            if needed <= memory:
+                return Cut(size, window, needed)
     return None
 
 
-def _held(n: int, ops: Backend, block: int, window: tuple[int, int]) -> int:
+def _bytes(n: int, ops: Backend, block: int, window: tuple[int, int]) -> int:
     b = min(n, block)
-    panels = sum(  # those of a last, smaller block are made while the others are there
+    panels = sum(  # those of a last, smaller block are made while the others are in memory
         ops.matrix_bytes(n, k) + 2 * ops.matrix_bytes(k, n) + ops.matrix_bytes(k, k) for k in (b, n % b)
     )
-    rooms = ROOMS * ops.matrix_bytes(min(n, window[0]), min(n, window[1]))
-    return panels + rooms + ops.workspace(b)
+    buffers = BUFFERS * ops.matrix_bytes(min(n, window[0]), min(n, window[1]))
+    return panels + buffers + ops.workspace(b)

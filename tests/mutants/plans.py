@@ -54,8 +54,8 @@ MUTANTS = [
     Mutant(
         "refusal-at-the-limit",
         "semiring/memory.py",
-        "if there is not None and needed > there:",
-        "if there is not None and needed > 2 * there:",
+        "if free is not None and needed > free:",
+        "if free is not None and needed > 2 * free:",
         "tests/test_memory.py::test_what_is_free_may_be_taken_to_the_last_byte",
         "Twice of what is free is taken.",
     ),
@@ -320,8 +320,8 @@ MUTANTS = [
     Mutant(
         "message-damaged-rows",
         "semiring/tiles/file.py",
-        'at = f"rows {band * step} … {min(band * step + step, m) - 1} of it"',
-        'at = f"rows {band * step} … {min(band * step + step, m)} of it"',
+        'damaged = f"rows {band * step} … {min(band * step + step, m) - 1} of it"',
+        'damaged = f"rows {band * step} … {min(band * step + step, m)} of it"',
         "tests/test_tiles.py::test_bands_within_a_tile_are_read_and_checked_by_themselves",
         "A row too many is said to be damaged.",
     ),
