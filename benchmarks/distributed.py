@@ -397,7 +397,8 @@ def main() -> None:
         from semiring.cuda.bits.backend import CudaBitBackend
         from semiring.cuda.dense.backend import CudaBackend
 
-        CudaBackend.beside = CudaBitBackend.beside = lambda self: None  # type: ignore[assignment, method-assign] # on purpose
+        for backend in (CudaBackend, CudaBitBackend):
+            backend.concurrent_queue = lambda self: None  # type: ignore[assignment, method-assign] # on purpose
     for part in given.parts:
         for gpus in given.gpus:
             globals()[part](argparse.Namespace(**{**vars(given), "gpus": gpus}))

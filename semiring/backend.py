@@ -1,6 +1,6 @@
 """The contract between schedules and kernels: verbs on tiles, bound to one semiring and one dtype.
 
-A schedule is written against `Backend` alone. A backend is one folder beside `cpu/`, and its name in `BACKENDS`.
+A schedule is written against `Backend` alone. A backend is one folder next to `cpu/`, and its name in `BACKENDS`.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Stopwatch(Protocol):
         """The time between; waits until it is known."""
 
 
-class Beside(Protocol):
-    """A queue of verbs that the device does beside others, and sooner: `with beside: …` puts them there.
+class ConcurrentQueue(Protocol):
+    """A queue of verbs that run concurrently with others, at a higher priority: `with queue: …` fills it.
 
     They begin when all that was queued before the `with` is done.
     """
@@ -48,7 +48,7 @@ class Beside(Protocol):
     def __exit__(self, *exception: object) -> None: ...
 
     def join(self) -> None:
-        """What is queued from now on waits for what was put beside."""
+        """What the caller queues from now on waits for the verbs of this queue."""
 
 
 class Backend(ABC):
@@ -73,9 +73,9 @@ class Backend(ABC):
     variant : str
         The step c ⊕ a ⊗ b that verbs compute with: "general", or the name of a faster one that the data must permit.
     knows_workspaces : bool
-        Whether `verb_workspace` tells what each verb holds; where not, `workspace` is one figure for closures.
+        Whether `verb_workspace` knows the workspace of each verb; where not, `workspace` is one figure for closures.
     looks_ahead : bool
-        Whether verbs can be put beside others: `beside` returns a queue.
+        Whether verbs can run concurrently with others: `concurrent_queue` returns a queue.
     """
 
     device: str
@@ -109,7 +109,7 @@ class Backend(ABC):
 
     @abstractmethod
     def step(self, A: Any, k: int) -> None:
-        """A ← A ⊕ A[:,k] ⊗ a* ⊗ A[k,:] with a = A[k,k]: one Floyd–Warshall step on the whole matrix."""
+        """A ← A ⊕ A[:,k] ⊗ a* ⊗ A[k,:] with a = A[k,k]: one Floyd–Warshall step on the entire matrix."""
 
     # Verbs that follow from others, unless a backend does better.
 
@@ -140,7 +140,7 @@ class Backend(ABC):
             self.set_diagonal(A, united.astype(self.dtype))
 
     def matmul(self, C: Any, A: Any, B: Any) -> None:
-        """C ← A ⊗ B; C must not overlap A or B, and what it held is not read."""
+        """C ← A ⊗ B; C must not overlap A or B, and its old entries are not read."""
         self.clear(C)
         self.gemm(C, A, B)
 
@@ -171,7 +171,7 @@ class Backend(ABC):
         """Compile what the closure of n vertices will want, side by side, where a backend compiles as it goes."""
         return
 
-    # Memory, and what lies in it.
+    # Memory, and its contents.
 
     @abstractmethod
     def empty(self, shape: tuple[int, ...]) -> Any:
@@ -209,8 +209,8 @@ class Backend(ABC):
         """All memory of what `panel` returned, as an array with one axis."""
         return panel.reshape(-1)
 
-    def beside(self) -> Beside | None:
-        """A second queue of verbs beside the caller's; None where verbs are done when they return."""
+    def concurrent_queue(self) -> ConcurrentQueue | None:
+        """A second queue of verbs, concurrent with the caller's; None where verbs are done when they return."""
         return None
 
     def courier(self, slow: Any, unit: int) -> Any:
@@ -234,7 +234,7 @@ class Backend(ABC):
         return HostStopwatch(self)
 
     def energy(self) -> float | None:
-        """Joules that the device has used since some fixed time; None where it does not tell."""
+        """Joules that the device has used since some fixed time; None where it does not report it."""
         return None
 
     def matrix_bytes(self, m: int, n: int) -> int:
@@ -242,20 +242,20 @@ class Backend(ABC):
         return m * n * self.dtype.itemsize if self.grain == 1 else m * -(-n // 64) * 8
 
     def workspace(self, n: int) -> int:
-        """Bytes held beside an n × n matrix while its closure is computed, whatever the schedule."""
+        """Bytes in addition to an n × n matrix while its closure is computed, whatever the schedule."""
         half = -(-n // 2)
         return max(self.verb_workspace("closure", min(n, self.pivot), 0, 0), self.elimination_workspace(half, half))
 
     def verb_workspace(self, verb: str, m: int, n: int, k: int) -> int:
-        """Bytes that a verb with an m × n output and inner size k holds; of `closure` and `step`, m × m."""
+        """Bytes of workspace of a verb with an m × n output and inner size k; of `closure` and `step`, m × m."""
         raise NotImplementedError(
-            f"the {self.device} backend does not know what {verb} holds; ask knows_workspaces first"
+            f"the {self.device} backend does not know the workspace of {verb}; check knows_workspaces first"
         )
 
     def elimination_workspace(self, d: int, rest: int) -> int:
-        """The bytes that `eliminate` holds, where D is d × d and `rest` has as many rows and columns as it says."""
-        held = self.verb_workspace
-        return max(held("left_mul", d, rest, d), held("gemm", rest, rest, d), held("right_mul", rest, d, d))
+        """Bytes of workspace of `eliminate`, where D is d × d and the other blocks have `rest` rows or columns."""
+        bytes_of = self.verb_workspace
+        return max(bytes_of("left_mul", d, rest, d), bytes_of("gemm", rest, rest, d), bytes_of("right_mul", rest, d, d))
 
 
 class HostStopwatch:
@@ -291,7 +291,7 @@ def describe(device: str) -> str:
 
 
 def device_of(array: Any, device: str | None = None) -> str:
-    """The device to compute on: the one asked for, else the one on which the array lies.
+    """The device to compute on: the one requested, else the one on which the array lies.
 
     Raises
     ------
@@ -301,7 +301,7 @@ def device_of(array: Any, device: str | None = None) -> str:
     if device is None:
         if isinstance(array, np.ndarray):
             return "cpu"
-        # Asked of the type first: CuPy's property takes its time to describe the array.
+        # The type is looked at first: CuPy's property takes its time to describe the array.
         return "cuda" if hasattr(type(array), _INTERFACE) or hasattr(array, _INTERFACE) else "cpu"
     if device not in BACKENDS:
         raise DeviceError(f"device must be one of {', '.join(BACKENDS)}, got {device!r}.")

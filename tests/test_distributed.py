@@ -64,8 +64,8 @@ def closed(A, grid, block, backend):
     return D
 
 
-class Beside:
-    """A queue beside the caller's, as if its verbs were done at once."""
+class Queue:
+    """A queue concurrent with the caller's, as if its verbs were done at once."""
 
     def __enter__(self):
         pass
@@ -80,8 +80,8 @@ class Beside:
 class LooksAhead(Reference):
     """A reference whose next pivot is closed before the product of this one."""
 
-    def beside(self):
-        return Beside()
+    def concurrent_queue(self):
+        return Queue()
 
 
 @pytest.mark.parametrize("case", ALL, ids=str)

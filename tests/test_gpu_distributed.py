@@ -135,5 +135,5 @@ def test_nccl_carries_what_lies_on_cards(count):
         cupy.cuda.get_current_stream().synchronize()
         return panel.get()
 
-    for found in run(grid, work, lambda rank: gpu.at(rank, None)):
+    for found in run(grid, work, lambda rank: gpu.device_context(rank, None)):
         assert (found == count - 1).all()

@@ -60,11 +60,11 @@ def closure(
         `whole(round)`: whether the part must be as the round leaves it when `after` is called, every entry of it. Else
         the strips of the next pivot may be older.
     """
-    part = A if isinstance(A, LocalMatrix) else InMemory.whole(A, ops, block)
+    part = A if isinstance(A, LocalMatrix) else InMemory.single_process(A, ops, block)
     todo = list(pivots(part.layout.n, block, begun))
     if first >= len(todo):
         return
-    beside = ops.beside() if part.ahead else None
+    beside = ops.concurrent_queue() if part.ahead else None
     now = then = Panels(part, ops)
     if beside:
         then = Panels(part, ops, like=now)

@@ -1,4 +1,4 @@
-"""The device at hand: which it is, what it can do, and the few calls to the runtime that more than one file makes."""
+"""The current device: which it is, what it can do, and the few calls to the runtime that more than one file makes."""
 
 from __future__ import annotations
 
@@ -125,18 +125,18 @@ def stream() -> Any:
 
 
 @contextmanager
-def at(device: int, stream: Any = None) -> Iterator[None]:
-    """That device is the current one meanwhile, and that stream its current stream."""
+def device_context(device: int, stream: Any = None) -> Iterator[None]:
+    """A context in which that device is the current one, and that stream its current stream."""
     from cupy.cuda import Device
 
     with Device(device), stream or nullcontext():
         yield
 
 
-class Beside:
-    """A stream of high priority: what is put there runs beside the current one's work, and before what that has left.
+class ConcurrentStream:
+    """A stream of high priority: its work runs concurrently with that of the current one, and is preferred.
 
-    `with beside: …` makes it the current stream; it waits for what the caller's was given until then.
+    `with queue: …` makes it the current stream; it waits for the work in the caller's stream until then.
     """
 
     def __init__(self) -> None:
@@ -152,14 +152,14 @@ class Beside:
         self._stream.__exit__(*exception)
 
     def join(self) -> None:
-        """The current stream waits for what this one was given."""
+        """The current stream waits for the work in this one."""
         from cupy.cuda import get_current_stream
 
         get_current_stream().wait_event(recorded(self._stream))
 
 
 def recorded(stream: Any = None) -> Any:
-    """An event: a stream, by default the current one, has done all that it was given so far."""
+    """An event: a stream, by default the current one, has done all work queued so far."""
     from cupy.cuda import Event, get_current_stream
 
     event = Event(disable_timing=True)
@@ -168,7 +168,7 @@ def recorded(stream: Any = None) -> Any:
 
 
 def follow(events: Iterable[Any]) -> None:
-    """What the current stream is given from now on comes after these."""
+    """Work queued on the current stream from now on comes after these."""
     from cupy.cuda import get_current_stream
 
     stream = get_current_stream()
@@ -177,7 +177,7 @@ def follow(events: Iterable[Any]) -> None:
 
 
 def capturing() -> bool:
-    """Whether what the current stream is given is recorded into a graph, not done."""
+    """Whether work queued on the current stream is captured into a graph, not done."""
     from cupy.cuda import get_current_stream, runtime
 
     return bool(runtime.streamIsCapturing(get_current_stream().ptr))
@@ -193,7 +193,7 @@ class EventStopwatch:
         self._start.record()
 
     def stop(self) -> None:
-        """Stop after all work that the stream was given so far."""
+        """Stop after all work queued on the stream so far."""
         self._end.record()
 
     @property
@@ -206,10 +206,10 @@ class EventStopwatch:
 
 
 def energy() -> float | None:
-    """Joules that the current card has used since its driver was loaded; None where NVML does not tell."""
+    """Joules that the current card has used since its driver was loaded; None where NVML does not report it."""
     try:
         import cupy
-        import pynvml  # type: ignore[import-not-found, import-untyped, unused-ignore] # there or not, typed or not
+        import pynvml  # type: ignore[import-not-found, import-untyped, unused-ignore] # available or not, typed or not
 
         pynvml.nvmlInit()
         card = pynvml.nvmlDeviceGetHandleByPciBusId(cupy.cuda.Device().pci_bus_id.encode())
@@ -219,7 +219,7 @@ def energy() -> float | None:
 
 
 def resident(function: Any, threads: int, shared: int = 0) -> int:
-    """Blocks of so many threads and bytes of shared memory of a kernel that a multiprocessor holds."""
+    """Blocks of so many threads and bytes of shared memory of a kernel that are resident on a multiprocessor."""
     from cupy_backends.cuda.api import driver
 
     return int(driver.occupancyMaxActiveBlocksPerMultiprocessor(function.ptr, threads, shared))
@@ -227,7 +227,7 @@ def resident(function: Any, threads: int, shared: int = 0) -> int:
 
 @cache
 def most_shared(device: int) -> int:
-    """Bytes of shared memory that a thread block may ask for."""
+    """Bytes of shared memory that a thread block may request."""
     from cupy.cuda import runtime
 
     return int(runtime.deviceGetAttribute(runtime.cudaDevAttrMaxSharedMemoryPerBlockOptin, device))

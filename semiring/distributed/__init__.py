@@ -1,4 +1,4 @@
-"""Matrices over several processes: grids, the part that each holds, and how they hear of each other."""
+"""Matrices over several processes: grids, the part that each holds, and how they communicate."""
 
 from __future__ import annotations
 

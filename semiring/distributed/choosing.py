@@ -67,8 +67,8 @@ def _devices(gpus: int | Sequence[int]) -> tuple[int, ...]:
     device_of(None, "cuda")  # says what is missing
     from ..cuda import gpu
 
-    there = gpu.count()
+    available = gpu.count()
     wanted = tuple(range(gpus)) if isinstance(gpus, int) else tuple(int(d) for d in gpus)
-    if not wanted or len(set(wanted)) < len(wanted) or not all(0 <= d < there for d in wanted):
-        raise DeviceError(f"gpus: different ones of the {there} GPUs of this machine are required, got {gpus!r}.")
+    if not wanted or len(set(wanted)) < len(wanted) or not all(0 <= d < available for d in wanted):
+        raise DeviceError(f"gpus: different ones of the {available} GPUs of this machine are required, got {gpus!r}.")
     return wanted

@@ -1,4 +1,4 @@
-"""`Comm`: how the processes of a grid hear of each other. What travels is bytes, and small Python objects.
+"""`Comm`: how the processes of a grid communicate. What travels is bytes, and small Python objects.
 
 Three transports: threads of one process (`threads`: host memory, or a thread a GPU with copies from card to card),
 MPI (`mpi`: host memory), and NCCL for the cards' data with MPI for everything else (`nccl`).
@@ -79,7 +79,7 @@ class Comm(ABC):
         return found if self.rank == 0 else None
 
     def barrier(self) -> None:
-        """Until all processes have come here."""
+        """Wait until all processes have called it."""
         self.everyone(None)
 
     def together(self, work: Callable[[], Found]) -> Found:
@@ -114,7 +114,7 @@ class Alone(Comm):
         super().__init__(0, Grid(1, 1))
 
     def _broadcast(self, memory: Any, root: int, along: str) -> None:
-        """Nobody else is there."""
+        """There are no other processes."""
 
     def everyone(self, value: Found) -> list[Found]:
         """This rank's value."""

@@ -1,4 +1,4 @@
-"""What a process holds of a matrix, wherever that lies: in memory of the host or of a device, or in tiles elsewhere."""
+"""What a process holds of a matrix, wherever that is: in memory of the host or of a device, or in tiles elsewhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class LocalMatrix(ABC):
     layout : Layout
     comm : Comm
     rows, columns : slice
-        The part's own, of the whole matrix's.
+        The part's own, of the entire matrix's.
     ahead : bool
         Whether there is memory for the panels of two pivots, so that the next ones are made meanwhile.
     """
@@ -33,31 +33,31 @@ class LocalMatrix(ABC):
 
     @abstractmethod
     def take(self, rows: slice, columns: slice, out: Any) -> None:
-        """out ← the entries in these rows and columns of the whole matrix, all of which this process holds."""
+        """out ← the entries in these rows and columns of the entire matrix, all of which this process holds."""
 
     @abstractmethod
     def windows(self, following: slice | None) -> Iterator[tuple[slice, slice, Any]]:
         """(rows, columns, X) for windows X that cover the part, each once; what is written to X is the matrix's.
 
         `following` is the next pivot block, whose row and column will be taken after this: where they are not all
-        at hand, theirs may come first, or be kept.
+        in memory, their windows may come first, or stay in memory.
         """
 
 
 class InMemory(LocalMatrix):
-    """A part that the verbs can work on as it lies: one window."""
+    """A part that the verbs can work on in place: one window."""
 
     def __init__(self, matrix: Any, ops: Backend, layout: Layout, comm: Comm) -> None:
         super().__init__(layout, comm)
         self.matrix, self._ops = matrix, ops
 
     @classmethod
-    def whole(cls, matrix: Any, ops: Backend, block: int) -> InMemory:
+    def single_process(cls, matrix: Any, ops: Backend, block: int) -> InMemory:
         """A matrix that one process holds alone."""
         return cls(matrix, ops, Layout(len(matrix), block, Grid(1, 1)), Alone())
 
     def part(self, rows: slice, columns: slice) -> Any:
-        """The window of these rows and columns of the whole matrix, as it lies."""
+        """The window of these rows and columns of the entire matrix, as a view."""
         return self.matrix[local(rows, self.rows), local(columns, self.columns)]
 
     def take(self, rows: slice, columns: slice, out: Any) -> None:

@@ -1,7 +1,7 @@
 """What travels by MPI: the data of ranks on the host, and small Python objects of all.
 
 Waiting is by `Test`: MPI moves no data of a broadcast by itself, a rank that waits should leave its processor to
-others, and Ctrl-C is heard.
+others, and Ctrl-C is handled.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class MpiComm(Comm):
 
     def everyone(self, value: Found) -> list[Found]:
         """Each rank's value, in the order of ranks."""
-        wait(self._all.Ibarrier())  # nobody spins until all have come
+        wait(self._all.Ibarrier())  # no rank spins until all have arrived
         found: list[Found] = self._all.allgather(value)
         return found
 
@@ -58,7 +58,7 @@ def wait(request: Any) -> None:
 
 
 def end(message: str, code: int) -> None:
-    """Say why, and end all processes of the job."""
+    """Print why, and end all processes of the job."""
     if message:
         print(f"apsp: {one_line(message)}", file=sys.__stderr__, flush=True)
         wait_for_reader(2, LAST)

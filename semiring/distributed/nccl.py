@@ -1,4 +1,4 @@
-"""Ranks under MPI whose parts lie on GPUs: NCCL carries those, MPI everything else."""
+"""Ranks under MPI whose parts are on GPUs: NCCL carries those, MPI everything else."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class NcclComm(MpiComm):
     """One process's view of the grid; data in the memory of its GPU, in the order of its streams.
 
     All ranks of a row (column) of the grid enqueue their broadcasts in one order. One that can never end, because a
-    card or a process is gone, is told by NCCL's asynchronous error, and ends the job.
+    card or a process is gone, is reported by NCCL's asynchronous error, and ends the job.
     """
 
     def __init__(self, everybody: Any, grid: Grid) -> None:

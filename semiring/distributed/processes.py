@@ -3,9 +3,10 @@
 MPI is the launcher, and carries what ranks on the host send; the data of GPUs goes through NCCL (`nccl`), for an MPI
 out of a package index knows no device memory.
 
-A job ends as a whole. An error that one rank alone meets is written to stderr there, with the rank, and `Abort` ends
-the others. Every process tells its neighbour each second that it lives; one that is silent for `SILENCE` seconds
-(stopped, swapped out, on a machine that is gone) is named, and the job ends; APSP_RANK_SILENCE sets other seconds.
+All processes of a job end together. An error that one rank alone meets is written to stderr there, with the rank, and
+`Abort` ends the others. Every process sends its neighbour a message each second; one that is silent for `SILENCE`
+seconds (stopped, swapped out, on a machine that is gone) is named, and the job ends; APSP_RANK_SILENCE sets other
+seconds.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ Found = TypeVar("Found")
 
 #: Seconds between signs of life, and those of silence after which a rank counts as hung.
 BEAT, SILENCE = 1.0, float(os.environ.get("APSP_RANK_SILENCE", "20"))
-#: Seconds within which ranks that meet the same error say so.
+#: Seconds within which ranks that meet the same error report it.
 AGREE = 2.0
 #: Where launchers (Open MPI's, those of MPICH and its kin, a step of Slurm) say how many processes they have started.
 LAUNCHED = "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"
@@ -85,7 +86,7 @@ class Processes(World):
         else:
             from .nccl import NcclComm
 
-            with self._at():
+            with self._device_context():
                 self._comm = NcclComm(everybody, self.grid)
         self.addresses: list[str] = self._comm.everyone(f"process {os.getpid()} on {socket.gethostname()}")
         if self.grid.size > 1 and MPI.Query_thread() == MPI.THREAD_MULTIPLE:
@@ -94,7 +95,7 @@ class Processes(World):
     def each(self, work: Callable[[Comm], Found]) -> list[Found]:
         """What `work(comm)` returns in this process's rank."""
         try:
-            with self._at() if self.device == "cuda" else nullcontext():
+            with self._device_context() if self.device == "cuda" else nullcontext():
                 return [work(self._comm)]
         except BaseException as error:
             self.end(error)
@@ -109,14 +110,14 @@ class Processes(World):
         return self._comm.first(values[0])
 
     def end(self, error: BaseException) -> None:
-        """End the whole job for an error that this rank alone has met; return where all ranks have met one."""
-        interrupt = isinstance(error, KeyboardInterrupt)  # mostly comes to every rank, and rank 0 tells
+        """End the entire job for an error that this rank alone has met; return where all ranks have met one."""
+        interrupt = isinstance(error, KeyboardInterrupt)  # mostly comes to every rank, and rank 0 reports it
         patience = AGREE / 4 if interrupt and self.rank == 0 else AGREE
         if self.grid.size > 1 and not everywhere(error) and not self._all_end(patience):
-            told = str(error) or ("interrupted." if interrupt else type(error).__name__)
+            message = str(error) or ("interrupted." if interrupt else type(error).__name__)
             if not interrupt or self.rank:
-                told = f"rank {self.rank} ({self.addresses[self.rank]}): {told}"
-            end(told, self._failed(error) if self._failed else 1)
+                message = f"rank {self.rank} ({self.addresses[self.rank]}): {message}"
+            end(message, self._failed(error) if self._failed else 1)
 
     def _all_end(self, patience: float) -> bool:
         """Whether every rank ends by an error, within so many seconds."""
@@ -127,7 +128,7 @@ class Processes(World):
             time.sleep(BEAT / 100)
         return True
 
-    def _at(self) -> AbstractContextManager[None]:
+    def _device_context(self) -> AbstractContextManager[None]:
         from ..cuda import gpu
 
         count = gpu.count()
@@ -135,9 +136,9 @@ class Processes(World):
             raise DeviceError("world: ranks with GPUs need one on every machine, got none here. Use device='cpu'.")
         device = self._number % count
         if self._stream is None:
-            with gpu.at(device):
+            with gpu.device_context(device):
                 self._stream = gpu.stream()
-        return gpu.at(device, self._stream)
+        return gpu.device_context(device, self._stream)
 
 
 def _check_launcher(library: str) -> None:
@@ -159,7 +160,7 @@ def _check_launcher(library: str) -> None:
 
 
 class _Watch(threading.Thread):
-    """Tells the rank before this one, once a second, that this one lives; and hears the same of the one after it."""
+    """Sends a message to the rank before this one every second, and expects as many from the one after it."""
 
     def __init__(self, everybody: Any, addresses: list[str]) -> None:
         super().__init__(name="rank watch", daemon=True)
@@ -169,20 +170,20 @@ class _Watch(threading.Thread):
 
     def run(self) -> None:
         MPI = mpi()
-        heard = beat = time.monotonic()
-        last = heard
+        received = beat = time.monotonic()
+        last = received
         while not MPI.Is_finalized():
             now = time.monotonic()
-            if now - last > SILENCE / 2:  # this process itself was stopped: others had no chance to be heard
-                heard = now
+            if now - last > SILENCE / 2:  # this process itself was stopped: messages of others could not be received
+                received = now
             last = now
             if now >= beat:
                 self._comm.isend(None, self._before)
                 beat = now + BEAT
             while self._comm.iprobe(self._after):
                 self._comm.recv(source=self._after)
-                heard = now
-            if now - heard > SILENCE:
+                received = now
+            if now - received > SILENCE:
                 where = self._addresses[self._after]
                 end(f"rank {self._after} ({where}) has given no sign of life for {SILENCE:.0f} s.", LOST)
             time.sleep(BEAT / 4)

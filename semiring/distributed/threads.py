@@ -1,8 +1,9 @@
 """The processes of a grid as threads of one process: on the host, or one for each of its GPUs.
 
-Every broadcast is two meetings of those who take part: what the root offers is there, and everybody has it. On the host
-each copies it meanwhile. On GPUs each card fetches it over NVLink or PCIe, in the order of its own stream, and the host
-waits for no copy: the root's stream waits for the others' instead, before what they read is written again.
+Every broadcast is two barriers of its ranks: after the first the root's data is available, after the second every rank
+has it. On the host each copies it in between. On GPUs each card fetches it over NVLink or PCIe, in the order of its own
+stream, and the host waits for no copy: the root's stream waits for the others' instead, before what they read
+is written again.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ LOOK = 0.05
 
 
 class Meeting:
-    """A place where some threads come together, over and over.
+    """A barrier of a row, a column or all threads of a grid, used over and over, and the data exchanged at it.
 
-    After the second meeting of a broadcast the next one may begin, with another root, before this one's root has looked
-    who took what it offered. So what is offered lies apart from what each has to say; that is written again only when
+    After the second barrier of a broadcast the next one may begin, with another root, before this one's root has read
+    the events of those that took what it offered. So `offered` and `each` are apart; `each` is written again only when
     this root, too, has come to the next broadcast.
     """
 
@@ -46,7 +47,7 @@ class Team:
         self.columns = [Meeting(grid.rows) for _ in range(grid.columns)]
 
     def abort(self) -> None:
-        """Whoever waits for another thread, or will, gets an error."""
+        """Every thread that waits for another, or will, gets an error."""
         for meeting in (self.all, *self.rows, *self.columns):
             meeting.barrier.abort()
 
@@ -95,7 +96,7 @@ class _Host:
 
     @staticmethod
     def release(taken: list[None]) -> None:
-        """Nobody reads it any more."""
+        """Nothing to wait for: all ranks have copied."""
 
 
 def _mover(memory: Any) -> Any:
@@ -138,7 +139,7 @@ def run(
             with device(rank) if device else nullcontext():
                 found[rank] = work(ThreadComm(team, rank))
         except threading.BrokenBarrierError:
-            pass  # another one has failed, and says why
+            pass  # another rank has failed, and its error is raised
         except BaseException as error:
             errors.append((rank, error))
             team.abort()
@@ -149,7 +150,7 @@ def run(
             thread.start()
         for thread in threads:
             while thread.is_alive():
-                thread.join(LOOK)  # in between, Ctrl-C is heard
+                thread.join(LOOK)  # in between, Ctrl-C is handled
     except BaseException:
         team.abort()
         raise

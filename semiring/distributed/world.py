@@ -15,13 +15,13 @@ Found = TypeVar("Found")
 
 
 class World(ABC):
-    """A grid of ranks, of which this process holds some.
+    """A grid of ranks, of which one or more are in this process.
 
     Attributes
     ----------
     grid : Grid
     device : {"cpu", "cuda"}
-        Where each rank's part lies.
+        Where each rank's part is.
     mine : tuple of int
         The ranks in this process.
     neighbours : int
@@ -45,7 +45,7 @@ class World(ABC):
 
     @abstractmethod
     def each(self, work: Callable[[Comm], Found]) -> list[Found]:
-        """What `work(comm)` returns in each rank of this process, side by side."""
+        """What `work(comm)` returns in each rank of this process, concurrently."""
 
     @abstractmethod
     def everyone(self, values: list[Found]) -> list[Found]:
@@ -78,18 +78,18 @@ class Threads(World):
 
     def each(self, work: Callable[[Comm], Found]) -> list[Found]:
         """What `work(comm)` returns in each rank: in a thread each, on its GPU and a stream of its own."""
-        return run(self.grid, work, None if self.devices is None else self._at)
+        return run(self.grid, work, None if self.devices is None else self._device_context)
 
     def everyone(self, values: list[Found]) -> list[Found]:
         """They are all here."""
         return values
 
-    def _at(self, rank: int) -> AbstractContextManager[None]:
+    def _device_context(self, rank: int) -> AbstractContextManager[None]:
         from ..cuda import gpu
 
         assert self.devices is not None
         device = self.devices[rank]
         if rank not in self._streams:
-            with gpu.at(device):
+            with gpu.device_context(device):
                 self._streams[rank] = gpu.stream()
-        return gpu.at(device, self._streams[rank])
+        return gpu.device_context(device, self._streams[rank])

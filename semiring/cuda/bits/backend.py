@@ -12,7 +12,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
-from ...backend import Backend, Beside, Stopwatch
+from ...backend import Backend, ConcurrentQueue, Stopwatch
 from ...bits import BitMatrix
 from ...catalog import lor_land
 from ...devices import there
@@ -196,9 +196,9 @@ class CudaBitBackend(Backend):
         """All words of what `panel` returned."""
         return panel.words.reshape(-1) if panel.words.base is None else panel.words.base.reshape(-1)
 
-    def beside(self) -> Beside:
+    def concurrent_queue(self) -> ConcurrentQueue:
         """A stream of high priority."""
-        return gpu.Beside()
+        return gpu.ConcurrentStream()
 
     def upload(self, array: Any, *, copy: bool = True) -> BitMatrix:
         """A bool array (NumPy or CuPy), packed; a BitMatrix on the device, itself where `copy` is false."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...backend import Backend, Beside, Stopwatch
+from ...backend import Backend, ConcurrentQueue, Stopwatch
 from ...errors import DivergenceError, DTypeError, ShapeError, star_without_value
 from .. import algebra, gpu, transfer
 from ..routes import predecessors as routes
@@ -217,9 +217,9 @@ class CudaBackend(Launches, Backend):
         """All memory of what `panel` returned."""
         return panel.reshape(-1) if panel.base is None else panel.base.reshape(-1)
 
-    def beside(self) -> Beside:
+    def concurrent_queue(self) -> ConcurrentQueue:
         """A stream of high priority."""
-        return gpu.Beside()
+        return gpu.ConcurrentStream()
 
     def upload(self, array: Any, *, copy: bool = True) -> Any:
         """The array on the device; a CuPy array of this dtype is itself where `copy` is false."""
