@@ -223,7 +223,7 @@ class Backend(ABC):
         return HostCourier(slow, unit)
 
     def landing(self, shape: tuple[int, ...]) -> tuple[np.ndarray, Any]:
-        """A new NumPy array to download into, and what is done (`result()`) when all its pages are there; or None."""
+        """A new NumPy array to download into, and a future, done when all its pages are mapped; or None."""
         return np.empty(shape, self.dtype), None
 
     def synchronize(self) -> None:  # noqa: B027 (where verbs are done when they return, there is nothing to do)

@@ -270,8 +270,8 @@ def test_tiles_are_split_along_k_where_they_fill_no_whole_wave(side, k):
         splits, slots = tiles.splits(tile, side, side, k, 132), 132 * tile.blocks
         assert splits == 1 or k // splits >= tiles.SHORTEST
         assert splits == 1 or tile.covers(side, side) // slots != 1
-        assert tile.whole(side, side, 132) % slots == 0
-        assert 0 <= tile.covers(side, side) - tile.whole(side, side, 132) < slots
+        assert tile.unsplit(side, side, 132) % slots == 0
+        assert 0 <= tile.covers(side, side) - tile.unsplit(side, side, 132) < slots
         assert tile.cost(side, side, k, 132, splits) <= tile.cost(side, side, k, 132)
     assert tiles.splits(tile, 256, 256, 4096, 132) > 1
 
@@ -315,9 +315,9 @@ ONE = 'extern "C" __global__ void one(int* x) { *x = 1; }'
 def folder(tmp_path, monkeypatch):
     """Where cubins go, empty; and nothing was said yet."""
     monkeypatch.setenv("SEMIRING_CACHE_DIR", str(tmp_path))
-    cache._say.cache_clear()
+    cache._warn.cache_clear()
     yield tmp_path / "cuda"
-    cache._say.cache_clear()
+    cache._warn.cache_clear()
 
 
 def test_the_cache_holds_what_was_compiled(folder):
@@ -353,7 +353,7 @@ def test_a_damaged_binary_is_compiled_again_and_replaced(folder, damage):
 
 def test_a_cache_that_cannot_be_written_is_said_once(folder):
     folder.write_text("not a folder")
-    with pytest.warns(UserWarning, match="cannot be kept, for .* cannot be written") as said:
+    with pytest.warns(UserWarning, match="cannot be stored, for .* cannot be written") as said:
         found = [compile.compile(ONE, arch).resources for arch in ("sm_90", "sm_80")]
     assert all("one" in resources for resources in found)
     assert len(said) == 1
@@ -378,7 +378,7 @@ def test_a_binary_that_others_could_have_written_is_not_loaded(folder, monkeypat
     compiled = []
     monkeypatch.setattr(compile, "_nvrtc", lambda *_, real=compile._nvrtc: compiled.append(1) or real(*_))
     for path in (stored, folder):
-        cache._say.cache_clear()
+        cache._warn.cache_clear()
         path.chmod(0o777)
         with pytest.warns(UserWarning, match=f"{path} must be this user's .* a folder that you alone") as said:
             [compile.compile(ONE, "sm_90") for _ in range(2)]

@@ -121,7 +121,7 @@ class TestProducts:
                 views = [matrix.view(X) for X in (c, a, b)]
                 if way == "split-K":
                     assert tiles.splits(tile, m, n, k, ops.multiprocessors) > 1
-                ops.multiply(tile, *views, accumulate=accumulate, whole=way != "split-K")
+                ops.multiply(tile, *views, accumulate=accumulate, unsplit=way != "split-K")
                 cases.same(case, np.array(c), cases.product(case, A, B, C if accumulate else None))
                 assert kept()
 

@@ -180,7 +180,7 @@ def test_every_tile_at_its_edges(cp, case, nonnegative):
 @pytest.mark.parametrize(("whole", "splits"), [(0, 2), (0, 3), (1, 3), (5, 2)])
 def test_tiles_split_along_k(cp, case, nonnegative, whole, splits, monkeypatch):
     monkeypatch.setattr(tiles, "splits", lambda *shape: splits)
-    monkeypatch.setattr(tiles.Tile, "whole", lambda *shape: whole)
+    monkeypatch.setattr(tiles.Tile, "unsplit", lambda *shape: whole)
     ops = bind(case.semiring, case.dtype, device="cuda", nonnegative=nonnegative)
     monkeypatch.setattr(ops.kernels, "product", ops.kernels._launch)  # what was launched before is not remembered
     for tile in ops.tile_table[:2]:

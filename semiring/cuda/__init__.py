@@ -46,7 +46,7 @@ def bind(
     instructions : {"wgmma", "mma", "logic"}, optional
         By what products of packed bits are computed, over `lor_land` only; by default as is fastest on the device.
 
-    Over `lor_land` matrices are packed, `BitMatrix` with CuPy words, unless `per_thread` or `tile` ask for the general
+    Over `lor_land` matrices are packed, `BitMatrix` with CuPy words, unless `per_thread` or `tile` request the general
     kernels, which work on bytes.
 
     Raises
@@ -84,7 +84,7 @@ def bind(
 
 @lru_cache(256)
 def _bind(semiring: Semiring, dtype: np.dtype, nonnegative: bool, per_thread: int, tile: str) -> Backend:
-    """A backend holds nothing of its caller's: who asks again gets the same."""
+    """Backends have no state of their callers, so equal arguments share one."""
     from .dense.backend import CudaBackend
 
     backend = CudaBackend(semiring, dtype, nonnegative, per_thread, tile)

@@ -48,8 +48,8 @@ struct General : A {
     static __device__ W lane(Word c, int) { return c; }
     static __device__ Word begin(Word b) { return b; }  // a sum so far, from an operand
     static __device__ Word operand(Word c) { return spread(lane(c, 0)); }  // an operand, from a sum
-    static __device__ Word fix(Word b) { return b; }                       // an operand, from what lies in memory
-    // Words of several lanes also have stored(c), what lies in memory of a sum, and merge(was, c): was ⊕ c, both there.
+    static __device__ Word fix(Word b) { return b; }                       // an operand, from a value in memory
+    // Words of several lanes also have stored(c), a sum as memory has it, and merge(was, c): was ⊕ c, both so.
 
     // c ← c ⊕ a₀ ⊗ b₀ ⊕ a₁ ⊗ b₁
     static __device__ void step(Word& c, Word a0, Word b0, Word a1, Word b1) {

@@ -15,7 +15,7 @@ from .. import trust
 
 @dataclass(frozen=True)
 class Resources:
-    """What the compiler says one entry function uses; bytes, but for registers."""
+    """What one entry function uses, as the compiler reports; bytes, but for registers."""
 
     registers: int
     spill_stores: int
@@ -40,7 +40,7 @@ def load(name: str) -> Binary | None:
     try:
         return unpacked(trust.read(folder / name))
     except trust.OthersCouldWriteError as problem:
-        _say(f"{problem.filename} {problem.strerror}")
+        _warn(f"{problem.filename} {problem.strerror}")
         return None
     except OSError:
         return None
@@ -68,35 +68,35 @@ def packed(binary: Binary) -> bytes:
     return json.dumps(head).encode() + b"\n" + binary.cubin
 
 
-def keep(name: str, binary: Binary) -> None:
-    """Store a binary in place of what is there: written under another name, then renamed, so that none is half."""
+def store(name: str, binary: Binary) -> None:
+    """Store a binary in place of an older one: written under another name, then renamed, so that none is half."""
     folder = _directory()
     if folder is None:
         return
     try:
         trust.write(folder / name, packed(binary))
     except trust.OthersCouldWriteError as problem:
-        _say(f"{problem.filename} {problem.strerror}")
+        _warn(f"{problem.filename} {problem.strerror}")
     except OSError as problem:
-        _say(f"{folder} cannot be written ({problem.strerror or problem})")
+        _warn(f"{folder} cannot be written ({problem.strerror or problem})")
 
 
 def _directory() -> Path | None:
-    """Where cubins are kept: $SEMIRING_CACHE_DIR, else the user's cache folder; None for a user without a home."""
+    """Where cubins are stored: $SEMIRING_CACHE_DIR, else the user's cache folder; None for a user without a home."""
     if chosen := os.environ.get("SEMIRING_CACHE_DIR"):
         return Path(chosen) / "cuda"
     try:
         return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "semiring" / "cuda"
     except RuntimeError:
-        _say("this user has no home folder")
+        _warn("this user has no home folder")
         return None
 
 
 @cache
-def _say(problem: str) -> None:
+def _warn(problem: str) -> None:
     """Once a process: nothing is wrong with results, but the next process compiles again."""
     warnings.warn(
-        f"cuda: compiled kernels cannot be kept, for {problem}: every process compiles its own, which takes seconds. "
+        f"cuda: compiled kernels cannot be stored, for {problem}: every process compiles its own, which takes seconds. "
         "Set SEMIRING_CACHE_DIR to a folder that you alone can write.",
         stacklevel=2,
     )

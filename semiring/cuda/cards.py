@@ -50,7 +50,7 @@ class Limits:
     one_launch : int
         A closure of up to so many vertices is fastest in one launch: the products of a recursion below are too small.
     packed : int
-        The same for packed bits, whose closure updates the whole matrix after every 256 pivots up to there.
+        The same for packed bits, whose closure updates the entire matrix after every 256 pivots up to there.
     one_block : int
         Matrices of a batch are closed by a thread block each up to so many rows.
     together : int

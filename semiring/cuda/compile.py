@@ -1,6 +1,6 @@
-"""Source text → cubin, shipped or by NVRTC, and kept on disk; cubin → functions on the current device, kept in memory.
+"""Source text → cubin, shipped or by NVRTC, cached on disk; cubin → functions on the current device, cached in memory.
 
-The key of the cache is the whole text with our own headers inlined, the architecture, the options and the compiler's
+The key of the cache is the entire text with our own headers inlined, the architecture, the options and the compiler's
 version: a kernel is never older than its source. Compiling needs no GPU.
 """
 
@@ -21,10 +21,10 @@ from ..errors import AlgebraError, DeviceError
 from . import cache, gpu, shipped
 from .cache import Binary, Resources
 
-#: Kernels lie beside the Python that launches them, those of several folders here. No name occurs twice.
+#: Kernels are next to the Python that launches them, those of several folders here. No name occurs twice.
 KERNELS = Path(__file__).parent
 
-#: C++17, __int128 for saturating 64-bit sums, subnormals kept (no -ftz), and the report that `resources` reads.
+#: C++17, __int128 for saturating 64-bit sums, subnormals preserved (no -ftz), and the report that `resources` reads.
 OPTIONS = ("-std=c++17", "--device-int128", "-default-device", "--ptxas-options=-v")
 
 _INCLUDE = re.compile(r'^#include "([^"]+)"\n', re.MULTILINE)
@@ -67,12 +67,12 @@ def _read(name: str) -> str:
 
 
 def compile(text: str, arch: str, *, options: tuple[str, ...] = (), name: str = "kernel.cu") -> Binary:
-    """The text as a cubin for `arch` ("sm_90", "sm_90a", …), from the disk cache where it is there.
+    """The text as a cubin for `arch` ("sm_90", "sm_90a", …), from the disk cache where it is stored there.
 
     Parameters
     ----------
     text : str
-        A whole translation unit; see `source`.
+        A complete translation unit; see `source`.
     arch : str
         A real architecture. Instructions such as wgmma need "sm_90a".
     options : tuple of str
@@ -94,7 +94,7 @@ def compile(text: str, arch: str, *, options: tuple[str, ...] = (), name: str = 
     if binary is None:
         announce()
         binary = _nvrtc(text, arch, flags, name)
-        cache.keep(stored, binary)
+        cache.store(stored, binary)
     return binary
 
 
@@ -106,7 +106,7 @@ def functions(text: str, *, arch: str | None = None, options: tuple[str, ...] = 
 
 
 def allow_shared(function: Any, size: int) -> None:
-    """Let an entry function use `size` bytes of dynamic shared memory; beyond 48 KB that must be asked for."""
+    """Let an entry function use `size` bytes of dynamic shared memory; beyond 48 KB that must be requested."""
     from cupy_backends.cuda.api import driver
 
     if size > 48 << 10:
@@ -137,7 +137,7 @@ _LOCKS: dict[int, threading.Lock] = {}
 
 
 def _lock(text: str) -> threading.Lock:
-    """One lock a text: threads that ask for different kernels compile side by side."""
+    """One lock a text: threads that request different kernels compile concurrently."""
     return _LOCKS.setdefault(hash(text), threading.Lock())
 
 
@@ -172,7 +172,7 @@ def _nvrtc(text: str, arch: str, flags: tuple[str, ...], name: str) -> Binary:
     try:
         nvrtc.compileProgram(program, [f"-arch={arch}", *flags])
         log = nvrtc.getProgramLog(program)
-        return Binary(arch, _whole(bytes(nvrtc.getCUBIN(program))), _report(log))
+        return Binary(arch, _padded(bytes(nvrtc.getCUBIN(program))), _report(log))
     except nvrtc.NVRTCError as error:
         log = nvrtc.getProgramLog(program).strip()
         raise AlgebraError(f"cuda: {name} must compile for {arch}, got {error}:\n{log}") from error
@@ -180,7 +180,7 @@ def _nvrtc(text: str, arch: str, flags: tuple[str, ...], name: str) -> Binary:
         nvrtc.destroyProgram(program)
 
 
-def _whole(cubin: bytes) -> bytes:
+def _padded(cubin: bytes) -> bytes:
     """The cubin up to the end of its program headers: CuPy drops the last byte, as if it ended a string."""
     (offset,) = struct.unpack_from("<Q", cubin, 32)
     size, count = struct.unpack_from("<HH", cubin, 54)

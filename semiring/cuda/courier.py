@@ -1,7 +1,7 @@
-"""Windows of a matrix on the host, or on disk, to the device and back, on two streams beside the one that computes.
+"""Windows of a matrix on the host, or on disk, to the device and back, on two streams besides the one that computes.
 
-An array of the host is pinned as it lies, and the copy engines read and write it by themselves. What cannot be pinned,
-or lies on disk, goes through pinned buffers that threads fill and empty.
+An array of the host is pinned in place, and the copy engines read and write it by themselves. What cannot be pinned,
+or is on disk, goes through pinned buffers that threads fill and empty.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BUFFER = 64 << 20
 
 
 def courier(slow: Slow, unit: int, ops: Backend) -> Courier:
-    """The courier that suits what the matrix lies in."""
+    """The courier that suits where the matrix is stored."""
     if isinstance(slow, InArray) and slow.array.size:
         pinned = Pinned.of(slow.array)
         if pinned is not None:
@@ -48,7 +48,7 @@ class Pinned:
         address = array.ctypes.data
         size = (len(array) - 1) * array.strides[0] + array.shape[1] * array.itemsize
         try:
-            if runtime.pointerGetAttributes(address).type == 1:  # somebody has pinned it already
+            if runtime.pointerGetAttributes(address).type == 1:  # it is pinned already
                 return cls(array, ours=False)
             runtime.hostRegister(address, size, 1)  # for every device's context
         except runtime.CUDARuntimeError:  # a limit, or memory that is a file's
@@ -56,7 +56,7 @@ class Pinned:
         return cls(array, ours=True)
 
     def release(self) -> None:
-        """Let go of the pages."""
+        """Unpin the pages."""
         from cupy.cuda import runtime
 
         if self._ours:
@@ -78,9 +78,9 @@ class Direct(Courier):
                 transfer.synchronize()
         self._pinned.release()
 
-    def bring(self, X: Any, rows: slice, columns: slice, room: Hashable = None) -> Any:
+    def bring(self, X: Any, rows: slice, columns: slice, buffer: Hashable = None) -> Any:
         """Begin X ← window."""
-        for event in (*self._before(rows, columns, room), gpu.recorded()):
+        for event in (*self._before(rows, columns, buffer), gpu.recorded()):
             self._in.wait_event(event)
         _copy(X.data.ptr, X.strides[0], self._address(rows, columns), self._rows, X, 1, self._in)
         return gpu.recorded(self._in)
@@ -90,11 +90,11 @@ class Direct(Courier):
         if sent is not None:
             gpu.follow([sent])
 
-    def take_back(self, X: Any, rows: slice, columns: slice, room: Hashable, turn: int) -> None:
+    def take_back(self, X: Any, rows: slice, columns: slice, buffer: Hashable, turn: int) -> None:
         """Begin window ← X."""
         self._out.wait_event(gpu.recorded())
         _copy(self._address(rows, columns), self._rows, X.data.ptr, X.strides[0], X, 2, self._out)
-        self._leaves(rows, columns, room, gpu.recorded(self._out))
+        self._leaves(rows, columns, buffer, gpu.recorded(self._out))
 
     def finish(self) -> None:
         """Wait until all is back."""
@@ -124,9 +124,9 @@ class Staged(Courier):
             with stream:
                 transfer.synchronize()
 
-    def bring(self, X: Any, rows: slice, columns: slice, room: Hashable = None) -> Future[Any]:
+    def bring(self, X: Any, rows: slice, columns: slice, buffer: Hashable = None) -> Future[Any]:
         """Begin X ← window."""
-        return self._readers.submit(self._read, self._before(rows, columns, room), gpu.recorded(), X, rows, columns)
+        return self._readers.submit(self._read, self._before(rows, columns, buffer), gpu.recorded(), X, rows, columns)
 
     def arrived(self, sent: Future[Any] | None) -> None:
         """Wait until it has been read; the current stream waits until it is on the device."""
@@ -134,27 +134,27 @@ class Staged(Courier):
         if event is not None:
             gpu.follow([event])
 
-    def take_back(self, X: Any, rows: slice, columns: slice, room: Hashable, turn: int) -> None:
+    def take_back(self, X: Any, rows: slice, columns: slice, buffer: Hashable, turn: int) -> None:
         """Begin window ← X."""
-        self._leaves(rows, columns, room, self._writers.submit(self._write, gpu.recorded(), X, rows, columns, turn))
+        self._leaves(rows, columns, buffer, self._writers.submit(self._write, gpu.recorded(), X, rows, columns, turn))
 
     def finish(self) -> None:
         """Wait until all is back."""
-        for told in self._written.values():
-            told.result()
+        for done in self._written.values():
+            done.result()
         self._written.clear()
 
     def _read(self, before: list[Future[Any]], used: Any, X: Any, rows: slice, columns: slice) -> Any:
         import cupy
 
-        for told in before:
-            told.result()
+        for done in before:
+            done.result()
         with cupy.cuda.Device(self._device):
             self._in.wait_event(used)
             for part in self._parts(rows, X, self.slow.block[0]):
-                with self._buffer("in", X) as (buffer, room, event):
+                with self._buffer("in", X) as (buffer, array, event):
                     y = X[part.start - rows.start : part.stop - rows.start]
-                    view = room[: y.size].reshape(y.shape)
+                    view = array[: y.size].reshape(y.shape)
                     self.slow.read(part, columns, view)
                     _copy(y.data.ptr, y.strides[0], buffer.ptr, view.strides[0], y, 1, self._in)
                     event.record(self._in)
@@ -165,9 +165,9 @@ class Staged(Courier):
 
         with cupy.cuda.Device(self._device):
             for part in self._parts(rows, X, self.slow.block[0]):
-                with self._buffer("out", X) as (buffer, room, event):
+                with self._buffer("out", X) as (buffer, array, event):
                     y = X[part.start - rows.start : part.stop - rows.start]
-                    view = room[: y.size].reshape(y.shape)
+                    view = array[: y.size].reshape(y.shape)
                     self._out.wait_event(computed)
                     _copy(buffer.ptr, view.strides[0], y.data.ptr, y.strides[0], y, 2, self._out)
                     event.record(self._out)
@@ -175,10 +175,10 @@ class Staged(Courier):
                     self.slow.write(part, columns, view, turn)
 
     def _parts(self, rows: slice, X: Any, block: int) -> Iterator[slice]:
-        """Rows of a window, whole blocks, as many as a buffer holds."""
+        """Rows of a window, complete blocks, as many as a buffer holds."""
         width = max(1, X.shape[1] * X.itemsize)
         step = max(block, BUFFER // width // block * block)
-        return (slice(at, min(at + step, rows.stop)) for at in range(rows.start, rows.stop, step))
+        return (slice(start, min(start + step, rows.stop)) for start in range(rows.start, rows.stop, step))
 
     @contextmanager
     def _buffer(self, way: str, X: Any) -> Iterator[tuple[Any, np.ndarray, Any]]:
@@ -196,8 +196,8 @@ class Staged(Courier):
         if made is None or made[1].nbytes < needed:
             made = None
             buffer = cupy.cuda.alloc_pinned_memory(needed)
-            room = np.frombuffer(buffer, X.dtype, needed // X.itemsize)
-            made = buffer, room, cupy.cuda.Event(disable_timing=True)
+            array = np.frombuffer(buffer, X.dtype, needed // X.itemsize)
+            made = buffer, array, cupy.cuda.Event(disable_timing=True)
         else:
             transfer.wait(made[2])
         try:

@@ -17,7 +17,7 @@ class Offer(NamedTuple):
 
 
 def offer(memory: Any) -> Offer:
-    """What the current stream has written there by now, for other devices to fetch."""
+    """What the current stream has written to it by now, for other devices to fetch."""
     return Offer(memory, gpu.current(), gpu.recorded())
 
 
@@ -31,7 +31,7 @@ def take(memory: Any, offered: Offer) -> Any:
     if here == offered.device:
         gpu.copy(memory.data.ptr, offered.memory.data.ptr, memory.nbytes)
     else:
-        _introduce(here, offered.device)
+        _enable_access(here, offered.device)
         runtime.memcpyPeerAsync(
             memory.data.ptr, here, offered.memory.data.ptr, offered.device, memory.nbytes, stream.ptr
         )
@@ -44,13 +44,13 @@ def release(taken: list[Any]) -> None:
 
 
 @cache
-def _introduce(here: int, there: int) -> None:
+def _enable_access(here: int, peer: int) -> None:
     """Lets a device read another's memory directly, where the machine can."""
     from cupy.cuda import runtime
 
-    if runtime.deviceCanAccessPeer(here, there):
+    if runtime.deviceCanAccessPeer(here, peer):
         try:
-            runtime.deviceEnablePeerAccess(there)
+            runtime.deviceEnablePeerAccess(peer)
         except runtime.CUDARuntimeError as error:
             if "AlreadyEnabled" not in str(error):
                 raise

@@ -2,7 +2,7 @@
 
 An archive an architecture, `shipped/sm_90.zip`, made by `python -m semiring.cuda.shipping`; it is only read. A name in
 it is the digest of a text, its architecture and the compiler's options, so that a kernel is never older than its
-source. What is not there, or does not fit the driver, is compiled as ever.
+source. What is missing, or does not fit the driver, is compiled as ever.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from .. import trust
-from . import cache as kept
+from . import cache as disk_cache
 from .cache import Binary
 
 #: Where the archives are; a build puts them there.
@@ -35,7 +35,7 @@ def find(text: str, arch: str, flags: tuple[str, ...], driver: int) -> Binary | 
     Parameters
     ----------
     text : str
-        A whole translation unit.
+        A complete translation unit.
     arch : str
         What it would be compiled for.
     flags : tuple of str
@@ -52,15 +52,15 @@ def find(text: str, arch: str, flags: tuple[str, ...], driver: int) -> Binary | 
         if archive is None or driver // 1000 < int(archive.comment or b"0"):
             continue
         try:
-            return kept.unpacked(archive.read(name_of(text, target, flags)))
-        except Exception:  # it is not there; or whatever damage, or a Python without lzma, leads to
+            return disk_cache.unpacked(archive.read(name_of(text, target, flags)))
+        except Exception:  # it is missing; or whatever damage, or a Python without lzma, leads to
             continue
     return None
 
 
 @cache
 def _archive(arch: str) -> zipfile.ZipFile | None:
-    """The archive of an architecture, held in memory; None where there is none that nobody else could have written."""
+    """The archive of an architecture, in memory; None where there is none, or another user could have written it."""
     try:
         return zipfile.ZipFile(io.BytesIO(trust.read(FOLDER / f"{arch}.zip")))
     except (OSError, zipfile.BadZipFile):

@@ -57,18 +57,18 @@ def _units(arch: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
                 yield text, arch, ()
     for semiring, dtype, nonnegative in _kinds(SPARSE):
         shape = sweep.Shape.of(dtype.itemsize, arch)
-        given = semiring, dtype, nonnegative
-        yield fronts.text(*given), arch, ()
+        kind = semiring, dtype, nonnegative
+        yield fronts.text(*kind), arch, ()
         for mirrored in (False, True):
-            yield products.text(*given, mirrored), arch, ()
+            yield products.text(*kind, mirrored), arch, ()
             for worst in ("", "greatest"):
-                yield sweep.text(*given, shape, mirrored=mirrored, worst=worst), arch, ()
+                yield sweep.text(*kind, shape, mirrored=mirrored, worst=worst), arch, ()
         yield walks.text(semiring, dtype), arch, ()
         yield predecessors.text(semiring, dtype), arch, predecessors.OPTIONS
 
 
 def _kinds(table: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[Semiring, np.dtype, bool]]:
-    """What a table names, with and without entries below 0."""
+    """The kinds of a table, with and without entries below 0."""
     for name, names in table.items():
         for dtype, nonnegative in product(map(np.dtype, names), (True, False)):
             yield catalog.get(name), dtype, nonnegative

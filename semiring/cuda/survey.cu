@@ -1,5 +1,5 @@
 // One look at every entry of up to three arrays: the least, the greatest, and what the choice of a step depends on. Each
-// block leaves a record of what it saw of its array, and the last to do so unites them into one.
+// block leaves a record of what it saw of its array, and the last one to finish combines them into one.
 //
 // The prelude gives T and `zero`, the entry that marks a missing edge.
 struct Record {
@@ -26,15 +26,15 @@ __device__ inline const Record& united(const Record& mine) {
     return all[0];
 }
 
-// blockIdx.y says which array. `records` is for one of each block, and `done` is how many blocks of each array have left
-// theirs: none at first, and none at the end. `result` may lie in the host's memory.
+// blockIdx.y is the index of the array. `records` is for one of each block, and `done` is how many blocks of each array have left
+// theirs: none at first, and none at the end. `result` may be in the host's memory.
 extern "C" __global__ void __launch_bounds__(256)
     survey(const T* A, long long count, const T* B, long long count_b, const T* C, long long count_c, Record* result,
            Record* records, unsigned* done) {
     if (blockIdx.y) A = blockIdx.y == 1 ? B : C, count = blockIdx.y == 1 ? count_b : count_c;
     result += blockIdx.y, records += blockIdx.y * gridDim.x, done += blockIdx.y;
     constexpr int each = 16 / sizeof(T);
-    struct alignas(16) Part { T at[each]; };
+    struct alignas(16) Part { T item[each]; };
     Record mine = {A[0], A[0], 0, 0};
     const auto look = [&](T a) {
         unite(mine, {a, a, (a != a) | (a < 0 && a != zero()) << 1 | negative_zero(a) << 2, a == 0});
@@ -45,7 +45,7 @@ extern "C" __global__ void __launch_bounds__(256)
     for (long long i = first; i < parts; i += grid_stride) {
         const Part part = reinterpret_cast<const Part*>(A)[i];
 #pragma unroll
-        for (int e = 0; e < each; ++e) look(part.at[e]);
+        for (int e = 0; e < each; ++e) look(part.item[e]);
     }
     for (long long i = parts * each + first; i < count; i += grid_stride) look(A[i]);
 
@@ -61,6 +61,6 @@ extern "C" __global__ void __launch_bounds__(256)
     __threadfence();
     mine.zeros = 0;  // this block's are in its record
     for (int i = threadIdx.x; i < gridDim.x; i += 256) unite(mine, records[i]);
-    const Record& whole = united(mine);
-    if (threadIdx.x == 0) *result = whole;
+    const Record& total = united(mine);
+    if (threadIdx.x == 0) *result = total;
 }

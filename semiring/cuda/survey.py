@@ -1,4 +1,4 @@
-"""What matrices on the GPU hold, in one pass: their least and greatest entries, and which fast steps they permit."""
+"""The range of matrices on the GPU, in one pass: their least and greatest entries, and which fast steps they permit."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ BLOCKS, TOGETHER = 1024, 3
 def survey(arrays: Sequence[Any], zero: Any) -> Callable[[], list[Seen]]:
     """Look once at every entry of CuPy arrays of one dtype of numbers, of any shape but empty; `zero`: a missing edge.
 
-    The looks are launched now. What they find is waited for when it is asked for, once for all of them, and before this
-    thread looks again.
+    The passes are launched now. Call what is returned to wait for all their results, once, and before this thread
+    launches others.
     """
     import cupy
 
     device = gpu.current()
-    wholes = [A if A.flags.c_contiguous else cupy.ascontiguousarray(A) for A in arrays]
-    function, record = _function(wholes[0].dtype, zero.item(), device)
+    contiguous = [A if A.flags.c_contiguous else cupy.ascontiguousarray(A) for A in arrays]
+    function, record = _function(contiguous[0].dtype, zero.item(), device)
     stream = cupy.cuda.get_current_stream()
     desk, size = _desk(device, stream.ptr), record.itemsize
     try:
-        for i in range(0, len(wholes), TOGETHER):
-            some = wholes[i : i + TOGETHER]
-            blocks = min(BLOCKS, -(-max(whole.size for whole in some) // 1024))
-            given = [x for whole in some for x in (whole.data.ptr, whole.size)] + [0, 0] * (TOGETHER - len(some))
-            function((blocks, len(some)), (256,), (*given, desk.result + i * size, desk.records, desk.done))
+        for i in range(0, len(contiguous), TOGETHER):
+            batch = contiguous[i : i + TOGETHER]
+            blocks = min(BLOCKS, -(-max(array.size for array in batch) // 1024))
+            operands = [x for array in batch for x in (array.data.ptr, array.size)] + [0, 0] * (TOGETHER - len(batch))
+            function((blocks, len(batch)), (256,), (*operands, desk.result + i * size, desk.records, desk.done))
     except BaseException:
         stream.synchronize()
         raise
@@ -53,14 +53,14 @@ def survey(arrays: Sequence[Any], zero: Any) -> Callable[[], list[Seen]]:
 
     def found() -> list[Seen]:
         desk.event.synchronize()
-        records = desk.host[: len(wholes) * size].view(record).tolist()
+        records = desk.host[: len(contiguous) * size].view(record).tolist()
         return [Seen(least, greatest, bool(f & 1), bool(f & 2), bool(f & 4), z) for least, greatest, f, z in records]
 
     return found
 
 
 class Desk(NamedTuple):
-    """Where passes on one stream leave what they find, one after the other; kept for the next.
+    """Where passes on one stream leave what they find, one after the other; reused by the next.
 
     Results are written to pinned memory of the host, which so need not be copied.
     """

@@ -37,22 +37,22 @@ def upload(array: np.ndarray, dtype: np.dtype) -> Any:
     source = _lines(array) if plain and array.nbytes >= LARGE else None
     if source is None:
         return cupy.asarray(np.ascontiguousarray(array, dtype=dtype))
-    there = cupy.empty(array.shape, dtype)
+    result = cupy.empty(array.shape, dtype)
     stream = cupy.cuda.get_current_stream()
     with _lock():
         ring = _ring(gpu.current(), PIECE)
         for lines, start, (buffer, view, event) in _pieces(source, ring):
             wait(event)  # what was in the buffer has arrived
             _copy(view[: lines.size].reshape(lines.shape), lines)
-            _send(there.data.ptr + start, buffer.ptr, lines.size, stream)
+            _send(result.data.ptr + start, buffer.ptr, lines.size, stream)
             event.record(stream)
         for _, _, event in ring:
             wait(event)
-    return there
+    return result
 
 
 def download(matrix: Any, out: np.ndarray) -> np.ndarray:
-    """A CuPy array into a NumPy array of its shape; returned when it is there."""
+    """A CuPy array into a NumPy array of its shape; returned when all of it has arrived."""
     import cupy
 
     plain = out.dtype == matrix.dtype and out.dtype.isnative and matrix.flags.c_contiguous
@@ -80,7 +80,7 @@ def download(matrix: Any, out: np.ndarray) -> np.ndarray:
 
 
 def fresh(shape: tuple[int, ...], dtype: np.dtype) -> tuple[np.ndarray, Future[None] | None]:
-    """A new NumPy array, and what will be done when all of its pages are there: threads ask for them meanwhile."""
+    """A new NumPy array, and what will be done when all of its pages are present: threads touch them meanwhile."""
     array = np.empty(shape, dtype)
     if array.nbytes < LARGE:
         return array, None
@@ -89,9 +89,9 @@ def fresh(shape: tuple[int, ...], dtype: np.dtype) -> tuple[np.ndarray, Future[N
 
 
 def wait(event: Any) -> None:
-    """Until the device has come to an event. Python stays awake: Ctrl-C is heard within a few milliseconds.
+    """Until the device has come to an event. Python keeps polling: Ctrl-C is handled within a few milliseconds.
 
-    Short work is waited for without sleep, which would last longer than it should; other threads get their turn.
+    Short work is waited for without sleep, which would last longer than it should; other threads can run.
     """
     begun = time.perf_counter()
     while not event.done:
@@ -100,7 +100,7 @@ def wait(event: Any) -> None:
 
 
 def synchronize() -> None:
-    """Until the current stream has done all that it was given."""
+    """Wait until the current stream has done all work queued on it."""
     import cupy
 
     events: dict[int, Any] = _own.__dict__.setdefault("events", {})
@@ -132,14 +132,14 @@ def _pieces(lines: np.ndarray, ring: list[Any]) -> Iterator[tuple[np.ndarray, in
     if count == 1:
         parts = ((lines[:, i : i + PIECE], i) for i in range(0, length, PIECE))
     else:
-        some = PIECE // length
-        parts = ((lines[i : i + some], i * length) for i in range(0, count, some))
+        lines_each = PIECE // length
+        parts = ((lines[i : i + lines_each], i * length) for i in range(0, count, lines_each))
     for index, (part, start) in enumerate(parts):
         yield part, start, ring[index % RING]
 
 
 def _copy(to: np.ndarray, source: np.ndarray) -> None:
-    """to ← source, bytes in lines, by all threads; NumPy lets go of the interpreter's lock."""
+    """to ← source, bytes in lines, by all threads; NumPy releases the interpreter's lock."""
     axis = 1 if len(to) == 1 else 0
     unit, parts = (PAGE if axis else 1), _threads()
     step = -(-to.shape[axis] // (parts * unit)) * unit
@@ -187,7 +187,7 @@ def _aside() -> ThreadPoolExecutor:
 
 @cache
 def _ring(device: int, size: int) -> list[tuple[Any, np.ndarray, Any]]:
-    """The buffers of a device, each with its bytes and an event; kept for the next transfer."""
+    """The buffers of a device, each with its bytes and an event; reused by the next transfer."""
     import cupy
 
     made = []

@@ -11,8 +11,8 @@ MUTANTS = [
     Mutant(
         "cuda-front-transposed",
         "semiring/cuda/sparse/fronts.cu",
-        "up.at[c] = there ? front[(j + c) * (long long)pitch + k]",
-        "up.at[c] = there ? front[(j + c + 1) * (long long)pitch + k]",
+        "up.item[c] = inside ? front[(j + c) * (long long)pitch + k]",
+        "up.item[c] = inside ? front[(j + c + 1) * (long long)pitch + k]",
         NETWORK,
         "U is transposed a row off.",
     ),
@@ -43,8 +43,8 @@ MUTANTS = [
     Mutant(
         "cuda-climb-level-rest",
         "semiring/cuda/sparse/climb.inl",
-        "for (int e = 0; e < each; ++e) x[c].at[e] = T(S::zero());",
-        "for (int e = 0; e < each; ++e) x[c].at[e] = T(S::one());",
+        "for (int e = 0; e < each; ++e) x[c].item[e] = T(S::zero());",
+        "for (int e = 0; e < each; ++e) x[c].item[e] = T(S::one());",
         NETWORK,
         "Columns beyond a supernode's are taken for a source.",
         equivalent="A panel has zeros beyond its columns, and 0 ⊗ 1 is 0.",
@@ -263,8 +263,8 @@ MUTANTS = [
     Mutant(
         "cuda-walks-reach",
         "semiring/cuda/routes/walks.cu",
-        "here = {there.from, there.from < 0 ?",
-        "here = {here.from, there.from < 0 ?",
+        "here = {before.from, before.from < 0 ?",
+        "here = {here.from, before.from < 0 ?",
         "tests/test_emulated.py::TestWalks::test_edges_are_counted_and_weighed[min_plus-float32]",
         "Pointers do not double their reach.",
     ),

@@ -1,4 +1,4 @@
-"""The verbs on CuPy matrices. Nothing here waits for the device but `synchronize`, and what the host is given."""
+"""The verbs on CuPy matrices. Nothing here waits for the device but `synchronize`, and copies to the host."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class CudaBackend(Launches, Backend):
     """The verbs of `semiring.backend.Backend` on CuPy matrices, on the caller's current device and stream.
 
     A matrix may be any slice whose rows are contiguous. An operand that is not (a transposed view, say) is copied
-    first, and an output that is not is computed beside its place.
+    first, and an output that is not is computed in a copy.
     """
 
     device: str = "cuda"
@@ -42,7 +42,7 @@ class CudaBackend(Launches, Backend):
         if algebra.counts_stars(self.semiring, self.dtype):
             self._stars = self.kernels.stars_without_value()
 
-    # Attributes of other backends; looked up when first asked for here: declarations are checked, and translation
+    # Attributes of other backends; looked up on first use here: declarations are checked, and translation
     # units listed, without a device.
 
     @cached_property
@@ -62,7 +62,7 @@ class CudaBackend(Launches, Backend):
         self._multiply("gemm", C, A, B, accumulate=True)
 
     def gemms(self, products: Sequence[tuple[Any, Any, Any]]) -> None:
-        """C ← C ⊕ A ⊗ B for each, on streams of their own: one fills what another leaves of the device."""
+        """C ← C ⊕ A ⊗ B for each, on streams of their own: one fills what another leaves idle of the device."""
         panels.side_by_side([partial(self.gemm, *product) for product in products])
 
     def matmul(self, C: Any, A: Any, B: Any) -> None:
@@ -88,7 +88,7 @@ class CudaBackend(Launches, Backend):
         self.pace(len(C) * A.shape[1] * C.shape[1])
 
     def left_mul(self, D: Any, R: Any) -> None:
-        """R ← D ⊗ R, by strips of columns beside the matrix, so that no block reads what another wrote."""
+        """R ← D ⊗ R, by strips of columns in a workspace, so that no block reads what another wrote."""
         self._check("left_mul", R, D, R)
         self._output(R, lambda r: self._in_place("rows", r, self._operand(D), r))
 
@@ -98,7 +98,7 @@ class CudaBackend(Launches, Backend):
         self._output(C, lambda c: self._in_place("columns", c, c, self._operand(D)))
 
     def eliminate(self, D: Any, R: Any, C: Any, rest: Any) -> None:
-        """R ← D ⊗ R, rest ← rest ⊕ C ⊗ R, C ← C ⊗ D: side by side wherever a product need not wait for another."""
+        """R ← D ⊗ R, rest ← rest ⊕ C ⊗ R, C ← C ⊗ D: concurrently wherever a product need not wait for another."""
         self._check("eliminate", R, D, R)
         self._check("eliminate", C, C, D)
         self._check("eliminate", rest, C, R)
@@ -138,8 +138,8 @@ class CudaBackend(Launches, Backend):
         if out is not None:
             _put(out, A)
             A = out
-        whole = cupy.ascontiguousarray(A)
-        first = Matrix(whole.data.ptr, n, n, n, whole)
+        contiguous = cupy.ascontiguousarray(A)
+        first = Matrix(contiguous.data.ptr, n, n, n, contiguous)
         if n <= PIVOT:
             self.close_pivots(count, first, n * n)
         elif n <= self.limits.one_block:
@@ -147,12 +147,12 @@ class CudaBackend(Launches, Backend):
         elif (
             blocked is not None and count >= self.limits.together and self.tile == "tuned"
         ):  # a plain tile spans no block
-            blocked(whole.transpose(1, 2, 0), Batch(self), block=PIVOT)
+            blocked(contiguous.transpose(1, 2, 0), Batch(self), block=PIVOT)
         else:
-            for matrix in whole:
+            for matrix in contiguous:
                 self.closure(matrix)
-        if whole.data.ptr != A.data.ptr:
-            A[...] = whole
+        if contiguous.data.ptr != A.data.ptr:
+            A[...] = contiguous
 
     def step(self, A: Any, k: int) -> None:
         """A ← A ⊕ A[:,k] ⊗ A[k,k]* ⊗ A[k,:]."""
@@ -166,7 +166,7 @@ class CudaBackend(Launches, Backend):
         routes.predecessors(self.semiring, P, A, D, mirrored)
 
     def prepare(self, n: int) -> None:
-        """Compile side by side what the closure of more than one pivot block will launch; see `Kernels.prepare`."""
+        """Compile concurrently what the closure of more than one pivot block will launch; see `Kernels.prepare`."""
         if n > self.cutover:
             self.kernels.prepare(n, self.cutover)
 
@@ -197,7 +197,7 @@ class CudaBackend(Launches, Backend):
         return gpu.EventStopwatch()
 
     def energy(self) -> float | None:
-        """Joules that the current card has used since its driver was loaded; None where NVML does not tell."""
+        """Joules that the current card has used since its driver was loaded; None where NVML does not report it."""
         return gpu.energy()
 
     def empty(self, shape: tuple[int, ...]) -> Any:
@@ -244,13 +244,13 @@ class CudaBackend(Launches, Backend):
         return transfer.download(matrix, np.empty(matrix.shape, matrix.dtype) if out is None else out)
 
     def courier(self, slow: Any, unit: int) -> Any:
-        """Two streams that bring windows of a matrix in slow memory, and take them back."""
+        """Two streams that fetch windows of a matrix in slow memory, and write them back."""
         from ..courier import courier
 
         return courier(slow, unit, self)
 
     def landing(self, shape: tuple[int, ...]) -> tuple[np.ndarray, Any]:
-        """A new NumPy array to download into, and what is done (`result()`) when all its pages are there; or None."""
+        """A new NumPy array to download into, and a future, done when all its pages are mapped; or None."""
         return transfer.fresh(shape, self.dtype)
 
     def synchronize(self) -> None:
@@ -260,7 +260,7 @@ class CudaBackend(Launches, Backend):
         ------
         DivergenceError
             If a star of integers had no value since the last wait. Kernels count them for the device, so that threads
-            which compute over one such semiring at a time all hear of it.
+            which compute over one such semiring at a time all get the error.
         """
         transfer.synchronize()
         if algebra.counts_stars(self.semiring, self.dtype):
@@ -269,7 +269,7 @@ class CudaBackend(Launches, Backend):
                 raise DivergenceError(star_without_value(self.semiring.name, self.dtype))
 
     def workspace(self, n: int) -> int:
-        """Bytes beside an n × n matrix: two panels of one launch, or the strips of the largest product in place."""
+        """Bytes of workspace for an n × n matrix: two panels of one launch, or strips of the largest product."""
         if n <= PIVOT:
             return 0
         most, half = 0, n
@@ -287,7 +287,7 @@ class CudaBackend(Launches, Backend):
             return
         tile = tiles.spanning(self.tile_table, side, C.rows, C.columns, self.multiprocessors)
         if tile:  # a block writes what it alone has read
-            self.multiply(tile, C, A, B, accumulate=False, whole=True)
+            self.multiply(tile, C, A, B, accumulate=False, unsplit=True)
         elif side == "rows":
             panels.left_mul(self, A, C)
         else:
@@ -302,11 +302,11 @@ class CudaBackend(Launches, Backend):
             raise ShapeError(f"{verb}: sizes must fit, got {C.shape} from {A.shape} ⊗ {B.shape}.")
 
     def _operand(self, X: Any) -> Matrix:
-        """An operand as it lies, or a row-contiguous copy of it."""
+        """An operand in place, or a row-contiguous copy of it."""
         import cupy
 
         # The copy must live until the launch that reads it; after that the pool hands memory on in stream order.
-        return matrix.view(X) or Matrix(*matrix.whole(copy := cupy.ascontiguousarray(X)), copy)
+        return matrix.view(X) or Matrix(*matrix.contiguous(copy := cupy.ascontiguousarray(X)), copy)
 
     def _output(self, X: Any, write: Callable[[Matrix], object]) -> None:
         """Call write(matrix) on X, or on a row-contiguous copy that is then put back."""

@@ -12,7 +12,7 @@ from .matrix import Matrix
 
 @dataclass(frozen=True)
 class Batch:
-    """The verbs of a backend on views of shape (rows, columns, batch), as a schedule cuts them from a whole batch.
+    """The verbs of a backend on views of shape (rows, columns, batch), as a schedule cuts them from the entire batch.
 
     All views must come from one array whose rows are contiguous; block sizes must not exceed that of a pivot block.
     """

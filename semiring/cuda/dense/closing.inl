@@ -11,14 +11,14 @@
 //
 // Two barriers of the grid for each pivot block keep these apart:
 //
-//   whole(p)      D at p is closed, and phase 2 of the pivot block before is done: phase 1 may begin.
+//   ready(p)      D at p is closed, and phase 2 of the pivot block before is done: phase 1 may begin.
 //   half(p)       both panels are in the workspace: phases 2 and 3 may begin.
 //
-//   time ─────▶   whole(p)                      half(p)                                       whole(q)
+//   time ─────▶   ready(p)                      half(p)                                       ready(q)
 //   leader          │ streaming: its own panels │ 3 update of A[q, q], closure                  │
 //   other blocks    │ 1 panels                    │ 2 trailing update, a tile after the other     │
 //
-// Who waits for whom depends on which of 2 and 3 takes longer. In streaming.inl it is 3: the leader does the two panel
+// Which blocks wait depends on which of 2 and 3 takes longer. In streaming.inl it is 3: the leader does the two panel
 // tiles next to A[q, q] itself, which no other block touches, and so goes on to 3 without waiting at half(p). In resident.cu
 // it is 2: the other blocks do all panels, and the leader waits for them.
 //
@@ -49,7 +49,7 @@ static_assert(Large::threads == threads && Rows::threads == threads && Columns::
 constexpr int depth = Large::bk, parts = size / depth;  // of k, in which the trailing update goes
 static_assert(size % depth == 0 && Square::threads == threads && panel * lanes <= size, "one pivot a tile");
 
-// Beside A, in words as products read them. `width` is a multiple of all tiles' sides.
+// Next to A, in words as products read them. `width` is a multiple of all tiles' sides.
 struct Workspace {
     Word* pivot;         // two of 64 × 64 for D, twice: column k as a left operand, row k as a right one
     Word *column, *row;  // 64 × width: column k of C as it was, for all rows; row k of R, for all columns
@@ -108,7 +108,7 @@ __device__ inline void fetch(Word (&to)[rows][to_stride], const Word* from, int 
 }
 
 // Call f(row, word column, words) for each run of neighbouring words that this thread has of a tile, in groups of rows
-// and columns for which wanted(row, word column) tells, of the first.
+// and columns of whose first wanted(row, word column) is true.
 template <class G, class F, class H>
 __device__ inline void for_runs(Word (&c)[G::tm][G::tn], F f, H wanted) {
     int x, y;
@@ -199,16 +199,16 @@ struct Closing {
                 for (int q = 0; q < 4; ++q) {
                     const int column = e / count * across + q, row = 16 * (e % count);
                     const bool inside = !own && i0 + i + row < n && p + k + column < n;
-                    v[e].at[q] = inside ? from[row * lda + column] : T(Step::zero());
+                    v[e].item[q] = inside ? from[row * lda + column] : T(Step::zero());
                 }
 #pragma unroll
         for (int pass = 0; pass < passes; ++pass) {
-            Word* kept = workspace.column + (long long)(k + pass * across) * workspace.width + i0 + i;
+            Word* saved = workspace.column + (long long)(k + pass * across) * workspace.width + i0 + i;
 #pragma unroll
-            for (int q = 0; q < 4; ++q, kept += workspace.width)
+            for (int q = 0; q < 4; ++q, saved += workspace.width)
 #pragma unroll
                 for (int e = 0; e < count; ++e)
-                    a[k + pass * across + q][i + 16 * e] = kept[16 * e] = Step::spread(v[pass * count + e].at[q]);
+                    a[k + pass * across + q][i + 16 * e] = saved[16 * e] = Step::spread(v[pass * count + e].item[q]);
         }
     }
 
@@ -221,7 +221,7 @@ struct Closing {
             for_runs<G>(c, [&](int i, int w, Word* run) {
                 const auto v = *reinterpret_cast<const Vector<Word, G::chunk_n>*>(A + (i0 + i) * lda + j0 + w * lanes);
 #pragma unroll
-                for (int q = 0; q < G::chunk_n; ++q) run[q] = Step::begin(Step::fix(v.at[q]));
+                for (int q = 0; q < G::chunk_n; ++q) run[q] = Step::begin(Step::fix(v.item[q]));
             }, here);
         else
             for_runs<G>(c, [&](int i, int w, Word* run) {
@@ -253,11 +253,11 @@ struct Closing {
         for_runs<G>(c, [&](int i, int w, Word* run) {
             const int j = j0 + w * lanes;
             if (!own && p + i < n && j < n) G::template store<false>(A + (p + i) * lda + j, run, n - j);
-            Word* kept = workspace.row + (long long)i * workspace.width + j0 / lanes + w;
+            Word* saved = workspace.row + (long long)i * workspace.width + j0 / lanes + w;
 #pragma unroll
             for (int q = 0; q < G::chunk_n; ++q) {
                 run[q] = own ? Step::nothing() : Step::operand(run[q]);
-                kept[q] = run[q];
+                saved[q] = run[q];
             }
         });
     }
@@ -275,11 +275,11 @@ struct Closing {
         put_rows<Rows>(c, p, j0);
     }
 
-    // C ← C D, `panel` rows from row i0 on. C before this product goes to the workspace, unless it is there (`kept`).
-    __device__ void column_panel(int p, int i0, bool kept) const {
+    // C ← C D, `panel` rows from row i0 on. C before this product goes to the workspace, unless it is in there already (`saved`).
+    __device__ void column_panel(int p, int i0, bool saved) const {
         auto& s = stage<Columns>();
         fetch<size / lanes>(s.b, workspace.right(p), size / lanes);
-        if (kept) fetch<panel>(s.a, workspace.column + i0, workspace.width);
+        if (saved) fetch<panel>(s.a, workspace.column + i0, workspace.width);
         else gather_columns<panel>(s.a, p, i0);
         wait_for_copies();
         __syncthreads();
@@ -322,11 +322,11 @@ struct Closing {
         wait_for_copies();
     }
 
-    // D ← D* at q: stores it in the workspace, arrives at whole(q), and only then stores it in A. If this block `leads`
-    // on, the threads that do not take part in the closure wait until all other blocks have arrived at whole(q), and
+    // D ← D* at q: stores it in the workspace, arrives at ready(q), and only then stores it in A. If this block `leads`
+    // on, the threads that do not take part in the closure wait until all other blocks have arrived at ready(q), and
     // load what the next step of the leader needs.
     template <bool leads>
-    __device__ void close(Word (&c)[Square::tm][Square::tn], int q, unsigned* whole) const {
+    __device__ void close(Word (&c)[Square::tm][Square::tn], int q, unsigned* ready) const {
         auto& s = *reinterpret_cast<Lead*>(shared);
         static_assert(sizeof(W) == sizeof(Word), "D takes the place of its own operand");
         auto& D = reinterpret_cast<W(&)[size][size + 4]>(s.row.a);
@@ -336,20 +336,20 @@ struct Closing {
         });
         __syncthreads();
         const int t = thread();
-        if (t < Block::threads) close_block(s, D, q, t, whole);
+        if (t < Block::threads) close_block(s, D, q, t, ready);
         else {
             // compute-sanitizer orders accesses by how many barriers a thread has passed, so all threads pass as many.
             static_assert(Block::chunks == 1, "as `barriers` counts");
             for (int i = 0; i <= Block::barriers(n - q); ++i) asm volatile("bar.sync 2, %0;" ::"n"(threads - Block::threads) : "memory");
             if (leads && num_blocks > 1 && q + size < n) {
-                if (t % 32 == 0) wait_for_others(whole, q);
+                if (t % 32 == 0) wait_for_others(ready, q);
                 __syncwarp();
                 gather<Block::threads>(s, q, q + size);
             }
         }
         __syncthreads();
     }
-    __device__ void close_block(Lead& s, const W (&D)[size][size + 4], int q, int t, unsigned* whole) const {
+    __device__ void close_block(Lead& s, const W (&D)[size][size + 4], int q, int t, unsigned* ready) const {
         constexpr int tm = 8, tn = 4;
         W d[tm][tn];
 #pragma unroll
@@ -366,7 +366,7 @@ struct Closing {
             for (int i = 0; i < tm; i += 4) {
                 Vector<Word, 4> words;
 #pragma unroll
-                for (int e = 0; e < 4; ++e) words.at[e] = Step::spread(T(d[i + e][j]));
+                for (int e = 0; e < 4; ++e) words.item[e] = Step::spread(T(d[i + e][j]));
                 *reinterpret_cast<Vector<Word, 4>*>(left + (column + j) * size + r + i) = words;
                 *reinterpret_cast<Vector<Word, 4>*>(&s.row.a[column + j][r + i]) = words;
             }
@@ -375,11 +375,11 @@ struct Closing {
             const T row[4] = {T(d[i][0]), T(d[i][1]), T(d[i][2]), T(d[i][3])};
             Vector<Word, 4 / lanes> words;
 #pragma unroll
-            for (int j = 0; j < 4; j += lanes) words.at[j / lanes] = Step::gather(row + j, 1);
+            for (int j = 0; j < 4; j += lanes) words.item[j / lanes] = Step::gather(row + j, 1);
             *reinterpret_cast<Vector<Word, 4 / lanes>*>(right + ((r + i) * size + column) / lanes) = words;
         }
         Block::barrier();
-        if (num_blocks > 1 && t == 0) arrive(whole);
+        if (num_blocks > 1 && t == 0) arrive(ready);
         Block::store(t, A + q * lda + q, lda, n - q, d);  // read after half(q) at the earliest
     }
 
@@ -390,10 +390,10 @@ struct Closing {
         constexpr int each = panel * lanes;
         const int right = (n + wide - 1) / wide * wide / each, low = (n + Large::bm - 1) / Large::bm * Large::bm / panel;
         for (int t = block_rank - first; t < right + low; t += others) {
-            const int at = t < right ? t * each : (t - right) * panel;
-            if (leads && p + size < n && at / size == p / size + 1) continue;
-            if (t < right) row_panel(p, at);
-            else column_panel(p, at, false);
+            const int offset = t < right ? t * each : (t - right) * panel;
+            if (leads && p + size < n && offset / size == p / size + 1) continue;
+            if (t < right) row_panel(p, offset);
+            else column_panel(p, offset, false);
             __syncthreads();
         }
     }

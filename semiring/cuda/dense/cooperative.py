@@ -60,7 +60,7 @@ class Geometry:
         """The C++ text that precedes the kernel's."""
         wide = self.lanes
         sizes = (self.bm, self.bn * wide, self.depth, self.tm, self.tn * wide)
-        # A resident tile leaves few registers: nothing is unrolled, and its sums go a whole column at a time.
+        # A resident tile leaves few registers: nothing is unrolled, and its sums go a complete column at a time.
         order = (1, self.tm, 64, True) if self.resident else (4, 2, 4, False)
         tile = tiles.Tile(*sizes, self.min_blocks, 1.0, wide, *order)
         names = ("panel", "min_blocks", "panel_unroll")
@@ -75,7 +75,7 @@ class Geometry:
         return self.word * max(trailing, leader)
 
     def width(self, n: int) -> int:
-        """Columns of a panel kept beside A, in words: a multiple of every tile's side."""
+        """Columns of a panel in the workspace, in words: a multiple of every tile's side."""
         unit = max(self.bm, self.bn)
         return -(-n // unit) * unit
 

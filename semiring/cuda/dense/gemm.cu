@@ -8,7 +8,7 @@ using Product = Gemm<Step, Tile>;
 
 extern "C" __global__ void __launch_bounds__(Product::threads, Tile::blocks)
     gemm(Product::T* C, long long ldc, const Product::T* A, long long lda, const Product::T* B, long long ldb, int m, int n,
-         int k, int accumulate, int whole, int split, int split_steps, unsigned* done, long long batch_stride) {
+         int k, int accumulate, int unsplit, int split, int split_steps, unsigned* done, long long batch_stride) {
     Product product;
-    product.run(C, ldc, A, lda, B, ldb, m, n, k, accumulate, whole, split, split_steps, done, batch_stride);
+    product.run(C, ldc, A, lda, B, ldb, m, n, k, accumulate, unsplit, split, split_steps, done, batch_stride);
 }

@@ -19,14 +19,14 @@ __device__ void copy_async(void* shared, const void* global) {
 }
 __device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-// A counter that other blocks change; what they wrote before that is there then.
+// A counter that other blocks change; what they wrote before that is visible then.
 __device__ inline unsigned acquire(const unsigned* counter) {
     unsigned now;
     asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(now) : "l"(counter) : "memory");
     return now;
 }
 
-template <class V, int n> struct alignas(sizeof(V) * n) Vector { V at[n]; };
+template <class V, int n> struct alignas(sizeof(V) * n) Vector { V item[n]; };
 template <bool first, class A, class B> struct Choice { using type = A; };
 template <class A, class B> struct Choice<false, A, B> { using type = B; };
 
@@ -65,15 +65,15 @@ struct Gemm {
     static constexpr int b_count = bk * bn / b_words / threads;
 
     static_assert(tm % P::walk == 0 && tn % wide == 0 && bk % (2 * P::unroll) == 0, "the inner loop must come out even");
-    static_assert(threads % 32 == 0 && a_rows * 4 * warps == bm && a_parts * 8 == bk, "A must be whole warp reads");
-    static_assert(b_count * threads * b_words == bk * bn, "B must be whole reads");
+    static_assert(threads % 32 == 0 && a_rows * 4 * warps == bm && a_parts * 8 == bk, "A must be complete warp reads");
+    static_assert(b_count * threads * b_words == bk * bn, "B must be complete reads");
     static_assert(threads % (bn / b_words) == 0, "a thread must stay in its columns of B");
 
     // Where the next tiles begin, the same for all threads of a block; and where a thread reads in them, in bytes.
     const char *a_base, *b_base;
     unsigned a_offset, a_step, a_last, b_offset, b_step;
     long long ldb;
-    int b_second;  // where a word's second lane lies: 1 further, or 0 at an odd edge
+    int b_second;  // where a word's second lane is: 1 further, or 0 at an odd edge
     Word a_staged[a_async ? 1 : a_rows * a_parts], b_staged[b_async ? 1 : b_count];
 
     __device__ static int lane() { return threadIdx.x % 32; }
@@ -149,7 +149,7 @@ struct Gemm {
         }
     }
 
-    // What this thread has copied to a stage becomes operands, where it is not as it lies.
+    // What this thread has copied to a stage becomes operands, where it is not one as stored.
     __device__ static void fix(Stage& s) {
         if constexpr (!S::raw && a_async)
 #pragma unroll
@@ -165,7 +165,7 @@ struct Gemm {
                 auto& b = *reinterpret_cast<Vector<Word, b_words>*>(&s.b[b_k(i)][b_word()]);
                 auto v = b;
 #pragma unroll
-                for (int j = 0; j < b_words; ++j) v.at[j] = S::fix(v.at[j]);
+                for (int j = 0; j < b_words; ++j) v.item[j] = S::fix(v.item[j]);
                 b = v;
             }
     }
@@ -178,7 +178,7 @@ struct Gemm {
             using V = Vector<Word, chunk>;
             const V v = *static_cast<const V*>(__cvta_shared_to_generic(from + c * stride * sizeof(Word)));
 #pragma unroll
-            for (int i = 0; i < chunk; ++i) to[c * chunk + i] = v.at[i];
+            for (int i = 0; i < chunk; ++i) to[c * chunk + i] = v.item[i];
         }
     }
 
@@ -207,22 +207,22 @@ struct Gemm {
         } while (2 * P::unroll < bk && from_a != end);
     }
 
-    // A chunk of a row as it lies in memory: 16 bytes or less, in words where those have more than one lane.
+    // A chunk of a row as stored in memory: 16 bytes or less, in words where those have more than one lane.
     using Stored = Vector<typename Choice<(lanes > 1), Word, T>::type, chunk_n>;
     template <bool accumulate>
     __device__ static void merge(Stored& v, const Word* c) {
 #pragma unroll
         for (int j = 0; j < chunk_n; ++j) {
-            if constexpr (lanes > 1) v.at[j] = accumulate ? S::merge(v.at[j], c[j]) : S::stored(c[j]);
-            else v.at[j] = T(accumulate ? S::add(W(v.at[j]), S::lane(c[j], 0)) : S::lane(c[j], 0));
+            if constexpr (lanes > 1) v.item[j] = accumulate ? S::merge(v.item[j], c[j]) : S::stored(c[j]);
+            else v.item[j] = T(accumulate ? S::add(W(v.item[j]), S::lane(c[j], 0)) : S::lane(c[j], 0));
         }
     }
-    __device__ static bool whole_chunks(const T* C) { return reinterpret_cast<unsigned long long>(C) % sizeof(Stored) == 0; }
+    __device__ static bool aligned_chunks(const T* C) { return reinterpret_cast<unsigned long long>(C) % sizeof(Stored) == 0; }
 
     // One chunk of C, of which so many columns are inside.
     template <bool accumulate>
     __device__ static void store(T* C, const Word* c, int inside) {
-        if (inside >= chunk_n * lanes && whole_chunks(C)) {
+        if (inside >= chunk_n * lanes && aligned_chunks(C)) {
             Stored v;
             if (accumulate) v = *reinterpret_cast<const Stored*>(C);
             merge<accumulate>(v, c);
@@ -236,15 +236,15 @@ struct Gemm {
         }
     }
 
-    // All of a tile at C. Where it lies inside and at multiples of 16 bytes, many loads are in flight at once.
+    // All of a tile at C. Where it is inside and at multiples of 16 bytes, many loads are in flight at once.
     __device__ static void put(T* C, long long ldc, const Word (&c)[tm][tn], int x, int y, int rows, int columns, bool accumulate) {
         constexpr bool spare = 65536 / (threads * P::blocks) > 2 * tm * tn;  // registers for the reads of all of C
         constexpr int batch = smaller(tm, lanes > 1 && spare ? 8 : 4);
         const auto place = [&](int i, int q) {
             return C + (i / chunk_m * (bm / chunks_m) + y * chunk_m + i % chunk_m) * ldc + (q * (bn / chunks_n) + x * chunk_n) * lanes;
         };
-        const bool whole = whole_chunks(C) && ldc * sizeof(T) % sizeof(Stored) == 0;
-        if (accumulate && whole && rows >= bm && columns >= bn * lanes) {
+        const bool aligned = aligned_chunks(C) && ldc * sizeof(T) % sizeof(Stored) == 0;
+        if (accumulate && aligned && rows >= bm && columns >= bn * lanes) {
 #pragma unroll
             for (int i0 = 0; i0 < tm; i0 += batch) {
                 Stored v[batch][chunks_n];
@@ -278,19 +278,19 @@ struct Gemm {
     // C ← A B, or C ← C ⊕ A B.
     //
     // Where P::split_k, the last `split` tiles are split along k, each part `split_steps` steps of bk long, after the first
-    // `whole` tiles: all first parts, then all second ones … A block adds to C what it has when the part before is `done`
+    // `unsplit` tiles: all first parts, then all second ones … A block adds to C what it has when the part before is `done`
     // (so many for each tile, and 0 again in the end). Blocks start in order, so it waits only for one that is at work.
     // Where P::batched, blockIdx.y says which of many products, whose matrices are `batch_stride` elements apart.
     __device__ void run(T* C, long long ldc, const T* A, long long lda, const T* B, long long ldb_, int m, int n, int k,
-                        int accumulate, int whole, int split, int split_steps, unsigned* done, long long batch_stride) {
+                        int accumulate, int unsplit, int split, int split_steps, unsigned* done, long long batch_stride) {
         extern __shared__ __align__(16) unsigned char shared[];
         Stage* stage = reinterpret_cast<Stage*>(shared);
         if constexpr (P::batched) C += blockIdx.y * batch_stride, A += blockIdx.y * batch_stride, B += blockIdx.y * batch_stride;
         // Unsigned, for what is the same in all threads then stays in registers that they share.
         const unsigned columns = (n + bn * lanes - 1) / (bn * lanes);
-        const Share mine = share(whole, split);
+        const Share mine = share(unsplit, split);
         const unsigned tile = mine.tile;
-        const bool splits = P::split_k && tile >= whole;
+        const bool splits = P::split_k && tile >= unsplit;
         int row0 = tile / columns * bm, col0 = tile % columns * (bn * lanes);
         int steps = (k + bk - 1) / bk, depth = k - (steps - 1) * bk;  // the ragged end of k comes first
         if (splits) {
@@ -333,15 +333,15 @@ struct Gemm {
             multiply(c, stage[t & 1], x, y, one);
             if (t + 1 < steps) commit(stage[(t + 1) & 1]);
         }
-        if (splits && mine.part) wait(done + (tile - whole), mine.part), accumulate = 1;
+        if (splits && mine.part) wait(done + (tile - unsplit), mine.part), accumulate = 1;
         put(C + row0 * ldc + col0, ldc, c, x, y, m - row0, n - col0, accumulate);
-        if (splits) tell(done + (tile - whole), (mine.part + 1) * split_steps * bk >= k ? 0 : mine.part + 1);
+        if (splits) publish(done + (tile - unsplit), (mine.part + 1) * split_steps * bk >= k ? 0 : mine.part + 1);
     }
     struct Share { unsigned tile, part; };
-    __device__ static Share share(unsigned whole, unsigned split) {
+    __device__ static Share share(unsigned unsplit, unsigned split) {
         Share mine = {blockIdx.x, 0};
         if (P::split_k)
-            while (mine.tile >= whole + split) mine.tile -= split, ++mine.part;
+            while (mine.tile >= unsplit + split) mine.tile -= split, ++mine.part;
         return mine;
     }
     __device__ static void wait(const unsigned* done, unsigned count) {
@@ -350,7 +350,7 @@ struct Gemm {
         }
         __syncthreads();
     }
-    __device__ static void tell(unsigned* done, unsigned count) {
+    __device__ static void publish(unsigned* done, unsigned count) {
         __syncthreads();
         if (threadIdx.x == 0) {
             __threadfence();

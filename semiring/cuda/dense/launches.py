@@ -67,8 +67,8 @@ class Launches:
         device = gpu.current()
         found = self._kernels.get(device)
         if found is None:
-            given = self.semiring, self.dtype, self.nonnegative, self.tile, self.per_thread
-            found = self._kernels[device] = registry.kernels(*given, device)
+            arguments = self.semiring, self.dtype, self.nonnegative, self.tile, self.per_thread
+            found = self._kernels[device] = registry.kernels(*arguments, device)
         return found
 
     @property
@@ -103,8 +103,8 @@ class Launches:
         if self.tile_table[0].lanes > 1 and pairs >= self.limits.strip_pairs and not matrix.aligned(B, size):
             width = matrix.evenly(B.columns, -(-B.columns // self.limits.strip), 256)
             for columns in matrix.strips(B.columns, width):
-                beside = self._aligned(matrix.columns(B, *columns, size))
-                self.product(matrix.columns(C, *columns, size), A, beside, accumulate=accumulate)
+                strip = self._aligned(matrix.columns(B, *columns, size))
+                self.product(matrix.columns(C, *columns, size), A, strip, accumulate=accumulate)
         elif pairs:
             tile = self.kernels.choose(C.rows, C.columns, A.columns)
             self.multiply(tile, C, A, B, accumulate=accumulate)
@@ -117,14 +117,14 @@ class Launches:
         B: Matrix,
         *,
         accumulate: bool,
-        whole: bool = False,
+        unsplit: bool = False,
         batch: tuple[int, int] = (1, 0),
     ) -> None:
         """C ← C ⊕ A ⊗ B, or C ← A ⊗ B, in one launch with a given tile; no side may be empty.
 
-        Tiles that fill no whole wave are computed in several parts of k (split-K), as `tiles.splits` says, unless the
-        caller asks for `whole` tiles or rows of B are not aligned.
-        `batch` = (count, batch stride): so many products, whose matrices lie so many elements from each other.
+        Tiles that fill no complete wave are computed in several parts of k (split-K), as `tiles.splits` says, unless
+        the caller requests `unsplit` tiles or rows of B are not aligned.
+        `batch` = (count, batch stride): so many products, whose matrices are so many elements apart.
         """
         size = self.dtype.itemsize
         aligned = matrix.aligned(B, size)
@@ -135,13 +135,13 @@ class Launches:
             )
         count, batch_stride = batch
         together = aligned and batch_stride * size % 16 == 0
-        way = "batched" if count > 1 else "whole" if whole or not aligned else "split-K"
+        way = "batched" if count > 1 else "unsplit" if unsplit or not aligned else "split-K"
         launch = self.kernels.product(tile, C.rows, C.columns, A.columns, together, way)
         done = gpu.memory(launch.counters, zeros=launch.counters) if launch.counters else None
         sizes = (*launch.shape, _FLAGS[accumulate], *launch.parts, done.ptr if done else 0, batch_stride)
         for i in range(0, count, MOST):
-            at = i * batch_stride * size
-            operands = (C.address + at, C.ld, A.address + at, A.ld, B.address + at, B.ld)
+            offset = i * batch_stride * size
+            operands = (C.address + offset, C.ld, A.address + offset, A.ld, B.address + offset, B.ld)
             grid = (launch.blocks, min(MOST, count - i))
             launch.function(grid, launch.threads, (*operands, *sizes), launch.shared)
 
@@ -157,8 +157,8 @@ class Launches:
         Or D ← A*, A in the same way from `source` on.
         """
         function, threads = self.kernels.pivot(count > 1)
-        given = source or first
-        addresses = first.address, first.ld, given.address, given.ld
+        operand = source or first
+        addresses = first.address, first.ld, operand.address, operand.ld
         function((count,), (threads,), (*addresses, np.int32(first.rows), batch_stride))
 
     def close_in_one_launch(self, A: Matrix) -> None:
@@ -187,10 +187,10 @@ class Launches:
         """A ← A ⊕ A[:,k] ⊗ A[k,k]* ⊗ A[k,:]."""
         itemsize, n = self.dtype.itemsize, A.rows
         row, column, col_stride = A.address + k * A.ld * itemsize, A.address + k * itemsize, A.ld
-        kept = None
+        saved = None
         if not self.semiring.idempotent:
-            kept = gpu.memory(2 * n * itemsize)
-            row, column, col_stride = kept.ptr, kept.ptr + n * itemsize, 1
+            saved = gpu.memory(2 * n * itemsize)
+            row, column, col_stride = saved.ptr, saved.ptr + n * itemsize, 1
             arguments = (A.address, A.ld, np.int32(n), np.int32(k), row, column)
             self.kernels.step("snapshot")((-(-n // 256),), (256,), arguments)
         grid = (-(-n // 64), -(-n // (4 * self.per_thread)))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 
 class Matrix(NamedTuple):
-    """A row-contiguous matrix as kernels see it: address, leading dimension in elements, sizes, and who holds it."""
+    """A row-contiguous matrix as kernels see it: address, leading dimension in elements, sizes, memory's owner."""
 
     address: int
     ld: int
@@ -23,13 +23,13 @@ def view(X: Any) -> Matrix | None:
     if X.size and columns > 1 and across != size:
         return None
     if rows <= 1 or not X.size:
-        return Matrix(*whole(X))
+        return Matrix(*contiguous(X))
     if down % size or down < columns * size:
         return None
     return Matrix(X.data.ptr, down // size, rows, columns)
 
 
-def whole(X: Any) -> tuple[int, int, int, int]:
+def contiguous(X: Any) -> tuple[int, int, int, int]:
     """Address, leading dimension and sizes of a matrix whose rows follow each other without gaps."""
     rows, columns = X.shape
     return X.data.ptr, columns, rows, columns

@@ -57,18 +57,18 @@ def _columns_of_product(ops: Launches, strips: Strips, D: Matrix, R: Matrix) -> 
     for columns in strips.bounds(R.columns):
         with strips.workspace() as workspace:
             part = matrix.columns(R, *columns, ops.dtype.itemsize)
-            beside = _beside(part, workspace)
-            strips.product(beside, D, part)
-            ops.copy_rows(part, beside)
+            product = _in_workspace(part, workspace)
+            strips.product(product, D, part)
+            ops.copy_rows(part, product)
 
 
 def _copy_of(ops: Launches, part: Matrix, workspace: int) -> Matrix:
-    copy = _beside(part, workspace)
+    copy = _in_workspace(part, workspace)
     ops.copy_rows(copy, part)
     return copy
 
 
-def _beside(part: Matrix, workspace: int) -> Matrix:
+def _in_workspace(part: Matrix, workspace: int) -> Matrix:
     return Matrix(workspace, part.columns, part.rows, part.columns)
 
 
@@ -79,13 +79,13 @@ def sizes(tile: Tile, multiprocessors: int, along: int, across: int, ld: int) ->
     more. Strips are `tile.bn` wide or a multiple.
     """
     most = max(1, FILLING * multiprocessors * tile.blocks // (UNDER_WAY * -(-along // tile.bm)))
-    tiles_held = UNDER_WAY * most
+    tiles_at_once = UNDER_WAY * most
     if ld >= LARGE:
-        tiles_held = 3 * ld * ld // (100 * along * tile.bn)
-        most = max(1, min(most, tiles_held // UNDER_WAY))
+        tiles_at_once = 3 * ld * ld // (100 * along * tile.bn)
+        most = max(1, min(most, tiles_at_once // UNDER_WAY))
     count = -(-across // (most * tile.bn))
     width = matrix.evenly(across, count, tile.bn)
-    return width, max(1, min(UNDER_WAY, count, tiles_held // -(-width // tile.bn)))
+    return width, max(1, min(UNDER_WAY, count, tiles_at_once // -(-width // tile.bn)))
 
 
 class Strips:
@@ -125,11 +125,11 @@ class Strips:
             yield self._memory.data.ptr + index * self._size
 
     def product(self, C: Matrix, A: Matrix, B: Matrix, *, accumulate: bool = False) -> None:
-        """C ← A ⊗ B or C ⊕ A ⊗ B: a strip among others leaves to them what it cannot fill of the device."""
+        """C ← A ⊗ B or C ⊕ A ⊗ B: strips that run at the same time fill the device together."""
         if self._alone:
             self._ops.product(C, A, B, accumulate=accumulate)
         else:
-            self._ops.multiply(self._ops.tile_table[0], C, A, B, accumulate=accumulate, whole=True)
+            self._ops.multiply(self._ops.tile_table[0], C, A, B, accumulate=accumulate, unsplit=True)
         self._ops.pace(C.rows * A.columns * C.columns)
 
     def reached(self) -> list[Any]:
@@ -156,7 +156,7 @@ _own = threading.local()
 
 
 def _streams(device: int) -> list[Any]:
-    """Streams on which work runs beside the caller's; each thread has its own, for one may be capturing a graph."""
+    """Streams for work concurrent with the caller's; each thread has its own, for one may be capturing a graph."""
     import cupy
 
     streams: dict[int, list[Any]] = _own.__dict__.setdefault("streams", {})

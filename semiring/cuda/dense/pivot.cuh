@@ -7,7 +7,7 @@
 #pragma once
 #include "algebra.cuh"
 
-template <class V, int n> struct alignas(sizeof(V) * n) Pack { V at[n]; };
+template <class V, int n> struct alignas(sizeof(V) * n) Pack { V item[n]; };
 
 // S: the step. A thread has tm × tn entries: tm neighbouring rows, and columns in chunks of 4, `chunk_stride` apart.
 template <class S, int tm, int tn>
@@ -33,7 +33,7 @@ struct Pivot {
         for (int c = 0; c < count; c += 4) {
             const auto v = *reinterpret_cast<const Pack<W, 4>*>(from + c / 4 * stride);
 #pragma unroll
-            for (int i = 0; i < 4; ++i) to[c + i] = v.at[i];
+            for (int i = 0; i < 4; ++i) to[c + i] = v.item[i];
         }
     }
 
@@ -45,16 +45,16 @@ struct Pivot {
 
     // d ← n × n entries of a matrix, zero beyond; and back.
     __device__ static void load(int t, W (&d)[tm][tn], const T* D, long long ld, int n) {
-        const bool whole = n >= size && vectors(D, ld);
+        const bool complete = n >= size && vectors(D, ld);
 #pragma unroll
         for (int i = 0; i < tm; ++i)
 #pragma unroll
             for (int j = 0; j < tn; j += 4) {
                 const int r = row(t, i), c = column(t, j);
-                if (whole) {
+                if (complete) {
                     const auto v = *reinterpret_cast<const Pack<T, 4>*>(D + r * ld + c);
 #pragma unroll
-                    for (int e = 0; e < 4; ++e) d[i][j + e] = W(v.at[e]);
+                    for (int e = 0; e < 4; ++e) d[i][j + e] = W(v.item[e]);
                 } else {
 #pragma unroll
                     for (int e = 0; e < 4; ++e) d[i][j + e] = r < n && c + e < n ? W(D[r * ld + c + e]) : S::zero();
@@ -62,13 +62,13 @@ struct Pivot {
             }
     }
     __device__ static void store(int t, T* D, long long ld, int n, const W (&d)[tm][tn]) {
-        const bool whole = n >= size && vectors(D, ld);
+        const bool complete = n >= size && vectors(D, ld);
 #pragma unroll
         for (int i = 0; i < tm; ++i)
 #pragma unroll
             for (int j = 0; j < tn; j += 4) {
                 const int r = row(t, i), c = column(t, j);
-                if (whole) {
+                if (complete) {
                     *reinterpret_cast<Pack<T, 4>*>(D + r * ld + c) = {T(d[i][j]), T(d[i][j + 1]), T(d[i][j + 2]), T(d[i][j + 3])};
                 } else {
 #pragma unroll
@@ -89,7 +89,7 @@ struct Pivot {
     // these come: what is published is never waited for.
     static constexpr bool ahead = S::star_is_one && chunks == 1;
 
-    // d ← d* for the first n rows and columns; what lies beyond is the semiring's zero. By the first `threads` threads.
+    // d ← d* for the first n rows and columns; what is beyond is the semiring's zero. By the first `threads` threads.
     __device__ static void close(int t, W (&d)[tm][tn], Shared& shared, int n) {
         // Where s is always one, only the diagonal differs from d ⊕ d[:,k] ⊗ d[k,:].
         if constexpr (S::star_is_one) {
@@ -141,7 +141,7 @@ struct Pivot {
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
             const auto v = *reinterpret_cast<const Pack<W, 2>*>(&rows[e][k]);
-            to.p[e][0] = v.at[0], to.p[e][1] = v.at[1];
+            to.p[e][0] = v.item[0], to.p[e][1] = v.item[1];
         }
         read(to.r0, &rows[0][column(t, 0)], chunk_stride), read(to.r1, &rows[1][column(t, 0)], chunk_stride);
         read(to.c0, &cols[0][row(t, 0)], 4), read(to.c1, &cols[1][row(t, 0)], 4);

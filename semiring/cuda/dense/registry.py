@@ -27,7 +27,7 @@ def kernels(semiring: Semiring, dtype: np.dtype, nonnegative: bool, tile: str, p
 class Launch(NamedTuple):
     """A product kernel, its grid along x, its block, its bytes of shared memory, and what it is passed.
 
-    `parts` are the tiles that come whole, those that are split along k, and the steps of a part; `counters` the bytes
+    `parts` are the tiles that are not split, those that are, along k, and the steps of a part; `counters` the bytes
     of zeros in which parts wait for one another.
     """
 
@@ -44,7 +44,7 @@ class Launch(NamedTuple):
 class Kernels:
     """Which step, which sizes and which machine code: what a verb needs to know before it launches.
 
-    Entry functions are compiled when they are first asked for; see `CudaBackend` for what the attributes mean.
+    Entry functions are compiled on first use; see `CudaBackend` for what the attributes mean.
     """
 
     semiring: Semiring
@@ -132,7 +132,7 @@ class Kernels:
     def product(self) -> Callable[[Tile, int, int, int, bool, str], Launch]:
         """How an m × n product over k is launched with a tile, which is remembered.
 
-        Of the ways "split-K", "whole" and "batched" the first allows that tiles which fill no whole wave are split
+        Of the ways "split-K", "unsplit" and "batched" the first allows that tiles which fill no complete wave are split
         along k.
         """
         return lru_cache(maxsize=4096)(self._launch)
@@ -141,16 +141,16 @@ class Kernels:
         splits = tiles.splits(tile, m, n, k, self.multiprocessors) if way == "split-K" else 1
         steps = -(-k // (splits * tile.bk))
         splits = -(-k // (steps * tile.bk))
-        whole = tile.whole(m, n, self.multiprocessors) if splits > 1 else 0
-        split = tile.covers(m, n) - whole
+        unsplit = tile.unsplit(m, n, self.multiprocessors) if splits > 1 else 0
+        split = tile.covers(m, n) - unsplit
         function = self.gemm(tile, aligned, way if way == "batched" or splits > 1 else "")
         return Launch(
             function,
-            whole + split * splits,
+            unsplit + split * splits,
             (tile.threads,),
             tile.shared(self.dtype.itemsize),
             (np.int32(m), np.int32(n), np.int32(k)),
-            (np.int32(whole), np.int32(split), np.int32(steps)),
+            (np.int32(unsplit), np.int32(split), np.int32(steps)),
             4 * split if splits > 1 else 0,
         )
 
@@ -182,13 +182,13 @@ class Kernels:
         return function, cooperative.SIDE * cooperative.SIDE // (sizes[0] * sizes[1])
 
     def step(self, entry: str) -> Any:
-        """A kernel of the whole-matrix step."""
+        """A kernel of the step on an entire matrix."""
         return self._function(entry, partial(sources.step_source, self.text, self.per_thread), "step.cu")
 
     def prepare(self, n: int, block: int) -> None:
         """Have what a recursive closure of n vertices launches first, compiled side by side.
 
-        That is the closures of whole blocks and of a ragged last one, and the product of large panels.
+        That is the closures of complete blocks and of a ragged last one, and the product of large panels.
         """
         if n in self._prepared:
             return
@@ -219,11 +219,11 @@ class Kernels:
             self._counters.setdefault(address, gpu.number(address))
 
     def stars_without_value(self) -> int:
-        """How many stars of integers had no value since these kernels were first asked for; waits for the device."""
+        """How many stars of integers had no value since these kernels were first requested; waits for the device."""
         return sum(gpu.number(address) - before for address, before in self._counters.items())
 
     def _function(self, entry: str, text: Callable[[], str], file: str, variant: Any = None, *, shared: int = 0) -> Any:
-        """An entry function on the current device, compiled when it is first asked for."""
+        """An entry function on the current device, compiled on first use."""
         key = entry, variant
         found = self._functions.get(key)
         if found is None:

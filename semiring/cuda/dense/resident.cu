@@ -6,14 +6,14 @@
 //
 // For pivot block p and the next, q = p + 64:
 //
-//   leader            waits at whole(p), loads A[q, q], waits at half(p)
-//                 3   A[q, q] ← A[q, q] ⊕ C R, closure; arrives at whole(q)
-//   other blocks      wait at whole(p); load again what phase 1 of the pivot block before has changed in their tile
+//   leader            waits at ready(p), loads A[q, q], waits at half(p)
+//                 3   A[q, q] ← A[q, q] ⊕ C R, closure; arrives at ready(q)
+//   other blocks      wait at ready(p); load again what phase 1 of the pivot block before has changed in their tile
 //                 1   all tiles of both panels; wait at half(p)
-//                 2   update of their tile in registers; store what of it lies in panels q, and block (q + 64, q + 64)
-//                     arrive at whole(q)
+//                 2   update of their tile in registers; store what of it is in panels q, and block (q + 64, q + 64)
+//                     arrive at ready(q)
 //
-//   time ─────▶   whole(p)            half(p)                               whole(q)
+//   time ─────▶   ready(p)            half(p)                               ready(q)
 //   leader          │ loads A[q, q]     │ 3 update of A[q, q], closure         │
 //   other blocks    │ 1 panels          │ 2 update in registers, stores        │
 //
@@ -37,7 +37,7 @@ struct Resident : Closing {
         return i0 < n;
     }
 
-    __device__ void work(unsigned* half, unsigned* whole) const {
+    __device__ void work(unsigned* half, unsigned* ready) const {
         Word c[Large::tm][Large::tn];
         int i0, j0;
         if (threadIdx.x == 0) corner[0] = (block_rank - 1) / across() * Large::bm, corner[1] = (block_rank - 1) % across() * wide;
@@ -46,7 +46,7 @@ struct Resident : Closing {
         begin<Large>(c, i0, j0);
 #pragma unroll 1
         for (int p = 0; p < n; p += size) {
-            arrive_and_wait(whole, p);
+            arrive_and_wait(ready, p);
             if (place(i0, j0))
                 begin<Large>(c, i0, j0, [&](int down, int right) { return down == p / size - 1 || right == p / size - 1; });
             panels<false>(p, 1, num_blocks - 1);
@@ -71,11 +71,11 @@ struct Resident : Closing {
     }
 
     // The leader: phase 3 for one pivot block after the other, while the other blocks are at phase 2.
-    __device__ void close_pivots(unsigned* half, unsigned* whole) const {
+    __device__ void close_pivots(unsigned* half, unsigned* ready) const {
         auto& s = reinterpret_cast<Lead*>(shared)->column;
 #pragma unroll 1
         for (int p = -size, q = 0; p < n; p = q, q += size) {
-            if (p >= 0) arrive_and_wait(whole, p, true);
+            if (p >= 0) arrive_and_wait(ready, p, true);
             Word c[Square::tm][Square::tn];
             if (q < n) begin<Square>(c, q, q);
             if (p >= 0) arrive_and_wait(half, p);
@@ -87,7 +87,7 @@ struct Resident : Closing {
                 __syncthreads();
                 multiply<Square>(c, s, one);
             }
-            close<false>(c, q, whole);
+            close<false>(c, q, ready);
         }
     }
 

@@ -15,7 +15,7 @@ from . import cooperative, tiles
 def translation_units(
     semiring: Semiring, dtype: np.dtype, arch: str, *, nonnegative: bool = False
 ) -> Iterator[tuple[str, str]]:
-    """Every translation unit that the verbs of a semiring may ask for on an architecture, each with a name."""
+    """Every translation unit that the verbs of a semiring may use on an architecture, each with a name."""
     variant = algebra.variant_of(semiring, dtype, nonnegative=nonnegative)
     text = algebra.text(semiring, dtype, variant)
     kind = tiles.kind(semiring, dtype, variant)
@@ -57,7 +57,7 @@ def pivot_source(algebra_text: str, tm: int, tn: int, min_blocks: int) -> str:
 
 
 def step_source(algebra_text: str, per_thread: int) -> str:
-    """The translation unit of the whole-matrix step."""
+    """The translation unit of the step on an entire matrix."""
     return compile.source("step.cu", algebra_text, f"constexpr int rows_each = {per_thread};\n")
 
 

@@ -1,6 +1,6 @@
-// A ← A ⊕ A[:,k] ⊗ s ⊗ A[k,:] with s = A[k,k]*: one Floyd–Warshall step on the whole matrix, `rows_each` rows a thread.
+// A ← A ⊕ A[:,k] ⊗ s ⊗ A[k,:] with s = A[k,k]*: one Floyd–Warshall step on the entire matrix, `rows_each` rows a thread.
 //
-// `row` and `col` are row and column k of A, either where they lie or copied by `snapshot`. Where they lie is enough when
+// `row` and `col` are row and column k of A, either in place or copied by `snapshot`. In place is enough when
 // ⊕ is idempotent: s ⊗ x is x then (or, where s is not one, may be multiplied by s again), so whichever thread comes
 // first, the others read the same.
 #include "algebra.cuh"

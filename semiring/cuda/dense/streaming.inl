@@ -2,17 +2,17 @@
 //
 // For pivot block p and the next, q = p + 64; the leader waits at neither barrier:
 //
-//   leader        1a  R tile (p, q) ← D R, to A and to the workspace; the C tile (q, p) before its update is there too
+//   leader        1a  R tile (p, q) ← D R, to A and to the workspace; the C tile (q, p) before its update goes there too
 //                     arrives at half(p)
-//                 3   A[q, q] ← A[q, q] ⊕ C R, closure; arrives at whole(q)
+//                 3   A[q, q] ← A[q, q] ⊕ C R, closure; arrives at ready(q)
 //                     the half of its threads that the closure does not use waits until all others have arrived at
-//                     whole(q), and loads A[q, q + 64], A[q + 64, q] and A[q + 64, q + 64] for its next turn
-//   other blocks      wait at whole(p)
+//                     ready(q), and loads A[q, q + 64], A[q + 64, q] and A[q + 64, q + 64] for its next turn
+//   other blocks      wait at ready(p)
 //                 1   all other tiles of both panels; wait at half(p)
 //                 2   trailing tiles but (q, q)
-//                 4   C tile (q, p) ← C D, of which the leader has stored only what it was; arrive at whole(q)
+//                 4   C tile (q, p) ← C D, of which the leader has stored only what it was; arrive at ready(q)
 //
-//   time ─────▶   whole(p)        half(p)                                            whole(q)
+//   time ─────▶   ready(p)        half(p)                                            ready(q)
 //   leader          │ 1a      3 A[q, q], closure ─────────────────▶ loads for its next turn │ 1a …
 //   other blocks    │ 1 panels      │ 2 trailing update                     4 C tile        │ 1 …
 //
@@ -24,7 +24,7 @@ struct Streaming : Closing {
     __device__ void trailing(int p, int first, int others) const {
         auto* stages = &stage<Large>();
         const int tiles = down() * across(), now = p / size, next = now + 1;
-        int t = block_rank - first, at = 0;
+        int t = block_rank - first, current = 0;
         if (t >= tiles) return;
         int i0 = top(t, now), j0 = left(t, now);
         fetch_part(stages[0], i0, j0, 0), fetch_part(stages[1], i0, j0, 1);
@@ -39,10 +39,10 @@ struct Streaming : Closing {
             for (int part = 0; part < parts; ++part) {
                 asm volatile("cp.async.wait_group 1;" ::: "memory");
                 __syncthreads();
-                if (t < tiles) fetch_part(stages[at ? at - 1 : 2], i0, j0, part);
+                if (t < tiles) fetch_part(stages[current ? current - 1 : 2], i0, j0, part);
                 else asm volatile("cp.async.commit_group;" ::: "memory");
-                multiply<Large>(c, stages[at], one);
-                at = at == 2 ? 0 : at + 1;
+                multiply<Large>(c, stages[current], one);
+                current = current == 2 ? 0 : current + 1;
             }
             end(c, i, j, [&](int down, int right) {
                 return down != now && right != now && (down != next || right != next);
@@ -53,7 +53,7 @@ struct Streaming : Closing {
     }
 
     // Phase 4, by the last blocks, which have the fewest trailing tiles.
-    __device__ void kept_panel(int p, int others) const {
+    __device__ void saved_panel(int p, int others) const {
         const int q = p + size;
         for (int t = num_blocks - 1 - block_rank; t * panel < size && q + t * panel < n; t += others) {
             column_panel(p, q + t * panel, true);
@@ -62,7 +62,7 @@ struct Streaming : Closing {
     }
 
     // Phases 1a and 3: from D at p, which the leader closed in its turn before, to D at q. With p < 0, the first D alone.
-    __device__ void lead(int p, int q, unsigned* half, unsigned* whole) const {
+    __device__ void lead(int p, int q, unsigned* half, unsigned* ready) const {
         auto& s = *reinterpret_cast<Lead*>(shared);
         Word c[Square::tm][Square::tn], r[Square::tm][Square::tn];
         if (p < 0) begin<Square>(c, q, q);
@@ -87,20 +87,20 @@ struct Streaming : Closing {
             });
             multiply<Square>(c, s.column, one);
         }
-        close<true>(c, q, whole);
+        close<true>(c, q, ready);
     }
 
     __device__ void run(unsigned* arrived) const {
-        unsigned *half = arrived, *whole = arrived + 1;
+        unsigned *half = arrived, *ready = arrived + 1;
         const bool alone = num_blocks == 1;
         bool leads = false;
 #pragma unroll 1
         for (int p = -size; p < n; p += size) {
             const bool came = leads;
             leads = block_rank == 0 && p + size < n;
-            if (p >= 0 && !alone && !leads) arrive_and_wait(whole, p, came);
+            if (p >= 0 && !alone && !leads) arrive_and_wait(ready, p, came);
             else __syncthreads();
-            if (leads) lead(p, p + size, half, whole);
+            if (leads) lead(p, p + size, half, ready);
             if (p < 0 || (leads && !alone)) continue;
             __syncthreads();
             const int first = !alone && p + size < n;  // the leader takes no part in what follows
@@ -108,7 +108,7 @@ struct Streaming : Closing {
             if (alone) __syncthreads();
             else arrive_and_wait(half, p);
             trailing(p, first, num_blocks - first);
-            kept_panel(p, num_blocks - first);
+            saved_panel(p, num_blocks - first);
         }
     }
 };

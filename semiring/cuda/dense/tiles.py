@@ -71,22 +71,22 @@ class Tile:
         names = ("bm", "bn", "bk", "tm", "tn", "unroll", "walk", "run")
         # Packed words of rows that are not aligned come through registers, of which a block then needs more.
         blocks = max(1, self.blocks - 1) if self.lanes > 1 and not aligned else self.blocks
-        given_sizes = {**{size: getattr(self, size) for size in names}, "blocks": blocks}
-        sizes = ", ".join(f"{size} = {value}" for size, value in given_sizes.items())
-        given = {"aligned": aligned, "b_first": self.b_first, "split_k": way == "split-K", "batched": way == "batched"}
-        flags = ", ".join(f"{flag} = {str(value).lower()}" for flag, value in given.items())
-        return f"struct {name} {{\n    static constexpr int {sizes};\n    static constexpr bool {flags};\n}};\n"
+        constants = {**{size: getattr(self, size) for size in names}, "blocks": blocks}
+        sizes = ", ".join(f"{size} = {value}" for size, value in constants.items())
+        flags = {"aligned": aligned, "b_first": self.b_first, "split_k": way == "split-K", "batched": way == "batched"}
+        switches = ", ".join(f"{flag} = {str(value).lower()}" for flag, value in flags.items())
+        return f"struct {name} {{\n    static constexpr int {sizes};\n    static constexpr bool {switches};\n}};\n"
 
     def covers(self, m: int, n: int) -> int:
         """How many blocks an m × n product takes."""
         return -(-m // self.bm) * -(-n // self.bn)
 
     def cost(self, m: int, n: int, k: int, multiprocessors: int, splits: int = 1) -> float:
-        """Time of an m × n × k product, up to a constant, with so many parts of k where tiles fill no whole wave.
+        """Time of an m × n × k product, up to a constant, with so many parts of k where tiles fill no complete wave.
 
         A multiprocessor with fewer blocks than it could hold waits for memory and barriers more often; a fifth of the
         missing blocks' time is counted as lost (on an H200 products of 2048 lose that much). While one block begins or
-        ends, those beside it compute.
+        ends, the others on its multiprocessor compute.
         """
         slots = multiprocessors * self.blocks
         waves, left = divmod(self.covers(m, n), slots)
@@ -96,8 +96,8 @@ class Tile:
         work += (more * self.blocks + last) * (k + SETTLING * (splits - 1 + 1 / self.blocks)) / splits
         return work * self.bm * self.bn / self.rate
 
-    def whole(self, m: int, n: int, multiprocessors: int) -> int:
-        """How many tiles fill whole waves; the others are worth splitting along k."""
+    def unsplit(self, m: int, n: int, multiprocessors: int) -> int:
+        """How many tiles fill complete waves; the others are worth splitting along k."""
         slots = multiprocessors * self.blocks
         return self.covers(m, n) // slots * slots
 
@@ -124,7 +124,7 @@ def table(arch: str, kind: str, dtype: np.dtype) -> tuple[Tile, ...]:
 
 @lru_cache(maxsize=4096)
 def splits(tile: Tile, m: int, n: int, k: int, multiprocessors: int) -> int:
-    """Into how many parts of k to divide each tile that fills no whole wave (split-K).
+    """Into how many parts of k to divide each tile that fills no complete wave (split-K).
 
     None after a single wave: its tiles do not end all at once, and the others fill the gaps as they are.
     """

@@ -1,4 +1,4 @@
-// What the paths weigh that predecessors tell of, and how many edges they have: pointers that double their reach, a
+// What the paths weigh that predecessors describe, and how many edges they have: pointers that double their reach, a
 // thread block a source. P[i,·] leads from every vertex back to i, so after r rounds each vertex knows the 2^r edges
 // before it, and the vertex where they begin.
 //
@@ -33,12 +33,12 @@ struct alignas(sizeof(Value) > 4 ? 16 : 8) Known {
     Value value;
 };
 
-// `room` is for 2 n of them for each block. `wrong` ← the last row of P that is no tree, counted from 1.
+// `buffer` holds 2 n of them for each block. `wrong` ← the last row of P that is no tree, counted from 1.
 template <class Count, class Edge, class Out>
-__device__ void walk(const int* P, int n, long long rows, Known<typename Count::Value>* room, Out* out, unsigned long long* wrong,
+__device__ void walk(const int* P, int n, long long rows, Known<typename Count::Value>* buffer, Out* out, unsigned long long* wrong,
                      const Edge& edge) {
     for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
-        auto *now = room + 2ll * n * blockIdx.x, *next = now + n;
+        auto *now = buffer + 2ll * n * blockIdx.x, *next = now + n;
         const int i = int(row % n);
         bool bad = false;
         for (int j = threadIdx.x; j < n; j += threads) {
@@ -54,9 +54,9 @@ __device__ void walk(const int* P, int n, long long rows, Known<typename Count::
             for (int j = threadIdx.x; j < n; j += threads) {
                 auto here = now[j];
                 if (here.from >= 0 && here.from != i) {
-                    const auto there = now[here.from];
-                    here = {there.from, there.from < 0 ? Count::lost() : Count::join(there.value, here.value)};
-                    bad |= Count::must_begin && there.from < 0;
+                    const auto before = now[here.from];
+                    here = {before.from, before.from < 0 ? Count::lost() : Count::join(before.value, here.value)};
+                    bad |= Count::must_begin && before.from < 0;
                     mine |= here.from >= 0 && here.from != i;
                 }
                 next[j] = here;
@@ -73,11 +73,11 @@ __device__ void walk(const int* P, int n, long long rows, Known<typename Count::
 }
 
 extern "C" __global__ void __launch_bounds__(threads)
-    weigh(const int* P, const T* A, int n, long long rows, Known<W>* room, T* L, unsigned long long* wrong) {
-    walk<Weights>(P, n, rows, room, L, wrong, [&](long long row, int k, int j) { return W(A[(row - row % n + k) * n + j]); });
+    weigh(const int* P, const T* A, int n, long long rows, Known<W>* buffer, T* L, unsigned long long* wrong) {
+    walk<Weights>(P, n, rows, buffer, L, wrong, [&](long long row, int k, int j) { return W(A[(row - row % n + k) * n + j]); });
 }
 
 extern "C" __global__ void __launch_bounds__(threads)
-    hops(const int* P, int n, long long rows, Known<int>* room, int* H, unsigned long long* wrong) {
-    walk<Edges>(P, n, rows, room, H, wrong, [](long long, int, int) { return 1; });
+    hops(const int* P, int n, long long rows, Known<int>* buffer, int* H, unsigned long long* wrong) {
+    walk<Edges>(P, n, rows, buffer, H, wrong, [](long long, int, int) { return 1; });
 }

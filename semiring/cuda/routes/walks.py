@@ -1,4 +1,4 @@
-"""What predecessors tell of paths, on the GPU: what each weighs, and how many edges it has. See walks.cu."""
+"""Paths by predecessors, on the GPU: what each weighs, and how many edges it has. See walks.cu."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .. import algebra, compile, gpu
 
 #: Threads of a block, and blocks that are on a multiprocessor at once.
 THREADS, RESIDENT = 256, 4
-#: Beside a value, a pointer of as many bytes, in each of two copies.
+#: Copies of each value and its pointer, which takes as many bytes.
 _COPIES = 2
 
 
@@ -56,8 +56,8 @@ def _walk(semiring: Semiring, P: Any, out: Any, *edges: Any) -> tuple[Any, int]:
     rows, device = P.size // n, gpu.current()
     blocks = min(rows, RESIDENT * gpu.multiprocessors(device))
     each = 2 * max(4, out.dtype.itemsize)
-    room, wrong = gpu.memory(_COPIES * n * each * blocks), cupy.zeros(1, np.uint64)
-    given = P.data.ptr, *(A.data.ptr for A in edges), np.int32(n), rows, room.ptr, out.data.ptr, wrong.data.ptr
+    buffer, wrong = gpu.memory(_COPIES * n * each * blocks), cupy.zeros(1, np.uint64)
+    arguments = P.data.ptr, *(A.data.ptr for A in edges), np.int32(n), rows, buffer.ptr, out.data.ptr, wrong.data.ptr
     function = _module(semiring, out.dtype, device).get_function("weigh" if edges else "hops")
-    function((blocks,), (THREADS,), given)
+    function((blocks,), (THREADS,), arguments)
     return out, int(wrong.get()[0]) - 1

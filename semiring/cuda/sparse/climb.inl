@@ -6,7 +6,7 @@ extern "C" __global__ __launch_bounds__(128) void climb_regions(
     const int t = blockIdx.x * 128 + threadIdx.x;
     if (t >= lanes) return;
     const int column = starts[t];
-    if (column < 0) return;  // there to fill up
+    if (column < 0) return;  // padding
     z += t, v += t;
     int s = owner[column];
     const int here = nodes[s].base + column - nodes[s].first;
@@ -24,8 +24,8 @@ extern "C" __global__ __launch_bounds__(128) void climb_regions(
                 const Quad p = u[k];
                 T* to = k < node.width ? v + (node.base + k) * pitch : z + slots[node.begin + k - node.width] * pitch;
                 Word sum = k < node.width && j == 0 ? S::nothing() : S::begin(S::spread(*to));
-                step(sum, x[0], S::spread(p.at[0]), x[1], S::spread(p.at[1]));
-                step(sum, x[2], S::spread(p.at[2]), x[3], S::spread(p.at[3]));
+                step(sum, x[0], S::spread(p.item[0]), x[1], S::spread(p.item[1]));
+                step(sum, x[2], S::spread(p.item[2]), x[3], S::spread(p.item[3]));
                 *to = T(S::lane(sum, 0));
             }
         }
@@ -58,10 +58,10 @@ extern "C" __global__ __launch_bounds__(128) void climb_level(
         const int k = first + i;
         const bool above = k >= node.width && k < height;
         to[i] = (above ? z + slots[node.begin + k - node.width] * pitch : v + (node.base + min(k, node.width - 1)) * pitch) + lane;
-        Lanes given;
-        if (above) given = *reinterpret_cast<const Lanes*>(to[i]);
+        Lanes initial;
+        if (above) initial = *reinterpret_cast<const Lanes*>(to[i]);
 #pragma unroll
-        for (int e = 0; e < each; ++e) sum[i][e] = above ? S::begin(S::spread(given.at[e])) : S::nothing();
+        for (int e = 0; e < each; ++e) sum[i][e] = above ? S::begin(S::spread(initial.item[e])) : S::nothing();
     }
     const Quad* u = reinterpret_cast<const Quad*>(panel) + node.panel;
     const T* from = z + node.base * pitch + lane;
@@ -73,15 +73,15 @@ extern "C" __global__ __launch_bounds__(128) void climb_level(
             if (j + c < node.width) x[c] = *reinterpret_cast<const Lanes*>(from + (j + c) * pitch);
             else
 #pragma unroll
-                for (int e = 0; e < each; ++e) x[c].at[e] = T(S::zero());
+                for (int e = 0; e < each; ++e) x[c].item[e] = T(S::zero());
         }
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
             const Quad p = u[min(first + i, height - 1)];
 #pragma unroll
             for (int e = 0; e < each; ++e) {
-                step(sum[i][e], S::spread(x[0].at[e]), S::spread(p.at[0]), S::spread(x[1].at[e]), S::spread(p.at[1]));
-                step(sum[i][e], S::spread(x[2].at[e]), S::spread(p.at[2]), S::spread(x[3].at[e]), S::spread(p.at[3]));
+                step(sum[i][e], S::spread(x[0].item[e]), S::spread(p.item[0]), S::spread(x[1].item[e]), S::spread(p.item[1]));
+                step(sum[i][e], S::spread(x[2].item[e]), S::spread(p.item[2]), S::spread(x[3].item[e]), S::spread(p.item[3]));
             }
         }
     }
@@ -93,7 +93,7 @@ extern "C" __global__ __launch_bounds__(128) void climb_level(
         else
 #pragma unroll
             for (int e = 0; e < each; ++e)
-                if (lane + e >= range.low && lane + e < range.high) to[i][e] = value.at[e];
+                if (lane + e >= range.low && lane + e < range.high) to[i][e] = value.item[e];
     }
 }
 

@@ -1,4 +1,4 @@
-"""A sparse elimination on one GPU: what `semiring.sparse.Elimination` asks of it. Arrays are CuPy's and stay there."""
+"""A sparse elimination on one GPU: what `semiring.sparse.Elimination` needs of it. Arrays are CuPy's, on that GPU."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from .sweep import LANES, Lanes, Shape, Sweeps, Tree
 if TYPE_CHECKING:
     from ...sparse.analysis import Analysis
 
-#: Lines that are computed together where nobody says how many, and bytes that they may take with what is held beside.
-BATCH, ROOM = 4096, 1 << 32
-#: The same where only the worst of each line is kept.
+#: Lines that are computed together by default, and the limit in bytes of them and their workspace.
+BATCH, BYTES = 4096, 1 << 32
+#: The same where only the worst of each line is stored.
 WORST = 16384
 #: Rows that are handed out together, and pairs of a batch at most: about half a second's worth.
 BLOCK, PAIRS = 1024, 1 << 42
 
 
-def _there(method: Any) -> Any:
-    """On the device on which the numbers lie."""
+def _on_device(method: Any) -> Any:
+    """With the device of the numbers as the current one."""
 
     @wraps(method)
     def call(self: OnDevice, *args: Any, **options: Any) -> Any:
@@ -61,7 +61,7 @@ class OnDevice:
     Parameters
     ----------
     analysis : Analysis
-        Of the arcs. It keeps structures that are on a device, for other weights.
+        Of the arcs. It stores structures that are on a device, for other weights.
     weights : NumPy array (arcs,)
     semiring : Semiring
     nonnegative : bool
@@ -92,8 +92,8 @@ class OnDevice:
         require(cost.gpu_bytes(size), "cuda", where="eliminate", hint=hint)
         key = self.number, size
         if key not in trees:
-            with ThreadPoolExecutor(1) as beside:
-                arcs = beside.submit(lambda: analysis.arcs)
+            with ThreadPoolExecutor(1) as pool:
+                arcs = pool.submit(lambda: analysis.arcs)
                 shape = Shape.of(size, compile.device_arch(self.number)).within(gpu.most_shared(self.number), size)
                 tree = Tree(structure, shape, size)
                 trees[key] = tree, Fronts(tree, arcs.result())
@@ -105,7 +105,7 @@ class OnDevice:
         """Bytes of the panels."""
         return int(self.lower.nbytes + self.upper.nbytes)
 
-    @_there
+    @_on_device
     def diagonal(self) -> np.ndarray:
         """The diagonal of each D, by column; on the host."""
         found: np.ndarray = self.lower.reshape(-1)[self.fronts.diagonal].get()
@@ -119,18 +119,18 @@ class OnDevice:
     # Lines
 
     def _sweeps(self, mirrored: bool) -> Sweeps:
-        """The kernels of rows, or of columns where mirrored: each compiled when first asked for."""
+        """The kernels of rows, or of columns where mirrored: each compiled on first use."""
         if mirrored not in self._kernels:
             up, down = (self.lower, self.upper) if mirrored else (self.upper, self.lower)
-            given = self.semiring, self.dtype, self.nonnegative, mirrored
-            self._kernels[mirrored] = Sweeps(self.tree, up, down, *given)
+            kind = self.semiring, self.dtype, self.nonnegative, mirrored
+            self._kernels[mirrored] = Sweeps(self.tree, up, down, *kind)
         return self._kernels[mirrored]
 
-    @_there
+    @_on_device
     def batch(self, vertices: np.ndarray, out: Any = None, *, mirrored: bool = False) -> Any:
         """out[v, t] ← A*[vertices[t], v], or A*[v, vertices[t]] where mirrored; a new array by default.
 
-        Its rows begin at multiples of 16 bytes and have room for the lanes, made a multiple of 32.
+        Its rows begin at multiples of 16 bytes and hold the lanes, made a multiple of 32.
         """
         import cupy
 
@@ -148,24 +148,24 @@ class OnDevice:
 
     def _lanes(self, line: int, most: int) -> int:
         """Lines of a batch of which each takes so many bytes, at most `most`."""
-        room = max(ROOM, (available("cuda") or 0) // 6)
-        most = min(most, room // max(line, 1), PAIRS // max(self.cost.sweep + self.cost.climb, 1))
+        most_bytes = max(BYTES, (available("cuda") or 0) // 6)
+        most = min(most, most_bytes // max(line, 1), PAIRS // max(self.cost.sweep + self.cost.climb, 1))
         return max(LANES, most // LANES * LANES)
 
     def line(self, vertex: int, *, mirrored: bool) -> Any:
         """A row, or a column where mirrored."""
         return self.batch(np.array([vertex]), mirrored=mirrored)[:, 0].copy()
 
-    @_there
+    @_on_device
     def entries(self, sources: np.ndarray, targets: np.ndarray) -> Any:
         """A*[sources[q], targets[q]]."""
         import cupy
 
         out = cupy.empty(len(sources), self.dtype)
-        step = max(LANES, ROOM // (4 * max(self.S.height, 1) * self.dtype.itemsize) // LANES * LANES)
+        step = max(LANES, BYTES // (4 * max(self.S.height, 1) * self.dtype.itemsize) // LANES * LANES)
         for start in range(0, len(sources), step):
-            here, there = (Lanes(self.tree, self.S.position[x[start : start + step]]) for x in (sources, targets))
-            sweep.pairs(self._sweeps(False), self._sweeps(True), here, there, out[start : start + step])
+            starts, ends = (Lanes(self.tree, self.S.position[x[start : start + step]]) for x in (sources, targets))
+            sweep.pairs(self._sweeps(False), self._sweeps(True), starts, ends, out[start : start + step])
         return out
 
     def rows(self, wanted: np.ndarray, block: int) -> Iterator[tuple[np.ndarray, Any]]:
@@ -178,11 +178,11 @@ class OnDevice:
                 self._transposed(part[k : k + batch], D[k : k + batch])
             yield part, D
 
-    @_there
+    @_on_device
     def _transposed(self, wanted: np.ndarray, rows: Any) -> None:
         self._sweeps(False).transpose(self.batch(wanted), rows)
 
-    @_there
+    @_on_device
     def _empty(self, shape: tuple[int, ...]) -> Any:
         import cupy
 
@@ -201,18 +201,18 @@ class OnDevice:
 
     def worst(self, *, columns: bool = False, share: tuple[int, int] = (0, 1)) -> Iterator[tuple[np.ndarray, Any]]:
         """The worst entry of each row, or column, where ⊕ selects: (indices (k,), entries (k,)); or a share of them."""
-        # Only the top of a line is held, and what each region found.
+        # Only the top of a line is stored, and what each region found.
         line = (self.tree.top_columns + len(self.tree.regions) + 3 * self.S.height) * self.dtype.itemsize
         lanes = self._lanes(line, WORST)
-        room = self._empty((self.tree.top_columns, min(lanes, -(-self.n // LANES) * LANES)))
+        top = self._empty((self.tree.top_columns, min(lanes, -(-self.n // LANES) * LANES)))
         for part in self._parts(share, lanes):
-            yield part, self._worst(part, room, columns)
+            yield part, self._worst(part, top, columns)
 
-    @_there
-    def _worst(self, vertices: np.ndarray, room: Any, mirrored: bool) -> Any:
-        return self._sweeps(mirrored).worst(Lanes(self.tree, self.S.position[vertices]), room)
+    @_on_device
+    def _worst(self, vertices: np.ndarray, top: Any, mirrored: bool) -> Any:
+        return self._sweeps(mirrored).worst(Lanes(self.tree, self.S.position[vertices]), top)
 
-    @_there
+    @_on_device
     def dense(self, out: Any = None) -> Any:
         """All n² entries; rows of a new array begin at multiples of 16 bytes."""
         import cupy
@@ -222,34 +222,34 @@ class OnDevice:
             require(
                 self.n * pitch * self.dtype.itemsize, "cuda", where="to_dense", hint="rows() streams blocks of rows."
             )
-            room = cupy.empty((self.n, pitch), self.dtype)
-            out = room[:, : self.n]
+            memory = cupy.empty((self.n, pitch), self.dtype)
+            out = memory[:, : self.n]
         else:
             fits = out.flags.c_contiguous and self.n == pitch and out.data.ptr % 16 == 0
-            room = out if fits else None
+            memory = out if fits else None
         line = 3 * self.S.height * self.dtype.itemsize
-        most = min(ROOM // max(line, 1), PAIRS // max(self.cost.sweep + self.cost.climb, 1))
-        step = max(LANES, most // LANES * LANES) if room is not None else self.lanes
+        most = min(BYTES // max(line, 1), PAIRS // max(self.cost.sweep + self.cost.climb, 1))
+        step = max(LANES, most // LANES * LANES) if memory is not None else self.lanes
         for start in range(0, self.n, step):
             part = np.arange(start, min(start + step, self.n))
-            if room is not None:
-                self.batch(part, room[:, start:], mirrored=True)
+            if memory is not None:
+                self.batch(part, memory[:, start:], mirrored=True)
             else:
                 out[:, start : start + step] = self.batch(part, mirrored=True)[:, : len(part)]
         return out
 
-    @_there
+    @_on_device
     def product(self, x: np.ndarray, *, mirrored: bool, nonnegative: bool) -> Any:
         """A* ⊗ x where mirrored, else (xᵀ ⊗ A*)ᵀ, for x of shape (n, k): a climb and a sweep."""
         import cupy
 
         up, down = (self.lower, self.upper) if mirrored else (self.upper, self.lower)
-        given = {"nonnegative": nonnegative and self.nonnegative, "mirrored": mirrored}
+        options = {"nonnegative": nonnegative and self.nonnegative, "mirrored": mirrored}
         vectors = np.ascontiguousarray(x.T + 0.0 if self.dtype.kind == "f" else x.T)  # no −0
         out = cupy.empty(x.shape, self.dtype)
         line = (self.fronts.places + 3 * self.n) * self.dtype.itemsize
-        step = max(1, min(ROOM // max(line, 1), 65535))
+        step = max(1, min(BYTES // max(line, 1), 65535))
         for start in range(0, len(vectors), step):
             part = cupy.asarray(vectors[start : start + step])
-            out[:, start : start + step] = product(self.fronts, up, down, part, self.semiring, **given).T
+            out[:, start : start + step] = product(self.fronts, up, down, part, self.semiring, **options).T
         return out

@@ -37,7 +37,7 @@ __device__ inline void assemble(const Tables& t, int s, int m, T* front, int pit
     const int own = (m - part + parts - 1) / parts;
     for (Walk e(threadIdx.x, blockDim.x, m); e.row < own; ++e) front[(part + e.row * parts) * (long long)pitch + e.column] = T(S::zero());
     __syncthreads();
-    for (int a = t.arcs[s]; a < t.arcs[s + 1]; ++a) {  // in turn, for some may be of one place
+    for (int a = t.arcs[s]; a < t.arcs[s + 1]; ++a) {  // in turn, for several may have one place
         const int row = t.arc_row[a];
         if (row % parts == part && row / parts % blockDim.x == threadIdx.x) {
             T& to = front[row * (long long)pitch + t.arc_col[a]];
@@ -68,9 +68,9 @@ __device__ inline void apart(const Tables& t, int s, const Node& node, const T* 
         Quad low, up;
 #pragma unroll
         for (int c = 0; c < 4; ++c) {
-            const bool there = k < m && j + c < w;
-            low.at[c] = there ? front[k * (long long)pitch + j + c] : T(S::zero());
-            up.at[c] = there ? front[(j + c) * (long long)pitch + k] : T(S::zero());
+            const bool inside = k < m && j + c < w;
+            low.item[c] = inside ? front[k * (long long)pitch + j + c] : T(S::zero());
+            up.item[c] = inside ? front[(j + c) * (long long)pitch + k] : T(S::zero());
         }
         reinterpret_cast<Quad*>(t.lower)[to] = low;
         reinterpret_cast<Quad*>(t.upper)[to] = up;

@@ -42,18 +42,18 @@ def kernels(semiring: Semiring, dtype: np.dtype, nonnegative: bool, device: int)
     return found
 
 
-def classes(itemsize: int, room: int) -> list[tuple[int, int]]:
+def classes(itemsize: int, limit: int) -> list[tuple[int, int]]:
     """Those of `CLASSES` that fit so many bytes of shared memory."""
-    return [(most, threads) for most, threads in CLASSES if shared(most, itemsize) <= room]
+    return [(most, threads) for most, threads in CLASSES if shared(most, itemsize) <= limit]
 
 
 def shared(m: int, itemsize: int) -> int:
-    """Bytes of a front of that order, with a row and a column beside it."""
+    """Bytes of a front of that order, and of a row and a column."""
     return (m * (m | 1) + 2 * m) * itemsize
 
 
 class Fronts:
-    """The fronts of a structure on the current device: which are eliminated together, and where everything lies."""
+    """The fronts of a structure on the current device: which are eliminated together, and where their data is."""
 
     def __init__(self, tree: Tree, arcs: Arcs) -> None:
         import cupy
@@ -63,12 +63,12 @@ class Fronts:
         self.order = (tree.w + tree.r).astype(np.int64)
         squares = tree.r * tree.r
         self.entries, self.places = int(squares.sum()), int(self.order.sum())
-        given = {
+        tables = {
             "child": S.child, "sibling": S.sibling, "local": S.local, "begin": S.begin,
             "arcs": arcs.begin.astype(np.int32), "arc": arcs.arc, "arc_row": arcs.row, "arc_col": arcs.col,
             "update": np.cumsum(squares) - squares, "place": np.cumsum(self.order) - self.order,
         }  # fmt: skip
-        self.held = {name: cupy.asarray(array) for name, array in given.items()} | {"nodes": tree.nodes}
+        self.arrays = {name: cupy.asarray(array) for name, array in tables.items()} | {"nodes": tree.nodes}
         depth = tree.depth
         self.steps: list[tuple[Any, int, int] | int] = []  # (supernodes, how many, which class), or a large one
         kind = np.searchsorted([most for most, _ in self.classes], self.order)
@@ -88,12 +88,12 @@ class Fronts:
 
     @cached_property
     def diagonal(self) -> Any:
-        """Where the diagonal of each D lies in the panels, by column; on the device."""
+        """Where the diagonal of each D is in the panels, by column; on the device."""
         import cupy
 
         tree = self.tree
-        at = symbolic.diagonal(tree.S.first, 4 * tree.panel[:-1], tree.w + tree.r + tree.r % 2, 4, True)
-        return cupy.asarray(at)
+        positions = symbolic.diagonal(tree.S.first, 4 * tree.panel[:-1], tree.w + tree.r + tree.r % 2, 4, True)
+        return cupy.asarray(positions)
 
     def numbers(self, weights: Any, semiring: Semiring, nonnegative: bool) -> tuple[Any, Any]:
         """The panels [D; L] and [D U]ᵀ for weights on the device, in the order of the arcs.
@@ -111,17 +111,17 @@ class Fronts:
         assert ops.kernels is not None  # from here on it counts stars without a value
         updates = cupy.empty(max(self.entries, 1), dtype)
         lower, upper = (cupy.empty((max(int(self.tree.panel[-1]), 1), 4), dtype) for _ in range(2))
-        held = self.held | {"weights": weights}
-        addresses = [held[name].data.ptr for name in _TABLES] + [x.data.ptr for x in (updates, lower, upper)]
+        arrays = self.arrays | {"weights": weights}
+        addresses = [arrays[name].data.ptr for name in _TABLES] + [x.data.ptr for x in (updates, lower, upper)]
         tables = cupy.asarray(np.array(addresses, np.uint64))
-        at = tables.data.ptr
+        address = tables.data.ptr
         for step in self.steps:
             if isinstance(step, int):
                 m, w = int(self.order[step]), int(self.tree.w[step])
                 unit = 16 // min(16, dtype.itemsize)
                 pitch = -(-m // unit) * unit
                 F = cupy.empty((m, pitch), dtype)
-                arguments = at, np.int32(step), F.data.ptr, np.int32(pitch)
+                arguments = address, np.int32(step), F.data.ptr, np.int32(pitch)
                 found["gather_front"]((PARTS,), (256,), arguments)
                 D = F[:w, :w]
                 closure(ops, D)
@@ -129,9 +129,10 @@ class Fronts:
                     ops.eliminate(D, F[:w, w:m], F[w:, :w], F[w:, w:m])
                 found["part_front"]((PARTS,), (256,), arguments)
             else:
-                some, count, which = step
+                supernodes, count, which = step
                 most, threads = self.classes[which]
-                found["eliminate_fronts"]((count,), (threads,), (at, some.data.ptr), shared(most, dtype.itemsize))
+                operands = address, supernodes.data.ptr
+                found["eliminate_fronts"]((count,), (threads,), operands, shared(most, dtype.itemsize))
         if algebra.counts_stars(semiring, dtype):
             ops.synchronize()
         return lower, upper

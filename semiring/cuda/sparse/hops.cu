@@ -12,22 +12,22 @@ using Bits = unsigned long long;
 extern "C" __global__ __launch_bounds__(256) void begin_search(const int* sources, int count, Bits* F, Bits* S, int n, int words) {
     const long long i = blockIdx.x * 256ll + threadIdx.x;
     if (i < count) {
-        const long long at = (long long)sources[i] * words + i / 64;
-        atomicOr(F + at, 1ull << i % 64);
-        atomicOr(S + at, 1ull << i % 64);
+        const long long offset = (long long)sources[i] * words + i / 64;
+        atomicOr(F + offset, 1ull << i % 64);
+        atomicOr(S + offset, 1ull << i % 64);
     }
     if (count % 64 && i < n) atomicOr(S + i * words + words - 1, ~0ull << count % 64);
 }
 
 // One level, pulled along arcs: v gets what its neighbours' frontiers have and it has not seen.
 extern "C" __global__ __launch_bounds__(256) void search_level(
-    const long long* start, const int* beside, const Bits* F, Bits* next, Bits* S, Bits* planes, int n, int words, int level, int* last) {
+    const long long* start, const int* tails, const Bits* F, Bits* next, Bits* S, Bits* planes, int n, int words, int level, int* last) {
     const long long i = blockIdx.x * 256ll + threadIdx.x, all = (long long)n * words;
     if (i >= all) return;
     const int v = i / words, w = i % words;
     const Bits seen = S[i];
     Bits found = seen;
-    for (long long a = start[v]; a < start[v + 1] && ~found; ++a) found |= F[(long long)beside[a] * words + w];
+    for (long long a = start[v]; a < start[v + 1] && ~found; ++a) found |= F[(long long)tails[a] * words + w];
     found &= ~seen;
     next[i] = found;
     if (!found) return;

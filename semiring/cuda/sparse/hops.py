@@ -14,7 +14,7 @@ from .. import algebra, compile, gpu
 
 #: Words of 64 sources that are searched from together.
 WORDS = 32
-#: Bits of the number of a level that there is room for at first, and levels between two looks at whether all is done.
+#: Bits of the number of a level that are stored at first, and levels between two looks at whether all is done.
 PLANES, LEVELS = 6, 4
 _NAMES = "begin_search", "search_level", "write_levels"
 
@@ -36,24 +36,24 @@ class Searches:
 
     Parameters
     ----------
-    start, beside : arrays (n + 1,), (arcs,)
-        The tails of the arcs into v are beside[start[v] : start[v + 1]].
+    start, tails : arrays (n + 1,), (arcs,)
+        The tails of the arcs into v are tails[start[v] : start[v + 1]].
     dtype : dtype
         Of the counts.
     """
 
-    def __init__(self, start: np.ndarray, beside: np.ndarray, dtype: np.dtype) -> None:
+    def __init__(self, start: np.ndarray, tails: np.ndarray, dtype: np.dtype) -> None:
         import cupy
 
         self.number, self.n, self.dtype = gpu.current(), len(start) - 1, dtype
-        self.start, self.beside = cupy.asarray(start), cupy.asarray(beside)
+        self.start, self.tails = cupy.asarray(start), cupy.asarray(tails)
 
     def batch(self, sources: int) -> int:
         """How many of so many sources are searched from at a time."""
         return 64 * min(WORDS, max(1, -(-sources // 64)))
 
     def empty(self, rows: int) -> Any:
-        """Room for so many rows.
+        """Memory for so many rows.
 
         Raises
         ------
@@ -88,12 +88,12 @@ class Searches:
 
         n, count = self.n, len(sources)
         words = -(-count // 64)
-        found, given = kernels(self.dtype, gpu.current()), cupy.asarray(sources.astype(np.int32))
+        found, origins = kernels(self.dtype, gpu.current()), cupy.asarray(sources.astype(np.int32))
         sizes = np.int32(n), np.int32(words)
         F, S = (cupy.zeros((n, words), np.uint64) for _ in range(2))
         following = cupy.empty((n, words), np.uint64)
         found["begin_search"](
-            (-(-max(count, n) // 256),), (256,), (given.data.ptr, np.int32(count), F.data.ptr, S.data.ptr, *sizes)
+            (-(-max(count, n) // 256),), (256,), (origins.data.ptr, np.int32(count), F.data.ptr, S.data.ptr, *sizes)
         )
         planes, last = cupy.zeros((PLANES, n, words), np.uint64), cupy.zeros(1, np.int32)
         done, group = 0, LEVELS
@@ -102,13 +102,13 @@ class Searches:
             if stop >> len(planes):
                 planes = cupy.concatenate((planes, cupy.zeros(planes.shape, np.uint64)))
             for level in range(done + 1, stop + 1):
-                graph = self.start.data.ptr, self.beside.data.ptr
+                graph = self.start.data.ptr, self.tails.data.ptr
                 state = (X.data.ptr for X in (F, following, S, planes))
                 arguments = (*graph, *state, *sizes, np.int32(level), last.data.ptr)
                 found["search_level"]((-(-n * words // 256),), (256,), arguments)
                 F, following = following, F
             done, group = stop, min(2 * group, 64)
-            if int(last.get()[0]) < done:  # nobody was reached there
+            if int(last.get()[0]) < done:  # no vertex was reached there
                 break
         bits = done.bit_length()
         apart = rows.strides[0] // rows.itemsize

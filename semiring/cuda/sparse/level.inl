@@ -9,10 +9,10 @@ struct Ring {
     Quad p[deep][strips];
 };
 
-// The tile `strips` strips wide that begins at column j. The loop holds few instructions beside ⊕ and ⊗: addresses of rows are
+// The tile `strips` strips wide that begins at column j. The loop holds few instructions other than ⊕ and ⊗: addresses of rows are
 // one multiplication each, and what steps from stage to stage are pointers.
 template <int strips>
-__device__ void tile(const Node& node, int j, const int* rows, const T* panel, bool some, const int (&place)[each], Range range, const T* v,
+__device__ void tile(const Node& node, int j, const int* rows, const T* panel, bool any_on_path, const int (&place)[each], Range range, const T* v,
                      long long v_pitch, const int* labels, Rows y_of, bool inside, unsigned char* shared) {
     using Stage = Ring<strips>;
     constexpr int columns = 4 * strips, units = deep * strips;  // of the panel, a stage
@@ -21,7 +21,7 @@ __device__ void tile(const Node& node, int j, const int* rows, const T* panel, b
     const Quad* p = reinterpret_cast<const Quad*>(panel) + node.panel + (j / 4 + thread % strips) * (long long)apart + node.width + thread / strips;
     const int* coming = rows + node.begin + thread;
     int next = thread < deep && thread < all ? *coming : 0;  // the thread's row of the coming stage
-    int left = all;                                          // rows not asked for yet
+    int left = all;                                          // rows not requested yet
     Stage *into = reinterpret_cast<Stage*>(shared), *const end = into + stages;
     const auto fetch = [&]() {
         const int index = next;
@@ -30,18 +30,18 @@ __device__ void tile(const Node& node, int j, const int* rows, const T* panel, b
 #pragma unroll
         for (int k = 0; k < deep; ++k) {
             const int row = __shfl_sync(0xffffffffu, index, k);
-            if (k < left) ask<Lanes>(&into->x[k][thread], y_of[row]);
+            if (k < left) request<Lanes>(&into->x[k][thread], y_of[row]);
         }
 #pragma unroll
         for (int i = 0; i < units; i += 32) {
             const int unit = thread + i;
-            if (unit < units && unit < left * strips) ask(&into->p[unit / strips][unit % strips], p + i / strips);
+            if (unit < units && unit < left * strips) request(&into->p[unit / strips][unit % strips], p + i / strips);
         }
         p += deep, left -= deep;
         if (++into == end) into = reinterpret_cast<Stage*>(shared);
     };
     Word y[columns][each];
-    begin<columns>(y, some, place, range, v + (node.base + j) * v_pitch, v_pitch, wanted);
+    begin<columns>(y, any_on_path, place, range, v + (node.base + j) * v_pitch, v_pitch, wanted);
 #pragma unroll
     for (int i = 0; i < stages - 1; ++i) {
         if (left > 0) fetch();
@@ -51,7 +51,7 @@ __device__ void tile(const Node& node, int j, const int* rows, const T* panel, b
 #pragma unroll 1
     for (int rest = all; rest > 0; rest -= deep) {
         wait_for_all_but<stages - 2>();
-        __syncwarp();  // the panel is there, and nobody reads the stage that is filled next
+        __syncwarp();  // the panel has arrived, and no thread reads the stage that is filled next
         if (left > 0) fetch();
         commit_copies();
         if (rest >= deep) {
@@ -78,14 +78,14 @@ extern "C" __global__ __launch_bounds__(32 * level_warps, level_blocks) void swe
     if (lane - thread * each >= lanes) return;
     const bool inside = lane < lanes;
     lane = inside ? lane : 0;
-    const Tile given = tiles[blockIdx.x];
-    const Node node = nodes[given.supernode];
-    const Range range = ranges[given.supernode];
+    const Tile assigned = tiles[blockIdx.x];
+    const Node node = nodes[assigned.supernode];
+    const Range range = ranges[assigned.supernode];
     int place[each];
     places_of(place, places, lane, inside);
-    const bool some = on_path(place, range);
+    const bool any_on_path = on_path(place, range);
     const Rows y_of(out + lane, pitch);
     unsigned char* mine = shared + warp * (stages * sizeof(Ring<most_strips>));
-    if (given.strips == 1) tile<1>(node, given.first, rows, panel, some, place, range, v, v_pitch, labels, y_of, inside, mine);
-    else tile<most_strips>(node, given.first, rows, panel, some, place, range, v, v_pitch, labels, y_of, inside, mine);
+    if (assigned.strips == 1) tile<1>(node, assigned.first, rows, panel, any_on_path, place, range, v, v_pitch, labels, y_of, inside, mine);
+    else tile<most_strips>(node, assigned.first, rows, panel, any_on_path, place, range, v, v_pitch, labels, y_of, inside, mine);
 }

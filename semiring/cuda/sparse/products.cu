@@ -4,7 +4,7 @@
 //   children first:  f_C = x_C,  f_R = 0,  and both ← f ⊕ what the children leave;   v_C = f_C D,   f_R ← f_R ⊕ f_C U
 //   parents first:   y_C = v_C ⊕ y_R L
 //
-// A front has a place for its columns and rows; what it leaves for its parent stays at those of its rows. Vector q lies
+// A front has a place for its columns and rows; what it leaves for its parent stays at those of its rows. Vector q is
 // at x + q n, by label as y does; v by column.
 #include "sparse.inl"
 
@@ -44,8 +44,8 @@ extern "C" __global__ __launch_bounds__(threads) void climb_fronts(
             Word z[4];
 #pragma unroll
             for (int c = 0; c < 4; ++c) z[c] = j + c < w ? S::spread(front[j + c]) : nil();
-            step(sum, z[0], S::spread(p.at[0]), z[1], S::spread(p.at[1]));
-            step(sum, z[2], S::spread(p.at[2]), z[3], S::spread(p.at[3]));
+            step(sum, z[0], S::spread(p.item[0]), z[1], S::spread(p.item[1]));
+            step(sum, z[2], S::spread(p.item[2]), z[3], S::spread(p.item[3]));
         }
         (k < w ? v[node.first + k] : front[k]) = T(S::lane(sum, 0));
     }
@@ -54,7 +54,7 @@ extern "C" __global__ __launch_bounds__(threads) void climb_fronts(
 // A warp takes four columns at a time, each of its threads some of the rows.
 extern "C" __global__ __launch_bounds__(threads) void sweep_fronts(
     const int* supernodes, const Node* nodes, const int* rows, const int* labels, const T* panel, const T* v, T* y, int n) {
-    __shared__ T held[threads / 32][4][32];
+    __shared__ T partial[threads / 32][4][32];
     const Node node = nodes[supernodes[blockIdx.x]];
     const int warp = threadIdx.x / 32, thread = threadIdx.x % 32, w = node.width, r = node.rows, high = w + even(r);
     v += blockIdx.y * (long long)n, y += blockIdx.y * (long long)n;
@@ -69,15 +69,15 @@ extern "C" __global__ __launch_bounds__(threads) void sweep_fronts(
             const Word y0 = S::spread(y[rows[k]]), y1 = two ? S::spread(y[rows[k + 32]]) : nil();
             const Quad p0 = p[k], p1 = two ? p[k + 32] : p0;
 #pragma unroll
-            for (int c = 0; c < 4; ++c) step(sum[c], y0, S::spread(p0.at[c]), y1, two ? S::spread(p1.at[c]) : nil());
+            for (int c = 0; c < 4; ++c) step(sum[c], y0, S::spread(p0.item[c]), y1, two ? S::spread(p1.item[c]) : nil());
         }
 #pragma unroll
-        for (int c = 0; c < 4; ++c) held[warp][c][thread] = T(S::lane(sum[c], 0));
+        for (int c = 0; c < 4; ++c) partial[warp][c][thread] = T(S::lane(sum[c], 0));
         __syncwarp();
         if (thread < 4 && j + thread < w) {
-            T whole = v[node.first + j + thread];
-            for (int i = 0; i < 32; ++i) whole = T(S::add(W(whole), W(held[warp][thread][i])));
-            y[labels[node.first + j + thread]] = whole;
+            T total = v[node.first + j + thread];
+            for (int i = 0; i < 32; ++i) total = T(S::add(W(total), W(partial[warp][thread][i])));
+            y[labels[node.first + j + thread]] = total;
         }
         __syncwarp();
     }

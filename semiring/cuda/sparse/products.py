@@ -45,15 +45,15 @@ def product(
     """
     import cupy
 
-    tree, held, (count, n) = fronts.tree, fronts.held, x.shape
+    tree, arrays, (count, n) = fronts.tree, fronts.arrays, x.shape
     found = kernels(semiring, x.dtype, nonnegative, mirrored, gpu.current())
     y, v, left = cupy.empty(x.shape, x.dtype), cupy.empty(x.shape, x.dtype), cupy.empty((count, fronts.places), x.dtype)
-    tables = [held[name].data.ptr for name in ("child", "sibling", "local", "begin", "place")]
+    tables = [arrays[name].data.ptr for name in ("child", "sibling", "local", "begin", "place")]
     nodes, labels = tree.nodes.data.ptr, tree.labels.data.ptr
     climbing = *tables, labels, up.data.ptr, x.data.ptr, left.data.ptr, v.data.ptr, np.int32(n), np.int64(fronts.places)
     sweeping = tree.rows.data.ptr, labels, down.data.ptr, v.data.ptr, y.data.ptr, np.int32(n)
-    for some in reversed(tree.every_level):
-        found["climb_fronts"]((len(some), count), (THREADS,), (some.data.ptr, nodes, *climbing))
-    for some in tree.every_level:
-        found["sweep_fronts"]((len(some), count), (THREADS,), (some.data.ptr, nodes, *sweeping))
+    for level in reversed(tree.every_level):
+        found["climb_fronts"]((len(level), count), (THREADS,), (level.data.ptr, nodes, *climbing))
+    for level in tree.every_level:
+        found["sweep_fronts"]((len(level), count), (THREADS,), (level.data.ptr, nodes, *sweeping))
     return y

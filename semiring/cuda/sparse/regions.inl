@@ -1,6 +1,6 @@
 // Regions of a sweep: low subtrees, each walked by a warp for its lanes; see sweep.cu.
 
-// Stored past the caches: nobody on the device reads it soon.
+// Stored past the caches: no thread reads it soon.
 __device__ inline void stream(Lanes* to, const Lanes& v) {
     if constexpr (sizeof(Lanes) == 16) __stcs(reinterpret_cast<int4*>(to), *reinterpret_cast<const int4*>(&v));
     else if constexpr (sizeof(Lanes) == 8) __stcs(reinterpret_cast<int2*>(to), *reinterpret_cast<const int2*>(&v));
@@ -10,10 +10,10 @@ __device__ inline void stream(Lanes* to, const Lanes& v) {
 __device__ inline void meet(Lanes& worst, const Lanes& value) {
 #pragma unroll
     for (int e = 0; e < each; ++e)
-        if (greatest ? value.at[e] > worst.at[e] : value.at[e] < worst.at[e]) worst.at[e] = value.at[e];
+        if (greatest ? value.item[e] > worst.item[e] : value.item[e] < worst.item[e]) worst.item[e] = value.item[e];
 }
 
-// `count` items side by side, on their way to shared memory; each thread of the block copies some.
+// `count` adjacent items, on their way to shared memory; each thread of the block copies a part.
 template <class V>
 __device__ inline void bring(V* to, const V* from, int count) {
     constexpr int part = sizeof(V) < 16 ? sizeof(V) : 16, parts = sizeof(V) / part;
@@ -30,15 +30,15 @@ struct Program {
     int *slots, *rows, *labels;
 };
 
-// One strip of a supernode in a region: `columns` of it, from rows on the stack. `some` and `range` say who begins with v.
+// One strip of a supernode in a region: `columns` of it, from rows on the stack. `any_on_path` and `range` say which lanes begin with v.
 template <int columns>
-__device__ inline void strip(const Node& node, int j, const Quad* p, int2 front, const int2* slots, const int* labels, Lanes* stack, bool some,
+__device__ inline void strip(const Node& node, int j, const Quad* p, int2 front, const int2* slots, const int* labels, Lanes* stack, bool any_on_path,
                              const int (&place)[each], Range range, const T* v, long long v_pitch, Rows out, bool inside, Lanes& worst) {
     int label[columns];  // before anything is stored, or each would be waited for
 #pragma unroll
     for (int c = 0; c < columns; ++c) label[c] = labels[j + c];
     Word y[columns][each];
-    begin<columns>(y, some, place, range, v + (node.base + j) * v_pitch, v_pitch);
+    begin<columns>(y, any_on_path, place, range, v + (node.base + j) * v_pitch, v_pitch);
     const auto two = [&](int k, int2 here) {
         const Lanes x0 = stack[here.x * 32], x1 = stack[here.y * 32];
         const Quad p0 = p[k], p1 = p[k + 1];
@@ -64,9 +64,9 @@ __device__ inline void strip(const Node& node, int j, const Quad* p, int2 front,
 }
 
 // Rows above the subtree of a root, on their way from where they were written to the stack.
-__device__ inline void ask_rows(const Node& root, const int* rows, const int* slots, Lanes* stack, Rows out) {
+__device__ inline void request_rows(const Node& root, const int* rows, const int* slots, Lanes* stack, Rows out) {
 #pragma unroll 4
-    for (int k = 0; k < root.rows; ++k) ask<Lanes>(&stack[slots[k] * 32], out[rows[k]]);
+    for (int k = 0; k < root.rows; ++k) request<Lanes>(&stack[slots[k] * 32], out[rows[k]]);
 }
 
 // y for all supernodes of a region, and the lanes of a block. Where only_worst, none is written but the worst of the
@@ -108,10 +108,10 @@ extern "C" __global__ __launch_bounds__(32 * warps, region_blocks) void sweep_re
     const Rows out(y + lane, pitch);
     Lanes worst;
 #pragma unroll
-    for (int e = 0; e < each; ++e) worst.at[e] = T(S::one());
+    for (int e = 0; e < each; ++e) worst.item[e] = T(S::one());
     // Few regions have lanes below them.
     const bool near = on_path(place, Range{here.ranges[0].low, here.ranges[count - 1].high});
-    bool asked = false;
+    bool requested = false;
     Node following = here.nodes[count - 1];
     int2 front = *reinterpret_cast<const int2*>(here.slots + following.begin);
 #pragma unroll 1
@@ -119,28 +119,28 @@ extern "C" __global__ __launch_bounds__(32 * warps, region_blocks) void sweep_re
         const Node node = following;
         const int2 slot = front;
         if (s > 0) following = here.nodes[s - 1], front = *reinterpret_cast<const int2*>(here.slots + following.begin);
-        if (node.kind & 3) {  // a root: what lies above comes from the rows already written
-            if (!asked) ask_rows(node, here.rows + node.begin, here.slots + node.begin, stack, out);
+        if (node.kind & 3) {  // a root: what is above comes from the rows already written
+            if (!requested) request_rows(node, here.rows + node.begin, here.slots + node.begin, stack, out);
             wait_for_copies();
-            const int next = node.kind >> 2;  // how far the next root is, where its rows have room beside this subtree
-            asked = next > 0;
-            if (asked) {
+            const int next = node.kind >> 2;  // how far the next root is, where its rows fit on the stack next to this subtree
+            requested = next > 0;
+            if (requested) {
                 const Node root = here.nodes[s - next];
-                ask_rows(root, here.rows + root.begin, here.slots + root.begin, stack, out);
+                request_rows(root, here.rows + root.begin, here.slots + root.begin, stack, out);
             }
         }
         const Range range = near ? here.ranges[s] : Range{0, 0};
-        const bool some = near && on_path(place, range);
-        const int2* at = reinterpret_cast<const int2*>(here.slots + node.begin);
+        const bool any_on_path = near && on_path(place, range);
+        const int2* row_slots = reinterpret_cast<const int2*>(here.slots + node.begin);
         const int* label = here.labels + node.first;
         const Quad* p = here.panel + node.panel + node.width;
 #pragma unroll 1
         for (int j = 0; j < node.width; j += 4) {
             switch (node.width - j) {
-                case 1: strip<1>(node, j, p, slot, at, label, stack, some, place, range, v, v_pitch, out, inside, worst); break;
-                case 2: strip<2>(node, j, p, slot, at, label, stack, some, place, range, v, v_pitch, out, inside, worst); break;
-                case 3: strip<3>(node, j, p, slot, at, label, stack, some, place, range, v, v_pitch, out, inside, worst); break;
-                default: strip<4>(node, j, p, slot, at, label, stack, some, place, range, v, v_pitch, out, inside, worst);
+                case 1: strip<1>(node, j, p, slot, row_slots, label, stack, any_on_path, place, range, v, v_pitch, out, inside, worst); break;
+                case 2: strip<2>(node, j, p, slot, row_slots, label, stack, any_on_path, place, range, v, v_pitch, out, inside, worst); break;
+                case 3: strip<3>(node, j, p, slot, row_slots, label, stack, any_on_path, place, range, v, v_pitch, out, inside, worst); break;
+                default: strip<4>(node, j, p, slot, row_slots, label, stack, any_on_path, place, range, v, v_pitch, out, inside, worst);
             }
             p += node.width + even(node.rows);
         }
@@ -148,13 +148,13 @@ extern "C" __global__ __launch_bounds__(32 * warps, region_blocks) void sweep_re
     if (only_worst && inside) *reinterpret_cast<Lanes*>(worst_of + mine * worst_pitch + lane) = worst;
 }
 
-// The worst of some rows of y: those of part blockIdx.y of gridDim.y.
+// The worst of a subset of the rows of y: those of part blockIdx.y of gridDim.y.
 extern "C" __global__ __launch_bounds__(128) void worst_rows(const T* y, long long pitch, int count, T* worst_of, long long worst_pitch, int lanes) {
     const int lane = (blockIdx.x * 128 + threadIdx.x) * each;
     if (lane >= lanes) return;
     Lanes worst;
 #pragma unroll
-    for (int e = 0; e < each; ++e) worst.at[e] = T(S::one());
+    for (int e = 0; e < each; ++e) worst.item[e] = T(S::one());
 #pragma unroll 4
     for (int k = blockIdx.y; k < count; k += gridDim.y) meet(worst, *reinterpret_cast<const Lanes*>(y + k * pitch + lane));
     *reinterpret_cast<Lanes*>(worst_of + blockIdx.y * worst_pitch + lane) = worst;

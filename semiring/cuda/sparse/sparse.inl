@@ -1,7 +1,7 @@
 // What kernels of sparse eliminations share: entries, and supernodes with their panels.
 //
-// A panel of w columns and r rows lies in strips of 4 columns, each of w + r rows of 4 entries, which are a unit. What
-// is missing of 4 columns, and where r is odd of another row, is there and zero; the list of rows then names the last
+// A panel of w columns and r rows is stored in strips of 4 columns, each of w + r rows of 4 entries, which are a unit. What
+// is missing of 4 columns, and where r is odd of another row, is present and zero; the list of rows then names the last
 // one twice.
 #include "gemm.cuh"
 
@@ -14,7 +14,7 @@ static_assert(S::lanes == 1, "a lane is an entry");
 using Quad = Vector<T, 4>;
 
 // A supernode: its first column, how many; where its rows begin among all, how many; where its panel begins, in units; its
-// place on the path from the root; where it begins on its region's stack (−1: nobody asks); what it is. As `NODE` in sweep.py.
+// place on the path from the root; where it begins on its region's stack (−1: never read); what it is. As `NODE` in sweep.py.
 struct alignas(16) Node {
     int first, width, begin, rows;
     long long panel;

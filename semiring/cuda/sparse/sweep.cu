@@ -3,8 +3,8 @@
 //   climb, children first, each lane on its own root path:  z_R ← z_R ⊕ z_C U,   v_C = z_C D
 //   sweep, parents first, everywhere:                       y_C = v_C ⊕ y_R L        (v_C = 0 off the root path)
 //
-// A lane is a source (or a target, where `mirrored`: the operands of ⊗ change places); each thread has `each` lanes
-// side by side. Rows of y, one a vertex, are written once, at the vertex's label. z and v have a row for each place on
+// A lane is a source (or a target, where `mirrored`: the operands of ⊗ change places); each thread has `each` adjacent
+// lanes. Rows of y, one a vertex, are written once, at the vertex's label. z and v have a row for each place on
 // the path from the root. In them lanes are sorted by their place in the elimination order, so that those below a
 // supernode are a range; places[t] is where lane t of y is among them.
 //
@@ -18,11 +18,11 @@
 
 // to[t][v] = from[v][t], for so many rows t of `to`.
 extern "C" __global__ __launch_bounds__(256) void transpose(const T* from, long long from_pitch, T* to, long long to_pitch, int n, int lanes) {
-    __shared__ T held[32][33];
+    __shared__ T block[32][33];
     const int x = threadIdx.x % 32, y = threadIdx.x / 32, v0 = blockIdx.x * 32, t0 = blockIdx.y * 32;
     for (int i = y; i < 32; i += 8)
-        if (v0 + i < n && t0 + x < lanes) held[i][x] = from[(v0 + i) * from_pitch + t0 + x];
+        if (v0 + i < n && t0 + x < lanes) block[i][x] = from[(v0 + i) * from_pitch + t0 + x];
     __syncthreads();
     for (int i = y; i < 32; i += 8)
-        if (t0 + i < lanes && v0 + x < n) to[(t0 + i) * to_pitch + v0 + x] = held[x][i];
+        if (t0 + i < lanes && v0 + x < n) to[(t0 + i) * to_pitch + v0 + x] = block[x][i];
 }

@@ -16,14 +16,14 @@ __device__ inline void step(Word& c, Word x0, Word p0, Word x1, Word p1) {
 
 __device__ inline Word nil() { return S::spread(T(S::zero())); }
 
-// Sums of `columns` columns for a thread's lanes begin with v, where a lane is below the supernode, as `some` of the warp's are.
+// Sums of `columns` columns for a thread's lanes begin with v, where a lane is below the supernode, as `any_on_path` says of the warp's.
 template <int columns>
-__device__ inline void begin(Word (&y)[columns][each], bool some, const int (&place)[each], Range range, const T* v, long long pitch, int wanted = columns) {
+__device__ inline void begin(Word (&y)[columns][each], bool any_on_path, const int (&place)[each], Range range, const T* v, long long pitch, int wanted = columns) {
 #pragma unroll
     for (int c = 0; c < columns; ++c)
 #pragma unroll
         for (int e = 0; e < each; ++e) y[c][e] = S::nothing();
-    if (!some) return;
+    if (!any_on_path) return;
 #pragma unroll
     for (int c = 0; c < columns; ++c)
 #pragma unroll
@@ -38,13 +38,13 @@ __device__ inline void both(Word (&y)[columns][each], const Lanes& x0, const Lan
     for (int c = 0; c < columns; ++c)
 #pragma unroll
         for (int e = 0; e < each; ++e)
-            step(y[c][e], S::spread(x0.at[e]), S::spread(p0[c / 4].at[c % 4]), S::spread(x1.at[e]), S::spread(p1[c / 4].at[c % 4]));
+            step(y[c][e], S::spread(x0.item[e]), S::spread(p0[c / 4].item[c % 4]), S::spread(x1.item[e]), S::spread(p1[c / 4].item[c % 4]));
 }
 
 __device__ inline Lanes stored(const Word* y) {
     Lanes v;
 #pragma unroll
-    for (int e = 0; e < each; ++e) v.at[e] = T(S::lane(y[e], 0));
+    for (int e = 0; e < each; ++e) v.item[e] = T(S::lane(y[e], 0));
     return v;
 }
 
@@ -54,10 +54,10 @@ __device__ inline void places_of(int (&place)[each], const int* places, int lane
 }
 
 __device__ inline bool on_path(const int (&place)[each], Range range) {
-    bool some = false;
+    bool any = false;
 #pragma unroll
-    for (int e = 0; e < each; ++e) some |= place[e] >= range.low && place[e] < range.high;
-    return __any_sync(0xffffffffu, some);
+    for (int e = 0; e < each; ++e) any |= place[e] >= range.low && place[e] < range.high;
+    return __any_sync(0xffffffffu, any);
 }
 
 // Where rows begin: of y, z or v, at a thread's lanes. A row is less than 4 GiB (sweep.py sees to it).
@@ -72,7 +72,7 @@ struct Rows {
 
 // One item on its way to shared memory; one too small for a copy is loaded.
 template <class V>
-__device__ inline void ask(V* to, const V* from) {
+__device__ inline void request(V* to, const V* from) {
     if constexpr (sizeof(V) < 4) *to = *from;
     else {
         constexpr int part = smaller(sizeof(V), 16);

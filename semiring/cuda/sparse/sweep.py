@@ -43,11 +43,11 @@ class Shape:
     stack : int
         Rows of a stack.
     program : int
-        Bytes that a region takes beside its stacks, at most.
+        Bytes that a region takes in addition to its stacks, at most.
     region_blocks, level_blocks : int
         Blocks that a multiprocessor holds at least of each kernel; it bounds the registers.
     run : int
-        Blocks that walk a region, one beside the other, before the next region comes.
+        Blocks that walk a region, consecutive ones, before the next region comes.
     level_warps : int
         Warps of a block in the top.
     strips : int
@@ -73,12 +73,12 @@ class Shape:
         """What suits entries of so many bytes on an architecture."""
         return cls(**cards.lookup("sweeps", (str(itemsize), "any"), arch))
 
-    def within(self, room: int, itemsize: int) -> Shape:
-        """The same with fewer warps in blocks of either kernel, where a block may have no more than `room` bytes."""
+    def within(self, limit: int, itemsize: int) -> Shape:
+        """The same with fewer warps in blocks of either kernel, where a block may have no more than `limit` bytes."""
         few, level = self.warps, self.level_warps
-        while few > 1 and replace(self, warps=few).shared(itemsize) > room:
+        while few > 1 and replace(self, warps=few).shared(itemsize) > limit:
             few -= 1
-        while level > 1 and replace(self, level_warps=level).ring(itemsize) > room:
+        while level > 1 and replace(self, level_warps=level).ring(itemsize) > limit:
             level //= 2
         blocks = self.level_blocks * self.level_warps // level
         return replace(self, warps=few, level_warps=level, level_blocks=blocks)
@@ -189,7 +189,7 @@ def warps_before(total: np.ndarray, start: int, stop: int) -> np.ndarray:
     return found.astype(np.int32)
 
 
-def _at(*arrays: Any) -> tuple[int, ...]:
+def _addresses(*arrays: Any) -> tuple[int, ...]:
     """Where arrays begin."""
     return tuple(array.data.ptr for array in arrays)
 
@@ -248,9 +248,9 @@ class Tree:
         count = strips // most + strips % most  # single strips are left where there are not enough
         which = np.repeat(np.arange(len(top)), count)
         k = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
-        whole = strips[which] // most
-        first = 4 * (most * np.minimum(k, whole) + np.maximum(k - whole, 0))
-        return np.stack((top[which], first, np.where(k < whole, most, 1)), axis=1).astype(np.int32)
+        full = strips[which] // most
+        first = 4 * (most * np.minimum(k, full) + np.maximum(k - full, 0))
+        return np.stack((top[which], first, np.where(k < full, most, 1)), axis=1).astype(np.int32)
 
     def dense_root(self, panel: Any) -> Any:
         """D of the only root as a matrix, where it is so wide that a product of matrices is worth it; else None."""
@@ -269,7 +269,7 @@ class Tree:
         """Runs of the root's children: first and last column below them, and which of the root's columns they meet."""
         S = self.S
         s = int(self.levels[0][0][0])
-        held: list[tuple[int, int, np.ndarray]] = []
+        runs: list[tuple[int, int, np.ndarray]] = []
         for t in np.flatnonzero(S.parent == s).tolist():
             low, high, met = (
                 int(S.first[S.leaf[t]]),
@@ -277,17 +277,17 @@ class Tree:
                 S.rows[S.begin[t] : S.begin[t + 1]] - S.first[s],
             )
             # A run takes in the next where one product is less than two of them, each with a start of its own.
-            while held:
-                start, stop, before = held[-1]
+            while runs:
+                start, stop, before = runs[-1]
                 both = np.union1d(before, met)
                 if (high - start) * len(both) > (stop - start) * len(before) + (high - low) * len(met) + ALONE * len(
                     both
                 ):
                     break
                 low, met = start, both
-                held.pop()
-            held.append((low, high, met))
-        yield from held
+                runs.pop()
+            runs.append((low, high, met))
+        yield from runs
 
     @property
     def top_columns(self) -> int:
@@ -337,8 +337,8 @@ class Lanes:
         # Where the columns below each supernode begin among the lanes, and where they end.
         self.ranges = tree.bounds
         if not self.every:
-            at = self.starts[: self.count].searchsorted(tree.bounds.ravel())
-            self.ranges = at.astype(np.int32).reshape(-1, 2)
+            positions = self.starts[: self.count].searchsorted(tree.bounds.ravel())
+            self.ranges = positions.astype(np.int32).reshape(-1, 2)
         self.climbs = list(self._climbs(tree, starts[: self.count]))
 
     def _climbs(self, tree: Tree, columns: np.ndarray) -> Iterator[tuple[Any, int, int, int]]:
@@ -351,10 +351,10 @@ class Lanes:
         total = np.concatenate(([0], np.cumsum(groups * tree.pieces)))
         counts: list[tuple[Any, int, int, int]] = []
         start, parts = 0, []
-        for some, there in tree.levels:
-            stop = start + len(some)
+        for level, on_device in tree.levels:
+            stop = start + len(level)
             parts.append(warps_before(total, start, stop))
-            counts.append((there, len(some), start + len(counts), int(parts[-1][-1])))
+            counts.append((on_device, len(level), start + len(counts), int(parts[-1][-1])))
             start = stop
         if parts:
             self.before = cupy.asarray(np.concatenate(parts))
@@ -370,8 +370,8 @@ class Sweeps:
         import cupy
 
         self.tree, self.up, self.down, self.dtype = tree, up, down, dtype
-        self._given = semiring, dtype, nonnegative, tree.shape, mirrored, gpu.current()
-        self.kernels = kernels(*self._given)
+        self._kind = semiring, dtype, nonnegative, tree.shape, mirrored, gpu.current()
+        self.kernels = kernels(*self._kind)
         self.ops = CudaBackend(semiring, dtype, nonnegative)
         self._root = tree.dense_root(up) if mirrored else None  # where D is the left operand of ⊗, as in products
         self._parts = (
@@ -400,9 +400,9 @@ class Sweeps:
         """The worst entry of each lane. The rows of the top are written into `top`, the others nowhere."""
         import cupy
 
-        semiring, dtype, *_ = self._given
+        semiring, dtype, *_ = self._kind
         word = "greatest" if semiring.add.selects == "least" else "least"
-        worst = kernels(*self._given, word)
+        worst = kernels(*self._kind, word)
         _, v = self.climb(lanes)
         self.sweep_top(lanes, v, top, ranked=True)
         regions, pitch, wide = len(self.tree.regions), lanes.padded, 128 * self.tree.shape.each
@@ -418,17 +418,17 @@ class Sweeps:
 
         tree, pitch = self.tree, lanes.padded
         z, v = (cupy.empty((max(tree.S.height, 1), pitch), self.dtype) for _ in range(2))
-        tables, ours = _at(tree.slots, self.up), (*_at(z, v), _pitch(v))
-        starts = _at(tree.nodes, tree.owner, tree.parent), _at(lanes.starts)
+        tables, ours = _addresses(tree.slots, self.up), (*_addresses(z, v), _pitch(v))
+        starts = _addresses(tree.nodes, tree.owner, tree.parent), _addresses(lanes.starts)
         self.kernels["climb_regions"](
             (-(-pitch // 128),), (128,), (*starts[0], *tables, *starts[1], *ours, np.int32(pitch))
         )
-        for there, count, start, work in lanes.climbs:
-            if work and self._root is not None and there is tree.levels[0][1]:
+        for on_device, count, start, work in lanes.climbs:
+            if work and self._root is not None and on_device is tree.levels[0][1]:
                 self._climb_root(lanes, z, v)
             elif work:
                 before = lanes.before.data.ptr + 4 * start
-                level = *_at(tree.nodes, there), before, np.int32(count), *_at(lanes.ranges)
+                level = *_addresses(tree.nodes, on_device), before, np.int32(count), *_addresses(lanes.ranges)
                 self.kernels["climb_level"]((-(-work // WARPS),), (WARP * WARPS,), (*level, *tables, *ours))
         return z, v
 
@@ -460,11 +460,11 @@ class Sweeps:
         groups = -(-lanes.padded // (threads * tree.shape.each))
         rest = self._rest(lanes, v, out, ranked)
         for depth, tiles in enumerate(tree.tiles):
-            given = *_at(tree.nodes, tiles, lanes.ranges), *rest
+            arguments = *_addresses(tree.nodes, tiles, lanes.ranges), *rest
             if depth == 0:
-                self.kernels["sweep_roots"]((len(tiles) * groups,), (threads,), given)
+                self.kernels["sweep_roots"]((len(tiles) * groups,), (threads,), arguments)
             else:
-                self.kernels["sweep_level"]((len(tiles), groups), (threads,), given, shared)
+                self.kernels["sweep_level"]((len(tiles), groups), (threads,), arguments, shared)
 
     def sweep_low(self, lanes: Lanes, v: Any, out: Any, worst: Any = None, kernels: Any = None) -> None:
         """y of all regions; or, by other kernels and from ranked rows, only the worst of each."""
@@ -472,17 +472,18 @@ class Sweeps:
         if not len(tree.regions):
             return
         groups = -(-lanes.padded // (WARP * shape.warps * shape.each))
-        given = *_at(tree.nodes, tree.regions, lanes.ranges, tree.local), *self._rest(lanes, v, out, worst is not None)
-        given += (0, 0) if worst is None else (worst.data.ptr, lanes.padded)
-        given += np.int32(len(tree.regions)), np.int32(groups)
+        tables = _addresses(tree.nodes, tree.regions, lanes.ranges, tree.local)
+        arguments = *tables, *self._rest(lanes, v, out, worst is not None)
+        arguments += (0, 0) if worst is None else (worst.data.ptr, lanes.padded)
+        arguments += np.int32(len(tree.regions)), np.int32(groups)
         function = (kernels or self.kernels)["sweep_regions"]
-        function((len(tree.regions) * groups,), (WARP * shape.warps,), given, shape.shared(self.dtype.itemsize))
+        function((len(tree.regions) * groups,), (WARP * shape.warps,), arguments, shape.shared(self.dtype.itemsize))
 
     def _rest(self, lanes: Lanes, v: Any, out: Any, ranked: bool) -> tuple[Any, ...]:
         """Rows and labels, panels, the lanes with v, and where y goes."""
         tree = self.tree
-        given = _at(*(tree.ranked if ranked else (tree.rows, tree.labels)), self.down, lanes.places, v)
-        return *given, _pitch(v), out.data.ptr, _pitch(out), np.int32(lanes.padded)
+        arguments = _addresses(*(tree.ranked if ranked else (tree.rows, tree.labels)), self.down, lanes.places, v)
+        return *arguments, _pitch(v), out.data.ptr, _pitch(out), np.int32(lanes.padded)
 
     def transpose(self, panel: Any, rows: Any) -> None:
         """rows[t] ← panel[:, t]."""
@@ -495,20 +496,21 @@ def pairs(rows: Sweeps, columns: Sweeps, sources: Lanes, targets: Lanes, out: An
     """out[q] ← A*[source q, target q], from the climbs of both ends."""
     tree = rows.tree
     (_, v), (z, _) = rows.climb(sources), columns.climb(targets)
-    given = _at(tree.nodes, tree.owner, tree.parent, sources.starts, targets.starts, sources.places, targets.places)
+    ends = sources.starts, targets.starts, sources.places, targets.places
+    arguments = _addresses(tree.nodes, tree.owner, tree.parent, *ends)
     count = sources.count
     rows.kernels["pairs"](
-        (-(-count // 128),), (128,), (*given, *_at(v, z), sources.padded, out.data.ptr, np.int32(count))
+        (-(-count // 128),), (128,), (*arguments, *_addresses(v, z), sources.padded, out.data.ptr, np.int32(count))
     )
 
 
 def _order(columns: np.ndarray, n: int) -> np.ndarray:
-    """What sorts columns of 0 … n − 1; where many are there, each once, in the time of reading them."""
+    """What sorts columns of 0 … n − 1; where they are many and distinct, in the time of reading them."""
     if len(columns) < n // 8 or (columns[1:] >= columns[:-1]).all():
         return np.argsort(columns, kind="stable")
-    at = np.full(n, -1, np.int32)
-    at[columns] = np.arange(len(columns), dtype=np.int32)
-    order = at[at >= 0]
+    position = np.full(n, -1, np.int32)
+    position[columns] = np.arange(len(columns), dtype=np.int32)
+    order = position[position >= 0]
     return order if len(order) == len(columns) else np.argsort(columns, kind="stable")
 
 
@@ -517,6 +519,6 @@ def _pieces(X: np.ndarray, depth: np.ndarray) -> tuple[list[np.ndarray], list[An
     import cupy
 
     edges = [0, *(np.flatnonzero(np.diff(depth)) + 1).tolist(), len(X)]
-    there = cupy.asarray(np.ascontiguousarray(X, np.int32))
+    on_device = cupy.asarray(np.ascontiguousarray(X, np.int32))
     runs = [slice(*run) for run in pairwise(edges) if run[1] > run[0]]
-    return [X[run] for run in runs], [there[run] for run in runs]
+    return [X[run] for run in runs], [on_device[run] for run in runs]
