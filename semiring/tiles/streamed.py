@@ -111,7 +111,7 @@ class Streamed(LocalMatrix):
         return buffer, index, X, courier.freed(buffer) if before == index else courier.bring(X, rows, columns, buffer)
 
     def _order(self, following: slice | None) -> list[tuple[int, int]]:
-        """The windows that are loaded; those of the next pivot's row, and column; the others, in alternating direction."""
+        """The windows that are loaded; those of the next pivot's row, and column; the others, back and forth."""
         loaded = [index for _, index in self._idle if index is not None]
         bands, stacks = range(len(self._bands)), range(len(self._stacks))
         rest = [(i, j) for i in bands for j in (stacks if i % 2 == 0 else reversed(stacks))]
