@@ -17,7 +17,8 @@ from semiring.conversion import conform
 from semiring.devices import host, module, there
 from semiring.errors import DomainError, ShapeError
 from semiring.memory import require
-from semiring.routes import of_rows, require_selection
+from semiring.routes import of_rows
+from semiring.selection import require_selection
 from semiring.survey import survey
 
 from . import estimates

@@ -117,7 +117,7 @@ def random_graph(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 def product(n: int, counts: list[int]) -> None:
     """C ← A ∧ B; a few rows of it against NumPy's disjunction of the rows of B."""
-    from semiring.cpu.bits.backend import multiply
+    from semiring.cpu.bits.words import multiply
 
     A, B, C = random_bits(n, 1), random_bits(n, 2), BitMatrix.zeros((n, n))
     sparse = BitMatrix.from_edges(*random_graph(n), (n, n))  # a dense product of dense bits is all ones

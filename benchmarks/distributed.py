@@ -244,9 +244,9 @@ def dense(rows: slice, columns: slice) -> Any:
     """As many ones as zeros, as in the last rounds of a closure: what bits are multiplied decides on power."""
     import cupy
 
-    from semiring.cuda.bits import backend as packed
+    from semiring.cuda.bits.backend import CudaBitBackend
 
-    part = packed.zeros((rows.stop - rows.start, columns.stop - columns.start))
+    part = CudaBitBackend().empty((rows.stop - rows.start, columns.stop - columns.start))
     mixed = "unsigned long long x = i * 0x9e3779b97f4a7c15ull; x ^= x >> 31; word = x * 0xbf58476d1ce4e5b9ull"
     cupy.ElementwiseKernel("", "uint64 word", mixed, "mixed")(part.words)
     return part
@@ -258,7 +258,8 @@ def bits(given: argparse.Namespace) -> None:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order
 
-    from semiring.cuda.bits import backend as packed
+    from semiring.cuda.bits import words
+    from semiring.cuda.bits.backend import CudaBitBackend
 
     for n in (1 << 14, *given.sizes):  # kernels are compiled by the first
         begun, rounds = time.perf_counter(), given.rounds if n > 1 << 14 else None
@@ -269,8 +270,8 @@ def bits(given: argparse.Namespace) -> None:
             if rounds is not None:
                 return dense(rows, columns)
             here = (i >= rows.start) & (i < rows.stop) & (j >= columns.start) & (j < columns.stop)
-            part = packed.zeros((rows.stop - rows.start, columns.stop - columns.start))
-            packed.set_bits(part, i[here] - rows.start, j[here] - columns.start)
+            part = CudaBitBackend().empty((rows.stop - rows.start, columns.stop - columns.start))
+            words.set_bits(part.words, part.shape[1], i[here] - rows.start, j[here] - columns.start)
             return part
 
         for block in given.blocks if given.blocks and n > 1 << 14 else [None]:

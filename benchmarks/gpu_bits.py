@@ -23,8 +23,9 @@ from apsp import schedules
 from semiring import BitMatrix
 from semiring.cuda import compile
 from semiring.cuda import gpu as devices
-from semiring.cuda.bits import backend as bits
 from semiring.cuda.bits import product as bitproduct
+from semiring.cuda.bits import words
+from semiring.cuda.bits.backend import CudaBitBackend
 
 #: A multiprocessor's tensor cores on operands that stay in shared memory: two groups of warps, as in a product.
 PROBE = """
@@ -68,16 +69,22 @@ def ceiling() -> float:
     return blocks * times * 128 * 256 * 1024 / milliseconds(run, repeats=3, idle=0) * 1e3
 
 
+def from_edges(tails: Any, heads: Any, n: int) -> BitMatrix:
+    """On the device, of edges there or in main memory."""
+    return BitMatrix(words.from_edges(tails, heads, (n, n)), (n, n))
+
+
 def products(sizes: list[int], kernels: list[str]) -> None:
     """n × n × n, by each kernel that the device has."""
     for n in sizes:
         density = (np.log(2) / n) ** 0.5  # (1 − d²)ⁿ = 1/2
         rng, edges = cp.random.default_rng(n), int(n * n * density)
-        A, B = (bits.from_edges(rng.integers(0, n, edges), rng.integers(0, n, edges), (n, n)) for _ in range(2))
+        A, B = (from_edges(rng.integers(0, n, edges), rng.integers(0, n, edges), n) for _ in range(2))
         sample = np.random.default_rng(0).integers(0, n, 4)
         a, b = A.rows(cp.asarray(sample)), B.to_bool() if n <= 32768 else None
         for kernel in kernels:
-            ops, C = bits.CudaBitBackend(kernel), bits.zeros((n, n))
+            ops = CudaBitBackend(kernel)
+            C = ops.empty((n, n))
             ops.gemm(C, A, B)
             for row, i in zip(a, sample, strict=True):  # bits of the rows of B that row i of A chooses
                 expected = b[row].any(axis=0)
@@ -120,15 +127,15 @@ def closures(sizes: list[int], degree: float) -> None:
     for n in sizes:
         pool.free_all_blocks()
         tails, heads, path = graph(n, degree)
-        ops, start = bits.CudaBitBackend(), time.perf_counter()
-        D = bits.from_edges(tails, heads, (n, n))
+        ops, start = CudaBitBackend(), time.perf_counter()
+        D = from_edges(tails, heads, n)
         ops.synchronize()
         built = time.perf_counter() - start
         pool.free_all_blocks()
 
         def again(D: BitMatrix = D, edges: Any = (tails, heads)) -> None:
             D.words.fill(0)
-            bits.set_bits(D, *edges)
+            words.set_bits(D.words, len(D), *edges)
 
         def work(D: BitMatrix = D, ops: Any = ops) -> None:
             run(D, ops, block=ops.pivot)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from .bits import BitMatrix
 from .errors import ShapeError
+from .signals import load
 
 
 def close_acyclic(count: int, tails: np.ndarray, heads: np.ndarray) -> BitMatrix:
@@ -41,7 +40,7 @@ def close_acyclic(count: int, tails: np.ndarray, heads: np.ndarray) -> BitMatrix
     """
     _check_down(tails, heads)
     closed = BitMatrix.eye(count)
-    _cpu("dag").unite_rows(closed, *_by_tail(count, tails, heads))
+    load("semiring.cpu.bits.dag").unite_rows(closed, *_by_tail(count, tails, heads))
     return closed
 
 
@@ -76,7 +75,7 @@ def acyclic_strips(count: int, tails: np.ndarray, heads: np.ndarray, width: int)
         words[...] = 0
         strip = BitMatrix(words, (count - first, columns.stop - first))
         strip.set_diagonal(True)
-        _cpu("dag").unite_rows(strip, start, sorted_heads, first)
+        load("semiring.cpu.bits.dag").unite_rows(strip, start, sorted_heads, first)
         yield columns, strip
 
 
@@ -115,7 +114,7 @@ def expand_acyclic(closed: BitMatrix, component: np.ndarray, tails: np.ndarray, 
     n, count = len(component), len(closed)
     members = np.argsort(component, kind="stable")
     bounds = np.searchsorted(component[members], np.arange(count + 1))
-    expanded, kernels = BitMatrix.zeros((n, n)), _cpu("expansion")
+    expanded, kernels = BitMatrix.zeros((n, n)), load("semiring.cpu.bits.expansion")
     if not kernels.beside_large(expanded, closed, members, bounds, component):
         kernels.unite(expanded, closed, members, bounds, component, *_by_tail(count, tails, heads))
     return expanded
@@ -128,7 +127,3 @@ def _by_tail(count: int, tails: np.ndarray, heads: np.ndarray) -> tuple[np.ndarr
     """
     order = np.lexsort((-heads, tails))
     return np.searchsorted(tails[order], np.arange(count + 1)).astype(np.int64), heads[order].astype(np.int64)
-
-
-def _cpu(name: str) -> Any:
-    return importlib.import_module("semiring.cpu").load(f"bits.{name}")

@@ -2,7 +2,7 @@
 
 Bit j of row i is bit j mod 64 of `words[i, j // 64]`, the least significant first, and the bits of a row's last word
 beyond the last column are always zero. A matrix lies where its words lie: NumPy words are computed on by
-`semiring.cpu.bits.backend`, CuPy words by `semiring.cuda.bits.backend`, imported when first needed.
+`semiring.cpu.bits.words`, CuPy words by `semiring.cuda.bits.words`, imported when first needed.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from .archives import load_arrays
 from .arrays import check_out, checked_sparse, refuse_masked
 from .errors import DeviceError, DTypeError, FormatError, ShapeError
 from .files import writing
+from .signals import load
 
 _WORD = np.dtype(np.uint64)
 
@@ -196,7 +197,7 @@ class BitMatrix:
         if array.ndim != 2:
             raise ShapeError(f"BitMatrix.from_bool: the array must have two axes, got shape {array.shape}.")
         if not isinstance(array, np.ndarray):
-            return _cuda().pack(array)
+            return cls._of(_cuda().pack(array), array.shape)
         new = cls.zeros(array.shape)
         _cpu().pack(array, new)
         return new
@@ -241,8 +242,8 @@ class BitMatrix:
                [0, 0, 0]])
         """
         if hasattr(rows, "__cuda_array_interface__"):
-            device: BitMatrix = _cuda().from_edges(rows, cols, _shape(shape, "BitMatrix"))
-            return device
+            m, n = _shape(shape, "BitMatrix")
+            return cls._of(_cuda().from_edges(rows, cols, (m, n)), (m, n))
         new = cls.zeros(shape)
         r, c = (_index_list(x, name) for x, name in ((rows, "rows"), (cols, "cols")))
         if len(r) != len(c):
@@ -757,7 +758,7 @@ class BitMatrix:
         if self._on_cpu != other._on_cpu:
             raise DTypeError("BitMatrix: @ needs both operands on one device, got one on the CPU and one on the GPU.")
         if not self._on_cpu:
-            return _cuda().multiply(self, other)
+            return BitMatrix._of(_cuda().multiply(self, other), (m, n))
         C = BitMatrix.zeros((m, n))
         _cpu().multiply(C, self, other)
         return C
@@ -794,7 +795,7 @@ class BitMatrix:
         (array([1, 2]), array([0, 1]))
         """
         if not self._on_cpu:
-            return _cuda().transpose(self)
+            return BitMatrix._of(_cuda().transpose(self), self.shape[::-1])
         B = BitMatrix.zeros((self.shape[1], self.shape[0]))
         _cpu().transpose(self, B)
         return B
@@ -936,13 +937,14 @@ def _describe(thing: Any) -> str:
 
 
 def _cpu() -> Any:
-    return importlib.import_module("semiring.cpu").load("bits.backend")
+    return load("semiring.cpu.bits.words")
 
 
 def _cuda() -> Any:
     try:
-        return importlib.import_module("semiring.cuda.bits.backend")
+        from .cuda.bits import words
     except ImportError as problem:
         raise DeviceError(
             f"BitMatrix: this needs kernels on the GPU, got {problem}. Move it: words.get()."
         ) from problem
+    return words

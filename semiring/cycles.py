@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from . import dtypes
 from .algebra import Semiring
 from .devices import module
 from .errors import AlgebraError, DivergenceError, NegativeCycleError
+from .signals import load
 
 #: The spacing of float64 at 1, in which lengths are computed.
 _EPS = 2.0**-52
@@ -201,7 +201,7 @@ def search(A: np.ndarray, semiring: Semiring, allowed: float = 0.0) -> tuple[lis
         cycle, potential = search(A.T, semiring, allowed)
         return cycle[:1] + cycle[:0:-1], -potential
     base, rate = lengths.slack(A.dtype, allowed)
-    relax = importlib.import_module("semiring.cpu").load("routes.cycles").relax
+    relax = load("semiring.cpu.routes.cycles").relax
     cycle, potential = relax(A, dtypes.zero(semiring, A.dtype), lengths.sign, lengths.logarithmic, base, rate)
     at = cycle.index(min(cycle)) if cycle else 0
     return cycle[at:] + cycle[:at], potential

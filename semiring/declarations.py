@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .errors import AlgebraError
+from .signals import undisturbed
 
 if TYPE_CHECKING:
     from .algebra import Op, Semiring
@@ -85,7 +86,6 @@ def require_compilable(function: Callable[..., Any], operands: int, dtypes: tupl
     """
     if function.__module__ == "semiring.catalog":
         return
-    from .cpu.signals import undisturbed
 
     def compile_all() -> None:
         import numba

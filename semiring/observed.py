@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from .backend import Backend, Stopwatch
+from .contract import Backend, Stopwatch
 from .verbs import VERBS, Verb
 
 #: `callback(done, total)` in pairs (one ⊕ with one ⊗).

@@ -2,49 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import numpy as np
 
 from .algebra import Semiring
-from .errors import AlgebraError, DomainError
+from .cpu.processors import default_threads
+from .errors import DomainError
+from .selection import refuse, require_selection
+from .signals import load
 
 #: What stands for no predecessor, as in SciPy.
 NONE = -9999
-
-
-def of_matrix(
-    semiring: Semiring,
-    A: np.ndarray,
-    D: np.ndarray,
-    P: np.ndarray,
-    *,
-    threads: int | None = None,
-    mirrored: bool = False,
-) -> None:
-    """P[i,j] ← the vertex before j on a best path from i, and `NONE` where there is none.
-
-    Parameters
-    ----------
-    semiring : Semiring
-        One whose ⊕ selects.
-    A, D : arrays of one dtype, shape (n, n) or (batch, n, n)
-        A matrix and its closure.
-    P : int32 array, the same shape
-    threads : int, optional
-    mirrored : bool
-        Whether the matrices are the transposes of those meant, so that ⊗ takes its operands in the other order.
-
-    Raises
-    ------
-    AlgebraError
-        If ⊕ does not select.
-    DomainError
-        If D is not the closure of A.
-    """
-    require_selection(semiring, where="predecessors")
-    refuse(_kernels().of_matrix(semiring, A, D, P, threads=_threads(threads), mirrored=mirrored), semiring)
 
 
 def of_rows(
@@ -76,8 +45,10 @@ def of_rows(
 
     Raises
     ------
-    AlgebraError, DomainError
-        As of `of_matrix`.
+    AlgebraError
+        If ⊕ does not select.
+    DomainError
+        If D is not the closure of A.
     """
     require_selection(semiring, where="predecessors")
     P = np.empty(D.shape, np.int32)
@@ -108,7 +79,9 @@ def hops(P: Any, sources: np.ndarray | None = None, *, threads: int | None = Non
            [-9999, -9999,     0]], dtype=int32)
     """
     if sources is None and not isinstance(P, np.ndarray):
-        H, wrong = _there().hops(P)
+        from .cuda.routes.walks import hops as on_device
+
+        H, wrong = on_device(P)
         _require_trees(wrong, "hops")
         return H
     return _walks().hops(_trees(P), _indices(range(len(P)) if sources is None else sources), _threads(threads))
@@ -174,39 +147,11 @@ def lengths(
     if isinstance(P, np.ndarray):
         L, wrong = _kernels().lengths(semiring, _trees(P), sources, A, edges, dtype, _threads(threads))
     else:
-        L, wrong = _there().lengths(semiring, P, A)
+        from .cuda.routes.walks import lengths as on_device
+
+        L, wrong = on_device(semiring, P, A)
     _require_trees(wrong, "lengths")
     return L
-
-
-def require_selection(semiring: Semiring, *, where: str) -> None:
-    """Refuse a semiring whose sums belong to no single path.
-
-    Raises
-    ------
-    AlgebraError
-    """
-    if semiring.add.selects is None:
-        raise AlgebraError(
-            f"{where}: ⊕ must select one of its operands, as min and max do, got {semiring.add.name} of "
-            f"{semiring.name}, whose sums run over many paths. An Op of your own that does select says so: "
-            'selects="least" or "greatest".'
-        )
-
-
-def refuse(pair: tuple[int, int] | None, semiring: Semiring) -> None:
-    """Say that D is not the closure of A where a pair is one that no edge attains.
-
-    Raises
-    ------
-    DomainError
-    """
-    if pair is not None:
-        i, j = pair
-        raise DomainError(
-            f"predecessors: D must be the closure of A over {semiring.name}, got an entry at ({i}, {j}) that no edge "
-            "attains. Compute it from this very matrix, as apsp.closure does."
-        )
 
 
 def _require_trees(wrong: int, where: str) -> None:
@@ -214,20 +159,16 @@ def _require_trees(wrong: int, where: str) -> None:
         raise DomainError(f"{where}: predecessors must lead back to their source, got others in row {wrong}.")
 
 
-def _there() -> Any:
-    return importlib.import_module("semiring.cuda.routes.walks")
-
-
 def _kernels() -> Any:
-    return importlib.import_module("semiring.cpu").load("routes.predecessors")
+    return load("semiring.cpu.routes.predecessors")
 
 
 def _walks() -> Any:
-    return importlib.import_module("semiring.cpu").load("routes.walks")
+    return load("semiring.cpu.routes.walks")
 
 
 def _threads(threads: int | None) -> int:
-    return threads or importlib.import_module("semiring.cpu").default_threads()
+    return threads or default_threads()
 
 
 def _trees(P: np.ndarray) -> np.ndarray:

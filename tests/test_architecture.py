@@ -8,6 +8,8 @@ import inspect
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -32,28 +34,34 @@ def module_name(path: Path) -> str:
 MODULES = {module_name(path): path for package in ("semiring", "apsp") for path in (ROOT / package).rglob("*.py")}
 
 
-def imports(path: Path) -> set[str]:
-    """The modules that a file imports anywhere in it, relative ones by their full names."""
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def is_for_type_checkers(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+
+
+def statements(path: Path, tree: ast.AST | None = None) -> Iterator[tuple[str, str]]:
+    """(module, name): all that a file imports anywhere in it, relative modules by their full names; "" for no name."""
     package = module_name(path).split(".")
     if path.stem != "__init__":
         package = package[:-1]
-    found: set[str] = set()
-
-    def visit(node: ast.AST) -> None:
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            return
+    for node in ast.iter_child_nodes(tree or parsed(path)):
         if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
+            yield from ((alias.name, "") for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else []
             module = ".".join([*base, *([node.module] if node.module else [])])
-            for alias in node.names:  # `from . import x` means the module x where there is one
-                found.add(f"{module}.{alias.name}" if f"{module}.{alias.name}" in MODULES else module)
-        for child in ast.iter_child_nodes(node):
-            visit(child)
+            yield from ((module, alias.name) for alias in node.names)
+        elif not is_for_type_checkers(node):
+            yield from statements(path, node)
 
-    visit(ast.parse(path.read_text(encoding="utf-8")))
-    return found
+
+def imports(path: Path) -> set[str]:
+    """The modules of those statements: `from . import x` means the module x where there is one."""
+    return {f"{module}.{name}" if f"{module}.{name}" in MODULES else module for module, name in statements(path)}
 
 
 def test_every_file_says_in_its_first_line_what_it_is():
@@ -77,10 +85,88 @@ def test_relative_imports_are_seen(tmp_path, monkeypatch):
     assert {"apsp.schedules.blocks", "apsp.schedules.blocked", "apsp.schedules.base"} <= imports(path)
 
 
+def lazy_names() -> dict[str, dict[str, str]]:
+    """The packages that load names on first use (PEP 562), and the module of each name, as type checkers are told."""
+    found = {}
+    for package, path in MODULES.items():
+        tree = parsed(path)
+        if path.stem == "__init__" and any(getattr(node, "name", "") == "__getattr__" for node in tree.body):
+            told = [name for block in filter(is_for_type_checkers, tree.body) for name in statements(path, block)]
+            found[package] = {name: module for module, name in told}
+    return found
+
+
+LAZY = lazy_names()
+
+
+def named(path: Path) -> set[str]:
+    """The modules that a file imports by their names: calls with literals, tables, and what is found by being there."""
+    found: set[str] = set()
+    for node in ast.walk(parsed(path)):
+        texts = node.values if isinstance(node, ast.Dict) else node.args[:1] if isinstance(node, ast.Call) else []
+        found.update(str(x.value) for x in texts if isinstance(x, ast.Constant) and "." in str(x.value))
+        asks = isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("import_module", "records")
+        if asks and "__name__" in ast.unparse(node) and module_name(path) not in LAZY:
+            found.update(name for name in MODULES if name.rpartition(".")[0] == module_name(path))
+    return found
+
+
+def loads(path: Path) -> set[str]:
+    """The modules that a file may load: by statements, by name, by lazy names, and packages around what it loads.
+
+    Its own package runs before it in any case. What a package loads lazily is loaded by who imports it from there.
+    """
+    name, found = module_name(path), imports(path) | named(path)
+    found.update(LAZY.get(module, {}).get(lazy, "") for module, lazy in statements(path))
+    around = {".".join(parts[:k]) for other in found for parts in [other.split(".")] for k in range(1, len(parts))}
+    found |= {package for package in around if not f"{name}.".startswith(f"{package}.")}
+    return {other for other in found if other in MODULES and other != name}
+
+
+def test_all_ways_to_load_a_module_are_seen():
+    def of(*parts):
+        return loads(ROOT.joinpath(*parts))
+
+    assert {"semiring.cpu.bits.words", "semiring.cuda.bits.words"} <= of(
+        "semiring", "bits.py"
+    )  # by name; in a function
+    assert {"semiring.cpu", "semiring.cpu.bits", "semiring.cuda"} <= of("semiring", "bits.py")  # around them
+    assert "semiring.cuda.binding" in of("semiring", "backend.py")  # in a table
+    assert "apsp.engines.dense" in of("apsp", "engines", "__init__.py")  # found by being there
+    assert "semiring.tiles.store" in of("apsp", "closures.py")  # TileStore of a lazy package
+
+
+@cache
+def all_loads() -> nx.DiGraph:
+    return nx.DiGraph({name: loads(path) for name, path in MODULES.items()})
+
+
 def test_no_circle_of_imports_is_left():
-    graph = nx.DiGraph([(name, other) for name, path in MODULES.items() for other in imports(path) if other in MODULES])
-    circles = [sorted(part) for part in nx.strongly_connected_components(graph) if len(part) > 1]
+    circles = [sorted(part) for part in nx.strongly_connected_components(all_loads()) if len(part) > 1]
     assert not circles
+
+
+@pytest.mark.parametrize("package", LAZY)
+def test_names_that_a_package_loads_lazily_are_for_others(package):
+    """So that they are no way by which its modules load one another."""
+    for name, path in MODULES.items():
+        if name.startswith(f"{package}."):
+            taken = {
+                lazy for module, lazy in statements(path) if module == package and f"{module}.{lazy}" not in MODULES
+            }
+            assert not taken & {"", *LAZY[package]}, name
+
+
+def test_what_kernels_stand_on_asks_no_kernels():
+    """Between them stands `BitMatrix` alone: below it the kernels on words, above it the verbs on matrices of bits."""
+    graph = all_loads()
+    kernels = {name for name in MODULES if name.startswith(("semiring.cpu", "semiring.cuda"))}
+    below = {other for name in kernels for other in graph[name]} - kernels
+    assert {name for name in below if nx.descendants(graph, name) & kernels} == {"semiring.bits"}
+    assert {name for name in graph.predecessors("semiring.bits") if name in kernels} == {
+        "semiring.cpu.bits.backend",
+        "semiring.cuda.bits.backend",
+    }
 
 
 def test_no_folder_of_apsp_imports_in_a_circle():
@@ -231,7 +317,7 @@ def test_public_functions_say_what_they_return_and_raise(function):
 @pytest.mark.parametrize("package", ["semiring", "apsp"])
 def test_type_checkers_see_the_public_names(package):
     """What is loaded on first use is imported for them alone."""
-    tree = ast.parse((ROOT / package / "__init__.py").read_text(encoding="utf-8"))
+    tree = parsed(ROOT / package / "__init__.py")
     (block,) = (n for n in tree.body if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING")
     seen = [alias.asname or alias.name for n in block.body if isinstance(n, ast.ImportFrom) for alias in n.names]
     assert sorted(seen) == PUBLIC[package].split()

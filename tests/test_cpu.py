@@ -13,7 +13,7 @@ import pytest
 from cases import CASES, USER_CASES, Case, random_matrix, same
 from processes import python
 
-from semiring import Op, Semiring, cpu, get
+from semiring import Op, Semiring, get
 from semiring.algebra import INTEGERS
 from semiring.backend import bind
 from semiring.cpu.dense.backend import STEP
@@ -155,12 +155,12 @@ NONNEGATIVE = [
 )
 def test_faster_on_nonnegative_entries(case: Case, integers: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The variants for entries ≥ 0, with the values at which they could go wrong: zeros, −0, the largest, the zero."""
-    from semiring.cpu import kinds
+    from semiring.cpu import binding, kinds
 
     # Whichever instructions this processor prefers, both are right.
     monkeypatch.setattr(kinds, "integer_minimum", lambda itemsize: integers)
     monkeypatch.setattr(kinds, "choose", kinds.choose.__wrapped__)
-    monkeypatch.setattr(cpu, "_bind", cpu._bind.__wrapped__)
+    monkeypatch.setattr(binding, "_bind", binding._bind.__wrapped__)
     ops = ops_of(case, nonnegative=True)
     rng = np.random.default_rng(7)
     if case.dtype.kind == "i":

@@ -232,7 +232,7 @@ class TestAnotherDevice:
 @pytest.mark.parametrize("apart", [True, False])
 @pytest.mark.parametrize("name", ["min_plus", "lor_land"])
 def test_threads_that_share_a_backend_do_not_wait_for_one_anothers_long_work(cp, monkeypatch, name, apart):
-    from semiring.cuda.bits.backend import PAIRS
+    from semiring.cuda.bits.words import PAIRS
 
     dtype = {"min_plus": "float32", "lor_land": "bool"}[name]
     ops, waits = semiring.backend.bind(semiring.get(name), dtype, device="cuda"), []

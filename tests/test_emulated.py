@@ -250,74 +250,76 @@ class TestBits:
 
     @staticmethod
     def bits(cp, X):
-        from semiring.cuda.bits import backend as bits
+        from semiring.cuda.bits import words
 
-        return bits.pack(cp.asarray(X))
+        return BitMatrix._of(words.pack(cp.asarray(X)), X.shape)
 
     @pytest.mark.parametrize("instructions", ["logic", "mma"])
     def test_products(self, cp, instructions):
-        from semiring.cuda.bits import backend as bits
         from semiring.cuda.bits import product as bitproduct
+        from semiring.cuda.bits.backend import CudaBitBackend
 
-        rng, ops = np.random.default_rng(0), bits.CudaBitBackend(instructions)
+        rng, ops = np.random.default_rng(0), CudaBitBackend(instructions)
         high, wide = bitproduct.PRODUCTS[instructions].tile
         for m, k, n in ((1, 1, 1), (high - 1, 65, wide + 1), (high + 1, 515, 63), (7, 1100, 130)):
             A, B, C = (rng.random(shape) < p for shape, p in (((m, k), 0.08), ((k, n), 0.08), ((m, n), 0.1)))
             want = (A.astype(int) @ B.astype(int)) > 0
             a, b, c = (self.bits(cp, X) for X in (A, B, C))
             ops.gemm(c, a, b)
-            np.testing.assert_array_equal(bits.unpack(c).get(), want | C)
+            np.testing.assert_array_equal(c.to_bool().get(), want | C)
             assert n % 64 == 0 or not (np.array(c.words)[:, -1] >> np.uint64(n % 64)).any()
             if m <= k:
                 square = self.bits(cp, A[:, :m])
                 right = self.bits(cp, B[:m])
                 ops.left_mul(square, right)
-                np.testing.assert_array_equal(bits.unpack(right).get(), (A[:, :m].astype(int) @ B[:m].astype(int)) > 0)
+                np.testing.assert_array_equal(right.to_bool().get(), (A[:, :m].astype(int) @ B[:m].astype(int)) > 0)
 
     def test_transposed_counted_listed_and_unpacked(self, cp):
-        from semiring.cuda.bits import backend as bits
+        from semiring.cuda.bits import words
 
         rng = np.random.default_rng(1)
         for m, n in ((1, 1), (5, 44), (63, 65), (513, 130), (33, 1025)):
             A = rng.random((m, 2 * n)) < 0.2
             strided = A[::-1, ::2] if m % 2 else A[:, ::2]
             held = emulated.asarray(A)
-            X = bits.pack(held[::-1, ::2] if m % 2 else held[:, ::2])
-            np.testing.assert_array_equal(bits.unpack(X).get(), strided)
-            np.testing.assert_array_equal(bits.unpack(bits.transpose(X)).get(), strided.T)
-            np.testing.assert_array_equal(bits.count(X, 1).get(), strided.sum(axis=1))
-            np.testing.assert_array_equal(bits.count(X, 0).get(), strided.sum(axis=0))
-            np.testing.assert_array_equal(bits.columns(X, int(strided.sum())).get(), strided.nonzero()[1])
+            X = BitMatrix._of(words.pack(held[::-1, ::2] if m % 2 else held[:, ::2]), (m, n))
+            np.testing.assert_array_equal(X.to_bool().get(), strided)
+            np.testing.assert_array_equal(X.T.to_bool().get(), strided.T)
+            np.testing.assert_array_equal(words.count(X, 1).get(), strided.sum(axis=1))
+            np.testing.assert_array_equal(words.count(X, 0).get(), strided.sum(axis=0))
+            np.testing.assert_array_equal(words.columns(X, int(strided.sum())).get(), strided.nonzero()[1])
             into = np.zeros((n, m), bool)
-            bits.unpack(X, into.T)
+            X.to_bool(into.T)
             np.testing.assert_array_equal(into, strided.T)
 
     def test_edges(self, cp):
-        from semiring.cuda.bits import backend as bits
+        from semiring.cuda.bits import words
 
         rows, columns = np.random.default_rng(2).integers(0, 97, (2, 300))
         want = np.zeros((97, 97), bool)
         want[rows, columns] = True
-        np.testing.assert_array_equal(bits.unpack(bits.from_edges(rows, columns, (97, 97))).get(), want)
+        np.testing.assert_array_equal(
+            BitMatrix._of(words.from_edges(rows, columns, (97, 97)), (97, 97)).to_bool().get(), want
+        )
 
     @pytest.mark.parametrize("n", [1, 31, 64, 129, 300])
     def test_closures(self, cp, n):
         """By blocks of 256, and step by step."""
-        from semiring.cuda.bits import backend as bits
+        from semiring.cuda.bits.backend import CudaBitBackend
 
         A = np.random.default_rng(n).random((n, n)) < 1.5 / n
         want = A | np.eye(n, dtype=bool)
         for k in range(n):
             want |= want[:, k : k + 1] & want[k]
-        ops, X = bits.CudaBitBackend("logic"), self.bits(cp, A)
+        ops, X = CudaBitBackend("logic"), self.bits(cp, A)
         assert isinstance(X, BitMatrix)
         ops.closure(X)
-        np.testing.assert_array_equal(bits.unpack(X).get(), want)
+        np.testing.assert_array_equal(X.to_bool().get(), want)
         if n < 100:
             Y = self.bits(cp, A)
             for k in range(n):
                 ops.step(Y, k)
-            np.testing.assert_array_equal(bits.unpack(Y).get(), want)
+            np.testing.assert_array_equal(Y.to_bool().get(), want)
 
 
 #: By a block a matrix, which does all; else how the third line of the rule is searched: level by level for all pairs or

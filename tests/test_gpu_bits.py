@@ -34,9 +34,9 @@ def ops(request):
 
 @pytest.fixture(scope="module")
 def bits(cp):
-    from semiring.cuda.bits import backend as bits
+    from semiring.cuda.bits import words
 
-    return bits
+    return words
 
 
 def random_bool(shape, seed, density=0.1):
@@ -156,7 +156,7 @@ def test_products_by_strips(ops, bits, monkeypatch):
     m, n = 1000, 900
     D, R, C = random_bool((m, m), 1, 0.03), random_bool((m, n), 2, 0.03), random_bool((n, m), 3, 0.03)
     row, column, both = ops.upload(R), ops.upload(C), ops.empty((n, n))
-    assert bits._strip(n, m, bits.MOST_COPIED) < n
+    assert bits.strip_size(n, m, bits.MOST_COPIED) < n
     ops.gemm(both, column, row)
     ops.left_mul(ops.upload(D), row)
     ops.right_mul(column, ops.upload(D))
@@ -271,9 +271,9 @@ def test_packing_transposition_and_counts(bits, cp, shape):
         cp.asarray(A).T.copy().T,
         cp.asarray(np.repeat(A, 2, 1))[:, ::2],
     ):
-        a = bits.pack(given)
+        a = BitMatrix._of(bits.pack(given), shape)
         check(a, A)
-    check(bits.transpose(a), A.T)
+    check(BitMatrix._of(bits.transpose(a), shape[::-1]), A.T)
     np.testing.assert_array_equal(bits.count(a, 0).get(), A.sum(0))
     np.testing.assert_array_equal(bits.count(a, 1).get(), A.sum(1))
     np.testing.assert_array_equal(bits.columns(a, int(A.sum())).get(), np.nonzero(A)[1])
@@ -289,7 +289,7 @@ def test_packing_transposition_and_counts(bits, cp, shape):
 def test_host_arrays_in_parts(bits, monkeypatch):
     monkeypatch.setattr(bits, "TRANSFER", 1000)
     A = random_bool((300, 70), 4, 0.3)
-    a = bits.pack(A)
+    a = BitMatrix._of(bits.pack(A), A.shape)
     check(a, A)
     np.testing.assert_array_equal(bits.unpack(a, np.empty(A.shape, bool)), A)
 
@@ -299,9 +299,9 @@ def test_edges(bits, cp):
     rows, cols = rng.integers(0, 700, 3000), rng.integers(0, 333, 3000)
     expected = np.zeros((700, 333), bool)
     expected[rows, cols] = True
-    check(bits.from_edges(rows, cols, (700, 333)), expected)
+    check(BitMatrix._of(bits.from_edges(rows, cols, (700, 333)), (700, 333)), expected)
     check(BitMatrix.from_edges(cp.asarray(rows), cp.asarray(cols), (700, 333)), expected)
-    check(bits.from_edges([], [], (3, 4)), np.zeros((3, 4), bool))
+    check(BitMatrix._of(bits.from_edges([], [], (3, 4)), (3, 4)), np.zeros((3, 4), bool))
     for wrong in ([700], [-1]):
         with pytest.raises(IndexError, match="a row must lie in 0 … 699"):
             bits.from_edges(wrong, [0], (700, 333))

@@ -11,7 +11,7 @@ import numpy as np
 from semiring import dtypes
 from semiring.algebra import Op, Semiring
 from semiring.errors import NoPathError
-from semiring.routes import require_selection
+from semiring.selection import require_selection
 
 _INT64 = np.iinfo(np.int64)
 #: `neighbours(x)` → the heads of x's edges, and their weights.

@@ -13,6 +13,7 @@ from semiring import routes as found
 from semiring.devices import host, there
 from semiring.errors import ShapeError
 from semiring.memory import require
+from semiring.selection import require_selection
 
 from .. import estimates
 from ..engines.part import Limit
@@ -188,7 +189,7 @@ class Routed(Distances):
         >>> list(r.paths([("A", "C"), ("B", "C"), ("C", "A")]))
         [['A', 'B', 'C'], ['B', 'C'], []]
         """
-        found.require_selection(self.semiring, where="paths")
+        require_selection(self.semiring, where="paths")
         i, j = self._pairs(pairs)
         start, end = (self._in_graph(names, at) for names, at in ((self.sources, i), (self.targets, j)))
         if self._whole:

@@ -12,7 +12,8 @@ import numpy as np
 from semiring import dtypes, linalg
 from semiring.devices import host, module, there
 from semiring.errors import DomainError
-from semiring.routes import lengths, product, require_selection
+from semiring.routes import lengths, product
+from semiring.selection import require_selection
 
 from ..routes import Trees
 

@@ -28,7 +28,7 @@ from numba.misc.appdirs import AppDirs
 from .. import trust
 from ..compiling import announce
 from ..errors import DeviceError
-from .signals import undisturbed
+from ..signals import undisturbed
 
 if config.DISABLE_JIT:
     raise DeviceError(

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import Backend
+from ..contract import Backend
 from ..tiles.courier import READERS, WRITERS, Courier, InArray, Slow
 from . import gpu, transfer
 

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..backend import Backend
+from ..contract import Backend
 from ..errors import SemiringError
 from .grid import Grid
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
-from ..backend import Backend
+from ..contract import Backend
 from ..ranges import local
 from .comm import Alone, Comm
 from .grid import Grid, Layout

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-from ..backend import Backend
+from ..contract import Backend
 from ..distributed import Alone, Comm, Grid, Layout, LocalMatrix
 from ..ranges import overlap
 from .courier import Slow

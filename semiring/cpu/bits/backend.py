@@ -1,284 +1,18 @@
-"""Packed Boolean matrices on the CPU: the verbs of `lor_land`, and what `BitMatrix` asks of its device.
-
-Reading order: `multiply`, then the two in-place products, then `BitBackend`. The kernels are in `gemm`,
-`closure` and `rows`.
-"""
+"""Packed Boolean matrices on the CPU: the verbs of `lor_land`, on products of `words` and the kernels of `closure`."""
 
 from __future__ import annotations
 
-import mmap
-import threading
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ...backend import Backend
 from ...bits import BitMatrix
 from ...catalog import lor_land
-from ..pool import run
+from ...contract import Backend
+from ...signals import load
 from ..processors import default_threads
 from . import closure as bitclosure
-from . import gemm as bitgemm
-from . import planes as bitplanes
-from . import rows as bitrows
-
-#: The largest block of C that one thread computes at a time: 850 KB of workspace, for the L2 cache.
-ROWS, WORDS = 2048, 32
-#: Where an operand is copied first, the strip of columns is narrower: the copy counts as memory beside the matrix.
-NARROW = 16
-#: Pairs that a thread at least should compute: 0.1 ms of them; waking it costs half of that.
-ALONE = 1 << 31
-#: Bytes that one thread at least should read or write where the work is a single pass over memory.
-PASS = 1 << 21
-
-_local = threading.local()
-#: Where processes fork, the child must not write into its parent's workspace.
-_PRIVATE: dict[str, int] = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
-
-
-def _scratch(size: int) -> int:
-    """The address, page-aligned, of this thread's workspace of at least that many bytes; kept for the next verb.
-
-    It is mapped, not allocated: when it grows, what it was goes back to the system at once.
-    """
-    if getattr(_local, "size", 0) < size:
-        _local.buffer, _local.size = None, 0
-        _local.buffer, _local.size = mmap.mmap(-1, size, **_PRIVATE), size
-        _local.address = np.frombuffer(_local.buffer, np.uint8).__array_interface__["data"][0]
-    return int(_local.address)
-
-
-def _lines(size: int) -> int:
-    """Whole cache lines: what follows them is aligned."""
-    return -(-size // 64) * 64
-
-
-def _at(matrix: BitMatrix) -> tuple[int, int]:
-    """Address and row stride in bytes."""
-    return matrix.words.__array_interface__["data"][0], matrix.words.strides[0]
-
-
-def _target(matrix: BitMatrix) -> tuple[int, int]:
-    """Address and row stride in bytes of what will be written."""
-    if not matrix.words.flags.writeable:
-        raise ValueError("BitMatrix: the result must be writeable, got read-only words. Take matrix.copy().")
-    return _at(matrix)
-
-
-def _parts(total: int, unit: int, largest: int, least: int = 1) -> list[tuple[int, int]]:
-    """(start, size) of equal parts, whole units but the last: none above `largest`, `least` of them or more."""
-    return _spans(total, _part(total, unit, largest, least))
-
-
-def _part(total: int, unit: int, largest: int, least: int = 1) -> int:
-    """The size of such parts."""
-    units = -(-total // unit)
-    count = min(units, max(least, -(-units // max(1, largest // unit))))
-    return max(unit, -(-units // max(1, count)) * unit)
-
-
-def _spans(total: int, size: int) -> list[tuple[int, int]]:
-    return [(start, min(size, total - start)) for start in range(0, total, size)]
-
-
-def _grid(m: int, n: int, threads: int) -> tuple[int, int]:
-    """Into how many parts of rows and of words a product is cut: the fewest that give each thread work.
-
-    A block packs its operands for itself: in cycles for 88 of look-up about 30,000 / rows (B) and 200 / words (A).
-    """
-    high, wide = -(-m // ROWS), -(-n // WORDS)
-    while high * wide < threads and (high * bitplanes.STRIP < m or wide < n):
-        if 30000 * high * n < 200 * wide * m:
-            high *= 2
-        else:
-            wide *= 2
-    return high, wide
-
-
-class _Cut(NamedTuple):
-    """How a product is cut: into parts of so many rows and words of its output, for so many threads.
-
-    Each thread holds `held` bytes; of those, the first `copied` are for a copy of what an operand in place was.
-    """
-
-    rows: int
-    words: int
-    threads: int
-    copied: int
-    held: int
-
-    def workspace(self, parts: int) -> int:
-        """The bytes that the threads hold together, where there are so many parts to take."""
-        return min(self.threads, parts) * self.held
-
-
-def _cut(m: int, k: int, n: int, threads: int | None) -> _Cut:
-    """C ← C ∨ A ∧ B of m rows × n words: blocks."""
-    threads = _enough(m * k * n * 64, threads)
-    high, wide = _grid(m, n, threads)
-    rows, words = _part(m, bitplanes.STRIP, ROWS, high), _part(n, 8, WORDS, wide)
-    return _Cut(rows, words, threads, 0, bitgemm.block_bytes(min(m, rows), min(n, words)))
-
-
-def _cut_left(m: int, n: int, threads: int | None) -> _Cut:
-    """R ← D ∧ R of m rows × n words: strips of columns; a strip of several blocks reads a copy of what it was."""
-    threads = _enough(m * m * n * 64, threads)
-    words = _part(n, 8, NARROW if m > ROWS else WORDS, threads)
-    wide = min(n, words)
-    copied = _lines(8 * wide * m) if m > ROWS else 0
-    rows = _part(m, bitplanes.STRIP, ROWS)
-    return _Cut(rows, words, threads, copied, bitgemm.block_bytes(min(m, ROWS), wide) + copied)
-
-
-def _cut_right(m: int, k: int, n: int, threads: int | None) -> _Cut:
-    """C ← C ∧ D of m rows × n words: blocks of rows; each reads a copy of what it was."""
-    threads = _enough(m * k * n * 64, threads)
-    # The copies of all threads together stay below a quarter of C, or half of it where blocks would be too low.
-    tallest = min(ROWS, max(ROWS // 2, m // (4 * threads)))
-    rows = _part(m, bitplanes.STRIP, tallest, threads)
-    high = min(m, rows)
-    copied = _lines(8 * n * high)
-    return _Cut(rows, _part(n, 8, WORDS), threads, copied, bitgemm.block_bytes(high, min(n, WORDS)) + copied)
-
-
-def multiply(C: BitMatrix, A: BitMatrix, B: BitMatrix, *, fresh: bool = False, threads: int | None = None) -> None:
-    """C ← C ∨ A ∧ B, or C ← A ∧ B where `fresh`; C must not overlap A or B."""
-    (m, k), n = A.shape, C.words.shape[1]
-    if not (m and n and (k or fresh)):
-        return
-    (c, ldc), (a, lda), (b, ldb) = _target(C), _at(A), _at(B)
-    cut = _cut(m, k, n, threads)
-
-    def block(worker: int, i: int, rows: int, j: int, words: int) -> None:
-        work = _scratch(cut.held)
-        bitgemm.multiply_block(c + i * ldc + 8 * j, ldc, a + i * lda, lda, b + 8 * j, ldb, rows, k, words, fresh, work)
-
-    run(block, [(*i, *j) for i in _spans(m, cut.rows) for j in _spans(n, cut.words)], cut.threads)
-
-
-def left_multiply(D: BitMatrix, R: BitMatrix, *, threads: int | None = None) -> None:
-    """R ← D ∧ R; threads take strips of columns, which do not depend on each other."""
-    m, n = R.shape[0], R.words.shape[1]
-    if not (m and n):
-        return
-    (d, ldd), (r, ldr) = _at(D), _target(R)
-    cut = _cut_left(m, n, threads)
-
-    def strip(worker: int, j: int, words: int) -> None:
-        work = _scratch(cut.held)
-        old, ldo, space = r + 8 * j, ldr, work + cut.copied
-        if cut.copied:
-            bitplanes.copy_words(old, ldo, work, 8 * words, m, words)
-            old, ldo = work, 8 * words
-        for i, rows in _spans(m, cut.rows):
-            bitgemm.multiply_block(r + i * ldr + 8 * j, ldr, d + i * ldd, ldd, old, ldo, rows, m, words, True, space)
-
-    run(strip, _spans(n, cut.words), cut.threads)
-
-
-def right_multiply(C: BitMatrix, D: BitMatrix, *, threads: int | None = None) -> None:
-    """C ← C ∧ D; threads take blocks of rows, which do not depend on each other."""
-    (m, k), n = C.shape, C.words.shape[1]
-    if not (m and n):
-        return
-    (c, ldc), (d, ldd) = _target(C), _at(D)
-    cut = _cut_right(m, k, n, threads)
-
-    def rows_of(worker: int, i: int, rows: int) -> None:
-        work = _scratch(cut.held)
-        space = work + cut.copied
-        bitplanes.copy_words(c + i * ldc, ldc, work, 8 * n, rows, n)
-        for j, words in _spans(n, cut.words):
-            bitgemm.multiply_block(c + i * ldc + 8 * j, ldc, work, 8 * n, d + 8 * j, ldd, rows, k, words, True, space)
-
-    run(rows_of, _spans(m, cut.rows), cut.threads)
-
-
-def _enough(pairs: int, threads: int | None) -> int:
-    """As many threads as this much work is worth."""
-    return max(1, min(default_threads() if threads is None else threads, pairs // ALONE))
-
-
-def _each_rows(job: Any, rows: int, bytes_a_row: int, threads: int | None = None) -> None:
-    """job(i, rows) for parts of a pass over memory."""
-    count = default_threads() if threads is None else threads
-    count = max(1, min(count, rows * bytes_a_row // PASS))
-    run(lambda worker, i, size: job(i, size), _parts(rows, 64, max(64, rows), 4 * count if count > 1 else 1), count)
-
-
-def pack(array: np.ndarray, matrix: BitMatrix, *, threads: int | None = None) -> None:
-    """Matrix ← bool array of any strides."""
-    (m, n), (y, ldy) = array.shape, _target(matrix)
-    if not (m and n):
-        return
-
-    def rows(i: int, size: int) -> None:
-        for start in range(i, i + size, 512):  # a copy, where one is needed, stays small
-            part = array[start : min(start + 512, i + size)]
-            if part.strides[1] != 1:
-                part = np.ascontiguousarray(part)
-            x = part.__array_interface__["data"][0]
-            bitrows.pack_rows(x, part.strides[0], y + start * ldy, ldy, len(part), n)
-
-    _each_rows(rows, m, n, threads)
-
-
-def unpack(matrix: BitMatrix, out: np.ndarray, *, threads: int | None = None) -> None:
-    """Bool array of any strides ← matrix."""
-    (m, n), (x, ldx) = out.shape, _at(matrix)
-    if not (m and n):
-        return
-
-    def rows(i: int, size: int) -> None:
-        for start in range(i, i + size, 512):
-            part = out[start : min(start + 512, i + size)]
-            target = part if part.strides[1] == 1 else np.empty(part.shape, bool)
-            y = target.__array_interface__["data"][0]
-            bitrows.unpack_rows(x + start * ldx, ldx, y, target.strides[0], len(part), n)
-            if target is not part:
-                part[...] = target
-
-    _each_rows(rows, m, n, threads)
-
-
-def transpose(A: BitMatrix, B: BitMatrix, *, threads: int | None = None) -> None:
-    """B ← Aᵀ."""
-    (m, n), (a, lda), (b, ldb) = A.shape, _at(A), _at(B)
-    if m and n:
-
-        def rows(i: int, size: int) -> None:
-            work = _scratch(bitrows.TRANSPOSE_BYTES)
-            bitrows.transpose_rows(a + i * lda, lda, size, n, b + i // 8, ldb, work)
-
-        _each_rows(rows, m, 8 * A.words.shape[1], threads)
-
-
-def count(A: BitMatrix, axis: int) -> np.ndarray:
-    """How many bits are set in each column (axis 0) or row (axis 1)."""
-    (m, n), (a, lda) = A.shape, _at(A)
-    counts = np.zeros(n if axis == 0 else m, np.int64)
-    if m and n:
-        target = counts.__array_interface__["data"][0]
-        if axis:
-            bitrows.count_rows(a, lda, m, A.words.shape[1], target)
-        else:
-            bitrows.count_columns(a, lda, m, n, target, _scratch(bitrows.TRANSPOSE_BYTES))
-    return counts
-
-
-def columns(A: BitMatrix, total: int) -> np.ndarray:
-    """The columns of all `total` set bits, row after row."""
-    found, (a, lda) = np.empty(total, np.int64), _at(A)
-    if total:
-        bitrows.list_columns(a, lda, len(A), A.words.shape[1], found.__array_interface__["data"][0])
-    return found
-
-
-def set_bits(A: BitMatrix, rows: np.ndarray, columns: np.ndarray) -> None:
-    """Set bit (rows[e], columns[e]) for every e; int64 indices within bounds, contiguous."""
-    a, lda = _target(A)
-    r, c = (x.__array_interface__["data"][0] for x in (rows, columns))
-    bitrows.set_bits(a, lda, r, c, len(rows))
+from . import words
 
 
 class BitBackend(Backend):
@@ -317,31 +51,35 @@ class BitBackend(Backend):
 
     def gemm(self, C: BitMatrix, A: BitMatrix, B: BitMatrix) -> None:
         """C ← C ∨ A ∧ B; C must not overlap A or B."""
-        multiply(C, A, B, threads=self.threads)
+        words.multiply(C, A, B, threads=self.threads)
 
     def left_mul(self, D: BitMatrix, R: BitMatrix) -> None:
         """R ← D ∧ R; D is square and must not overlap R."""
-        left_multiply(D, R, threads=self.threads)
+        words.left_multiply(D, R, threads=self.threads)
 
     def right_mul(self, C: BitMatrix, D: BitMatrix) -> None:
         """C ← C ∧ D; D is square and must not overlap C."""
-        right_multiply(C, D, threads=self.threads)
+        words.right_multiply(C, D, threads=self.threads)
 
     def closure(self, D: BitMatrix) -> None:
         """D ← D*, reflexive: Warshall's algorithm, 64 pivots at a time, on a packed copy."""
         n = len(D)
         if n:
-            bitclosure.close_block(*_target(D), n, _scratch(bitclosure.closure_bytes(n)))
+            bitclosure.close_block(*words.target_of(D), n, words.scratch(bitclosure.closure_bytes(n)))
 
     def step(self, A: BitMatrix, k: int) -> None:
         """A ← A ∨ A[:,k] ∧ A[k,:]; with it the diagonal's own 1, so that n steps give A*."""
-        (m, _), (a, lda), words = A.shape, _target(A), A.words.shape[1]
+        (m, _), (a, lda), width = A.shape, words.target_of(A), A.words.shape[1]
         A.words[k, k >> 6] |= np.uint64(1 << (k & 63))
 
         def rows(i: int, size: int) -> None:
-            bitclosure.or_pivot_row(a + i * lda, lda, size, words, k, a + k * lda)
+            bitclosure.or_pivot_row(a + i * lda, lda, size, width, k, a + k * lda)
 
-        _each_rows(rows, m, 8 * words, self.threads)
+        words.each_rows(rows, m, 8 * width, self.threads)
+
+    def predecessors(self, P: np.ndarray, A: np.ndarray, D: np.ndarray, mirrored: bool = False) -> None:
+        """P[i,j] ← the vertex before j on a path from i, of arrays of bool."""
+        load("semiring.cpu.routes.predecessors").predecessors(self.semiring, P, A, D, mirrored, self.threads)
 
     def empty(self, shape: tuple[int, ...]) -> BitMatrix:
         """A new matrix; of zeros, as the tails of words must be."""
@@ -386,9 +124,9 @@ class BitBackend(Backend):
             return bitclosure.closure_bytes(m)
         if not (n and k):
             return 0
-        words = -(-n // 64)
+        width = -(-n // 64)
         if verb == "left_mul":
-            cut = _cut_left(m, words, self.threads)
-            return cut.workspace(-(-words // cut.words))
-        cut = _cut_right(m, k, words, self.threads) if verb == "right_mul" else _cut(m, k, words, self.threads)
-        return cut.workspace(-(-m // cut.rows) * (1 if verb == "right_mul" else -(-words // cut.words)))
+            cut = words.cut_left(m, width, self.threads)
+            return cut.workspace(-(-width // cut.words))
+        cut = (words.cut_right if verb == "right_mul" else words.cut_product)(m, k, width, self.threads)
+        return cut.workspace(-(-m // cut.rows) * (1 if verb == "right_mul" else -(-width // cut.words)))

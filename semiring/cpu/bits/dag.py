@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...bits import BitMatrix
 from ..compile import kernel
+
+if TYPE_CHECKING:
+    from ...bits import BitMatrix
 
 #: Rows between two looks at the clock and at Ctrl-C.
 _ROWS = 256

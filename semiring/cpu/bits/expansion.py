@@ -6,15 +6,17 @@ costs mostly that the system clears its pages, and a page just cleared is in cac
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...bits import BitMatrix
 from ..compile import kernel
 from ..pool import run
 from ..processors import default_threads
 from .rows import count_word
+
+if TYPE_CHECKING:
+    from ...bits import BitMatrix
 
 #: Components between two looks at Ctrl-C.
 _ROWS = 256

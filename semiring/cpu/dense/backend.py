@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...algebra import Semiring
-from ...backend import Backend
+from ...contract import Backend
+from ...signals import load
 from ..code import CALL, gain
 from ..intrinsics import DEPTH
 from ..kinds import Kind, semiring_of
@@ -258,6 +259,10 @@ class CpuBackend(Backend):
         threads = self.threads if n * n >= ALONE else 1
         parts = _parts(n, 1, max(1, CALL // n), threads)
         run(lambda _, i, m: sweep(kind, i, i + m, n, k, a.address, a.row, a.col, r), parts, threads)
+
+    def predecessors(self, P: np.ndarray, A: np.ndarray, D: np.ndarray, mirrored: bool = False) -> None:
+        """P[i,j] ← the vertex before j on a best path from i."""
+        load("semiring.cpu.routes.predecessors").predecessors(self.semiring, P, A, D, mirrored, self.threads)
 
     def empty(self, shape: tuple[int, ...]) -> np.ndarray:
         """A new matrix, uninitialised."""

@@ -26,6 +26,7 @@ from numba.core import types
 from ... import dtypes
 from ...algebra import Semiring
 from ...memory import require
+from ...selection import refuse, require_selection
 from ..compile import kernel as own
 from ..kinds import Kind, choose, semiring_of, shipped
 from ..pool import run
@@ -230,6 +231,12 @@ def _beats_one(semiring: Semiring, weights: np.ndarray) -> bool:
         return False
     one = dtypes.one(semiring, weights.dtype)
     return bool(weights.min() < one if semiring.add.selects == "least" else weights.max() > one)
+
+
+def predecessors(semiring: Semiring, P: np.ndarray, A: np.ndarray, D: np.ndarray, mirrored: bool, threads: int) -> None:
+    """The verb of that name; see `semiring.contract.Backend`."""
+    require_selection(semiring, where="predecessors")
+    refuse(of_matrix(semiring, A, D, P, threads=threads, mirrored=mirrored), semiring)
 
 
 def of_matrix(

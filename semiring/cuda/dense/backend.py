@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...backend import Backend, ConcurrentQueue, Stopwatch
+from ...contract import Backend, ConcurrentQueue, Stopwatch
 from ...errors import DivergenceError, DTypeError, ShapeError, star_without_value
 from .. import algebra, gpu, transfer
 from ..routes import predecessors as routes

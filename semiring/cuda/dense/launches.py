@@ -48,7 +48,7 @@ class Pace(threading.local):
 class Launches:
     """What is launched for a semiring on a dtype, on the caller's current device and stream.
 
-    Its parameters are those of `semiring.cuda.bind`.
+    Its parameters are those of `semiring.cuda.binding.bind`.
     """
 
     semiring: Semiring

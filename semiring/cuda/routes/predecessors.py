@@ -16,7 +16,7 @@ import numpy as np
 from ...algebra import Semiring
 from ...compiling import about
 from ...memory import require
-from ...routes import refuse, require_selection
+from ...selection import refuse, require_selection
 from .. import algebra, compile, gpu, transfer
 
 #: Threads of a block, warps, and the sources that a warp takes together.

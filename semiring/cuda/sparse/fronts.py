@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...algebra import Semiring
 from ...compiling import about
 from ...cpu.sparse import symbolic
-from ...sparse.structure import Arcs
 from .. import algebra, compile, gpu
 from ..dense import registry
 from ..dense.backend import CudaBackend
 from .sweep import Tree, step_of
+
+if TYPE_CHECKING:
+    from ...sparse.structure import Arcs
 
 #: Orders of fronts, with the threads of a block: a launch a class and level, as far as that memory goes. Larger fronts
 #: are eliminated by the verbs of the dense backend.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import signal
 import threading
 from collections.abc import Callable
+from functools import cache, partial
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -42,3 +44,15 @@ def undisturbed(work: Callable[[], T]) -> T:
                 signal.signal(number, handler)
         for number, frame in heard.items():
             handlers[number](number, frame)
+
+
+@cache
+def load(name: str) -> Any:
+    """A module with kernels that numba compiles. Ctrl-C waits while it is imported, and numba with it.
+
+    Raises
+    ------
+    DeviceError
+        If numba must not compile (NUMBA_DISABLE_JIT).
+    """
+    return undisturbed(partial(importlib.import_module, name))

@@ -1,0 +1,89 @@
+"""From a semiring, a dtype and options to the verbs of the GPU."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..algebra import Semiring
+from ..contract import Backend
+from ..errors import DTypeError
+from .gpu import describe
+
+__all__ = ["bind", "describe"]
+
+
+def bind(
+    semiring: Semiring,
+    dtype: Any,
+    *,
+    nonnegative: bool = False,
+    per_thread: int = 1,
+    tile: str = "tuned",
+    instructions: str | None = None,
+    **options: Any,
+) -> Backend:
+    """The verbs of `semiring` on CuPy matrices of `dtype`.
+
+    Parameters
+    ----------
+    semiring : Semiring
+    dtype : dtype
+        One of the semiring's own.
+    nonnegative : bool
+        That no entry is below 0 other than the semiring's zero: permits its variants.
+    per_thread : {1, 4}
+        Rows that a thread of `step` computes; with 4 it reads its element of row k once for all of them.
+    tile : {"tuned", "plain"}
+        Products by the tuned tile table, or by one small tile as simple kernels have; for comparisons.
+    instructions : {"wgmma", "mma", "logic"}, optional
+        By what products of packed bits are computed, over `lor_land` only; by default as is fastest on the device.
+
+    Over `lor_land` matrices are packed, `BitMatrix` with CuPy words, unless `per_thread` or `tile` request the general
+    kernels, which work on bytes.
+
+    Raises
+    ------
+    DTypeError
+        If the semiring does not allow the dtype.
+    """
+    from .algebra import counts_stars
+    from .dense.backend import CudaBackend
+
+    dtype = np.dtype(dtype)
+    if dtype not in dtypes.of(semiring):
+        raise DTypeError(f"bind: {semiring.name} is defined on {', '.join(semiring.dtypes)}, got {dtype}.")
+    if options:
+        raise TypeError(
+            "bind: the cuda backend takes the options nonnegative, per_thread, tile and instructions, "
+            f"got {', '.join(options)}."
+        )
+    if per_thread not in (1, 4):
+        raise ValueError(f"bind: per_thread must be 1 or 4, got {per_thread}.")
+    if tile not in ("tuned", "plain"):
+        raise ValueError(f'bind: tile must be "tuned" or "plain", got {tile!r}.')
+    if instructions is not None and not semiring.boolean:
+        raise DTypeError(
+            f"bind: instructions={instructions!r} is for packed bits, over lor_land, got {semiring.name}. Leave it out."
+        )
+    if semiring.boolean and per_thread == 1 and tile == "tuned":
+        from .bits.backend import CudaBitBackend
+
+        return CudaBitBackend(instructions)
+    if counts_stars(semiring, dtype):  # by which each computation knows its own
+        return CudaBackend(semiring, dtype, nonnegative, per_thread, tile)
+    return _bind(semiring, dtype, bool(nonnegative), per_thread, tile)
+
+
+@lru_cache(256)
+def _bind(semiring: Semiring, dtype: np.dtype, nonnegative: bool, per_thread: int, tile: str) -> Backend:
+    """Backends have no state of their callers, so equal arguments share one."""
+    from .dense.backend import CudaBackend
+
+    backend = CudaBackend(semiring, dtype, nonnegative, per_thread, tile)
+    if tile == "plain":  # as simple implementations do: small pivot blocks, a launch for each phase
+        backend.pivot, backend.cutover = 64, 1024
+    return backend

@@ -1,0 +1,36 @@
+"""⊕ that selects one of its operands: what predecessors ask of a semiring, and of a closure."""
+
+from __future__ import annotations
+
+from .algebra import Semiring
+from .errors import AlgebraError, DomainError
+
+
+def require_selection(semiring: Semiring, *, where: str) -> None:
+    """Refuse a semiring whose sums belong to no single path.
+
+    Raises
+    ------
+    AlgebraError
+    """
+    if semiring.add.selects is None:
+        raise AlgebraError(
+            f"{where}: ⊕ must select one of its operands, as min and max do, got {semiring.add.name} of "
+            f"{semiring.name}, whose sums run over many paths. An Op of your own that does select says so: "
+            'selects="least" or "greatest".'
+        )
+
+
+def refuse(pair: tuple[int, int] | None, semiring: Semiring) -> None:
+    """Say that D is not the closure of A where a pair is one that no edge attains.
+
+    Raises
+    ------
+    DomainError
+    """
+    if pair is not None:
+        i, j = pair
+        raise DomainError(
+            f"predecessors: D must be the closure of A over {semiring.name}, got an entry at ({i}, {j}) that no edge "
+            "attains. Compute it from this very matrix, as apsp.closure does."
+        )
