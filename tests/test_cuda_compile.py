@@ -156,7 +156,8 @@ def test_looks_at_entries_compile_without_spilling(arch, dtype):
 )
 def test_searches_for_predecessors_and_walks_compile_without_spilling(semiring, dtype, arch):
     given = get(semiring), np.dtype(dtype)
-    for text, options in ((routes.text(*given), routes.OPTIONS), (walks.text(*given), ())):
+    units = [(routes.text(*given, file), routes.OPTIONS) for file in routes.FILES]
+    for text, options in (*units, (walks.text(*given), ())):
         for entry, used in compile.compile(text, arch, options=options).resources.items():
             assert used.registers > 0
             assert used.spill_stores == used.spill_loads == used.stack == 0, (entry, used)

@@ -64,7 +64,8 @@ def _units(arch: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
             for worst in ("", "greatest"):
                 yield sweep.text(*kind, shape, mirrored=mirrored, worst=worst), arch, ()
         yield walks.text(semiring, dtype), arch, ()
-        yield predecessors.text(semiring, dtype), arch, predecessors.OPTIONS
+        for file in predecessors.FILES:
+            yield predecessors.text(semiring, dtype, file), arch, predecessors.OPTIONS
 
 
 def _kinds(table: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[Semiring, np.dtype, bool]]:

@@ -278,7 +278,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-paths-goal",
-        "semiring/cuda/routes/predecessors.cu",
+        "semiring/cuda/routes/rule.inl",
         "if (!anew && better(goal, d)) return false;",
         "if (!anew && better(d, goal)) return false;",
         PATHS,
@@ -287,7 +287,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-paths-gather",
-        "semiring/cuda/routes/predecessors.cu",
+        "semiring/cuda/routes/edges_in.inl",
         "counts[row] = at > most ? most + 1 : at;",
         "counts[row] = at > most ? most : at;",
         PATHS,
@@ -295,7 +295,7 @@ MUTANTS = [
     ),
     Mutant(
         "cuda-paths-tile",
-        "semiring/cuda/routes/predecessors.cu",
+        "semiring/cuda/routes/tight.inl",
         "Dt[(first + j) * n + k] = tile[x][r];",
         "Dt[(first + j) * n + k] = tile[r][x];",
         "tests/test_emulated.py::TestPredecessors::test_beyond_a_group_of_sources",

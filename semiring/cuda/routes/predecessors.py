@@ -1,8 +1,8 @@
 """Predecessors from matrices and their closures, on the GPU: by the CPU's rule, and so the same bits.
 
 Reading order: `of_matrix`, then `_Search`, whose steps are the kernels of predecessors.cu. Small matrices get a
-thread block each, which does all. Else the first two lines of the rule are found for all pairs together, and the third
-source by source on lists of tight edges; where these are many, after some levels of all pairs.
+thread block each, which does all (alone.cu). Else the first two lines of the rule are found for all pairs together,
+and the third source by source on lists of tight edges; where these are many, after some levels of all pairs.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def of_matrix(semiring: Semiring, A: Any, D: Any, P: Any, *, mirrored: bool = Fa
     return wrong
 
 
-def text(semiring: Semiring, dtype: np.dtype) -> str:
-    """The translation unit of predecessors."""
+def text(semiring: Semiring, dtype: np.dtype, file: str) -> str:
+    """One of the translation units."""
     least = semiring.add.selects == "least"
     # Where lengths add and the least counts, no edge beats `one` if none is negative.
     variant = algebra.variant_of(semiring, dtype, nonnegative=True) if semiring.lengths and least else None
@@ -78,9 +78,11 @@ def text(semiring: Semiring, dtype: np.dtype) -> str:
     sizes = {"ahead": AHEAD, "resident": RESIDENT.get(dtype.itemsize, 4)}
     told = [f"constexpr bool {name} = {str(value).lower()};\n" for name, value in flags.items()]
     told += [f"constexpr int {name} = {value};\n" for name, value in sizes.items()]
-    return compile.source("predecessors.cu", algebra.text(semiring, dtype, variant), *told)
+    return compile.source(file, algebra.text(semiring, dtype, variant), *told)
 
 
+#: The translation units: what does all for a small matrix, and the steps for others.
+FILES = ("alone.cu", "predecessors.cu")
 #: Sums and products are rounded one by one, as the CPU rounds them.
 OPTIONS = ("-fmad=false",)
 
@@ -91,10 +93,10 @@ def rounds(semiring: Semiring, dtype: np.dtype) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _module(semiring: Semiring, dtype: np.dtype, device: int) -> Any:
-    """The kernels on a device, which is the current one."""
+def _module(semiring: Semiring, dtype: np.dtype, file: str, device: int) -> Any:
+    """A file's kernels on a device, which is the current one."""
     with about(f"{semiring.name} in {dtype}"):
-        return compile.functions(text(semiring, dtype), options=OPTIONS, name="predecessors.cu")
+        return compile.functions(text(semiring, dtype, file), options=OPTIONS, name=file)
 
 
 class _Edges(NamedTuple):
@@ -124,7 +126,7 @@ class _Search:
         self.dtype, self.n = D.dtype, D.shape[-1]
         self.batch = D.size // self.n**2
         self.rows = self.batch * self.n
-        self.module = _module(semiring, self.dtype, gpu.current())
+        self.semiring = semiring
         self.rounds = rounds(semiring, self.dtype)
         self.eps = float(np.finfo(self.dtype).eps) if self.rounds else 0.0
         #: Words of a row of bits: groups of 128 are read together.
@@ -175,10 +177,10 @@ class _Search:
         """The whole rule, a block a matrix; whether all pairs were found."""
         pitch = self.n | 1
         shared = -(-4 * self.n * pitch // 8) * 8 + 2 * self.n * pitch * self.dtype.itemsize
-        compile.allow_shared(self.module.get_function("small"), shared)
+        compile.allow_shared(self._function("alone"), shared)
         sizes = np.int32(self.n), np.int32(self.batch), self._slack(ALLOWED), self.mirrored
         blocks = min(self.batch, 1 << 30)
-        self._call("small", (blocks, 1, 1), self.A, self.D, *sizes, self.P, self.told, shared=shared)
+        self._call("alone", (blocks, 1, 1), self.A, self.D, *sizes, self.P, self.told, shared=shared)
         return not self._asked().failed
 
     def _look_at_all(self) -> None:
@@ -260,7 +262,7 @@ class _Search:
         """Every source, by a block or a warp of its own."""
         alone = entry == "search"
         threads, across, shared = (SEARCHERS, 1, self._shared) if alone else (THREADS, WARPS, 0)
-        function = self.module.get_function(entry)
+        function = self._function(entry)
         compile.allow_shared(function, shared)
         blocks = gpu.resident(function, threads, shared) * gpu.multiprocessors(gpu.current())
         blocks = max(1, min(-(-self.rows // across), blocks))
@@ -310,7 +312,10 @@ class _Search:
         self, entry: str, grid: tuple[int, int, int], *arguments: Any, threads: int = THREADS, shared: int = 0
     ) -> None:
         given = tuple(_address(x) for x in arguments)
-        self.module.get_function(entry)(grid, (threads,), given, shared)
+        self._function(entry)(grid, (threads,), given, shared)
+
+    def _function(self, entry: str) -> Any:
+        return _module(self.semiring, self.dtype, FILES[entry != "alone"], gpu.current()).get_function(entry)
 
     def _asked(self) -> _Told:
         """What kernels have said since the last time; waits for them."""

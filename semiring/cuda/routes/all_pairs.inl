@@ -1,0 +1,98 @@
+// The third line of the rule for all pairs together, level by level, on the transposed table; and its transposition.
+
+// One level of the third line of the rule, for all pairs: from those that are `before`; `after` has the new ones too.
+extern "C" __global__ void __launch_bounds__(threads, sizeof(W) > 4 ? 3 : 4)
+    level(const T* A, const T* Dt, int n, int words, int batch, const Facts* facts, W slack, int mirrored,
+          const unsigned* entering, int most, const int* tails, const T* weights, const int* counts,
+          const unsigned* before, unsigned* after, int* Pt, long long* told) {
+    const int lane = threadIdx.x % 32, j = blockIdx.x * warps + threadIdx.x / 32, first = blockIdx.y * sources;
+    if (j >= n) return;
+    for (int b = blockIdx.z; b < batch; b += gridDim.z) {
+        const long long matrix = (long long)b * n, row = matrix + j;
+        const bool anew = facts[b].anew;
+        const W floor = floor_of(facts[b], false);
+        const uint4 was = *reinterpret_cast<const uint4*>(before + row * words + first / 32);
+        unsigned open[groups], found[groups] = {}, any = 0;
+        int p[groups];
+        W goal[groups];
+#pragma unroll
+        for (int r = 0; r < groups; ++r) {
+            const int i = first + 32 * r + lane;
+            p[r] = i < n ? Pt[row * n + i] : NONE;
+        }
+#pragma unroll
+        for (int r = 0; r < groups; ++r) any |= open[r] = __ballot_sync(whole, p[r] == OPEN);
+        if (any) {
+#pragma unroll
+            for (int r = 0; r < groups; ++r) {
+                const int i = first + 32 * r + lane;
+                goal[r] = i < n ? W(Dt[row * n + i]) : Algebra::zero();
+            }
+            for_edges(A, matrix, j, n, entering, words, most, tails, weights, counts, lane, [&](const Candidate& c) {
+                uint4 from = {0, 0, 0, 0};
+                if (c.there) from = *reinterpret_cast<const uint4*>(before + (matrix + c.k) * words + first / 32);
+                const unsigned mine[groups] = {from.x, from.y, from.z, from.w};
+                unsigned some = __ballot_sync(whole, mine[0] & open[0] || mine[1] & open[1] || mine[2] & open[2] || mine[3] & open[3]);
+                for (; some; some &= some - 1) {
+                    const int e = __ffs(some) - 1, k = __shfl_sync(whole, c.k, e);
+                    const W w = __shfl_sync(whole, c.w, e);
+                    unsigned left = 0;
+#pragma unroll
+                    for (int r = 0; r < groups; ++r) {
+                        const unsigned these = __shfl_sync(whole, mine[r], e) & open[r];
+                        if (these) {
+                            const int i = first + 32 * r + lane;
+                            const W d = i < n ? W(Dt[(matrix + k) * n + i]) : Algebra::zero();
+                            const bool now = these >> lane & 1 && attained(d, w, goal[r], anew, mirrored, slack, floor);
+                            if (now) Pt[row * n + i] = k | REACHED;
+                            const unsigned them = __ballot_sync(whole, now);
+                            found[r] |= them;
+                            open[r] &= ~them;
+                        }
+                        left |= open[r];
+                    }
+                    if (!left) return true;
+                }
+                return false;
+            });
+        }
+        if (lane == 0) {
+            *reinterpret_cast<uint4*>(after + row * words + first / 32) = {was.x | found[0], was.y | found[1],
+                                                                           was.z | found[2], was.w | found[3]};
+            if (open[0] | open[1] | open[2] | open[3]) told[STILL_OPEN] = 1;
+            if (found[0] | found[1] | found[2] | found[3]) told[FOUND] = 1;
+        }
+    }
+}
+
+// P ← its transpose, in place, tiles of 32 × 32 and their mirror images; `settle` says that no level follows.
+extern "C" __global__ void __launch_bounds__(threads) turn(int* P, int n, int batch, int settle) {
+    __shared__ int one[32][33], other[32][33];
+    const int x = threadIdx.x % 32, y = threadIdx.x / 32, i0 = blockIdx.y * 32, j0 = blockIdx.x * 32;
+    if (i0 > j0) return;
+    const auto kept = [&](int p) { return settle && p >= 0 && p != OPEN ? p & ~REACHED : p; };
+    for (int b = blockIdx.z; b < batch; b += gridDim.z) {
+        int* const p = P + (long long)b * n * n;
+        constexpr int each = 32 / warps;
+        int mine[each], theirs[each];
+#pragma unroll
+        for (int e = 0; e < each; ++e) {
+            const int r = y + e * warps;
+            mine[e] = i0 + r < n && j0 + x < n ? p[(i0 + r) * (long long)n + j0 + x] : NONE;
+            theirs[e] = j0 + r < n && i0 + x < n ? p[(j0 + r) * (long long)n + i0 + x] : NONE;
+        }
+#pragma unroll
+        for (int e = 0; e < each; ++e) {
+            one[y + e * warps][x] = kept(mine[e]);
+            other[y + e * warps][x] = kept(theirs[e]);
+        }
+        __syncthreads();
+#pragma unroll
+        for (int e = 0; e < each; ++e) {
+            const int r = y + e * warps;
+            if (j0 + r < n && i0 + x < n) p[(j0 + r) * (long long)n + i0 + x] = one[x][r];
+            if (i0 + r < n && j0 + x < n) p[(i0 + r) * (long long)n + j0 + x] = other[x][r];
+        }
+        __syncthreads();
+    }
+}

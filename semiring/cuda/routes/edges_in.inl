@@ -1,0 +1,61 @@
+// The edges into a target, of those whose bits are given: gathered in lists, and read 32 at a time.
+
+// The first `most` of the edges into each vertex whose bits are given, ascending: tails and weights; a warp a row.
+// counts ← how many they are, or most + 1 where there are more.
+extern "C" __global__ void __launch_bounds__(threads)
+    gather(const T* A, const unsigned* bits, int n, int words, long long rows, int most, int* tails, T* weights,
+           int* counts) {
+    const int lane = threadIdx.x % 32;
+    const long long row = blockIdx.x * (long long)warps + threadIdx.x / 32;
+    if (row >= rows) return;
+    const int j = int(row % n), used = (n + 31) / 32;
+    const long long matrix = row - j;
+    int at = 0;
+    for (int w = 0; w < used && at <= most; w += 32) {
+        unsigned mine = w + lane < used ? bits[row * words + w + lane] : 0;
+        int sum = __popc(mine);
+        for (int apart = 1; apart < 32; apart *= 2) {
+            const int other = __shfl_up_sync(whole, sum, apart);
+            if (lane >= apart) sum += other;
+        }
+        for (int here = at + sum - __popc(mine); mine && here < most; ++here, mine &= mine - 1) {
+            const int k = (w + lane) * 32 + __ffs(mine) - 1;
+            tails[row * most + here] = k;
+            weights[row * most + here] = A[(matrix + k) * n + j];
+        }
+        at += __shfl_sync(whole, sum, 31);
+    }
+    if (lane == 0) counts[row] = at > most ? most + 1 : at;
+}
+
+// An edge into a target, for each lane; none where `there` is false.
+struct Candidate {
+    int k;
+    W w;
+    bool there;
+};
+
+// The edges into j, ascending, 32 at a time, until `each` says that it has enough: those that were gathered, if any,
+// then the others by their bits, word by word.
+template <class Each>
+__device__ inline void for_edges(const T* A, long long matrix, int j, int n, const unsigned* bits, int words, int most,
+                                 const int* tails, const T* weights, const int* counts, int lane, const Each& each) {
+    const long long row = matrix + j;
+    const int count = most ? counts[row] : 1, listed = count > most ? most : count;
+    int last = -1;
+    for (int e = 0; e < listed; e += 32) {
+        const bool there = e + lane < listed;
+        const Candidate mine = {there ? tails[row * most + e + lane] : 0,
+                                there ? W(weights[row * most + e + lane]) : Algebra::zero(), there};
+        if (each(mine)) return;
+        last = __shfl_sync(whole, mine.k, 31);
+    }
+    if (count <= most) return;
+    for (int w = (last + 1) / 32; w < (n + 31) / 32; ++w) {
+        const unsigned word = bits[row * words + w];  // the same for all lanes
+        if (!word) continue;
+        const int k = 32 * w + lane;
+        const bool there = k > last && word >> lane & 1;
+        if (each({k, there ? W(A[(matrix + k) * n + j]) : Algebra::zero(), there})) return;
+    }
+}

@@ -1,0 +1,63 @@
+// The tight edges that leave each vertex, as lists: counted, added up, written.
+
+// starts[row + 1] ← how many tight edges leave a vertex; a warp a row.
+extern "C" __global__ void __launch_bounds__(threads)
+    count(const unsigned* leaving, int n, int words, long long rows, long long* starts) {
+    const int lane = threadIdx.x % 32;
+    const long long row = blockIdx.x * (long long)warps + threadIdx.x / 32;
+    if (row >= rows) return;
+    int edges = 0;
+    for (int w = lane; w < (n + 31) / 32; w += 32) edges += __popc(leaving[row * words + w]);
+    for (int half = 16; half; half /= 2) edges += __shfl_xor_sync(whole, edges, half);
+    if (lane == 0) starts[row + 1] = edges;
+}
+
+// starts ← the sums of what it holds, from 0 on: one block.
+extern "C" __global__ void __launch_bounds__(1024) add_up(long long* starts, long long rows) {
+    __shared__ long long sums[32];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    long long before = 0;
+    if (threadIdx.x == 0) starts[0] = 0;
+    for (long long first = 0; first < rows; first += 1024) {
+        const long long at = first + threadIdx.x;
+        long long sum = at < rows ? starts[at + 1] : 0;
+        for (int apart = 1; apart < 32; apart *= 2) {
+            const long long other = __shfl_up_sync(whole, sum, apart);
+            if (lane >= apart) sum += other;
+        }
+        if (lane == 31) sums[warp] = sum;
+        __syncthreads();
+        if (warp == 0) {
+            long long sofar = sums[lane];
+            for (int apart = 1; apart < 32; apart *= 2) {
+                const long long other = __shfl_up_sync(whole, sofar, apart);
+                if (lane >= apart) sofar += other;
+            }
+            sums[lane] = sofar;
+        }
+        __syncthreads();
+        sum += before + (warp ? sums[warp - 1] : 0);
+        if (at < rows) starts[at + 1] = sum;
+        before += sums[31];
+        __syncthreads();
+    }
+}
+
+// The heads and weights of the tight edges that leave each vertex; a warp a row.
+extern "C" __global__ void __launch_bounds__(threads)
+    list(const T* A, const unsigned* leaving, int n, int words, long long rows, const long long* starts, int* heads,
+         T* weights) {
+    const int lane = threadIdx.x % 32;
+    const long long row = blockIdx.x * (long long)warps + threadIdx.x / 32;
+    if (row >= rows) return;
+    long long at = starts[row];
+    for (int w = 0; w < (n + 31) / 32; ++w) {
+        const unsigned word = leaving[row * words + w];  // the same for all lanes
+        if (word >> lane & 1) {
+            const long long here = at + __popc(word & ((1u << lane) - 1));
+            heads[here] = 32 * w + lane;
+            weights[here] = A[row * n + 32 * w + lane];
+        }
+        at += __popc(word);
+    }
+}

@@ -1,0 +1,56 @@
+// What the rule of predecessors is in numbers: which edges are tight, and which sums count as attained.
+
+using T = Algebra::T;
+using W = Algebra::W;
+
+// No predecessor; none yet. What was found in the level that goes on has its bit `REACHED`, and is found for good when
+// the level ends: so a minimum over what is there keeps whatever came a level before.
+constexpr int NONE = -9999, OPEN = 0x7fffffff, REACHED = 1 << 30;
+constexpr int threads = 256, warps = threads / 32, searchers = 512;
+// Groups of 32 sources that a warp takes together.
+constexpr int groups = 4, sources = 32 * groups;
+constexpr unsigned whole = ~0u;
+
+// What a look at a matrix finds: whether an edge beats `one`, and the bits of its closure's largest finite |entry|.
+struct Facts {
+    unsigned long long largest;
+    int anew, unused;
+};
+
+// What the host reads: whether pairs are open, whether some were found, whether some could not be; how many tight edges.
+enum Told { STILL_OPEN, FOUND, FAILED, EDGES };
+
+__device__ inline bool better(W a, W b) { return least ? a < b : a > b; }
+
+__device__ inline W size_of(W a) { return a < W(0) ? W(0) - a : a; }
+
+// The worst entry that counts as d: d itself where ⊗ is exact, else slack · |scale| and a last digit away.
+__device__ inline W limit(W d, W scale, W slack) {
+    if (!rounds) return d;
+    const W digit = sizeof(W) == 4 ? W(__int_as_float(1)) : W(__longlong_as_double(1));
+    const W away = slack * size_of(scale) + digit;
+    return least ? d + away : d - away;
+}
+
+__device__ inline W larger(W a, W b) { return rounds && size_of(a) > size_of(b) ? a : b; }
+
+// Whether an edge of weight a is a best path of weight d.
+__device__ inline bool is_tight(W a, W d, W slack, W floor) {
+    return a != Algebra::zero() && d != Algebra::zero() && !better(limit(d, larger(d, floor), slack), a);
+}
+
+template <class A = Algebra>
+__device__ inline W times(W d, W w, bool mirrored) { return mirrored ? A::mul(w, d) : A::mul(d, w); }
+
+// Whether d ⊗ w is as good as the goal; unless anew, d must be so too.
+__device__ inline bool attained(W d, W w, W goal, bool anew, bool mirrored, W slack, W floor) {
+    if (!anew && better(goal, d)) return false;
+    const W worst = limit(goal, larger(larger(d, goal), floor), slack);
+    return !better(worst, times(d, w, mirrored));
+}
+
+// Where lengths of both signs cancel, a small sum may have been rounded as the largest are; `wide` says that any may.
+__device__ inline W floor_of(const Facts& facts, bool wide) {
+    if (!rounds || !(wide || (lengths && facts.anew))) return W(0);
+    return W(__longlong_as_double((long long)facts.largest));
+}
