@@ -59,19 +59,8 @@ def minimum_degree(start: Any, heads: Any, factor: int, stamps: int) -> Any:
     above = np.empty(n, np.int32)  # vertices beside the pivot, by step
     first = np.full(n + 1, none, np.uint32)  # variables of a degree, doubly linked
     bucket = np.full(HASHES, none, np.uint32)  # variables of a hash value
-    limit = max(16.0, factor * np.sqrt(n))
-    free, done, stamp, steps, hubs = np.uint64(size), 0, 2, 0, 0
-    for v in range(n):
-        X = V[v]
-        X.at, X.length, X.elements = start[v], start[v + 1] - start[v], 0
-        X.weight, X.degree, X.outside = 1, X.length, 1
-        if X.length > limit:
-            X.weight, into[v] = 0, -2
-            hubs += 1
-    for v in range(n - 1, -1, -1):
-        if V[v].weight:
-            _link(np.uint32(v), V[v].degree, first, V, none)
-    done = hubs
+    hubs = _begin(start, max(16.0, factor * np.sqrt(n)), first, V, into, none)
+    free, done, stamp, steps = np.uint64(size), hubs, 2, 0
     least = largest = 0
     while done < n:
         while first[least] == none:
@@ -83,137 +72,24 @@ def minimum_degree(start: Any, heads: Any, factor: int, stamps: int) -> Any:
         P = V[p]
         first[least] = P.after
         V[P.after].before = none
-        own = P.weight
-        done += own
+        done += P.weight
         step[p] = steps
-        # The pivot's list: L_p = (A_p ∪ ⋃ L_e) \ p, in place where it has no elements, else behind all lists.
         listed = P.elements > 0
         if listed and room - np.int64(free) <= least:
             free = _compact(lists, free, V, into)
-        P.weight = -own
-        low = np.uint64(P.at)
-        middle, high = low + P.elements, low + P.length
-        begin = end = free if listed else low
-        size_p = 0
-        for k in range(low, middle):
-            e = lists[k]
-            E = V[e]
-            if not E.outside:  # absorbed since p was last looked at; its list may be gone
-                continue
-            end, added = _gather(lists, np.uint64(E.at), np.uint64(E.at) + E.length, end, first, V, none)
-            size_p += added
-            into[e], E.outside = p, 0  # element e is absorbed by p
-        end, added = _gather(lists, middle, high, end, first, V, none)
-        size_p += added
-        P.at, P.length, P.degree = begin, end - begin, size_p
-        P.outside = 0  # not to be counted as an element of its own variables
+        begin, end, size_p = _construct(p, free, lists, first, V, into, none)
         largest = max(largest, size_p)
         if stamp > stamps - 3 * largest:
             for v in range(n):
                 V[v].outside = min(V[v].outside, 1)
             stamp = 2
-        # |L_e \ L_p| for every element e that touches L_p.
-        for q in range(begin, end):
-            X = V[lists[q]]
-            heavy = -X.weight
-            low = np.uint64(X.at)
-            for k in range(low, low + X.elements):
-                E = V[lists[k]]
-                if E.outside >= stamp:
-                    E.outside -= heavy
-                else:
-                    E.outside = E.degree + stamp - heavy if E.outside else 0
-        # New lists and degrees: d_v ≤ |A_v \ v| + |L_p \ v| + Σ |L_e \ L_p|.
-        for q in range(begin, end):
-            v = lists[q]
-            X = V[v]
-            low = put = np.uint64(X.at)
-            middle, high = low + X.elements, low + X.length
-            sum_degree, code = 0, np.uint64(p)
-            for k in range(low, middle):
-                e = lists[k]
-                rest = V[e].outside
-                if rest:
-                    sum_degree += rest - stamp
-                    lists[put] = e
-                    put += _ONE
-                    code += e
-            moved = put
-            for k in range(middle, high):
-                u = lists[k]
-                if V[u].weight > 0:
-                    sum_degree += V[u].weight
-                    lists[put] = u
-                    put += _ONE
-                    code += u
-            if sum_degree == 0:  # its neighbours are in L_p, all of them: it goes with p, which absorbs its elements
-                for k in range(low, moved):
-                    into[lists[k]], V[lists[k]].outside = p, 0
-                into[v] = p
-                heavy = -X.weight
-                size_p -= heavy
-                own += heavy
-                done += heavy
-                X.weight = X.elements = X.length = 0
-                continue
-            X.degree = min(np.int64(X.degree), sum_degree)
-            # p becomes the first of its elements; there is room, as p or an absorbed element was in the list.
-            lists[put] = lists[moved]
-            lists[moved] = lists[low]
-            lists[low] = p
-            X.elements, X.length = moved - low + _ONE, put - low + _ONE
-            code %= np.uint64(HASHES)
-            X.before, X.after = code, bucket[code]
-            bucket[code] = v
+        _compare(begin, end, stamp, lists, V)
+        gone = _update(p, begin, end, stamp, lists, V, into, bucket)
+        done += gone
+        size_p -= gone
         P.degree = size_p
-        stamp += largest + 1
-        # Supervariables: of the same lists.
-        for q in range(begin, end):
-            X = V[lists[q]]
-            if X.weight == 0:
-                continue
-            i = bucket[X.before]
-            bucket[X.before] = none
-            while i != none and V[i].after != none:
-                X = V[i]
-                low = np.uint64(X.at)
-                for k in range(low + _ONE, low + X.length):
-                    if V[lists[k]].outside:  # what is absorbed stays so
-                        V[lists[k]].outside = stamp
-                last, j = i, X.after
-                while j != none:
-                    Y = V[j]
-                    same = Y.length == X.length and Y.elements == X.elements
-                    at = np.uint64(Y.at) + _ONE
-                    high = np.uint64(Y.at) + Y.length
-                    while same and at < high:
-                        same = V[lists[at]].outside == stamp
-                        at += _ONE
-                    if same:
-                        into[j] = i
-                        X.weight += Y.weight
-                        Y.weight = Y.elements = Y.length = 0
-                        j = Y.after
-                        V[last].after = j
-                    else:
-                        last, j = j, Y.after
-                stamp += 1
-                i = X.after
-        ended = begin
-        remain = n - done
-        for q in range(begin, end):
-            v = lists[q]
-            X = V[v]
-            heavy = -X.weight
-            if heavy <= 0:
-                continue
-            X.weight = heavy
-            d = min(X.degree + size_p - heavy, remain - heavy)
-            X.degree = d
-            _link(v, d, first, V, none)
-            least = min(least, d)
-            lists[ended] = v
-            ended += _ONE
+        stamp = _merge(begin, end, stamp + largest + 1, lists, V, into, bucket, none)
+        ended, least = _finish(begin, end, size_p, n - done, least, lists, first, V, none)
         P.weight = 0
         P.length = ended - begin
         P.outside = 1 if ended > begin else 0
@@ -224,6 +100,170 @@ def minimum_degree(start: Any, heads: Any, factor: int, stamps: int) -> Any:
     dense = n - done + hubs if done < n else 0
     order, parent, counts = _columns(into, step, above[:steps], dense)
     return order, parent[: n if hubs == 0 else 0], counts[: n if hubs == 0 else 0], dense
+
+
+@njit(inline="always")
+def _begin(start: Any, limit: Any, first: Any, V: Any, into: Any, none: Any) -> Any:
+    """Every vertex a variable, linked by its degree, but those of too many neighbours; how many those are."""
+    hubs = 0
+    for v in range(none):
+        X = V[v]
+        X.at, X.length, X.elements = start[v], start[v + 1] - start[v], 0
+        X.weight, X.degree, X.outside = 1, X.length, 1
+        if X.length > limit:
+            X.weight, into[v] = 0, -2
+            hubs += 1
+    for v in range(np.int64(none) - 1, -1, -1):
+        if V[v].weight:
+            _link(np.uint32(v), V[v].degree, first, V, none)
+    return hubs
+
+
+@njit(inline="always")
+def _construct(p: Any, free: Any, lists: Any, first: Any, V: Any, into: Any, none: Any) -> Any:
+    """The pivot's list, L_p = (A_p ∪ ⋃ L_e) ∖ p: where it begins and ends, and how many vertices it holds.
+
+    In place where p has no elements, else behind all lists; its elements are absorbed.
+    """
+    P = V[p]
+    P.weight = -P.weight
+    low = np.uint64(P.at)
+    middle, high = low + P.elements, low + P.length
+    begin = end = free if P.elements > 0 else low
+    size = 0
+    for k in range(low, middle):
+        e = lists[k]
+        E = V[e]
+        if not E.outside:  # absorbed since p was last looked at; its list may be gone
+            continue
+        end, added = _gather(lists, np.uint64(E.at), np.uint64(E.at) + E.length, end, first, V, none)
+        size += added
+        into[e], E.outside = p, 0
+    end, added = _gather(lists, middle, high, end, first, V, none)
+    size += added
+    P.at, P.length, P.degree = begin, end - begin, size
+    P.outside = 0  # not to be counted as an element of its own variables
+    return begin, end, size
+
+
+@njit(inline="always")
+def _compare(begin: Any, end: Any, stamp: Any, lists: Any, V: Any) -> None:
+    """|L_e ∖ L_p| for every element e that touches L_p."""
+    for q in range(begin, end):
+        X = V[lists[q]]
+        heavy = -X.weight
+        low = np.uint64(X.at)
+        for k in range(low, low + X.elements):
+            E = V[lists[k]]
+            if E.outside >= stamp:
+                E.outside -= heavy
+            else:
+                E.outside = E.degree + stamp - heavy if E.outside else 0
+
+
+@njit(inline="always")
+def _update(p: Any, begin: Any, end: Any, stamp: Any, lists: Any, V: Any, into: Any, bucket: Any) -> Any:
+    """New lists, degrees d_v ≤ |A_v ∖ v| + |L_p ∖ v| + Σ |L_e ∖ L_p| but for |L_p ∖ v|, and hash values.
+
+    Returns how many vertices were eliminated with p.
+    """
+    gone = 0
+    for q in range(begin, end):
+        v = lists[q]
+        X = V[v]
+        low = put = np.uint64(X.at)
+        middle, high = low + X.elements, low + X.length
+        sum_degree, code = 0, np.uint64(p)
+        for k in range(low, middle):
+            e = lists[k]
+            rest = V[e].outside
+            if rest:
+                sum_degree += rest - stamp
+                lists[put] = e
+                put += _ONE
+                code += e
+        moved = put
+        for k in range(middle, high):
+            u = lists[k]
+            if V[u].weight > 0:
+                sum_degree += V[u].weight
+                lists[put] = u
+                put += _ONE
+                code += u
+        if sum_degree == 0:  # its neighbours are in L_p, all of them: it goes with p, which absorbs its elements
+            for k in range(low, moved):
+                into[lists[k]], V[lists[k]].outside = p, 0
+            into[v] = p
+            gone -= X.weight
+            X.weight = X.elements = X.length = 0
+            continue
+        X.degree = min(np.int64(X.degree), sum_degree)
+        # p becomes the first of its elements; there is room, as p or an absorbed element was in the list.
+        lists[put] = lists[moved]
+        lists[moved] = lists[low]
+        lists[low] = p
+        X.elements, X.length = moved - low + _ONE, put - low + _ONE
+        code %= np.uint64(HASHES)
+        X.before, X.after = code, bucket[code]
+        bucket[code] = v
+    return gone
+
+
+@njit(inline="always")
+def _merge(begin: Any, end: Any, stamp: Any, lists: Any, V: Any, into: Any, bucket: Any, none: Any) -> Any:
+    """Supervariables: variables of L_p with the same lists are one from now on. Returns the next stamp."""
+    for q in range(begin, end):
+        X = V[lists[q]]
+        if X.weight == 0:
+            continue
+        i = bucket[X.before]
+        bucket[X.before] = none
+        while i != none and V[i].after != none:
+            X = V[i]
+            low = np.uint64(X.at)
+            for k in range(low + _ONE, low + X.length):
+                if V[lists[k]].outside:  # what is absorbed stays so
+                    V[lists[k]].outside = stamp
+            last, j = i, X.after
+            while j != none:
+                Y = V[j]
+                same = Y.length == X.length and Y.elements == X.elements
+                at = np.uint64(Y.at) + _ONE
+                high = np.uint64(Y.at) + Y.length
+                while same and at < high:
+                    same = V[lists[at]].outside == stamp
+                    at += _ONE
+                if same:
+                    into[j] = i
+                    X.weight += Y.weight
+                    Y.weight = Y.elements = Y.length = 0
+                    j = Y.after
+                    V[last].after = j
+                else:
+                    last, j = j, Y.after
+            stamp += 1
+            i = X.after
+    return stamp
+
+
+@njit(inline="always")
+def _finish(begin: Any, end: Any, size: Any, remain: Any, least: Any, lists: Any, first: Any, V: Any, none: Any) -> Any:
+    """Whole degrees, by which what is left of L_p is linked again; where its list ends, and the least degree."""
+    ended = begin
+    for q in range(begin, end):
+        v = lists[q]
+        X = V[v]
+        heavy = -X.weight
+        if heavy <= 0:
+            continue
+        X.weight = heavy
+        d = min(X.degree + size - heavy, remain - heavy)
+        X.degree = d
+        _link(v, d, first, V, none)
+        least = min(least, d)
+        lists[ended] = v
+        ended += _ONE
+    return ended, least
 
 
 @njit(inline="always")
