@@ -65,6 +65,14 @@ def test_machine_code_is_found_again(folder):
     assert not compiled_anew()
 
 
+def test_what_only_compiling_needs_is_not_loaded_with_machine_code(tmp_path):
+    """numba's implementations of Python and NumPy, and SciPy's BLAS for them."""
+    loaded = "; import sys; print('numba.np.arraymath' in sys.modules, 'scipy.linalg' in sys.modules)"
+    env = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    assert python(RIGHT + "right()" + loaded, env=env) == "right\nTrue True\n"
+    assert python(RIGHT + "right()" + loaded, env=env) == "right\nFalse False\n"
+
+
 def test_a_signature_has_a_file_of_its_own(folder):
     """Processes that save different signatures at once cannot take one's code for the other's."""
     entry = compiling.kernel(halve)

@@ -22,6 +22,7 @@ from numba.core import config
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
 from numba.core.registry import CPUDispatcher
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
@@ -79,7 +80,7 @@ class OnDisk(Nowhere):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The machine code for argument types; None where there is none to be trusted."""
-        target_context.refresh()
+        rtsys.initialize(target_context)  # what machine code may call; numba's other registries are for compiling
         name = self._file(sig, target_context.codegen())
         for folder in folders():
             try:
