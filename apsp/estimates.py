@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from semiring.compiling import Missing
 from semiring.memory import shown
 
 if TYPE_CHECKING:
@@ -93,6 +94,8 @@ class Estimate:
         For one more row.
     plan : Plan or None
         What the engine would do.
+    kernels, compiling : int, float
+        How many kernels must be compiled first, and about how many seconds that takes, once; the others are without.
     """
 
     engine: str
@@ -102,10 +105,13 @@ class Estimate:
     start: float
     row: float
     plan: Plan | None = None
+    kernels: int = 0
+    compiling: float = 0.0
 
     def __str__(self) -> str:
         after = f", the first distance after {in_units(self.start)}" if self.start < 0.9 * self.seconds else ""
-        return f"{self.engine}: {in_units(self.seconds)}{after}; {self.pairs:.3g} pairs, {shown(self.bytes)}"
+        first = f"; first it compiles {Missing(self.kernels, self.compiling)}" if self.kernels else ""
+        return f"{self.engine}: {in_units(self.seconds)}{after}; {self.pairs:.3g} pairs, {shown(self.bytes)}{first}"
 
 
 def vector_rate(semiring: Semiring) -> float:

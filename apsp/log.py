@@ -9,6 +9,7 @@ import logging
 import sys
 import time
 import warnings
+from collections.abc import Sequence
 
 from semiring import compiling
 from semiring.observed import Callback
@@ -21,14 +22,12 @@ logger = logging.getLogger("apsp")
 PATIENCE = 60.0
 
 
-def _say_compiling(subject: str) -> None:
+def _say_compiling(notice: compiling.Notice) -> None:
     """Log once for each semiring and dtype that kernels are compiled (level INFO)."""
-    if subject not in _compiled:
-        _compiled.add(subject)
-        logger.info("compiling kernels%s, which takes seconds, once", subject and f" of {subject}")
+    if notice.first:
+        logger.info("%s", notice)
 
 
-_compiled: set[str] = set()
 compiling.listeners.append(_say_compiling)
 
 
@@ -72,6 +71,48 @@ class Watch:
                 f"{self._what} will take {in_units(left)} more. Pass callback=print to see how far it is, or ask for "
                 "fewer sources or targets."
             )
+
+
+class Parts:
+    """Reports work of several parts: to the callback, or, without one, to who waits before a terminal or a notebook.
+
+    A line says beforehand how long it is predicted to take, where that is more than a second or two, and others what is
+    left, by how long the parts so far took. More than a minute is warned of.
+
+    Parameters
+    ----------
+    what : str
+        The work: "compare".
+    predicted : sequence of float
+        Seconds that each part is predicted to take.
+    callback : callable or None
+        The caller's, `callback(done, total)`, in parts.
+    """
+
+    #: Seconds between two lines, and that are worth one.
+    EVERY = 2.0
+
+    def __init__(self, what: str, predicted: Sequence[float], callback: Callback | None) -> None:
+        self._what, self._predicted, self._callback = what, predicted, callback
+        total = sum(predicted)
+        self._shown = callback is None and total > self.EVERY
+        if self._shown:
+            compiling.say(f"{what}: {len(predicted)} runs, predicted to take {in_units(total)}")
+        if callback is None and total > PATIENCE:
+            warn(f"{what} is predicted to take {in_units(total)}. Pass callback=print to see how far it is.")
+        self._start = self._said = time.monotonic()
+        self._done = 0
+
+    def __call__(self) -> None:
+        """One more part is done."""
+        self._done += 1
+        if self._callback:
+            self._callback(self._done, len(self._predicted))
+        now, before, left = time.monotonic(), sum(self._predicted[: self._done]), sum(self._predicted[self._done :])
+        if self._shown and before and left and now - self._said >= self.EVERY:
+            self._said = now
+            left *= (now - self._start) / before
+            compiling.say(f"{self._what}: {self._done} of {len(self._predicted)} runs done, {in_units(left)} left")
 
 
 def tell(plan: Plan, callback: Callback | None = None) -> None:

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from semiring.algebra import Semiring
 from semiring.backend import Backend
+from semiring.compiling import Missing
 from semiring.dtypes import name as name_of
 from semiring.errors import AlgebraError, ShapeError
 from semiring.memory import shown
@@ -62,6 +63,9 @@ class Plan:
     host_bytes : int
         Over GPUs: the most that is held at a time on the host of a machine beside what came. The matrix that was made
         of it, what parts are made of, the table that is brought together, predecessors.
+    kernels, compiling : int, float
+        How many kernels are to be compiled first, and about how many seconds that takes, once a machine; `seconds` are
+        without.
     """
 
     n: int
@@ -82,6 +86,8 @@ class Plan:
     grid: str = ""
     moved_bytes: int = 0
     host_bytes: int = 0
+    kernels: int = 0
+    compiling: float = 0.0
 
     def __post_init__(self) -> None:
         if self.pairs < 0:
@@ -105,6 +111,7 @@ class Plan:
                     f"  engine     {self.engine} ({self.reason})",
                     f"  memory     {shown(self.beside_bytes)}{self._on_host()}",
                     f"  predicted  {in_units(self.seconds)}{first}, {self.pairs:.3g} pairs",
+                    *self._compiled(),
                     *self._others(),
                 )
             )
@@ -118,6 +125,7 @@ class Plan:
                 + (" a rank" if self.grid else "")
                 + self._together(),
                 f"  predicted  {in_units(self.seconds)} for {self.pairs:.3g} pairs",
+                *self._compiled(),
                 *self._others(),
             )
         )
@@ -130,6 +138,9 @@ class Plan:
 
     def _on_host(self) -> str:
         return f"; {shown(self.host_bytes)} on the host" if self.host_bytes else ""
+
+    def _compiled(self) -> list[str]:
+        return [f"  compiles   {Missing(self.kernels, self.compiling)}"] if self.kernels else []
 
     def _others(self) -> list[str]:
         """What each engine would take, a line each."""

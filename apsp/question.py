@@ -18,8 +18,9 @@ import numpy as np
 from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.arrays import Taken
-from semiring.backend import device_of
+from semiring.backend import bind, device_of
 from semiring.bits import BitMatrix
+from semiring.compiling import Missing
 from semiring.survey import Survey, survey
 
 from . import estimates
@@ -86,6 +87,8 @@ class Question:
     def dtype(self) -> np.dtype:
         """What is computed in."""
         wants, source = self.wants, self.source
+        if isinstance(source, (int, np.integer)):
+            return dtypes.resolve(self.semiring, wants.dtype, where=wants.where)
         if not isinstance(source, Graph):
             return np.dtype(bool) if isinstance(source, BitMatrix) else self.taken.array.dtype
         return source.target(self.semiring, wants.dtype, where=wants.where)
@@ -93,7 +96,8 @@ class Question:
     @cached_property
     def device(self) -> str:
         """Where it is to be computed."""
-        return device_of(None, self.wants.device) if self.is_graph else self.problem.device
+        there = self.is_graph or isinstance(self.source, (int, np.integer))
+        return device_of(None, self.wants.device) if there else self.problem.device
 
     # As a matrix
 
@@ -206,15 +210,21 @@ class Question:
             return math.inf
         if self.wants.partial:
             return 0.0 if self.listed else estimates.listing(self.n)
-        return math.inf if self.n <= FEW else estimates.counting(self.n, self.graph.edge_count)
+        return (
+            math.inf
+            if self.n <= FEW and not self.missing("closure").kernels
+            else estimates.counting(self.n, self.graph.edge_count)
+        )
+
+    def missing(self, work: str) -> Missing:
+        """What must be compiled before some work of `Backend.missing` is done; "" is none."""
+        return bind(self.semiring, self.dtype, device=self.device).missing(work) if work else Missing()
 
     # What it asks for
 
     @cached_property
     def threads(self) -> int:
         """Threads that will work."""
-        from semiring.backend import bind
-
         return int(self.wants.options.get("threads") or getattr(bind(self.semiring, self.dtype), "threads", 1) or 1)
 
     @property

@@ -7,14 +7,16 @@ Each engine is a record in apsp/engines/ that says what it refuses, what it woul
 from __future__ import annotations
 
 import math
-import time
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
+from semiring.compiling import Missing, expected, uncounted
 from semiring.errors import AlgebraError, DeviceError, DivergenceError, DTypeError, MemoryNeeded
 from semiring.memory import LEAST, available, require, shown
 from semiring.spelling import did_you_mean
@@ -67,7 +69,7 @@ def choose(question: Question) -> Plan:
         found, reason = _offers(question, kinds), "the least predicted"
     else:
         kind = _named(engines.kinds(gpus=spread, limits=bounded, listed=question.is_graph), question)
-        found, reason = [kind.estimate(question)], "as asked"
+        kinds, found, reason = (kind,), [_offer(kind, question)], "as asked"
         if not kind.schedules and (wants.paths or question.columns):  # else rows are found as many as fit
             hint = ROUTES if wants.paths else "Ask for fewer sources or targets."
             plan = found[0].plan
@@ -76,16 +78,21 @@ def choose(question: Question) -> Plan:
             require(plan.host_bytes, where=wants.where, hint=hint)
     best = found[0]
     if len(found) > 1:
-        fitting = (e for e in sorted(found, key=lambda e: e.seconds) if _fits(question, e.bytes, _device(e)))
+        fitting = (e for e in sorted(found, key=lambda e: _cost(e, question)) if _fits(question, e.bytes, _device(e)))
         least = next(fitting, None)  # the system is not asked about the others
         if least is None:
             raise _too_large(question, found)
         best = least
     assert best.plan is not None
-    if best.plan.block and len(found) == 1:
-        return best.plan
-    why = best.plan.reason if best.plan.block else reason + best.plan.reason
-    return replace(best.plan, reason=why, considered=tuple(replace(e, plan=None) for e in found))
+    plan = best.plan
+    if best.kernels:
+        plan = replace(plan, kernels=best.kernels, compiling=best.compiling)
+    if plan.block and len(found) == 1:
+        return plan
+    if len(kinds) > 1 and not engines.get(plan.engine).compiles and _others_compile(kinds, question):
+        reason += "; others would compile first"
+    why = plan.reason if plan.block else reason + plan.reason
+    return replace(plan, reason=why, considered=tuple(replace(e, plan=None) for e in found))
 
 
 def answer(question: Question) -> Answer:
@@ -95,7 +102,7 @@ def answer(question: Question) -> Answer:
     ------
     As `shortest_paths` and `closure`.
     """
-    start = time.perf_counter()
+    start = perf_counter() - uncounted.seconds
     try:
         with at(question.source):
             plan = choose(question)
@@ -104,7 +111,14 @@ def answer(question: Question) -> Answer:
             )  # refused, or told of then
             if not late:
                 tell(plan, question.wants.callback)
-            engine = engines.get(plan.engine).open(question, plan)
+            kind = engines.get(plan.engine)
+            asked = expected.set(lambda: _expected(kind, question))
+            try:
+                engine = kind.open(question, plan)
+            finally:
+                expected.reset(asked)
+            if not kind.compiles:
+                _uncompiled[_expected(kind, question)[0]] += plan.seconds
             if late:
                 tell(plan, question.wants.callback)
     except DivergenceError as error:
@@ -112,8 +126,50 @@ def answer(question: Question) -> Answer:
     wants = question.wants
     if wants.partial or wants.limit is not None:
         engine = _part(question, engine)
-    seconds = time.perf_counter() - start if engine.seconds is None else engine.seconds
+    seconds = perf_counter() - uncounted.seconds - start if engine.seconds is None else engine.seconds
     return Answer(engine, plan, seconds)
+
+
+#: Seconds that were spent without kernels, by what they would have been of: once these are as many as compiling takes,
+#: it is no longer put off.
+_uncompiled: defaultdict[str, float] = defaultdict(float)
+
+
+def _expected(kind: Kind, question: Question) -> tuple[str, Missing]:
+    """For what is compiled, as backends name it, and what is to be."""
+    return f"{question.semiring.name} in {question.dtype}", question.missing(kind.compiles)
+
+
+def _charged(kind: Kind, question: Question) -> float:
+    """What is counted of the seconds that compiling takes, which are spent once."""
+    subject, missing = _expected(kind, question)
+    return max(0.0, missing.seconds - _uncompiled[subject]) if missing.kernels else 0.0
+
+
+def _cost(estimate: Estimate, question: Question) -> float:
+    """Seconds, with what is counted of compiling."""
+    return estimate.seconds + _charged(engines.get(estimate.engine), question)
+
+
+def _offer(kind: Kind, question: Question) -> Estimate:
+    """What a kind would take, with what is still to be compiled after that was found out."""
+    asked = expected.set(lambda: _expected(kind, question))
+    try:
+        found = kind.estimate(question)
+    finally:
+        expected.reset(asked)
+    missing = question.missing(kind.compiles)
+    return replace(found, kernels=missing.kernels, compiling=missing.seconds) if missing.kernels else found
+
+
+def _others_compile(kinds: tuple[Kind, ...], question: Question) -> bool:
+    """Whether one of the kinds that could answer has kernels that are not there."""
+    return any(question.missing(kind.compiles).kernels and not kind.refuses(question) for kind in kinds)
+
+
+def _looks(kind: Kind, question: Question) -> float:
+    """Seconds until a kind's estimate is there, and its kernels: it takes no less."""
+    return kind.looks(question) + _charged(kind, question)
 
 
 def _unfit(kind: Kind, question: Question) -> bool:
@@ -162,11 +218,11 @@ def _offers(question: Question, kinds: tuple[Kind, ...]) -> list[Estimate]:
     if len(kinds) > 1:
         kinds = tuple(kind for kind in kinds if not kind.asked_only and not _unfit(kind, question))
     if len(kinds) == 1:
-        return [kinds[0].estimate(question)]
+        return [_offer(kinds[0], question) if question.wants.dry else kinds[0].estimate(question)]
     found: list[Estimate] = []
     shares: list[float] = []
     refusal: MemoryNeeded | None = None
-    for looks, kind in sorted(((k.looks(question), k) for k in kinds), key=lambda pair: pair[0]):
+    for looks, kind in sorted(((_looks(k, question), k) for k in kinds), key=lambda pair: pair[0]):
         if math.isinf(looks):
             continue
         # Not worth a look where what takes no longer than that is found already, and fits.
@@ -175,12 +231,12 @@ def _offers(question: Question, kinds: tuple[Kind, ...]) -> list[Estimate]:
         if kind.refuses(question):
             continue
         try:
-            found.append(kind.estimate(question))
+            found.append(_offer(kind, question))
         except MemoryNeeded as error:  # not even a look at it fits
             refusal = error
             continue
         # Rows alone may take much less than the matrix.
-        shares.append((1.0 if question.picks else kind.share) * found[-1].seconds)
+        shares.append((1.0 if question.picks else kind.share) * found[-1].seconds + _charged(kind, question))
     if not found:
         assert refusal is not None
         raise refusal

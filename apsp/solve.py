@@ -6,14 +6,15 @@ A `Problem` is the matrix, taken in and looked at (apsp/problem.py). `solve` pla
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from semiring.backend import Backend, bind
 from semiring.bits import BitMatrix
+from semiring.compiling import clock, uncounted
 from semiring.cycles import restore, reweight
 from semiring.devices import module
 from semiring.errors import DivergenceError
@@ -41,13 +42,13 @@ def solve(problem: Problem, request: Request, plan: Plan | None = None) -> Solve
     """The closure of a problem, given back in kind, with its plan and times; planned here where it is not yet."""
     if problem.batch:
         return _solve_batch(problem, request)
-    start = time.perf_counter()
+    start = perf_counter() - uncounted.seconds
     landing = None if problem.origin is None or problem.lent else _landing(problem)
     solved = _solve_one(problem, request, plan)
     home = give_back(problem, solved.matrix, landing)
     if problem.origin is None:
         return solved if home is solved.matrix else replace(solved, matrix=home)
-    return replace(solved, matrix=home, seconds=time.perf_counter() - start)
+    return replace(solved, matrix=home, seconds=clock() - start)
 
 
 def _solve_one(problem: Problem, request: Request, plan: Plan | None) -> Solved:
@@ -94,7 +95,7 @@ def _follow(
     if potential is not None:  # the reweighted matrix is another one: its lengths are not negative
         nonnegative = s.lengths and s.add.selects == "least"
         ops = bind(s, problem.dtype, device=problem.device, nonnegative=nonnegative, **request.options)
-    start = time.perf_counter()
+    start = perf_counter() - uncounted.seconds
     M = ops.upload(problem.matrix, copy=not problem.in_place)
     if potential is not None:
         reweight(M, s, potential)
@@ -102,7 +103,7 @@ def _follow(
     if potential is not None:
         restore(M, s, potential)
         settle.reflexive(M, s)
-    seconds = time.perf_counter() - start
+    seconds = perf_counter() - uncounted.seconds - start
     if not isinstance(problem.matrix, BitMatrix) and (ops.grain > 1 or not problem.there):  # goes back as it came
         room = problem.matrix if problem.in_place else module(problem.matrix).empty((problem.n,) * 2, problem.dtype)
         M = ops.download(M, out=room)
@@ -158,7 +159,7 @@ def _solve_batch(problem: Problem, request: Request) -> Solved:
     One after the other: what may diverge (each is then examined), schedules and blocks that were asked for, and truth
     values, which go to the device one matrix at a time.
     """
-    start = time.perf_counter()
+    start = clock()
     ops = problem.bind(request)
     plan = problem.plan(ops, request)
     asked = request.schedule != "auto" or request.block is not None
@@ -170,7 +171,7 @@ def _solve_batch(problem: Problem, request: Request) -> Solved:
         D = _together(problem, ops, request)
     landing = None if problem.origin is None or problem.lent else _landing(problem)
     D = give_back(problem, D, landing)
-    return Solved(D, plan, time.perf_counter() - start, {})
+    return Solved(D, plan, clock() - start, {})
 
 
 def _together(problem: Problem, ops: Backend, request: Request) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .algebra import Semiring
+from .compiling import uncounted
 from .contract import Backend
 from .devices import INSTALL
 from .errors import DeviceError
@@ -68,7 +69,8 @@ def device_of(array: Any, device: str | None = None) -> str:
 
 @cache
 def _module(device: str) -> Any:
-    return importlib.import_module(BACKENDS[device])
+    with uncounted:
+        return importlib.import_module(BACKENDS[device])
 
 
 @cache

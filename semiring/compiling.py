@@ -1,19 +1,61 @@
 """Kernels are compiled when they are first wanted, which takes seconds, once a machine: who waits is told for what.
 
-Backends announce; a log and a progress bar listen.
+Backends announce; a log and a progress bar listen. Where nobody shows it, a terminal and a notebook get a line.
 """
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from time import perf_counter
+from typing import NamedTuple
 
-#: `listener(subject)`: what is compiled, such as "min_plus in float32"; "" for kernels that serve every semiring.
-Listener = Callable[[str], None]
 
+class Missing(NamedTuple):
+    """What must be compiled first: so many kernels, and about how many seconds that takes, once a machine."""
+
+    kernels: int = 0
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        return f"{_kernels(self.kernels)}, about {_about(self.seconds)}, once"
+
+
+class Notice(NamedTuple):
+    """What is compiled now.
+
+    Attributes
+    ----------
+    subject : str
+        Such as "min_plus in float32"; "" for kernels that serve every semiring.
+    missing : Missing
+        All that the work needs; of no kernels where that is not known.
+    first : bool
+        Whether this process has not been told of the subject yet.
+    """
+
+    subject: str
+    missing: Missing
+    first: bool
+
+    def __str__(self) -> str:
+        many = _kernels(self.missing.kernels) if self.missing.kernels else "kernels"
+        took = f", about {_about(self.missing.seconds)}" if self.missing.kernels else ""
+        return f"compiling {many}{self.subject and f' of {self.subject}'}{took}, once"
+
+
+Listener = Callable[[Notice], None]
+
+#: Who is told, as a log is. Who shows it to the user is told by `heard`.
 listeners: list[Listener] = []
+_showing: list[Listener] = []
 _subject: ContextVar[str] = ContextVar("subject", default="")
+_told: set[str] = set()
+#: Whose work is under way: a function that says for what, and all that it has to compile. Asked where something is.
+expected: ContextVar[Callable[[], tuple[str, Missing]] | None] = ContextVar("expected", default=None)
 
 
 @contextmanager
@@ -28,15 +70,72 @@ def about(subject: str) -> Iterator[None]:
 
 @contextmanager
 def heard(listener: Listener) -> Iterator[None]:
-    """Let somebody listen for a while."""
-    listeners.append(listener)
+    """Let somebody listen for a while who shows it, or hides it on purpose."""
+    _showing.append(listener)
     try:
         yield
     finally:
-        listeners.remove(listener)
+        _showing.remove(listener)
 
 
 def announce() -> None:
     """A kernel is about to be compiled, as it was not found on disk."""
-    for listener in tuple(listeners):
-        listener(_subject.get())
+    ask = expected.get()
+    subject, missing = ask() if ask else ("", Missing())
+    if not missing.kernels:
+        subject = _subject.get()
+    notice = Notice(subject, missing, first=subject not in _told)
+    _told.update((subject, "") if missing.kernels else (subject,))  # of what serves every semiring, too
+    for listener in (*listeners, *_showing) if _showing else (*listeners, _say):
+        listener(notice)
+
+
+def _say(notice: Notice) -> None:
+    if notice.first:
+        say(str(notice))
+
+
+def say(text: str) -> None:
+    """A line for who waits before a terminal or a notebook; nothing elsewhere."""
+    if sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules):
+        with suppress(OSError):
+            print(text, file=sys.stderr, flush=True)
+
+
+def _kernels(count: int) -> str:
+    return f"{count} kernel{'s' * (count != 1)}"
+
+
+def _about(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds >= 0.95 else f"{max(seconds, 0.1):.1f} s"
+
+
+# Time
+
+
+class _Uncounted(threading.local):
+    """`with uncounted:` code is compiled or loaded, which is no part of the work; `seconds` on this thread so far.
+
+    So the difference of two `perf_counter() - uncounted.seconds` is what the work between them took.
+    """
+
+    seconds = 0.0
+    _depth, _start = 0, 0.0
+
+    def __enter__(self) -> None:
+        if not self._depth:
+            self._start = perf_counter()
+        self._depth += 1
+
+    def __exit__(self, *exception: object) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self.seconds += perf_counter() - self._start
+
+
+uncounted = _Uncounted()
+
+
+def clock() -> float:
+    """Seconds of this thread for differences, without those in which code was compiled or loaded."""
+    return perf_counter() - uncounted.seconds

@@ -5,7 +5,6 @@ A schedule is written against `Backend` alone; `semiring.backend.bind` chooses o
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -14,6 +13,7 @@ import numpy as np
 
 from . import dtypes
 from .algebra import Semiring
+from .compiling import Missing, clock
 
 
 class Stopwatch(Protocol):
@@ -100,6 +100,10 @@ class Backend(ABC):
     @abstractmethod
     def step(self, A: Any, k: int) -> None:
         """A ← A ⊕ A[:,k] ⊗ a* ⊗ A[k,:] with a = A[k,k]: one Floyd–Warshall step on the entire matrix."""
+
+    def missing(self, work: str) -> Missing:
+        """What must be compiled before some work is done: a "closure", an "elimination", searches of "hops"."""
+        return Missing()
 
     # Verbs that follow from others, unless a backend does better.
 
@@ -261,9 +265,9 @@ class HostStopwatch:
     def __init__(self, ops: Backend) -> None:
         self._ops, self.seconds = ops, 0.0
         ops.synchronize()
-        self._start = time.perf_counter()
+        self._start = clock()
 
     def stop(self) -> None:
         """Stop after all verbs so far."""
         self._ops.synchronize()
-        self.seconds = time.perf_counter() - self._start
+        self.seconds = clock() - self._start

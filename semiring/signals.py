@@ -10,6 +10,8 @@ from functools import cache, partial
 from types import FrameType
 from typing import Any, TypeVar
 
+from .compiling import uncounted
+
 T = TypeVar("T")
 
 
@@ -55,4 +57,5 @@ def load(name: str) -> Any:
     DeviceError
         If numba must not compile (NUMBA_DISABLE_JIT).
     """
-    return undisturbed(partial(importlib.import_module, name))
+    with uncounted:
+        return undisturbed(partial(importlib.import_module, name))

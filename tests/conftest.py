@@ -18,6 +18,8 @@ from semiring.cpu.processors import default_threads
 
 #: JAX takes three quarters of a card when it is first used, unless it is told otherwise before.
 os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+#: Engines are chosen as if all kernels were compiled: what is, differs from machine to machine and while tests run.
+os.environ["SEMIRING_ASSUME_COMPILED"] = "1"
 
 
 def pytest_configure() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import pytest
 import scipy.sparse.csgraph
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner, Result
-from processes import PATIENCE, finish, start, wait_for
+from processes import PATIENCE, finish, python, start, wait_for
 
 from apsp import cli, formats, schedules
 from apsp.cli import exit_codes
@@ -25,6 +26,7 @@ from apsp.display import terminal
 from apsp.generate import road_like
 from apsp.inputs import as_graph, write
 from apsp.reading.positions import read_positions
+from apsp.warming import SORTS
 from semiring.backend import cuda_available
 
 ROOT = Path(__file__).parents[1]
@@ -1088,3 +1090,40 @@ def test_help_imports_nothing_heavy():
     code = "import sys; from apsp import cli; print(*{m.split('.')[0] for m in sys.modules})"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout
     assert not set(loaded.split()) & {"numpy", "numba", "scipy", "cupy", "networkx", "matplotlib", "rich"}
+
+
+# warm
+
+
+def test_what_is_compiled_ahead_is_there_for_the_next_process(tmp_path):
+    env = {"NUMBA_CACHE_DIR": str(tmp_path), "SEMIRING_ASSUME_COMPILED": ""}
+    warm = "from apsp.cli import main; main(['warm', '--for', 'closure', '--dtype', 'int32'])"
+    told = python(warm, env=env)
+    assert re.fullmatch(r"kernels=[1-9]\d* seconds=\S+\n", told)
+    assert python(warm, env=env).startswith("kernels=0 ")
+    missing = "import apsp; print([apsp.plan(9, dtype=d).kernels > 0 for d in ('int32', 'int64')])"
+    assert python(missing, env=env) == "[False, True]\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a path of POSIX")
+def test_compiling_ahead_where_nothing_can_be_kept_is_an_error():
+    env = {"NUMBA_CACHE_DIR": "/dev/null", "SEMIRING_ASSUME_COMPILED": ""}
+    child = process("warm", "--for", "closure", "--dtype", "int32", env={**os.environ, **env})
+    returned, out, err = finish(child)
+    assert (returned, out) == (exit_codes.MISSING, "")
+    assert "apsp: warm: compiled kernels must be kept on disk" in err
+
+
+@pytest.mark.parametrize("sort", SORTS)
+def test_every_sort_of_what_is_compiled_ahead_can_be_asked(sort):
+    """Over a semiring whose ⊕ selects, and over another."""
+    ask, fixed = SORTS[sort]
+    for semiring, dtype in [("", fixed[0])] if fixed else [("max_plus", "float64"), ("plus_times", "float64")]:
+        ask(semiring, dtype)
+
+
+def test_what_is_compiled_ahead_is_what_was_named(monkeypatch):
+    monkeypatch.setattr("apsp.warming.warm", lambda work, processes, callback: len(work))
+    assert good("warm", "--for", "reach,closure", "--dtype", "bool", "--dtype", "int32").startswith("kernels=2 ")
+    assert good("warm", "--semiring", "log", "--for", "roads").startswith("kernels=2 ")  # its two dtypes
+    assert "--for must be one of closure, roads" in bad(2, "warm", "--for", "closure,road")

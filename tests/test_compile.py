@@ -73,6 +73,49 @@ def test_what_only_compiling_needs_is_not_loaded_with_machine_code(tmp_path):
     assert python(RIGHT + "right()" + loaded, env=env) == "right\nFalse False\n"
 
 
+NAMED = """
+from semiring import get
+from semiring.cpu import compile, inventory, kinds
+loaded = []
+load = compile.OnDisk.load_overload
+compile.OnDisk.load_overload = lambda self, sig, context: (loaded.append(self.named(sig)), load(self, sig, context))[1]
+import apsp, numpy as np, sys
+graph = apsp.road_like(600, seed=1)
+{
+    "closure": lambda: apsp.closure(np.eye(40, dtype=np.int32)),
+    "elimination": lambda: apsp.shortest_paths(graph, engine="elimination"),
+    "hops": lambda: apsp.shortest_paths(graph, unweighted=True, engine="hops"),
+    "bits": lambda: apsp.closure(np.eye(300, dtype=bool), "boolean"),
+}[sys.argv[1]]()
+kind = kinds.choose(get("min_plus"), np.dtype("int32"), True)
+known = inventory.called_by(sys.argv[1], None if sys.argv[1] == "bits" else kind)
+print(sorted(set(known) - set(loaded)))
+"""
+
+
+@pytest.mark.parametrize("work", ["closure", "elimination", "hops", "bits"])
+def test_the_inventory_names_kernels_that_are_called(work):
+    """Else what is compiled would stay missing for ever."""
+    assert python(NAMED, work) == "[]\n"
+
+
+def test_what_is_missing_is_what_no_file_of_these_sources_has(folder, monkeypatch):
+    monkeypatch.setattr(compiling, "_here", set())
+    name = compiling.kernel(halve)._cache.named((1,))
+
+    def missing() -> set[str]:
+        compiling._here.clear()
+        compiling._listed.cache_clear()
+        return compiling.missing([name, "no.such.kernel"])
+
+    assert missing() == {name, "no.such.kernel"}
+    compiled_anew()
+    assert compiling.missing([name]) == set()  # in this process
+    assert missing() == {"no.such.kernel"}
+    monkeypatch.setattr(compiling, "_sources", lambda: bytes(32))
+    assert missing() == {name, "no.such.kernel"}
+
+
 def test_a_signature_has_a_file_of_its_own(folder):
     """Processes that save different signatures at once cannot take one's code for the other's."""
     entry = compiling.kernel(halve)

@@ -9,9 +9,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import apsp
 from apsp import closure, plan
 from apsp.display import terminal
-from apsp.log import Watch, tell
+from apsp.log import Parts, Watch, tell
 from semiring import Op, Semiring, compiling, matmul
 
 
@@ -57,7 +58,7 @@ def test_the_first_compilation_of_a_semiring_is_logged_once(caplog):
         closure(A, s)
         closure(np.ones((70, 70)), s)
     said = [r.getMessage() for r in caplog.records if "compiling" in r.getMessage() and "told" in r.getMessage()]
-    assert said == ["compiling kernels of told in float64, which takes seconds, once"]
+    assert said == ["compiling kernels of told in float64, once"]
     caplog.clear()
     with caplog.at_level(logging.INFO, logger="apsp"):
         closure(A, s)
@@ -81,6 +82,67 @@ def test_the_first_compilation_of_a_semiring_is_shown_in_the_progress_bar(monkey
     with terminal.Meter("closure", quiet=True):
         matmul(A, A, widest("unseen"))
     assert not shown
+
+
+def test_a_terminal_is_told_once_how_much_is_compiled(monkeypatch, capsys):
+    """Unless something shows it already."""
+    monkeypatch.setattr(compiling, "_told", set())
+    work = compiling.expected.set(lambda: ("min_plus in int32", compiling.Missing(12, 6.2)))
+    said = "compiling 12 kernels of min_plus in int32, about 6 s, once\n"
+    try:
+        compiling.announce()
+        assert capsys.readouterr().err == ""  # a file, or a pipe
+        monkeypatch.setattr(compiling.sys.stderr, "isatty", lambda: True, raising=False)
+        shown: list[compiling.Notice] = []
+        with compiling.heard(shown.append):
+            compiling.announce()
+        assert [str(notice) + "\n" for notice in shown] == [said]
+        monkeypatch.setattr(compiling, "_told", set())
+        compiling.announce()
+        compiling.announce()
+    finally:
+        compiling.expected.reset(work)
+    compiling.announce()  # a kernel of the same work, later
+    assert capsys.readouterr().err == said
+    with compiling.about("max_min in int32"):
+        compiling.announce()
+    assert capsys.readouterr().err == "compiling kernels of max_min in int32, once\n"
+
+
+def test_work_of_several_parts_is_predicted_and_told_as_it_goes(monkeypatch, capsys):
+    now, told = [0.0], []
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    monkeypatch.setattr(compiling.sys.stderr, "isatty", lambda: True, raising=False)
+    quick, seen = Parts("compare", [0.5, 0.5], None), Parts("compare", [50, 50], lambda *far: told.append(far))
+    slow = Parts("compare", [10, 0, 20, 10], None)
+    for seconds in (20.0, 0.0, 1.0, 30.0):
+        now[0] += seconds
+        slow()
+    for part in (quick, seen):
+        part()
+        part()
+    assert capsys.readouterr().err.splitlines() == [
+        "compare: 4 runs, predicted to take 40 s",
+        "compare: 1 of 4 runs done, 60 s left",
+    ]
+    assert told == [(1, 2), (2, 2)]
+    with pytest.warns(UserWarning, match=r"compare is predicted to take 2 minutes\. Pass callback="):
+        Parts("compare", [60, 60], None)
+
+
+def test_seconds_are_those_of_the_work_and_not_of_compiling(monkeypatch):
+    now = [0.0]
+    for module in ("semiring.compiling", "apsp.solve", "apsp.road"):
+        monkeypatch.setattr(f"{module}.perf_counter", lambda: now[0])
+
+    def compiled(work):
+        now[0] += 100.0
+        return work()
+
+    monkeypatch.setattr("semiring.cpu.compile.undisturbed", compiled)
+    r = apsp.shortest_paths(np.array([[1.0, 5.0], [3.0, 1.0]]), semiring=widest("timed"), engine="dense")
+    assert now[0] >= 100.0
+    assert r.seconds == 0.0
 
 
 def test_what_is_found_on_disk_is_not_announced():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -9,6 +11,7 @@ import scipy.sparse
 import apsp
 from apsp import csgraph, engines
 from apsp.generate import random_graph, road_like
+from semiring.compiling import Missing
 
 rng = np.random.default_rng(1)
 TAILS, HEADS = rng.integers(1500, size=(2, 6000))
@@ -129,6 +132,49 @@ def test_the_command_takes_the_same_road(options, opened, tmp_path):
     assert solved.exit_code == 0, solved.output
     assert len(opened) == 1
     assert opened[0] == "dense" if "closure of" in planned.output else f"engine     {opened[0]}" in planned.output
+
+
+@pytest.fixture
+def cold(monkeypatch):
+    """Nothing is compiled yet, and time that others take meanwhile counts from now on."""
+    missing = Missing(6, 1.3)
+    monkeypatch.setattr("semiring.cpu.dense.backend.CpuBackend.missing", lambda self, work: missing)
+    monkeypatch.setattr("apsp.road._uncompiled", defaultdict(float))
+
+
+@pytest.mark.parametrize("source", ["edges", "hops", "road", "negative arcs"])
+def test_compiling_counts_where_engines_are_compared(source, cold, opened):
+    """SciPy answers a first small question; what is planned is what runs."""
+    graph = apsp.as_graph(SOURCES[source])
+    planned = apsp.plan(graph)
+    assert (planned.engine, planned.kernels) == ("scipy", 0)
+    assert "others would compile first" in str(planned)
+    r = apsp.shortest_paths(graph)
+    assert opened == ["scipy"] == [r.plan.engine]
+    np.testing.assert_array_equal(r.distances, apsp.shortest_paths(graph, engine="dense").distances)
+
+
+def test_compiling_is_put_off_for_as_long_as_it_takes_itself(cold, opened):
+    graph = apsp.as_graph(SOURCES["hops of a digraph"])
+    for _ in range(100):
+        apsp.shortest_paths(graph)
+        if opened[-1] != "scipy":
+            break
+    assert 2 < len(opened) < 100
+    assert opened[-1] == apsp.plan(graph).engine
+
+
+def test_a_plan_says_what_is_compiled_first(cold):
+    for planned in (apsp.plan(SOURCES["edges"], engine="dense"), apsp.plan(300), apsp.plan(SOURCES["floats"])):
+        assert (planned.kernels, planned.compiling) == (6, 1.3)
+        assert "  compiles   6 kernels, about 1 s, once\n" in f"{planned}\n"
+
+
+@pytest.mark.parametrize("n", [5, 300])
+def test_scipys_functions_do_not_compile_for_a_small_matrix(n, cold, opened):
+    A = np.random.default_rng(n).random((n, n))
+    np.testing.assert_allclose(csgraph.shortest_path(A), scipy.sparse.csgraph.shortest_path(A))
+    assert opened == ["scipy"]
 
 
 def test_overwriting_a_graph_is_refused_by_the_plan_as_by_the_closure():

@@ -1,4 +1,4 @@
-"""The command `apsp`: solve, reach, query, compare, generate, convert, plan, info.
+"""The command `apsp`: solve, reach, query, compare, generate, convert, plan, info, warm.
 
 What a command needs, it imports itself.
 """
@@ -17,6 +17,7 @@ from .information import info
 from .querying import query
 from .reaching import reach
 from .solving import plan, solve
+from .warming import warm
 
 
 @click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
@@ -30,5 +31,5 @@ def main(ctx: click.Context, quiet: bool) -> None:
         sys.stdout.reconfigure(errors="replace")  # a label that the terminal cannot show is no error
 
 
-for _command in (solve, reach, query, compare, generate, convert, plan, info):
+for _command in (solve, reach, query, compare, generate, convert, plan, info, warm):
     main.add_command(_command)

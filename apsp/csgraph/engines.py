@@ -12,6 +12,7 @@ import scipy.sparse.csgraph as scipys
 
 from semiring.backend import bind
 from semiring.catalog import min_plus
+from semiring.compiling import clock
 from semiring.devices import host
 from semiring.memory import require
 from semiring.observed import Callback
@@ -56,10 +57,11 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
     DomainError
         If integers do not hold a distance.
     """
-    nonnegative = network.least >= 0
+    nonnegative, few = network.least >= 0, network.n <= FEW
+    cold = few and options.engine == "auto" and bind(min_plus, network.dtype).missing("closure").kernels > 0
     if options.device != "cuda" and nonnegative and options.callback is None and network.dtype.kind == "f":
         ops = bind(min_plus, network.dtype, device="cpu", nonnegative=True, threads=options.threads)
-        if network.n <= ops.pivot and options.engine == "auto":
+        if network.n <= ops.pivot and options.engine == "auto" and not cold:
             M = network.matrix
             ops.closure(M)  # one verb: no schedule, nothing that may diverge
             return M if sources is None else M[sources]
@@ -68,7 +70,7 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
             return scipys.dijkstra(network.csr, indices=sources).astype(network.dtype, copy=False)
     # Integers that may saturate: every distance is looked at, as `shortest_paths` does.
     exact = possible(network.weights if network.dense is None else network.dense, min_plus, network.n)
-    crowded = sources is None and (network.n <= FEW or network.crowded)
+    crowded = sources is None and (few or network.crowded) and not cold
     matrix = not exact and (
         options.device == "cuda" or options.engine == "dense" or (crowded and options.engine == "auto")
     )
@@ -86,9 +88,9 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
         table=not exact,
         remembers=True,
     )
-    begun, lines = time.perf_counter(), network.n if sources is None else len(sources)
+    begun, lines = clock(), network.n if sources is None else len(sources)
     require(lines * network.line, where="csgraph", hint="Ask for fewer rows, by `indices`.")
-    question = Question(network.matrix if matrix else network.graph, min_plus, wants)
+    question = Question(network.matrix if matrix else network.arcs.graph if cold else network.graph, min_plus, wants)
     engine = answer(question).engine
     if engine.held:
         D: np.ndarray = host(engine.table())
@@ -96,7 +98,7 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
     out = network.dense if sources is None and network.dense is not None else np.empty(engine.shape, network.dtype)
     _fill(out, engine, options.callback)
     if "arcs" in vars(question) and question.remembers and not math.isinf(question.once(spent)):
-        STRUCTURES.spend(*question.arcs[:2], time.perf_counter() - begun)
+        STRUCTURES.spend(*question.arcs[:2], clock() - begun)
     return out
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from semiring.compiling import heard
+from semiring.compiling import Notice, heard
 from semiring.escaping import one_line
 
 #: Seconds between two lines of progress in a log.
@@ -35,7 +35,7 @@ class Meter:
         self.callback = None if quiet else self._report if self._drawing else self._log
 
     def __enter__(self) -> Meter:
-        if self.callback is not None and self._drawing:
+        if self._drawing:
             self._listening.enter_context(heard(self._say_compiling))
         return self
 
@@ -61,9 +61,10 @@ class Meter:
         left = in_units((now - self._start) * (total - done) / done)
         click.echo(f"apsp: {self._what}: {done / total:.0%} done, {left} left", err=True)
 
-    def _say_compiling(self, subject: str) -> None:
-        """The bar has no end, as the time is not known."""
-        self._show(f"{self._what}: compiling kernels{subject and f' of {subject}'}, once", 0, None)
+    def _say_compiling(self, notice: Notice) -> None:
+        """The bar has no end, as the time is known roughly at best."""
+        if self.callback is not None:
+            self._show(f"{self._what}: {notice}", 0, None)
 
     def _show(self, what: str, done: int, total: int | None) -> None:
         if self._bar is None:

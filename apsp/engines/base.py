@@ -211,6 +211,8 @@ class Kind:
         Another engine's name that means it too, where this one is for its question.
     asked_only : bool
         Whether it answers only where it is asked for by a name.
+    compiles : str
+        The work of `Backend.missing` whose kernels it calls; "" for none.
     """
 
     name: str
@@ -227,6 +229,7 @@ class Kind:
     limits: bool | None = False
     answers_to: str = ""
     asked_only: bool = False
+    compiles: str = ""
 
 
 def offer(

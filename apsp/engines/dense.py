@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from semiring import dtypes
 from semiring.backend import bind, device_of
 from semiring.devices import host, module, there
 from semiring.survey import Survey
@@ -123,16 +122,11 @@ def _planned(question: Question) -> tuple[Plan, int]:
 def _of_size(question: Question) -> Plan:
     """The plan of any n vertices, whose weights are taken to be non-negative."""
     n, s, wants = question.n, question.semiring, question.wants
-    ops = bind(s, dtype_of_size(question), device=device_of(None, wants.device), nonnegative=True, **wants.options)
+    ops = bind(s, question.dtype, device=device_of(None, wants.device), nonnegative=True, **wants.options)
     packed = ops.grain > 1  # truth values: bits are packed beside the matrix, and unpacked into the result
     copies = n * n if packed and not wants.overwrite else 0
     in_place = wants.overwrite and not packed
     return make_plan(n, s, ops, schedule=wants.schedule, block=wants.block, in_place=in_place, copies=copies)
-
-
-def dtype_of_size(question: Question) -> np.dtype:
-    """The dtype of a matrix of which nothing but the size is known."""
-    return dtypes.resolve(question.semiring, question.wants.dtype, where=question.wants.where)
 
 
 def _open(question: Question, plan: Plan) -> Engine:
@@ -152,5 +146,13 @@ def _open(question: Question, plan: Plan) -> Engine:
 
 
 ENGINE = Kind(
-    "dense", _estimate, _open, share=0.1, devices=("cpu", "cuda"), matrices=True, schedules=True, answers_to="dense"
+    "dense",
+    _estimate,
+    _open,
+    share=0.1,
+    devices=("cpu", "cuda"),
+    matrices=True,
+    schedules=True,
+    answers_to="dense",
+    compiles="closure",
 )

@@ -351,4 +351,5 @@ ENGINE = Kind(
     looks=_looks,
     devices=("cpu", "cuda"),
     orders=True,
+    compiles="elimination",
 )

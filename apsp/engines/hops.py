@@ -131,9 +131,9 @@ def levels(question: Question) -> int:
 
 
 def known_levels(question: Question) -> int:
-    """The same; 0 where such searches do not answer, or do not fit."""
+    """The same; 0 where such searches do not answer, do not fit, or would have to be compiled."""
     try:
-        return 0 if _refuses(question) else question.once(levels)
+        return 0 if _refuses(question) or question.missing("hops").kernels else question.once(levels)
     except MemoryNeeded:
         return 0
 
@@ -169,4 +169,5 @@ ENGINE = Kind(
     refuses=_refuses,
     looks=lambda question: question.counting,
     devices=("cpu", "cuda"),
+    compiles="hops",
 )

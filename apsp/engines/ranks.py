@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from semiring.bits import BitMatrix
+from semiring.compiling import clock
 from semiring.memory import require
 from semiring.survey import Survey, fast
 
@@ -19,7 +19,7 @@ from ..large.sources import Source
 from ..plans import Plan
 from ..problem import ROUTES, Memory
 from .base import Engine, Kind
-from .dense import Dense, dtype_of_size
+from .dense import Dense
 from .saturation import refuse_where_far
 from .stored import Stored
 
@@ -50,7 +50,7 @@ def _estimate(question: Question) -> Estimate:
 
     s, wants, nonnegative = question.semiring, question.wants, True
     if isinstance(question.source, (int, np.integer)):
-        n, dtype = question.n, dtype_of_size(question)
+        n, dtype = question.n, question.dtype
     elif (windows := question.once(_windows)) is not None:
         n, dtype = windows.n, windows.dtype
         nonnegative = not wants.dry or fast(windows.looked_at[0], s, dtype, n)
@@ -110,7 +110,7 @@ def _unseen(seen: Survey) -> None:
 def _open(question: Question, plan: Plan) -> Engine:
     from ..distributed import closing, solving
 
-    s, wants, limits, begun = question.semiring, question.wants, question.wants.limits, time.perf_counter()
+    s, wants, limits, begun = question.semiring, question.wants, question.wants.limits, clock()
     ranks = solving.world_of(wants.gpus)
     hint = ROUTES if wants.paths else "Use more machines, a smaller dtype, or overwrite=True."
     here = plan.beside_bytes if plan.device == "cpu" else plan.host_bytes
@@ -128,12 +128,12 @@ def _open(question: Question, plan: Plan) -> Engine:
             callback=wants.callback,
             look=_unseen if bits or not question.null_unsaid else question.tell_zeros,
         )
-        return Dense(D, time.perf_counter() - begun)
+        return Dense(D, clock() - begun)
     found = solving.closed(question.source, s, wants, ranks, question.tell_zeros)
     engine: Engine = Dense(found) if isinstance(found, np.ndarray) else Stored(found)
     if not wants.table:
         refuse_where_far(engine, question.graph, s)
-    engine.seconds = getattr(found, "seconds", time.perf_counter() - begun)
+    engine.seconds = getattr(found, "seconds", clock() - begun)
     return engine
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from semiring.compiling import clock
 from semiring.memory import require
 
 from .. import estimates
@@ -33,7 +33,7 @@ def _large(question: Question) -> Large:
     wants, source = question.wants, question.source
     if isinstance(source, (int, np.integer)):
         s = question.semiring
-        source = Source(int(source), s, dense.dtype_of_size(question), None)
+        source = Source(int(source), s, question.dtype, None)
     return Large.asked(
         source, question.semiring, wants.limits, wants, dtype=wants.dtype, device=wants.device, nulls=wants.nulls
     )
@@ -55,7 +55,7 @@ def _estimate(question: Question) -> Estimate:
 
 
 def _open(question: Question, plan: Plan) -> Engine:
-    wants, large, begun = question.wants, question.once(_large), time.perf_counter()
+    wants, large, begun = question.wants, question.once(_large), clock()
     large.check()
     question.tell_zeros(large.source.looked_at[0])
     if large.ordinary:  # nothing but an output that the dense engine does not know of
@@ -72,7 +72,7 @@ def _open(question: Question, plan: Plan) -> Engine:
     engine: Engine = Dense(D) if isinstance(D, np.ndarray) else Stored(D)
     if not large.ordinary and not wants.table:
         refuse_where_far(engine, question.graph, question.semiring, wants.limits.memory)
-    engine.seconds = time.perf_counter() - begun
+    engine.seconds = clock() - begun
     return engine
 
 
@@ -85,4 +85,5 @@ ENGINE = Kind(
     schedules=True,
     limits=True,
     answers_to="dense",
+    compiles="closure",
 )

@@ -171,4 +171,13 @@ def _in_strips(c: Condensation, strip: int, wants: Wants) -> StoredBits:
     return stored
 
 
-ENGINE = Kind("united", _estimate, _open, refuses=_refuses, looks=_looks, devices=("cpu", "cuda"), schedules=True)
+ENGINE = Kind(
+    "united",
+    _estimate,
+    _open,
+    refuses=_refuses,
+    looks=_looks,
+    devices=("cpu", "cuda"),
+    schedules=True,
+    compiles="closure",  # where components are closed by products
+)

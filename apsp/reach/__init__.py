@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from semiring import dtypes
 from semiring.backend import device_of
 from semiring.catalog import get, lor_land
+from semiring.compiling import clock
 from semiring.devices import there
 from semiring.observed import Callback
 from semiring.survey import survey
@@ -130,7 +130,7 @@ def transitive_closure(
         format=format,
         name=name,
     )
-    start, where = time.perf_counter(), device_of(graph.dense, device)
+    start, where = clock(), device_of(graph.dense, device)
     if semiring is not None:
         with there(graph.dense):
             graph = _joining(graph, get(semiring))
@@ -157,7 +157,7 @@ def transitive_closure(
             packed=True,
         )
         found = answer(Question(graph, lor_land, wants))
-        engine, seconds = found.engine, time.perf_counter() - start
+        engine, seconds = found.engine, clock() - start
         assert isinstance(engine, Packed)
         c, closed = engine.condensation, engine.closed
         reached = Reachability(graph.labels, c, closed, reflexive, found.plan, seconds, graph)

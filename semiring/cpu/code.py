@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from numba.core import types
 
-from ..compiling import about
+from ..compiling import about, uncounted
 from .compile import kernel
 from .kinds import Kind, semiring_of, shipped
 
@@ -37,12 +37,12 @@ def machine_code(part: Any, kind: Any, arguments: str, *, called: bool = True) -
     """
     # What a user's function calls may change: its machine code never goes to disk.
     own = semiring_of(kind) if getattr(kind, "label", "") else None  # else it serves all
-    entry = kernel(part.py_func, on_disk=own is None or shipped(own), called=called)
     signature = (*([kind] if kind else []), *(_TYPES[a] for a in arguments))
-    with about(f"{own.name} in {kind.dtype}" if kind and own else ""):
+    with about(f"{own.name} in {kind.dtype}" if kind and own else ""), uncounted:
+        entry = kernel(part.py_func, on_disk=own is None or shipped(own), called=called)
         call = entry.compile(signature)
-    made = entry.overloads[signature]
-    address = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+        made = entry.overloads[signature]
+        address = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
     return Entry(call if called else _by_address_alone, address, entry)
 
 

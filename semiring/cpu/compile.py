@@ -12,7 +12,8 @@ import logging
 import os
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
 from .. import trust
-from ..compiling import announce
+from ..compiling import announce, uncounted
 from ..errors import DeviceError
 from ..signals import undisturbed
 
@@ -44,7 +45,8 @@ class Kernel(CPUDispatcher):  # type: ignore[misc] # numba has no types
 
     def compile(self, sig: Any) -> Any:
         """The machine code for argument types, as a Python callable."""
-        return undisturbed(partial(super().compile, sig))
+        with uncounted:
+            return undisturbed(partial(super().compile, sig))
 
 
 def kernel(function: Callable[..., Any], *, on_disk: bool = True, called: bool = True) -> Kernel:
@@ -55,16 +57,32 @@ def kernel(function: Callable[..., Any], *, on_disk: bool = True, called: bool =
     options = {"nopython": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     options["no_cpython_wrapper"] = not called
     compiled = Kernel(function, targetoptions=options)
-    compiled._cache = OnDisk(function, called) if on_disk else Nowhere()
+    compiled._cache = (OnDisk if on_disk else Nowhere)(function, called)
     return compiled
+
+
+#: Names of the kernels that this process has, or has seen on disk; see `Nowhere.named`.
+_here: set[str] = set()
 
 
 class Nowhere(NullCache):  # type: ignore[misc] # numba has no types
     """Where nothing is kept; what is not found is compiled next, and announced."""
 
+    def __init__(self, function: Callable[..., Any], called: bool) -> None:
+        self._called = called
+        self._name = f"{function.__module__.removeprefix(__package__ + '.')}.{function.__qualname__}"
+
+    def named(self, sig: Any) -> str:
+        """The kernel's name, and what it is for where that is its first argument: "dense.gemm.panel.min_plus.int32"."""
+        return self._name + getattr(sig[0] if isinstance(sig, tuple) and sig else None, "tag", "")
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """None."""
         announce()
+
+    def save_overload(self, sig: Any, compiled: Any) -> None:
+        """Only note that it is there."""
+        _here.add(self.named(sig))
 
 
 class OnDisk(Nowhere):
@@ -73,10 +91,6 @@ class OnDisk(Nowhere):
     A file is what it was compiled from (`_sources`), the digest of its content, and the content. Damage is so found
     before anything of it runs; a file that is damaged, or of other sources, is replaced.
     """
-
-    def __init__(self, function: Callable[..., Any], called: bool) -> None:
-        self._called = called
-        self._name = f"{function.__module__.removeprefix(__package__ + '.')}.{function.__qualname__}"
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The machine code for argument types; None where there is none to be trusted."""
@@ -92,13 +106,16 @@ class OnDisk(Nowhere):
                 continue
             if data.startswith(_sources()):
                 try:
-                    return CompileResult._rebuild(target_context, *pickle.loads(_opened(data)))
+                    found = CompileResult._rebuild(target_context, *pickle.loads(_opened(data)))
+                    _here.add(self.named(sig))
+                    return found
                 except Exception as error:  # whatever a damaged file leads to
                     _say_once("%s cannot be read and is compiled again: %s.", folder / name, error)
         return super().load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, compiled: Any) -> None:
         """Keep machine code, in the first folder that takes it."""
+        super().save_overload(sig, compiled)
         if compiled.library.has_dynamic_globals:  # addresses of this process
             return
         name, content, why = self._file(sig, compiled.target_context.codegen()), dumps(compiled._reduce()), None
@@ -116,7 +133,44 @@ class OnDisk(Nowhere):
 
     def _file(self, sig: Any, codegen: Any) -> str:
         key = hashlib.sha256(repr((sig, self._called, codegen.magic_tuple())).encode()).hexdigest()[:24]
-        return f"{self._name}-{key}.{sys.implementation.cache_tag}.kernel"
+        return f"{self.named(sig)}-{key}{_SUFFIX}"
+
+
+#: How the files of this interpreter's machine code end.
+_SUFFIX = f".{sys.implementation.cache_tag}.kernel"
+
+
+def missing(names: Iterable[str]) -> set[str]:
+    """Those kernels that are neither in this process nor on disk, of these sources, when that was first looked at.
+
+    For estimates: of a name for which there are several signatures or processors, any will do.
+    """
+    wanted = set(names) - _here
+    there = _listed(folders()) if wanted else {}
+    _here.update(name for name in wanted if any(map(_fits, there.pop(name, ()))))
+    return wanted - _here
+
+
+@cache
+def _listed(folders: tuple[Path, ...]) -> dict[str, list[Path]]:
+    """The files of each kernel's name."""
+    found: dict[str, list[Path]] = {}
+    for folder in folders:
+        with suppress(OSError):
+            for file in os.listdir(folder):
+                found.setdefault(file.partition("-")[0], []).append(folder / file)
+    return found
+
+
+def _fits(file: Path) -> bool:
+    """Whether machine code is of this interpreter and of these sources, by its beginning."""
+    if not file.name.endswith(_SUFFIX):
+        return False
+    try:
+        with file.open("rb") as opened:
+            return opened.read(32) == _sources()
+    except OSError:
+        return False
 
 
 @cache

@@ -99,6 +99,11 @@ class Kind(types.Type):
         return "nonnegative" if self.tile_add in ("umin", "bmin", "bmax") else "general"
 
     @property
+    def tag(self) -> str:
+        """What names of kernels end with that are compiled for it: ".min_plus.float32"; ".int32" of what moves data."""
+        return f".{self.label}.{self.dtype}" if self.label else f".{self.dtype}"
+
+    @property
     def lanes(self) -> int:
         return self.tile.width // self.itemsize
 

@@ -151,8 +151,8 @@ MUTANTS = [
     Mutant(
         "fitting-least",
         "apsp/road.py",
-        "sorted(found, key=lambda e: e.seconds)",
-        "sorted(found, key=lambda e: -e.seconds)",
+        "sorted(found, key=lambda e: _cost(e, question))",
+        "sorted(found, key=lambda e: -_cost(e, question))",
         "tests/test_engines.py::test_the_plan_takes_what_counts_least",
         "The slowest engine is taken.",
     ),

@@ -12,6 +12,38 @@ SHARED = "tests/test_distributed.py::test_an_elimination_over_several_ranks_is_a
 
 MUTANTS = [
     Mutant(
+        "road-compiles-for-nothing",
+        "apsp/road.py",
+        "    return max(0.0, missing.seconds - _uncompiled[subject]) if missing.kernels else 0.0\n",
+        "    return 0.0\n",
+        "tests/test_road.py::test_compiling_counts_where_engines_are_compared[edges]",
+        "A first small question waits for a compiler, although SciPy answers at once.",
+    ),
+    Mutant(
+        "road-never-compiles",
+        "apsp/road.py",
+        "                _uncompiled[_expected(kind, question)[0]] += plan.seconds\n",
+        "                pass\n",
+        "tests/test_road.py::test_compiling_is_put_off_for_as_long_as_it_takes_itself",
+        "A process that asks small questions never compiles, however many there are.",
+    ),
+    Mutant(
+        "compiling-is-work",
+        "semiring/compiling.py",
+        "            self.seconds += perf_counter() - self._start\n",
+        "            pass\n",
+        "tests/test_log.py::test_seconds_are_those_of_the_work_and_not_of_compiling",
+        "The seconds of a result are those of a compiler.",
+    ),
+    Mutant(
+        "code-is-loaded-with-a-compiler",
+        "semiring/cpu/compile.py",
+        "        rtsys.initialize(target_context)",
+        "        target_context.refresh()",
+        "tests/test_compile.py::test_what_only_compiling_needs_is_not_loaded_with_machine_code",
+        "Each process loads what numba compiles with, although all its kernels are on disk.",
+    ),
+    Mutant(
         "road-lends-a-graph",
         "apsp/road.py",
         "    if wants.overwrite and question.listed:\n",

@@ -8,8 +8,10 @@ import numpy as np
 
 from ...bits import BitMatrix
 from ...catalog import lor_land
+from ...compiling import Missing
 from ...contract import Backend
 from ...signals import load
+from ..inventory import missing
 from ..processors import default_threads
 from . import closure as bitclosure
 from . import words
@@ -48,6 +50,10 @@ class BitBackend(Backend):
 
     def __repr__(self) -> str:
         return f"BitBackend(threads={self.threads})"
+
+    def missing(self, work: str) -> Missing:
+        """What must be compiled before some work is done."""
+        return missing("bits") if work == "closure" else Missing()
 
     def gemm(self, C: BitMatrix, A: BitMatrix, B: BitMatrix) -> None:
         """C ← C ∨ A ∧ B; C must not overlap A or B."""

@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...algebra import Semiring
+from ...compiling import Missing
 from ...contract import Backend
 from ...signals import load
 from ..code import CALL, gain
 from ..intrinsics import DEPTH
+from ..inventory import missing
 from ..kinds import Kind, semiring_of
 from ..pool import run
 from .code import code
@@ -187,6 +189,10 @@ class CpuBackend(Backend):
 
     def __repr__(self) -> str:
         return f"CpuBackend({self.semiring}, {self.dtype}, threads={self.threads})"
+
+    def missing(self, work: str) -> Missing:
+        """What must be compiled before some work is done."""
+        return missing(work, self.kind)
 
     def gemm(self, C: np.ndarray, A: np.ndarray, B: np.ndarray) -> None:
         """C ← C ⊕ A ⊗ B; C must not overlap A or B."""

@@ -1,0 +1,196 @@
+"""Compiling ahead: small questions of every sort, asked in processes side by side; what answers them is kept on disk.
+
+For images of containers and for machines that start cold. A sort of questions is a function in `SORTS`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import active_children, get_context
+from typing import NamedTuple
+
+import numpy as np
+
+from semiring import compiling
+from semiring.backend import bind
+from semiring.catalog import get
+from semiring.errors import DeviceError
+from semiring.observed import Callback
+
+from .graph import Graph
+
+#: What shortest paths are computed in, as a rule.
+DTYPES = ("float32", "float64", "int32", "int64")
+
+
+class Task(NamedTuple):
+    """One sort of questions, over one semiring in one dtype."""
+
+    sort: str
+    semiring: str
+    dtype: str
+
+
+def _closure(semiring: str, dtype: str) -> None:
+    """Matrices of one block and of several, with and without negative entries, and products."""
+    from semiring import dtypes
+    from semiring.linalg import matmul
+    from semiring.random import random_matrix
+
+    from .closures import closure
+
+    s = get(semiring)
+    for n in (40, 600):
+        A = np.triu(np.ones((n, n), bool), 1)  # acyclic: whatever it weighs, it has a closure
+        A = np.where(A, random_matrix(s, (n, n), dtype, seed=1), dtypes.zero(s, np.dtype(dtype)))
+        matmul(A, A, s)
+        closure(A, s)
+        if s.lengths:
+            closure(np.where(A == dtypes.zero(s, A.dtype), A, -A), s)
+
+
+def _roads(semiring: str, dtype: str) -> None:
+    """Sparse graphs: elimination, pairs, paths, rows, the nearest of several; hops."""
+    from .result import shortest_paths
+
+    graph, lengths = _road(3000), get(semiring).lengths
+    u, v = _first(graph)
+    r = shortest_paths(graph, semiring=semiring, dtype=dtype, engine="elimination")
+    r.distance(u, v), r.table([u, v], [u, v])
+    if get(semiring).add.selects:
+        r.path(u, v)
+    if lengths:
+        r.nearest([u, v]), r.reduce("eccentricity")
+    if semiring == "min_plus":
+        hops = shortest_paths(graph, dtype=dtype, unweighted=True, engine="hops")
+        hops.distance(u, v), hops.path(u, v), hops.reduce("eccentricity")
+
+
+def _routes(semiring: str, dtype: str) -> None:
+    """Predecessors of all pairs, paths, hops, and their verification, of a dense and of a sparse graph."""
+    from .result import shortest_paths
+
+    graph = _road(400)
+    u, v = _first(graph)
+    for engine in ("dense", "elimination") if get(semiring).add.selects else ():
+        r = shortest_paths(graph, semiring=semiring, dtype=dtype, engine=engine, paths=True)
+        r.paths([(u, v)]), r.hops, r.verify(paths=True)
+
+
+def _reach(semiring: str, dtype: str) -> None:
+    """Reachability of sparse and of dense graphs, and what it is asked."""
+    from .closures import closure
+    from .generate import random_graph
+    from .reach import transitive_closure
+
+    for n, density in ((3000, 0.03), (300, 3.0)):
+        graph = random_graph(n, density, seed=1)
+        u, v = _first(graph)
+        t = transitive_closure(graph)
+        t.reaches(u, v), t.descendants(u), t.ancestors(v), t.counts(), t.path(u, v), t.reduction()
+    closure(np.random.default_rng(0).random((300, 300)) < 0.01, "boolean")
+
+
+def _csgraph(semiring: str, dtype: str) -> None:
+    """SciPy's functions, of sparse matrices and of dense ones."""
+    import scipy.sparse
+
+    from . import csgraph
+
+    for n, share in ((2000, 0.001), (1000, 0.005), (200, 0.5)):
+        rng = np.random.default_rng(0)
+        A = scipy.sparse.csr_array(np.where(rng.random((n, n)) < share, rng.random((n, n)), 0.0).astype(dtype))
+        csgraph.shortest_path(A)
+        csgraph.shortest_path(A, return_predecessors=True)
+
+
+def _road(n: int) -> Graph:
+    """A road network of one-way streets without circles."""
+    from .generate import road_like
+
+    tails, heads, weights = road_like(n, seed=1).edges("min_plus")
+    ahead = tails < heads
+    return Graph.from_arrays(tails[ahead], heads[ahead], weights[ahead], n=n)
+
+
+def _first(graph: Graph) -> tuple[int, int]:
+    """The ends of an edge."""
+    tails, heads, _ = graph.edges("boolean")
+    return int(tails[0]), int(heads[0])
+
+
+#: The sorts of questions, and the dtypes of each; None for those that are asked for.
+SORTS: dict[str, tuple[Callable[[str, str], None], tuple[str, ...] | None]] = {
+    "closure": (_closure, None),
+    "roads": (_roads, None),
+    "routes": (_routes, None),
+    "reach": (_reach, ("bool",)),
+    "csgraph": (_csgraph, ("float64",)),
+}
+
+
+def tasks(sorts: Iterable[str], semirings: Iterable[str], dtypes: Iterable[str]) -> list[Task]:
+    """What there is to do: first of each sort one, so that the others find what serves all dtypes."""
+    found = []
+    for sort in dict.fromkeys(sorts):
+        fixed = SORTS[sort][1]
+        known = [(s, d) for s in semirings for d in dtypes if d in get(s).dtypes] if fixed is None else [("", fixed[0])]
+        found += [(place, Task(sort, s, d)) for place, (s, d) in enumerate(known)]
+    return [task for place, task in sorted(found, key=lambda pair: pair[0] > 0)]
+
+
+def warm(work: list[Task], processes: int, callback: Callback | None = None) -> int:
+    """Ask all questions; the number of kernels that were compiled.
+
+    Parameters
+    ----------
+    work : list of Task
+    processes : int
+    callback : callable, optional
+        `callback(done, total)` after each task.
+
+    Raises
+    ------
+    DeviceError
+        If machine code cannot be kept on disk.
+    """
+    compiled, done, others = 0, 0, set(active_children())
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_begin) as pool:
+        first = len({task.sort for task in work})
+        try:
+            for together in (work[:first], work[first:]):
+                for future in as_completed([pool.submit(_ask, task) for task in together]):
+                    compiled += future.result()
+                    done += 1
+                    if callback:
+                        callback(done, len(work))
+        except BaseException:  # a compiler hears nothing for seconds
+            for child in set(active_children()) - others:
+                child.terminate()
+            pool.shutdown(cancel_futures=True)
+            raise
+    for task in work:
+        known = {"closure": "closure", "roads": "elimination"}.get(task.sort)
+        if known and bind(get(task.semiring), task.dtype).missing(known).kernels:
+            raise DeviceError(
+                "warm: compiled kernels must be kept on disk, got no folder that takes them. Set NUMBA_CACHE_DIR to a "
+                "folder that you alone can write, with room in it."
+            )
+    return compiled
+
+
+def _begin() -> None:
+    """Ctrl-C ends it without a word; questions go to the engines that will answer when all is compiled."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.environ["SEMIRING_ASSUME_COMPILED"] = "1"
+
+
+def _ask(task: Task) -> int:
+    """One task, on one thread of a process of its own; the number of kernels that were compiled."""
+    heard: list[compiling.Notice] = []
+    with compiling.heard(heard.append):
+        SORTS[task.sort][0](task.semiring, task.dtype)
+    return len(heard)

@@ -1,0 +1,110 @@
+"""Which kernels a kind of work calls, and what they take to compile: for estimates, and for who waits.
+
+Seconds are those of one core of a server, 2.5 GHz; {kind} stands for a semiring and a dtype, {dtype} for the dtype
+alone, {size} for the integers of its size. `tests/test_compile.py` compares the names with what is called.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+
+from ..compiling import Missing, uncounted
+from .compile import missing as not_there
+from .kinds import Kind, raw
+
+#: What each such work calls. Where one of these is missing, so may be what is called besides.
+_CALLED = {
+    "closure": {
+        "sparse.movers.copy_square.{size}": 0.2,
+        "dense.pivot.pivot_row.{kind}": 0.1,
+        "dense.pivot.sweep.{kind}": 0.1,
+        "dense.gemm.panel.{kind}": 0.2,
+        "dense.gemm.pack.{dtype}": 0.3,
+        "dense.pivot.closure": 0.4,
+    },
+    "elimination": {
+        "sparse.symbolic.neighbours": 0.6,
+        "sparse.peeling.peel": 0.8,
+        "sparse.degree.minimum_degree": 1.8,
+        "sparse.peeling.followed": 0.2,
+        "sparse.symbolic.supernodes": 0.6,
+        "sparse.symbolic.paths": 0.1,
+        "sparse.symbolic.rows": 0.2,
+        "sparse.symbolic.places": 0.2,
+        "sparse.symbolic.updates": 0.2,
+        "sparse.symbolic.arcs": 0.3,
+        "sparse.symbolic.diagonal": 0.2,
+        "sparse.fronts.eliminate": 0.3,
+        "sparse.strips.fill.{kind}": 0.1,
+        "sparse.fronts.place.{kind}": 0.1,
+        "sparse.fronts.extend.{kind}": 0.1,
+        "sparse.abreast.pivots.{kind}": 0.2,
+        "sparse.abreast.others.{kind}": 0.2,
+        "sparse.movers.take_apart.{size}": 0.2,
+    },
+    "hops": {"sparse.search.levels": 0.4},
+    "bits": {"bits.closure.close_block": 0.3},
+}
+#: What most of such work calls besides, or asks for later.
+_BESIDES = {
+    "closure": {"dense.gemm.block": 0.1},
+    "elimination": {
+        "sparse.movers.collect.{size}": 0.1,
+        "sparse.sweep.pairs": 0.5,
+        "sparse.strips.pair_strip.{kind}": 0.1,
+        "sparse.strips.climb_strip.{kind}": 0.1,
+        "sparse.sweep.ancestors": 0.1,
+        "sparse.sweep.places": 0.1,
+        "sparse.sweep.climb": 0.2,
+        "sparse.sweep.sweep": 0.2,
+        "sparse.strips.sweep_strip.{kind}": 0.2,
+        "sparse.movers.transpose.{size}": 0.2,
+    },
+    "hops": {"sparse.movers.transpose.{size}": 0.2},
+    "bits": {
+        "bits.planes.copy_words": 0.1,
+        "bits.planes.spread_rows": 0.1,
+        "bits.planes.load_planes": 0.1,
+        "bits.planes.collect_rows": 0.1,
+        "bits.planes.store_planes": 0.1,
+        "bits.closure.close_word": 0.1,
+        "bits.closure.index_column": 0.1,
+        "bits.gemm.accumulate_strip": 0.1,
+        "bits.closure.update_column": 0.2,
+        "bits.closure.close_planes": 0.2,
+        "bits.rows.unpack_rows": 0.1,
+    },
+}
+
+
+def missing(work: str, kind: Kind | None = None) -> Missing:
+    """What must be compiled first; nothing where the environment says to assume that (SEMIRING_ASSUME_COMPILED)."""
+    if (work, kind) in _compiled:
+        return _NOTHING
+    if os.environ.get("SEMIRING_ASSUME_COMPILED"):
+        return _NOTHING
+    called, besides = called_by(work, kind), _filled(_BESIDES[work], kind)
+    with uncounted:
+        absent = not_there(called)
+        if not absent:
+            _compiled.add((work, kind))
+            return _NOTHING
+        absent |= not_there(besides)
+    return Missing(len(absent), sum({**called, **besides}[name] for name in absent))
+
+
+_NOTHING = Missing()
+#: Work whose kernels are all there, for which kind.
+_compiled: set[tuple[str, Kind | None]] = set()
+
+
+@cache
+def called_by(work: str, kind: Kind | None) -> dict[str, float]:
+    """The names of the kernels that such work calls for certain, and seconds to compile each."""
+    return _filled(_CALLED[work], kind)
+
+
+def _filled(kernels: dict[str, float], kind: Kind | None) -> dict[str, float]:
+    words = {"kind": kind.tag[1:], "dtype": kind.dtype, "size": raw(kind.itemsize).dtype} if kind else {}
+    return {name.format(**words): seconds for name, seconds in kernels.items()}
