@@ -7,9 +7,12 @@ import sys
 from importlib import import_module
 from typing import Any
 
+from semiring.compiling import uncounted
+
 
 def records(package: str, record: str) -> dict[str, Any]:
     """The records of this name in the modules of a package, by the modules' names, alphabetical."""
     names = sorted(module.name for module in pkgutil.iter_modules(sys.modules[package].__path__))
-    found = {name: getattr(import_module(f"{package}.{name}"), record, None) for name in names}
+    with uncounted:
+        found = {name: getattr(import_module(f"{package}.{name}"), record, None) for name in names}
     return {name: declared for name, declared in found.items() if declared is not None}

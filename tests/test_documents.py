@@ -38,8 +38,6 @@ PAGES = {
     "docs/scale.md": ".",
     "docs/stores.md": "examples",
 }
-#: What a page computes with, and something smaller of which the same is true: every schedule meets it, twice.
-SMALLER = {"README.md": ("random((2000, 2000))", "random((500, 500))")}
 #: The page whose blocks are quotes; and a quote: whose name, in which file, the lines.
 QUOTES = "docs/library-in-300-lines.md"
 _QUOTE = re.compile(r"^\*\*`([\w.:]+)`\*\* in `([\w.]+)`\n\n```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -110,9 +108,7 @@ def clone(tmp_path, monkeypatch):
 def test_blocks_run_as_printed(page, clone, monkeypatch):
     monkeypatch.chdir(clone / PAGES[page])
     parsers = [SkipParser(), CodeBlockParser("python", python), CodeBlockParser("sh", shell), sessions]
-    text, (large, small) = (ROOT / page).read_text(encoding="utf-8"), SMALLER.get(page, ("", ""))
-    assert large in text
-    document = Document(text.replace(large, small) if large else text, str(ROOT / page))
+    document = Document((ROOT / page).read_text(encoding="utf-8"), str(ROOT / page))
     for parser in parsers:
         for region in parser(document):
             document.add(region)

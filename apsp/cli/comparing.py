@@ -9,7 +9,7 @@ import click
 
 from ..display.terminal import Meter, show_table
 from . import graphs
-from .answers import quiet
+from .answers import quiet, unseen
 from .choices import SCHEDULE
 from .exit_codes import NO
 from .options import FILE, READING, SOURCE, dtype, reading, refuse_given, require_dtype, semiring, threads, together
@@ -64,10 +64,10 @@ def compare(
     with Meter("compare", quiet=quiet()) as meter:
         if file is not None:
             A = graphs.read(file, reading).matrix(options["semiring"], dtype)
-            table = comparison.compare(A, callback=meter.callback, **options)
+            table = comparison.compare(A, callback=meter.callback or unseen, **options)
         else:
             options |= random | {"dtype": dtype}
-            table = comparison.compare_sizes(_sizes(sizes, from_n, to_n), callback=meter.callback, **options)
+            table = comparison.compare_sizes(_sizes(sizes, from_n, to_n), callback=meter.callback or unseen, **options)
     if json_file is not None:
         from semiring.files import writing
 

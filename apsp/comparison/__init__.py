@@ -21,6 +21,7 @@ from semiring.random import random_matrix
 
 from ..generate import random_graph
 from ..large.sources import matrix_or_graph
+from ..log import Parts
 from ..problem import Memory, at
 from ..question import Question
 from ..reading.options import BY_RULE, NullValue, nulls_of
@@ -63,7 +64,8 @@ def compare(
     limit : float
         Seconds a run may be expected to take; what would take longer is skipped, and says so.
     callback : callable, optional
-        `callback(done, total)` after each row.
+        `callback(done, total)` after each row. Without one, a terminal and a notebook are told how long it will take,
+        and how far it is.
 
     Returns
     -------
@@ -107,7 +109,6 @@ def compare(
     """
     s, wants = get(semiring), Wants(dtype=dtype, dry=True, where="compare")
     found = measure.contenders(schedules, devices, threads, block)
-    report = (lambda done: callback(done, len(found))) if callback else None
     with at(A):
         wants = Wants(dtype=dtype, nulls=nulls_of(null_value), table=True, dry=True, where="compare")
         question = Question(matrix_or_graph(A, wants), s, wants)
@@ -115,7 +116,9 @@ def compare(
         question.tell_zeros(problem.seen)
         if problem.may_diverge:
             solve(replace(problem, memory=Memory.THEIRS), Request())  # raises where there is nothing to compare
-        rows = measure.rows(problem.matrix, s, found, known={}, limit=limit, callback=report)
+        predicted = measure.predicted(found, len(problem.matrix), s, problem.dtype, limit)
+        report = Parts("compare", predicted, callback)
+        rows = measure.rows(problem.matrix, s, found, known={}, limit=limit, report=report)
     return Comparison(s.name, problem.dtype.name, tuple(rows))
 
 
@@ -177,10 +180,11 @@ def compare_sizes(
     found = measure.contenders(schedules, devices, threads, block)
     rows: list[Row] = []
     computed = dtypes.resolve(s, dtype, "float32" if "float32" in s.dtypes else None, where="compare")
-    for k, n in enumerate(sizes):
+    predicted = [seconds for n in sizes for seconds in measure.predicted(found, n, s, computed, limit)]
+    report = Parts("compare", predicted, callback)
+    for n in sizes:
         known = {row.contender: row for row in rows if row.seconds}
         edges = random_graph(n, density, seed=seed, weights=None).matrix("boolean")
         matrix = np.where(edges, random_matrix(s, (n, n), computed, seed=seed), dtypes.zero(s, computed))
-        report = (lambda done, k=k: callback(k * len(found) + done, len(sizes) * len(found))) if callback else None
-        rows += measure.rows(matrix, s, found, known=known, limit=limit, callback=report)
+        rows += measure.rows(matrix, s, found, known=known, limit=limit, report=report)
     return Comparison(s.name, computed.name, tuple(rows))

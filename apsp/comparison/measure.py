@@ -62,14 +62,14 @@ def rows(
     *,
     known: dict[Contender, Row],
     limit: float,
-    callback: Callable[[int], None] | None = None,
+    report: Callable[[], None] | None = None,
 ) -> list[Row]:
     """One row a contender; results are compared before anything is said of times."""
     if math.isnan(limit):
         raise ValueError("compare: limit must be a number of seconds, got NaN.")
     found: list[Row] = []
     reference: np.ndarray | None = None
-    for k, contender in enumerate(contenders):
+    for contender in contenders:
         n = len(array)
         if why := _schedules.get(contender.schedule).refuses(s):
             found.append(Row(contender, n, skipped=why))
@@ -81,9 +81,18 @@ def rows(
             same, difference = _same(matrix, reference)
             moved = traffic(contender, n, s, array.dtype)
             found.append(replace(row, same=same, difference=difference, moved=moved))
-        if callback:
-            callback(k + 1)
+        if report:
+            report()
     return _held_against(found, contenders[0])
+
+
+def predicted(contenders: list[Contender], n: int, s: Semiring, dtype: Any, limit: float) -> list[float]:
+    """Seconds that each row is predicted to take: a run to compile and compare, one by verbs, and those that count."""
+    found = []
+    for contender in contenders:
+        once = math.inf if _schedules.get(contender.schedule).refuses(s) else _expected(contender, n, s, dtype, None)
+        found.append(0.0 if once > limit else 2 * once + max(once, PATIENCE[contender.device]))
+    return found
 
 
 def run(array: Any, s: Semiring, contender: Contender) -> tuple[Row, np.ndarray]:

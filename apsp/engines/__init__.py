@@ -25,8 +25,6 @@ from __future__ import annotations
 
 from functools import cache
 
-from semiring.compiling import uncounted
-
 from ..registry import records
 from .base import Engine, Kind
 
@@ -42,8 +40,7 @@ def names() -> tuple[str, ...]:
 @cache
 def get(name: str) -> Kind:
     """The engine of that name."""
-    with uncounted:
-        kind: Kind = records(__name__, "ENGINE")[name]
+    kind: Kind = records(__name__, "ENGINE")[name]
     return kind
 
 
