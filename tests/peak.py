@@ -20,6 +20,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 import scipy.sparse
 
@@ -166,6 +167,7 @@ def main() -> None:
     for semiring, dtype, negative in COMMON:  # what is loaded here, all children have
         case = {"call": "closure", "semiring": semiring, "dtype": dtype, "threads": 1, "negative": negative}
         warm(case, 200)
+    numba.njit(lambda: 0)()  # loads what numba compiles with, which no longer comes with machine code from disk
     for line in sys.stdin:
         child = os.fork()
         if child:
