@@ -1,8 +1,9 @@
 """Compiling kernels: Ctrl-C never stops it half way, and it is done once a machine where the code can be kept on disk.
 
-Machine code is kept in $NUMBA_CACHE_DIR, else in $SEMIRING_CACHE_DIR, else beside the sources, else in the user's cache
-folder. Wherever none of that can be written, each process compiles for itself, and says so once (logger "semiring").
-What others than the user and root could have written is not read (semiring/trust.py).
+Wheels bring the machine code of the commonest kernels, for a few levels of processors (`features.LEVELS`). What is not
+there is compiled for this processor and kept in $NUMBA_CACHE_DIR, else in $SEMIRING_CACHE_DIR, else beside the sources,
+else in the user's cache folder. Wherever none of that can be written, each process compiles for itself, and says so
+once (logger "semiring"). What others than the user and root could have written is not read (semiring/trust.py).
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ import logging
 import os
 import pickle
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import llvmlite
 import numba
 from numba.core import config
 from numba.core.caching import NullCache
@@ -31,6 +33,7 @@ from .. import trust
 from ..compiling import announce, uncounted
 from ..errors import DeviceError
 from ..signals import undisturbed
+from .features import level
 
 if config.DISABLE_JIT:
     raise DeviceError(
@@ -38,6 +41,9 @@ if config.DISABLE_JIT:
     )
 
 _log = logging.getLogger("semiring")
+
+#: What an installed wheel brought: a folder a level.
+SHIPPED = Path(__file__).parent / "machine_code"
 
 
 class Kernel(CPUDispatcher):  # type: ignore[misc] # numba has no types
@@ -86,7 +92,7 @@ class Nowhere(NullCache):  # type: ignore[misc] # numba has no types
 
 
 class OnDisk(Nowhere):
-    """A function's machine code on disk, as numba asks its cache for it: one file a signature and processor.
+    """A function's machine code on disk, as numba asks its cache for it: one file a signature and processor or level.
 
     A file is what it was compiled from (`_sources`), the digest of its content, and the content. Damage is so found
     before anything of it runs; a file that is damaged, or of other sources, is replaced.
@@ -95,10 +101,9 @@ class OnDisk(Nowhere):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The machine code for argument types; None where there is none to be trusted."""
         rtsys.initialize(target_context)  # what machine code may call; numba's other registries are for compiling
-        name = self._file(sig, target_context.codegen())
-        for folder in folders():
+        for path in self._places(sig, target_context.codegen()):
             try:
-                data = trust.read(folder / name)
+                data = trust.read(path)
             except trust.OthersCouldWriteError as error:
                 _say_once(f"{error.filename} is not used for compiled kernels: it {error.strerror}.")
                 continue
@@ -110,7 +115,7 @@ class OnDisk(Nowhere):
                     _here.add(self.named(sig))
                     return found
                 except Exception as error:  # whatever a damaged file leads to
-                    _say_once("%s cannot be read and is compiled again: %s.", folder / name, error)
+                    _say_once("%s cannot be read and is compiled again: %s.", path, error)
         return super().load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, compiled: Any) -> None:
@@ -118,10 +123,11 @@ class OnDisk(Nowhere):
         super().save_overload(sig, compiled)
         if compiled.library.has_dynamic_globals:  # addresses of this process
             return
-        name, content, why = self._file(sig, compiled.target_context.codegen()), dumps(compiled._reduce()), None
+        name, content = self.file(sig, compiled.target_context.codegen().magic_tuple()), dumps(compiled._reduce())
+        why = None
         for folder in folders():
             try:
-                trust.write(folder / name, _sealed(content))
+                trust.write(folder / name, sealed(content))
                 return
             except OSError as error:
                 why = error
@@ -131,8 +137,17 @@ class OnDisk(Nowhere):
             why or "no folder for them is known",
         )
 
-    def _file(self, sig: Any, codegen: Any) -> str:
-        key = hashlib.sha256(repr((sig, self._called, codegen.magic_tuple())).encode()).hexdigest()[:24]
+    def _places(self, sig: Any, codegen: Any) -> Iterator[Path]:
+        """The files that may hold the machine code, that of a wheel first."""
+        fitting = level()
+        if fitting:
+            yield SHIPPED / fitting / self.file(sig, fitting)
+        name = self.file(sig, codegen.magic_tuple())
+        yield from (folder / name for folder in folders())
+
+    def file(self, sig: Any, target: Any) -> str:
+        """The name of the file for argument types and a target: a level, or the processor as numba describes it."""
+        key = hashlib.sha256(repr((sig, self._called, target)).encode()).hexdigest()[:24]
         return f"{self.named(sig)}-{key}{_SUFFIX}"
 
 
@@ -146,7 +161,7 @@ def missing(names: Iterable[str]) -> set[str]:
     For estimates: of a name for which there are several signatures or processors, any will do.
     """
     wanted = set(names) - _here
-    there = _listed(folders()) if wanted else {}
+    there = _listed((*shipped(), *folders())) if wanted else {}
     _here.update(name for name in wanted if any(map(_fits, there.pop(name, ()))))
     return wanted - _here
 
@@ -193,10 +208,12 @@ def _sources() -> bytes:
     """A digest of all that machine code is made from: a changed kernel never meets stale code."""
     package = Path(__file__).parent
     files = (*sorted(package.rglob("*.py")), package.parent / "catalog.py")
-    return hashlib.sha256(b"".join((numba.__version__.encode(), *(f.read_bytes() for f in files)))).digest()
+    versions = f"{sys.platform} {numba.__version__} {llvmlite.__version__}".encode()
+    return hashlib.sha256(b"".join((versions, *(f.read_bytes() for f in files)))).digest()
 
 
-def _sealed(content: bytes) -> bytes:
+def sealed(content: bytes) -> bytes:
+    """Content with what tells whether it fits these sources, and whether it is whole."""
     return _sources() + hashlib.sha256(content).digest() + content
 
 

@@ -18,6 +18,7 @@ from numba.extending import NativeValue, models, register_model, unbox
 
 from .. import catalog, dtypes
 from ..algebra import Semiring
+from .features import vector_bytes
 
 
 class Tile(NamedTuple):
@@ -35,18 +36,6 @@ def _tile(itemsize: int) -> Tile:
         return Tile(6, 2, width)
     # Two-byte items get a narrow tile, so that it is 64 columns wide as that of four-byte items.
     return Tile(12, 2, width) if itemsize == 2 else Tile(6, 4, width)
-
-
-@cache
-def vector_bytes() -> int:
-    """The vector width that the compiler targets: 64 with AVX-512, 32 with AVX2, else 16."""
-    if config.CPU_FEATURES is not None:  # set by NUMBA_CPU_FEATURES
-        on = {f[1:] for f in config.CPU_FEATURES.split(",") if f.startswith("+")}
-    else:
-        on = {name for name, present in binding.get_host_cpu_features().items() if present}
-    if {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= on:
-        return 64
-    return 32 if "avx2" in on else 16
 
 
 def integer_minimum(itemsize: int) -> bool:

@@ -13,10 +13,11 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
-from numba import config, types
+from numba import types
 from numba.core import cgutils
-from numba.core.codegen import get_host_cpu_features
 from numba.extending import intrinsic
+
+from ..features import features
 
 I1, I8, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(64)
 BYTES, WORDS = ir.VectorType(I8, 64), ir.VectorType(I64, 8)  # one row of either: 64 bytes, 8 words
@@ -25,14 +26,13 @@ BYTES, WORDS = ir.VectorType(I8, 64), ir.VectorType(I64, 8)  # one row of either
 def look_up_instruction() -> tuple[str | None, int, int]:
     """The machine's byte look-up as (LLVM intrinsic, bytes a register, bits an index).
 
-    `NUMBA_CPU_FEATURES` (say, `+avx2,+ssse3`) forces another than the host's; with none there is a plain loop.
+    With none there is a plain loop.
     """
-    features = (config.CPU_FEATURES if config.CPU_FEATURES is not None else get_host_cpu_features()).split(",")
-    if "+avx512vbmi" in features:
+    if "avx512vbmi" in features():
         return "llvm.x86.avx512.permvar.qi.512", 64, 6
-    if "+avx2" in features:
+    if "avx2" in features():
         return "llvm.x86.avx2.pshuf.b", 32, 4
-    if "+ssse3" in features:
+    if "ssse3" in features():
         return "llvm.x86.ssse3.pshuf.b.128", 16, 4
     if platform.machine().lower() in ("aarch64", "arm64"):
         return "llvm.aarch64.neon.tbl1.v16i8", 16, 4

@@ -17,8 +17,8 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
+from ..features import vector_bytes
 from ..intrinsics import itemsize, jump, kernel, load, part, plus, short, store
-from ..kinds import vector_bytes
 from ..vectors import I64, Vectors, emit, expanded, loop, short_at
 from .abreast import BLOCK
 

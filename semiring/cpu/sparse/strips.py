@@ -14,8 +14,8 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
+from ..features import vector_bytes
 from ..intrinsics import clear, itemsize, kernel, load, one, part, plus, short, store, times, zero
-from ..kinds import vector_bytes
 from ..vectors import I32, I64, Vectors, emit, loop, short_at, stream
 
 #: Columns of a panel that lie together: what one tile of a sweep computes.

@@ -1,0 +1,168 @@
+"""Which kernels first calls want: `python .ci/first_calls.py > .ci/first_calls.txt`, from the root of a clone.
+
+The list is what wheels ship (.ci/machine_code.py): one kernel a line, with the types of its arguments. A kernel that is
+called by its address alone has a & before its name.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def calls() -> Iterator[tuple[str, Callable[[], Any]]]:
+    """What people compute first, small and large, by name."""
+    import numpy as np
+    import scipy.sparse
+
+    import apsp
+    from apsp import closure, critical_path, csgraph, road_like, shortest_paths, transitive_closure
+
+    rng = np.random.default_rng(0)
+
+    def matrix(n: int, dtype: str, least: int = 1) -> Any:
+        return rng.integers(least, 100, (n, n)).astype(dtype)
+
+    def potential(n: int, dtype: str) -> Any:
+        """Edges of both signs, and no negative cycle."""
+        h = rng.integers(0, 50, n)
+        return (matrix(n, "int64") + h[:, None] - h).astype(dtype)
+
+    def cases() -> Iterator[tuple[str, Callable[[], Any]]]:
+        for dtype in ("float64", "float32", "int64", "int32", "int16"):
+            for n in (6, 256, 1100):
+                yield f"closure, {dtype}", lambda n=n, dtype=dtype: closure(matrix(n, dtype))
+        for dtype in ("float64", "float32", "int64"):
+            yield f"closure with negative edges, {dtype}", lambda dtype=dtype: closure(potential(256, dtype))
+        for dtype in ("float64", "float32"):
+            for semiring in ("max_min", "min_max"):
+                yield f"closure of {semiring}, {dtype}", lambda s=semiring, d=dtype: closure(matrix(256, d), s)
+        later = np.where(np.triu(np.ones((256, 256)), 1) > 0, rng.random((256, 256)), -np.inf)
+        yield "closure of max_plus, float64", lambda: closure(later, "max_plus")
+        yield "closure of reliability, float64", lambda: closure(rng.random((256, 256)), "reliability")
+        yield "closure of a batch", lambda: closure(np.stack([matrix(20, "float64")] * 3))
+        yield "closure of bool", lambda: closure(rng.random((300, 300)) < 0.1, "boolean")
+        for days in (3, 3.5):
+            tasks, waits = {"plans": days, "walls": 5}, {"walls": ["plans"]}
+            yield "critical_path", lambda tasks=tasks, waits=waits: critical_path(tasks, waits).earliest
+
+        for dtype in ("float64", "float32", "int64", "int32"):
+            yield f"roads, {dtype}", lambda dtype=dtype: roads(dtype)
+        yield "examples/roads.gr", lambda: ask(shortest_paths(ROOT / "examples" / "roads.gr"), 1, 96)
+        yield "examples/roads.gr with paths", routes
+        yield "edges by name", lambda: ask(shortest_paths([("A", "B", 4), ("B", "C", 7), ("A", "C", 12)]), "A", "C")
+        yield "a network that does not separate", network
+        for dtype in ("float64", "float32", "int64"):
+            yield f"matrix with paths, {dtype}", lambda dtype=dtype: ask(shortest_paths(matrix(200, dtype)), 0, 199)
+            yield f"predecessors, {dtype}", lambda dtype=dtype: apsp.predecessors(A := matrix(300, dtype), closure(A))
+
+        yield "examples/votes.txt", votes
+        yield "reachability by name", names
+        yield "many components", lambda: transitive_closure(sparse(20_000, 1)).reaches(0, 1)
+
+        for n in (500, 3000):
+            yield f"csgraph, {n}", lambda n=n: csgraph.shortest_path(sparse(n, 3))
+            yield f"csgraph, {n}, predecessors", lambda n=n: csgraph.shortest_path(
+                sparse(n, 3), return_predecessors=True
+            )
+            yield f"csgraph, {n}, unweighted", lambda n=n: csgraph.shortest_path(sparse(n, 3), unweighted=True)
+        dense = rng.random((400, 400))
+        yield "csgraph, dense", lambda: csgraph.floyd_warshall(dense)
+        yield "csgraph, dense, predecessors", lambda: csgraph.shortest_path(dense, return_predecessors=True)
+        yield "csgraph, some sources", lambda: csgraph.dijkstra(sparse(3000, 3), indices=[0, 1], limit=2.0)
+        yield "csgraph, negative edges", lambda: csgraph.johnson(potential(300, "float64"))
+        yield "csgraph, undirected", lambda: csgraph.shortest_path(sparse(3000, 3), directed=False)
+
+    def sparse(n: int, edges: int) -> Any:
+        return scipy.sparse.random(n, n, density=edges / n, rng=1, format="csr")
+
+    def ask(r: Any, u: Any, v: Any) -> Any:
+        return r.distance(u, v), r.path(u, v)
+
+    def roads(dtype: str) -> None:
+        graph = road_like(20_000, seed=1)
+        r = shortest_paths(graph, dtype=dtype)
+        ask(r, 0, 19_999)
+        for _ in r.rows([0, 1, 2]):
+            pass
+        r.table(range(70), range(90))
+        r.nearest([5, 77, 1234])
+        shortest_paths(road_like(2000, seed=1), dtype=dtype).diameter()
+
+    def routes() -> None:
+        r = shortest_paths(ROOT / "examples" / "roads.gr", paths=True)
+        r.predecessors, r.next_hops, r.hops, r.paths([(1, 96), (96, 1)]), r.diameter(), r.center()
+        r.verify(paths=True)
+
+    def network() -> None:
+        r = shortest_paths(apsp.random_graph(3000, 10, seed=1))
+        ask(r, 0, 2999)
+
+    def votes() -> None:
+        t = transitive_closure(ROOT / "examples" / "votes.txt")
+        t.reaches(30, 1412), t.descendants(30), t.components(), t.counts(), t.path(30, 1412)
+
+    def names() -> None:
+        t = transitive_closure([("A", "B"), ("B", "C"), ("C", "B")])
+        t.reaches("A", "C"), t.descendants("B"), t.path("A", "C"), t.components(), t.counts(), t.reduction()
+
+    yield from cases()
+
+
+def spelled(type: Any) -> str:
+    """A type as `machine_code.py` reads it, whatever the processor."""
+    from semiring import catalog
+    from semiring.cpu.kinds import Kind, choose
+
+    if not isinstance(type, Kind):
+        return repr(type)
+    if not type.label:
+        return f"mover({type.dtype!r}, {type.image!r})"
+    import numpy as np
+
+    (nonnegative,) = [
+        b for b in (False, True) if choose(catalog.names()[type.label], np.dtype(type.dtype), b) == type
+    ][:1]
+    return f"kind({type.label!r}, {type.dtype!r}, {nonnegative})"
+
+
+def main() -> None:
+    """Make the calls, and print what was wanted."""
+    with tempfile.TemporaryDirectory() as empty:
+        os.environ["NUMBA_CACHE_DIR"] = empty
+        from semiring.cpu import compile as compiling
+
+        wanted: dict[str, None] = {}
+        under_way: list[Any] = []
+        find, compile = compiling.OnDisk.load_overload, compiling.Kernel.compile
+
+        def compiled(self: Any, sig: Any) -> Any:
+            under_way.append(self)
+            try:
+                return compile(self, sig)
+            finally:
+                under_way.pop()
+
+        def found(self: Any, sig: Any, target_context: Any) -> Any:
+            if len(under_way) == 1:  # else a part of another kernel
+                types = sig if isinstance(sig, tuple) else sig.args
+                wanted[f"{'' if self._called else '&'}{self._name}({', '.join(map(spelled, types))})"] = None
+            return find(self, sig, target_context)
+
+        compiling.Kernel.compile, compiling.OnDisk.load_overload = compiled, found
+        for name, call in calls():
+            before = len(wanted)
+            call()
+            print(f"{len(wanted) - before:4} {name}", file=sys.stderr)
+        print(*sorted(wanted), sep="\n")
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+    main()

@@ -1,0 +1,143 @@
+"""Machine code that wheels bring: the kernels of first_calls.txt, compiled for levels of processors by all processors.
+
+`python .ci/machine_code.py FOLDER LEVEL …` makes FOLDER/LEVEL/….kernel for each of them, `host` being this processor's
+level; what is there already is not compiled again. A processor need not have the instructions that it compiles for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import multiprocessing
+import os
+import pkgutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+import llvmlite.binding
+import numpy as np
+from numba.core import config, types
+from numba.core.dispatcher import Dispatcher
+from numba.core.serialize import dumps
+
+import semiring.cpu
+from semiring import catalog, trust
+from semiring.cpu.compile import Kernel, OnDisk, kernel, sealed
+from semiring.cpu.features import LEVELS, level
+from semiring.cpu.kinds import Kind, choose
+from semiring.cpu.processors import default_threads
+from semiring.cpu.sparse.search import Width
+
+
+def build(folder: Path, target: str) -> None:
+    """The machine code of all kernels for a level."""
+    began, made = time.monotonic(), 0
+    lines = (ROOT / ".ci" / "first_calls.txt").read_text().splitlines()
+    with tempfile.TemporaryDirectory() as parts:  # what several kernels are compiled from
+        os.environ |= {
+            "NUMBA_CPU_NAME": _processor(target),
+            "NUMBA_CPU_FEATURES": ",".join(f"+{feature}" for feature in sorted(LEVELS[target])),
+            "NUMBA_CACHE_DIR": parts,
+        }
+        with ProcessPoolExecutor(default_threads(), multiprocessing.get_context("spawn")) as pool:
+            for done, count in enumerate(pool.map(compiled, lines, [target] * len(lines), [folder] * len(lines)), 1):
+                made += count
+                if done % 10 == 0 or done == len(lines):
+                    _say(f"{target}: {done} of {len(lines)} kernels, {time.monotonic() - began:.0f} s")
+    files = list((folder / target).iterdir())
+    _say(f"{target}: {made} compiled, {len(files)} in all, {sum(file.stat().st_size for file in files) / 1e6:.1f} MB")
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _processor(target: str) -> str:
+    """LLVM's name of a level."""
+    return target.removesuffix("-vbmi")
+
+
+def compiled(line: str, target: str, folder: Path) -> int:
+    """How many files were made for a line of the list, by a process whose environment names the level."""
+    called, (name, _, signature) = not line.startswith("&"), line.lstrip("&").partition("(")
+    module, _, function = name.rpartition(".")
+    part = getattr(importlib.import_module(f"{semiring.cpu.__name__}.{module}"), function).py_func
+    made = 0
+    # AMD's Zen takes other instructions of a level for some kinds.
+    for config.CPU_NAME in (_processor(target), *(["znver"] if "avx2" in LEVELS[target] else [])):
+        entry, wanted = kernel(part, called=called), eval(f"({signature}", _SPELLING)
+        entry._cache = Shipped(part, called, folder, target)
+        entry.compile(wanted)
+        made += entry._cache.made
+    return made
+
+
+def _kind(semiring: str, dtype: str, nonnegative: bool) -> Kind:
+    return choose.__wrapped__(catalog.get(semiring), np.dtype(dtype), nonnegative)
+
+
+def _mover(dtype: str, image: str) -> Kind:
+    return Kind("", dtype, 0, 0, "", "", "", "", image)
+
+
+#: What the list spells types with.
+_SPELLING = {**vars(types), "bool": types.boolean, "kind": _kind, "mover": _mover, "Width": Width}
+
+
+class Shipped(OnDisk):
+    """A function's machine code for a level, in a folder."""
+
+    def __init__(self, function: Any, called: bool, folder: Path, target: str) -> None:
+        super().__init__(function, called)
+        self._function, self._folder, self._target = function, folder, target
+        self.made = 0
+
+    def _places(self, sig: Any, codegen: Any) -> Iterator[Path]:
+        yield self._place(sig)
+
+    def _place(self, sig: Any) -> Path:
+        return self._folder / self._target / self.file(sig, self._target)
+
+    def save_overload(self, sig: Any, compiled: Any) -> None:
+        """Keep machine code, without what is there for other code to be compiled with, unless that is ours."""
+        if compiled.library.has_dynamic_globals:
+            raise ValueError(f"{self._name}: addresses of this process must not be in its machine code")
+        (name, way, (code, bitcode)), *rest = compiled._reduce()
+        if self._function not in _parts():  # numba looks here for what may be looked up in the machine code
+            symbols = [f.name for f in compiled.library.get_defined_functions()]
+            text = "\n".join(f'@"{symbol}" = global i8 0' for symbol in symbols)
+            bitcode = llvmlite.binding.parse_assembly(text).as_bitcode()
+        rest[5] = ""  # how types were found
+        trust.write(self._place(sig), sealed(dumps(((name, way, (code, bitcode)), *rest))))
+        self.made += 1
+
+
+@cache
+def _parts() -> set[Any]:
+    """The functions that other functions call, and are compiled with."""
+    modules = [importlib.import_module(m.name) for m in pkgutil.walk_packages(semiring.cpu.__path__, "semiring.cpu.")]
+    functions = {f.py_func for module in modules for f in vars(module).values() if isinstance(f, Dispatcher)}
+    called = (f.__globals__.get(name) for f in functions for name in f.__code__.co_names)
+    return {f.py_func for f in called if isinstance(f, Kernel)}
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("levels", nargs="+", choices=["host", *LEVELS])
+    arguments = parser.parse_args()
+    for name in arguments.levels:
+        chosen = level() if name == "host" else name
+        if chosen:
+            build(arguments.folder, chosen)
+        else:
+            _say("no level fits this processor, so kernels are compiled on first use")

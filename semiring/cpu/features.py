@@ -1,0 +1,46 @@
+"""What the processor can do, in LLVM's words: the features that numba compiles for, and levels of processors.
+
+A wheel carries machine code for levels, not for processors: x86-64-v2, -v3 and -v4 of the x86-64 psABI, and v4 with the
+byte look-up of AVX-512 VBMI, which products of packed bits are made of.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from numba.core import config
+from numba.core.codegen import get_host_cpu_features
+
+_V2 = frozenset("64bit cmov cx8 cx16 fxsr mmx popcnt sahf sse sse2 sse3 sse4.1 sse4.2 ssse3".split())
+_V3 = _V2 | frozenset("avx avx2 bmi bmi2 f16c fma lzcnt movbe xsave".split())
+_V4 = _V3 | frozenset("avx512bw avx512cd avx512dq avx512f avx512vl".split())
+#: The features of each level, the lowest first.
+LEVELS = {"x86-64-v2": _V2, "x86-64-v3": _V3, "x86-64-v4": _V4, "x86-64-v4-vbmi": _V4 | {"avx512vbmi"}}
+_WIDE = frozenset({"avx512bw", "avx512dq", "avx512f", "avx512vl"})
+#: The features that our own code is written differently for, here and in `bits/vectors.py`.
+DECISIVE = _WIDE | {"avx2", "avx512vbmi", "ssse3"}
+
+
+@cache
+def features() -> frozenset[str]:
+    """Those that numba compiles for: $NUMBA_CPU_FEATURES if it is set, else the host's."""
+    named = get_host_cpu_features() if config.CPU_FEATURES is None else config.CPU_FEATURES
+    return frozenset(feature[1:] for feature in named.split(",") if feature.startswith("+"))
+
+
+def level() -> str | None:
+    """The level whose code runs here: the highest that asks for nothing that is missing.
+
+    None where there is none, as on other architectures, or where it differs in what is decisive.
+    """
+    for name, needed in reversed(LEVELS.items()):
+        if needed <= features():
+            return name if needed & DECISIVE == features() & DECISIVE else None
+    return None
+
+
+def vector_bytes() -> int:
+    """The width of vectors: 64 with AVX-512, 32 with AVX2, else 16."""
+    if features() >= _WIDE:
+        return 64
+    return 32 if "avx2" in features() else 16
