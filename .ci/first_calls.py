@@ -1,7 +1,7 @@
-"""Which kernels first calls want: `python .ci/first_calls.py > .ci/first_calls.txt`, from the root of a clone.
+"""Which kernels first calls want: `python .ci/first_calls.py > .ci/first_calls.txt` makes the list of what wheels ship.
 
-The list is what wheels ship (.ci/machine_code.py): one kernel a line, with the types of its arguments. A kernel that is
-called by its address alone has a & before its name.
+It has one kernel a line, with the types of its arguments; one that is called by its address alone has a & before its
+name. With --check, the calls are made of what is installed, and it is an error if anything had to be compiled.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ def calls() -> Iterator[tuple[str, Callable[[], Any]]]:
 
         for dtype in ("float64", "float32", "int64", "int32"):
             yield f"roads, {dtype}", lambda dtype=dtype: roads(dtype)
+        yield "roads in no order", lambda: ask(shortest_paths(shuffled(road_like(60_000, seed=1).to_scipy())), 0, 1)
         yield "examples/roads.gr", lambda: ask(shortest_paths(ROOT / "examples" / "roads.gr"), 1, 96)
         yield "examples/roads.gr with paths", routes
         yield "edges by name", lambda: ask(shortest_paths([("A", "B", 4), ("B", "C", 7), ("A", "C", 12)]), "A", "C")
@@ -68,8 +69,9 @@ def calls() -> Iterator[tuple[str, Callable[[], Any]]]:
 
         for n in (500, 3000):
             yield f"csgraph, {n}", lambda n=n: csgraph.shortest_path(sparse(n, 3))
-            yield f"csgraph, {n}, predecessors", lambda n=n: csgraph.shortest_path(
-                sparse(n, 3), return_predecessors=True
+            yield (
+                f"csgraph, {n}, predecessors",
+                lambda n=n: csgraph.shortest_path(sparse(n, 3), return_predecessors=True),
             )
             yield f"csgraph, {n}, unweighted", lambda n=n: csgraph.shortest_path(sparse(n, 3), unweighted=True)
         dense = rng.random((400, 400))
@@ -81,6 +83,10 @@ def calls() -> Iterator[tuple[str, Callable[[], Any]]]:
 
     def sparse(n: int, edges: int) -> Any:
         return scipy.sparse.random(n, n, density=edges / n, rng=1, format="csr")
+
+    def shuffled(A: Any) -> Any:
+        order = rng.permutation(A.shape[0])
+        return A[order][:, order]
 
     def ask(r: Any, u: Any, v: Any) -> Any:
         return r.distance(u, v), r.path(u, v)
@@ -126,43 +132,66 @@ def spelled(type: Any) -> str:
         return f"mover({type.dtype!r}, {type.image!r})"
     import numpy as np
 
-    (nonnegative,) = [
-        b for b in (False, True) if choose(catalog.names()[type.label], np.dtype(type.dtype), b) == type
-    ][:1]
+    (nonnegative,) = [b for b in (False, True) if choose(catalog.names()[type.label], np.dtype(type.dtype), b) == type][
+        :1
+    ]
     return f"kind({type.label!r}, {type.dtype!r}, {nonnegative})"
 
 
-def main() -> None:
-    """Make the calls, and print what was wanted."""
-    with tempfile.TemporaryDirectory() as empty:
-        os.environ["NUMBA_CACHE_DIR"] = empty
-        from semiring.cpu import compile as compiling
+def wanted() -> list[str]:
+    """The kernels that calls want, as lines of the list."""
+    from semiring.cpu import compile as compiling
 
-        wanted: dict[str, None] = {}
-        under_way: list[Any] = []
-        find, compile = compiling.OnDisk.load_overload, compiling.Kernel.compile
+    found: dict[str, None] = {}
+    under_way: list[Any] = []
+    load, compile = compiling.OnDisk.load_overload, compiling.Kernel.compile
 
-        def compiled(self: Any, sig: Any) -> Any:
-            under_way.append(self)
-            try:
-                return compile(self, sig)
-            finally:
-                under_way.pop()
+    def compiled(self: Any, sig: Any) -> Any:
+        under_way.append(self)
+        try:
+            return compile(self, sig)
+        finally:
+            under_way.pop()
 
-        def found(self: Any, sig: Any, target_context: Any) -> Any:
-            if len(under_way) == 1:  # else a part of another kernel
-                types = sig if isinstance(sig, tuple) else sig.args
-                wanted[f"{'' if self._called else '&'}{self._name}({', '.join(map(spelled, types))})"] = None
-            return find(self, sig, target_context)
+    def loaded(self: Any, sig: Any, target_context: Any) -> Any:
+        if len(under_way) == 1:  # else a part of another kernel
+            found[f"{'' if self._called else '&'}{self._name}({', '.join(map(spelled, sig))})"] = None
+        return load(self, sig, target_context)
 
-        compiling.Kernel.compile, compiling.OnDisk.load_overload = compiled, found
-        for name, call in calls():
-            before = len(wanted)
+    compiling.Kernel.compile, compiling.OnDisk.load_overload = compiled, loaded
+    for name, call in calls():
+        before = len(found)
+        call()
+        print(f"{len(found) - before:4} {name}", file=sys.stderr)
+    return sorted(found)
+
+
+def check() -> None:
+    """Make the calls.
+
+    Raises
+    ------
+    SystemExit
+        If a kernel was compiled.
+    """
+    import apsp
+    from semiring import compiling
+    from semiring.cpu import features
+
+    compiled: list[str] = []
+    for name, call in calls():
+        with compiling.heard(lambda subject, name=name: compiled.append(name)):
             call()
-            print(f"{len(wanted) - before:4} {name}", file=sys.stderr)
-        print(*sorted(wanted), sep="\n")
+    print(f"{apsp.__file__}, {features.level()}: {len(compiled)} kernels compiled")
+    if compiled:
+        sys.exit(f"not shipped: kernels for {', '.join(dict.fromkeys(compiled))}")
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(ROOT))
-    main()
+    with tempfile.TemporaryDirectory() as empty:
+        os.environ["NUMBA_CACHE_DIR"] = empty
+        if sys.argv[1:] == ["--check"]:
+            check()
+        else:
+            sys.path.insert(0, str(ROOT))
+            print(*wanted(), sep="\n")

@@ -1,7 +1,8 @@
 """Machine code that wheels bring: the kernels of first_calls.txt, compiled for levels of processors by all processors.
 
-`python .ci/machine_code.py FOLDER LEVEL …` makes FOLDER/LEVEL/….kernel for each of them, `host` being this processor's
-level; what is there already is not compiled again. A processor need not have the instructions that it compiles for.
+`python .ci/machine_code.py FOLDER LEVEL …` makes FOLDER/LEVEL/….kernel for each of them, and prints the levels; `host`
+is this processor's, `all` are all. What is there already is not compiled again. A processor need not have the
+instructions that it compiles for.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -40,21 +42,26 @@ from semiring.cpu.sparse.search import Width
 
 def build(folder: Path, target: str) -> None:
     """The machine code of all kernels for a level."""
-    began, made = time.monotonic(), 0
+    began, made, kept = time.monotonic(), 0, set()
     lines = (ROOT / ".ci" / "first_calls.txt").read_text().splitlines()
     with tempfile.TemporaryDirectory() as parts:  # what several kernels are compiled from
-        os.environ |= {
-            "NUMBA_CPU_NAME": _processor(target),
-            "NUMBA_CPU_FEATURES": ",".join(f"+{feature}" for feature in sorted(LEVELS[target])),
-            "NUMBA_CACHE_DIR": parts,
-        }
+        os.environ |= settings(target) | {"NUMBA_CACHE_DIR": parts}
         with ProcessPoolExecutor(default_threads(), multiprocessing.get_context("spawn")) as pool:
-            for done, count in enumerate(pool.map(compiled, lines, [target] * len(lines), [folder] * len(lines)), 1):
-                made += count
+            for done, entries in enumerate(pool.map(compiled, lines, repeat(target), repeat(folder)), 1):
+                made += sum(entries.values())
+                kept |= entries.keys()
                 if done % 10 == 0 or done == len(lines):
                     _say(f"{target}: {done} of {len(lines)} kernels, {time.monotonic() - began:.0f} s")
-    files = list((folder / target).iterdir())
-    _say(f"{target}: {made} compiled, {len(files)} in all, {sum(file.stat().st_size for file in files) / 1e6:.1f} MB")
+    for file in (folder / target).iterdir():
+        if file not in kept:  # of other sources
+            file.unlink()
+    _say(f"{target}: {made} compiled, {len(kept)} in all, {sum(file.stat().st_size for file in kept) / 1e6:.1f} MB")
+
+
+def settings(target: str) -> dict[str, str]:
+    """The environment in which numba compiles for a level."""
+    features = ",".join(f"+{feature}" for feature in sorted(LEVELS[target]))
+    return {"NUMBA_CPU_NAME": _processor(target), "NUMBA_CPU_FEATURES": features}
 
 
 def _say(line: str) -> None:
@@ -66,19 +73,19 @@ def _processor(target: str) -> str:
     return target.removesuffix("-vbmi")
 
 
-def compiled(line: str, target: str, folder: Path) -> int:
-    """How many files were made for a line of the list, by a process whose environment names the level."""
+def compiled(line: str, target: str, folder: Path) -> dict[Path, bool]:
+    """The files of a line of the list, and whether they were made, by a process whose environment names the level."""
     called, (name, _, signature) = not line.startswith("&"), line.lstrip("&").partition("(")
     module, _, function = name.rpartition(".")
     part = getattr(importlib.import_module(f"{semiring.cpu.__name__}.{module}"), function).py_func
-    made = 0
+    files = {}
     # AMD's Zen takes other instructions of a level for some kinds.
     for config.CPU_NAME in (_processor(target), *(["znver"] if "avx2" in LEVELS[target] else [])):
         entry, wanted = kernel(part, called=called), eval(f"({signature}", _SPELLING)
         entry._cache = Shipped(part, called, folder, target)
         entry.compile(wanted)
-        made += entry._cache.made
-    return made
+        files.setdefault(entry._cache.place(wanted), entry._cache.made)
+    return files
 
 
 def _kind(semiring: str, dtype: str, nonnegative: bool) -> Kind:
@@ -99,12 +106,13 @@ class Shipped(OnDisk):
     def __init__(self, function: Any, called: bool, folder: Path, target: str) -> None:
         super().__init__(function, called)
         self._function, self._folder, self._target = function, folder, target
-        self.made = 0
+        self.made = False
 
     def _places(self, sig: Any, codegen: Any) -> Iterator[Path]:
-        yield self._place(sig)
+        yield self.place(sig)
 
-    def _place(self, sig: Any) -> Path:
+    def place(self, sig: Any) -> Path:
+        """The file for argument types."""
         return self._folder / self._target / self.file(sig, self._target)
 
     def save_overload(self, sig: Any, compiled: Any) -> None:
@@ -117,8 +125,8 @@ class Shipped(OnDisk):
             text = "\n".join(f'@"{symbol}" = global i8 0' for symbol in symbols)
             bitcode = llvmlite.binding.parse_assembly(text).as_bitcode()
         rest[5] = ""  # how types were found
-        trust.write(self._place(sig), sealed(dumps(((name, way, (code, bitcode)), *rest))))
-        self.made += 1
+        trust.write(self.place(sig), sealed(dumps(((name, way, (code, bitcode)), *rest))))
+        self.made = True
 
 
 @cache
@@ -133,11 +141,12 @@ def _parts() -> set[Any]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("levels", nargs="+", choices=["host", *LEVELS])
+    parser.add_argument("levels", nargs="+", choices=["host", "all", *LEVELS])
     arguments = parser.parse_args()
-    for name in arguments.levels:
+    for name in LEVELS if "all" in arguments.levels else arguments.levels:
         chosen = level() if name == "host" else name
         if chosen:
             build(arguments.folder, chosen)
+            print(chosen)
         else:
-            _say("no level fits this processor, so kernels are compiled on first use")
+            _say("no level fits this processor: kernels compile on first use")

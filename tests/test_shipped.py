@@ -1,0 +1,266 @@
+"""Machine code that wheels bring, for levels of processors: where it runs, where it does not, and that it is right."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from processes import ROOT, python
+
+from semiring import trust
+from semiring.cpu import compile as compiling
+from semiring.cpu import features
+from semiring.cpu.bits import vectors
+
+EVERYTHING = features.LEVELS["x86-64-v4-vbmi"]
+LINES = (ROOT / ".ci" / "first_calls.txt").read_text().splitlines()
+here = pytest.mark.skipif(features.level() is None, reason="this processor has no level")
+
+
+@pytest.fixture(scope="module")
+def machine_code():
+    """The script that compiles for wheels."""
+    spec = importlib.util.spec_from_file_location("machine_code", ROOT / ".ci" / "machine_code.py")
+    module = importlib.util.module_from_spec(spec)
+    path = list(sys.path)
+    spec.loader.exec_module(module)
+    sys.path[:] = path
+    return module
+
+
+# Levels
+
+
+def with_features(monkeypatch, present):
+    monkeypatch.setattr(features, "features", lambda: frozenset(present))
+    monkeypatch.setattr(vectors, "features", features.features)
+
+
+@pytest.mark.parametrize(
+    ("missing", "more", "expected"),
+    [
+        ("", "avx512fp16 amx-tile", "x86-64-v4-vbmi"),
+        ("avx512vbmi", "avx512vnni", "x86-64-v4"),
+        ("avx512vbmi avx512f avx512bw avx512dq avx512vl avx512cd", "avxvnni", "x86-64-v3"),
+        ("avx512vbmi avx512bw avx512dq avx512vl", "", None),  # Knights Landing: its 512 bits are no level's
+        ("avx512vbmi avx512f avx512bw avx512dq avx512vl avx512cd fma", "", None),  # what AVX2 decides is not v2's
+        ("avx512vbmi avx512f avx512bw avx512dq avx512vl avx512cd avx2 fma", "", "x86-64-v2"),
+        ("avx512vbmi avx512f avx512bw avx512dq avx512vl avx512cd avx2 avx sse4.2", "", None),
+    ],
+)
+def test_the_level_of_a_processor(monkeypatch, missing, more, expected):
+    with_features(monkeypatch, (EVERYTHING - set(missing.split())) | set(more.split()))
+    assert features.level() == expected
+
+
+def test_no_level_asks_for_what_a_processor_lacks(monkeypatch):
+    """And where it fits, our own code decides as it did when that level was compiled."""
+
+    def decided():
+        return features.vector_bytes(), vectors.look_up_instruction()
+
+    rng, fitting = np.random.default_rng(0), set()
+    for _ in range(2000):
+        lost = rng.choice(sorted(EVERYTHING), rng.integers(0, 8))
+        present = features.LEVELS[rng.choice(list(features.LEVELS))] - set(lost)
+        with_features(monkeypatch, present)
+        name, found = features.level(), decided()
+        fitting.add(name)
+        if name:
+            assert features.LEVELS[name] <= present
+            with_features(monkeypatch, features.LEVELS[name])
+            assert decided() == found
+    assert fitting == {None, *features.LEVELS}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="names x86 features")
+def test_features_are_those_that_numba_compiles_for():
+    code = "from semiring.cpu import features; print(features.level(), *sorted(features.features()))"
+    v3 = ",".join(f"+{feature}" for feature in features.LEVELS["x86-64-v3"])
+    said = python(code, env={"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": f"{v3},-avx512f"}).split()
+    assert said == ["x86-64-v3", *sorted(features.LEVELS["x86-64-v3"])]
+    assert python(code, env={"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "-sse3"}).split() == ["None"]
+
+
+# What is looked up
+
+
+def halve(a: int, b: int) -> int:
+    """What the tests below compile."""
+    return a // 2 + b
+
+
+@pytest.fixture
+def shipped(machine_code, tmp_path, monkeypatch) -> Path:
+    """The file of machine code of `halve` for this processor's level, where it is looked for first."""
+    monkeypatch.setattr(compiling, "SHIPPED", tmp_path / "shipped")
+    monkeypatch.setattr(compiling, "folders", lambda: (tmp_path / "kept",))
+    monkeypatch.setattr(compiling, "_said", set())
+    return ship(machine_code, tmp_path, features.level())
+
+
+def ship(machine_code, tmp_path, level):
+    entry = compiling.kernel(halve)
+    entry._cache = machine_code.Shipped(halve, True, tmp_path / "shipped", level)
+    assert entry(7, 4) == 7
+    (file,) = (tmp_path / "shipped" / level).iterdir()
+    return file
+
+
+def compiled_anew() -> bool:
+    """Whether a new kernel of `halve`, which must be right, had to be compiled."""
+    entry = compiling.kernel(halve)
+    assert (entry(7, 4), entry(-6, 1)) == (7, -2)
+    return sum(entry.stats.cache_misses.values()) == 1
+
+
+@here
+def test_what_a_wheel_brought_is_not_compiled_nor_copied(shipped, tmp_path):
+    assert not compiled_anew()
+    assert not (tmp_path / "kept").exists()
+
+
+@here
+@pytest.mark.parametrize("how", ["empty", "half", "bit", "sources", "python", "numba", "gone"])
+def test_what_does_not_fit_is_compiled(shipped, tmp_path, monkeypatch, how):
+    """Damage, other sources, another Python, another numba: compiled and kept for the user, and what came is left."""
+    whole = shipped.read_bytes()
+    if how == "empty":
+        shipped.write_bytes(b"")
+    elif how == "half":
+        shipped.write_bytes(whole[: len(whole) // 2])
+    elif how == "bit":
+        shipped.write_bytes(whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:])
+    elif how == "sources":
+        shipped.write_bytes(bytes(32) + whole[32:])
+    elif how == "python":
+        shipped.rename(shipped.with_name(shipped.name.replace(sys.implementation.cache_tag, "cpython-38")))
+    elif how == "numba":
+        monkeypatch.setattr(compiling.numba, "__version__", "0.1")
+        digest = compiling._sources.__wrapped__()
+        monkeypatch.setattr(compiling, "_sources", lambda: digest)
+    else:
+        shipped.unlink()
+    before = shipped.read_bytes() if shipped.exists() else None
+    assert compiled_anew()
+    assert not compiled_anew()
+    assert len(list((tmp_path / "kept").iterdir())) == 1
+    assert (shipped.read_bytes() if shipped.exists() else None) == before
+
+
+@here
+@pytest.mark.skipif(os.name == "nt", reason="rights of POSIX")
+def test_what_others_could_have_written_is_compiled(shipped, monkeypatch, caplog):
+    shipped.chmod(0o666)
+    monkeypatch.setattr(compiling.pickle, "loads", lambda data: pytest.fail("it was unpickled"))
+    assert compiled_anew()
+    assert str(shipped) in caplog.text
+
+
+@here
+def test_code_never_runs_without_the_features_of_its_level(machine_code, shipped, tmp_path, monkeypatch):
+    """The code of all levels is there; whichever feature a processor lacks, that of no level that has it is taken."""
+    for level in features.LEVELS:
+        ship(machine_code, tmp_path, level)
+    read = []
+    monkeypatch.setattr(trust, "read", lambda path, real=trust.read: read.append(path) or real(path))
+    for missing in EVERYTHING:
+        with_features(monkeypatch, EVERYTHING - {missing})
+        compiled_anew()
+        for path in read:
+            assert missing not in features.LEVELS.get(path.parent.name, ())
+        read.clear()
+    with_features(monkeypatch, EVERYTHING)
+    assert not compiled_anew()
+    assert [path.parent.name for path in read] == ["x86-64-v4-vbmi"]
+
+
+# The list
+
+
+def test_the_list_names_kernels(machine_code):
+    """Each line is a kernel and types that it takes; none needs more than what is installed to be read."""
+    seen = set()
+    for line in LINES:
+        name, _, types = line.lstrip("&").partition("(")
+        module, _, function = name.rpartition(".")
+        kernel = getattr(importlib.import_module(f"semiring.cpu.{module}"), function)
+        signature = eval(f"({types}", machine_code._SPELLING)
+        assert len(signature) == len(kernel.py_func.__code__.co_varnames[: kernel.py_func.__code__.co_argcount]), line
+        seen.add((name, str(signature)))
+    assert len(seen) == len(LINES)
+
+
+@pytest.mark.release
+def test_the_list_is_what_first_calls_want():
+    script = [sys.executable, str(ROOT / ".ci" / "first_calls.py")]
+    done = subprocess.run(script, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == LINES
+
+
+# Code for another level than the host's
+
+#: The kernels of the calls below.
+FEW = re.compile(
+    r"bits\.(closure|gemm|rows\.(un)?pack)|dense\..*'min_plus', 'int32'|dense\.[^']*\(int64"
+    r"|(pack|copy_square)\(mover\('int32'"
+)
+BUILT = """
+import sys
+from pathlib import Path
+sys.path.insert(0, ".ci")
+import machine_code
+for line in sys.argv[3:]:
+    machine_code.compiled(line, sys.argv[1], Path(sys.argv[2]))
+"""
+ANSWERS = """
+import sys
+from pathlib import Path
+import numpy as np
+from apsp import closure
+from semiring import compiling
+from semiring.cpu import compile, features
+compile.SHIPPED = Path(sys.argv[1])
+rng = np.random.default_rng(3)
+count = []
+with compiling.heard(count.append):
+    D = closure(rng.integers(1, 1000, (203, 203)).astype(np.int32))
+    R = closure(rng.random((203, 203)) < 0.02, "boolean")
+print(features.level(), len(count))
+np.savez(sys.argv[2], D=D, R=R)
+"""
+
+
+def answers(shipped, file, env):
+    """What a process computes, and how many kernels it had to compile."""
+    level, compiled = python(ANSWERS, shipped, file, env=env).split()
+    return level, int(compiled), dict(np.load(file))
+
+
+@pytest.mark.parametrize("level", ["x86-64-v2", "x86-64-v3", "x86-64-v4"])
+def test_code_of_lower_levels_gives_the_same_bits(machine_code, tmp_path, level):
+    import scipy.sparse.csgraph as reference
+
+    if not features.LEVELS[level] < features.features():
+        pytest.skip(f"this processor is no more than {level}")
+    env = machine_code.settings(level) | {"NUMBA_CACHE_DIR": str(tmp_path / "parts")}
+    python(BUILT, level, tmp_path / "shipped", *filter(FEW.search, LINES), env=env)
+    limited = {"NUMBA_CPU_FEATURES": env["NUMBA_CPU_FEATURES"]}
+    found, compiled, got = answers(
+        tmp_path / "shipped", tmp_path / "a.npz", limited | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    )
+    assert (found, compiled) == (level, 0)
+    _, _, own = answers(tmp_path / "nothing", tmp_path / "b.npz", {})
+    A = np.random.default_rng(3).integers(1, 1000, (203, 203))
+    np.fill_diagonal(A, 0)
+    assert (got["D"] == reference.floyd_warshall(A)).all()
+    for name in ("D", "R"):
+        assert got[name].dtype == own[name].dtype
+        assert (got[name] == own[name]).all()
