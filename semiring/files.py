@@ -170,22 +170,23 @@ def claimed(path: str | os.PathLike[str]) -> Iterator[bool]:
     if place in _CLAIMED.get():
         yield _CLAIMED.get()[place]
         return
-    lock = _lock(_hidden(Path(place), ".lock"), os.fspath(path))
+    lock = locked(_hidden(Path(place), ".lock"), os.fspath(path))
     before = _CLAIMED.set({**_CLAIMED.get(), place: lock is not None})
     try:
         yield lock is not None
     finally:
         _CLAIMED.reset(before)
         if lock is not None:
-            _unlock(_hidden(Path(place), ".lock"), lock)
+            unlock(_hidden(Path(place), ".lock"), lock)
 
 
-def _lock(file: Path, name: str) -> int | None:
-    """The descriptor of a locked file that says whose it is; None where the disk has no locks.
+def locked(file: Path, name: str) -> int | None:
+    """The descriptor of a locked file that says whose it is; None where the disk has no locks. `unlock` ends the lock.
 
     Raises
     ------
     OSError
+        EBUSY, naming `name`, if another process or thread has it.
     """
     while True:
         try:
@@ -194,14 +195,15 @@ def _lock(file: Path, name: str) -> int | None:
             problem = f"it is claimed by another user, or its directory is read-only; that user can remove {file}"
             raise PermissionError(error.errno, problem, name) from error
         try:
-            if not _locked(lock):
+            if not _taken(lock):
                 owner = os.read(lock, 200).decode(errors="replace").strip() or "whose number is not known"
                 problem = f"another process is writing it, {owner}: wait until it has ended, or name another place"
                 raise OSError(errno.EBUSY, problem, name)
             with suppress(OSError):
                 if os.path.samestat(os.fstat(lock), os.stat(file)):  # else its last owner has just removed it
-                    os.ftruncate(lock, 0)
-                    os.write(lock, f"process {os.getpid()} on {platform.node()}\n".encode())
+                    with suppress(OSError):  # a full disk
+                        os.ftruncate(lock, 0)
+                        os.write(lock, f"process {os.getpid()} on {platform.node()}\n".encode())
                     return lock
         except BaseException as error:
             os.close(lock)
@@ -212,7 +214,7 @@ def _lock(file: Path, name: str) -> int | None:
         os.close(lock)
 
 
-def _locked(descriptor: int) -> bool:
+def _taken(descriptor: int) -> bool:
     """Whether the lock of an open file could be had; it ends when the file is closed, by whatever."""
     try:
         if sys.platform == "win32":
@@ -233,7 +235,7 @@ def _locked(descriptor: int) -> bool:
     return True
 
 
-def _unlock(file: Path, lock: int) -> None:
+def unlock(file: Path, lock: int) -> None:
     """Remove the file while nobody else can have it, and end the lock; Windows removes no open file."""
     if sys.platform != "win32":
         file.unlink(missing_ok=True)

@@ -31,7 +31,7 @@ def read(path: Path) -> bytes:
     OSError
         If it cannot be read; a symbolic link cannot.
     """
-    with _directory(path.parent) as directory:
+    with own(path.parent) as directory:
         descriptor = _open(path, os.O_RDONLY, directory)
         with open(descriptor, "rb") as file:
             _require_own(os.fstat(descriptor), path)
@@ -50,7 +50,7 @@ def write(path: Path, data: bytes) -> None:
     """
     path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
     new = path.with_name(f"{path.name}.{uuid4().hex}")
-    with _directory(path.parent) as directory:
+    with own(path.parent) as directory:
         names = (new, path) if directory is None else (new.name, path.name)
         descriptor = _open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, directory)
         try:
@@ -64,8 +64,13 @@ def write(path: Path, data: bytes) -> None:
 
 
 @contextmanager
-def _directory(path: Path) -> Iterator[int | None]:
-    """The descriptor of a directory to which nobody else may write; None on Windows."""
+def own(path: Path) -> Iterator[int | None]:
+    """The descriptor of a directory to which nobody else may write; None on Windows.
+
+    Raises
+    ------
+    OthersCouldWriteError
+    """
     if sys.platform == "win32":
         yield None
         return

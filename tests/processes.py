@@ -21,13 +21,16 @@ if hasattr(signal, "SIGHUP"):
 """
 
 
-def start(code: str, *arguments: object, env: dict[str, str] | None = None) -> subprocess.Popen[str]:
+def start(
+    code: str, *arguments: object, env: dict[str, str] | None = None, stdin: int | None = None
+) -> subprocess.Popen[str]:
     """A new Python that runs the code; it finds the packages and the tests' own modules."""
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
     return subprocess.Popen(
         [sys.executable, "-c", _HEEDING + code, *map(str, arguments)],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": path, **(env or {})},
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import shutil
@@ -146,10 +147,10 @@ def test_damage_behind_the_seal_is_replaced_and_said_once(folder, monkeypatch, c
     """Content that is what it was, and cannot be used all the same: of another numba, say."""
     compiled_anew()
     file = only_file(folder)
-    file.write_bytes(compiling._sealed(b"no pickle"))
+    file.write_bytes(compiling.sealed(b"no pickle"))
     with caplog.at_level(logging.WARNING, "semiring"):
         assert compiled_anew()
-        file.write_bytes(compiling._sealed(b"no pickle"))
+        file.write_bytes(compiling.sealed(b"no pickle"))
         assert compiled_anew()
     assert [record.name for record in caplog.records] == ["semiring"]
     assert str(file) in caplog.text
@@ -469,3 +470,44 @@ def test_ctrl_c_while_the_command_compiles_is_one_line_and_130(tmp_path):
     returned, out, err = finish(child)
     assert (returned, set(out.split()) - {"compiling"}, err) == (130, set(), "apsp: interrupted.\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["g.csv", "kernels"]
+
+
+# Many processes at once
+
+ONE_OF_MANY = """
+import sys, time
+from semiring import compiling
+from semiring.cpu import code, kinds
+from semiring.cpu.sparse import movers
+count = []
+with compiling.heard(count.append):
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for size in (2, 4, 8):
+        code.machine_code(movers.copy_square, kinds.raw(size), "iiiiiiii", called=False)
+print(len(count))
+"""
+
+
+@pytest.mark.parametrize("processes", [4, pytest.param(20, marks=pytest.mark.release)])
+def test_processes_at_once_compile_each_kernel_once(processes, tmp_path):
+    children = [
+        start(ONE_OF_MANY, env={"NUMBA_CACHE_DIR": str(tmp_path)}, stdin=subprocess.PIPE) for _ in range(processes)
+    ]
+    for child in children:
+        wait_for(child, "ready")
+    for child in children:
+        child.stdin.write("\n")
+        child.stdin.flush()
+    assert sum(int(finish(child)[1]) for child in children) == 3
+    assert len([*tmp_path.rglob("*.kernel")]) == 3
+    assert not [*tmp_path.rglob("*.lock")]
+
+
+def test_a_process_that_never_ends_is_waited_for_no_longer_than_patience(folder, monkeypatch):
+    folder.mkdir()
+    entry = compiling.kernel(halve)
+    monkeypatch.setattr(compiling, "locked", lambda file, name: (_ for _ in ()).throw(OSError(errno.EBUSY, name)))
+    monkeypatch.setattr(compiling, "PATIENCE", 0.1)
+    assert entry(7, 4) == 7
+    assert sum(entry.stats.cache_misses.values()) == 1

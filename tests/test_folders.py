@@ -156,6 +156,22 @@ def test_two_threads_are_two_writers_and_one_within_its_own_is_none(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_full_disk_that_takes_no_name_of_an_owner_is_claimed_all_the_same(tmp_path):
+    code = """
+import resource, sys
+from semiring.files import claimed
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # every write fails, as on a full disk
+with claimed(sys.argv[1]) as by_lock:
+    print(by_lock)
+"""
+    pytest.importorskip("resource")
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "out")], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "True\n"
+    assert not [*tmp_path.iterdir()]
+
+
 @pytest.mark.parametrize("swaps", [True, False], ids=["in one step", "in two renamings"])
 def test_an_error_leaves_what_was_there_and_success_replaces_it(tmp_path, monkeypatch, swaps):
     if not swaps:

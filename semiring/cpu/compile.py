@@ -8,11 +8,13 @@ once (logger "semiring"). What others than the user and root could have written 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import logging
 import os
 import pickle
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache, partial
@@ -32,6 +34,7 @@ from numba.misc.appdirs import AppDirs
 from .. import trust
 from ..compiling import announce, uncounted
 from ..errors import DeviceError
+from ..files import locked, unlock
 from ..signals import undisturbed
 from .features import level
 
@@ -43,7 +46,9 @@ if config.DISABLE_JIT:
 _log = logging.getLogger("semiring")
 
 #: What an installed wheel brought: a folder a level.
-SHIPPED = Path(__file__).parent / "machine_code"
+SHIPPED = Path(__file__).parent / "shipped"
+#: Seconds for which another process may keep this one waiting for a kernel that it compiles.
+PATIENCE = 120.0
 
 
 class Kernel(CPUDispatcher):  # type: ignore[misc] # numba has no types
@@ -51,8 +56,11 @@ class Kernel(CPUDispatcher):  # type: ignore[misc] # numba has no types
 
     def compile(self, sig: Any) -> Any:
         """The machine code for argument types, as a Python callable."""
-        with uncounted:
-            return undisturbed(partial(super().compile, sig))
+        try:
+            with uncounted:
+                return undisturbed(partial(super().compile, sig))
+        finally:
+            self._cache.done(sig)
 
 
 def kernel(function: Callable[..., Any], *, on_disk: bool = True, called: bool = True) -> Kernel:
@@ -90,6 +98,9 @@ class Nowhere(NullCache):  # type: ignore[misc] # numba has no types
         """Only note that it is there."""
         _here.add(self.named(sig))
 
+    def done(self, sig: Any) -> None:
+        """It is compiled, or cannot be."""
+
 
 class OnDisk(Nowhere):
     """A function's machine code on disk, as numba asks its cache for it: one file a signature and processor or level.
@@ -98,9 +109,55 @@ class OnDisk(Nowhere):
     before anything of it runs; a file that is damaged, or of other sources, is replaced.
     """
 
+    def __init__(self, function: Callable[..., Any], called: bool) -> None:
+        super().__init__(function, called)
+        self._locks: dict[Any, tuple[Path, int]] = {}
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The machine code for argument types; None where there is none to be trusted."""
+        """The machine code for argument types; None where it is for this process to compile it.
+
+        What another process is compiling is waited for.
+        """
         rtsys.initialize(target_context)  # what machine code may call; numba's other registries are for compiling
+        patience, wait = time.monotonic() + PATIENCE, True
+        while not (found := self._found(sig, target_context)) and wait and sig not in self._locks:
+            try:
+                wait = self._lock(sig, target_context.codegen())
+            except OSError:  # another process compiles it
+                wait = time.monotonic() < patience
+                time.sleep(0.02)
+        return found or super().load_overload(sig, target_context)
+
+    def _lock(self, sig: Any, codegen: Any) -> bool:
+        """Have other processes wait for what is compiled here; False where it cannot be kept, or the disk has no locks.
+
+        Raises
+        ------
+        OSError
+            EBUSY if another process has this one wait.
+        """
+        for folder in folders():
+            file = folder / f".{self.file(sig, codegen.magic_tuple())}.lock"
+            try:
+                folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+                with trust.own(folder):
+                    lock = locked(file, str(file))
+            except OSError as error:
+                if error.errno == errno.EBUSY:
+                    raise
+                continue
+            if lock is not None:
+                self._locks[sig] = file, lock
+                return True
+        return False
+
+    def done(self, sig: Any) -> None:
+        """Have nobody wait any more."""
+        if sig in self._locks:
+            unlock(*self._locks.pop(sig))
+
+    def _found(self, sig: Any, target_context: Any) -> Any:
+        """The machine code for argument types; None where there is none to be trusted."""
         for path in self._places(sig, target_context.codegen()):
             try:
                 data = trust.read(path)
@@ -116,7 +173,7 @@ class OnDisk(Nowhere):
                     return found
                 except Exception as error:  # whatever a damaged file leads to
                     _say_once("%s cannot be read and is compiled again: %s.", path, error)
-        return super().load_overload(sig, target_context)
+        return None
 
     def save_overload(self, sig: Any, compiled: Any) -> None:
         """Keep machine code, in the first folder that takes it."""
