@@ -244,7 +244,7 @@ def answers(shipped, file, env):
     return level, int(compiled), dict(np.load(file))
 
 
-@pytest.mark.parametrize("level", ["x86-64-v2", "x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("level", ["x86-64-v2", "x86-64-v3", pytest.param("x86-64-v4", marks=pytest.mark.release)])
 def test_code_of_lower_levels_gives_the_same_bits(machine_code, tmp_path, level):
     import scipy.sparse.csgraph as reference
 

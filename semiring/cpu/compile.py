@@ -196,9 +196,7 @@ class OnDisk(Nowhere):
 
     def _places(self, sig: Any, codegen: Any) -> Iterator[Path]:
         """The files that may hold the machine code, that of a wheel first."""
-        fitting = level()
-        if fitting:
-            yield SHIPPED / fitting / self.file(sig, fitting)
+        yield from (folder / self.file(sig, folder.name) for folder in shipped())
         name = self.file(sig, codegen.magic_tuple())
         yield from (folder / name for folder in folders())
 
@@ -245,9 +243,15 @@ def _fits(file: Path) -> bool:
         return False
 
 
+def shipped() -> tuple[Path, ...]:
+    """Where machine code is looked for before all: what a wheel brought for this processor's level, if there is one."""
+    fitting = level()
+    return (SHIPPED / fitting,) if fitting else ()
+
+
 @cache
 def folders() -> tuple[Path, ...]:
-    """Where machine code is looked for, in this order, and kept: in the first of them that can be written."""
+    """Where machine code is looked for next, in this order, and kept: in the first of them that can be written."""
     package = Path(__file__).resolve().parent
     if not any(package.glob("*.py")):  # nothing to tell stale code by
         return ()

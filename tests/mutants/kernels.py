@@ -384,4 +384,28 @@ MUTANTS = [
         "tests/test_condensation.py::test_rows_beside_those_of_large_components",
         "Bits beside a large component's row are lost.",
     ),
+    Mutant(
+        "level-missing-feature",
+        "semiring/cpu/features.py",
+        "        if needed <= features():\n",
+        "        if needed & DECISIVE <= features():\n",
+        "tests/test_shipped.py::test_no_level_asks_for_what_a_processor_lacks",
+        "Code of a level runs on a processor that lacks one of its features.",
+    ),
+    Mutant(
+        "level-other-decisions",
+        "semiring/cpu/features.py",
+        "return name if needed & DECISIVE == features() & DECISIVE else None",
+        "return name",
+        "tests/test_shipped.py::test_no_level_asks_for_what_a_processor_lacks",
+        "Code of a level meets layouts of another.",
+    ),
+    Mutant(
+        "lock-kernel",
+        "semiring/cpu/compile.py",
+        "                wait = time.monotonic() < patience\n",
+        "                wait = False\n",
+        "tests/test_compile.py::test_processes_at_once_compile_each_kernel_once[4]",
+        "Processes that want the same kernel each compile it.",
+    ),
 ]
