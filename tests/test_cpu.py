@@ -308,14 +308,19 @@ def test_several_threads_at_once() -> None:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="names x86 features")
-@pytest.mark.parametrize("features", ["+avx2,+avx,+sse4.2,+fma,-avx512f", "+sse2,-avx,-avx2,-avx512f"])
-def test_narrower_vectors(features: str) -> None:
+@pytest.mark.parametrize(
+    ("features", "registers"),
+    [("+avx2,+avx,+sse4.2,+fma,-avx512f", 16), ("+sse2,-avx,-avx2,-avx512f", 16), ("+sse2,-avx,-avx2,-avx512f", 32)],
+    ids=["AVX2", "SSE2", "tiles of NEON"],
+)
+def test_narrower_vectors(features: str, registers: int) -> None:
     """The code for machines without AVX-512, and without AVX at all, in a process that may not use them."""
     import platform
 
     if platform.machine() not in ("x86_64", "AMD64"):
         pytest.skip("names x86 features")
-    script = """
+    script = f"from semiring.cpu import features; features.registers = lambda: {registers}"
+    script += """
 import numpy as np, cases
 from semiring import get
 from semiring.backend import bind
@@ -324,7 +329,9 @@ for case, nonnegative in (("min_plus float32", True), ("min_plus int16", False),
     case = cases.Case(get(name), np.dtype(dtype))
     A, B, C = (cases.random_matrix(case, s, i) for i, s in enumerate(((9, 40), (40, 70), (9, 70))))
     expected = cases.product(case, A, B, C)
-    bind(case.semiring, case.dtype, nonnegative=nonnegative).gemm(C, A, B)
+    ops = bind(case.semiring, case.dtype, nonnegative=nonnegative)
+    assert ops.kind.tile.vectors == features.registers() // 8
+    ops.gemm(C, A, B)
     cases.same(case, C, expected)
 """
     python(script, env={"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": features})

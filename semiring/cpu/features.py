@@ -6,6 +6,7 @@ byte look-up of AVX-512 VBMI, which products of packed bits are made of.
 
 from __future__ import annotations
 
+import platform
 from functools import cache
 
 from numba.core import config
@@ -37,6 +38,16 @@ def level() -> str | None:
         if needed <= features():
             return name if needed & DECISIVE == features() & DECISIVE else None
     return None
+
+
+def arm() -> bool:
+    """Whether the processor is a 64-bit ARM, which has NEON."""
+    return platform.machine().lower() in ("aarch64", "arm64")
+
+
+def registers() -> int:
+    """Vectors that registers hold: 32 with AVX-512 and NEON, else 16."""
+    return 32 if vector_bytes() == 64 or arm() else 16
 
 
 def vector_bytes() -> int:

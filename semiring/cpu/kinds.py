@@ -18,7 +18,7 @@ from numba.extending import NativeValue, models, register_model, unbox
 
 from .. import catalog, dtypes
 from ..algebra import Semiring
-from .features import vector_bytes
+from .features import registers, vector_bytes
 
 
 class Tile(NamedTuple):
@@ -30,12 +30,12 @@ class Tile(NamedTuple):
 
 
 def _tile(itemsize: int) -> Tile:
-    """Most of the registers accumulate: 24 of 32 with AVX-512, 12 of 16 elsewhere."""
+    """Most of the registers accumulate: 24 of 32, or 12 of 16. On NEON 6 × 4 takes a sixth less code than 6 × 2."""
     width = vector_bytes()
-    if width < 64:
+    if registers() == 16:
         return Tile(6, 2, width)
-    # Two-byte items get a narrow tile, so that it is 64 columns wide as that of four-byte items.
-    return Tile(12, 2, width) if itemsize == 2 else Tile(6, 4, width)
+    # Two-byte items get a narrow tile with AVX-512, so that it is 64 columns wide as that of four-byte items.
+    return Tile(12, 2, width) if width == 64 and itemsize == 2 else Tile(6, 4, width)
 
 
 def integer_minimum(itemsize: int) -> bool:

@@ -8,7 +8,6 @@ g = 4 it is 16 bytes, the register of `pshufb` (SSSE3, AVX2) and `tbl` (NEON).
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +16,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from ..features import features
+from ..features import arm, features
 
 I1, I8, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(64)
 BYTES, WORDS = ir.VectorType(I8, 64), ir.VectorType(I64, 8)  # one row of either: 64 bytes, 8 words
@@ -34,7 +33,7 @@ def look_up_instruction() -> tuple[str | None, int, int]:
         return "llvm.x86.avx2.pshuf.b", 32, 4
     if "ssse3" in features():
         return "llvm.x86.ssse3.pshuf.b.128", 16, 4
-    if platform.machine().lower() in ("aarch64", "arm64"):
+    if arm():
         return "llvm.aarch64.neon.tbl1.v16i8", 16, 4
     return None, 16, 4
 
