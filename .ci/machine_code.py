@@ -39,15 +39,25 @@ from semiring.cpu.kinds import Kind, choose
 from semiring.cpu.processors import default_threads
 from semiring.cpu.sparse.search import Width
 
+#: AMD's Zen takes other instructions of a level for floats, and others again where none is below 0.
+ZEN = "znver"
+Choices = tuple[tuple[str, bool], ...]
 
-def build(folder: Path, target: str) -> None:
-    """The machine code of all kernels for a level."""
+
+def build(folder: Path, target: str, *, here: bool) -> None:
+    """The machine code of all kernels for a level, chosen as `here`, or as on all processors of the level."""
+    zen: Choices = ((ZEN, False), (ZEN, True))
+    choices: Choices = ((_processor(target), False),)
+    if here and llvmlite.binding.get_host_cpu_name().startswith(ZEN):
+        choices = zen
+    elif not here and "avx2" in LEVELS[target]:
+        choices += zen
     began, made, kept = time.monotonic(), 0, set()
     lines = (ROOT / ".ci" / "first_calls.txt").read_text().splitlines()
     with tempfile.TemporaryDirectory() as parts:  # what several kernels are compiled from
         os.environ |= settings(target) | {"NUMBA_CACHE_DIR": parts}
         with ProcessPoolExecutor(default_threads(), multiprocessing.get_context("spawn")) as pool:
-            for done, entries in enumerate(pool.map(compiled, lines, repeat(target), repeat(folder)), 1):
+            for done, entries in enumerate(pool.map(compiled, lines, *map(repeat, (target, folder, choices))), 1):
                 made += sum(entries.values())
                 kept |= entries.keys()
                 if done % 10 == 0 or done == len(lines):
@@ -73,14 +83,13 @@ def _processor(target: str) -> str:
     return target.removesuffix("-vbmi")
 
 
-def compiled(line: str, target: str, folder: Path) -> dict[Path, bool]:
+def compiled(line: str, target: str, folder: Path, choices: Choices) -> dict[Path, bool]:
     """The files of a line of the list, and whether they were made, by a process whose environment names the level."""
     called, (name, _, signature) = not line.startswith("&"), line.lstrip("&").partition("(")
     module, _, function = name.rpartition(".")
     part = getattr(importlib.import_module(f"{semiring.cpu.__name__}.{module}"), function).py_func
     files = {}
-    # AMD's Zen takes other instructions of a level for some kinds.
-    for config.CPU_NAME in (_processor(target), *(["znver"] if "avx2" in LEVELS[target] else [])):
+    for config.CPU_NAME, _nonnegative.value in choices:
         entry, wanted = kernel(part, called=called), eval(f"({signature}", _SPELLING)
         entry._cache = Shipped(part, called, folder, target)
         entry.compile(wanted)
@@ -88,12 +97,19 @@ def compiled(line: str, target: str, folder: Path) -> dict[Path, bool]:
     return files
 
 
+class _nonnegative:
+    """Whether kinds are chosen for entries ≥ 0, too, where the list does not say so."""
+
+    value = False
+
+
 def _kind(semiring: str, dtype: str, nonnegative: bool) -> Kind:
-    return choose.__wrapped__(catalog.get(semiring), np.dtype(dtype), nonnegative)
+    return choose.__wrapped__(catalog.get(semiring), np.dtype(dtype), nonnegative or _nonnegative.value)
 
 
 def _mover(dtype: str, image: str) -> Kind:
-    return Kind("", dtype, 0, 0, "", "", "", "", image)
+    zen = config.CPU_NAME == ZEN and dtype.startswith("float") and not _nonnegative.value
+    return Kind("", dtype, 0, 0, "", "", "", "", "sorted" if zen else image)
 
 
 #: What the list spells types with.
@@ -149,7 +165,7 @@ if __name__ == "__main__":
     for name in LEVELS if "all" in arguments.levels else arguments.levels:
         chosen = level() if name == "host" else name
         if chosen:
-            build(arguments.folder, chosen)
+            build(arguments.folder, chosen, here=name == "host")
             print(chosen)
         else:
             _say("no level fits this processor: kernels compile on first use")

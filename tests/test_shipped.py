@@ -218,7 +218,7 @@ from pathlib import Path
 sys.path.insert(0, ".ci")
 import machine_code
 for line in sys.argv[3:]:
-    machine_code.compiled(line, sys.argv[1], Path(sys.argv[2]))
+    machine_code.compiled(line, sys.argv[1], Path(sys.argv[2]), ((sys.argv[1], False),))
 """
 ANSWERS = """
 import sys
