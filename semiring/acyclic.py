@@ -115,7 +115,7 @@ def expand_acyclic(closed: BitMatrix, component: np.ndarray, tails: np.ndarray, 
     members = np.argsort(component, kind="stable")
     bounds = np.searchsorted(component[members], np.arange(count + 1))
     expanded, kernels = BitMatrix.zeros((n, n)), load("semiring.cpu.bits.expansion")
-    if not kernels.beside_large(expanded, closed, members, bounds, component):
+    if not kernels.expand_from_large(expanded, closed, members, bounds, component):
         kernels.unite(expanded, closed, members, bounds, component, *_by_tail(count, tails, heads))
     return expanded
 

@@ -83,7 +83,7 @@ def test_rows_beside_those_of_large_components(rings, chain, alone, beside):
     members = np.argsort(c.component, kind="stable")
     bounds = np.searchsorted(c.component[members], np.arange(c.count + 1))
     given = (closed, members, bounds, c.component)
-    assert expansion.beside_large(BitMatrix.zeros((n, n)), *given) is beside
+    assert expansion.expand_from_large(BitMatrix.zeros((n, n)), *given) is beside
     expected = closed.to_bool()[c.component][:, c.component]
     np.testing.assert_array_equal(expand_acyclic(closed, c.component, c.tails, c.heads).to_bool(), expected)
 

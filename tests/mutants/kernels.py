@@ -22,8 +22,8 @@ MUTANTS = [
     Mutant(
         "gemm-edge",
         "semiring/cpu/dense/gemm.py",
-        "whole = i + rows <= m and n == columns and c_col == size",
-        "whole = i + rows <= m and c_col == size",
+        "full = i + rows <= m and n == columns and c_col == size",
+        "full = i + rows <= m and c_col == size",
         "tests/test_cpu.py::test_products[min_plus-int32]",
         "A tile narrower than a panel writes beyond its columns.",
     ),
@@ -134,8 +134,8 @@ MUTANTS = [
     Mutant(
         "bits-strip-mask",
         "semiring/cpu/bits/gemm.py",
-        "mask = (some[s] >> w) & names",
-        "mask = some[s] & names",
+        "mask = (strip_masks[s] >> w) & names",
+        "mask = strip_masks[s] & names",
         "tests/test_bits.py::test_zero_blocks_are_skipped_and_nothing_else",
         "The second half of a depth skips blocks that the first has empty.",
     ),
@@ -256,8 +256,8 @@ MUTANTS = [
     Mutant(
         "sweep-on-path",
         "semiring/cpu/sparse/sweep.py",
-        "on_path = w if at[s] >= 0 else 0",
-        "on_path = w if at[s] > 0 else 0",
+        "on_path = w if offset[s] >= 0 else 0",
+        "on_path = w if offset[s] > 0 else 0",
         "tests/test_sparse.py::test_fronts_of_every_size_by_every_way",
         "The first supernode of the paths is left out.",
     ),
@@ -296,8 +296,8 @@ MUTANTS = [
     Mutant(
         "search-half",
         "semiring/cpu/sparse/search.py",
-        "            _wipe(width, here, vertices[old + q])\n",
-        "            _wipe(width, there, vertices[old + q])\n",
+        "            _wipe(width, source, vertices[old + q])\n",
+        "            _wipe(width, target, vertices[old + q])\n",
         "tests/test_hops.py::test_hops_of_directed_graphs",
         "The frontier is not emptied.",
     ),

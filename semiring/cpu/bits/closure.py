@@ -23,22 +23,22 @@ def close_word(diagonal: int) -> None:
 @kernel
 def index_column(planes: int, strips: int, indices: int, masks: int) -> None:
     """One word of every row → indices; masks[s] says whether strip s has a bit."""
-    some = words_at(masks)
+    strip_masks = words_at(masks)
     for s in range(strips):
-        some[s] = 0
+        strip_masks[s] = 0
         for half in range(0, STRIP, 64):
-            some[s] |= plane_indices(planes + s * PLANES + half, indices + s * INDICES + half)
+            strip_masks[s] |= plane_indices(planes + s * PLANES + half, indices + s * INDICES + half)
 
 
 @kernel
 def update_column(planes: int, strips: int, indices: int, masks: int, column: int, tables: int) -> None:
     """One word of every row ← itself ∨ what the indices choose of 64 words."""
-    some = words_at(masks)
+    strip_masks = words_at(masks)
     if any_word(column):
         build_tables(column, tables)
         for s in range(strips):
-            if some[s]:
-                accumulate_strip(planes + s * PLANES, indices + s * INDICES, tables, some[s])
+            if strip_masks[s]:
+                accumulate_strip(planes + s * PLANES, indices + s * INDICES, tables, strip_masks[s])
 
 
 @kernel
@@ -51,8 +51,8 @@ def close_planes(planes: int, n: int, spare: int) -> None:
     indices, tables = spare, spare + strips * INDICES
     column, masks = tables + TABLES, tables + TABLES + 512
     for k in range(n):  # A ← I ∨ A: bit k % 8 of byte k / 8 of row k
-        at = planes + ((k >> 6) * strips + k // STRIP) * PLANES + (k >> 3 & 7) * STRIP + k % STRIP
-        byte_at(at)[0] |= 1 << (k & 7)
+        address = planes + ((k >> 6) * strips + k // STRIP) * PLANES + (k >> 3 & 7) * STRIP + k % STRIP
+        byte_at(address)[0] |= 1 << (k & 7)
     for w in range(words):
         here, pivots = planes + w * strips * PLANES, 64 * w // STRIP * PLANES + 64 * w % STRIP
         plane_column(here + pivots, column)
@@ -62,9 +62,9 @@ def close_planes(planes: int, n: int, spare: int) -> None:
         index_column(here, strips, indices, masks)
         for j in range(words):
             if j != w:
-                there = planes + j * strips * PLANES
-                plane_column(there + pivots, column)
-                update_column(there, strips, indices, masks, column, tables)
+                other = planes + j * strips * PLANES
+                plane_column(other + pivots, column)
+                update_column(other, strips, indices, masks, column, tables)
 
 
 @kernel

@@ -18,7 +18,7 @@ _ROWS = 256
 def unite_rows(closed: BitMatrix, start: np.ndarray, heads: np.ndarray, begin: int = 0) -> None:
     """Row v ← row v ∪ the rows of heads[start[v] : start[v + 1]], for v in ascending order.
 
-    `closed` has the rows and the columns from `begin` on, all or some of them; heads are sorted, higher ones first.
+    `closed` has the rows and the columns from `begin` on, all of them or a subset; heads are sorted, higher ones first.
     """
     for first in range(0, len(closed), _ROWS):
         _unite(closed.words, start, heads, begin, first, min(first + _ROWS, len(closed)))
@@ -33,8 +33,8 @@ def _unite(words: Any, start: Any, heads: Any, begin: int, first: int, last: int
             u = heads[e] - begin
             if u < 0:
                 break  # that row, and those of the heads after it, have no bit in these columns
-            at = u >> 6
-            if at >= width or not (row[at] >> np.uint64(u & 63)) & np.uint64(1):
+            word = u >> 6
+            if word >= width or not (row[word] >> np.uint64(u & 63)) & np.uint64(1):
                 below = words[u]
-                for w in range(min(at + 1, width)):  # row u has no bit above u
+                for w in range(min(word + 1, width)):  # row u has no bit above u
                     row[w] |= below[w]

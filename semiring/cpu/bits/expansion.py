@@ -1,6 +1,6 @@
 """numba: the matrix of all vertices out of that of their strongly connected components.
 
-Where few bits tell a row from that of a large component, it is that row and those bits, written once: fresh memory
+Where few bits distinguish a row from that of a large component, it is that row and those bits, written once: new memory
 costs mostly that the system clears its pages, and a page just cleared is in cache. Else rows are united along arcs.
 """
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 #: Components between two looks at Ctrl-C.
 _ROWS = 256
-#: Bytes of rows that a thread writes at a time: many pages, so that threads seldom ask for the same one.
+#: Bytes of rows that a thread writes at a time: many pages, so that threads seldom touch the same one.
 _BYTES = 1 << 24
 #: Words of a row that a thread unites at least.
 _STRIP = 64
 #: So many components, of at least so many vertices, have their rows copied.
 _LARGEST, _MEMBERS = 16, 64
 #: Setting a bit takes as long as uniting so many words; and so many components a vertex are listed, to set their bits.
-_BIT, _BESIDE = 8, 4
+_BIT, _EXTRA = 8, 4
 
 
-def beside_large(
+def expand_from_large(
     expanded: BitMatrix, closed: BitMatrix, members: np.ndarray, bounds: np.ndarray, component: np.ndarray
 ) -> bool:
     """expanded[i, j] ← closed[component[i], component[j]], each row that of a large component and some bits.
@@ -40,21 +40,21 @@ def beside_large(
     """
     words, sizes = expanded.words, np.diff(bounds)
     large = _large(closed, sizes)
-    # Their rows and those of their components; the last one is empty, for who reaches none of them.
+    # Their rows and those of their components; the last one is empty, for components that reach none of them.
     reached = np.concatenate([closed.words[large], np.zeros((1, closed.words.shape[1]), np.uint64)])
     rows = np.zeros((len(reached), words.shape[1]), np.uint64)
     near, begin = np.empty(len(closed), np.int64), np.zeros(len(closed) + 1, np.int64)
-    beside, most = np.empty(_BESIDE * len(words), np.int32), words.size // _BIT
+    extra, most = np.empty(_EXTRA * len(words), np.int32), words.size // _BIT
     for v in range(0, len(closed), _ROWS):
         last = min(v + _ROWS, len(closed))
-        most -= _choose(closed.words, sizes, large, reached, near, begin, beside, v, last, most)
+        most -= _choose(closed.words, sizes, large, reached, near, begin, extra, v, last, most)
         if most < 0:
             return False
     for row, v in zip(rows, large, strict=False):
         _set(row, np.flatnonzero(closed.rows(int(v))), members, bounds)
 
     def write(worker: int, first: int, last: int) -> None:
-        _write(words, rows, near, begin, beside, members, bounds, component, first, last)
+        _write(words, rows, near, begin, extra, members, bounds, component, first, last)
 
     run(write, _parts(words), default_threads())
     return True
@@ -98,7 +98,7 @@ def unite(
     def copied(worker: int, first: int, last: int) -> None:
         _copy(words, source, component, first, last)
 
-    # The system clears a page for whoever asks first: each thread asks for other ones.
+    # The system clears a page for the thread that touches it first: each thread touches pages of its own.
     run(touched, _parts(words), threads)
     # Words of different columns do not depend on each other.
     strip = max(_STRIP, -(-width // threads))
@@ -107,7 +107,7 @@ def unite(
 
 
 def _parts(words: np.ndarray) -> list[tuple[int, int]]:
-    """First and last rows, some `_BYTES` each."""
+    """First and last rows of parts of about `_BYTES` each."""
     height = max(1, _BYTES // max(words.shape[1] * 8, 1))
     return [(i, min(i + height, len(words))) for i in range(0, len(words), height)]
 
@@ -120,12 +120,12 @@ def _choose(
     reached: Any,
     near: Any,
     begin: Any,
-    beside: Any,
+    extra: Any,
     first: int,
     last: int,
     most: int,
 ) -> int:
-    """near[v] ← the first large component that v reaches; beside[begin[v] : begin[v + 1]] ← what that does not reach.
+    """near[v] ← the first large component that v reaches; extra[begin[v] : begin[v + 1]] ← what that does not reach.
 
     Returns how many bits those are in all rows; one more than `most` where they are more, or too many to list.
     """
@@ -140,9 +140,9 @@ def _choose(
             while left:
                 u = (w << 6) + count_word((left - np.uint64(1)) & ~left)
                 left &= left - np.uint64(1)
-                if end == len(beside):
+                if end == len(extra):
                     return most + 1
-                beside[end] = u
+                extra[end] = u
                 end += 1
                 bits += sizes[u]
         near[v], begin[v + 1] = k, end
@@ -158,26 +158,26 @@ def _write(
     rows: Any,
     near: Any,
     begin: Any,
-    beside: Any,
+    extra: Any,
     members: Any,
     bounds: Any,
     component: Any,
     first: int,
     last: int,
 ) -> None:
-    """Row i ← the row that is near to it, and the bits beside."""
+    """Row i ← the row that is near to it, and the extra bits."""
     for i in range(first, last):
         v = component[i]
         row, source = words[i], rows[near[v]]
         for w in range(len(row)):
             row[w] = source[w]
         if begin[v] < begin[v + 1]:
-            _set(row, beside[begin[v] : begin[v + 1]], members, bounds)
+            _set(row, extra[begin[v] : begin[v + 1]], members, bounds)
 
 
 @kernel
 def _set(row: Any, components: Any, members: Any, bounds: Any) -> None:
-    """Set the bits of all members of some components."""
+    """Set the bits of all members of the given components."""
     for u in components:
         for k in range(bounds[u], bounds[u + 1]):
             j = members[k]

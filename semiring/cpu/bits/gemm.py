@@ -48,7 +48,7 @@ from .vectors import (
 TABLES = GROUPS * 8 * TABLE  # bytes a word of B
 ROWS_AT_ONCE, COLUMNS_AT_ONCE = (128, 8) if LANES == 64 else (2 * LANES, 4)  # accumulators: 16, or 8 of 16 registers
 DEPTH = 8  # words of k at a time
-HALF = 4  # of which the tables of this many (22 KB) lie in the first-level cache
+HALF = 4  # of which the tables of this many (22 KB) fit in the first-level cache
 COLUMN = 64 * DEPTH * 8 + 64  # bytes from one column of words of B to the next; a power of two would strain the cache
 
 
@@ -59,14 +59,14 @@ def build_tables(context: Any, rows: Any, tables: Any) -> Any:
     def emit(b: Any, rows: Any, tables: Any) -> None:
         half = INDEX // 2
         combinations = 1 << half
-        some = ir.VectorType(I64, combinations)
+        vector = ir.VectorType(I64, combinations)
 
         def disjunctions(bits: list[int]) -> Any:
             """Words e[x] = ⋁ of the rows k whose bit in x is set, for the 2^half values of x; as bytes 8x + j."""
-            total = ir.Constant(some, [0] * combinations)
+            total = ir.Constant(vector, [0] * combinations)
             for s, k in enumerate(bits):
                 row = load(b, rows, I64, 8 * k)
-                chosen = ir.Constant(some, [-(x >> s & 1) for x in range(combinations)])
+                chosen = ir.Constant(vector, [-(x >> s & 1) for x in range(combinations)])
                 total = b.or_(total, b.and_(splat(b, row, combinations), chosen))
             return b.bitcast(total, ir.VectorType(I8, 8 * combinations))
 
@@ -94,9 +94,9 @@ def accumulate(context: Any, planes: Any, indices: Any, tables: Any, mask: Any) 
         b.position_at_end(loop)
         left = b.phi(I64)
         left.add_incoming(mask, entry)
-        c = {at: b.phi(lane) for at in first}
-        for at, phi in c.items():
-            phi.add_incoming(first[at], entry)
+        c = {position: b.phi(lane) for position in first}
+        for position, phi in c.items():
+            phi.add_incoming(first[position], entry)
         k = b.cttz(left, I1(1))
         index_at, table_at = b.add(indices, b.mul(k, I64(INDICES))), b.add(tables, b.mul(k, I64(TABLES)))
 
@@ -116,13 +116,13 @@ def accumulate(context: Any, planes: Any, indices: Any, tables: Any, mask: Any) 
             one = chosen(g)
             if g + 1 < GROUPS:
                 two = chosen(g + 1)
-                one = {at: b.or_(one[at], two[at]) for at in one}
-            total = {at: b.or_(total[at], one[at]) for at in total}
+                one = {position: b.or_(one[position], two[position]) for position in one}
+            total = {position: b.or_(total[position], one[position]) for position in total}
 
         rest = b.and_(left, b.sub(left, I64(1)))
         left.add_incoming(rest, b.block)
-        for at, phi in c.items():
-            phi.add_incoming(total[at], b.block)
+        for position, phi in c.items():
+            phi.add_incoming(total[position], b.block)
         b.cbranch(b.icmp_unsigned("!=", rest, I64(0)), loop, done)
 
         b.position_at_end(done)
@@ -135,15 +135,15 @@ def accumulate(context: Any, planes: Any, indices: Any, tables: Any, mask: Any) 
 @kernel
 def load_indices(A: int, lda: int, m: int, words: int, indices: int, masks: int, spare: int) -> None:
     """A (m rows × at most `DEPTH` words) → indices; bit w of a strip's mask says that word w is not all zero."""
-    some = words_at(masks)
+    strip_masks = words_at(masks)
     for s in range((m + STRIP - 1) // STRIP):
-        some[s] = 0
+        strip_masks[s] = 0
         for half in range(0, STRIP, 64):
             i = s * STRIP + half
             spread_rows(A + i * lda, lda, m - i, words, spare, spare + 4096)
             for w in range(words):
-                at = indices + (s * DEPTH + w) * INDICES + half
-                some[s] |= exchange_indices(spare + 512 * w, at) << w
+                target = indices + (s * DEPTH + w) * INDICES + half
+                strip_masks[s] |= exchange_indices(spare + 512 * w, target) << w
 
 
 @kernel
@@ -151,14 +151,14 @@ def load_columns(B: int, ldb: int, rows: int, n: int, columns: int, edge: int) -
     """B (at most 64 · `DEPTH` rows × n words) → its words column by column; rows of zeros up to a multiple of 64."""
     for k in range(0, (rows + 63) // 64 * 64, 8):
         for j in range(0, n, 8):
-            here, there, left, words = B + k * ldb + 8 * j, columns + j * COLUMN + 8 * k, rows - k, n - j
+            here, target, left, words = B + k * ldb + 8 * j, columns + j * COLUMN + 8 * k, rows - k, n - j
             if left >= 8 and words >= 8:
-                exchange(here, ldb, there, COLUMN)
+                exchange(here, ldb, target, COLUMN)
             else:
                 clear(edge, 512)
                 copy_words(here, ldb, edge, 64, max(0, min(left, 8)), min(words, 8))
                 exchange(edge, 64, edge + 512, 64)
-                copy_words(edge + 512, 64, there, COLUMN, min(words, 8), 8)
+                copy_words(edge + 512, 64, target, COLUMN, min(words, 8), 8)
 
 
 @kernel
@@ -205,14 +205,14 @@ def multiply_block(
         words = (rows + 63) // 64
         load_indices(A + k0 // 8, lda, m, words, indices, masks, spare)
         load_columns(B + k0 * ldb, ldb, rows, n, right, spare)
-        some = words_at(masks)
+        strip_masks = words_at(masks)
         for j in range(n):
             for w in range(0, words, HALF):
                 names = load_tables(right + COLUMN * j + 512 * w, min(HALF, words - w), tables)
                 if not names:
                     continue
                 for s in range(strips):
-                    mask = (some[s] >> w) & names
+                    mask = (strip_masks[s] >> w) & names
                     if mask:
                         c, a = planes + (j * strips + s) * PLANES, indices + (s * DEPTH + w) * INDICES
                         accumulate_strip(c, a, tables, mask)

@@ -33,7 +33,7 @@ from .vectors import (
     union,
 )
 
-STRIP = 128  # rows of C whose planes lie together
+STRIP = 128  # rows of C whose planes are contiguous
 INDICES, PLANES = GROUPS * STRIP, 8 * STRIP  # bytes a word in each layout
 
 
@@ -148,12 +148,12 @@ def spread_rows(source: int, stride: int, rows: int, words: int, target: int, ed
 def collect_rows(source: int, target: int, stride: int, rows: int, words: int, edge: int) -> None:
     """The inverse of `spread_rows`, of what lies within `rows` and `words`."""
     for a in range(8):
-        there, left = target + 8 * a * stride, rows - 8 * a
+        address, left = target + 8 * a * stride, rows - 8 * a
         if left >= 8 and words >= 8:
-            collect(source + 64 * a, 512, there, stride)
+            collect(source + 64 * a, 512, address, stride)
         elif left > 0:
             collect(source + 64 * a, 512, edge, 64)
-            copy_words(edge, 64, there, stride, min(left, 8), min(words, 8))
+            copy_words(edge, 64, address, stride, min(left, 8), min(words, 8))
 
 
 @kernel
@@ -164,8 +164,8 @@ def load_planes(C: int, ldc: int, m: int, n: int, planes: int, spare: int) -> No
         for j in range(0, n, 8):
             spread_rows(C + i * ldc + 8 * j, ldc, m - i, n - j, spare, spare + 4096)
             for w in range(min(8, n - j)):
-                at = planes + ((j + w) * strips + i // STRIP) * PLANES + i % STRIP
-                exchange(spare + 512 * w, 64, at, STRIP)
+                address = planes + ((j + w) * strips + i // STRIP) * PLANES + i % STRIP
+                exchange(spare + 512 * w, 64, address, STRIP)
 
 
 @kernel
@@ -175,6 +175,6 @@ def store_planes(planes: int, C: int, ldc: int, m: int, n: int, spare: int) -> N
     for i in range(0, m, 64):
         for j in range(0, n, 8):
             for w in range(min(8, n - j)):
-                at = planes + ((j + w) * strips + i // STRIP) * PLANES + i % STRIP
-                exchange(at, STRIP, spare + 512 * w, 64)
+                address = planes + ((j + w) * strips + i // STRIP) * PLANES + i % STRIP
+                exchange(address, STRIP, spare + 512 * w, 64)
             collect_rows(spare, C + i * ldc + 8 * j, ldc, m - i, n - j, spare + 4096)

@@ -102,7 +102,7 @@ def transpose_tile(A: int, lda: int, m: int, n: int, tile: int, spare: int) -> N
 
 @kernel
 def transpose_rows(A: int, lda: int, m: int, n: int, B: int, ldb: int, tile: int) -> None:
-    """B ← Aᵀ of m rows × n bits, through tiles whose rows are whole cache lines, in `TRANSPOSE_BYTES`."""
+    """B ← Aᵀ of m rows × n bits, through tiles whose rows are full cache lines, in `TRANSPOSE_BYTES`."""
     for i in range(0, m, 512):
         for j in range(0, n, 512):
             transpose_tile(A + i * lda + j // 8, lda, min(512, m - i), n - j, tile, tile + 32768)

@@ -76,9 +76,9 @@ def splat(b: Any, scalar: Any, lanes: int) -> Any:
     )
 
 
-def shift_right(b: Any, x: Any, bits: int, keep: int) -> Any:
+def shift_right(b: Any, x: Any, bits: int, mask: int) -> Any:
     shifted = b.lshr(x, ir.Constant(BYTES, [bits] * 64)) if bits else x
-    return b.and_(shifted, ir.Constant(BYTES, [keep] * 64))
+    return b.and_(shifted, ir.Constant(BYTES, [mask] * 64))
 
 
 def transpose_words(b: Any, rows: list[Any]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Packed words on the CPU: products, in blocks shared out over threads, and what `BitMatrix` asks of its device.
+"""Packed words on the CPU: products, in blocks shared out over threads, and what else a `BitMatrix` computes.
 
 Reading order: `multiply`, then the two in-place products. The kernels are in `gemm`, `planes` and `rows`.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: The largest block of C that one thread computes at a time: 850 KB of workspace, for the L2 cache.
 ROWS, WORDS = 2048, 32
-#: Where an operand is copied first, the strip of columns is narrower: the copy counts as memory beside the matrix.
+#: Where an operand is copied first, the strip of columns is narrower: the copy counts as additional memory.
 NARROW = 16
 #: Pairs that a thread at least should compute: 0.1 ms of them; waking it costs half of that.
 ALONE = 1 << 31
@@ -47,11 +47,11 @@ def scratch(size: int) -> int:
 
 
 def _lines(size: int) -> int:
-    """Whole cache lines: what follows them is aligned."""
+    """Full cache lines: what follows them is aligned."""
     return -(-size // 64) * 64
 
 
-def _at(matrix: BitMatrix) -> tuple[int, int]:
+def _location(matrix: BitMatrix) -> tuple[int, int]:
     """Address and row stride in bytes."""
     return matrix.words.__array_interface__["data"][0], matrix.words.strides[0]
 
@@ -60,11 +60,11 @@ def target_of(matrix: BitMatrix) -> tuple[int, int]:
     """Address and row stride in bytes of what will be written."""
     if not matrix.words.flags.writeable:
         raise ValueError("BitMatrix: the result must be writeable, got read-only words. Take matrix.copy().")
-    return _at(matrix)
+    return _location(matrix)
 
 
 def _parts(total: int, unit: int, largest: int, least: int = 1) -> list[tuple[int, int]]:
-    """(start, size) of equal parts, whole units but the last: none above `largest`, `least` of them or more."""
+    """(start, size) of equal parts, full units but the last: none above `largest`, `least` of them or more."""
     return _spans(total, _part(total, unit, largest, least))
 
 
@@ -96,18 +96,18 @@ def _grid(m: int, n: int, threads: int) -> tuple[int, int]:
 class _Cut(NamedTuple):
     """How a product is cut: into parts of so many rows and words of its output, for so many threads.
 
-    Each thread holds `held` bytes; of those, the first `copied` are for a copy of what an operand in place was.
+    Each thread holds `per_thread` bytes; the first `copied` of them are for a copy of what an operand in place was.
     """
 
     rows: int
     words: int
     threads: int
     copied: int
-    held: int
+    per_thread: int
 
     def workspace(self, parts: int) -> int:
         """The bytes that the threads hold together, where there are so many parts to take."""
-        return min(self.threads, parts) * self.held
+        return min(self.threads, parts) * self.per_thread
 
 
 def cut_product(m: int, k: int, n: int, threads: int | None) -> _Cut:
@@ -144,11 +144,11 @@ def multiply(C: BitMatrix, A: BitMatrix, B: BitMatrix, *, fresh: bool = False, t
     (m, k), n = A.shape, C.words.shape[1]
     if not (m and n and (k or fresh)):
         return
-    (c, ldc), (a, lda), (b, ldb) = target_of(C), _at(A), _at(B)
+    (c, ldc), (a, lda), (b, ldb) = target_of(C), _location(A), _location(B)
     cut = cut_product(m, k, n, threads)
 
     def block(worker: int, i: int, rows: int, j: int, words: int) -> None:
-        work = scratch(cut.held)
+        work = scratch(cut.per_thread)
         bitgemm.multiply_block(c + i * ldc + 8 * j, ldc, a + i * lda, lda, b + 8 * j, ldb, rows, k, words, fresh, work)
 
     run(block, [(*i, *j) for i in _spans(m, cut.rows) for j in _spans(n, cut.words)], cut.threads)
@@ -159,11 +159,11 @@ def left_multiply(D: BitMatrix, R: BitMatrix, *, threads: int | None = None) -> 
     m, n = R.shape[0], R.words.shape[1]
     if not (m and n):
         return
-    (d, ldd), (r, ldr) = _at(D), target_of(R)
+    (d, ldd), (r, ldr) = _location(D), target_of(R)
     cut = cut_left(m, n, threads)
 
     def strip(worker: int, j: int, words: int) -> None:
-        work = scratch(cut.held)
+        work = scratch(cut.per_thread)
         old, ldo, space = r + 8 * j, ldr, work + cut.copied
         if cut.copied:
             bitplanes.copy_words(old, ldo, work, 8 * words, m, words)
@@ -179,11 +179,11 @@ def right_multiply(C: BitMatrix, D: BitMatrix, *, threads: int | None = None) ->
     (m, k), n = C.shape, C.words.shape[1]
     if not (m and n):
         return
-    (c, ldc), (d, ldd) = target_of(C), _at(D)
+    (c, ldc), (d, ldd) = target_of(C), _location(D)
     cut = cut_right(m, k, n, threads)
 
     def rows_of(worker: int, i: int, rows: int) -> None:
-        work = scratch(cut.held)
+        work = scratch(cut.per_thread)
         space = work + cut.copied
         bitplanes.copy_words(c + i * ldc, ldc, work, 8 * n, rows, n)
         for j, words in _spans(n, cut.words):
@@ -223,7 +223,7 @@ def pack(array: np.ndarray, matrix: BitMatrix, *, threads: int | None = None) ->
 
 def unpack(matrix: BitMatrix, out: np.ndarray, *, threads: int | None = None) -> None:
     """Bool array of any strides ← matrix."""
-    (m, n), (x, ldx) = out.shape, _at(matrix)
+    (m, n), (x, ldx) = out.shape, _location(matrix)
     if not (m and n):
         return
 
@@ -241,7 +241,7 @@ def unpack(matrix: BitMatrix, out: np.ndarray, *, threads: int | None = None) ->
 
 def transpose(A: BitMatrix, B: BitMatrix, *, threads: int | None = None) -> None:
     """B ← Aᵀ."""
-    (m, n), (a, lda), (b, ldb) = A.shape, _at(A), _at(B)
+    (m, n), (a, lda), (b, ldb) = A.shape, _location(A), _location(B)
     if m and n:
 
         def rows(i: int, size: int) -> None:
@@ -253,7 +253,7 @@ def transpose(A: BitMatrix, B: BitMatrix, *, threads: int | None = None) -> None
 
 def count(A: BitMatrix, axis: int) -> np.ndarray:
     """How many bits are set in each column (axis 0) or row (axis 1)."""
-    (m, n), (a, lda) = A.shape, _at(A)
+    (m, n), (a, lda) = A.shape, _location(A)
     counts = np.zeros(n if axis == 0 else m, np.int64)
     if m and n:
         target = counts.__array_interface__["data"][0]
@@ -266,7 +266,7 @@ def count(A: BitMatrix, axis: int) -> np.ndarray:
 
 def columns(A: BitMatrix, total: int) -> np.ndarray:
     """The columns of all `total` set bits, row after row."""
-    found, (a, lda) = np.empty(total, np.int64), _at(A)
+    found, (a, lda) = np.empty(total, np.int64), _location(A)
     if total:
         bitrows.list_columns(a, lda, len(A), A.words.shape[1], found.__array_interface__["data"][0])
     return found

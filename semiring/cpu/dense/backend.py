@@ -19,7 +19,7 @@ from ..kinds import Kind, semiring_of
 from ..pool import run
 from .code import code
 
-#: What all threads together may hold beside the matrix, in entries: 8 % of one of 4096 × 4096.
+#: What all threads together may hold in addition to the matrix, in entries: 8 % of one of 4096 × 4096.
 WORKSPACE = 5 << 18
 #: No block of a product is longer than this on the side that its thread packs for itself.
 SIDE = 192
@@ -55,7 +55,7 @@ _scratch = _Scratch()
 
 
 class _Layout(NamedTuple):
-    """Where a matrix lies: shape, address and strides in bytes."""
+    """The layout of a matrix: shape, address and strides in bytes."""
 
     m: int
     n: int
@@ -81,7 +81,7 @@ def _parts(total: int, unit: int, longest: int, least: int = 1) -> tuple[tuple[i
 
 
 def _part(total: int, unit: int, longest: int, least: int = 1) -> int:
-    """The size of such parts, the last one's whole."""
+    """The size of such parts, before the last one is cut off."""
     units = max(1, -(-total // unit))
     count = min(units, max(least, -(-units // max(1, longest // unit))))
     return -(-units // count) * unit
@@ -95,7 +95,7 @@ class _Plan(NamedTuple):
     strips : tuples of (start, size)
         Of the operand that all threads share, packed to its full depth.
     padded : int
-        The size of a strip in whole panels.
+        The size of a strip in full panels.
     shares : tuples of (start, size)
         How the threads pack a strip.
     blocks : tuples of (i, m, j, n)
@@ -119,7 +119,7 @@ def _slab(columns: int) -> int:
 
 
 class _Packing(NamedTuple):
-    """What a product holds packed: `longest` is a strip's most, `padded` a whole strip's size, `side` what each thread
+    """What a product holds packed: `longest` is a strip's most, `padded` a full strip's size, `side` what each thread
     packs for itself at a time; `own` and `workspace` are the bytes of one thread and of everything.
     """
 
@@ -250,14 +250,14 @@ class CpuBackend(Backend):
         work = _scratch.reserve(threads * own)
         close = self._code.closure
 
-        def some(worker: int, first: int, count: int) -> None:
+        def chunk(worker: int, first: int, count: int) -> None:
             for i in range(first, first + count):
                 close(STEP, n, n, d.address + i * batch_stride, d.row, d.col, work + worker * own)
 
-        run(some, _parts(batch, 1, max(1, self._gain * CALL // n**3), threads), threads)
+        run(chunk, _parts(batch, 1, max(1, self._gain * CALL // n**3), threads), threads)
 
     def step(self, A: np.ndarray, k: int) -> None:
-        """A ← A ⊕ A[:,k] ⊗ a* ⊗ A[k,:] with a = A[k,k]: one Floyd–Warshall step on the whole matrix."""
+        """A ← A ⊕ A[:,k] ⊗ a* ⊗ A[k,:] with a = A[k,k]: one Floyd–Warshall step on the entire matrix."""
         a = self._upright(_layout(A))
         n, r = a.n, _scratch.reserve(a.n * self._size)
         kind, sweep = self.kind, self._code.sweep.call
@@ -294,7 +294,7 @@ class CpuBackend(Backend):
         """The array in the bound dtype, with contiguous rows where it is copied; else the same memory if it fits."""
         if copy:
             return np.array(array, self.dtype, order="C")
-        # Given an equal dtype that is another object, NumPy would make another array of the same memory.
+        # For an equal dtype that is another object, NumPy would make another array of the same memory.
         return array if isinstance(array, np.ndarray) and array.dtype == self.dtype else np.asarray(array, self.dtype)
 
     def download(self, matrix: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:

@@ -6,7 +6,7 @@ Every argument but the kind is an address, a size or a stride in bytes, so one c
 Packed, an operand is cut along the depth into slabs of DEPTH, and a slab into panels as high, or as wide, as a tile.
 A panel of A holds one row after the other, with a stride of DEPTH entries; one of B holds for each k its `columns`
 entries. Entry (i, k) of A's slab at k0 lies at k0 · padded + i · DEPTH + k, entry (k, j) of B's panel at j0 lies at
-k0 · padded + j0 · kc + k · columns + j, with `padded` the rows or columns in whole panels and kc ≤ DEPTH the depth.
+k0 · padded + j0 · kc + k · columns + j, with `padded` the rows or columns in full panels and kc ≤ DEPTH the depth.
 """
 
 from __future__ import annotations
@@ -95,19 +95,19 @@ def panel(
 ) -> None:
     """C ← C ⊕ A ⊗ B, or A ⊗ B where C is fresh, on n columns, at most a tile's: A a packed slab, B one packed panel.
 
-    `work` has room for a row of zeros and a tile.
+    `work` holds a row of zeros and a tile.
     """
     rows, columns, size = tile_rows(kind), tile_columns(kind), itemsize(kind)
     nil, buffer = work, work + columns * size
     clear(kind, columns, nil)
     for i in range(0, m, rows):
         target = c + i * c_row
-        whole = i + rows <= m and n == columns and c_col == size
+        full = i + rows <= m and n == columns and c_col == size
         # A tile that fits goes straight to C; one that does not goes through the buffer.
-        out, out_row = (target, c_row) if whole else (buffer, columns * size)
-        old, old_row = (target, c_row) if whole and not fresh else (nil, 0)
+        out, out_row = (target, c_row) if full else (buffer, columns * size)
+        old, old_row = (target, c_row) if full and not fresh else (nil, 0)
         tile(kind, depth, a + i * DEPTH * size, b, old, old_row, out, out_row)
-        if not whole:
+        if not full:
             _meet(kind, min(rows, m - i), n, buffer, columns * size, target, c_row, c_col, fresh)
 
 

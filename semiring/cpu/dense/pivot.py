@@ -57,7 +57,7 @@ def sweep(kind: Any, start: int, stop: int, n: int, k: int, a: int, a_row: int, 
 def _eliminate(
     pivot_row: int, sweep: int, copy: int, size: int, n: int, d: int, d_row: int, d_col: int, work: int
 ) -> None:
-    """D ← D*, all n pivots, in `work`: a copy of D behind R, with rows of whole vectors."""
+    """D ← D*, all n pivots, in `work`: a copy of D behind R, with rows of full vectors."""
     wide = -(-n * size // VECTOR) * VECTOR
     pitch, r, D = wide // size, work, work + wide
     jump(copy, (n, pitch, d, d_row, d_col, D, wide, size))

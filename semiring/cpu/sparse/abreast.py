@@ -42,7 +42,7 @@ def _abreast(typing: Any, kind: Any) -> Any:
 def _rank(typing: Any, kind: Any, depth: Any, start: Any, stop: Any, pitch: Any, front: Any, k: Any, work: Any) -> Any:
     """A[i,·] ← A[i,·] ⊕ C[i,·] R for start ≤ i < stop, with K the `depth` vertices from k on, C = A_·K, R = A_K·.
 
-    The columns K of A start from 0, so C R itself comes to lie there. C goes to `work`, a row after the other.
+    The columns K of A start from 0, so they become C R itself. C goes to `work`, a row after the other.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -91,8 +91,8 @@ def _pieces(builder: Any, total: Any, most: int) -> Iterator[tuple[Any, Any]]:
 
 def _move(builder: Any, kind: Any, count: Any, source: Any, target: Any) -> None:
     """`count` entries side by side, which leave 0 behind."""
-    for some, k in _groups(builder, count):
-        v, size = Vectors(builder, kind, lanes=some), I64(kind.itemsize)
+    for lanes, k in _groups(builder, count):
+        v, size = Vectors(builder, kind, lanes=lanes), I64(kind.itemsize)
         here = _line(builder, source, size, k)
         v.store(v.load(here), _line(builder, target, size, k))
         v.store(v.zero(), here)
@@ -109,11 +109,11 @@ def _pass(
     targets, sources = ([_line(builder, *X, I64(x)) for x in range(n)] for X, n in ((A, rows), (R, pivots)))
     with loop(builder, begin, end) as j:
         offset = builder.mul(j, I64(v.kind.tile.width))
-        given = [v.load(builder.add(source, offset)) for source in sources]
+        loaded = [v.load(builder.add(source, offset)) for source in sources]
         for target, c in zip(targets, factors, strict=True):
             here = builder.add(target, offset)
             value = v.load(here)
-            for factor, r in zip(c, given, strict=True):
+            for factor, r in zip(c, loaded, strict=True):
                 value = v.step(value, factor, r)
             v.store(value, here)
 
@@ -142,10 +142,10 @@ def _pivot(kind: Any, k: int, start: int, stop: int, pitch: int, front: int, wor
     store(kind, work + k * size, s)
     for i in range(start, stop):
         if i != k:
-            there = front + i * wide
-            c = load(kind, there + k * size)
-            row(kind, pitch, there, c, work)
-            store(kind, there + k * size, times(kind, c, s))
+            other = front + i * wide
+            c = load(kind, other + k * size)
+            row(kind, pitch, other, c, work)
+            store(kind, other + k * size, times(kind, c, s))
     copy(kind, pitch, work, here)
 
 
@@ -153,8 +153,8 @@ def _pivot(kind: Any, k: int, start: int, stop: int, pitch: int, front: int, wor
 def pivots(kind: Any, others: int, k: int, stop: int, pitch: int, front: int, work: int) -> None:
     """R ← P A_K·, with P = A_KK* in the columns K, for the vertices K = k … stop of a front.
 
-    Some at a time are eliminated, from one another and then from the other rows of K, by the kernel at the address
-    `others`. Rows of the front are `pitch` entries apart; `work` has room for one of them, and for K × K.
+    A few at a time are eliminated, from one another and then from the other rows of K, by the kernel at the address
+    `others`. Rows of the front are `pitch` entries apart; `work` holds one of them, and K × K entries.
     """
     abreast = _abreast(kind)
     q = k
@@ -175,6 +175,6 @@ def pivots(kind: Any, others: int, k: int, stop: int, pitch: int, front: int, wo
 def others(kind: Any, k: int, depth: int, start: int, stop: int, pitch: int, front: int, work: int) -> None:
     """A ← A ⊕ C R on rows start … stop, and C P in the columns K of the `depth` vertices from k on; see `pivots`.
 
-    `work` has room for (stop − start) × K.
+    `work` holds (stop − start) × K entries.
     """
     _rank(kind, depth, start, stop, pitch, front, k, work)

@@ -1,10 +1,10 @@
 """numba: approximate minimum degree, on the quotient graph of Amestoy, Davis and Duff 1996.
 
-A variable that is eliminated becomes an *element*, the clique of its neighbours, held as one list instead of its edges;
+A variable that is eliminated becomes an *element*, the clique of its neighbours: one list instead of its edges;
 a variable's neighbours are those in the lists of its elements and those it still has by edges. Variables of the same
 neighbours are one *supervariable*.
 
-What is an index is unsigned here: numba asks of every signed one whether it is negative, a fifth of the time.
+What is an index is unsigned here: numba checks whether a signed one is negative, a fifth of the time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..compile import kernel
 #: `after` and `before`: others of the same degree; of a variable in the pivot, the next of the same hash, and the hash.
 VERTEX = np.dtype(
     [
-        ("at", np.uint32),
+        ("start", np.uint32),
         ("length", np.uint32),
         ("elements", np.uint32),
         ("weight", np.int32),
@@ -43,20 +43,20 @@ _ONE = np.uint64(1)
 def minimum_degree(start: Any, heads: Any, factor: int, stamps: int) -> Any:
     """The order, its parent in the elimination tree and its count of each column, and how many are dense.
 
-    Stamps of more than `stamps` begin anew. Where vertices of too many neighbours were put last, the tree is not known,
+    Stamps of more than `stamps` begin again. Where vertices of too many neighbours are last, the tree is not known,
     and parents and counts are empty.
     """
     n = len(start) - 1
     none = np.uint32(n)
     size = len(heads)
-    room = min(size + size // 5 + n + 1, 2**32 - 1)
-    lists = np.empty(room, np.uint32)
+    capacity = min(size + size // 5 + n + 1, 2**32 - 1)
+    lists = np.empty(capacity, np.uint32)
     for q in range(size):  # a slice would take seconds to compile, for its error
         lists[q] = heads[q]
     V = np.empty(n + 1, VERTEX)  # the last one stands for none
     into = np.full(n, -1, np.int32)  # what a variable was absorbed by; the parent of an element
     step = np.full(n, -1, np.int32)  # when it was a pivot
-    above = np.empty(n, np.int32)  # vertices beside the pivot, by step
+    above = np.empty(n, np.int32)  # vertices other than the pivot, by step
     first = np.full(n + 1, none, np.uint32)  # variables of a degree, doubly linked
     bucket = np.full(HASHES, none, np.uint32)  # variables of a hash value
     hubs = _begin(start, max(16.0, factor * np.sqrt(n)), first, V, into, none)
@@ -75,7 +75,7 @@ def minimum_degree(start: Any, heads: Any, factor: int, stamps: int) -> Any:
         done += P.weight
         step[p] = steps
         listed = P.elements > 0
-        if listed and room - np.int64(free) <= least:
+        if listed and capacity - np.int64(free) <= least:
             free = _compact(lists, free, V, into)
         begin, end, size_p = _construct(p, free, lists, first, V, into, none)
         largest = max(largest, size_p)
@@ -108,7 +108,7 @@ def _begin(start: Any, limit: Any, first: Any, V: Any, into: Any, none: Any) -> 
     hubs = 0
     for v in range(none):
         X = V[v]
-        X.at, X.length, X.elements = start[v], start[v + 1] - start[v], 0
+        X.start, X.length, X.elements = start[v], start[v + 1] - start[v], 0
         X.weight, X.degree, X.outside = 1, X.length, 1
         if X.length > limit:
             X.weight, into[v] = 0, -2
@@ -127,7 +127,7 @@ def _construct(p: Any, free: Any, lists: Any, first: Any, V: Any, into: Any, non
     """
     P = V[p]
     P.weight = -P.weight
-    low = np.uint64(P.at)
+    low = np.uint64(P.start)
     middle, high = low + P.elements, low + P.length
     begin = end = free if P.elements > 0 else low
     size = 0
@@ -136,12 +136,12 @@ def _construct(p: Any, free: Any, lists: Any, first: Any, V: Any, into: Any, non
         E = V[e]
         if not E.outside:  # absorbed since p was last looked at; its list may be gone
             continue
-        end, added = _gather(lists, np.uint64(E.at), np.uint64(E.at) + E.length, end, first, V, none)
+        end, added = _gather(lists, np.uint64(E.start), np.uint64(E.start) + E.length, end, first, V, none)
         size += added
         into[e], E.outside = p, 0
     end, added = _gather(lists, middle, high, end, first, V, none)
     size += added
-    P.at, P.length, P.degree = begin, end - begin, size
+    P.start, P.length, P.degree = begin, end - begin, size
     P.outside = 0  # not to be counted as an element of its own variables
     return begin, end, size
 
@@ -152,7 +152,7 @@ def _compare(begin: Any, end: Any, stamp: Any, lists: Any, V: Any) -> None:
     for q in range(begin, end):
         X = V[lists[q]]
         heavy = -X.weight
-        low = np.uint64(X.at)
+        low = np.uint64(X.start)
         for k in range(low, low + X.elements):
             E = V[lists[k]]
             if E.outside >= stamp:
@@ -171,7 +171,7 @@ def _update(p: Any, begin: Any, end: Any, stamp: Any, lists: Any, V: Any, into: 
     for q in range(begin, end):
         v = lists[q]
         X = V[v]
-        low = put = np.uint64(X.at)
+        low = put = np.uint64(X.start)
         middle, high = low + X.elements, low + X.length
         sum_degree, code = 0, np.uint64(p)
         for k in range(low, middle):
@@ -198,7 +198,7 @@ def _update(p: Any, begin: Any, end: Any, stamp: Any, lists: Any, V: Any, into: 
             X.weight = X.elements = X.length = 0
             continue
         X.degree = min(np.int64(X.degree), sum_degree)
-        # p becomes the first of its elements; there is room, as p or an absorbed element was in the list.
+        # p becomes the first of its elements; a place is free, as p or an absorbed element was in the list.
         lists[put] = lists[moved]
         lists[moved] = lists[low]
         lists[low] = p
@@ -220,7 +220,7 @@ def _merge(begin: Any, end: Any, stamp: Any, lists: Any, V: Any, into: Any, buck
         bucket[X.before] = none
         while i != none and V[i].after != none:
             X = V[i]
-            low = np.uint64(X.at)
+            low = np.uint64(X.start)
             for k in range(low + _ONE, low + X.length):
                 if V[lists[k]].outside:  # what is absorbed stays so
                     V[lists[k]].outside = stamp
@@ -228,11 +228,11 @@ def _merge(begin: Any, end: Any, stamp: Any, lists: Any, V: Any, into: Any, buck
             while j != none:
                 Y = V[j]
                 same = Y.length == X.length and Y.elements == X.elements
-                at = np.uint64(Y.at) + _ONE
-                high = np.uint64(Y.at) + Y.length
-                while same and at < high:
-                    same = V[lists[at]].outside == stamp
-                    at += _ONE
+                index = np.uint64(Y.start) + _ONE
+                high = np.uint64(Y.start) + Y.length
+                while same and index < high:
+                    same = V[lists[index]].outside == stamp
+                    index += _ONE
                 if same:
                     into[j] = i
                     X.weight += Y.weight
@@ -248,7 +248,7 @@ def _merge(begin: Any, end: Any, stamp: Any, lists: Any, V: Any, into: Any, buck
 
 @njit(inline="always")
 def _finish(begin: Any, end: Any, size: Any, remain: Any, least: Any, lists: Any, first: Any, V: Any, none: Any) -> Any:
-    """Whole degrees, by which what is left of L_p is linked again; where its list ends, and the least degree."""
+    """Complete degrees, by which what is left of L_p is linked again; where its list ends, and the least degree."""
     ended = begin
     for q in range(begin, end):
         v = lists[q]
@@ -299,16 +299,16 @@ def _compact(lists: Any, free: Any, V: Any, into: Any) -> Any:
     """Move the lists that are still in use to the front; where they end then."""
     n = len(into)
     for v in range(n):
-        if into[v] == -1 and V[v].length > 0:  # its first item is kept in `at`, and its owner in the list
-            q = V[v].at
-            V[v].at, lists[q] = lists[q], n + v
+        if into[v] == -1 and V[v].length > 0:  # its first item is stored in `start`, and its owner in the list
+            q = V[v].start
+            V[v].start, lists[q] = lists[q], n + v
     put = read = np.uint64(0)
     while read < free:
         if lists[read] < n:
             read += _ONE
             continue
         X = V[lists[read] - np.uint32(n)]
-        lists[put], X.at = X.at, put
+        lists[put], X.start = X.start, put
         for k in range(_ONE, np.uint64(X.length)):
             lists[put + k] = lists[read + k]
         put += X.length

@@ -6,7 +6,7 @@ A front of supernode s is a dense matrix on its columns C and rows R. Eliminatin
 
 (Duff and Reid 1983, "The multifrontal solution of indefinite sparse symmetric linear equations"), by the kernels of
 `abreast`. The panels hold [D; L] and [D U]ᵀ; what is left at R is the update for the parent. A panel of (w + r) × w
-entries lies in strips of STRIP columns, row by row, the last strip as narrow as it is.
+entries is stored in strips of STRIP columns, row by row, the last strip as narrow as it is.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def _met(typing: Any, kind: Any, count: Any, target: Any, source: Any) -> Any:
         if not kind.vector:
             return context.compile_internal(builder, _met_generic, signature, args)
         _, count, target, source = args
-        whole = builder.sdiv(count, I64(kind.lanes))
-        rest = builder.mul(whole, I64(kind.lanes))
-        for lanes, start, stop in ((kind.lanes, I64(0), whole), (1, rest, count)):
+        vectors = builder.sdiv(count, I64(kind.lanes))
+        rest = builder.mul(vectors, I64(kind.lanes))
+        for lanes, start, stop in ((kind.lanes, I64(0), vectors), (1, rest, count)):
             v = Vectors(builder, kind, lanes=lanes)
             with loop(builder, start, stop) as j:
                 offset = builder.mul(j, I64(lanes * kind.itemsize))
@@ -76,8 +76,8 @@ def _spread(
         lanes = builder.bitcast(builder.trunc(mask, ir.IntType(kind.lanes)), ir.VectorType(ir.IntType(1), kind.lanes))
         with loop(builder, I64(0), rows) as i:
             here = builder.add(front, builder.mul(short_at(builder, local, i), wide))
-            given = expanded(v, builder.add(update, builder.mul(i, pitch)), lanes)
-            v.store(emit(builder, kind.add, v.load(here), given), here)
+            values = expanded(v, builder.add(update, builder.mul(i, pitch)), lanes)
+            v.store(emit(builder, kind.add, v.load(here), values), here)
         return context.get_dummy_value()
 
     return types.none(kind, *(types.intp,) * 7), codegen
@@ -124,7 +124,7 @@ FILL, PLACE, EXTEND, PIVOTS, OTHERS, APART = range(6)
 
 @part
 def pitch_of(m: int, lanes: int) -> int:
-    """Entries from one row of a front to the next: whole vectors. The number of lanes is a power of two."""
+    """Entries from one row of a front to the next: full vectors. The number of lanes is a power of two."""
     return (m + lanes - 1) & -lanes
 
 

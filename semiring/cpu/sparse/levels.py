@@ -11,10 +11,10 @@ from ..compile import kernel
 
 
 @kernel
-def levels(start: Any, beside: Any, smallest: int) -> Any:
+def levels(start: Any, adjacency: Any, smallest: int) -> Any:
     """An order in which the middle level of each part comes after what it separates, down to so many vertices.
 
-    Parts are ranges of one array, which in the end is the order: what lies before the level, what lies behind it, and
+    Parts are ranges of one array, which in the end is the order: what is before the level, what is behind it, and
     last the level itself. They wait on a stack.
     """
     n = len(start) - 1
@@ -35,12 +35,12 @@ def levels(start: Any, beside: Any, smallest: int) -> Any:
         root, depth, found = order[low], 0, 0
         for _ in range(4):  # from the far end of the search before, while that is farther
             searches += 1
-            count, reached = _search(start, beside, root, part, seen, searches, queue, edge)
+            count, reached = _search(start, adjacency, root, part, seen, searches, queue, edge)
             if count <= depth:
                 break
             depth, found, root = count, reached, queue[reached - 1]
         searches += 1
-        depth, found = _search(start, beside, root, part, seen, searches, queue, edge)
+        depth, found = _search(start, adjacency, root, part, seen, searches, queue, edge)
         if found < high - low:  # not connected: this component, and the rest
             put = low + found
             for k in range(low, high):
@@ -83,7 +83,7 @@ def levels(start: Any, beside: Any, smallest: int) -> Any:
 
 
 @njit
-def _search(start: Any, beside: Any, root: Any, part: Any, seen: Any, mark: Any, queue: Any, edge: Any) -> Any:
+def _search(start: Any, adjacency: Any, root: Any, part: Any, seen: Any, mark: Any, queue: Any, edge: Any) -> Any:
     """Breadth first within the part of the root: how many levels, and how many vertices."""
     queue[0], seen[root] = root, mark
     edge[0], edge[1] = 0, 1
@@ -92,7 +92,7 @@ def _search(start: Any, beside: Any, root: Any, part: Any, seen: Any, mark: Any,
         for k in range(edge[depth], edge[depth + 1]):
             v = queue[k]
             for q in range(start[v], start[v + 1]):
-                u = beside[q]
+                u = adjacency[q]
                 if part[u] == part[root] and seen[u] != mark:
                     seen[u] = mark
                     queue[put] = u

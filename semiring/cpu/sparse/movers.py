@@ -46,10 +46,10 @@ def strip_across(typing: Any, kind: Any, m: Any, source: Any, row: Any, target: 
         v, size = Vectors(builder, kind, lanes=STRIP), kind.itemsize
         with loop(builder, I64(0), builder.sdiv(m, I64(STRIP))) as i:
             here = builder.add(source, builder.mul(i, I64(STRIP * size)))
-            there = builder.add(target, builder.mul(i, I64(STRIP * STRIP * size)))
+            square = builder.add(target, builder.mul(i, I64(STRIP * STRIP * size)))
             rows = [v.load(builder.add(here, builder.mul(row, I64(k)))) for k in range(STRIP)]
             for k, column in enumerate(transposed(builder, rows)):
-                v.store(column, there, k * STRIP * size)
+                v.store(column, square, k * STRIP * size)
         return context.get_dummy_value()
 
     return types.none(kind, *(types.intp,) * 4), codegen
@@ -72,11 +72,11 @@ def collect(kind: Any, count: int, index: Any, source: int, target: int) -> None
 
 @kernel
 def take_apart(
-    kind: Any, whole: bool, w: int, m: int, front: int, wide: int, lower: int, upper: int, update: int
+    kind: Any, by_vectors: bool, w: int, m: int, front: int, wide: int, lower: int, upper: int, update: int
 ) -> None:
     """[D; L] and [D U]ᵀ of an eliminated front, in strips, and the update. Rows of the front are `wide` bytes apart.
 
-    Where these are `whole` vectors, so is what is read, and what is written to the update.
+    Where these are full vectors (`by_vectors`), so is what is read, and what is written to the update.
     """
     size, r = itemsize(kind), m - w
     for j in range(0, w, STRIP):
@@ -93,7 +93,7 @@ def take_apart(
                 store(kind, upper + (j * m + i * columns + k) * size, load(kind, front + (j + k) * wide + i * size))
     for i in range(r):  # what is too much of a row, the next one overwrites
         source, target = front + (w + i) * wide + w * size, update + i * r * size
-        if whole:
+        if by_vectors:
             copy_vectors(kind, r, source, target)
         else:
             for j in range(r):
@@ -124,7 +124,7 @@ def transpose_tile(
 
 @kernel
 def transpose(kind: Any, m: int, n: int, source: int, source_row: int, target: int, target_row: int) -> None:
-    """Bᵀ of m × n entries, in pieces that stay near; past the caches where whole vectors are aligned in B."""
+    """Bᵀ of m × n entries, in pieces that stay near; past the caches where full vectors are aligned in B."""
     size, side = itemsize(kind), _side(kind)
     streamed = target % (side * size) == 0 and target_row % (side * size) == 0
     for top in range(0, m, 16 * side):

@@ -14,14 +14,14 @@ INNER, ROOT, TOP = 0, 1, 2
 @kernel
 def regions(
     parent: Any, child: Any, leaf: Any, first: Any, begin: Any, base: Any, rows: Any, slot: Any, owner: Any, size: Any,
-    most: int, room: int,
+    most: int, limit: int,
 ) -> Any:  # fmt: skip
     """What each supernode is, runs of neighbouring subtrees, and places on their stacks.
 
     A subtree is walked with a stack of its root's rows and, below them, the path from the root but for leaves, of at
-    most `most` rows; what needs more is the top. Subtrees beside one another are a region that takes at most `room`.
-    They are walked from the last to the first. One that has room for its root's rows beside all that the subtree before
-    it needs lies at the other end of the stack, so that these rows can come meanwhile.
+    most `most` rows; what needs more is the top. Neighbouring subtrees are a region that takes at most `limit` entries.
+    They are walked from the last to the first. One whose root's rows fit in addition to all that the subtree before
+    it needs is at the other end of the stack, so that these rows can come meanwhile.
 
     Returns
     -------
@@ -54,13 +54,13 @@ def regions(
     s = count - 1
     while s >= 0:
         above = begin[s + 1] - begin[s]
-        if above + deep[s] > most or total[s + 1] - total[leaf[s]] > room:
+        if above + deep[s] > most or total[s + 1] - total[leaf[s]] > limit:
             kind[s] = TOP
             s -= 1
             continue
         kind[s] = ROOT
         start, edge = leaf[s], first[s + 1]
-        if found and low[found - 1] == s + 1 and total[high[found - 1]] - total[start] <= room:
+        if found and low[found - 1] == s + 1 and total[high[found - 1]] - total[start] <= limit:
             low[found - 1] = start
             if begin[last + 1] - begin[last] + deep[last] + above <= most:
                 ahead[last], other = last - s, not other

@@ -7,7 +7,7 @@ next frontier and A the arcs, a level is
     pull:  N[u] ← (| F[v]) & ~S[u]        over the arcs v → u of every vertex u that some source has not seen
 
 whichever reads fewer arcs (Beamer et al. 2012, "Direction-optimizing breadth-first search"). The hop counts of a vertex
-lie side by side, one a source, so that the bits of N[u] are the mask under which a whole vector of them is written.
+are contiguous, one a source, so that the bits of N[u] are the mask under which a full vector of them is written.
 """
 
 from __future__ import annotations
@@ -136,11 +136,11 @@ def _settle(typing: Any, width: Any, following: Any, seen: Any, u: Any, out: Any
         for word in range(width.words):
             bits = builder.extract_element(fresh, I32(word))
             with builder.if_then(builder.icmp_signed("!=", bits, I64(0))):
-                there = builder.inttoptr(builder.add(row, I64(word * BITS * size)), block.as_pointer())
-                before = builder.load(there)
+                address = builder.inttoptr(builder.add(row, I64(word * BITS * size)), block.as_pointer())
+                before = builder.load(address)
                 before.align = size
                 mask = builder.bitcast(bits, ir.VectorType(ir.IntType(1), BITS))
-                builder.store(builder.select(mask, hops, before), there).align = size
+                builder.store(builder.select(mask, hops, before), address).align = size
         return context.get_dummy_value()
 
     return types.none(width, *(types.intp,) * 5), codegen
@@ -171,7 +171,7 @@ def levels(
     n, arcs, met = len(start_out) - 1, len(heads), 0
     count, done, half = state[0], state[1], state[2]
     while count and done < len(codes) and met < budget:
-        here, there = (frontier, following) if half == 0 else (following, frontier)
+        source, target = (frontier, following) if half == 0 else (following, frontier)
         old, new, found, onward = half * n, (1 - half) * n, 0, 0
         for q in range(count):
             v = vertices[old + q]
@@ -181,20 +181,20 @@ def levels(
                 v = vertices[old + q]
                 for k in range(start_out[v], start_out[v + 1]):
                     u = heads[k]
-                    if _push(width, here, v, seen, there, u):
+                    if _push(width, source, v, seen, target, u):
                         vertices[new + found] = u
                         found += 1
             met += onward
         else:
             for u in range(n):
-                if _pull(width, here, tails.ctypes.data, start_in[u], start_in[u + 1], seen, there, u):
+                if _pull(width, source, tails.ctypes.data, start_in[u], start_in[u + 1], seen, target, u):
                     vertices[new + found] = u
                     found += 1
             met += arcs
         for q in range(found):
-            _settle(width, there, seen, vertices[new + q], out, codes[done])
+            _settle(width, target, seen, vertices[new + q], out, codes[done])
         for q in range(count):
-            _wipe(width, here, vertices[old + q])
+            _wipe(width, source, vertices[old + q])
         count, half = found, 1 - half
         done += 1
         met += n // 8

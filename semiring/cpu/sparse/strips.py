@@ -18,7 +18,7 @@ from ..features import vector_bytes
 from ..intrinsics import clear, itemsize, kernel, load, one, part, plus, short, store, times, zero
 from ..vectors import I32, I64, Vectors, emit, loop, short_at, stream
 
-#: Columns of a panel that lie together: what one tile of a sweep computes.
+#: Columns of a panel that are contiguous: what one tile of a sweep computes.
 STRIP = 4
 
 
@@ -127,24 +127,24 @@ def _each_group(builder: Any, kind: Any, lanes: Any, body: Callable[..., None]) 
 
 
 @contextmanager
-def _accumulate(builder: Any, count: Any, given: list[Any]) -> Iterator[tuple[Any, list[Any], list[Any]]]:
+def _accumulate(builder: Any, count: Any, initial: list[Any]) -> Iterator[tuple[Any, list[Any], list[Any]]]:
     """for k in range(count), with values that each round replaces: fill the last list; it then holds the results."""
     before = builder.block
     head, body, done = (builder.append_basic_block(name) for name in ("head", "body", "done"))
     builder.branch(head)
     builder.position_at_end(head)
     k = builder.phi(I64)
-    held = [builder.phi(value.type) for value in given]
+    values = [builder.phi(value.type) for value in initial]
     builder.cbranch(builder.icmp_signed("<", k, count), body, done)
     builder.position_at_end(body)
     after: list[Any] = []
-    yield k, held, after
-    for phi, first, then in zip([k, *held], [I64(0), *given], [builder.add(k, I64(1)), *after], strict=True):
+    yield k, values, after
+    for phi, first, then in zip([k, *values], [I64(0), *initial], [builder.add(k, I64(1)), *after], strict=True):
         phi.add_incoming(first, before)
         phi.add_incoming(then, builder.block)
     builder.branch(head)
     builder.position_at_end(done)
-    after[:] = held
+    after[:] = values
 
 
 def _emit_sweep(
@@ -155,26 +155,26 @@ def _emit_sweep(
     size = v.kind.itemsize
     width = v.type.count * size
     row = builder.mul(lanes, I64(size))
-    held: list[Any] = [v.zero()] * (columns * vectors)
+    values: list[Any] = [v.zero()] * (columns * vectors)
     for count, base, panel, table in ((w, z, d, None), (r, stack, l, slots)):
-        with _accumulate(builder, count, held) as (k, before, after):
-            at = k if table is None else short_at(builder, table, k)
-            here = builder.add(builder.add(base, offset), builder.mul(at, row))
+        with _accumulate(builder, count, values) as (k, before, after):
+            position = k if table is None else short_at(builder, table, k)
+            here = builder.add(builder.add(base, offset), builder.mul(position, row))
             X = [v.load(here, i * width) for i in range(vectors)]
             strip = builder.add(panel, builder.mul(k, I64(columns * size)))
             for c in range(columns):
                 factor = v.splat(v.load(strip, c * size, type=v.type.element))
                 after += [v.step(before[c * vectors + i], X[i], factor) for i in range(vectors)]
-        held = after
+        values = after
     with builder.if_then(builder.icmp_signed("!=", y, I64(0))):
         for c in range(columns):
             here = builder.add(builder.add(y, offset), builder.mul(I64(c), row))
             for i in range(vectors):
-                v.store(held[c * vectors + i], here, i * width)
+                v.store(values[c * vectors + i], here, i * width)
     for c in range(columns):
-        there = builder.add(builder.add(out, offset), builder.mul(short_at(builder, labels, I64(c)), pitch))
+        target = builder.add(builder.add(out, offset), builder.mul(short_at(builder, labels, I64(c)), pitch))
         for i in range(vectors):
-            stream(v, held[c * vectors + i], builder.add(there, I64(i * width)))
+            stream(v, values[c * vectors + i], builder.add(target, I64(i * width)))
 
 
 def _emit_climb(
@@ -257,28 +257,28 @@ def bilinear(typing: Any, kind: Any, columns: Any, w: Any, z: Any, d: Any, y: An
 
 def _emit_bilinear(builder: Any, kind: Any, columns: Any, w: Any, z: Any, d: Any, y: Any) -> Any:
     size, chains = kind.itemsize, 4  # independent sums, as each waits for the one before
-    whole = builder.icmp_signed("==", columns, I64(STRIP))
+    full = builder.icmp_signed("==", columns, I64(STRIP))
     four, one = Vectors(builder, kind, lanes=STRIP), Vectors(builder, kind, lanes=1)
     nil = ir.Constant(kind.llvm, kind.zero)
-    with builder.if_else(whole) as (then, otherwise):
+    with builder.if_else(full) as (then, otherwise):
         with then:
             rounds = builder.sdiv(w, I64(chains))
             with _accumulate(builder, rounds, [four.zero()] * chains) as (k, before, after):
                 for i in range(chains):
-                    at = builder.add(builder.mul(k, I64(chains)), I64(i))
-                    factor = four.splat(four.load(builder.add(z, builder.mul(at, I64(size))), type=kind.llvm))
-                    panel = four.load(builder.add(d, builder.mul(at, I64(STRIP * size))))
+                    position = builder.add(builder.mul(k, I64(chains)), I64(i))
+                    factor = four.splat(four.load(builder.add(z, builder.mul(position, I64(size))), type=kind.llvm))
+                    panel = four.load(builder.add(d, builder.mul(position, I64(STRIP * size))))
                     after.append(four.step(before[i], factor, panel))
-            held = after
+            values = after
             first = builder.mul(rounds, I64(chains))
-            with _accumulate(builder, builder.sub(w, first), held[:1]) as (k, before, after):
-                at = builder.add(first, k)
-                factor = four.splat(four.load(builder.add(z, builder.mul(at, I64(size))), type=kind.llvm))
+            with _accumulate(builder, builder.sub(w, first), values[:1]) as (k, before, after):
+                position = builder.add(first, k)
+                factor = four.splat(four.load(builder.add(z, builder.mul(position, I64(size))), type=kind.llvm))
                 after.append(
-                    four.step(before[0], factor, four.load(builder.add(d, builder.mul(at, I64(STRIP * size)))))
+                    four.step(before[0], factor, four.load(builder.add(d, builder.mul(position, I64(STRIP * size)))))
                 )
             total = after[0]
-            for part_sum in held[1:]:
+            for part_sum in values[1:]:
                 total = emit(builder, kind.add, total, part_sum)
             met = four.step(four.zero(), total, four.load(y))
             value = builder.extract_element(met, I32(0))

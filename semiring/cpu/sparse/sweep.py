@@ -19,16 +19,16 @@ from .strips import STRIP
 
 
 @own
-def ancestors(sources: Any, owner: Any, parent: Any, at: Any, path: Any) -> Any:
+def ancestors(sources: Any, owner: Any, parent: Any, offset: Any, path: Any) -> Any:
     """The supernodes on the sources' root paths, in no order; returns how many.
 
-    `at` has −1 for every supernode, and gets 0 for these.
+    `offset` has −1 for every supernode, and gets 0 for these.
     """
     found = 0
     for p in sources:
         s = owner[p]
-        while s >= 0 and at[s] < 0:
-            at[s] = 0
+        while s >= 0 and offset[s] < 0:
+            offset[s] = 0
             path[found] = s
             found += 1
             s = parent[s]
@@ -36,19 +36,19 @@ def ancestors(sources: Any, owner: Any, parent: Any, at: Any, path: Any) -> Any:
 
 
 @own
-def places(path: Any, first: Any, at: Any) -> Any:
-    """at[s] ← where the columns of each supernode of a path begin among theirs; returns how many they are."""
+def places(path: Any, first: Any, offset: Any) -> Any:
+    """offset[s] ← where the columns of each supernode of a path begin among theirs; returns how many they are."""
     columns = 0
     for s in path:
-        at[s] = columns
+        offset[s] = columns
         columns += first[s + 1] - first[s]
     return columns
 
 
 @kernel
 def climb(
-    strip: int, size: int, mirrored: bool, start: int, stop: int, path: Any, at: Any, first: Any, begin: Any, rows: Any,
-    owner: Any, panel: Any, index: Any, up: int, z: int, lanes: int,
+    strip: int, size: int, mirrored: bool, start: int, stop: int, path: Any, offset: Any, first: Any, begin: Any,
+    rows: Any, owner: Any, panel: Any, index: Any, up: int, z: int, lanes: int,
 ) -> None:  # fmt: skip
     """z_R ← z_R ⊕ z_C U for supernodes path[start] … path[stop]; row p of z is that of place p on the paths.
 
@@ -61,16 +61,16 @@ def climb(
         r = begin[s + 1] - low
         for k in range(r):
             o = owner[rows[low + k]]
-            index[k] = at[o] + rows[low + k] - first[o]
+            index[k] = offset[o] + rows[low + k] - first[o]
         for j in range(0, w, STRIP):
             columns = min(STRIP, w - j)
             u = up + (panel[s] + j * (w + r) + w * columns) * size
-            jump(strip, (mirrored, columns, lanes, z + (at[s] + j) * row, r, index.ctypes.data, z, u))
+            jump(strip, (mirrored, columns, lanes, z + (offset[s] + j) * row, r, index.ctypes.data, z, u))
 
 
 @kernel
 def sweep(
-    strip: int, size: int, mirrored: bool, start: int, stop: int, at: Any,
+    strip: int, size: int, mirrored: bool, start: int, stop: int, offset: Any,
     first: Any, child: Any, begin: Any, slot: Any, base: Any, panel: Any, label: Any,
     down: int, z: int, stack: int, out: int, pitch: int, lanes: int,
 ) -> None:  # fmt: skip
@@ -82,15 +82,15 @@ def sweep(
     for s in range(stop - 1, start - 1, -1):
         w, low = first[s + 1] - first[s], begin[s]
         r = begin[s + 1] - low
-        on_path = w if at[s] >= 0 else 0
+        on_path = w if offset[s] >= 0 else 0
         for j in range(0, w, STRIP):
             columns = min(STRIP, w - j)
             panel_strip = down + (panel[s] + j * (w + r)) * size
-            y = stack + (base[s] + j) * row if child[s] >= 0 else 0  # nobody asks a leaf
+            y = stack + (base[s] + j) * row if child[s] >= 0 else 0  # a leaf's is not read
             jump(
                 strip,
                 (
-                    mirrored, columns, lanes, on_path, z + at[s] * row, panel_strip,
+                    mirrored, columns, lanes, on_path, z + offset[s] * row, panel_strip,
                     r, slot.ctypes.data + 4 * low, stack, panel_strip + w * columns * size,
                     y, out, label.ctypes.data + 4 * (first[s] + j), pitch,
                 ),
@@ -124,7 +124,7 @@ def pairs(
 ) -> None:  # fmt: skip
     """out[q] ← out[q] ⊕ A*[sources[q], targets[q]]: two climbs, z from the source and y from the target; z_C D y_C.
 
-    z and y have room for a path from the root, in whole vectors. `fill`, `strip` and `meet` are the addresses of
+    z and y hold a path from the root, in full vectors. `fill`, `strip` and `meet` are the addresses of
     `strips.fill`, `climb_strip` and `pair_strip`.
     """
     for q in range(start, stop):

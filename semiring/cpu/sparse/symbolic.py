@@ -9,7 +9,7 @@ from numba import njit
 
 from ..compile import kernel
 
-# What is an index is unsigned where it is read much: numba asks of every signed one whether it is negative.
+# What is an index is unsigned where it is read much: numba checks whether a signed one is negative.
 _ONE, _TWO = np.uint64(1), np.uint64(2)
 
 #: What is known of a column, side by side, for it is read together. `entries`: its own and of what joined it, on and
@@ -34,12 +34,12 @@ def neighbours(tails: Any, heads: Any, n: int) -> Any:
             place[v + _TWO] += _ONE
     for v in range(n):
         place[v + 2] += place[v + 1]
-    beside = np.empty(place[n + 1], np.uint32)
+    adjacency = np.empty(place[n + 1], np.uint32)
     for e in range(len(tails)):
         u, v = tails[e], heads[e]
         if u != v:
-            beside[place[u + _ONE]] = v
-            beside[place[v + _ONE]] = u
+            adjacency[place[u + _ONE]] = v
+            adjacency[place[v + _ONE]] = u
             place[u + _ONE] += _ONE
             place[v + _ONE] += _ONE
     # place[v] is now where the neighbours of v begin, place[v + 1] where they end.
@@ -48,27 +48,27 @@ def neighbours(tails: Any, heads: Any, n: int) -> Any:
     put = np.uint64(0)
     for v in range(n):
         for q in range(place[v], place[v + 1]):
-            u = beside[q]
-            beside[put] = u  # overwritten by the next one if it has been seen
+            u = adjacency[q]
+            adjacency[put] = u  # overwritten by the next one if it has been seen
             put += np.uint64(seen[u] != v)
             seen[u] = v
         start[v + 1] = put
-    return start, beside[:put].copy()
+    return start, adjacency[:put].copy()
 
 
 @kernel
-def breadth_first(start: Any, beside: Any) -> Any:
+def breadth_first(start: Any, adjacency: Any) -> Any:
     """All vertices as breadth-first searches meet them, one after the other until none is left; the graph so numbered.
 
     Returns
     -------
     order : int32 array (n,)
-    start, beside : int64 array (n + 1,), uint32 array
+    start, adjacency : int64 array (n + 1,), uint32 array
         The neighbours of each vertex by its place in the order, by theirs.
     """
     n = len(start) - 1
     order, place = np.empty(n + 1, np.uint32), np.full(n, n, np.uint32)
-    begin, there = np.zeros(n + 1, np.int64), np.empty(len(beside), np.uint32)
+    begin, renumbered = np.zeros(n + 1, np.int64), np.empty(len(adjacency), np.uint32)
     found = done = put = np.uint64(0)
     for root in range(n):
         if place[root] == n:
@@ -78,19 +78,19 @@ def breadth_first(start: Any, beside: Any) -> Any:
             v = order[done]
             done += _ONE
             for q in range(np.uint64(start[v]), np.uint64(start[v + _ONE])):
-                u = beside[q]
+                u = adjacency[q]
                 new = place[u] == n
                 place[u] = found if new else place[u]
                 order[found] = u  # overwritten by the next one if it is not new
                 found += np.uint64(new)
-                there[put] = place[u]
+                renumbered[put] = place[u]
                 put += _ONE
             begin[done] = put
-    return order[:n].astype(np.int32), begin, there
+    return order[:n].astype(np.int32), begin, renumbered
 
 
 @kernel
-def columns(start: Any, beside: Any, permutation: Any, position: Any, dense: int) -> Any:
+def columns(start: Any, adjacency: Any, permutation: Any, position: Any, dense: int) -> Any:
     """The elimination tree and the number of entries on and below the diagonal of each column."""
     n = len(permutation)
     parent = np.full(n, -1, np.int32)
@@ -98,7 +98,7 @@ def columns(start: Any, beside: Any, permutation: Any, position: Any, dense: int
     for k in range(n):
         v = permutation[k]
         for q in range(start[v], start[v + 1]):
-            i = position[beside[q]]
+            i = position[adjacency[q]]
             while i >= 0 and i < k:
                 above = ancestor[i]
                 ancestor[i] = k
@@ -129,7 +129,7 @@ def columns(start: Any, beside: Any, permutation: Any, position: Any, dense: int
             delta[parent[j]] -= 1
         v = permutation[j]
         for q in range(start[v], start[v + 1]):
-            i = position[beside[q]]
+            i = position[adjacency[q]]
             if i > j and begin[j] > reached[i]:
                 reached[i] = begin[j]
                 delta[j] += 1
@@ -173,14 +173,14 @@ def _postorder(parent: Any) -> Any:
 
 
 @kernel
-def supernodes(parent: Any, counts: Any, given: Any, dense: int, narrow: int, zeros: float) -> Any:
+def supernodes(parent: Any, counts: Any, order: Any, dense: int, narrow: int, zeros: float) -> Any:
     """Columns become supernodes: chains of the same structure, and what is close enough to it.
 
     A supernode is known by its last column, whose rows are its rows. It may be joined by any of its children, whose
     columns then go before its own. The last `dense` columns are one supernode, whatever joins them.
     """
     n, none = len(parent), np.uint32(len(parent))
-    # From here on columns are numbered in postorder, so that what is read together lies together.
+    # From here on columns are numbered in postorder, so that what is read together is contiguous.
     place, size = _postorder(parent)
     C, up, post = np.empty(n, COLUMN), np.empty(n, np.uint32), np.empty(n, np.uint32)
     for v in range(n):
@@ -226,7 +226,7 @@ def supernodes(parent: Any, counts: Any, given: Any, dense: int, narrow: int, ze
         if C[k].into == none:
             j = C[k].head
             while j != none:
-                permutation[put] = given[post[j]]
+                permutation[put] = order[post[j]]
                 put += 1
                 j = C[j].after
             first[number[k] + 1] = put
@@ -261,18 +261,18 @@ def paths(parent: Any, w: Any, r: Any) -> Any:
             columns[s] += columns[parent[s]]
         heaviest, longest = max(heaviest, pairs[s]), max(longest, columns[s])
     waiting, most = 0, 0
-    kept = np.zeros(s_count, np.int64)  # what the children of a supernode left
+    from_children = np.zeros(s_count, np.int64)  # what the children of a supernode left
     for s in range(s_count):
         own = r[s] * r[s]
-        waiting += own - kept[s]
-        most = max(most, waiting + kept[s])
+        waiting += own - from_children[s]
+        most = max(most, waiting + from_children[s])
         if parent[s] >= 0:
-            kept[parent[s]] += own
+            from_children[parent[s]] += own
     return heaviest, longest, most
 
 
 @kernel
-def rows(start: Any, beside: Any, permutation: Any, position: Any, owner: Any, parent: Any, begin: Any) -> Any:
+def rows(start: Any, adjacency: Any, permutation: Any, position: Any, owner: Any, parent: Any, begin: Any) -> Any:
     """R of every supernode, ascending: row i belongs to all supernodes from its neighbours below up to its own."""
     n = len(permutation)
     S, rows = np.empty(len(parent), SUPERNODE), np.empty(begin[-1], np.int32)
@@ -282,7 +282,7 @@ def rows(start: Any, beside: Any, permutation: Any, position: Any, owner: Any, p
         v = permutation[i]
         S[owner[i]].seen = i
         for q in range(np.uint64(start[v]), np.uint64(start[v + _ONE])):
-            X = S[owner[min(np.uint32(i), position[beside[q]])]]  # its own if the neighbour is not below
+            X = S[owner[min(np.uint32(i), position[adjacency[q]])]]  # its own if the neighbour is not below
             while X.seen != i:
                 X.seen = i
                 rows[X.put] = i
@@ -293,7 +293,7 @@ def rows(start: Any, beside: Any, permutation: Any, position: Any, owner: Any, p
 
 @kernel
 def places(first: Any, parent: Any, begin: Any, rows: Any) -> Any:
-    """Where each row of a supernode lies in its parent's front, columns first, and on the path from the root.
+    """The position of each row of a supernode in its parent's front, columns first, and on the path from the root.
 
     Also the place on that path of each supernode's first column, and its children.
     """
@@ -324,23 +324,23 @@ def places(first: Any, parent: Any, begin: Any, rows: Any) -> Any:
 
 @kernel
 def diagonal(first: Any, panel: Any, high: Any, strip: int, padded: bool) -> Any:
-    """Where the diagonal of each D lies, by column: in panels of so many rows, in strips of so many columns.
+    """The position of the diagonal of each D, by column: in panels of so many rows, in strips of so many columns.
 
     The last strip of a panel is as wide as the others where they are padded, else as wide as the columns that are left.
     """
-    at = np.empty(first[-1], np.int64)
+    offset = np.empty(first[-1], np.int64)
     for s in range(len(panel)):
         w = first[s + 1] - first[s]
         for j in range(w):
             left = j - j % strip
             wide = strip if padded else min(strip, w - left)
-            at[first[s] + j] = panel[s] + left * high[s] + j * wide + j - left
-    return at
+            offset[first[s] + j] = panel[s] + left * high[s] + j * wide + j - left
+    return offset
 
 
 @kernel
 def updates(child: Any, r: Any) -> Any:
-    """The place of each update on a stack kept in postorder, and where its subtree begins."""
+    """The place of each update on a stack in postorder, and where its subtree begins."""
     s_count = len(child)
     place = np.empty(s_count, np.int64)
     leaf = np.arange(s_count).astype(np.int32)
@@ -355,7 +355,7 @@ def updates(child: Any, r: Any) -> Any:
 
 @kernel
 def arcs(tails: Any, heads: Any, position: Any, owner: Any, first: Any, begin: Any, rows: Any) -> Any:
-    """The arcs of each supernode, and where each lies in its front: those of which it owns the lower end."""
+    """The arcs of each supernode, and the position of each in its front: those of which it owns the lower end."""
     s_count, count = len(first) - 1, len(tails)
     start, of = np.zeros(s_count + 2, np.int64), np.empty(count, np.uint32)
     for e in range(count):
