@@ -30,7 +30,7 @@ class Unlucky(queue.SimpleQueue):
         return word
 
 
-def test_ctrl_c_that_loses_a_helpers_word_does_not_hang(monkeypatch):
+def test_ctrl_c_that_loses_a_workers_notification_does_not_hang(monkeypatch):
     monkeypatch.setattr(pool, "SimpleQueue", Unlucky)
     Unlucky.struck = False
     Unlucky.waited_for.clear()
@@ -71,13 +71,13 @@ def test_an_exception_drops_what_has_not_begun(monkeypatch):
 
 
 def test_ctrl_c_before_the_work_begins_drops_it(monkeypatch):
-    """It strikes while helpers are called, who might go through all of it otherwise."""
+    """It strikes while workers are woken, which might go through all of it otherwise."""
     both, ran = threading.Barrier(2), []
 
     class Late(queue.SimpleQueue):
-        def put(self, share):
-            threading.Thread(target=share.join, daemon=True).start()
-            both.wait(PATIENCE)  # a helper is at it
+        def put(self, region):
+            threading.Thread(target=region.join, daemon=True).start()
+            both.wait(PATIENCE)  # a worker is running it
             raise KeyboardInterrupt
 
     dropped = threading.Event()
@@ -94,12 +94,12 @@ def test_ctrl_c_before_the_work_begins_drops_it(monkeypatch):
         ran.append(call)
 
     monkeypatch.setattr(pool, "deque", Calls)
-    real = pool._shares
-    monkeypatch.setattr(pool, "_shares", Late())
+    real = pool._regions
+    monkeypatch.setattr(pool, "_regions", Late())
     with pytest.raises(KeyboardInterrupt):
         pool.run(job, [(i,) for i in range(1000)], 2)
     assert ran == [0]
-    monkeypatch.setattr(pool, "_shares", real)
+    monkeypatch.setattr(pool, "_regions", real)
     assert works()
 
 
@@ -107,8 +107,8 @@ def test_no_more_threads_than_the_system_lets_be(monkeypatch):
     def refuse(*_, **__):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(pool, "_helpers", 0)
-    monkeypatch.setattr(pool, "_shares", queue.SimpleQueue())
+    monkeypatch.setattr(pool, "_workers", 0)
+    monkeypatch.setattr(pool, "_regions", queue.SimpleQueue())
     monkeypatch.setattr(threading.Thread, "start", refuse)
     assert works()
 

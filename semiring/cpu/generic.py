@@ -48,16 +48,16 @@ def star(kind: Kind) -> Callable[..., Any]:
     if not isinstance(kind.scalar, types.Integer):
         return lambda kind, a: g(a)
     low, high = int(np.iinfo(kind.dtype).min), int(np.iinfo(kind.dtype).max)
-    told = star_without_value(semiring_of(kind).name, kind.dtype)
+    message = star_without_value(semiring_of(kind).name, kind.dtype)
 
-    def held(kind: Any, a: Any) -> Any:
+    def checked(kind: Any, a: Any) -> Any:
         value = g(a)
         # No integer is infinite or NaN: what stands for "no limit" in floats stops the elimination here.
         if not (value - value == 0 and low <= value <= high and value == math.floor(value)):
-            raise DivergenceError(told)
+            raise DivergenceError(message)
         return value
 
-    return held
+    return checked
 
 
 def _compiled(function: Callable[..., Any]) -> Any:

@@ -139,9 +139,9 @@ def row(typing: Any, kind: Any, count: Any, c: Any, a: Any, r: Any) -> Any:
         if not kind.vector:
             return context.compile_internal(builder, _generic_row(kind), signature, args)
         _, count, c, a, r = args
-        whole = builder.sdiv(count, I64(kind.lanes))
-        rest = builder.mul(whole, I64(kind.lanes))
-        for lanes, start, stop in ((kind.lanes, I64(0), whole), (1, rest, count)):
+        vectors = builder.sdiv(count, I64(kind.lanes))
+        rest = builder.mul(vectors, I64(kind.lanes))
+        for lanes, start, stop in ((kind.lanes, I64(0), vectors), (1, rest, count)):
             v = Vectors(builder, kind, lanes=lanes)
             factor = v.splat(a)
             with loop(builder, start, stop) as j:
@@ -155,7 +155,7 @@ def row(typing: Any, kind: Any, count: Any, c: Any, a: Any, r: Any) -> Any:
 
 @intrinsic
 def clear(typing: Any, kind: Any, count: Any, target: Any) -> Any:
-    """`count` entries become 0; where there is vector code, in whole vectors, as many as it takes."""
+    """`count` entries become 0; where there is vector code, in full vectors, as many as it takes."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         if not kind.vector:
@@ -170,7 +170,7 @@ def clear(typing: Any, kind: Any, count: Any, target: Any) -> Any:
 
 @intrinsic
 def copy_vectors(typing: Any, kind: Any, count: Any, source: Any, target: Any) -> Any:
-    """`count` entries from one place to another, in whole vectors, as many as it takes."""
+    """`count` entries from one place to another, in full vectors, as many as it takes."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         v = Vectors(builder, kind)
@@ -232,16 +232,16 @@ def _mover(module: Any, name: str, kind: Any) -> Any:
     m, n, source, row, col, target, to_row, to_col = function.args
     size = I64(kind.itemsize)
     dense = builder.and_(builder.icmp_signed("==", col, size), builder.icmp_signed("==", to_col, size))
-    whole = builder.select(dense, builder.sdiv(n, I64(kind.lanes)), I64(0))
-    rest = builder.mul(whole, I64(kind.lanes))
+    vectors = builder.select(dense, builder.sdiv(n, I64(kind.lanes)), I64(0))
+    rest = builder.mul(vectors, I64(kind.lanes))
     with loop(builder, I64(0), m) as i:
-        here, there = builder.add(source, builder.mul(i, row)), builder.add(target, builder.mul(i, to_row))
-        for lanes, start, stop in ((kind.lanes, I64(0), whole), (1, rest, n)):
+        read, write = builder.add(source, builder.mul(i, row)), builder.add(target, builder.mul(i, to_row))
+        for lanes, start, stop in ((kind.lanes, I64(0), vectors), (1, rest, n)):
             v = Vectors(builder, kind, image=True, lanes=lanes)
             with loop(builder, start, stop) as j:
                 k = builder.mul(j, I64(lanes))
-                x = v.load(builder.add(here, builder.mul(k, col)), type=v.plain)
-                v.store(v.to_image(x), builder.add(there, builder.mul(k, to_col)))
+                x = v.load(builder.add(read, builder.mul(k, col)), type=v.plain)
+                v.store(v.to_image(x), builder.add(write, builder.mul(k, to_col)))
     builder.ret_void()
     return function
 
@@ -287,21 +287,23 @@ def tile(typing: Any, kind: Any, depth: Any, a: Any, b: Any, old: Any, old_row: 
     return types.none(kind, *(types.intp,) * 7), codegen
 
 
-def _by_address(kind: Any, arguments: Any, given: list[Any]) -> Any:
+def _by_address(kind: Any, arguments: Any, parameter_types: list[Any]) -> Any:
     """A call of machine code that exists already; as a callee by name it would be compiled again for each caller.
 
-    The last two of `args` are its address and its arguments, which become those of the types that are `given`.
+    The last two of `args` are its address and its arguments, which are cast to `parameter_types`.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         values = [
             context.cast(builder, value, t, to)
-            for value, t, to in zip(cgutils.unpack_tuple(builder, args[-1]), arguments.types, given, strict=True)
+            for value, t, to in zip(
+                cgutils.unpack_tuple(builder, args[-1]), arguments.types, parameter_types, strict=True
+            )
         ]
-        callee_type = context.call_conv.get_function_type(types.none, [kind, *given])
+        callee_type = context.call_conv.get_function_type(types.none, [kind, *parameter_types])
         callee = builder.inttoptr(args[-2], callee_type.as_pointer())
         values = [context.get_dummy_value(), *values]
-        status, _ = context.call_conv.call_function(builder, callee, types.none, [kind, *given], values)
+        status, _ = context.call_conv.call_function(builder, callee, types.none, [kind, *parameter_types], values)
         with cgutils.if_unlikely(builder, status.is_error):  # a star without a value
             context.call_conv.return_status_propagate(builder, status)
         return context.get_dummy_value()
@@ -320,8 +322,8 @@ def call(typing: Any, kind: Any, address: Any, arguments: Any) -> Any:
 @intrinsic
 def jump(typing: Any, address: Any, arguments: Any) -> Any:
     """The same for a caller that knows no kind: all arguments are long integers or truth values."""
-    given = [types.boolean if unliteral(t) == types.boolean else types.intp for t in arguments.types]
-    return types.none(types.intp, arguments), _by_address(types.voidptr, arguments, given)
+    parameter_types = [types.boolean if unliteral(t) == types.boolean else types.intp for t in arguments.types]
+    return types.none(types.intp, arguments), _by_address(types.voidptr, arguments, parameter_types)
 
 
 def _generic_row(kind: Any) -> Any:

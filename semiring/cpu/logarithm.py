@@ -9,7 +9,7 @@ from llvmlite import ir
 
 
 class _Format(NamedTuple):
-    """What a float format asks for: its fields, where e^x vanishes beside 1, and how long the series must be."""
+    """What a float format requires: its fields, where e^x vanishes next to 1, and how long the series must be."""
 
     bits: int
     mantissa: int
@@ -45,11 +45,11 @@ def logaddexp(builder: Any, x: Any, y: Any) -> Any:
         )
         return builder.call(function, [a, b, c])
 
-    def series(at: Any, coefficients: list[float]) -> Any:
+    def series(t: Any, coefficients: list[float]) -> Any:
         """c₀ + c₁ t + c₂ t² + … by Horner's rule."""
         total = constant(coefficients[-1])
         for c in reversed(coefficients[:-1]):
-            total = fused(total, at, constant(c))
+            total = fused(total, t, constant(c))
         return total
 
     less = builder.fcmp_ordered("<", x, y)

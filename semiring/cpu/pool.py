@@ -15,11 +15,11 @@ def _nothing() -> None:
     pass
 
 
-class _Share:
-    """Somebody's work, which helpers may join until it is closed; and how many of them are at it.
+class _ParallelRegion:
+    """A job that worker threads join until the region is closed; and how many of them are running it.
 
-    Ctrl-C may strike its owner between any two steps. So the owner counts nobody in: a helper counts itself, and the
-    owner closes the share and waits until nobody is left, by a count that no lost word can hide.
+    Ctrl-C may interrupt the calling thread between any two steps. So it counts no worker: each worker counts itself, and
+    the caller closes the region and waits until the count is zero, which no lost notification can hide.
     """
 
     def __init__(self, work: Callable[[], None]) -> None:
@@ -29,7 +29,7 @@ class _Share:
         self._ended: SimpleQueue[None] = SimpleQueue()
 
     def join(self) -> None:
-        """A helper's part in it."""
+        """Run the job on a worker thread, unless the region is closed."""
         with self._lock:
             if self._closed:
                 return
@@ -44,17 +44,17 @@ class _Share:
             self._ended.put(None)
 
     def close(self) -> None:
-        """Let nobody join any more, and wait for those who did."""
+        """Let no more workers join, and wait for those that did."""
         with self._lock:
             self._closed = True
         while self._busy:
             with suppress(Empty):
                 self._ended.get(timeout=0.05)
-        self._work = _nothing  # who comes late finds nothing to do, and keeps nothing alive
+        self._work = _nothing  # a late worker finds nothing to do, and keeps nothing alive
 
 
-_shares: SimpleQueue[_Share] = SimpleQueue()
-_helpers = 0
+_regions: SimpleQueue[_ParallelRegion] = SimpleQueue()
+_workers = 0
 _lock = threading.Lock()
 
 
@@ -77,20 +77,20 @@ def run(job: Callable[..., None], calls: Sequence[tuple[Any, ...]], threads: int
             while queue:
                 try:
                     call = queue.popleft()
-                except IndexError:  # somebody else took the last one
+                except IndexError:  # another worker took the last one
                     return
                 job(worker, *call)
         except BaseException:
             queue.clear()
             raise
 
-    share = _Share(lambda: pull(workers.popleft()))
+    region = _ParallelRegion(lambda: pull(workers.popleft()))
 
     failure: BaseException | None = None
     try:
-        _hire(threads - 1)
+        _start_workers(threads - 1)
         for _ in range(threads - 1):
-            _shares.put(share)
+            _regions.put(region)
         pull(0)
     except BaseException as caught:  # Ctrl-C, or what another signal's handler raises, among them
         failure = caught
@@ -98,36 +98,36 @@ def run(job: Callable[..., None], calls: Sequence[tuple[Any, ...]], threads: int
         try:
             if failure is not None:
                 queue.clear()
-            share.close()
+            region.close()
             break
         except BaseException as caught:
             failure = caught
-    failure = failure or share.failure
+    failure = failure or region.failure
     if failure is not None:
         raise failure
 
 
-def _hire(count: int) -> None:
-    """See to it that there are at least that many helpers, or as many as the system lets be."""
-    global _helpers
-    if _helpers < count:
+def _start_workers(count: int) -> None:
+    """Start threads until there are at least that many workers, or as many as the system allows."""
+    global _workers
+    if _workers < count:
         with _lock, suppress(RuntimeError):
-            while _helpers < count:
-                threading.Thread(target=_help, args=(_shares,), name=f"semiring-{_helpers}", daemon=True).start()
-                _helpers += 1
+            while _workers < count:
+                threading.Thread(target=_serve, args=(_regions,), name=f"semiring-{_workers}", daemon=True).start()
+                _workers += 1
 
 
-def _help(shares: SimpleQueue[_Share]) -> None:
+def _serve(regions: SimpleQueue[_ParallelRegion]) -> None:
     while True:
-        share = shares.get()
-        share.join()
-        del share  # keep nothing alive while waiting
+        region = regions.get()
+        region.join()
+        del region  # keep nothing alive while waiting
 
 
 def _forget() -> None:
     """Threads do not survive a fork; the child starts its own."""
-    global _shares, _helpers, _lock
-    _shares, _helpers, _lock = SimpleQueue(), 0, threading.Lock()
+    global _regions, _workers, _lock
+    _regions, _workers, _lock = SimpleQueue(), 0, threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from ..errors import DeviceError
 
-#: Sets how many threads the CPU backend uses unless told otherwise.
+#: Sets how many threads the CPU backend uses where no number is passed.
 VARIABLE = "SEMIRING_NUM_THREADS"
 #: What other libraries read: each is an upper bound here.
 BOUNDS = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -30,13 +30,11 @@ def default_threads() -> int:
     DeviceError
         If SEMIRING_NUM_THREADS is not a positive integer.
     """
-    given = os.environ.get(VARIABLE)
-    if given and (given := given.strip()):
-        if not given.isdecimal() or int(given) == 0:
-            raise DeviceError(
-                f"threads: {VARIABLE} must be a positive integer, got {given!r}. Unset it, or correct it."
-            )
-        return int(given)
+    text = os.environ.get(VARIABLE)
+    if text and (text := text.strip()):
+        if not text.isdecimal() or int(text) == 0:
+            raise DeviceError(f"threads: {VARIABLE} must be a positive integer, got {text!r}. Unset it, or correct it.")
+        return int(text)
     return int(min(_affinity(), _bound()))
 
 
@@ -50,8 +48,8 @@ def _affinity() -> int:
 def _bound() -> float:
     """The least of the variables that are set and the quota, rounded up and at least 1; ∞ where there is neither."""
     granted = cpu_quota()
-    given = [os.environ.get(name, "").split(",")[0].strip() for name in BOUNDS]
-    bounds = [int(text) for text in given if text.isdecimal() and int(text) > 0]
+    texts = [os.environ.get(name, "").split(",")[0].strip() for name in BOUNDS]
+    bounds = [int(text) for text in texts if text.isdecimal() and int(text) > 0]
     return min([*bounds, *([] if granted is None else [max(1, ceil(granted))])], default=inf)
 
 
@@ -79,7 +77,7 @@ def _groups(root: Path) -> Iterator[Path]:
     """The folders of the control groups that hold this process and may limit its processors, innermost first.
 
     /proc/self/cgroup names its groups; where a hierarchy is mounted, and from which group on, is in
-    /proc/self/mountinfo. A group that is not below the one mounted is a container's own: there it is the mount itself.
+    /proc/self/mountinfo. A group not below the one mounted is a container's own: its directory is the mount.
     """
     try:
         named = [line.split(":", 2) for line in (root / "proc/self/cgroup").read_text().splitlines()]
@@ -99,7 +97,7 @@ def _groups(root: Path) -> Iterator[Path]:
 
 
 def describe() -> str:
-    """Model and clock of the processor, as far as the system tells."""
+    """Model and clock of the processor, as far as the system reports them."""
     try:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:

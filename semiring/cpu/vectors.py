@@ -143,7 +143,7 @@ class Vectors:
         """c ⊕ clamp(a + b), and c where a or b is 0.
 
         Only two-byte integers have an instruction for it. For the others a is clamped first, to [lo, hi] such that
-        a + b stays in the dtype; these bounds, like all that depends on b or a alone, are computed once for a whole
+        a + b stays in the dtype; these bounds, like all that depends on b or a alone, are computed once for an entire
         row or column of a tile. Both are 0 where b is the semiring's 0, which then is the sum.
         """
         builder, nil, bits = self.builder, self.zero(), 8 * self.kind.itemsize
@@ -187,14 +187,14 @@ def transposed(builder: Any, rows: list[Any]) -> list[Any]:
                 a, b = rows[i], rows[i + distance]
                 low = [j if not j & distance else count + j - distance for j in range(count)]
                 high = [j + distance if not j & distance else count + j for j in range(count)]
-                for at, mask in ((i, low), (i + distance, high)):
-                    rows[at] = builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(I32, count), mask))
+                for position, mask in ((i, low), (i + distance, high)):
+                    rows[position] = builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(I32, count), mask))
         distance *= 2
     return rows
 
 
 def stream(v: Vectors, value: Any, address: Any) -> None:
-    """Store past the caches, where a whole vector is stored: then the address is aligned."""
+    """Store past the caches, where a full vector is stored: then the address is aligned."""
     builder, width = v.builder, v.type.count * v.kind.itemsize
     written = builder.store(value, builder.inttoptr(address, value.type.as_pointer()))
     written.align = v.kind.itemsize
@@ -204,7 +204,7 @@ def stream(v: Vectors, value: Any, address: Any) -> None:
 
 
 def expanded(v: Vectors, address: Any, mask: Any) -> Any:
-    """A vector whose lanes of a mask are entries that lie side by side, the semiring's 0 elsewhere."""
+    """A vector whose lanes of a mask are entries that are contiguous, the semiring's 0 elsewhere."""
     builder, pointer = v.builder, v.type.element.as_pointer()
     name = f"llvm.masked.expandload.{_suffix(v.type)}"
     function = _declare(builder, name, v.type, [pointer, mask.type, v.type])

@@ -53,7 +53,7 @@ def attain(
 ) -> int:  # fmt: skip
     """L[r,j] ← the product of the edges from sources[r] to j along P, 0 without a path; a row that is no tree, or −1.
 
-    Where a step of P is no edge, L is 0 from there on, as 0 absorbs.
+    Where a step of P is no edge, L is 0 from that step on, as 0 absorbs.
     """
     n = P.shape[1]
     climbed, known = np.empty(n, np.int32), np.empty(n, np.bool_)

@@ -2,7 +2,7 @@
 
 A label h(v) is the length of the best walk found to v from a source that is tied to every vertex by an edge of length
 0. The tree of those walks is kept in preorder (`before`, `after`, `children`). Where the edge (u, v) shortens h(v), all
-that hangs below v is out of date and leaves the tree; if u is found there, the edge closes a cycle of negative length
+that hangs below v is out of date and leaves the tree; if u is among it, the edge closes a cycle of negative length
 (Tarjan 1981; Cherkassky and Goldberg 1999, "Negative-cycle detection algorithms", section 4).
 
 Labels are unevaluated sums of two floats (Dekker 1971), 106 bits: exact for integers of 64 bits, and for floats as
@@ -37,7 +37,7 @@ def relax(
 ) -> tuple[list[int], np.ndarray]:
     """A negative cycle of the lengths ℓ + base + rate·|ℓ|, or none and potentials: see `semiring.cycles.search`.
 
-    Where negative edges differ very much in size, small ones are met first without the large ones: beside sums of
+    Where negative edges differ very much in size, small ones are met first without the large ones: next to sums of
     those, 106 bits would not show a cycle of small ones.
     """
     n = len(A)

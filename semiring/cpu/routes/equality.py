@@ -72,5 +72,5 @@ def larger(kind: Any, a: Any, b: Any) -> Any:
 @part
 def tight(kind: Any, a: Any, d: Any, slack: Any, floor: Any) -> bool:
     """Whether an edge of weight a is a best path of weight d."""
-    there = (a != zero(kind)) & (d != zero(kind))  # without branches: which way they go is anybody's guess
-    return there & (not better(kind, limit(kind, d, larger(kind, d, floor), slack), a))
+    present = (a != zero(kind)) & (d != zero(kind))  # without branches, which could not be predicted
+    return present & (not better(kind, limit(kind, d, larger(kind, d, floor), slack), a))

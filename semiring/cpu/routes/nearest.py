@@ -1,6 +1,6 @@
-"""Predecessors that lie nearer: the first two lines of the rule (see routes.py), target by target, sources in vectors.
+"""Predecessors that are nearer: the first two lines of the rule (see routes.py), target by target, sources in vectors.
 
-With T = Dᵀ, entries D[i,k] of many sources i lie side by side, and so do the answers P[i,j] of one target j.
+With T = Dᵀ, entries D[i,k] of many sources i are contiguous, and so are the answers P[i,j] of one target j.
 """
 
 from __future__ import annotations
@@ -107,17 +107,18 @@ def step(
         if not kind.vector:
             return context.compile_internal(builder, _generic_step, signature, args)
         count, k, i, w = args[1], args[3], args[4], args[5]
-        matrix, *others = (_data(context, builder, t, args[at]) for at, t in ((2, T), (6, goal), (7, least), (8, came)))
+        arrays = (2, T), (6, goal), (7, least), (8, came)
+        matrix, *others = (_data(context, builder, t, args[index]) for index, t in arrays)
         n = _length(context, builder, T, args[2])
         row = builder.add(matrix, builder.mul(builder.add(builder.mul(k, n), i), I64(kind.itemsize)))
         numbers = builder.add(others.pop(), builder.mul(i, I64(4)))
-        whole = builder.sdiv(count, I64(kind.lanes))
-        for wide, start, stop in ((kind.lanes, I64(0), whole), (1, builder.mul(whole, I64(kind.lanes)), count)):
+        vectors = builder.sdiv(count, I64(kind.lanes))
+        for wide, start, stop in ((kind.lanes, I64(0), vectors), (1, builder.mul(vectors, I64(kind.lanes)), count)):
             v = Vectors(builder, kind, lanes=wide)
             weight, number = v.splat(w), _splat(builder, builder.trunc(k, I32), wide)
             with loop(builder, start, stop) as x:
-                at = builder.mul(x, I64(wide * kind.itemsize))
-                near, wanted, least_yet = (v.load(builder.add(base, at)) for base in (row, *others))
+                offset = builder.mul(x, I64(wide * kind.itemsize))
+                near, wanted, least_yet = (v.load(builder.add(base, offset)) for base in (row, *others))
                 place = builder.inttoptr(builder.add(numbers, builder.mul(x, I64(4 * wide))), number.type.as_pointer())
                 before = builder.load(place, align=4)
                 total = emit(builder, kind.mul, near, weight)
@@ -131,7 +132,7 @@ def step(
                     again = builder.and_(equal("==", total, wanted), unserved)
                 taken = builder.and_(emit_better(builder, kind, near, wanted), again)
                 if rounds(kind):
-                    v.store(builder.select(taken, total, least_yet), builder.add(others[1], at))
+                    v.store(builder.select(taken, total, least_yet), builder.add(others[1], offset))
                 builder.store(builder.select(taken, number, before), place, align=4)
         return context.get_dummy_value()
 
@@ -154,7 +155,7 @@ def _generic_step(
 
 
 def _data(context: Any, builder: Any, array: Any, value: Any) -> Any:
-    """Where an array's entries lie."""
+    """The address of an array's entries."""
     return builder.ptrtoint(cgutils.create_struct_proxy(array)(context, builder, value).data, I64)
 
 
@@ -176,7 +177,7 @@ def serve(
     i: int, lanes: int, goal: Any, least: Any, mirrored: bool, slack: Any,
 ) -> None:  # fmt: skip
     """came[x] ← the first of so many tight edges by which a source x gets to where D is, from where D is better."""
-    # A source that is served, or that no vertex lies before, gets a goal that nothing is better than.
+    # A source that is served, or that no vertex precedes, gets a goal that nothing is better than.
     left = 0
     for x in range(lanes):
         wanted = came[i + x] == OPEN and better(kind, top[i + x], d[i + x])

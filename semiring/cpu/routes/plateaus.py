@@ -1,6 +1,6 @@
 """Predecessors source by source, on lists of edges: all lines of the rule (see routes.py), or the third alone.
 
-Edges lie in two lists, by tail (`starts`, `heads`, `leaving`) and by head (`ends`, `tails`, `entering`), ascending.
+Edges are in two lists, by tail (`starts`, `heads`, `leaving`) and by head (`ends`, `tails`, `entering`), ascending.
 """
 
 from __future__ import annotations
@@ -50,20 +50,20 @@ def count_into(kind: Any, heads: Any, ends: Any) -> None:
 
 @kernel
 def list_into(
-    kind: Any, starts: Any, heads: Any, leaving: Any, at: Any, tails: Any, entering: Any, first: int, last: int
+    kind: Any, starts: Any, heads: Any, leaving: Any, position: Any, tails: Any, entering: Any, first: int, last: int
 ) -> None:
-    """Tails and weights of the edges that leave first … last, by head: from at[j] on, which moves up."""
+    """Tails and weights of the edges that leave first … last, by head: from position[j] on, which moves up."""
     for k in range(first, last):
         for e in range(starts[k], starts[k + 1]):
             j = heads[e]
-            tails[at[j]], entering[at[j]] = k, leaving[e]
-            at[j] += 1
+            tails[position[j]], entering[position[j]] = k, leaving[e]
+            position[j] += 1
 
 
 @part
-def attained(kind: Any, d: Any, w: Any, goal: Any, anew: bool, mirrored: bool, slack: Any, floor: Any) -> bool:
-    """Whether d ⊗ w is as good as the goal; unless anew, d must be so too."""
-    if not anew and better(kind, goal, d):
+def attained(kind: Any, d: Any, w: Any, goal: Any, improving: bool, mirrored: bool, slack: Any, floor: Any) -> bool:
+    """Whether d ⊗ w is as good as the goal; unless edges may be `improving`, d must be so too."""
+    if not improving and better(kind, goal, d):
         return False
     worst = limit(kind, goal, larger(kind, larger(kind, d, goal), floor), slack)
     return not better(kind, worst, times(kind, w, d) if mirrored else times(kind, d, w))
@@ -116,9 +116,9 @@ def near(
 @kernel
 def levels(
     kind: Any, D: Any, P: Any, starts: Any, heads: Any, leaving: Any, ends: Any, tails: Any, entering: Any,
-    anew: bool, mirrored: bool, slack: Any, floor: Any, chosen: Any, failed: Any, first: int, last: int,
+    improving: bool, mirrored: bool, slack: Any, floor: Any, chosen: Any, failed: Any, first: int, last: int,
 ) -> None:  # fmt: skip
-    """The third line of the rule for rows chosen[first … last]; failed[row] says that some of its pairs stay open.
+    """The third line of the rule for rows chosen[first … last]; failed[row] says whether pairs of it stay open.
 
     Each level looks either from the vertices settled last along their edges, or from the open ones back, whichever
     have fewer edges (Beamer, Asanović, Patterson 2012, "Direction-optimizing breadth-first search").
@@ -139,7 +139,7 @@ def levels(
                 front[fronts] = j
                 fronts += 1
                 out += starts[j + 1] - starts[j]
-        listed = waiting  # of which some may have been settled since
+        listed = waiting  # a few of which may have been settled since
         while waiting and fronts:
             found = 0
             if 8 * out < into:
@@ -149,7 +149,7 @@ def levels(
                         j = heads[e]
                         if settled[j] or not (p[j] == OPEN or p[j] > k):
                             continue
-                        if attained(kind, d[k], leaving[e], d[j], anew, mirrored, slack, floor):
+                        if attained(kind, d[k], leaving[e], d[j], improving, mirrored, slack, floor):
                             if p[j] == OPEN:
                                 reached[found] = j
                                 found += 1
@@ -164,7 +164,7 @@ def levels(
                     still += 1
                     for e in range(ends[j], ends[j + 1]):
                         k = tails[e]
-                        if settled[k] and attained(kind, d[k], entering[e], d[j], anew, mirrored, slack, floor):
+                        if settled[k] and attained(kind, d[k], entering[e], d[j], improving, mirrored, slack, floor):
                             p[j] = k
                             reached[found] = j
                             found += 1

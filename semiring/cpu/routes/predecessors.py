@@ -8,7 +8,7 @@ alone (McGeoch 1995, "All-pairs shortest paths and the essential subgraph"). For
              the least k   of those settled the level before, breadth first: (k, j) tight, D[i,k] ⊗ A[k,j] = D[i,j].
 
 Back along a path D gets better or the level falls, so no cycle can close. Where an edge beats `one`, as negative ones
-do, the second line is left out. Where ⊗ rounds, "equal" is within some eps, and a source for which that leaves a pair
+do, the second line is left out. Where ⊗ rounds, "equal" is within a few eps, and a source for which that leaves a pair
 open begins anew, breadth first from its own edges. docs/routes.md says all of this at length.
 
 `nearest.py` has the first two lines, target by target; `plateaus.py` all three, source by source.
@@ -99,9 +99,9 @@ class Edges(NamedTuple):
         tails, entering, ends = np.empty(edges, np.int32), np.empty_like(leaving), np.zeros(n + 1, np.int64)
         _code(count_into, kind)(heads, ends)
         np.cumsum(ends, out=ends)
-        at, rows = ends[:-1].copy(), max(1, (CALL >> 3) * n // max(1, n + edges))
+        position, rows = ends[:-1].copy(), max(1, (CALL >> 3) * n // max(1, n + edges))
         for first in range(0, n, rows):
-            _code(list_into, kind)(starts, heads, leaving, at, tails, entering, first, min(first + rows, n))
+            _code(list_into, kind)(starts, heads, leaving, position, tails, entering, first, min(first + rows, n))
         return cls(starts, heads, leaving, ends, tails, entering)
 
 
@@ -112,10 +112,10 @@ class Routes:
     ----------
     kind : Kind
     D, P : arrays of shape (m, n)
-        The rows, and int32 room for what is found, both contiguous.
+        The rows, and the int32 array that is written, both contiguous.
     sources : int32 array, shape (m,)
         Whose rows they are.
-    anew : bool
+    improving : bool
         Whether an edge beats `one`.
     mirrored : bool
         Whether ⊗ takes its operands in the other order.
@@ -123,37 +123,45 @@ class Routes:
     """
 
     def __init__(
-        self, kind: Kind, D: np.ndarray, P: np.ndarray, sources: np.ndarray, anew: bool, mirrored: bool, threads: int
+        self,
+        kind: Kind,
+        D: np.ndarray,
+        P: np.ndarray,
+        sources: np.ndarray,
+        improving: bool,
+        mirrored: bool,
+        threads: int,
     ) -> None:
-        self.kind, self.D, self.P, self.sources, self.anew, self.mirrored = kind, D, P, sources, anew, mirrored
+        self.kind, self.D, self.P, self.sources = kind, D, P, sources
+        self.improving, self.mirrored = improving, mirrored
         self.n, self.threads = D.shape[1], threads if D.size >= ALONE**2 else 1
         self.scalar = np.dtype(kind.dtype).type
         self.eps = float(np.finfo(kind.dtype).eps) if rounds(kind) else 0.0
         # Lengths of both signs cancel, so that a small sum may have been rounded as large ones are.
-        cancels = anew and rounds(kind) and semiring_of(kind).lengths
+        cancels = improving and rounds(kind) and semiring_of(kind).lengths
         self.floor = dtypes.largest_finite(D) if cancels else 0.0
         self.equal = self._equal(ALLOWED, self.floor)
 
     def of_matrix(self, A: np.ndarray) -> tuple[int, int] | None:
-        """P, where D is the whole closure of A; or a pair whose D no edge attains, so that D is not its closure."""
+        """P, where D is the entire closure of A; or a pair whose D no edge attains, so that D is not its closure."""
         if not self._nearest(A):
             return None
-        some = np.flatnonzero((self.P == OPEN).any(axis=1)).astype(np.int32)
-        return self._settle(some, lambda equal: self._listed(A, equal), begun=True)
+        rows = np.flatnonzero((self.P == OPEN).any(axis=1)).astype(np.int32)
+        return self._settle(rows, lambda equal: self._listed(A, equal), begun=True)
 
     def of_edges(self, edges: Edges) -> tuple[int, int] | None:
-        """P, where all edges of the graph are given; or a pair whose D none of them attains."""
+        """P, from all edges of the graph; or a pair whose D none of them attains."""
         return self._settle(np.arange(len(self.D), dtype=np.int32), lambda equal: edges, begun=False)
 
     def _settle(self, rows: np.ndarray, listed: Callable[[Any], Edges], begun: bool) -> tuple[int, int] | None:
-        """The whole rule for these rows, or, where the others have begun, the third line; anew where that fails."""
+        """The entire rule for these rows; where `begun`, the third line, and the entire rule where that fails."""
         equal, edges = self.equal, listed(self.equal)
         if not begun:
             self._begin(edges, equal, rows)
-            if not self.anew:
+            if not self.improving:
                 cost = edges.heads.size + self.n
                 self._share(near, len(rows), cost, self.D, self.P, *edges[3:], self.mirrored, equal[0], rows)
-        rows = self._levels(edges, equal, rows, self.anew)
+        rows = self._levels(edges, equal, rows, self.improving)
         for equal in self._wider():
             if not len(rows):
                 return None
@@ -173,7 +181,7 @@ class Routes:
         """More and more that counts as equal, where ⊗ rounds."""
         if rounds(self.kind):
             largest = dtypes.largest_finite(self.D)
-            if not self.anew:
+            if not self.improving:
                 yield self.equal
             for allowed, floor in ((16, self.floor), (256, self.floor), (4, largest), (64, largest), (self.n, largest)):
                 yield self._equal(ALLOWED * allowed, floor)
@@ -183,7 +191,7 @@ class Routes:
         call, even = _code(part, self.kind), -(-total // (4 * self.threads)) if self.threads > 1 else total
         size = max(1, min(CALL // max(1, steps), even))
         size = -(-size // unit) * unit
-        parts = [(at, min(at + size, total)) for at in range(0, total, size)]
+        parts = [(first, min(first + size, total)) for first in range(0, total, size)]
         run(lambda _, first, last: call(*arguments, first, last), parts, self.threads)
 
     def _nearest(self, A: np.ndarray) -> bool:
@@ -191,15 +199,15 @@ class Routes:
         n, call = self.n, _code(nearest, self.kind)
         T, top, left = np.empty_like(self.D), np.empty(n, self.D.dtype), [0] * n
         self._share(transpose, n, n, self.D, T, unit=GROUP)
-        if not self.anew:
+        if not self.improving:
             self._share(best, n, n, T, top, unit=LANES)
         even = 1 + n // (8 * GROUP * self.threads) if self.threads > 1 else n
         size = max(1, min(CALL // (n * n * GROUP), even)) * GROUP
 
-        def some(_: int, first: int, last: int) -> None:
-            left[first] = call(A, T, top, self.P, not self.anew, self.mirrored, *self.equal, first, last)
+        def chunk(_: int, first: int, last: int) -> None:
+            left[first] = call(A, T, top, self.P, not self.improving, self.mirrored, *self.equal, first, last)
 
-        run(some, [(at, min(at + size, n)) for at in range(0, n, size)], self.threads)
+        run(chunk, [(first, min(first + size, n)) for first in range(0, n, size)], self.threads)
         return any(left)
 
     def _listed(self, A: np.ndarray, equal: tuple[Any, Any]) -> Edges:
@@ -218,10 +226,10 @@ class Routes:
         """The first line of the rule for these rows."""
         self._share(begin, len(rows), self.n, self.D, self.P, self.sources, *edges[:3], *equal, rows)
 
-    def _levels(self, edges: Edges, equal: tuple[Any, Any], rows: np.ndarray, anew: bool) -> np.ndarray:
+    def _levels(self, edges: Edges, equal: tuple[Any, Any], rows: np.ndarray, improving: bool) -> np.ndarray:
         """The third line of the rule for these rows; those of which pairs are still open."""
         failed, cost = np.zeros(len(self.D), np.bool_), edges.heads.size + self.n
-        self._share(levels, len(rows), cost, self.D, self.P, *edges, anew, self.mirrored, *equal, rows, failed)
+        self._share(levels, len(rows), cost, self.D, self.P, *edges, improving, self.mirrored, *equal, rows, failed)
         return np.flatnonzero(failed).astype(np.int32)
 
 
@@ -253,25 +261,25 @@ def of_matrix(
 
     def one(a: np.ndarray, d: np.ndarray, p: np.ndarray, threads: int) -> tuple[int, int] | None:
         a, d = np.ascontiguousarray(a), np.ascontiguousarray(d)
-        room = p if p.flags.c_contiguous else np.empty(p.shape, np.int32)
-        wrong = Routes(kind, d, room, sources, _beats_one(semiring, a), mirrored, threads).of_matrix(a)
-        if room is not p:
-            p[...] = room
+        buffer = p if p.flags.c_contiguous else np.empty(p.shape, np.int32)
+        wrong = Routes(kind, d, buffer, sources, _beats_one(semiring, a), mirrored, threads).of_matrix(a)
+        if buffer is not p:
+            p[...] = buffer
         return wrong
 
     if D.ndim == 2:
         return one(A, D, P, threads)
     wrong: list[tuple[int, int]] = []
 
-    def some(_: int, first: int, last: int) -> None:
+    def batch(_: int, first: int, last: int) -> None:
         alone = threads if D.shape[-1] >= ALONE else 1
         wrong.extend(pair for k in range(first, last) if (pair := one(A[k], D[k], P[k], alone)))
 
     if D.shape[-1] >= ALONE:
-        some(0, 0, len(D))
+        batch(0, 0, len(D))
     else:
         size = max(1, -(-len(D) // (8 * threads)))
-        run(some, [(at, min(at + size, len(D))) for at in range(0, len(D), size)], threads)
+        run(batch, [(first, min(first + size, len(D))) for first in range(0, len(D), size)], threads)
     return min(wrong, default=None)
 
 
@@ -285,12 +293,12 @@ def of_rows(
     threads: int,
     mirrored: bool = False,
 ) -> tuple[int, int] | None:
-    """P ← the predecessors of some rows of a closure, given the graph's edges by tail: (starts, heads, weights)."""
+    """P ← the predecessors of rows of a closure, from the graph's edges by tail: (starts, heads, weights)."""
     if not D.size:
         return None
     kind = choose(semiring, D.dtype, False)
-    D, sources, anew = np.ascontiguousarray(D), sources.astype(np.int32), _beats_one(semiring, edges[2])
-    return Routes(kind, D, P, sources, anew, mirrored, threads).of_edges(_both_ways(kind, edges))
+    D, sources, improving = np.ascontiguousarray(D), sources.astype(np.int32), _beats_one(semiring, edges[2])
+    return Routes(kind, D, P, sources, improving, mirrored, threads).of_edges(_both_ways(kind, edges))
 
 
 def product_of_rows(
@@ -328,10 +336,10 @@ def lengths(
         edges = np.zeros(P.shape[1] + 1, np.int64), np.empty(0, np.int32), np.empty(0, dtype)
     arguments = np.ascontiguousarray(P), sources.astype(np.int32), L, matrix, dense, *_both_ways(kind, edges)[3:]
 
-    def some(_: int, first: int, last: int) -> None:
+    def chunk(_: int, first: int, last: int) -> None:
         wrong[first] = call(*arguments, first, last)
 
-    run(some, _rows(P, 8), threads)
+    run(chunk, _rows(P, 8), threads)
     return L, max(wrong)
 
 
@@ -346,4 +354,4 @@ def _rows(D: np.ndarray, each: int) -> list[tuple[int, int]]:
     """Parts of the rows, of each entry of which a call takes so many steps."""
     m, n = D.shape
     size = max(1, min((CALL >> 3) // (n * max(1, each)), -(-m // 8)))
-    return [(at, min(at + size, m)) for at in range(0, m, size)]
+    return [(first, min(first + size, m)) for first in range(0, m, size)]

@@ -20,10 +20,10 @@ def hops(P: np.ndarray, sources: np.ndarray, threads: int) -> np.ndarray:
     """The edges on each path of the trees in P; see `semiring.routes.hops`."""
     H, wrong = np.empty(P.shape, np.int32), [-1] * len(P)
 
-    def some(_: int, first: int, last: int) -> None:
+    def chunk(_: int, first: int, last: int) -> None:
         wrong[first] = _hops(P, sources, H, first, last)
 
-    run(some, _parts(len(P), P.shape[1], threads), threads)
+    run(chunk, _parts(len(P), P.shape[1], threads), threads)
     _refuse(max(wrong, default=-1))
     return H
 
@@ -41,8 +41,8 @@ def walks(
         wrong[first] = _lengths(P, rows, sources, targets, order, starts[1:], first, last)
 
     run(count, parts, threads)
-    at = max(wrong, default=-1)
-    _refuse(-1 if at < 0 else int(rows[at]))
+    path = max(wrong, default=-1)
+    _refuse(-1 if path < 0 else int(rows[path]))
     np.cumsum(starts, out=starts)
     vertices = np.empty(int(starts[-1]), np.int32)
     run(lambda _, first, last: _fill(P, rows, sources, targets, order, starts, vertices, first, last), parts, threads)
@@ -52,7 +52,7 @@ def walks(
 def _parts(total: int, each: int, threads: int) -> list[tuple[int, int]]:
     several = 4 * threads if total * each >= ALONE else 1
     size = max(1, min(CALL // max(1, each), -(-total // several)))
-    return [(at, min(at + size, total)) for at in range(0, total, size)]
+    return [(first, min(first + size, total)) for first in range(0, total, size)]
 
 
 def _refuse(row: int) -> None:
@@ -117,19 +117,19 @@ def _fill(
     for c in range(first, last):
         x = order[c]
         p, v = P[rows[x]], targets[x]
-        for at in range(starts[x + 1] - 1, starts[x] - 1, -1):
-            vertices[at] = v
+        for position in range(starts[x + 1] - 1, starts[x] - 1, -1):
+            vertices[position] = v
             v = p[v]
 
 
 @kernel
 def _by_row(rows: Any, m: int, order: Any) -> None:
     """order ← the paths, those of one row together."""
-    at = np.zeros(m + 1, np.int64)
+    begin = np.zeros(m + 1, np.int64)
     for r in rows:
-        at[r + 1] += 1
+        begin[r + 1] += 1
     for r in range(m):
-        at[r + 1] += at[r]
+        begin[r + 1] += begin[r]
     for x in range(len(rows)):
-        order[at[rows[x]]] = x
-        at[rows[x]] += 1
+        order[begin[rows[x]]] = x
+        begin[rows[x]] += 1
