@@ -18,7 +18,7 @@ from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.arrays import take_in
 from semiring.catalog import min_plus
-from semiring.devices import module, there
+from semiring.devices import module, on_device
 from semiring.errors import AlgebraError, DTypeError, NoPathError, ShapeError
 
 #: Entries that are looked at together: temporaries stay small beside the matrix; on a GPU so many that it is busy.
@@ -131,7 +131,7 @@ class Totals:
         apart, zero = None, dtypes.zero(min_plus, dtype)
         for rows, D in blocks:
             xp = module(D)
-            with there(D):
+            with on_device(D):
                 if farthest is None:
                     farthest, inward, reaching = xp.zeros(n, dtype), xp.zeros(n), xp.zeros(n, np.int64)
                 path = D != zero

@@ -18,7 +18,7 @@ from semiring.algebra import Semiring
 from semiring.arrays import Taken, take_in
 from semiring.backend import Backend, bind, device_of
 from semiring.bits import BitMatrix
-from semiring.devices import there
+from semiring.devices import on_device
 from semiring.errors import DTypeError, ShapeError
 from semiring.memory import require
 from semiring.survey import Survey, fast, survey, united
@@ -167,7 +167,7 @@ _HOST = nullcontext()
 def at(source: Any) -> AbstractContextManager[Any]:
     """The GPU on which a source's matrix lies as the current one, while this lasts."""
     array = source.dense if isinstance(source, Graph) else source
-    return _HOST if array is None or isinstance(array, np.ndarray) else there(array)
+    return _HOST if array is None or isinstance(array, np.ndarray) else on_device(array)
 
 
 def take(

@@ -14,7 +14,7 @@ from semiring.arrays import Taken, take_in
 from semiring.backend import bind, device_of
 from semiring.catalog import get
 from semiring.conversion import conform
-from semiring.devices import host, module, there
+from semiring.devices import host, module, on_device
 from semiring.errors import DomainError, ShapeError
 from semiring.memory import require
 from semiring.routes import of_rows
@@ -156,7 +156,7 @@ def next_hops(
     s = get(semiring)
     weights, closed = _taken(A, D, s, nulls_of(null_value), "next_hops")
     turned = of_closure(weights.swapaxes(-1, -2), closed.array.swapaxes(-1, -2), s, threads, mirrored=True)
-    with there(turned):
+    with on_device(turned):
         found = module(turned).ascontiguousarray(turned.swapaxes(-1, -2))
     return closed.give_back(found, where="next_hops")
 
@@ -311,7 +311,7 @@ def _taken(A: Any, D: Any, s: Semiring, nulls: Nulls, where: str) -> tuple[Any, 
             f"{where}: A and D must be square, of one shape, (n, n) or (batch, n, n), got {weights.shape}, {shape}."
         )
     if device_of(weights) != device_of(closed.array):
-        with there(closed.array):
+        with on_device(closed.array):
             weights = module(closed.array).asarray(weights) if device_of(weights) == "cpu" else weights.get()
     refuse_ambiguous(survey(weights, s, where=where, null_unsaid=nulls is None), s, where=where)
     survey(closed.array, s, where=where)
@@ -338,7 +338,7 @@ def of_closure(A: Any, D: Any, s: Semiring, threads: int | None, *, mirrored: bo
     device = device_of(D)
     require(D.size * (4 + D.itemsize), device, where="predecessors", hint="Use a smaller dtype, or fewer vertices.")
     options: dict[str, Any] = {"threads": threads} if threads and device == "cpu" else {}
-    with there(D):
+    with on_device(D):
         P = module(D).empty(D.shape, "int32")
         bind(s, D.dtype, device=device, **options).predecessors(P, A, D, mirrored)
     return P

@@ -9,7 +9,7 @@ import numpy as np
 
 from .algebra import Semiring
 from .conversion import conform, from_sequence
-from .devices import CPU, CUDA, PINNED, is_plain, there
+from .devices import CPU, CUDA, PINNED, is_plain, on_device
 from .errors import DeviceError, DTypeError, SemiringError, ShapeError
 
 #: Libraries whose arrays never change.
@@ -49,15 +49,15 @@ class Taken(NamedTuple):
             If it is a read-only array.
         """
         if self.unwritable:
-            raise DTypeError(f"{where}: overwrite=True must be given an array to write to, got {self.unwritable}.")
+            raise DTypeError(f"{where}: overwrite=True needs an array to write to, got {self.unwritable}.")
         if self.array.dtype != dtype or not self.array.dtype.isnative or self.made:
-            given = getattr(self.source, "dtype", self.array.dtype)
+            found = getattr(self.source, "dtype", self.array.dtype)
             raise DTypeError(
                 f"{where}: overwrite=True must work in A's own memory, so A must be a native {dtype} array, "
-                f"got {given}. Convert it first, or leave overwrite out."
+                f"got {found}. Convert it first, or leave overwrite out."
             )
         if isinstance(self.array, np.ndarray) and not self.array.flags.writeable:
-            raise ValueError(f"{where}: overwrite=True must be given a writeable array, got a read-only one.")
+            raise ValueError(f"{where}: overwrite=True needs a writeable array, got a read-only one.")
         require_apart(self.array, where=f"{where}: overwrite=True")
 
     @property
@@ -77,7 +77,7 @@ class Taken(NamedTuple):
         Raises
         ------
         DTypeError
-            If that library has no such dtype, as JAX has no 64 bits unless told.
+            If that library has no such dtype, as JAX has no 64 bits unless enabled.
         """
         if type(self.source) is np.ndarray or (result is not self.array and _library(self.source) == "cupy"):
             return result
@@ -109,9 +109,9 @@ def refuse_masked(source: Any, *, where: str) -> None:
 
 
 def take_in(source: Any, *, where: str) -> Taken:
-    """The source as a NumPy array, or as a CuPy array if its data lies on a GPU; nothing is copied that need not be.
+    """The source as a NumPy array, or as a CuPy array if its data is on a GPU; nothing is copied that need not be.
 
-    NumPy and CuPy arrays; anything with DLPack, which is asked first, as it keeps the order of streams, or with
+    NumPy and CuPy arrays; anything with DLPack, which is tried first, as it keeps the order of streams, or with
     `__cuda_array_interface__`; nested sequences of numbers. bfloat16, which NumPy does not have, becomes float32.
 
     Raises
@@ -148,7 +148,7 @@ def take_in(source: Any, *, where: str) -> Taken:
 
 
 def in_kind_of(*taken: Taken, where: str) -> Taken:
-    """The operand as which a result goes back: any of them, as long as all are of one library and lie on one device.
+    """The operand as which a result goes back: any of them, as long as all are of one library and on one device.
 
     Lists go with any.
 
@@ -157,7 +157,7 @@ def in_kind_of(*taken: Taken, where: str) -> Taken:
     DTypeError
         If they are of several libraries.
     DeviceError
-        If they lie on several devices: a kernel on one cannot read what lies on another.
+        If they are on several devices: a kernel on one cannot read what is on another.
     """
     first, *others = taken
     for other in others:
@@ -172,13 +172,13 @@ def in_kind_of(*taken: Taken, where: str) -> Taken:
             here, other_one = _place(first.array), _place(other.array)
             if here != other_one:
                 raise DeviceError(
-                    f"{where}: operands must lie on one device, got {here} and {other_one}. Move one of them."
+                    f"{where}: operands must be on one device, got {here} and {other_one}. Move one of them."
                 )
     return first
 
 
 def _place(array: Any) -> str:
-    """Where NumPy's or CuPy's array lies."""
+    """The device of NumPy's or CuPy's array."""
     return "the CPU" if isinstance(array, np.ndarray) else f"GPU {array.data.device_id}"
 
 
@@ -206,7 +206,7 @@ def require_apart(array: Any, *, where: str) -> None:
     for stride, size in sorted((abs(stride), size) for stride, size in zip(array.strides, array.shape, strict=True)):
         if size > 1 and stride < reach and array.size:
             raise ValueError(
-                f"{where} must be given an array of which each entry has memory of its own, got strides "
+                f"{where} needs an array of which each entry has memory of its own, got strides "
                 f"{array.strides} for shape {array.shape} of {array.dtype}. Copy it first."
             )
         reach += stride * (size - 1)
@@ -244,7 +244,7 @@ def _taken(source: Any, where: str) -> tuple[Any, bool]:
     if _library(source) == "cupy":
         if not _is_half(source):
             return source, False
-        with there(source):
+        with on_device(source):
             return source.astype(np.float32), True
     if hasattr(source, "__dlpack__") and hasattr(source, "__dlpack_device__"):
         plain = source.resolve_neg() if hasattr(source, "resolve_neg") else source  # torch exports −x as x
@@ -316,7 +316,7 @@ def _from_dlpack(source: Any) -> Any:
         import cupy
 
         return cupy.from_dlpack(source)
-    raise DTypeError(f"DLPack data must lie on a CPU or an NVIDIA GPU, got device type {kind}. Move it there first.")
+    raise DTypeError(f"DLPack data must be on a CPU or an NVIDIA GPU, got device type {kind}. Move it first.")
 
 
 def checked_sparse(source: Any, *, where: str) -> Any:

@@ -1,4 +1,4 @@
-"""Where arrays lie: the module that takes them, and their device as the current one."""
+"""Locations of arrays: the module that takes them, and their device as the current one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 #: What DLPack calls the places where we compute.
 CPU, CUDA, PINNED = 1, 2, 3
-_HERE: AbstractContextManager[Any] = nullcontext()
+_UNCHANGED: AbstractContextManager[Any] = nullcontext()
 #: What a computation on a GPU needs, as errors say.
 INSTALL = (
     "`pip install cupy-cuda13x nvidia-cuda-nvrtc nvidia-cuda-runtime` (for CUDA 12, "
@@ -40,20 +40,20 @@ def to_device(array: Any, device: str) -> Any:
     return cupy.asarray(array)
 
 
-def there(array: Any) -> AbstractContextManager[Any]:
-    """The GPU on which an array lies as the current one, on which CuPy launches, while this lasts. None for the CPU.
+def on_device(array: Any) -> AbstractContextManager[Any]:
+    """A context in which an array's GPU is the current one, on which CuPy launches; nothing changes for the CPU.
 
     Parameters
     ----------
     array : array of any library, BitMatrix, or None
     """
     if array is None or type(array) is np.ndarray:
-        return _HERE
+        return _UNCHANGED
     if is_plain(array) and array.data.device_id == _current():
-        return _HERE
+        return _UNCHANGED
     number = _gpu(getattr(array, "words", array))
     if number is None:
-        return _HERE
+        return _UNCHANGED
     import cupy
 
     found: AbstractContextManager[Any] = cupy.cuda.Device(number)
@@ -81,7 +81,7 @@ def host(array: Any) -> np.ndarray:
 
 
 def _gpu(array: Any) -> int | None:
-    """The number of the GPU on which an array lies; None where it lies elsewhere, or does not tell."""
+    """The number of an array's GPU; None where it is elsewhere, or does not report it."""
     try:
         if hasattr(array, "__dlpack_device__"):
             kind, number = array.__dlpack_device__()

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import take_in
-from .devices import diagonal, module, there
+from .devices import diagonal, module, on_device
 from .errors import AlgebraError, DTypeError, ShapeError
 
 #: Blocks of this many rows are eliminated row by row.
@@ -71,7 +71,7 @@ def lu(A: Any) -> tuple[Any, Any]:
         raise DTypeError("lu: A must hold real numbers, got bool.")
     dtype = np.float32 if array.dtype in (np.float16, np.float32) else np.float64
     xp = module(array)
-    with there(array):
+    with on_device(array):
         F = xp.array(array, dtype=dtype, order="C")
         _factor(F, 0)
         L = xp.tril(F, -1)

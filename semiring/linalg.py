@@ -15,7 +15,7 @@ from .arrays import Taken, in_kind_of, take_in
 from .backend import device_of
 from .catalog import get
 from .conversion import conform
-from .devices import diagonal, module, there
+from .devices import diagonal, module, on_device
 from .errors import DTypeError, ShapeError
 from .product import multiplied, sent
 from .survey import survey
@@ -96,7 +96,7 @@ def matmul(
     a, b = take_in(A, where="matmul"), take_in(B, where="matmul")
     kind = in_kind_of(a, b, where="matmul")
     output = kind if out is None else _output(out, kind, where="matmul")
-    with there(a.array):
+    with on_device(a.array):
         into = None if out is None else output.array
         product = multiplied(
             a.array, b.array, s, into, accumulate=accumulate, dtype=dtype, device=device, threads=threads
@@ -173,7 +173,7 @@ def matvec(
     kind = in_kind_of(a, b, where="matvec")
     output = kind if out is None else _output(out, kind, where="matvec")
     many = b.array.ndim > 1  # as many columns, each of its own product
-    with there(a.array):
+    with on_device(a.array):
         columns = b.array[..., None] if many else b.array
         into = None if out is None else output.array[..., None] if many else output.array
         product = multiplied(a.array, columns, s, into, dtype=dtype, device=device, threads=threads)
@@ -238,7 +238,7 @@ def power(
         raise ShapeError(f"power: A must be square, got shape {taken.array.shape}.")
     if not isinstance(k, (int, np.integer)) or k < 0:
         raise ValueError(f"power: k must be an integer of at least 0 (a semiring has no inverses), got {k!r}.")
-    with there(taken.array):
+    with on_device(taken.array):
         array = conform(taken.array, s, dtype, where="power")
         survey(array, s, where="power")
         home, where = device_of(array), device_of(array, device)
@@ -308,7 +308,7 @@ def eye(n: int, semiring: str | Semiring = "min_plus", *, dtype: Any = None, lik
     if like is None:
         return _eye(n, s, dtype, np)
     taken = take_in(like, where="eye")
-    with there(taken.array):
+    with on_device(taken.array):
         return taken.give_back(_eye(n, s, dtype, module(taken.array)), where="eye")
 
 

@@ -206,7 +206,7 @@ class TestAnotherDevice:
             lambda: semiring.matvec(B, A[0]),
             lambda: semiring.matmul(B, B, out=A),
         ):
-            with pytest.raises(DeviceError, match=r"must lie on one device, got GPU [01] and GPU [01]"):
+            with pytest.raises(DeviceError, match=r"must be on one device, got GPU [01] and GPU [01]"):
                 call()
 
     def test_queries_and_plans(self, A):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from semiring.backend import bind, device_of
-from semiring.devices import host, module, there
+from semiring.devices import host, module, on_device
 from semiring.survey import Survey
 
 from .. import estimates
@@ -74,7 +74,7 @@ class Dense(Engine):
 
     def _gathered(self, *index: np.ndarray) -> Any:
         xp = module(self.matrix)
-        with there(self.matrix):  # the index lies beside it
+        with on_device(self.matrix):  # the index lies beside it
             return self.matrix[tuple(xp.asarray(i) for i in index)]
 
     def panels(self, *, columns: bool = False) -> Iterator[tuple[np.ndarray, Any]]:

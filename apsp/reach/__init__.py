@@ -12,7 +12,7 @@ from semiring import dtypes
 from semiring.backend import device_of
 from semiring.catalog import get, lor_land
 from semiring.compiling import clock
-from semiring.devices import there
+from semiring.devices import on_device
 from semiring.observed import Callback
 from semiring.survey import survey
 from semiring.tiles import StoredBits, TileStore
@@ -132,7 +132,7 @@ def transitive_closure(
     )
     start, where = clock(), device_of(graph.dense, device)
     if semiring is not None:
-        with there(graph.dense):
+        with on_device(graph.dense):
             graph = _joining(graph, get(semiring))
     place = None if output is None else os.path.join(output, "")
     limits = Limits.of(memory, None, place) or Limits()

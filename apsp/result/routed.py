@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from semiring import routes as found
-from semiring.devices import host, there
+from semiring.devices import host, on_device
 from semiring.errors import ShapeError
 from semiring.memory import require
 from semiring.selection import require_selection
@@ -57,7 +57,7 @@ class Routed(Distances):
         more = 0 if known else estimates.predecessors(n, self.dtype.itemsize, table=False)
         require(4 * n * n + more, where="hops", hint="Ask for paths(pairs).hops, of single pairs.")
         P = self._trees.predecessors
-        with there(P):
+        with on_device(P):
             H = found.hops(P)
         return H if self._whole else self._part(H)
 

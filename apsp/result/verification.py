@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from semiring import dtypes, linalg
-from semiring.devices import host, module, there
+from semiring.devices import host, module, on_device
 from semiring.errors import DomainError
 from semiring.routes import lengths, product
 from semiring.selection import require_selection
@@ -63,7 +63,7 @@ class _Comparison:
     def __call__(self, rows: np.ndarray, D: Any, B: Any) -> None:
         """Look at D and B, arrays of one library and device, of these rows."""
         step = max(1, _CHUNK // max(1, D.shape[1]))
-        with there(D):
+        with on_device(D):
             for at in range(0, len(D), step):
                 self._look(rows[at : at + step], D[at : at + step], B[at : at + step])
 
@@ -152,7 +152,7 @@ def _products(trees: Trees, sources: np.ndarray) -> Iterator[tuple[np.ndarray, A
             D = host(D)
             yield positions, D, product(s, trees.edges(), D, positions)
             continue
-        with there(D):
+        with on_device(D):
             xp = module(D)
             B, at = linalg.matmul(D, xp.asarray(A), s), np.arange(len(positions))
             own = [s.add.python(x, one.item()) for x in B[at, positions].tolist()]
@@ -168,7 +168,7 @@ def _walked(trees: Trees) -> Iterator[tuple[np.ndarray, Any, Any]]:
             yield positions, host(D), lengths(s, trees.of(positions, D), positions, engine.dtype, edges=trees.edges())
         return
     D, at = engine.table(), np.arange(graph.n)
-    with there(D):
+    with on_device(D):
         if not isinstance(D, np.ndarray) or graph.dense is not None:
             A = module(D).asarray(graph.matrix(s, engine.dtype))
             L = lengths(s, trees.predecessors, at, engine.dtype, A=A)

@@ -18,7 +18,7 @@ def _nothing() -> None:
 class _ParallelRegion:
     """A job that worker threads join until the region is closed; and how many of them are running it.
 
-    Ctrl-C may interrupt the calling thread between any two steps. So it counts no worker: each worker counts itself, and
+    Ctrl-C may interrupt the calling thread between any two steps. So it counts no workers: each one counts itself, and
     the caller closes the region and waits until the count is zero, which no lost notification can hide.
     """
 

@@ -279,8 +279,8 @@ MUTANTS = [
     Mutant(
         "cuda-paths-goal",
         "semiring/cuda/routes/rule.inl",
-        "if (!anew && better(goal, d)) return false;",
-        "if (!anew && better(d, goal)) return false;",
+        "if (!improving && better(goal, d)) return false;",
+        "if (!improving && better(d, goal)) return false;",
         PATHS,
         "Whoever is nearer is no predecessor.",
         equivalent="Whoever has a nearer predecessor was served by the second line of the rule before.",
@@ -288,8 +288,8 @@ MUTANTS = [
     Mutant(
         "cuda-paths-gather",
         "semiring/cuda/routes/edges_in.inl",
-        "counts[row] = at > most ? most + 1 : at;",
-        "counts[row] = at > most ? most : at;",
+        "counts[row] = total > most ? most + 1 : total;",
+        "counts[row] = total > most ? most : total;",
         PATHS,
         "Edges that were not gathered are not looked at.",
     ),

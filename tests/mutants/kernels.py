@@ -370,8 +370,8 @@ MUTANTS = [
     Mutant(
         "tight-both",
         "semiring/cpu/routes/equality.py",
-        "there = (a != zero(kind)) & (d != zero(kind))",
-        "there = a != zero(kind)",
+        "present = (a != zero(kind)) & (d != zero(kind))",
+        "present = a != zero(kind)",
         "tests/test_routes.py::TestEveryPath::test_of_shortest_paths",
         "Where there is no way an edge may be tight.",
         equivalent="An edge that is there makes a way: d is 0 only where the closure is wrong, which `attained` finds.",

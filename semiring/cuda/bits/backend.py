@@ -71,7 +71,7 @@ class CudaBitBackend(words.Products, Backend):
         self.accumulate(*_fitting("gemm", C, A, B))
 
     def gemms(self, products: Sequence[tuple[BitMatrix, BitMatrix, BitMatrix]]) -> None:
-        """C ← C ∨ A ∧ B for each, in blocks that end early: what is made ahead beside them gets its turn."""
+        """C ← C ∨ A ∧ B for each, in blocks that end early: what is computed ahead on other streams gets its turn."""
         for C, A, B in products:
             self.accumulate(*_fitting("gemms", C, A, B), gives_way=True)
 
@@ -80,7 +80,7 @@ class CudaBitBackend(words.Products, Backend):
         r, d, _ = _fitting("left_mul", R, D, R)
         if not (r.rows and r.columns):
             return
-        left, _held = self._operand(d)
+        left, _copy = self._operand(d)
         for j, strip in self._transposed(r):
             self._multiply(r.cut_columns(j, j + strip.rows), left, strip, accumulate=False)
 
@@ -96,12 +96,12 @@ class CudaBitBackend(words.Products, Backend):
         copy, strip = Bits(workspace, ld, height, c.columns), workspace + 8 * height * ld
         for i in range(0, c.rows, height):
             part = c.cut_rows(i, i + height)
-            kept = copy._replace(rows=part.rows)
-            words.copy_bits(kept, part)
+            original = copy._replace(rows=part.rows)
+            words.copy_bits(original, part)
             for j in range(0, d.columns, width):
                 if i == 0 or width < d.columns:
                     right = words.transposed(d.cut_columns(j, j + width), strip)
-                self._multiply(part.cut_columns(j, j + width), kept, right, accumulate=False)
+                self._multiply(part.cut_columns(j, j + width), original, right, accumulate=False)
 
     def closure(self, D: BitMatrix) -> None:
         """D ← D*, reflexive: Floyd–Warshall on blocks of 256. (R ← P* R, then D ← D ∨ D[:,p] ∧ R, in place.)
@@ -112,10 +112,10 @@ class CudaBitBackend(words.Products, Backend):
         if not n:
             return
         if not d.aligned:
-            whole = _of(copy := self.empty((n, n)))
-            words.copy_bits(whole, d)
+            aligned = _of(copy := self.empty((n, n)))
+            words.copy_bits(aligned, d)
             self.closure(copy)
-            words.copy_bits(d, whole)
+            words.copy_bits(d, aligned)
             return
         panel = words.kernel("panel", gpu.current())
         workspace = self._reserve(8 * 64 * d.words * PIVOT // 64)
@@ -197,7 +197,7 @@ class CudaBitBackend(words.Products, Backend):
         transfer.synchronize()
 
     def workspace(self, n: int) -> int:
-        """Bytes held beside an n × n matrix while its closure is computed."""
+        """Bytes held in addition to an n × n matrix while its closure is computed."""
         if n <= self.pivot:
             return self.verb_workspace("closure", n, n, n)
         h = -(-n // (2 * self.pivot)) * self.pivot

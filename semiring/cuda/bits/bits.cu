@@ -1,4 +1,4 @@
-// What packed Boolean matrices need beside products: packing, transposition, counting, edges, and one pivot block.
+// Packed Boolean matrices, all but products: packing, transposition, counting, edges, and one pivot block.
 #include "bits.cuh"
 
 constexpr int warps = 8;
@@ -87,7 +87,7 @@ extern "C" __global__ void __launch_bounds__(256)
     for (int j = threadIdx.x / 8; j < 512; j += 32) {
         const int i = i0 / 64 + word, line = j / 64 * 32 + j % 32;
         const int from = ((j / 32 % 2 * 16 + left) ^ 2 * (j / 64)) ^ 16 * (j & 1);
-        // To the end of 16 bytes, which some kernels read at once.
+        // To the end of 16 bytes, which other kernels read at once.
         if (j0 + j < n && 64 * i < (m + 127) / 128 * 128) Y[(j0 + j) * ldy + i] = *reinterpret_cast<const Word*>(&lines[line][from]);
     }
 }
@@ -114,7 +114,7 @@ extern "C" __global__ void __launch_bounds__(256)
     list_columns(const Word* X, long long ldx, int m, int words, const long long* starts, long long* columns) {
     const int i = blockIdx.x * warps + threadIdx.x / 32, lane = threadIdx.x % 32;
     if (i >= m) return;
-    long long at = starts[i];
+    long long offset = starts[i];
     for (int w0 = 0; w0 < words; w0 += 32) {
         Word bits = w0 + lane < words ? X[i * ldx + w0 + lane] : 0;
         int before = __popcll(bits);
@@ -124,8 +124,8 @@ extern "C" __global__ void __launch_bounds__(256)
             const int other = __shfl_up_sync(~0u, before, d);
             if (lane >= d) before += other;
         }
-        long long mine = at + before - own;
-        at += __shfl_sync(~0u, before, 31);
+        long long mine = offset + before - own;
+        offset += __shfl_sync(~0u, before, 31);
         for (; bits; bits &= bits - 1) columns[mine++] = 64ll * (w0 + lane) + __ffsll(bits) - 1;
     }
 }
@@ -184,10 +184,10 @@ __device__ inline void eliminate(Half (&x)[8], Rows (&rows)[2], int size) {
     if (warp == q + 1) close<(q + 1) % 8>(x, rows[(q + 1) % 2], size);
 }
 
-// The pivot block D = A[p, p] of at most 256 rows, and its row panel: D ← D*, R ← D* R, and Rᵀ beside it.
+// The pivot block D = A[p, p] of at most 256 rows, and its row panel: D ← D*, R ← D* R, and Rᵀ next to it.
 //
 // Each block closes D for itself and takes one word of columns of R. It does not matter whether it finds D as it was
-// or partly closed by another block: bits are only ever set, and D* is the closure of all that lies between.
+// or partly closed by another block: bits are only ever set, and D* is the closure of all that is between.
 extern "C" __global__ void __launch_bounds__(256)
     panel(Word* A, long long lda, int p, int size, Half* transposed) {
     __shared__ Rows rows[2];
@@ -213,7 +213,7 @@ extern "C" __global__ void __launch_bounds__(256)
     Half low = 0, high = 0;
 #pragma unroll
     for (int s = 0; s < 8; ++s) {
-        if (place == s / 2) (s % 2 ? high : low) |= x[s];  // D* itself; D* R has no bit there that is not in it
+        if (place == s / 2) (s % 2 ? high : low) |= x[s];  // D* itself; D* R has no bit in that place that is not in it
 #pragma unroll 8
         for (int k = 0; k < 32; ++k) {
             const Half mask = int(x[s] << (31 - k)) >> 31;

@@ -18,7 +18,7 @@ __device__ inline Place place(int t, int rows, int columns, int group) {
     return {band * group + within % high, within / high};
 }
 
-// C[word] ← bits, or C[word] ← C[word] ∨ bits; the latter without waiting for what is there.
+// C[word] ← bits, or C[word] ← C[word] ∨ bits; the latter without waiting for what is stored.
 __device__ inline void put(Half* C, Half bits, int accumulate) {
     if (!accumulate)
         *C = bits;
@@ -35,7 +35,7 @@ __device__ inline void put(Word* C, Word bits, int accumulate) {
 // From counts to bits. The tensor cores leave eight neighbouring counts of a row to four lanes: lane q of them has
 // columns 8 g + 2 q and 8 g + 2 q + 1 of every group g of eight.
 
-// min(count, 1) of eight groups as fields of two bits, group 0 lowest, pushed into the 16 bits above by what was there.
+// min(count, 1) of eight groups as fields of two bits, group 0 lowest, pushed into the 16 bits above by what was in them.
 template <int stride>
 __device__ inline Half push(Half fields, const int* c) {
 #pragma unroll
@@ -61,10 +61,10 @@ __device__ inline Word gather(Half low, Half high) {
     const int q = threadIdx.x % 4;
     const Half mine = q & 2 ? high : low, theirs = __shfl_xor_sync(~0u, q & 2 ? low : high, 2);
     // Of eight groups from each of two lanes, keep those of word q, pass on those of word q ^ 1.
-    const Half kept = __byte_perm(mine, theirs, q & 1 ? 0x7632 : 0x5410);
+    const Half own = __byte_perm(mine, theirs, q & 1 ? 0x7632 : 0x5410);
     const Half others = __shfl_xor_sync(~0u, __byte_perm(mine, theirs, q & 1 ? 0x5410 : 0x7632), 1);
     // A byte holds a lane's four groups of 32 columns; those of lanes 0, 1, 2, 3 in this order, then by groups.
     const Half order = q & 2 ? (q & 1 ? 0x0426 : 0x4062) : (q & 1 ? 0x2604 : 0x6240);
-    const Half first = __byte_perm(kept, others, order), second = __byte_perm(kept, others, order + 0x1111);
+    const Half first = __byte_perm(own, others, order), second = __byte_perm(own, others, order + 0x1111);
     return Word(swap_fields(second)) << 32 | swap_fields(first);
 }

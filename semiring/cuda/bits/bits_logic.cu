@@ -20,8 +20,8 @@ extern "C" __global__ void __launch_bounds__(256, 2)
             int accumulate) {
     __shared__ __align__(16) Half a[depth][tile + 4], b[depth][tile + 4];
     const int rows = ceil_div(m, tile), columns = ceil_div(n, tile);
-    const Place at = place(blockIdx.x, rows, columns, 16);
-    const int i0 = at.i * tile, j0 = at.j * tile, top = threadIdx.x / 32 * 16, lane = threadIdx.x % 32;
+    const Place position = place(blockIdx.x, rows, columns, 16);
+    const int i0 = position.i * tile, j0 = position.j * tile, top = threadIdx.x / 32 * 16, lane = threadIdx.x % 32;
     Half c[16][4] = {};
     for (int k0 = 0; k0 < halves; k0 += depth) {
         load(a, A, lda, i0, m, k0, halves);

@@ -40,8 +40,8 @@ extern "C" __global__ void __launch_bounds__(256, 1)
     extern __shared__ __align__(128) unsigned char memory[];
     const unsigned base = unsigned(__cvta_generic_to_shared(memory));
     const int rows = ceil_div(m, tile_m), columns = ceil_div(n, tile_n);
-    const Place at = place(blockIdx.x, rows, columns, group);
-    const int i0 = at.i * tile_m, j0 = at.j * tile_n, steps = ceil_div(words, row_bytes / 8);
+    const Place position = place(blockIdx.x, rows, columns, group);
+    const int i0 = position.i * tile_m, j0 = position.j * tile_n, steps = ceil_div(words, row_bytes / 8);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, top = warp / 4 * 64, left = warp % 4 * 64;
     auto bring = [&](int step) {
         const unsigned a = base + step % stages * stage_bytes;

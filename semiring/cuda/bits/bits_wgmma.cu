@@ -24,9 +24,9 @@ __device__ inline void expect(unsigned barrier, int bytes) {
 }
 __device__ inline void arrive(unsigned barrier, int rank) {
     asm volatile(
-        "{\n.reg .b32 there;\n"
-        "mapa.shared::cluster.u32 there, %0, %1;\n"
-        "mbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(barrier), "r"(rank) : "memory");
+        "{\n.reg .b32 remote;\n"
+        "mapa.shared::cluster.u32 remote, %0, %1;\n"
+        "mbarrier.arrive.shared::cluster.b64 _, [remote];\n}" ::"r"(barrier), "r"(rank) : "memory");
 }
 __device__ inline void wait(unsigned barrier, unsigned phase) {
     asm volatile(
@@ -39,7 +39,7 @@ __device__ inline void cluster_barrier() {
     asm volatile("barrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory");
 }
 
-// A box of `row_bytes` × some rows at byte x, row y of a matrix; what lies outside the matrix arrives as zeros.
+// A box of `row_bytes` × any number of rows at byte x, row y of a matrix; what is outside the matrix arrives as zeros.
 __device__ inline void fetch(unsigned to, const TensorMap& from, int x, int y, unsigned barrier) {
     asm volatile(
         "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(to),
@@ -113,8 +113,8 @@ extern "C" __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(thr
     if (threadIdx.x >= 128 * consumers) {
         if (threadIdx.x == 128 * consumers)
             for (int t = first; t < rows * columns; t += grid_stride) {
-                const Place at = place(t, rows, columns, group);
-                const int i = (at.i * cluster + rank) * tile_m, j = at.j * tile_n;
+                const Place position = place(t, rows, columns, group);
+                const int i = (position.i * cluster + rank) * tile_m, j = position.j * tile_n;
                 for (int step = 0; step < steps; ++step, pipe.advance()) {
                     const unsigned a = base + pipe.stage * stage_bytes, b = a + a_bytes, ready = full + 8 * pipe.stage;
                     wait(empty + 8 * pipe.stage, pipe.phase ^ 1);
@@ -150,16 +150,16 @@ extern "C" __global__ void __cluster_dims__(cluster, 1, 1) __launch_bounds__(thr
             multiply_wait<0>();
             hold(c);
             if (speaker) arrive(done, threadIdx.x % 128);
-            const Place at = place(t, rows, columns, group);
-            const int j = at.j * (tile_n / 64) + lane % 4;
+            const Place position = place(t, rows, columns, group);
+            const int j = position.j * (tile_n / 64) + lane % 4;
 #pragma unroll
             for (int lower = 0; lower < 2; ++lower) {
                 const int* own = c + 2 * lower;
                 const Word bits = gather(sixteen<4>(own, own + 32), sixteen<4>(own + 64, own + 96));
-                const int i = (at.i * cluster + rank) * tile_m + warpgroup * 64 + warp * 16 + lower * 8 + lane / 4;
+                const int i = (position.i * cluster + rank) * tile_m + warpgroup * 64 + warp * 16 + lower * 8 + lane / 4;
                 if (i < m && j < ceil_div(n, 64)) put(C + i * ldc + j, bits, accumulate);
             }
         }
     }
-    cluster_barrier();  // nobody leaves while another may still arrive at its barriers
+    cluster_barrier();  // no block exits while another may still arrive at its barriers
 }

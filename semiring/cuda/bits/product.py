@@ -16,7 +16,7 @@ from ...errors import DeviceError
 from .. import compile, gpu
 
 #: Where a product gives way, a block that takes tile after tile stays for so many steps of 1024 bits at least (a third
-#: of a millisecond), and makes room so many times in a launch at most: each time costs what a few steps do.
+#: of a millisecond), and gives way so many times in a launch at most: each time costs what a few steps do.
 STAY, TURNS = 512, 128
 
 
@@ -54,7 +54,7 @@ class Product:
     Attributes
     ----------
     file : str
-        Beside this file.
+        Next to this file.
     tile : (rows, columns)
         What a block computes.
     group : int
@@ -127,8 +127,8 @@ def multiply(name: str, C: Bits, A: Bits, Bt: Bits, *, accumulate: bool, gives_w
     function = _function(product, device)
     if name == "wgmma":
         tiles = -(-C.rows // (high * product.cluster)) * -(-C.columns // wide)
-        room, steps = gpu.multiprocessors(device) // product.cluster, -(-A.columns // 1024)
-        blocks = product.cluster * min(tiles, room * (turns(tiles, room, steps) if gives_way else 1))
+        clusters, steps = gpu.multiprocessors(device) // product.cluster, -(-A.columns // 1024)
+        blocks = product.cluster * min(tiles, clusters * (turns(tiles, clusters, steps) if gives_way else 1))
         left, right = tensor_map(A, high), tensor_map(Bt, wide // product.cluster)
         arguments: tuple[Any, ...] = (left, right, C.address, C.ld, *sizes, np.int32(steps), np.int32(accumulate))
         threads = 288
@@ -141,15 +141,15 @@ def multiply(name: str, C: Bits, A: Bits, Bt: Bits, *, accumulate: bool, gives_w
     function((blocks,), (threads,), arguments, shared_mem=product.shared)
 
 
-def turns(tiles: int, room: int, steps: int) -> int:
-    """How many blocks, one after the other, share what would be one's, for so many tiles where `room` are at a time.
+def turns(tiles: int, clusters: int, steps: int) -> int:
+    """How many blocks, one after the other, share what would be one's, for so many tiles, `clusters` at a time.
 
     Examples
     --------
     >>> turns(100, 66, 8), turns(66 * 200, 66, 8), turns(1 << 20, 66, 8)
     (1, 4, 128)
     """
-    each = -(-tiles // room)
+    each = -(-tiles // clusters)
     return min(TURNS, -(-each * steps // STAY))
 
 

@@ -1,4 +1,4 @@
-"""Packed words on the GPU: products strip by strip, and what `BitMatrix` asks of its device.
+"""Packed words on the GPU: products strip by strip, and what else a `BitMatrix` computes.
 
 What takes a matrix takes anything with `words`, a CuPy array, and a `shape` in bits; what makes one returns its words.
 The kernels are in bits*.cu, the choice among products in `product`.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
-from ...devices import there
+from ...devices import on_device
 from ...errors import DTypeError, ShapeError
 from .. import compile, gpu
 from ..dense.launches import Pace
@@ -58,7 +58,7 @@ class Products:
         """C ← C ∨ A ∧ B; strips of columns of B are transposed one after the other."""
         if not (c.rows and c.columns and a.columns):
             return
-        left, _held = self._operand(a)
+        left, _copy = self._operand(a)
         for j, strip in self._transposed(b):
             self._multiply(c.cut_columns(j, j + strip.rows), left, strip, accumulate=True, gives_way=gives_way)
 
@@ -78,12 +78,12 @@ class Products:
             yield j, transposed(B.cut_columns(j, j + width), workspace)
 
     def _operand(self, A: Bits) -> tuple[Bits, Any]:
-        """A as kernels can read it, itself or a copy whose rows start where they should; and the copy, to be kept."""
+        """A as kernels can read it, itself or an aligned copy; and the copy's array, which the caller must retain."""
         if A.aligned or not bitproduct.PRODUCTS[self.instructions].aligned:
             return A, None
-        held = zeros((A.rows, A.columns))
-        copy_bits(copy := bits_of(held, A.columns), A)
-        return copy, held
+        array = zeros((A.rows, A.columns))
+        copy_bits(copy := bits_of(array, A.columns), A)
+        return copy, array
 
     def _reserve(self, size: int) -> int:
         """The address of this stream's workspace, kept for the next verb; what it was goes back when it grows."""
@@ -99,18 +99,18 @@ class Products:
         return int(workspace.data.ptr)
 
 
-# What BitMatrix asks for
+# The operations of BitMatrix
 
 
-def beside(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
-    """The function, with the GPU on which its first array lies as the current one."""
+def on_device_of_first(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+    """The function, with the GPU of its first array as the current one."""
 
     @wraps(function)
-    def there_alone(first: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        with there(first):
+    def launched(first: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        with on_device(first):
             return function(first, *args, **kwargs)
 
-    return there_alone
+    return launched
 
 
 def zeros(shape: tuple[int, ...]) -> Any:
@@ -122,7 +122,7 @@ def zeros(shape: tuple[int, ...]) -> Any:
     return cupy.zeros((m, padded(words)), np.uint64)[:, :words]
 
 
-@beside
+@on_device_of_first
 def pack(array: Any) -> Any:
     """A bool array (NumPy or CuPy, any strides) at one bit an entry, on the device."""
     import cupy
@@ -140,7 +140,7 @@ def pack(array: Any) -> Any:
     return new
 
 
-@beside
+@on_device_of_first
 def unpack(matrix: BitMatrix, out: Any = None) -> Any:
     """The matrix as bools, into `out` (NumPy or CuPy, any strides), else into a new CuPy array."""
     import cupy
@@ -159,7 +159,7 @@ def unpack(matrix: BitMatrix, out: Any = None) -> Any:
     return out
 
 
-@beside
+@on_device_of_first
 def from_edges(rows: Any, cols: Any, shape: tuple[int, int]) -> Any:
     """Set bit (rows[e], cols[e]) of a new matrix on the device for every e; repeated pairs are welcome.
 
@@ -189,7 +189,7 @@ def from_edges(rows: Any, cols: Any, shape: tuple[int, int]) -> Any:
     return new
 
 
-@beside
+@on_device_of_first
 def set_bits(words: Any, n: int, rows: Any, columns: Any) -> None:
     """Set bit (rows[e], columns[e]) of a matrix of n columns; int64 indices within bounds, which nobody checks."""
     import cupy
@@ -200,7 +200,7 @@ def set_bits(words: Any, n: int, rows: Any, columns: Any) -> None:
         function((-(-r.size // 256),), (256,), (a.address, a.ld, r.data.ptr, c.data.ptr, r.size))
 
 
-@beside
+@on_device_of_first
 def multiply(A: BitMatrix, B: BitMatrix) -> Any:
     """A ∧ B as new words."""
     (m, k), n = A.shape, B.shape[1]
@@ -209,7 +209,7 @@ def multiply(A: BitMatrix, B: BitMatrix) -> Any:
     return C
 
 
-@beside
+@on_device_of_first
 def transpose(A: BitMatrix) -> Any:
     """Aᵀ as new words."""
     m, n = A.shape
@@ -219,7 +219,7 @@ def transpose(A: BitMatrix) -> Any:
     return new
 
 
-@beside
+@on_device_of_first
 def count(A: BitMatrix, axis: int) -> Any:
     """How many bits are set in each column (axis 0) or row (axis 1), as CuPy int64."""
     import cupy
@@ -241,7 +241,7 @@ def count(A: BitMatrix, axis: int) -> Any:
     return counts
 
 
-@beside
+@on_device_of_first
 def columns(A: BitMatrix, total: int) -> Any:
     """The columns of all `total` set bits, row after row, as CuPy int64."""
     import cupy
@@ -255,7 +255,7 @@ def columns(A: BitMatrix, total: int) -> Any:
     return found
 
 
-# Helpers
+# Layout and copies
 
 
 def bits_of(words: Any, columns: int) -> Bits:
@@ -266,14 +266,14 @@ def bits_of(words: Any, columns: int) -> Bits:
 
 
 def padded(words: int) -> int:
-    """Words from row to row of a new matrix: 16 bytes' worth at least, whole cache lines for rows of several."""
+    """Words from row to row of a new matrix: 16 bytes' worth at least, full cache lines for rows of several."""
     return -(-words // 16) * 16 if words > 16 else words + words % 2
 
 
 def strip_size(across: int, along: int, most: int, *, unit: int = 256) -> int:
     """How many of `across` rows (columns) of `along` bits to do at once: an eighth of them, within limits."""
-    whole = across * padded(-(-along // 64)) * 8
-    parts = -(-whole // max(LEAST, min(whole // 8, most))) if whole else 1
+    size = across * padded(-(-along // 64)) * 8
+    parts = -(-size // max(LEAST, min(size // 8, most))) if size else 1
     return max(1, evenly(across, parts, unit))
 
 

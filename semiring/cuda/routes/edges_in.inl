@@ -1,6 +1,6 @@
-// The edges into a target, of those whose bits are given: gathered in lists, and read 32 at a time.
+// The edges into a target, of those whose bits are set: gathered in lists, and read 32 at a time.
 
-// The first `most` of the edges into each vertex whose bits are given, ascending: tails and weights; a warp a row.
+// The first `most` of the edges into each vertex whose bits are set, ascending: tails and weights; a warp a row.
 // counts ← how many they are, or most + 1 where there are more.
 extern "C" __global__ void __launch_bounds__(threads)
     gather(const T* A, const unsigned* bits, int n, int words, long long rows, int most, int* tails, T* weights,
@@ -10,32 +10,32 @@ extern "C" __global__ void __launch_bounds__(threads)
     if (row >= rows) return;
     const int j = int(row % n), used = (n + 31) / 32;
     const long long matrix = row - j;
-    int at = 0;
-    for (int w = 0; w < used && at <= most; w += 32) {
+    int total = 0;
+    for (int w = 0; w < used && total <= most; w += 32) {
         unsigned mine = w + lane < used ? bits[row * words + w + lane] : 0;
         int sum = __popc(mine);
         for (int apart = 1; apart < 32; apart *= 2) {
-            const int other = __shfl_up_sync(whole, sum, apart);
+            const int other = __shfl_up_sync(full_mask, sum, apart);
             if (lane >= apart) sum += other;
         }
-        for (int here = at + sum - __popc(mine); mine && here < most; ++here, mine &= mine - 1) {
+        for (int here = total + sum - __popc(mine); mine && here < most; ++here, mine &= mine - 1) {
             const int k = (w + lane) * 32 + __ffs(mine) - 1;
             tails[row * most + here] = k;
             weights[row * most + here] = A[(matrix + k) * n + j];
         }
-        at += __shfl_sync(whole, sum, 31);
+        total += __shfl_sync(full_mask, sum, 31);
     }
-    if (lane == 0) counts[row] = at > most ? most + 1 : at;
+    if (lane == 0) counts[row] = total > most ? most + 1 : total;
 }
 
-// An edge into a target, for each lane; none where `there` is false.
+// An edge into a target, for each lane; none where `present` is false.
 struct Candidate {
     int k;
     W w;
-    bool there;
+    bool present;
 };
 
-// The edges into j, ascending, 32 at a time, until `each` says that it has enough: those that were gathered, if any,
+// The edges into j, ascending, 32 at a time, until `each` returns true: those that were gathered, if any,
 // then the others by their bits, word by word.
 template <class Each>
 __device__ inline void for_edges(const T* A, long long matrix, int j, int n, const unsigned* bits, int words, int most,
@@ -44,18 +44,18 @@ __device__ inline void for_edges(const T* A, long long matrix, int j, int n, con
     const int count = most ? counts[row] : 1, listed = count > most ? most : count;
     int last = -1;
     for (int e = 0; e < listed; e += 32) {
-        const bool there = e + lane < listed;
-        const Candidate mine = {there ? tails[row * most + e + lane] : 0,
-                                there ? W(weights[row * most + e + lane]) : Algebra::zero(), there};
+        const bool present = e + lane < listed;
+        const Candidate mine = {present ? tails[row * most + e + lane] : 0,
+                                present ? W(weights[row * most + e + lane]) : Algebra::zero(), present};
         if (each(mine)) return;
-        last = __shfl_sync(whole, mine.k, 31);
+        last = __shfl_sync(full_mask, mine.k, 31);
     }
     if (count <= most) return;
     for (int w = (last + 1) / 32; w < (n + 31) / 32; ++w) {
         const unsigned word = bits[row * words + w];  // the same for all lanes
         if (!word) continue;
         const int k = 32 * w + lane;
-        const bool there = k > last && word >> lane & 1;
-        if (each({k, there ? W(A[(matrix + k) * n + j]) : Algebra::zero(), there})) return;
+        const bool present = k > last && word >> lane & 1;
+        if (each({k, present ? W(A[(matrix + k) * n + j]) : Algebra::zero(), present})) return;
     }
 }

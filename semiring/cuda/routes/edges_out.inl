@@ -8,7 +8,7 @@ extern "C" __global__ void __launch_bounds__(threads)
     if (row >= rows) return;
     int edges = 0;
     for (int w = lane; w < (n + 31) / 32; w += 32) edges += __popc(leaving[row * words + w]);
-    for (int half = 16; half; half /= 2) edges += __shfl_xor_sync(whole, edges, half);
+    for (int half = 16; half; half /= 2) edges += __shfl_xor_sync(full_mask, edges, half);
     if (lane == 0) starts[row + 1] = edges;
 }
 
@@ -19,10 +19,10 @@ extern "C" __global__ void __launch_bounds__(1024) add_up(long long* starts, lon
     long long before = 0;
     if (threadIdx.x == 0) starts[0] = 0;
     for (long long first = 0; first < rows; first += 1024) {
-        const long long at = first + threadIdx.x;
-        long long sum = at < rows ? starts[at + 1] : 0;
+        const long long index = first + threadIdx.x;
+        long long sum = index < rows ? starts[index + 1] : 0;
         for (int apart = 1; apart < 32; apart *= 2) {
-            const long long other = __shfl_up_sync(whole, sum, apart);
+            const long long other = __shfl_up_sync(full_mask, sum, apart);
             if (lane >= apart) sum += other;
         }
         if (lane == 31) sums[warp] = sum;
@@ -30,14 +30,14 @@ extern "C" __global__ void __launch_bounds__(1024) add_up(long long* starts, lon
         if (warp == 0) {
             long long sofar = sums[lane];
             for (int apart = 1; apart < 32; apart *= 2) {
-                const long long other = __shfl_up_sync(whole, sofar, apart);
+                const long long other = __shfl_up_sync(full_mask, sofar, apart);
                 if (lane >= apart) sofar += other;
             }
             sums[lane] = sofar;
         }
         __syncthreads();
         sum += before + (warp ? sums[warp - 1] : 0);
-        if (at < rows) starts[at + 1] = sum;
+        if (index < rows) starts[index + 1] = sum;
         before += sums[31];
         __syncthreads();
     }
@@ -50,14 +50,14 @@ extern "C" __global__ void __launch_bounds__(threads)
     const int lane = threadIdx.x % 32;
     const long long row = blockIdx.x * (long long)warps + threadIdx.x / 32;
     if (row >= rows) return;
-    long long at = starts[row];
+    long long position = starts[row];
     for (int w = 0; w < (n + 31) / 32; ++w) {
         const unsigned word = leaving[row * words + w];  // the same for all lanes
         if (word >> lane & 1) {
-            const long long here = at + __popc(word & ((1u << lane) - 1));
+            const long long here = position + __popc(word & ((1u << lane) - 1));
             heads[here] = 32 * w + lane;
             weights[here] = A[row * n + 32 * w + lane];
         }
-        at += __popc(word);
+        position += __popc(word);
     }
 }

@@ -2,7 +2,7 @@
 extern "C" __global__ void __launch_bounds__(threads, resident)
     nearest(const T* A, const T* Dt, const T* top, int n, int words, int batch, const Facts* facts, W slack,
             int mirrored, const unsigned* nearer, int most, const int* tails, const T* weights, const int* counts,
-            int* Pt, unsigned* settled, long long* told) {
+            int* Pt, unsigned* settled, long long* report) {
     const int lane = threadIdx.x % 32, j = blockIdx.x * warps + threadIdx.x / 32, first = blockIdx.y * sources;
     if (j >= n) return;
     for (int b = blockIdx.z; b < batch; b += gridDim.z) {
@@ -17,7 +17,7 @@ extern "C" __global__ void __launch_bounds__(threads, resident)
         }
 #pragma unroll
         for (int r = 0; r < groups; ++r) open |= p[r] == OPEN;
-        if (__any_sync(whole, open) && !facts[b].anew) {
+        if (__any_sync(full_mask, open) && !facts[b].improving) {
             W goal[groups], best[groups], lead[groups];
 #pragma unroll
             for (int r = 0; r < groups; ++r) {
@@ -25,7 +25,7 @@ extern "C" __global__ void __launch_bounds__(threads, resident)
                 goal[r] = i < n ? W(Dt[row * n + i]) : Algebra::zero();
                 lead[r] = i < n ? W(top[matrix + i]) : Algebra::zero();
             }
-            // A source that is served, or that no vertex lies before, gets a goal that nothing is better than.
+            // A source that is served, or that no vertex precedes, gets a goal that nothing is better than.
             open = false;
 #pragma unroll
             for (int r = 0; r < groups; ++r) {
@@ -34,7 +34,7 @@ extern "C" __global__ void __launch_bounds__(threads, resident)
                 goal[r] = wanted ? goal[r] : Algebra::one();
                 open |= wanted;
             }
-            if (__any_sync(whole, open))
+            if (__any_sync(full_mask, open))
                 for_edges(A, matrix, j, n, nearer, words, most, tails, weights, counts, lane, [&](const Candidate& c) {
                     // No sum is better than that with the best of all D[i,k]: most edges are seen to be too long.
                     W near = Algebra::zero(), far = Algebra::one();
@@ -45,21 +45,23 @@ extern "C" __global__ void __launch_bounds__(threads, resident)
                             far = better(far, best[r]) ? best[r] : far;
                         }
                     for (int half = 16; half; half /= 2) {
-                        const W one = __shfl_xor_sync(whole, near, half), other = __shfl_xor_sync(whole, far, half);
+                        const W one = __shfl_xor_sync(full_mask, near, half);
+                        const W other = __shfl_xor_sync(full_mask, far, half);
                         near = better(one, near) ? one : near;
                         far = better(far, other) ? other : far;
                     }
                     const W soonest = times<Step>(near, c.w, mirrored);
-                    unsigned some = __ballot_sync(whole, c.there && (rounds ? better(soonest, far) : !better(far, soonest)));
-                    while (some) {
+                    unsigned candidates =
+                        __ballot_sync(full_mask, c.present && (rounds ? better(soonest, far) : !better(far, soonest)));
+                    while (candidates) {
                         int k[ahead];
                         W w[ahead], d[ahead][groups];
 #pragma unroll
                         for (int e = 0; e < ahead; ++e) {
-                            const int from = __ffs(some) - 1;
-                            k[e] = e && !some ? k[e - 1] : __shfl_sync(whole, c.k, from & 31);
-                            w[e] = e && !some ? w[e - 1] : __shfl_sync(whole, c.w, from & 31);
-                            some &= some - 1;
+                            const int from = __ffs(candidates) - 1;
+                            k[e] = e && !candidates ? k[e - 1] : __shfl_sync(full_mask, c.k, from & 31);
+                            w[e] = e && !candidates ? w[e - 1] : __shfl_sync(full_mask, c.w, from & 31);
+                            candidates &= candidates - 1;
                         }
 #pragma unroll
                         for (int e = 0; e < ahead; ++e)
@@ -86,7 +88,7 @@ extern "C" __global__ void __launch_bounds__(threads, resident)
                             }
                             left |= goal[r] != Algebra::one();
                         }
-                        if (!__any_sync(whole, left)) return true;
+                        if (!__any_sync(full_mask, left)) return true;
                     }
                     return false;
                 });
@@ -95,11 +97,11 @@ extern "C" __global__ void __launch_bounds__(threads, resident)
 #pragma unroll
         for (int r = 0; r < groups; ++r) {
             const int i = first + 32 * r;
-            const unsigned served = __ballot_sync(whole, p[r] >= 0 && p[r] != OPEN);
+            const unsigned served = __ballot_sync(full_mask, p[r] >= 0 && p[r] != OPEN);
             if (lane == 0) settled[row * words + i / 32] = served;
             if (changed >> r & 1) Pt[row * n + i + lane] = p[r];
             still |= p[r] == OPEN;
         }
-        if (still) told[STILL_OPEN] = 1;
+        if (still) report[STILL_OPEN] = 1;
     }
 }

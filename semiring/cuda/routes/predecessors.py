@@ -2,7 +2,7 @@
 
 Reading order: `of_matrix`, then `_Search`, whose steps are the kernels of predecessors.cu. Small matrices get a
 thread block each, which does all (alone.cu). Else the first two lines of the rule are found for all pairs together,
-and the third source by source on lists of tight edges; where these are many, after some levels of all pairs.
+and the third source by source on lists of tight edges; where these are many, after a few levels of all pairs.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SMALL = 64
 LONG = 1 << 37
 #: What a sum may be off by, in eps.
 ALLOWED = 4.0
-#: Bytes of a record of what is so of a matrix.
+#: Bytes of a record of facts about a matrix.
 FACTS = 16
 
 #: As what kernels take an entry: int32 where its dtype is not listed.
@@ -61,11 +61,11 @@ def of_matrix(semiring: Semiring, A: Any, D: Any, P: Any, *, mirrored: bool = Fa
 
     if not D.size:
         return None
-    room = P if P.flags.c_contiguous else cupy.empty(P.shape, np.int32)
+    buffer = P if P.flags.c_contiguous else cupy.empty(P.shape, np.int32)
     A, D = (cupy.ascontiguousarray(X) for X in (A, D))
-    wrong = _Search(semiring, A, D, room, mirrored).run()
-    if room is not P:
-        P[...] = room
+    wrong = _Search(semiring, A, D, buffer, mirrored).run()
+    if buffer is not P:
+        P[...] = buffer
     return wrong
 
 
@@ -76,9 +76,9 @@ def text(semiring: Semiring, dtype: np.dtype, file: str) -> str:
     variant = algebra.variant_of(semiring, dtype, nonnegative=True) if semiring.lengths and least else None
     flags = {"least": least, "rounds": rounds(semiring, dtype), "lengths": semiring.lengths}
     sizes = {"ahead": AHEAD, "resident": RESIDENT.get(dtype.itemsize, 4)}
-    told = [f"constexpr bool {name} = {str(value).lower()};\n" for name, value in flags.items()]
-    told += [f"constexpr int {name} = {value};\n" for name, value in sizes.items()]
-    return compile.source(file, algebra.text(semiring, dtype, variant), *told)
+    constants = [f"constexpr bool {name} = {str(value).lower()};\n" for name, value in flags.items()]
+    constants += [f"constexpr int {name} = {value};\n" for name, value in sizes.items()]
+    return compile.source(file, algebra.text(semiring, dtype, variant), *constants)
 
 
 #: The translation units: what does all for a small matrix, and the steps for others.
@@ -107,8 +107,8 @@ class _Edges(NamedTuple):
     weights: Any
 
 
-class _Told(NamedTuple):
-    """What kernels say: pairs are open; some were found; some could not be; how many edges are tight."""
+class _Report(NamedTuple):
+    """What kernels report: pairs are open; any were found; any could not be; how many edges are tight."""
 
     open: int
     found: int
@@ -135,7 +135,7 @@ class _Search:
         require(D.nbytes + 5 * bits, "cuda", where="predecessors", hint="Use a smaller dtype, or fewer vertices.")
         self.leaving, self.entering, self.nearer, *self.settled = (gpu.memory(bits) for _ in range(5))
         self.facts = gpu.memory(FACTS * self.batch, zeros=FACTS * self.batch)
-        self.told = cupy.zeros(len(_Told._fields), np.int64)
+        self.report = cupy.zeros(len(_Report._fields), np.int64)
         self.edges = 0
         self.transposed: Any = None
 
@@ -144,23 +144,23 @@ class _Search:
         if self.n <= SMALL and self._small():
             return None
         self._look_at_all()
-        told = self._nearest()
-        few = told.edges <= FEW * self.rows
-        self.edges = told.edges
-        if told.open and not few:
-            told = self._levels_of_all()
-        hopeful = told.open and (few or told.found)
+        report = self._nearest()
+        few = report.edges <= FEW * self.rows
+        self.edges = report.edges
+        if report.open and not few:
+            report = self._levels_of_all()
+        hopeful = report.open and (few or report.found)
         self._turn(settle=not hopeful)
         self.transposed = None
-        if not told.open:
+        if not report.open:
             return None
         if hopeful and not self._search(self._slack(ALLOWED), every=few):
             return None
         for allowed, wide in self._wider():
             slack = self._slack(allowed)
             self._tight(slack, wide)
-            self.edges = self._asked().edges
-            if not self._search(slack, wide=wide, anew=True):
+            self.edges = self._read_report().edges
+            if not self._search(slack, wide=wide, fresh=True):
                 return None
         return self._open_pair()
 
@@ -174,56 +174,56 @@ class _Search:
         return _REGISTERS.get(self.dtype.name, np.int32)(allowed * self.eps)
 
     def _small(self) -> bool:
-        """The whole rule, a block a matrix; whether all pairs were found."""
+        """The entire rule, a block a matrix; whether all pairs were found."""
         pitch = self.n | 1
         shared = -(-4 * self.n * pitch // 8) * 8 + 2 * self.n * pitch * self.dtype.itemsize
         compile.allow_shared(self._function("alone"), shared)
         sizes = np.int32(self.n), np.int32(self.batch), self._slack(ALLOWED), self.mirrored
         blocks = min(self.batch, 1 << 30)
-        self._call("alone", (blocks, 1, 1), self.A, self.D, *sizes, self.P, self.told, shared=shared)
-        return not self._asked().failed
+        self._call("alone", (blocks, 1, 1), self.A, self.D, *sizes, self.P, self.report, shared=shared)
+        return not self._read_report().failed
 
     def _look_at_all(self) -> None:
         self.top = gpu.memory(self.rows * self.dtype.itemsize)
         self._rows("look", self.A, self.D, np.int32(self.n), self.rows, self.facts, self.top)
 
     def _tight(self, slack: Any, wide: bool) -> None:
-        """The tight edges; where there is room for Dᵀ, that too, and the first line of the rule."""
+        """The tight edges; where memory for Dᵀ is allocated, that too, and the first line of the rule."""
         sides, Dt = -(-self.n // TILE), self.transposed or 0
-        given = self.A, self.D, *self._sizes, self.facts, slack, np.int32(wide)
-        where = self.leaving, self.entering, self.nearer, Dt, self.P, self.told
-        self._call("tight", (sides, sides, self._deep), *given, *where)
+        inputs = self.A, self.D, *self._sizes, self.facts, slack, np.int32(wide)
+        where = self.leaving, self.entering, self.nearer, Dt, self.P, self.report
+        self._call("tight", (sides, sides, self._deep), *inputs, *where)
 
-    def _nearest(self) -> _Told:
+    def _nearest(self) -> _Report:
         """The first two lines of the rule, in Pᵀ."""
         self.transposed = gpu.memory(self.D.nbytes)
         slack = self._slack(ALLOWED)
         self._tight(slack, False)
-        given = self.A, self.transposed, self.top, *self._sizes, self.facts, slack, self.mirrored
+        inputs = self.A, self.transposed, self.top, *self._sizes, self.facts, slack, self.mirrored
         edges = self._gathered(self.nearer)
-        self._call("nearest", self._targets, *given, *edges, self.P, self.settled[0], self.told)
-        return self._asked()
+        self._call("nearest", self._targets, *inputs, *edges, self.P, self.settled[0], self.report)
+        return self._read_report()
 
-    def _levels_of_all(self) -> _Told:
-        """Some levels of the third line of the rule, in Pᵀ."""
+    def _levels_of_all(self) -> _Report:
+        """A few levels of the third line of the rule, in Pᵀ."""
         before, after = self.settled
         slack, edges = self._slack(ALLOWED), self._gathered(self.entering)
-        given = self.A, self.transposed, *self._sizes, self.facts, slack, self.mirrored, *edges
+        inputs = self.A, self.transposed, *self._sizes, self.facts, slack, self.mirrored, *edges
         for _ in range(LEVELS):
-            self._call("level", self._targets, *given, before, after, self.P, self.told)
+            self._call("level", self._targets, *inputs, before, after, self.P, self.report)
             before, after = after, before
-            told = self._asked()
-            if not (told.open and told.found):
+            report = self._read_report()
+            if not (report.open and report.found):
                 break
-        return told
+        return report
 
     def _gathered(self, bits: Any) -> tuple[Any, ...]:
         """Edges into each vertex: their bits, and a list of the first of them where rows are long."""
         most = min(GATHERED, self.n) if self.words > WORTH else 0
         tails, weights, counts = (gpu.memory(max(1, most) * self.rows * size) for size in (4, self.dtype.itemsize, 4))
         if most:
-            given = self.A, bits, *self._sizes[:2], self.rows, np.int32(most)
-            self._rows("gather", *given, tails, weights, counts)
+            inputs = self.A, bits, *self._sizes[:2], self.rows, np.int32(most)
+            self._rows("gather", *inputs, tails, weights, counts)
         return bits, np.int32(most), tails, weights, counts
 
     def _turn(self, *, settle: bool) -> None:
@@ -245,20 +245,20 @@ class _Search:
         self._rows("list", self.A, self.leaving, *sizes, starts, heads, weights)
         return _Edges(starts, heads, weights)
 
-    def _search(self, slack: Any, *, wide: bool = False, anew: bool = False, every: bool = False) -> bool:
+    def _search(self, slack: Any, *, wide: bool = False, fresh: bool = False, every: bool = False) -> bool:
         """The third line of the rule for rows with open pairs, in P; whether some are still open.
 
-        From what was reached last; from all that is settled where `every`; from a source's own edges where `anew`.
+        From what was reached last; from all that is settled where `every`; from a source's own edges where `fresh`.
         """
-        edges, how = self._listed(), (slack, np.int32(wide), self.mirrored, np.int32(anew))
+        edges, how = self._listed(), (slack, np.int32(wide), self.mirrored, np.int32(fresh))
         if self.n > LARGE and self._shared <= gpu.most_shared(gpu.current()):
-            told = self._sources("search", edges, how, begin=anew, every=every)
-            if not told.open:
-                return bool(told.failed)
-            anew = every = False  # it goes on
-        return bool(self._sources("levels", edges, how, begin=anew, every=every).failed)
+            report = self._sources("search", edges, how, begin=fresh, every=every)
+            if not report.open:
+                return bool(report.failed)
+            fresh = every = False  # it goes on
+        return bool(self._sources("levels", edges, how, begin=fresh, every=every).failed)
 
-    def _sources(self, entry: str, edges: _Edges, how: tuple[Any, ...], *, begin: bool, every: bool) -> _Told:
+    def _sources(self, entry: str, edges: _Edges, how: tuple[Any, ...], *, begin: bool, every: bool) -> _Report:
         """Every source, by a block or a warp of its own."""
         alone = entry == "search"
         threads, across, shared = (SEARCHERS, 1, self._shared) if alone else (THREADS, WARPS, 0)
@@ -268,7 +268,7 @@ class _Search:
         blocks = max(1, min(-(-self.rows // across), blocks))
         queues = gpu.memory(1 if alone else 8 * blocks * across * self.n)
         lanes = 1 << min(5, (self.edges // self.rows // 2).bit_length())
-        last = queues, np.int32(lanes), np.int32(every), np.int32(WIDE), self.told
+        last = queues, np.int32(lanes), np.int32(every), np.int32(WIDE), self.report
         several = max(blocks * across, LONG // max(1, self.edges // self.batch + self.n))
         for first in range(0, self.rows, several):
             where = self.D, self.P, np.int32(self.n), first, min(first + several, self.rows), self.facts
@@ -276,7 +276,7 @@ class _Search:
                 entry, (blocks, 1, 1), *where, *how, np.int32(begin), *edges, *last, threads=threads, shared=shared
             )
             transfer.synchronize()
-        return self._asked()
+        return self._read_report()
 
     @property
     def _shared(self) -> int:
@@ -311,22 +311,22 @@ class _Search:
     def _call(
         self, entry: str, grid: tuple[int, int, int], *arguments: Any, threads: int = THREADS, shared: int = 0
     ) -> None:
-        given = tuple(_address(x) for x in arguments)
-        self._function(entry)(grid, (threads,), given, shared)
+        values = tuple(_address(x) for x in arguments)
+        self._function(entry)(grid, (threads,), values, shared)
 
     def _function(self, entry: str) -> Any:
         return _module(self.semiring, self.dtype, FILES[entry != "alone"], gpu.current()).get_function(entry)
 
-    def _asked(self) -> _Told:
-        """What kernels have said since the last time; waits for them."""
+    def _read_report(self) -> _Report:
+        """What kernels have reported since the last call; waits for them."""
         transfer.synchronize()
-        told = _Told(*self.told.get().tolist())
-        self.told.fill(0)
-        return told
+        report = _Report(*self.report.get().tolist())
+        self.report.fill(0)
+        return report
 
 
 def _address(x: Any) -> Any:
-    """What a kernel is given: numbers as they are, the addresses of arrays and of memory."""
+    """A kernel's argument: numbers as they are, the addresses of arrays and of memory."""
     if isinstance(x, (int, np.generic)):
         return x
     return x.ptr if hasattr(x, "ptr") else x.data.ptr

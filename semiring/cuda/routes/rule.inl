@@ -4,21 +4,21 @@ using T = Algebra::T;
 using W = Algebra::W;
 
 // No predecessor; none yet. What was found in the level that goes on has its bit `REACHED`, and is found for good when
-// the level ends: so a minimum over what is there keeps whatever came a level before.
+// the level ends: so a minimum over what is stored keeps whatever came a level before.
 constexpr int NONE = -9999, OPEN = 0x7fffffff, REACHED = 1 << 30;
 constexpr int threads = 256, warps = threads / 32, searchers = 512;
 // Groups of 32 sources that a warp takes together.
 constexpr int groups = 4, sources = 32 * groups;
-constexpr unsigned whole = ~0u;
+constexpr unsigned full_mask = ~0u;
 
-// What a look at a matrix finds: whether an edge beats `one`, and the bits of its closure's largest finite |entry|.
+// Facts about a matrix: whether an edge beats `one`, and the bits of its closure's largest finite |entry|.
 struct Facts {
     unsigned long long largest;
-    int anew, unused;
+    int improving, unused;
 };
 
-// What the host reads: whether pairs are open, whether some were found, whether some could not be; how many tight edges.
-enum Told { STILL_OPEN, FOUND, FAILED, EDGES };
+// What the host reads: whether pairs are open, whether any were found, whether any could not be; how many tight edges.
+enum Report { STILL_OPEN, FOUND, FAILED, EDGES };
 
 __device__ inline bool better(W a, W b) { return least ? a < b : a > b; }
 
@@ -42,15 +42,15 @@ __device__ inline bool is_tight(W a, W d, W slack, W floor) {
 template <class A = Algebra>
 __device__ inline W times(W d, W w, bool mirrored) { return mirrored ? A::mul(w, d) : A::mul(d, w); }
 
-// Whether d ⊗ w is as good as the goal; unless anew, d must be so too.
-__device__ inline bool attained(W d, W w, W goal, bool anew, bool mirrored, W slack, W floor) {
-    if (!anew && better(goal, d)) return false;
+// Whether d ⊗ w is as good as the goal; unless edges may be `improving`, d must be so too.
+__device__ inline bool attained(W d, W w, W goal, bool improving, bool mirrored, W slack, W floor) {
+    if (!improving && better(goal, d)) return false;
     const W worst = limit(goal, larger(larger(d, goal), floor), slack);
     return !better(worst, times(d, w, mirrored));
 }
 
 // Where lengths of both signs cancel, a small sum may have been rounded as the largest are; `wide` says that any may.
 __device__ inline W floor_of(const Facts& facts, bool wide) {
-    if (!rounds || !(wide || (lengths && facts.anew))) return W(0);
+    if (!rounds || !(wide || (lengths && facts.improving))) return W(0);
     return W(__longlong_as_double((long long)facts.largest));
 }

@@ -1,12 +1,12 @@
 // The third line of the rule source by source, breadth first: by a warp or by a thread block a source.
 
-// What a search looks at: tight edges by tail, and what counts as attained. Vertices that more than `hub` edges leave
-// are left for all of its threads together.
+// What a search reads: tight edges by tail, and what counts as attained. Vertices that more than `hub` edges leave are
+// left for all of its threads together.
 struct Search {
     const long long* starts;
     const int* heads;
     const T* weights;
-    bool anew, mirrored;
+    bool improving, mirrored;
     W slack, floor;
     static constexpr int hub = 128;
 
@@ -21,7 +21,7 @@ struct Search {
         for (long long e = starts[matrix + k] + mine; e < stop; e += threads) {
             const int j = heads[e];
             const W w = weights[e];
-            if (*(volatile int*)&p[j] > found && attained(near, w, d[j], anew, mirrored, slack, floor) &&
+            if (*(volatile int*)&p[j] > found && attained(near, w, d[j], improving, mirrored, slack, floor) &&
                 atomicMin(&p[j], found) == OPEN)
                 put(j);
         }
@@ -31,11 +31,11 @@ struct Search {
 
 // The third line of the rule, source by source, for those with open pairs: a warp a source, from what was reached last
 // along listed edges; or, where `every`, from all that is settled. Where `begin`, sources begin with their own edges
-// alone; `anew` says what is attained. `queues` has room for 2 n each warp.
+// alone; `improving` says what is attained. `queues` holds 2 n entries each warp.
 extern "C" __global__ void __launch_bounds__(threads, 4)
     levels(const T* D, int* P, int n, long long first_row, long long rows, const Facts* facts, W slack, int wide,
-           int mirrored, int anew, int begin, const long long* starts, const int* heads, const T* weights, int* queues,
-           int least_lanes, int every, int most_levels, long long* told) {
+           int mirrored, int improving, int begin, const long long* starts, const int* heads, const T* weights,
+           int* queues, int least_lanes, int every, int most_levels, long long* report) {
     __shared__ int ends[warps], hub_ends[warps];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     int &end = ends[warp], &hub_end = hub_ends[warp];
@@ -45,13 +45,14 @@ extern "C" __global__ void __launch_bounds__(threads, 4)
         const T* const d = D + row * n;
         const int b = int(row / n), i = int(row % n);
         const long long matrix = (long long)b * n;
-        const Search edges = {starts, heads, weights, anew || facts[b].anew, bool(mirrored), slack, floor_of(facts[b], wide)};
+        const Search edges = {
+            starts, heads, weights, improving || facts[b].improving, bool(mirrored), slack, floor_of(facts[b], wide)};
         int open = 0, to = 0;
         for (int first = 0; first < n; first += 32) {
             const int j = first + lane, v = j < n ? p[j] : NONE;
-            open += __popc(__ballot_sync(whole, v == OPEN));
+            open += __popc(__ballot_sync(full_mask, v == OPEN));
             const bool reached = v != OPEN && v >= (every ? 0 : REACHED);
-            const unsigned them = __ballot_sync(whole, reached);
+            const unsigned them = __ballot_sync(full_mask, reached);
             if (reached) {
                 queue[to + __popc(them & ((1u << lane) - 1))] = j;
                 p[j] = v & ~REACHED;
@@ -65,7 +66,7 @@ extern "C" __global__ void __launch_bounds__(threads, 4)
                 const int j = first + lane;
                 const bool path = j < n && j != i && W(d[j < n ? j : 0]) != Algebra::zero();
                 if (j < n) p[j] = path ? OPEN : NONE;
-                open += __popc(__ballot_sync(whole, path));
+                open += __popc(__ballot_sync(full_mask, path));
             }
             __syncwarp();
             to = int(starts[row + 1] - starts[row]);
@@ -97,7 +98,7 @@ extern "C" __global__ void __launch_bounds__(threads, 4)
             if (lane == 0) hub_end = 0;
             __syncwarp();
         }
-        if (open > 0 && lane == 0) told[FAILED] = 1;
+        if (open > 0 && lane == 0) report[FAILED] = 1;
         __syncwarp();
     }
 }
@@ -106,18 +107,19 @@ extern "C" __global__ void __launch_bounds__(threads, 4)
 // still open is left: with few vertices a level, many warps are faster than few blocks.
 extern "C" __global__ void __launch_bounds__(searchers, 2)
     search(const T* D, int* P, int n, long long first_row, long long rows, const Facts* facts, W slack, int wide,
-           int mirrored, int anew, int begin, const long long* starts, const int* heads, const T* weights, int* queues,
-           int least_lanes, int every, int most_levels, long long* told) {
-    extern __shared__ long long room[];
-    T* const d = reinterpret_cast<T*>(room);
-    int* const p = reinterpret_cast<int*>(room + (n * sizeof(T) + 7) / 8);
+           int mirrored, int improving, int begin, const long long* starts, const int* heads, const T* weights,
+           int* queues, int least_lanes, int every, int most_levels, long long* report) {
+    extern __shared__ long long shared_memory[];
+    T* const d = reinterpret_cast<T*>(shared_memory);
+    int* const p = reinterpret_cast<int*>(shared_memory + (n * sizeof(T) + 7) / 8);
     unsigned short *const queue = reinterpret_cast<unsigned short*>(p + n), *const hubs = queue + n;
     __shared__ int end, hub_end, opened;
     const int lane = threadIdx.x % 32;
     for (long long row = first_row + blockIdx.x; row < rows; row += gridDim.x) {
         const int b = int(row / n), i = int(row % n);
         const long long matrix = (long long)b * n;
-        const Search edges = {starts, heads, weights, anew || facts[b].anew, bool(mirrored), slack, floor_of(facts[b], wide)};
+        const Search edges = {
+            starts, heads, weights, improving || facts[b].improving, bool(mirrored), slack, floor_of(facts[b], wide)};
         if (threadIdx.x == 0) end = hub_end = opened = 0;
         __syncthreads();
         for (int from = 0; from < n; from += searchers) {
@@ -129,12 +131,12 @@ extern "C" __global__ void __launch_bounds__(searchers, 2)
                 p[j] = reached ? v & ~REACHED : v;
             }
             if (reached) P[row * n + j] = v & ~REACHED;  // for good, if nothing here is open
-            const unsigned open = __ballot_sync(whole, v == OPEN), them = __ballot_sync(whole, first);
-            int at = 0;
+            const unsigned open = __ballot_sync(full_mask, v == OPEN), them = __ballot_sync(full_mask, first);
+            int position = 0;
             if (lane == 0 && open) atomicAdd(&opened, __popc(open));
-            if (lane == 0 && them) at = atomicAdd(&end, __popc(them));
-            at = __shfl_sync(whole, at, 0) + __popc(them & ((1u << lane) - 1));
-            if (first) queue[at] = (unsigned short)j;
+            if (lane == 0 && them) position = atomicAdd(&end, __popc(them));
+            position = __shfl_sync(full_mask, position, 0) + __popc(them & ((1u << lane) - 1));
+            if (first) queue[position] = (unsigned short)j;
         }
         __syncthreads();
         int open = opened;
@@ -150,7 +152,7 @@ extern "C" __global__ void __launch_bounds__(searchers, 2)
                 const int j = from + int(threadIdx.x);
                 const bool path = j < n && j != i && W(d[j < n ? j : 0]) != Algebra::zero();
                 if (j < n) p[j] = path ? OPEN : NONE;
-                const unsigned them = __ballot_sync(whole, path);
+                const unsigned them = __ballot_sync(full_mask, path);
                 if (lane == 0 && them) atomicAdd(&opened, __popc(them));
             }
             __syncthreads();
@@ -190,7 +192,7 @@ extern "C" __global__ void __launch_bounds__(searchers, 2)
         }
         if (open > 0) {
             for (int q = from + threadIdx.x; q < to; q += searchers) p[queue[q]] |= REACHED;
-            if (threadIdx.x == 0) told[from < to ? STILL_OPEN : FAILED] = 1;
+            if (threadIdx.x == 0) report[from < to ? STILL_OPEN : FAILED] = 1;
             __syncthreads();
         }
         for (int j = threadIdx.x; j < n; j += searchers) P[row * n + j] = p[j];

@@ -1,6 +1,6 @@
-// One look at a matrix and its closure: what is so of it, its tight edges as bits, the first line of the rule.
+// One pass over a matrix and its closure: facts about it, its tight edges as bits, the first line of the rule.
 
-// facts ← what is so of each matrix; top[i] ← the best D[i,k] of all k ≠ i. A warp a row.
+// facts ← those of each matrix; top[i] ← the best D[i,k] of all k ≠ i. A warp a row.
 extern "C" __global__ void __launch_bounds__(threads)
     look(const T* A, const T* D, int n, long long rows, Facts* facts, T* top) {
     const int lane = threadIdx.x % 32;
@@ -21,15 +21,15 @@ extern "C" __global__ void __launch_bounds__(threads)
         }
     }
     for (int half = 16; half; half /= 2) {
-        const W other = __shfl_xor_sync(whole, best, half), size = __shfl_xor_sync(whole, largest, half);
+        const W other = __shfl_xor_sync(full_mask, best, half), size = __shfl_xor_sync(full_mask, largest, half);
         best = better(other, best) ? other : best;
         largest = size > largest ? size : largest;
     }
-    beats = __any_sync(whole, beats);
+    beats = __any_sync(full_mask, beats);
     if (lane) return;
     top[row] = T(best);
     Facts& found = facts[row / n];
-    if (beats) found.anew = 1;
+    if (beats) found.improving = 1;
     if (rounds) atomicMax(&found.largest, (unsigned long long)__double_as_longlong(double(largest)));
 }
 
@@ -37,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(threads)
 // 32 × 32; without T, only the bits of edges out.
 extern "C" __global__ void __launch_bounds__(threads)
     tight(const T* A, const T* D, int n, int words, int batch, const Facts* facts, W slack, int wide,
-          unsigned* leaving, unsigned* entering, unsigned* nearer, T* Dt, int* Pt, long long* told) {
+          unsigned* leaving, unsigned* entering, unsigned* nearer, T* Dt, int* Pt, long long* report) {
     constexpr int each = 32 / warps;
     __shared__ T tile[32][33];
     __shared__ unsigned char seen[32][36];  // 1: tight; 2: and does not weigh `one`; 4: there is a path
@@ -53,9 +53,9 @@ extern "C" __global__ void __launch_bounds__(threads)
         for (int e = 0; e < each; ++e) {
             const int k = k0 + y + e * warps, j = j0 + x;
             const bool inside = k < n && j < n;
-            const long long at = (first + k) * n + j;
-            a[e] = inside ? W(A[at]) : Algebra::zero();
-            d[e] = inside ? W(D[at]) : Algebra::zero();
+            const long long index = (first + k) * n + j;
+            a[e] = inside ? W(A[index]) : Algebra::zero();
+            d[e] = inside ? W(D[index]) : Algebra::zero();
         }
 #pragma unroll
         for (int e = 0; e < each; ++e) {
@@ -64,7 +64,7 @@ extern "C" __global__ void __launch_bounds__(threads)
             const bool found = path && is_tight(a[e], d[e], slack, floor);
             tile[r][x] = T(d[e]);
             seen[r][x] = found | (found && a[e] != Algebra::one()) << 1 | path << 2;
-            const unsigned out = __ballot_sync(whole, found);
+            const unsigned out = __ballot_sync(full_mask, found);
             if (x == 0 && k < n) {
                 leaving[(first + k) * words + blockIdx.x] = out;
                 if (out) atomicAdd(&edges, __popc(out));
@@ -76,7 +76,7 @@ extern "C" __global__ void __launch_bounds__(threads)
         for (int e = 0; e < each; ++e) {
             const int r = y + e * warps, j = j0 + r, k = k0 + x;
             const int what = seen[x][r];
-            const unsigned in = __ballot_sync(whole, what & 1), near = __ballot_sync(whole, what & 2);
+            const unsigned in = __ballot_sync(full_mask, what & 1), near = __ballot_sync(full_mask, what & 2);
             if (x == 0 && j < n) {
                 entering[(first + j) * words + blockIdx.y] = in;
                 nearer[(first + j) * words + blockIdx.y] = near;
@@ -89,5 +89,5 @@ extern "C" __global__ void __launch_bounds__(threads)
         __syncthreads();
     }
     __syncthreads();
-    if (threadIdx.x == 0 && edges) atomicAdd((unsigned long long*)&told[EDGES], (unsigned long long)edges);
+    if (threadIdx.x == 0 && edges) atomicAdd((unsigned long long*)&report[EDGES], (unsigned long long)edges);
 }

@@ -26,7 +26,7 @@ struct Edges {
     static constexpr bool must_begin = true;  // a path that does not begin at its source is no path
 };
 
-// The vertex from which some edges lead here, and what they come to.
+// The vertex from which a run of edges leads here, and what they come to.
 template <class Value>
 struct alignas(sizeof(Value) > 4 ? 16 : 8) Known {
     int from;
