@@ -65,7 +65,7 @@ class Op:
         On integer dtypes evaluate the expression in a wider type and clamp the result to the dtype's
         range; a semiring's zero then absorbs explicitly, as ∞ + (−5) must stay ∞.
     ufunc : numpy.ufunc, optional
-        The same operation on whole arrays (on integers, NumPy's does not saturate). `simd` implies it.
+        The same operation on entire arrays (on integers, NumPy's does not saturate). `simd` implies it.
     selects : {"least", "greatest"}, optional
         That a ⊕ b is always one of a and b: the one that is less, or greater. Only the sums of such an ⊕ belong to a
         single walk, so only they have paths. `simd` implies it.
@@ -119,7 +119,7 @@ class Star:
 
     `python(a)` is compiled by numba; `cuda` is a C++ expression in `a` of type `T`. Both return an infinity or NaN
     where the sum does not exist; the closure then raises `DivergenceError`. So it does over integers, which hold
-    neither: there `T` is double, and the star must be a number of the integer dtype.
+    neither: in it `T` is double, and the star must be a number of the integer dtype.
     """
 
     python: Callable[[Any], Any] = field(repr=False)
@@ -252,7 +252,7 @@ class Semiring:
         unknown = [name for name in self.dtypes if name not in DTYPES]
         if unknown or not self.dtypes:
             came = ", ".join(map(str, unknown)) or "none"
-            raise AlgebraError(f"{where}: dtypes must be some of {', '.join(DTYPES)}, got {came}.")
+            raise AlgebraError(f"{where}: dtypes must be among {', '.join(DTYPES)}, got {came}.")
         if not (isinstance(self.tolerance, (int, float)) and self.tolerance >= 0):
             raise AlgebraError(f"{where}: tolerance must be a number of at least 0, got {self.tolerance!r}.")
         if self.series not in (None, "real", "positive"):
@@ -403,9 +403,9 @@ def check_axioms(semiring: Semiring, samples: tuple[Any, ...] | None = None) -> 
     add, mul, zero, one = semiring.add.python, semiring.mul.python, semiring.zero, semiring.one
     values = tuple(dict.fromkeys((*(semiring.samples if samples is None else samples), zero, one)))
 
-    def require(law: str, left: Any, right: Any, **at: Any) -> None:
+    def require(law: str, left: Any, right: Any, **operands: Any) -> None:
         if not same(left, right, semiring.tolerance):
-            where = ", ".join(f"{k} = {v!r}" for k, v in at.items())
+            where = ", ".join(f"{k} = {v!r}" for k, v in operands.items())
             raise AlgebraError(
                 f"check_axioms: {semiring.name} must satisfy {law}, got {left!r} and {right!r} at {where}. "
                 "Correct the operation, or take samples from the set on which it is a semiring."
@@ -427,11 +427,11 @@ def check_axioms(semiring: Semiring, samples: tuple[Any, ...] | None = None) -> 
     for a, b in product(values, repeat=2):
         require("a ⊕ b = b ⊕ a", add(a, b), add(b, a), a=a, b=b)
     for a, b, c in product(values, repeat=3):
-        at: Mapping[str, Any] = {"a": a, "b": b, "c": c}
-        require("(a ⊕ b) ⊕ c = a ⊕ (b ⊕ c)", add(add(a, b), c), add(a, add(b, c)), **at)
-        require("(a ⊗ b) ⊗ c = a ⊗ (b ⊗ c)", mul(mul(a, b), c), mul(a, mul(b, c)), **at)
-        require("a ⊗ (b ⊕ c) = a ⊗ b ⊕ a ⊗ c", mul(a, add(b, c)), add(mul(a, b), mul(a, c)), **at)
-        require("(a ⊕ b) ⊗ c = a ⊗ c ⊕ b ⊗ c", mul(add(a, b), c), add(mul(a, c), mul(b, c)), **at)
+        operands: Mapping[str, Any] = {"a": a, "b": b, "c": c}
+        require("(a ⊕ b) ⊕ c = a ⊕ (b ⊕ c)", add(add(a, b), c), add(a, add(b, c)), **operands)
+        require("(a ⊗ b) ⊗ c = a ⊗ (b ⊗ c)", mul(mul(a, b), c), mul(a, mul(b, c)), **operands)
+        require("a ⊗ (b ⊕ c) = a ⊗ b ⊕ a ⊗ c", mul(a, add(b, c)), add(mul(a, b), mul(a, c)), **operands)
+        require("(a ⊕ b) ⊗ c = a ⊗ c ⊕ b ⊗ c", mul(add(a, b), c), add(mul(a, c), mul(b, c)), **operands)
 
 
 def _settled(semiring: Semiring, a: Any, star: Any) -> bool:

@@ -23,7 +23,7 @@ def load_arrays(
 
     Parameters
     ----------
-    path : path, or open file, of which errors tell the `name`
+    path : path, or open file, whose `name` errors report
     what : str
         What the file is to be, for the error: "a BitMatrix".
     only : collection of str, optional
@@ -47,12 +47,12 @@ def load_arrays(
                 for name, info in wanted.items():
                     if info.compress_type != zipfile.ZIP_STORED:  # `save` packs none: it is not what it wrote
                         raise ValueError(f"`{name}` packed to {info.compress_size} bytes")
-                    require_there(file, info)
+                    require_size(file, info)
                 require(sum(info.file_size for info in wanted.values()), where=what, hint="Free memory.")
                 return {name: _member(archive, info) for name, info in wanted.items()}
         except MemoryError:
             raise
-        except Exception as error:  # whatever the damaged bytes come to
+        except Exception as error:  # whatever the damaged bytes lead to
             if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # a wrong offset is invalid
                 raise
             problem = f"{what} that `save` wrote is required, got a damaged file or another: {error}."
@@ -64,8 +64,8 @@ def load_arrays(
 _DEFLATED = 1032
 
 
-def require_there(file: IO[bytes], info: zipfile.ZipInfo) -> None:
-    """Refuse a member of an archive that claims to be more than can come of the bytes that are there.
+def require_size(file: IO[bytes], info: zipfile.ZipInfo) -> None:
+    """Refuse a member of an archive that claims to be larger than the bytes in the file can unpack to.
 
     Raises
     ------

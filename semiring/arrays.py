@@ -34,7 +34,7 @@ class Taken(NamedTuple):
     made: bool
 
     def conformed(self, semiring: Semiring, dtype: Any = None, *, where: str) -> Taken:
-        """In the dtype asked for, or in the one the semiring resolves; see `conform`."""
+        """In the dtype requested, or in the one the semiring resolves; see `conform`."""
         array = conform(self.array, semiring, dtype, where=where)
         return Taken(array, self.source, self.made or array is not self.array)
 
@@ -49,7 +49,7 @@ class Taken(NamedTuple):
             If it is a read-only array.
         """
         if self.unwritable:
-            raise DTypeError(f"{where}: overwrite=True needs an array to write to, got {self.unwritable}.")
+            raise DTypeError(f"{where}: overwrite=True must have an array to write to, got {self.unwritable}.")
         if self.array.dtype != dtype or not self.array.dtype.isnative or self.made:
             found = getattr(self.source, "dtype", self.array.dtype)
             raise DTypeError(
@@ -57,7 +57,7 @@ class Taken(NamedTuple):
                 f"got {found}. Convert it first, or leave overwrite out."
             )
         if isinstance(self.array, np.ndarray) and not self.array.flags.writeable:
-            raise ValueError(f"{where}: overwrite=True needs a writeable array, got a read-only one.")
+            raise ValueError(f"{where}: overwrite=True must have a writeable array, got a read-only one.")
         require_apart(self.array, where=f"{where}: overwrite=True")
 
     @property
@@ -206,7 +206,7 @@ def require_apart(array: Any, *, where: str) -> None:
     for stride, size in sorted((abs(stride), size) for stride, size in zip(array.strides, array.shape, strict=True)):
         if size > 1 and stride < reach and array.size:
             raise ValueError(
-                f"{where} needs an array of which each entry has memory of its own, got strides "
+                f"{where} must have an array of which each entry has memory of its own, got strides "
                 f"{array.strides} for shape {array.shape} of {array.dtype}. Copy it first."
             )
         reach += stride * (size - 1)

@@ -1,6 +1,6 @@
-"""Devices and their backends: where an array lies, what computes there, and `bind`, which returns its verbs.
+"""Devices and their backends: an array's device, what computes on it, and `bind`, which returns its verbs.
 
-A backend is one folder beside `cpu/`, and its name in `BACKENDS`.
+A backend is one folder next to `cpu/`, and its name in `BACKENDS`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def describe(device: str) -> str:
 
 
 def device_of(array: Any, device: str | None = None) -> str:
-    """The device to compute on: the one requested, else the one on which the array lies.
+    """The device to compute on: the one requested, else the array's.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """`BitMatrix`: a Boolean matrix at one bit an entry, with the semiring (∨, ∧) for its sums and products.
 
 Bit j of row i is bit j mod 64 of `words[i, j // 64]`, the least significant first, and the bits of a row's last word
-beyond the last column are always zero. A matrix lies where its words lie: NumPy words are computed on by
+beyond the last column are always zero. A matrix is on the device of its words: NumPy words are computed on by
 `semiring.cpu.bits.words`, CuPy words by `semiring.cuda.bits.words`, imported when first needed.
 """
 
@@ -64,7 +64,7 @@ class BitMatrix:
         if words.shape[1] > 1 and words.strides[1] != 8:
             raise ShapeError(f"BitMatrix: the words of a row must be contiguous, got strides {words.strides}.")
         if n % 64 and bool((words[:, -1] >> np.uint64(n % 64)).any()):
-            raise ShapeError(f"BitMatrix: bits from column {n} on must be zero, got some that are set. Mask the words.")
+            raise ShapeError(f"BitMatrix: bits from column {n} on must be zero, got set ones. Mask the words.")
         self.words, self.shape = words, (m, n)
 
     @classmethod
@@ -138,7 +138,7 @@ class BitMatrix:
 
         See Also
         --------
-        set_diagonal : Of a matrix that is there.
+        set_diagonal : Of a matrix that exists.
         semiring.eye : Of any semiring.
 
         Examples
@@ -209,7 +209,7 @@ class BitMatrix:
         Parameters
         ----------
         rows, cols : array_like of int, shape (edges,)
-            The matrix lies on the GPU where `rows` is a CuPy array.
+            The matrix is on the GPU where `rows` is a CuPy array.
         shape : (rows, columns)
 
         Returns
@@ -223,7 +223,7 @@ class BitMatrix:
         ShapeError
             If they are not two lists of the same length.
         IndexError
-            If one lies outside the matrix; negative indices do.
+            If one is outside the matrix; negative indices do.
         MemoryNeeded
             If the words do not fit.
 
@@ -286,13 +286,13 @@ class BitMatrix:
         1
         """
         coo = checked_sparse(matrix, where="BitMatrix").tocoo()
-        keep = coo.data != 0
-        return cls.from_edges(coo.row[keep], coo.col[keep], coo.shape)
+        nonzero = coo.data != 0
+        return cls.from_edges(coo.row[nonzero], coo.col[nonzero], coo.shape)
 
     # Taking it apart.
 
     def to_bool(self, out: Any = None) -> Any:
-        """The matrix as a bool array, into `out` where it is given.
+        """The matrix as a bool array, into `out` where it is passed.
 
         Parameters
         ----------
@@ -301,7 +301,7 @@ class BitMatrix:
         Returns
         -------
         bool array, of the matrix' shape
-            `out` where it is given; of NumPy or CuPy, as the words are.
+            `out` where it is passed; of NumPy or CuPy, as the words are.
 
         Raises
         ------
@@ -327,7 +327,7 @@ class BitMatrix:
         if not self._on_cpu:
             return _cuda().unpack(self, out)
         if out is None:
-            hint = "Ask for rows, counts or edges instead."
+            hint = "Take rows, counts or edges instead."
             memory.require(self.shape[0] * self.shape[1], where="BitMatrix.to_bool", hint=hint)
             out = np.empty(self.shape, bool)
         _cpu().unpack(self, out)
@@ -411,7 +411,7 @@ class BitMatrix:
 
     @property
     def _xp(self) -> Any:
-        """NumPy, or CuPy where the words lie on the GPU."""
+        """NumPy, or CuPy where the words are on the GPU."""
         return np if self._on_cpu else importlib.import_module("cupy")
 
     def __getitem__(self, key: Any) -> Any:
@@ -453,9 +453,9 @@ class BitMatrix:
         if on.any() and not on.all():  # of a bit that is set several times, the last counts
             last = len(on) - 1 - np.unique((i * self.shape[1] + j)[::-1], return_index=True)[1]
             i, j, on = i[last], j[last], on[last]
-        at, bit = (i, j >> 6), np.uint64(1) << (j & 63).astype(_WORD)
-        np.bitwise_or.at(self.words, (at[0][on], at[1][on]), bit[on])
-        np.bitwise_and.at(self.words, (at[0][~on], at[1][~on]), ~bit[~on])
+        place, bit = (i, j >> 6), np.uint64(1) << (j & 63).astype(_WORD)
+        np.bitwise_or.at(self.words, (place[0][on], place[1][on]), bit[on])
+        np.bitwise_and.at(self.words, (place[0][~on], place[1][~on]), ~bit[~on])
 
     def _view(self, rows: slice, cols: slice) -> BitMatrix:
         n = self.shape[1]
@@ -483,7 +483,7 @@ class BitMatrix:
         Raises
         ------
         IndexError
-            If it lies outside the matrix.
+            If it is outside the matrix.
 
         See Also
         --------
@@ -518,7 +518,7 @@ class BitMatrix:
         Raises
         ------
         IndexError
-            If it lies outside the matrix.
+            If it is outside the matrix.
 
         See Also
         --------
@@ -548,11 +548,11 @@ class BitMatrix:
         Raises
         ------
         IndexError
-            If it lies outside the matrix.
+            If it is outside the matrix.
 
         See Also
         --------
-        rows : The other way, in which words lie together.
+        rows : The other way, in which words are contiguous.
 
         Examples
         --------

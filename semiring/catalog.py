@@ -234,7 +234,7 @@ def get(semiring: str | Semiring) -> Semiring:
 
 
 def recorded_as(semiring: Semiring) -> str:
-    """The name by which a file tells of a semiring: `get` finds it again, or no other one that is called the same."""
+    """The name by which a file refers to a semiring: `get` finds it again, or no other one that is called the same."""
     known = _names().get(semiring.name)
     return semiring.name if known is None or known == semiring else f"{semiring.name} (another)"
 
@@ -295,7 +295,7 @@ def _semirings_of(path: Path) -> dict[str, Semiring]:
     if spec is None or spec.loader is None:
         raise AlgebraError(f"load: a Python file is required, one whose name ends in .py, got {path}.")
     module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(path.parent))  # it may import what lies beside it
+    sys.path.insert(0, str(path.parent))  # it may import what is next to it
     try:
         spec.loader.exec_module(module)
     except AlgebraError:

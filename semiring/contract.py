@@ -192,7 +192,7 @@ class Backend(ABC):
 
     @abstractmethod
     def download(self, matrix: Any, out: Any = None) -> Any:
-        """The matrix as a NumPy array, or into `out` (NumPy, or on the backend's device) where it is given."""
+        """The matrix as a NumPy array, or into `out` (NumPy, or on the backend's device) where it is passed."""
 
     @abstractmethod
     def diagonal(self, A: Any) -> np.ndarray:
@@ -235,7 +235,7 @@ class Backend(ABC):
         return HostStopwatch(self)
 
     def energy(self) -> float | None:
-        """Joules that the device has used since some fixed time; None where it does not report it."""
+        """Joules that the device has used since a fixed time; None where it does not report it."""
         return None
 
     def matrix_bytes(self, m: int, n: int) -> int:

@@ -21,7 +21,7 @@ _EXACT = 2**53
 
 
 def from_sequence(source: Any, *, where: str) -> np.ndarray:
-    """Nested sequences as an array. NumPy alone would round integers beyond 2⁵³ that have a float beside them.
+    """Nested sequences as an array. NumPy alone would round integers beyond 2⁵³ that have a float among them.
 
     Raises
     ------
@@ -57,14 +57,14 @@ def exact(values: np.ndarray, *, where: str) -> np.ndarray:
     if all(integer is not None and info.min <= integer <= info.max for integer in integers):
         return np.array(integers, dtype=np.int64).reshape(values.shape)
     floats: list[float] = []
-    for at, (value, integer) in enumerate(zip(values.flat, integers, strict=True)):
+    for offset, (value, integer) in enumerate(zip(values.flat, integers, strict=True)):
         try:
             near = float(value)
         except OverflowError:
             near = math.inf
         if (integer is not None and integer != near) or (math.isinf(near) and value != near):
             shown = value if integer is None else _digits(integer)
-            index = at if values.ndim == 1 else tuple(map(int, np.unravel_index(at, values.shape)))
+            index = offset if values.ndim == 1 else tuple(map(int, np.unravel_index(offset, values.shape)))
             raise DTypeError(
                 f"{where}: 64 bits must hold every integer exactly and every number, got {shown} at {index}. "
                 "Convert it to a float if it may be rounded."
@@ -78,7 +78,7 @@ def _digits(integer: int) -> str:
 
 
 def conform(array: Any, semiring: Semiring, dtype: Any = None, *, where: str, first: int = 0) -> Any:
-    """The array in the dtype asked for, or in the one the semiring resolves; the same array where it already fits.
+    """The array in the dtype requested, or in the one the semiring resolves; the same array where it already fits.
 
     ∞ keeps its meaning: inf becomes an integer dtype's end, and an integer's end becomes inf or the wider end. `first`
     is the number of the array's first item, for messages.
@@ -91,7 +91,7 @@ def conform(array: Any, semiring: Semiring, dtype: Any = None, *, where: str, fi
         If a finite value cannot be represented: a fraction in an integer dtype, a number beyond its range, an integer
         that float64 would round. (To float32 all values are rounded, which is not refused.)
     DomainError
-        If an integer dtype is asked for, and an entry is NaN, or an infinity that is none of the semiring's.
+        If an integer dtype is requested, and an entry is NaN, or an infinity that is none of the semiring's.
     """
     if array.dtype.kind in _NO_NUMBERS:
         raise DTypeError(f"{where}: entries must be real numbers or truth values, got {array.dtype}.")
@@ -118,7 +118,7 @@ def _converted(
     array: Any, semiring: Semiring, target: np.dtype, part: tuple[slice, ...], where: str, first: int
 ) -> Any:
     """A part of an array in the dtype `target`."""
-    at = (part[0].start + first, *(axis.start for axis in part[1:]))
+    origin = (part[0].start + first, *(axis.start for axis in part[1:]))
     xp = module(array)
     with np.errstate(all="ignore"):
         out = array.astype(target)
@@ -130,31 +130,36 @@ def _converted(
             wrong = finite & ((array != xp.floor(array)) | (array >= info.max) | (array <= info.min))
             top, bottom = array == math.inf, array == -math.inf
             out[top], out[bottom] = info.max, info.min
-            # What lies outside of the semiring would be a number among others: of the infinities, and NaN.
+            # What is outside of the semiring would be a number among others: of the infinities, and NaN.
             outside = xp.isnan(array) | (top & semiring.open_high) | (bottom & semiring.open_low)
             requirement = f"{where}: entries of a {semiring.name} matrix must lie in {semiring.interval}"
             _refuse(
-                array, outside, at, requirement, f"A missing edge is the semiring's zero, {semiring.zero}.", DomainError
+                array,
+                outside,
+                origin,
+                requirement,
+                f"A missing edge is the semiring's zero, {semiring.zero}.",
+                DomainError,
             )
         else:
             top, bottom = _ends(source, xp, array)
             wrong = ~top & ~bottom & ((array >= info.max) | (array <= info.min))  # its ends stand for ∞
             out[top], out[bottom] = info.max, info.min
-        _refuse(array, wrong, at, f"{where}: {target} must hold every entry exactly")
+        _refuse(array, wrong, origin, f"{where}: {target} must hold every entry exactly")
     elif source.kind in "iu":
         top, bottom = _ends(source, xp, array)
         if target.itemsize == source.itemsize == 8:
             _refuse(
                 array,
                 _rounded(array, out, ~top & ~bottom),
-                at,
+                origin,
                 f"{where}: {target} must hold every integer exactly",
                 "Convert them first if they may be rounded.",
             )
         if semiring.zero in (math.inf, -math.inf):
             out[top], out[bottom] = math.inf, -math.inf
     elif source.kind == "f":
-        _refuse(array, xp.isinf(out) & ~xp.isinf(array), at, f"{where}: {target} must hold every finite entry")
+        _refuse(array, xp.isinf(out) & ~xp.isinf(array), origin, f"{where}: {target} must hold every finite entry")
     return out
 
 
@@ -174,25 +179,25 @@ def _ends(source: np.dtype, xp: Any, array: Any) -> tuple[Any, Any]:
 def _rounded(integers: Any, floats: Any, finite: Any) -> Any:
     """Which 64-bit integers, of those that stand for no infinity, are no longer what they were."""
     rounded = finite & ((floats >= _EXACT) | (floats <= -_EXACT))
-    at = rounded.nonzero()  # few, as a rule
-    back = floats[at]
+    index = rounded.nonzero()  # few, as a rule
+    back = floats[index]
     inside = back < 2.0 ** (63 if integers.dtype.kind == "i" else 64)  # what is outside cannot be turned back
-    rounded[at] = ~inside | ((back * inside).astype(integers.dtype.newbyteorder("=")) != integers[at])
+    rounded[index] = ~inside | ((back * inside).astype(integers.dtype.newbyteorder("=")) != integers[index])
     return rounded
 
 
 def _refuse(
     array: Any,
     wrong: Any,
-    at: tuple[int, ...],
+    origin: tuple[int, ...],
     requirement: str,
     hint: str = "Use a wider dtype.",
     error: type[SemiringError] = DTypeError,
 ) -> None:
-    """Name the first of the wrong entries, where the array begins at index `at` of the one that came."""
+    """Name the first of the wrong entries, where the array begins at index `origin` of the one that came."""
     if bool(wrong.any()):
         index = tuple(int(i[0]) for i in wrong.nonzero())
-        shown = tuple(i + (at[axis] if axis < len(at) else 0) for axis, i in enumerate(index))
+        shown = tuple(i + (origin[axis] if axis < len(origin) else 0) for axis, i in enumerate(index))
         raise error(f"{requirement}, got {array[index].item()} at {shown}. {hint}")
 
 

@@ -169,8 +169,8 @@ def cycle_error(cycle: list[int], length: float, semiring: Semiring, *, where: s
 def search(A: np.ndarray, semiring: Semiring, allowed: float = 0.0) -> tuple[list[int], np.ndarray]:
     """A cycle of negative length, or potentials that show that there is none.
 
-    Bellman–Ford–Moore with Tarjan's subtree disassembly, in compiled code; rows of A are read in place, and beside it
-    are some vectors alone. At most n³ steps, in practice n² · log n.
+    Bellman–Ford–Moore with Tarjan's subtree disassembly, in compiled code; rows of A are read in place, and the
+    workspace is a few vectors alone. At most n³ steps, in practice n² · log n.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def search(A: np.ndarray, semiring: Semiring, allowed: float = 0.0) -> tuple[lis
     semiring : Semiring
     allowed : float
         Each edge of length ℓ is taken to be `Lengths.slack` longer, so that rounding makes no cycle negative. A
-        negative number asks for cycles that are too short, though positive.
+        negative number requests cycles that are too short, though positive.
 
     Returns
     -------
@@ -203,8 +203,8 @@ def search(A: np.ndarray, semiring: Semiring, allowed: float = 0.0) -> tuple[lis
     base, rate = lengths.slack(A.dtype, allowed)
     relax = load("semiring.cpu.routes.cycles").relax
     cycle, potential = relax(A, dtypes.zero(semiring, A.dtype), lengths.sign, lengths.logarithmic, base, rate)
-    at = cycle.index(min(cycle)) if cycle else 0
-    return cycle[at:] + cycle[:at], potential
+    first = cycle.index(min(cycle)) if cycle else 0
+    return cycle[first:] + cycle[:first], potential
 
 
 def reweight(A: Any, semiring: Semiring, potential: np.ndarray) -> None:
@@ -238,7 +238,7 @@ def restore(
 
 
 def _parts(A: Any, left: np.ndarray, above: np.ndarray) -> Any:
-    """Some rows of A at a time, with h(i) − h(j) for their entries; h of its rows, and of its columns."""
+    """A few rows of A at a time, with h(i) − h(j) for their entries; h of its rows, and of its columns."""
     xp = module(A)
     (high, low), (high_j, low_j) = xp.asarray(left), xp.asarray(above)
     rows = max(1, (1 << 16) // max(A.shape[1], 1))

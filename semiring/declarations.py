@@ -1,4 +1,4 @@
-"""What is looked at when an operation or a semiring is declared: types, and functions that do what is said of them."""
+"""What is checked when an operation or a semiring is declared: types, and functions that do what they should."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from .algebra import Op, Semiring
 
 
-def as_tuple(given: Any, what: str) -> tuple[Any, ...]:
+def as_tuple(value: Any, what: str) -> tuple[Any, ...]:
     """A sequence, whatever it came as; one text is none."""
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-        raise AlgebraError(f"{what} must be a tuple, got {given!r}. Write ({given!r},).")
-    return tuple(given.tolist() if isinstance(given, np.ndarray) else given)
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise AlgebraError(f"{what} must be a tuple, got {value!r}. Write ({value!r},).")
+    return tuple(value.tolist() if isinstance(value, np.ndarray) else value)
 
 
 def require_representable(value: Any, dtype: str, what: str) -> None:
@@ -131,10 +131,10 @@ def require_as_declared(op: Op, samples: tuple[Any, ...], tolerance: float, what
                 f"{what}.python must be defined on the samples, got {error!r} at {a!r} and {b!r}."
             ) from error
         with np.errstate(all="ignore"):
-            whole = came if op.ufunc is None else op.ufunc(a, b).item()
-        if not (same(whole, came, max(tolerance, 1e-12)) or (whole != whole and came != came)):
+            vectorized = came if op.ufunc is None else op.ufunc(a, b).item()
+        if not (same(vectorized, came, max(tolerance, 1e-12)) or (vectorized != vectorized and came != came)):
             raise AlgebraError(
-                f"{what}.ufunc must compute what its python does, got {whole!r} and {came!r} at {a!r} and {b!r}."
+                f"{what}.ufunc must compute what its python does, got {vectorized!r} and {came!r} at {a!r} and {b!r}."
             )
         if chosen is not None and came != chosen(a, b):
             raise AlgebraError(

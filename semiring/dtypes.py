@@ -1,4 +1,4 @@
-"""What ∞ and 0 are in each dtype, which dtype a computation runs in, and whether the entries belong there."""
+"""What ∞ and 0 are in each dtype, which dtype a computation runs in, and whether the entries belong to the semiring."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def plain(dtype: Any) -> np.dtype:
 
 
 def resolve(semiring: Semiring, dtype: Any, natural: Any = None, *, where: str = "semiring") -> np.dtype:
-    """The dtype in which `semiring` computes: the one asked for or, of what it does not have, the smallest safe one.
+    """The dtype in which `semiring` computes: the one requested or, of what it does not have, the smallest safe one.
 
     Parameters
     ----------
     dtype : dtype or None
-        What was asked for.
+        The one requested.
     natural : dtype, optional
         Where nothing was, the dtype of the data; where there are none, float64, or the semiring's first.
 
@@ -80,15 +80,15 @@ def resolve(semiring: Semiring, dtype: Any, natural: Any = None, *, where: str =
     if dtype is None:
         dtype = "float64" if "float64" in semiring.dtypes else semiring.dtypes[0]
     try:
-        given = dtype if isinstance(dtype, np.dtype) else plain(dtype)
+        requested = dtype if isinstance(dtype, np.dtype) else plain(dtype)
     except TypeError:
         raise DTypeError(
             f"{where}: dtype must be one of {', '.join(semiring.dtypes)} for {semiring.name}, got {dtype!r}."
         ) from None
     allowed = _named(semiring.dtypes)
-    if given in allowed:
-        return given
-    native = given.newbyteorder("=")
+    if requested in allowed:
+        return requested
+    native = requested.newbyteorder("=")
     if native in allowed:
         return allowed[allowed.index(native)]
     if native.kind != "b":
@@ -100,7 +100,7 @@ def resolve(semiring: Semiring, dtype: Any, natural: Any = None, *, where: str =
         hint = f"Say what True and False weigh, for instance {_weighed(semiring)}"
     elif allowed == (np.dtype(bool),):
         hint = "Say which entries are edges, for instance A < np.inf or A != 0"
-    raise DTypeError(f"{where}: {semiring.name} is defined on {', '.join(semiring.dtypes)}, got {given}. {hint}.")
+    raise DTypeError(f"{where}: {semiring.name} is defined on {', '.join(semiring.dtypes)}, got {requested}. {hint}.")
 
 
 def _weighed(semiring: Semiring) -> str:
@@ -122,7 +122,7 @@ def _named(names: tuple[str, ...]) -> tuple[np.dtype, ...]:
     return tuple(np.dtype(name) for name in names)
 
 
-#: How many entries are looked at or converted together: temporaries stay small beside the matrix.
+#: How many entries are looked at or converted together: temporaries stay small compared with the matrix.
 _CHUNK = 1 << 18
 
 
@@ -140,7 +140,7 @@ def largest_finite(A: Any) -> float:
 
 
 def chunks(shape: tuple[int, ...], entries: int = _CHUNK) -> Iterator[tuple[slice, ...]]:
-    """Where to cut an array of this shape so that what is made of a part stays small beside it: so many entries."""
+    """Where to cut an array of this shape so that what is made of a part stays small: so many entries."""
     item = math.prod(shape[1:])
     if item > entries and len(shape) > 2:
         for index in range(shape[0]):

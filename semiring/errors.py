@@ -5,7 +5,7 @@ SemiringError                          base of all of them
 ├── ShapeError (ValueError)            sizes do not fit the operation
 ├── DTypeError (TypeError)             this semiring is not defined on this dtype
 ├── DomainError (ValueError)           an entry lies outside the semiring (NaN, −∞ in min-plus, …)
-├── DeviceError (RuntimeError)         the device asked for is not there or cannot do this
+├── DeviceError (RuntimeError)         the device requested is missing or cannot do this
 ├── MemoryNeeded (MemoryError)         the estimate says that it will not fit
 ├── FormatError (ValueError)           a file is not what its format says; carries file and line
 │   └── TileError                      a tile of a store is missing, torn, damaged or foreign; carries its index
@@ -56,7 +56,7 @@ class DomainError(SemiringError, ValueError):
 
 
 class DeviceError(SemiringError, RuntimeError):
-    """The device asked for is missing, or cannot do what was asked."""
+    """The device requested is missing, or cannot do what was requested."""
 
 
 class MemoryNeeded(SemiringError, MemoryError):
@@ -81,7 +81,7 @@ class FormatError(SemiringError, ValueError):
 
 
 class TileError(FormatError):
-    """A tile of a store is missing, truncated, damaged, or belongs to another store: what it held is never guessed.
+    """A tile of a store is missing, truncated, damaged, or belongs to another store: its content is never guessed.
 
     Attributes
     ----------
@@ -120,15 +120,15 @@ def star_without_value(semiring: str, dtype: object) -> str:
 
 
 class NegativeCycleError(DivergenceError):
-    """A cycle of negative weight in min-plus: `vertex` lies on it."""
+    """A cycle of negative weight in min-plus: `vertex` is on it."""
 
 
 class NoPathError(SemiringError, LookupError):
-    """A path was asked for between vertices that no walk connects."""
+    """A path was requested between vertices that no walk connects."""
 
 
 class VertexError(SemiringError, KeyError):
-    """No vertex has the label asked for, or two vertices were given the same one."""
+    """No vertex has the label requested, or two vertices have the same one."""
 
     __str__ = Exception.__str__  # KeyError would show the message quoted, as it does a key
 

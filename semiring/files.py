@@ -90,8 +90,8 @@ def writing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     Raises
     ------
     OSError
-        Naming `path`: `NotADirectoryError` if a file stands there, `FileNotFoundError` if its directory is missing; as
-        `claimed` does, if another process writes there.
+        Naming `path`: `NotADirectoryError` if it is a file, `FileNotFoundError` if its directory is missing; as
+        `claimed` does, if another process writes to it.
     """
     place, found = Path(os.path.realpath(path)), None
     with suppress(FileNotFoundError):
@@ -149,7 +149,7 @@ def check_replaceable(path: str | os.PathLike[str]) -> None:
         raise OSError(error.errno, problem if place.is_dir() else error.strerror, name) from error
 
 
-#: What this thread has claimed, and whether by a lock: its own writes there are no other writer's.
+#: What this thread has claimed, and whether by a lock: its own writes to them are no other writer's.
 _CLAIMED: ContextVar[Mapping[str, bool]] = ContextVar("_CLAIMED", default=MappingProxyType({}))
 
 
@@ -300,7 +300,7 @@ def _is_within(name: Any, folder: Path) -> bool:
 
 
 def remove_unfinished(folder: str | os.PathLike[str]) -> None:
-    """Remove what `writing` left in a directory where its process was killed; nobody may be writing there."""
+    """Remove what `writing` left in a directory where its process was killed; nobody may be writing to it."""
     for left in Path(folder).glob(".semiring-*.tmp"):
         left.unlink(missing_ok=True)
 
@@ -342,7 +342,7 @@ def is_standard_output(path: str | os.PathLike[str]) -> bool:
 
 @dataclass(frozen=True)
 class _Target:
-    """Where a path leads, the open descriptor that it names, if it does, and what stands there."""
+    """Where a path leads, the open descriptor that it names, if it does, and what that is now."""
 
     place: str
     descriptor: int | None
@@ -355,7 +355,7 @@ class _Target:
 
 
 def _look(path: str | os.PathLike[str]) -> _Target:
-    """Where the path leads; what could not be written there is refused."""
+    """Where the path leads; what could not be written is refused."""
     name = os.fspath(path)
     descriptor = _descriptor(name)
     if descriptor is not None:

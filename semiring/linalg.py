@@ -1,4 +1,4 @@
-"""`matmul`, `matvec`, `power` and `eye` on arrays of any library: taken in, multiplied, and given back in kind.
+"""`matmul`, `matvec`, `power` and `eye` on arrays of any library: taken in, multiplied, and returned in kind.
 
 The product itself, of NumPy's or CuPy's arrays, is in product.py.
 """
@@ -49,7 +49,7 @@ def matmul(
         The dtype to compute in; by default the operands' common one, if the semiring allows it, else the smallest
         allowed one that holds it safely.
     device : {"cpu", "cuda"}, optional
-        Where to compute; by default where the operands lie.
+        Where to compute; by default on the device of the operands.
     threads : int, optional
         CPU threads; all available by default.
 
@@ -69,7 +69,7 @@ def matmul(
     DomainError
         If an entry is NaN or outside the semiring.
     DeviceError
-        If there is no such device, or it takes no threads; if operands and `out` lie on several devices.
+        If there is no such device, or it takes no threads; if operands and `out` are on several devices.
     MemoryNeeded
         If the product does not fit, before any work.
 

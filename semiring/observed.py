@@ -1,4 +1,4 @@
-"""A backend under observation: its verbs do what they did, and observers hear of each. Schedules notice nothing."""
+"""A backend under observation: its verbs do what they did, and observers are notified. Schedules see no difference."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Callback = Callable[[int, int], None]
 
 
 class Observer(Protocol):
-    """What is told of every verb, before and after."""
+    """What is notified of every verb, before and after."""
 
     def before(self, verb: Verb, operands: tuple[Any, ...]) -> None:
         """A verb is about to be called."""
@@ -32,7 +32,7 @@ class Observed:
     apart : bool
         Take `eliminate` as the three verbs that it consists of, so that each is observed by itself.
     dry : bool
-        Call no verb at all: observers hear what a schedule would do on operands of these shapes.
+        Call no verb at all: observers are notified of what a schedule would do on operands of these shapes.
     """
 
     def __init__(self, ops: Backend, *observers: Observer, apart: bool = False, dry: bool = False) -> None:

@@ -1,6 +1,6 @@
 """Operations and semirings are pickled as functions are: by where they stand, or else by their fields.
 
-Others leave out what is found again when it is asked for.
+Others leave out what is found again when it is needed.
 """
 
 from __future__ import annotations

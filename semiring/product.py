@@ -34,14 +34,14 @@ def multiplied(
     device: str | None = None,
     threads: int | None = None,
 ) -> Any:
-    """`matmul` of NumPy's or CuPy's arrays: in `out` where it is given, else in new memory where A lies."""
+    """`matmul` of NumPy's or CuPy's arrays: in `out` where it is passed, else in new memory on A's device."""
     shape = _shape(A, B)
     A, B = _common(A, B, s, dtype, where="matmul")
     if accumulate and out is None:
         raise ShapeError("matmul: accumulate=True must have an array to add to, got out=None. Pass out=C.")
     if out is not None:
         if isinstance(out, np.ndarray) != isinstance(A, np.ndarray):
-            raise DTypeError("matmul: out must lie where the operands do, got one on the CPU and others on a GPU.")
+            raise DTypeError("matmul: out must be where the operands are, got one on the CPU and others on a GPU.")
         check_out(out, shape, A.dtype, where="matmul")
     home, where = device_of(A), device_of(A, device)
     added = out if accumulate else None
@@ -57,7 +57,7 @@ def multiplied(
 
 
 def _product(A: Any, B: Any, added: Any, shape: tuple[int, ...], s: Semiring, device: str, threads: int | None) -> Any:
-    """A ⊗ B, or added ⊕ A ⊗ B, where they lie: in new memory, for the caller's `out` may be one of the operands."""
+    """A ⊗ B, or added ⊕ A ⊗ B, on their device: in new memory, for the caller's `out` may be one of the operands."""
     looks = surveys((A, B) if added is None else (A, B, added), s, where="matmul")
     # Vectors become matrices, and leading axes one batch axis.
     left, right = (A[None, :] if A.ndim == 1 else A), (B[:, None] if B.ndim == 1 else B)

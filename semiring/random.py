@@ -79,7 +79,7 @@ def _harmless(s: Semiring, dtype: np.dtype) -> np.ndarray:
     """The samples whose cycles change nothing: 1 ⊕ a = 1."""
     if not s.idempotent:
         raise AlgebraError(
-            f"random_matrix: {s.name} is not idempotent, so that only some of its matrices have a closure. Declare "
+            f"random_matrix: {s.name} is not idempotent, so that not all of its matrices have a closure. Declare "
             "which: draw=lambda rng, shape: rng.random(shape) / (2 * shape[-1]), or the like."
         )
     finite = [a for a in s.samples if not (isinstance(a, float) and math.isinf(a))]

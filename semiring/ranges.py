@@ -23,7 +23,7 @@ def meet(a: slice, b: slice) -> slice:
 
 
 def without(span: slice, *left_out: slice | None) -> Iterator[slice]:
-    """What of a range lies in none of some others; empty pieces are left out."""
+    """What of a range is in none of several others; empty pieces are left out."""
     start = span.start
     for out in sorted((meet(span, x) for x in left_out if x is not None), key=lambda x: (x.start, x.stop)):
         if out.start < out.stop:
@@ -40,7 +40,7 @@ def sliced(key: Any, size: int, *, where: str) -> slice:
     Raises
     ------
     IndexError
-        If it is no slice, or steps over what lies between.
+        If it is no slice, or steps over what is between.
 
     Examples
     --------

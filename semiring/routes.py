@@ -25,7 +25,7 @@ def of_rows(
     threads: int | None = None,
     mirrored: bool = False,
 ) -> np.ndarray:
-    """The predecessors of some rows of a closure, from the graph's edges alone.
+    """The predecessors of rows of a closure, from the graph's edges alone.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def hops(P: Any, sources: np.ndarray | None = None, *, threads: int | None = Non
     Parameters
     ----------
     P : int32 array, shape (m, n)
-        NumPy, or of all sources CuPy: then they are counted on the device, and stay there.
+        NumPy, or of all sources CuPy: then they are counted on the device, and stay on it.
     sources : int array, shape (m,), optional
         Whose rows they are; by default row r is r's.
 
@@ -120,7 +120,7 @@ def product(
     *,
     threads: int | None = None,
 ) -> np.ndarray:
-    """Rows of I ⊕ D ⊗ A from rows of D, whose sources are given, and the edges of A by tail: any semiring."""
+    """Rows of I ⊕ D ⊗ A from rows of D, those of `sources`, and the edges of A by tail: any semiring."""
     return _kernels().product_of_rows(semiring, edges, D, sources, _threads(threads))
 
 
@@ -136,8 +136,8 @@ def lengths(
 ) -> Any:
     """What the paths weigh that predecessors tell of: each edge looked up in A, or among the edges, and ⊗-multiplied.
 
-    The semiring's zero where P tells of no path, or a step is no edge. Where P and A are of all sources and CuPy's, on
-    the device: sums are joined in another order there, as paths are halved and halved again.
+    The semiring's zero where P has no path, or a step is no edge. Where P and A are of all sources and CuPy's, on
+    the device: sums are joined in another order, as paths are halved and halved again.
 
     Raises
     ------

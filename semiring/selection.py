@@ -1,4 +1,4 @@
-"""⊕ that selects one of its operands: what predecessors ask of a semiring, and of a closure."""
+"""⊕ that selects one of its operands: what predecessors require of a semiring, and of a closure."""
 
 from __future__ import annotations
 

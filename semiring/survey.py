@@ -29,14 +29,14 @@ class Survey(NamedTuple):
 
 
 def survey(A: Any, semiring: Semiring, *, where: str, first: tuple[int, ...] = (), null_unsaid: bool = False) -> Survey:
-    """Check that every entry of A (NumPy or CuPy, any shape) lies in the semiring, and report what is there.
+    """Check that every entry of A (NumPy or CuPy, any shape) lies in the semiring, and report what is found.
 
     Parameters
     ----------
     first : tuple of int
         Where A begins in what it is a part of, axis by axis.
     null_unsaid : bool
-        Whether A is a matrix, a batch of them or a part of one, of which nobody has said which entries are no edges:
+        Whether A is a matrix, a batch of them or a part of one, of which no caller has said which entries are no edges:
         zeros off the diagonal are looked for too.
 
     Raises
@@ -60,9 +60,9 @@ def united(looks: Iterable[Survey], semiring: Semiring, dtype: np.dtype) -> Surv
 
 
 def surveys(arrays: Sequence[Any], semiring: Semiring, *, where: str) -> Callable[[], list[Survey]]:
-    """`survey` of several arrays of one dtype and device, begun now; on a GPU all are waited for together when asked.
+    """`survey` of several arrays of one dtype and device, begun now; on a GPU all are waited for together when called.
 
-    What was begun must be asked for before the next look of this thread.
+    What was begun must be waited for before the next survey of this thread.
     """
     if all(A.size and A.dtype.kind != "b" and not isinstance(A, np.ndarray) for A in arrays):
         return _survey_on_device(arrays, semiring, where)
@@ -75,11 +75,11 @@ def _survey_on_device(
 ) -> Callable[[], list[Survey]]:
     from .cuda.survey import survey as look
 
-    asked = look(arrays, zero(semiring, arrays[0].dtype))
+    wait = look(arrays, zero(semiring, arrays[0].dtype))
 
     def found() -> list[Survey]:
         return [
-            _survey_of(A, seen, semiring, where, first, null_unsaid) for A, seen in zip(arrays, asked(), strict=True)
+            _survey_of(A, seen, semiring, where, first, null_unsaid) for A, seen in zip(arrays, wait(), strict=True)
         ]
 
     return found
@@ -149,8 +149,8 @@ def fast(seen: Survey, semiring: Semiring, dtype: np.dtype, edges: int) -> bool:
 
 def _refuse(A: Any, semiring: Semiring, where: str, first: tuple[int, ...]) -> None:
     low, high = semiring.domain
-    for at in chunks(A.shape):
-        part = A[at]
+    for slices in chunks(A.shape):
+        part = A[slices]
         outside = (part != part) | (part < low) | (part > high)
         if semiring.open_low:
             outside |= part == low
@@ -159,7 +159,7 @@ def _refuse(A: Any, semiring: Semiring, where: str, first: tuple[int, ...]) -> N
         if not bool(outside.any()):
             continue
         found = tuple(int(i[0]) for i in outside.nonzero())
-        begins = (span.start for span in at)
+        begins = (span.start for span in slices)
         index = tuple(map(sum, zip_longest(found, begins, first, fillvalue=0)))
         raise DomainError(
             f"{where}: entries of a {semiring.name} matrix must lie in {semiring.interval}, "

@@ -27,7 +27,7 @@ def read(path: Path) -> bytes:
     Raises
     ------
     OthersCouldWriteError
-        If somebody could: it, or its directory.
+        If another user could: it, or its directory.
     OSError
         If it cannot be read; a symbolic link cannot.
     """
@@ -39,7 +39,7 @@ def read(path: Path) -> bytes:
 
 
 def write(path: Path, data: bytes) -> None:
-    """Make a file that nobody else may write, in a directory like that, made where it is missing; whole or not at all.
+    """Make a file that nobody else may write, in a directory like that, made if missing; complete or not at all.
 
     Raises
     ------

@@ -133,8 +133,8 @@ def test_an_operation_is_checked_when_it_is_declared(fields, message):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"dtypes": ("float16",)}, "dtypes must be some of int16.*got float16"),
-        ({"dtypes": ()}, "dtypes must be some of"),
+        ({"dtypes": ("float16",)}, "dtypes must be among int16.*got float16"),
+        ({"dtypes": ()}, "dtypes must be among"),
         ({"series": "complex"}, 'series must be "real" or "positive"'),
         ({"series": "real"}, "is for ordinary sums and products"),
         (

@@ -18,7 +18,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from semiring.archives import require_there
+from semiring.archives import require_size
 from semiring.errors import FormatError, ShapeError
 
 from ..graph import Graph
@@ -74,7 +74,7 @@ class Arrays(Mapping[str, np.ndarray]):
         info = self._names[name]
         try:
             if self._members.fp is not None:
-                require_there(self._members.fp, info)
+                require_size(self._members.fp, info)
             return self._members.open(info)
         except Exception as error:
             raise npy.refused(self._source, _WHAT, error) from error

@@ -51,7 +51,7 @@ def bind(semiring: Semiring, dtype: Any, *, nonnegative: bool = False, threads: 
 
 @lru_cache(256)
 def _bind(semiring: Semiring, dtype: np.dtype, nonnegative: bool, threads: int) -> Backend:
-    """A backend holds nothing of its caller's: who asks again gets the same."""
+    """A backend holds nothing of its caller's: equal calls get the same one."""
     if dtype.name not in semiring.dtypes:
         raise DTypeError(
             f"bind: {semiring.name} is defined on {', '.join(semiring.dtypes)}, got {dtype}. Convert the array first."

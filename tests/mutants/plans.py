@@ -280,8 +280,8 @@ MUTANTS = [
     Mutant(
         "message-first-entry",
         "semiring/conversion.py",
-        "shown = tuple(i + (at[axis] if axis < len(at) else 0) for axis, i in enumerate(index))",
-        "shown = tuple(i + (at[axis] if axis < len(at) else 1) for axis, i in enumerate(index))",
+        "shown = tuple(i + (origin[axis] if axis < len(origin) else 0) for axis, i in enumerate(index))",
+        "shown = tuple(i + (origin[axis] if axis < len(origin) else 1) for axis, i in enumerate(index))",
         "tests/test_memory.py::test_conversions_in_parts_name_the_entry",
         "The index of an entry that does not fit is told wrong.",
     ),
