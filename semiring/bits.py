@@ -813,7 +813,7 @@ class BitMatrix:
     # Files.
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write words and shape as an `.npz` archive, under whatever name, whole or not at all.
+        """Write words and shape as an `.npz` archive, under whatever name, complete or not at all.
 
         Parameters
         ----------

@@ -102,7 +102,7 @@ class Vectors:
         self.type = ir.VectorType(ir.IntType(8 * kind.itemsize), lanes) if self.sorted else self.plain
 
     def load(self, address: Any, offset: int = 0, *, type: Any = None, align: int = 0) -> Any:
-        """A vector, or whatever type is asked for, at address + offset."""
+        """A vector, or a value of the type requested, at address + offset."""
         pointer = self.builder.inttoptr(self.builder.add(address, I64(offset)), (type or self.type).as_pointer())
         value = self.builder.load(pointer)
         value.align = align or self.kind.itemsize

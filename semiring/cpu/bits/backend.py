@@ -52,7 +52,7 @@ class BitBackend(Backend):
         return f"BitBackend(threads={self.threads})"
 
     def missing(self, work: str) -> Missing:
-        """What must be compiled before some work is done."""
+        """What must be compiled before a computation."""
         return missing("bits") if work == "closure" else Missing()
 
     def gemm(self, C: BitMatrix, A: BitMatrix, B: BitMatrix) -> None:
@@ -102,7 +102,7 @@ class BitBackend(Backend):
         return BitMatrix.from_bool(array)
 
     def download(self, matrix: BitMatrix, out: Any = None) -> Any:
-        """The matrix as a NumPy bool array, into `out` where it is given."""
+        """The matrix as a NumPy bool array, into `out` where it is passed."""
         return matrix.to_bool(out)
 
     def clear(self, C: BitMatrix) -> None:

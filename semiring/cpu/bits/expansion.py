@@ -33,7 +33,7 @@ _BIT, _EXTRA = 8, 4
 def expand_from_large(
     expanded: BitMatrix, closed: BitMatrix, members: np.ndarray, bounds: np.ndarray, component: np.ndarray
 ) -> bool:
-    """expanded[i, j] ← closed[component[i], component[j]], each row that of a large component and some bits.
+    """expanded[i, j] ← closed[component[i], component[j]], each row that of a large component and extra bits.
 
     members[bounds[v] : bounds[v + 1]] are the vertices of component v. Returns False, and writes nothing, where that
     would be too many bits.

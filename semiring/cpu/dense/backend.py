@@ -75,7 +75,7 @@ def _layout(A: np.ndarray) -> _Layout:
 
 @lru_cache(1024)
 def _parts(total: int, unit: int, longest: int, least: int = 1) -> tuple[tuple[int, int], ...]:
-    """(start, size) of about equal parts, whole units but the last: none over `longest`, at least `least` of them."""
+    """(start, size) of about equal parts, full units but the last: none over `longest`, at least `least` of them."""
     size = _part(total, unit, longest, least)
     return tuple((start, min(size, total - start)) for start in range(0, total, size))
 
@@ -135,7 +135,7 @@ def _packing(kind: Kind, m: int, n: int, depth: int, left: bool, threads: int) -
     rows, columns, size = kind.tile.rows, kind.columns, kind.itemsize
     (long, unit), (short, other) = ((m, rows), (n, columns)) if left else ((n, columns), (m, rows))
     deep = -(-depth // DEPTH) * DEPTH  # what one thread packs, and A's rows, have a stride of DEPTH entries
-    # All threads' own parts take at most half of the workspace, as long as each has room for one panel.
+    # All threads' own parts take at most half of the workspace, as long as one panel fits in each.
     side = -(-min(SIDE, short, max(1, WORKSPACE // (2 * threads * DEPTH))) // other) * other
     own = (columns * (1 + rows) + side * DEPTH) * size
     own += -own % _ALIGNMENT
@@ -191,7 +191,7 @@ class CpuBackend(Backend):
         return f"CpuBackend({self.semiring}, {self.dtype}, threads={self.threads})"
 
     def missing(self, work: str) -> Missing:
-        """What must be compiled before some work is done."""
+        """What must be compiled before a computation."""
         return missing(work, self.kind)
 
     def gemm(self, C: np.ndarray, A: np.ndarray, B: np.ndarray) -> None:
@@ -236,7 +236,7 @@ class CpuBackend(Backend):
             self._code.closure(STEP, n, n, d.address, d.row, d.col, work)
 
     def closure_batch(self, A: np.ndarray, blocked: Any = None, out: np.ndarray | None = None) -> None:
-        """A[i] ← A[i]*, or out[i] ← A[i]*, for (batch, n, n) with n at most `pivot`: each thread takes some of them."""
+        """A[i] ← A[i]*, or out[i] ← A[i]*, for (batch, n, n) with n at most `pivot`: each thread takes a few."""
         D = A if out is None else out
         if out is not None:
             out[...] = A

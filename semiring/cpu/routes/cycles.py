@@ -1,7 +1,7 @@
 """numba: Bellman–Ford–Moore on a dense matrix, with Tarjan's subtree disassembly.
 
 A label h(v) is the length of the best walk found to v from a source that is tied to every vertex by an edge of length
-0. The tree of those walks is kept in preorder (`before`, `after`, `children`). Where the edge (u, v) shortens h(v), all
+0. The tree of those walks is in preorder (`before`, `after`, `children`). Where the edge (u, v) shortens h(v), all
 that hangs below v is out of date and leaves the tree; if u is among it, the edge closes a cycle of negative length
 (Tarjan 1981; Cherkassky and Goldberg 1999, "Negative-cycle detection algorithms", section 4).
 

@@ -1,6 +1,6 @@
 """What counts as equal, and what as better, among entries of a kind: in lists of candidates for predecessors.
 
-Where ⊗ is exact, entries are equal if they are; where it rounds, within a slack of some eps.
+Where ⊗ is exact, entries are equal if they are; where it rounds, within a slack of a few eps.
 """
 
 from __future__ import annotations

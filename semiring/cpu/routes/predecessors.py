@@ -9,7 +9,7 @@ alone (McGeoch 1995, "All-pairs shortest paths and the essential subgraph"). For
 
 Back along a path D gets better or the level falls, so no cycle can close. Where an edge beats `one`, as negative ones
 do, the second line is left out. Where ⊗ rounds, "equal" is within a few eps, and a source for which that leaves a pair
-open begins anew, breadth first from its own edges. docs/routes.md says all of this at length.
+open begins again, breadth first from its own edges. docs/routes.md says all of this at length.
 
 `nearest.py` has the first two lines, target by target; `plateaus.py` all three, source by source.
 """
@@ -35,7 +35,7 @@ from .equality import rounds
 from .nearest import GROUP, LANES, OPEN, best, nearest, transpose
 from .plateaus import begin, count_into, count_tight, levels, list_into, list_tight, near
 
-#: A call takes at most about this many steps, so that Ctrl-C is heard.
+#: A call takes at most about this many steps, so that Ctrl-C is handled.
 CALL = 1 << 28
 #: Below this many vertices a second thread costs more than it brings.
 ALONE = 192

@@ -10,7 +10,7 @@ from ...errors import DomainError
 from ..compile import kernel
 from ..pool import run
 
-#: A call looks at about this many entries, so that Ctrl-C is heard.
+#: A call looks at about this many entries, so that Ctrl-C is handled.
 CALL = 1 << 24
 #: Below this many entries a second thread costs more than it brings.
 ALONE = 1 << 15

@@ -4,7 +4,7 @@ A vertex has a row of words, and a bit of each row belongs to one source. With F
 next frontier and A the arcs, a level is
 
     push:  N[u] ← N[u] | (F[v] & ~S[u])   for every arc v → u of a vertex v in the frontier
-    pull:  N[u] ← (| F[v]) & ~S[u]        over the arcs v → u of every vertex u that some source has not seen
+    pull:  N[u] ← (| F[v]) & ~S[u]        over the arcs v → u of every vertex u that a source has not seen
 
 whichever reads fewer arcs (Beamer et al. 2012, "Direction-optimizing breadth-first search"). The hop counts of a vertex
 are contiguous, one a source, so that the bits of N[u] are the mask under which a full vector of them is written.

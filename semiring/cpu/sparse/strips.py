@@ -1,6 +1,6 @@
 """What a sweep computes on one strip of a panel, for each kind: the rest of it knows no kind, see `sweep`.
 
-The lanes of a vector are sources. A tile is one strip of a panel, at most STRIP columns, by all lanes; it loads whole
+The lanes of a vector are sources. A tile is one strip of a panel, at most STRIP columns, by all lanes; it loads entire
 rows, found by an index. Kernels here are called by address.
 """
 
@@ -41,7 +41,7 @@ def climb_strip(
 
 @kernel
 def fill(kind: Any, count: int, target: int, unit: int) -> None:
-    """`count` entries become 0, in whole vectors; and that at `unit`, where there is one, becomes 1."""
+    """`count` entries become 0, in full vectors; and that at `unit`, where there is one, becomes 1."""
     clear(kind, count, target)
     if unit >= 0:
         store(kind, target + unit * itemsize(kind), one(kind))

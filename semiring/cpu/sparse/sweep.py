@@ -3,7 +3,7 @@
     climb, children first, on the sources' root paths:   z_R ← z_R ⊕ z_C U
     sweep, parents first, everywhere:                    y_C = z_C D ⊕ y_R L          (z_C = 0 off the root paths)
 
-The lanes of a vector are sources. A tile is one strip of a panel, at most STRIP columns, by all lanes; it loads whole
+The lanes of a vector are sources. A tile is one strip of a panel, at most STRIP columns, by all lanes; it loads entire
 rows of y, found by their place on the path from the root. Parents go before children in an order in which the ancestors
 of a supernode are exactly the present path, so y is a stack of as many rows as the tree is high. Columns of A* are the
 same on the panels changed about, [D U]ᵀ for [D; L], with the operands of ⊗ in the other order: `mirrored`.

@@ -1,6 +1,6 @@
 // C ← A ∧ B or C ← C ∨ A ∧ B on packed bits, by AND and OR of 32-bit words: right on every GPU.
 //
-// A block computes 128 × 128 entries, a thread 16 rows × 4 columns of them; entry (i, j) is set if some word of
+// A block computes 128 × 128 entries, a thread 16 rows × 4 columns of them; entry (i, j) is set if any word of
 // a[i] ∧ b[j] is not zero. A warp's lanes hold neighbouring columns, so that a ballot packs them.
 #include "bits.cuh"
 

@@ -191,7 +191,7 @@ def from_edges(rows: Any, cols: Any, shape: tuple[int, int]) -> Any:
 
 @on_device_of_first
 def set_bits(words: Any, n: int, rows: Any, columns: Any) -> None:
-    """Set bit (rows[e], columns[e]) of a matrix of n columns; int64 indices within bounds, which nobody checks."""
+    """Set bit (rows[e], columns[e]) of a matrix of n columns; int64 indices within bounds, which is not checked."""
     import cupy
 
     r, c = (cupy.ascontiguousarray(cupy.asarray(x), dtype=np.int64) for x in (rows, columns))

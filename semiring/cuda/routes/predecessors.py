@@ -246,7 +246,7 @@ class _Search:
         return _Edges(starts, heads, weights)
 
     def _search(self, slack: Any, *, wide: bool = False, fresh: bool = False, every: bool = False) -> bool:
-        """The third line of the rule for rows with open pairs, in P; whether some are still open.
+        """The third line of the rule for rows with open pairs, in P; whether any are still open.
 
         From what was reached last; from all that is settled where `every`; from a source's own edges where `fresh`.
         """
