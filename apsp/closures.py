@@ -146,7 +146,7 @@ def closure(
            [2., 6., 0.]])
     """
     limits = Limits.of(memory, checkpoint, output, every)
-    with Limits.held(limits, gpus) as kept:
+    with Limits.output_context(limits, gpus) as in_effect:
         wants = Wants.of(
             where="closure",
             schedule=schedule,
@@ -160,9 +160,9 @@ def closure(
             unweighted=unweighted,
             nulls=nulls_of(null_value),
             gpus=gpus,
-            limits=kept,
+            limits=in_effect,
             table=True,
         )
         question = Question(matrix_or_graph(A, wants), get(semiring), wants)
         engine = answer(question).engine
-    return question.in_kind(engine.kept) if output is None else TileStore(output)
+    return question.in_kind(engine.storage) if output is None else TileStore(output)

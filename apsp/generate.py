@@ -177,11 +177,11 @@ def grid(rows: int, cols: int, *, weight: float = 1) -> Graph:
     _require("grid", "rows", rows)
     _require("grid", "cols", cols)
     _fits("grid", 2 * rows * cols)
-    at = np.arange(rows * cols).reshape(rows, cols)
-    tails = np.concatenate((at[:, :-1].ravel(), at[:-1].ravel()))
-    heads = np.concatenate((at[:, 1:].ravel(), at[1:].ravel()))
+    vertices = np.arange(rows * cols).reshape(rows, cols)
+    tails = np.concatenate((vertices[:, :-1].ravel(), vertices[:-1].ravel()))
+    heads = np.concatenate((vertices[:, 1:].ravel(), vertices[1:].ravel()))
     return Graph.from_arrays(
-        tails, heads, np.full(len(tails), weight), n=at.size, directed=False, name=f"{rows} × {cols} grid"
+        tails, heads, np.full(len(tails), weight), n=vertices.size, directed=False, name=f"{rows} × {cols} grid"
     )
 
 
@@ -265,9 +265,9 @@ def _towns(rng: np.random.Generator, n: int) -> np.ndarray:
 def _subset(rng: np.random.Generator, possible: int, size: int) -> np.ndarray:
     """`size` of the integers below `possible`, sorted, every subset equally likely."""
     if 2 * size > possible:
-        keep = np.ones(possible, dtype=bool)
-        keep[_subset(rng, possible, possible - size)] = False
-        return np.flatnonzero(keep)
+        mask = np.ones(possible, dtype=bool)
+        mask[_subset(rng, possible, possible - size)] = False
+        return np.flatnonzero(mask)
     # Drawn one by one until enough differ; that only as many as are missing are drawn at once makes it the same.
     if possible < 16 * size:  # a byte for each of them costs no more than the edges
         taken = np.zeros(possible, dtype=bool)

@@ -110,7 +110,7 @@ class Labels(Sequence[Any]):
             return np.array(flat, dtype=np.int64).reshape(labels.shape)
         return np.array([self.position(label) for label in labels], dtype=np.int64)
 
-    def some(self, labels: Any) -> np.ndarray:
+    def positions_like(self, labels: Any) -> np.ndarray:
         """Where they stand: of a list or an array of labels, `positions`; of one label, its position, shape ()."""
         if isinstance(labels, list) or (isinstance(labels, np.ndarray) and labels.ndim):
             return self.positions(labels)
@@ -183,13 +183,13 @@ class Labels(Sequence[Any]):
             return None
 
     def _unknown(self, label: Any) -> str:
-        came = repr(label.item() if isinstance(label, np.generic) else label)
+        shown = repr(label.item() if isinstance(label, np.generic) else label)
         if not len(self):
             none = "a graph without vertices" if self._what == "Graph" else "none of them"
-            return f"{self._what}: a vertex must be one of its labels, got {came} and {none}."
+            return f"{self._what}: a vertex must be one of its labels, got {shown} and {none}."
         extent = f"one of the {len(self)} labels {self[0]!r} … {self[-1]!r}" if len(self) > 1 else repr(self[0])
         hint = did_you_mean(label, (name for name in self._names if isinstance(name, str)))
-        return f"{self._what}: a vertex must be {extent}, got {came}.{hint}"
+        return f"{self._what}: a vertex must be {extent}, got {shown}.{hint}"
 
     @cached_property
     def _position(self) -> dict[Any, int]:
@@ -218,11 +218,11 @@ class Labels(Sequence[Any]):
         assert self._sorted is not None
         values, order = self._sorted
         exact = wanted.astype(np.int64, copy=False)  # beside int64, NumPy compares uint64 as floats
-        at = np.minimum(np.searchsorted(values, exact), len(values) - 1)
-        missing = (values[at] != exact) | (wanted > np.iinfo(np.int64).max)
+        index = np.minimum(np.searchsorted(values, exact), len(values) - 1)
+        missing = (values[index] != exact) | (wanted > np.iinfo(np.int64).max)
         if missing.any():
             raise VertexError(self._unknown(wanted[missing].flat[0]))
-        return order[at]
+        return order[index]
 
     def _check_distinct(self) -> None:
         try:
@@ -257,7 +257,7 @@ def between(sources: Labels, targets: Labels, u: Any, v: Any, *, where: str) -> 
     ShapeError
         If the shapes do not go together.
     """
-    i, j = sources.some(u), targets.some(v)
+    i, j = sources.positions_like(u), targets.positions_like(v)
     try:
         i, j = np.broadcast_arrays(i, j)
     except ValueError:

@@ -171,9 +171,9 @@ class Totals:
     def closeness(self, wf_improved: bool) -> Any:
         """See the function of that name."""
         xp, others = module(self.inward), self.reaching - 1
-        some = self.inward > 0
+        reached = self.inward > 0
         with np.errstate(over="ignore"):
-            values = xp.where(some, others / xp.where(some, self.inward, 1.0), 0.0)
+            values = xp.where(reached, others / xp.where(reached, self.inward, 1.0), 0.0)
         return values * others / (self.n - 1) if wf_improved and self.n > 1 else values
 
 
@@ -210,7 +210,7 @@ def _totals(D: Any) -> Totals:
 def _blocks(D: Any) -> Iterator[tuple[np.ndarray, Any]]:
     entries = _CHUNK if isinstance(D, np.ndarray) else _CHUNK_THERE
     rows = max(1, entries // max(1, len(D)))
-    return ((np.arange(at, min(at + rows, len(D))), D[at : at + rows]) for at in range(0, len(D), rows))
+    return ((np.arange(start, min(start + rows, len(D))), D[start : start + rows]) for start in range(0, len(D), rows))
 
 
 def _ends(D: Any, where: str) -> tuple[Any, Any]:
@@ -235,16 +235,16 @@ class Measured:
     targets: Any
 
     def _measured(self, where: str, *, connected: bool = True) -> Totals:
-        known = vars(self).get("_totals")
-        if known is None:
+        cached = vars(self).get("_totals")
+        if cached is None:
             if not (self.semiring.lengths and self.semiring.add.selects == "least"):
                 raise AlgebraError(f"{where}: distances must add, as in min_plus, got {self.semiring.name}.")
             n, engine = self.graph.n, self.engine
             if engine.shape != (n, n):
                 raise ShapeError(f"{where}: all pairs are needed, got a result of shape {engine.shape} for n = {n}.")
-            blocks = _blocks(engine.table()) if engine.held else engine.rows(np.arange(n))
-            known = vars(self)["_totals"] = Totals.of(blocks, n, engine.dtype)
-        totals: Totals = known
+            blocks = _blocks(engine.table()) if engine.in_memory else engine.rows(np.arange(n))
+            cached = vars(self)["_totals"] = Totals.of(blocks, n, engine.dtype)
+        totals: Totals = cached
         return totals.connected(where, (self.sources, self.targets)) if connected else totals
 
     def eccentricity(self) -> dict[Any, Any]:

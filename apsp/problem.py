@@ -98,46 +98,46 @@ class Problem:
         return divergence.may_diverge(self.semiring, self.seen, self.n)
 
     @property
-    def kept(self) -> bool:
+    def preserved(self) -> bool:
         """Whether the matrix must outlive the computation, because a diverging cycle would be named by it."""
         return self.semiring.idempotent and self.may_diverge and self.memory is not Memory.LENT
 
     @cached_property
     def in_place(self) -> bool:
         """Whether the closure is computed in the matrix's own memory (of a batch, in a copy of it as a whole)."""
-        return (self.memory is not Memory.THEIRS or self.batch) and not self.kept
+        return (self.memory is not Memory.THEIRS or self.batch) and not self.preserved
 
     @cached_property
-    def there(self) -> bool:
+    def is_on_device(self) -> bool:
         """Whether the matrix lies on the device that closes it."""
-        return self.device == ("cpu" if isinstance(self.matrix, np.ndarray) else lies(self.matrix))
+        return self.device == ("cpu" if isinstance(self.matrix, np.ndarray) else location(self.matrix))
 
     @cached_property
     def made(self) -> int:
         """Bytes on the device that were made of the input and are there already, or are made as a whole of a batch."""
         ours = self.memory is Memory.OURS or (self.batch and self.memory is Memory.THEIRS)
-        return int(self.matrix.nbytes) if ours and self.there else 0
+        return int(self.matrix.nbytes) if ours and self.is_on_device else 0
 
     def bind(self, request: Request) -> Backend:
         """The verbs, with the variants that the entries permit."""
-        known = vars(self).get("_bound")
-        if known is None or known[0] != request.options:
+        cached = vars(self).get("_bound")
+        if cached is None or cached[0] != request.options:
             ops = bind(self.semiring, self.dtype, device=self.device, nonnegative=self.nonnegative, **request.options)
-            known = vars(self)["_bound"] = (request.options, ops)
-        bound: Backend = known[1]
+            cached = vars(self)["_bound"] = (request.options, ops)
+        bound: Backend = cached[1]
         return bound
 
     def plan(self, ops: Backend, request: Request) -> Plan:
         """The plan of one of its matrices, with all that is held beside what came."""
         packed = ops.grain > 1 and not isinstance(self.matrix, BitMatrix)
-        unpacked = self.n**2 if packed and self.there and not self.in_place else 0  # the result, beside its bits
+        unpacked = self.n**2 if packed and self.is_on_device and not self.in_place else 0  # the result, beside its bits
         return make_plan(
             self.n,
             self.semiring,
             ops,
             schedule=request.schedule,
             block=request.block,
-            in_place=self.in_place and self.there and not packed,
+            in_place=self.in_place and self.is_on_device and not packed,
             copies=self.made + unpacked,
             after=self._routes if request.paths else 0,
         )
@@ -155,7 +155,7 @@ class Problem:
         return replace(self, matrix=matrix, memory=memory, seen=survey(matrix, self.semiring, where="closure"))
 
 
-def lies(matrix: Any) -> str:
+def location(matrix: Any) -> str:
     """The device on which a matrix lies."""
     return device_of(matrix.words if isinstance(matrix, BitMatrix) else matrix)
 
@@ -206,15 +206,15 @@ def pose_array(
 ) -> Problem:
     """The problem of closing an array of the computing dtype; brought to the device and looked at there."""
     target = device_of(array, device)
-    packed_there = target == "cuda" and array.dtype.kind == "b"  # on the way, piece by piece
-    if not move or device_of(array) == target or packed_there or not array.size:
+    packed_on_the_way = target == "cuda" and array.dtype.kind == "b"  # on the way, piece by piece
+    if not move or device_of(array) == target or packed_on_the_way or not array.size:
         if move and memory is Memory.THEIRS:  # its closure lies elsewhere; the look takes time, where there is no room
             require(array.size // 8 if array.dtype.kind == "b" else array.nbytes, target, where=where, hint=HINT)
         return Problem(array, s, target, memory, survey(array, s, where=where, null_unsaid=null_unsaid))
     require(array.nbytes, target, where=where, hint="Use a smaller dtype, or compute where A lies.")
-    there = bind(s, array.dtype, device="cuda").upload(array) if target == "cuda" else array.get()
-    seen = survey(there, s, where=where, null_unsaid=null_unsaid)
-    return Problem(there, s, target, Memory.OURS, seen, array, memory is not Memory.THEIRS)
+    moved = bind(s, array.dtype, device="cuda").upload(array) if target == "cuda" else array.get()
+    seen = survey(moved, s, where=where, null_unsaid=null_unsaid)
+    return Problem(moved, s, target, Memory.OURS, seen, array, memory is not Memory.THEIRS)
 
 
 def pose_bits(A: BitMatrix, s: Semiring, device: str | None, overwrite: bool) -> Problem:
@@ -225,7 +225,7 @@ def pose_bits(A: BitMatrix, s: Semiring, device: str | None, overwrite: bool) ->
         )
     if A.shape[0] != A.shape[1]:
         raise ShapeError(f"closure: A must be square, got a BitMatrix of shape {A.shape}.")
-    home = lies(A)
+    home = location(A)
     if device not in (None, home):
         raise DTypeError(f"closure: a BitMatrix is closed where it lies, on {home}, got device={device!r}.")
     return Problem(A, s, home, Memory.LENT if overwrite else Memory.THEIRS, Survey(0, 1, True))

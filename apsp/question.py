@@ -154,8 +154,8 @@ class Question:
         ------
         DomainError
         """
-        told = warn_of_ambiguous if self.wants.table else refuse_ambiguous
-        told(seen, self.semiring, where=self.wants.where)
+        report = warn_of_ambiguous if self.wants.table else refuse_ambiguous
+        report(seen, self.semiring, where=self.wants.where)
 
     def in_kind(self, table: Any) -> Any:
         """A table as what came: an array of the same library, on its device, or the very object that was lent."""
@@ -245,10 +245,10 @@ class Question:
 
     def once(self, find: Callable[[Question], T]) -> T:
         """find(self), found when it is first wanted and kept, for what an engine looks at more than once."""
-        known: dict[Any, Any] = self._found
-        if find not in known:
-            known[find] = find(self)
-        return known[find]
+        found: dict[Any, Any] = self._found
+        if find not in found:
+            found[find] = find(self)
+        return found[find]
 
     @cached_property
     def _found(self) -> dict[Any, Any]:

@@ -205,10 +205,10 @@ class Trees:
         return self._all(backwards=True)
 
     def _all(self, *, backwards: bool) -> Any:
-        n, size, held = self.graph.n, self.engine.dtype.itemsize, self.engine.held
+        n, size, in_memory = self.graph.n, self.engine.dtype.itemsize, self.engine.in_memory
         hint = "Stream them by predecessor_rows(), or ask for paths(pairs), which needs no table."
-        needed = estimates.predecessors(n, size, table=held, matrix=self.graph.dense is None)
-        if held:
+        needed = estimates.predecessors(n, size, table=in_memory, matrix=self.graph.dense is None)
+        if in_memory:
             D = self.engine.table()
             require(needed, device_of(D), where="predecessors", hint=hint)
             return (next_hops if backwards else predecessors)(self._matrix(D), D, self.semiring, null_value=None)
@@ -257,14 +257,14 @@ class Trees:
                 tails, heads, weights = self._essential(windows)
             else:
                 tails, heads, weights = self.graph.edges(self.semiring, self.engine.dtype)
-            kept = weights != dtypes.zero(self.semiring, weights.dtype)
+            used = weights != dtypes.zero(self.semiring, weights.dtype)
             if essential and windows is None:
-                kept[kept] = weights[kept] == self.engine.entries(tails[kept], heads[kept])
-            first, second = (x[kept].astype(np.int32) for x in ((heads, tails) if reverse else (tails, heads)))
+                used[used] = weights[used] == self.engine.entries(tails[used], heads[used])
+            first, second = (x[used].astype(np.int32) for x in ((heads, tails) if reverse else (tails, heads)))
             del tails, heads
             order = np.lexsort((second, first))
             starts = np.searchsorted(first[order], np.arange(self.graph.n + 1)).astype(np.int64)
-            self._listed[reverse, essential] = starts, second[order], weights[kept][order]
+            self._listed[reverse, essential] = starts, second[order], weights[used][order]
         return self._listed[reverse, essential]
 
     def _essential(self, windows: Windows) -> Edges:
@@ -302,9 +302,9 @@ def _taken(A: Any, D: Any, s: Semiring, nulls: Nulls, where: str) -> tuple[Any, 
     """The matrix and its closure, of one dtype and on D's device; looked at."""
     require_selection(s, where=where)
     closed = take_in(D, where=where).conformed(s, where=where)
-    given = take_in(A, where=where).array
-    weights = conform(given, s, closed.array.dtype, where=where)
-    weights = without_nulls(weights, given, nulls, s, where=where)
+    array = take_in(A, where=where).array
+    weights = conform(array, s, closed.array.dtype, where=where)
+    weights = without_nulls(weights, array, nulls, s, where=where)
     shape = closed.array.shape
     if len(shape) not in (2, 3) or shape[-1] != shape[-2] or weights.shape != shape:
         raise ShapeError(
@@ -326,10 +326,10 @@ def _refuse_unreached(A: Any, D: Any, s: Semiring, where: str) -> None:
         lost = D[part] == zero
         if bool(lost.any()) and bool((lost := lost & (A[part] != zero)).any()):
             index = [int(axis[0]) for axis in lost.nonzero()]
-            at = tuple(i + (part[axis].start if axis < len(part) else 0) for axis, i in enumerate(index))
+            entry = tuple(i + (part[axis].start if axis < len(part) else 0) for axis, i in enumerate(index))
             raise DomainError(
-                f"{where}: D must be the closure of A over {s.name}, got no path at {at}, where A has an edge. Compute "
-                "it from this very matrix, as apsp.closure does."
+                f"{where}: D must be the closure of A over {s.name}, got no path at {entry}, where A has an edge. "
+                "Compute it from this very matrix, as apsp.closure does."
             )
 
 

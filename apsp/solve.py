@@ -24,7 +24,7 @@ from semiring.observed import Callback, Clock, Observed, Observer, Progress
 from . import schedules
 from .convergence import settle
 from .plans import Plan
-from .problem import HINT, ROUTES, Memory, Problem, lies
+from .problem import HINT, ROUTES, Memory, Problem, location
 from .wants import Request
 
 
@@ -64,10 +64,10 @@ def _solve_one(problem: Problem, request: Request, plan: Plan | None) -> Solved:
     try:
         solved = _follow(problem, ops, plan, request, potential)
     except DivergenceError as error:  # a star of integers that has no value
-        written = problem.in_place and problem.there and ops.grain == 1
+        written = problem.in_place and problem.is_on_device and ops.grain == 1
         raise settle.lost(error) if lent and written else error from None
     try:
-        potential = settle.settle(solved.matrix, A if problem.kept else None, s, problem.seen)
+        potential = settle.settle(solved.matrix, A if problem.preserved else None, s, problem.seen)
     except DivergenceError as error:
         raise settle.lost(error) if lent and solved.matrix is A else error from None
     if potential is not None:
@@ -104,9 +104,9 @@ def _follow(
         restore(M, s, potential)
         settle.reflexive(M, s)
     seconds = perf_counter() - uncounted.seconds - start
-    if not isinstance(problem.matrix, BitMatrix) and (ops.grain > 1 or not problem.there):  # goes back as it came
-        room = problem.matrix if problem.in_place else module(problem.matrix).empty((problem.n,) * 2, problem.dtype)
-        M = ops.download(M, out=room)
+    if not isinstance(problem.matrix, BitMatrix) and (ops.grain > 1 or not problem.is_on_device):
+        out = problem.matrix if problem.in_place else module(problem.matrix).empty((problem.n,) * 2, problem.dtype)
+        M = ops.download(M, out=out)
     return Solved(M, plan, seconds, phases)
 
 
@@ -127,9 +127,9 @@ def run(plan: Plan, M: Any, ops: Backend, request: Request) -> dict[str, float]:
 def _landing(problem: Problem) -> Any:
     """Room for the result where the matrix came from; its pages are asked for while the device works."""
     require(
-        problem.origin.nbytes, lies(problem.origin), where="closure", hint="Use a smaller dtype, or overwrite=True."
+        problem.origin.nbytes, location(problem.origin), where="closure", hint="Use a smaller dtype, or overwrite=True."
     )
-    if lies(problem.origin) != "cpu":
+    if location(problem.origin) != "cpu":
         return None
     return bind(problem.semiring, problem.dtype, device=problem.device).landing(problem.origin.shape)
 
@@ -141,12 +141,12 @@ def give_back(problem: Problem, D: Any, landing: Any = None) -> Any:
             problem.matrix[...] = D
             return problem.matrix
         return D
-    if lies(problem.origin) == "cpu":
-        room, ready = landing or (problem.origin, None)
+    if location(problem.origin) == "cpu":
+        out, ready = landing or (problem.origin, None)
         if ready:
             ready.result()
-        return bind(problem.semiring, problem.dtype, device=problem.device).download(D, out=room)
-    back = bind(problem.semiring, problem.dtype, device=lies(problem.origin)).upload(D)
+        return bind(problem.semiring, problem.dtype, device=problem.device).download(D, out=out)
+    back = bind(problem.semiring, problem.dtype, device=location(problem.origin)).upload(D)
     if not problem.lent:
         return back
     problem.origin[...] = back
@@ -162,10 +162,10 @@ def _solve_batch(problem: Problem, request: Request) -> Solved:
     start = clock()
     ops = problem.bind(request)
     plan = problem.plan(ops, request)
-    asked = request.schedule != "auto" or request.block is not None
+    fixed = request.schedule != "auto" or request.block is not None
     require(plan.beside_bytes if problem.memory is Memory.THEIRS else 0, problem.device, where="closure", hint=HINT)
-    apart = problem.may_diverge or asked or ops.grain > 1 or problem.n > ops.pivot
-    if apart or not problem.there or not problem.matrix.size:
+    apart = problem.may_diverge or fixed or ops.grain > 1 or problem.n > ops.pivot
+    if apart or not problem.is_on_device or not problem.matrix.size:
         D = _one_by_one(problem, request)
     else:
         D = _together(problem, ops, request)
@@ -198,8 +198,8 @@ def _one_by_one(problem: Problem, request: Request) -> Any:
             closed = solve(part, replace(request, callback=report)).matrix
         except DivergenceError as error:
             before = ", those before it are closed" if lent and index else ""
-            told = f"{error} It is matrix {index} of the batch{before}."
-            raise type(error)(told, error.vertex, error.cycle) from None
+            message = f"{error} It is matrix {index} of the batch{before}."
+            raise type(error)(message, error.vertex, error.cycle) from None
         if closed is not part.matrix:
             part.matrix[...] = closed
         del closed  # before the next one is made

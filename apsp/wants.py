@@ -38,14 +38,14 @@ class Request:
     paths: bool = False
 
     @classmethod
-    def of(cls, *, threads: int | None = None, per_thread: int | None = None, **asked: Any) -> Self:
+    def of(cls, *, threads: int | None = None, per_thread: int | None = None, **request: Any) -> Self:
         """A request whose options are those that were given: each backend knows its own."""
         options = {}
         if threads is not None:
             options["threads"] = threads
         if per_thread is not None:
             options["per_thread"] = per_thread
-        return cls(options=options, **asked)
+        return cls(options=options, **request)
 
 
 @dataclass(frozen=True)

@@ -326,7 +326,7 @@ def test_results_are_answered_from_the_ranks(graph, tmp_path):
     places = world(ranks=4, grid="2x2", threads=1)
     one = shortest_paths(graph, engine="dense", dtype="int16")
     r = shortest_paths(graph, gpus=places, dtype="int16", block=16)
-    assert not r.engine.held
+    assert not r.engine.in_memory
     np.testing.assert_array_equal(r.engine.column(69), one.distances[:, 69])
     np.testing.assert_array_equal(r.table([3, 1], [69, 0]), one.table([3, 1], [69, 0]))
     np.testing.assert_array_equal(r.predecessors, one.predecessors)
@@ -568,16 +568,16 @@ def test_what_is_held_on_a_machine_and_on_a_card():
     assert len(set(each)) > 2
     table = plans.OnHost(made=10**6, after=10**8)
     parts = 1000 * 1000 * 8
-    assert plans.held(layout, ops, Threads(layout.grid, None, 1)) == (sum(each), 0)
-    assert plans.held(layout, ops, Threads(layout.grid, None, 1), table) == (10**6 + parts + 10**8, 0)
-    assert plans.held(layout, ops, Threads(layout.grid, (0, 1, 2, 3)), table) == (max(each), 10**6 + 10**8)
+    assert plans.peak_bytes(layout, ops, Threads(layout.grid, None, 1)) == (sum(each), 0)
+    assert plans.peak_bytes(layout, ops, Threads(layout.grid, None, 1), table) == (10**6 + parts + 10**8, 0)
+    assert plans.peak_bytes(layout, ops, Threads(layout.grid, (0, 1, 2, 3)), table) == (max(each), 10**6 + 10**8)
     apart = Threads(layout.grid, None, 1)
     apart.mine = (0,)  # as under MPI: a process each
-    assert plans.held(layout, ops, apart, table) == (4 * 10**6 + parts + 4 * 10**8, 0)
+    assert plans.peak_bytes(layout, ops, apart, table) == (4 * 10**6 + parts + 4 * 10**8, 0)
     apart.neighbours = 2  # on two machines
     largest = sum(sorted((ops.matrix_bytes(*layout.shape(r)) for r in range(4)), reverse=True)[:2])
-    assert plans.held(layout, ops, apart, table) == (2 * 10**6 + largest + 2 * 10**8, 0)
-    by_rows = plans.held(layout, ops, Threads(layout.grid, (0, 1, 2, 3)), plans.OnHost(before=5, by_rows=True))
+    assert plans.peak_bytes(layout, ops, apart, table) == (2 * 10**6 + largest + 2 * 10**8, 0)
+    by_rows = plans.peak_bytes(layout, ops, Threads(layout.grid, (0, 1, 2, 3)), plans.OnHost(before=5, by_rows=True))
     assert by_rows == (max(each), parts + 5)
 
 

@@ -230,7 +230,7 @@ def test_any_tile_follows_from_the_others_by_one_product(tmp_path, case, v):
     for i, j in store.tiles():
         path = store.tile_path(i, j)
         path.rename(path.with_suffix(".lost"))
-        found = checkpoints.again(store, i, j, v, source, ops)
+        found = checkpoints.recomputed_tile(store, i, j, v, source, ops)
         path.with_suffix(".lost").rename(path)
         if (i, j) != (v // 3, v // 3) or v % 3 == 0:
             cases.same(case, found, D[store.layout.window(i, j)])
@@ -245,14 +245,14 @@ def test_checkpoints_take_a_tenth_of_the_time_at_most(tmp_path, monkeypatch):
         now[0] += 5.0
         return np.zeros((4, 4))
 
-    keeper = checkpoints.Keeper(TileStore.create(tmp_path / "t", (4, 4), "float64", block=4), every=1.0)
-    assert not keeper.due
+    writer = checkpoints.CheckpointWriter(TileStore.create(tmp_path / "t", (4, 4), "float64", block=4), every=1.0)
+    assert not writer.due
     now[0] += 1.0
-    assert keeper.due
-    keeper.keep(slice(0, 4), slice(0, 4), fetch, 4)
+    assert writer.due
+    writer.write(slice(0, 4), slice(0, 4), fetch, 4)
     for later, due in ((44.0, False), (1.5, True)):
         now[0] += later
-        assert keeper.due is due
+        assert writer.due is due
 
 
 def test_a_plan_of_a_stream_tells_its_numbers(matrix):
@@ -407,7 +407,7 @@ def test_a_result_within_limits_answers_from_its_store(tmp_path, monkeypatch):
     monkeypatch.setattr(tiles, "TILE", 64)
     graph, whole = road_like(200, seed=3), shortest_paths(road_like(200, seed=3))
     r = shortest_paths(graph, checkpoint=tmp_path / "ck", output=tmp_path / "d")
-    assert not r.engine.held
+    assert not r.engine.in_memory
     again = Result.load(tmp_path / "d")
     for found in (r, again):
         assert found.path(3, 150) == whole.path(3, 150)

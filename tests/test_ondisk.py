@@ -48,7 +48,7 @@ def never_whole(monkeypatch):
     def refuse(*_):
         raise AssertionError("all of the matrix was read into memory")
 
-    monkeypatch.setattr(ondisk, "_whole", refuse)
+    monkeypatch.setattr(ondisk, "_read_all", refuse)
     monkeypatch.setattr("apsp.graph.listed", refuse)
     monkeypatch.setattr(TileStore, "__array__", refuse)
 

@@ -35,7 +35,7 @@ def test_a_store_answers_what_memory_answers(tmp_path, monkeypatch, name, algebr
     r = shortest_paths(ROAD, algebra, engine="dense")
     r.save(place)
     again = Result.load(place)
-    assert not again.engine.held
+    assert not again.engine.in_memory
     assert os.path.exists(os.path.join(place, "zarr.json" if "zarr" in name else "store.json"))
     n = ROAD.n
     np.testing.assert_array_equal(again.distances, r.distances)

@@ -126,7 +126,7 @@ def negative_cycle(
     """
     s = get(semiring)
     Lengths.required(s)
-    known = as_graph(
+    parsed = as_graph(
         graph,
         weight=weight,
         columns=columns,
@@ -137,17 +137,17 @@ def negative_cycle(
         name=name,
     )
     try:
-        if known.dense is None:
-            arcs = known.edges(s)
+        if parsed.dense is None:
+            arcs = parsed.edges(s)
             survey(arcs[2], s, where="negative_cycle")
-            Weighted(*arcs, known.n, s).potentials(where="negative_cycle")
+            Weighted(*arcs, parsed.n, s).potentials(where="negative_cycle")
         else:
-            A = known.matrix(s)
-            seen = survey(A, s, where="negative_cycle", null_unsaid=known.null_unsaid)
+            A = parsed.matrix(s)
+            seen = survey(A, s, where="negative_cycle", null_unsaid=parsed.null_unsaid)
             refuse_ambiguous(seen, s, where="negative_cycle")
             potentials(A if isinstance(A, np.ndarray) else A.get(), s)
     except DivergenceError as error:
-        return [known.labels[v] for v in error.cycle]
+        return [parsed.labels[v] for v in error.cycle]
     return None
 
 

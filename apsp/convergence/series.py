@@ -117,8 +117,8 @@ def _block(A: Any, members: np.ndarray, *, copies: int) -> Any:
     require(8 * copies * m * m, device_of(A), where="closure", hint="To see whether a limit exists takes copies of A.")
     if m == len(A):
         return A
-    at = module(A).asarray(members)
-    return A[at[:, None], at[None, :]]
+    index = module(A).asarray(members)
+    return A[index[:, None], index[None, :]]
 
 
 def _near_one(semiring: Semiring, dtype: Any, m: int) -> float:
@@ -151,12 +151,12 @@ def _sums(A: Any, semiring: Semiring, members: np.ndarray | None = None) -> tupl
     """
     add: Any = semiring.add.ufunc
     xp, n = module(A), len(A) if members is None else len(members)
-    at = None if members is None or n == len(A) else xp.asarray(members)
+    index = None if members is None or n == len(A) else xp.asarray(members)
     by_row, by_column = xp.empty(n), xp.full(n, float(semiring.zero))
     rows = max(1, (1 << 14) // max(n, 1))
     for start in range(0, n, rows):
         i = slice(start, start + rows)
-        part = (A[i] if at is None else A[at[i, None], at[None, :]]).astype(np.float64)
+        part = (A[i] if index is None else A[index[i, None], index[None, :]]).astype(np.float64)
         if semiring.series == "real":
             xp.abs(part, out=part)
         by_row[i] = _fold(part.T, add)
@@ -203,7 +203,7 @@ def _require_spectrum(A: Any, members: np.ndarray) -> None:
     |λ| > 1, as |tr Aᵏ| ≤ m ρᵏ; for so many squarings as tell ρ from 1 within rounding.
     """
     xp, m = module(A), len(A)
-    _require_room(3 * 8 * m * m, A)  # a power, its absolute values or the next one
+    _require_memory(3 * 8 * m * m, A)  # a power, its absolute values or the next one
     power = _balanced(A.astype(np.float64))
     for _ in range(1 + math.ceil(-math.log2(m * _eps(A.dtype)))):
         norm = float(abs(power).sum(axis=1).max())
@@ -231,7 +231,7 @@ def _balanced(A: Any) -> Any:
 def _require_settled(A: Any, members: np.ndarray, semiring: Semiring) -> None:
     """Refuse a matrix whose partial sums S(k) = I ⊕ A ⊕ … ⊕ Aᵏ⁻¹ do not settle: S(2k) = S(k) ⊕ Aᵏ S(k), A²ᵏ = Aᵏ Aᵏ."""
     xp, m = module(A), len(A)
-    _require_room(7 * A.dtype.itemsize * m * m, A)  # unit, two sums, two powers, and what compares them
+    _require_memory(7 * A.dtype.itemsize * m * m, A)  # unit, two sums, two powers, and what compares them
     ops = bind(semiring, A.dtype, device=device_of(A))
     unit = xp.full((m, m), dtypes.zero(semiring, A.dtype))
     unit[range(m), range(m)] = dtypes.one(semiring, A.dtype)
@@ -252,7 +252,7 @@ def _require_settled(A: Any, members: np.ndarray, semiring: Semiring) -> None:
     )
 
 
-def _require_room(needed: int, A: Any) -> None:
+def _require_memory(needed: int, A: Any) -> None:
     hint = "Scale the matrix down, or close its strongly connected components one by one."
     require(needed, device_of(A), where="closure: telling whether the sum has a limit", hint=hint)
 

@@ -76,8 +76,8 @@ def settle(D: Any, A: Any, semiring: Semiring, survey: Survey) -> np.ndarray | N
 
 def lost(error: DivergenceError) -> DivergenceError:
     """The same error, with a note that the matrix is already overwritten."""
-    told = f"{error} With overwrite=True the entries of A are lost by now; leave it out to keep them."
-    return type(error)(told, error.vertex, error.cycle)
+    message = f"{error} With overwrite=True the entries of A are lost by now; leave it out to keep them."
+    return type(error)(message, error.vertex, error.cycle)
 
 
 def reflexive(D: Any, semiring: Semiring) -> None:

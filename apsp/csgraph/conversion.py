@@ -70,8 +70,8 @@ class Network:
     @cached_property
     def least(self) -> float:
         """The least weight; 0 where there is none."""
-        given = self.weights if self.dense is None else self.dense
-        return given.min().item() if given.size else 0.0
+        array = self.weights if self.dense is None else self.dense
+        return array.min().item() if array.size else 0.0
 
     @property
     def crowded(self) -> bool:
@@ -218,42 +218,42 @@ def network(
 
 
 def _dense(csgraph: Any, target: np.dtype, lent: bool, where: str) -> Network:
-    given = np.asarray(csgraph)
-    _require_square(given.shape, where)
-    given = _numbers(given, where)
-    absent = given == 0
-    if given.dtype.kind == "f":
-        absent |= ~np.isfinite(given)
-    return _of_entries(csgraph if lent and lendable(csgraph, target) else None, given, absent, target, where)
+    array = np.asarray(csgraph)
+    _require_square(array.shape, where)
+    array = _numbers(array, where)
+    absent = array == 0
+    if array.dtype.kind == "f":
+        absent |= ~np.isfinite(array)
+    return _of_entries(csgraph if lent and lendable(csgraph, target) else None, array, absent, target, where)
 
 
 def _masked(csgraph: Any, target: np.dtype, unweighted: bool, dense: bool, where: str) -> Network:
     """What is not masked is an edge, a 0 too, as in SciPy's searches and manual."""
     _require_square(csgraph.shape, where)
-    given, absent = _numbers(np.ma.getdata(csgraph), where), np.ma.getmaskarray(csgraph)
-    there = given[~absent]
-    _refuse_endless(there, unweighted, "np.ma.masked_invalid(A)", where)
-    if np.isnan(there).any():
+    array, absent = _numbers(np.ma.getdata(csgraph), where), np.ma.getmaskarray(csgraph)
+    present = array[~absent]
+    _refuse_endless(present, unweighted, "np.ma.masked_invalid(A)", where)
+    if np.isnan(present).any():
         raise DomainError(
             f"{where}: entries that are not masked must be numbers, got NaN. Say np.ma.masked_invalid(A)."
         )
-    if dense and ((given == 0) & ~absent & ~np.eye(len(given), dtype=bool)).any():
+    if dense and ((array == 0) & ~absent & ~np.eye(len(array), dtype=bool)).any():
         raise DomainError(
             f"{where}: zeros that are not masked are edges to SciPy's searches, and none to its Floyd–Warshall. Pass "
             "csgraph_from_masked(A) where they are, np.ma.masked_equal(A, 0) where they are not."
         )
-    given = given + given.dtype.type(0)  # no −0
-    return _of_entries(None, given, absent | ~np.isfinite(given), target, where)
+    array = array + array.dtype.type(0)  # no −0
+    return _of_entries(None, array, absent | ~np.isfinite(array), target, where)
 
 
-def _of_entries(lent: Any, given: np.ndarray, absent: np.ndarray, target: np.dtype, where: str) -> Network:
+def _of_entries(lent: Any, array: np.ndarray, absent: np.ndarray, target: np.dtype, where: str) -> Network:
     """The dense network of entries, in the memory that is lent."""
     if lent is not None:
         M = lent
-    elif given.dtype.kind == "f" and target.kind == "f":
-        M = np.array(given, target, order="C")
+    elif array.dtype.kind == "f" and target.kind == "f":
+        M = np.array(array, target, order="C")
     else:
-        M = np.array(_conformed(np.where(absent, 0, given), target, where), order="C")
+        M = np.array(_conformed(np.where(absent, 0, array), target, where), order="C")
     M[absent] = dtypes.zero(min_plus, target)
     return Network(len(M), target, dense=M)
 
@@ -271,11 +271,11 @@ def _sparse(csgraph: Any, target: np.dtype, unweighted: bool, where: str) -> Net
     real = np.isfinite(weights)
     if not real.all():
         tails, heads, weights = tails[real], heads[real], weights[real]
-    given = weights.dtype
+    dtype = weights.dtype
     weights = _conformed(weights, target, where) + target.type(0)  # −0 sorts below 0 where bit patterns are compared
     made = Network(csgraph.shape[0], target, tails=tails, heads=heads, weights=weights, sorted=in_order)
     # On its way to float64, SciPy adds up what is no float64 yet; its Floyd–Warshall takes the least all the same.
-    return made if unweighted or given == FLOAT else made.one_a_place("of another dtype than float64", where)
+    return made if unweighted or dtype == FLOAT else made.one_a_place("of another dtype than float64", where)
 
 
 def stored(csgraph: Any, where: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
@@ -338,23 +338,23 @@ def _require_square(shape: tuple[int, ...], where: str) -> None:
         raise ShapeError(f"{where}: csgraph must be a square matrix, (n, n), got shape {shape}.")
 
 
-def _numbers(given: np.ndarray, where: str) -> np.ndarray:
+def _numbers(array: np.ndarray, where: str) -> np.ndarray:
     """Real numbers: truth values are 0 and 1, what else NumPy can read as float64 is that."""
-    if given.dtype.kind in "iuf":
-        return given
-    if given.dtype.kind == "b":
-        return given.view(np.uint8)
+    if array.dtype.kind in "iuf":
+        return array
+    if array.dtype.kind == "b":
+        return array.view(np.uint8)
     try:
-        if given.dtype.kind != "O":
+        if array.dtype.kind != "O":
             raise TypeError
-        return given.astype(FLOAT)
+        return array.astype(FLOAT)
     except (TypeError, ValueError):
-        raise DTypeError(f"{where}: csgraph must hold real numbers, got dtype {given.dtype}.") from None
+        raise DTypeError(f"{where}: csgraph must hold real numbers, got dtype {array.dtype}.") from None
 
 
-def _conformed(given: np.ndarray, target: np.dtype, where: str) -> np.ndarray:
+def _conformed(array: np.ndarray, target: np.dtype, where: str) -> np.ndarray:
     """In the dtype to compute in; float64 rounds, as SciPy does, integers must hold every weight."""
     if target.kind == "f":
-        return given.astype(target, copy=False)
-    held: np.ndarray = conform(given, min_plus, target, where=where)
-    return held
+        return array.astype(target, copy=False)
+    conformed: np.ndarray = conform(array, min_plus, target, where=where)
+    return conformed

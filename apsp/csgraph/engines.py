@@ -92,7 +92,7 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
     require(lines * network.line, where="csgraph", hint="Ask for fewer rows, by `indices`.")
     question = Question(network.matrix if matrix else network.arcs.graph if cold else network.graph, min_plus, wants)
     engine = answer(question).engine
-    if engine.held:
+    if engine.in_memory:
         D: np.ndarray = host(engine.table())
         return D[sources] if matrix and sources is not None else D
     out = network.dense if sources is None and network.dense is not None else np.empty(engine.shape, network.dtype)
@@ -107,11 +107,11 @@ def _fill(out: np.ndarray, engine: Engine, callback: Callback | None) -> None:
     if callback is None:
         engine.fill(out)
         return
-    at = 0
+    offset = 0
     for positions, block in engine.rows(np.arange(len(out)), ROWS):
-        out[at : at + len(positions)] = block
-        at += len(positions)
-        callback(at * out.shape[1], out.size)
+        out[offset : offset + len(positions)] = block
+        offset += len(positions)
+        callback(offset * out.shape[1], out.size)
 
 
 def stretch(rows: int, seconds: float) -> int:
@@ -120,16 +120,16 @@ def stretch(rows: int, seconds: float) -> int:
 
 
 def in_stretches(
-    rows: int, seconds: float, some: Callable[[int, int], None], n: int, callback: Callback | None = None
+    rows: int, seconds: float, advance: Callable[[int, int], None], n: int, callback: Callback | None = None
 ) -> None:
     """some(start, stop) over all rows, in calls of about `STRETCH` seconds, and of no more rows than was predicted."""
-    step, at = stretch(rows, seconds), 0
+    step, start = stretch(rows, seconds), 0
     most = step
-    while at < rows:
-        stop, begun = min(at + step, rows), time.perf_counter()
-        some(at, stop)
+    while start < rows:
+        stop, begun = min(start + step, rows), time.perf_counter()
+        advance(start, stop)
         took = time.perf_counter() - begun
         step = max(1, min(most, 2 * step, int(step * STRETCH / max(took, 1e-6))))
-        at = stop
+        start = stop
         if callback:
-            callback(at * n, rows * n)
+            callback(start * n, rows * n)

@@ -52,9 +52,9 @@ def csgraph_from_dense(
     2
     """
     where = "csgraph_from_dense"
-    given = np.asarray(graph)
-    _require_square(given.shape, where)
-    values = _numbers(given, where).astype(FLOAT, copy=False)
+    array = np.asarray(graph)
+    _require_square(array.shape, where)
+    values = _numbers(array, where).astype(FLOAT, copy=False)
     if null_value is not None and np.isnan(null_value):
         null_value, nan_null = None, True
     elif null_value is not None and np.isinf(null_value):
@@ -100,10 +100,10 @@ def csgraph_from_masked(graph: Any) -> Any:
     2
     """
     where = "csgraph_from_masked"
-    given = np.ma.asarray(graph)
-    _require_square(given.shape, where)
-    values = _numbers(given.data, where).astype(FLOAT, copy=False)
-    return _compressed(values, ~np.ma.getmaskarray(given))
+    array = np.ma.asarray(graph)
+    _require_square(array.shape, where)
+    values = _numbers(array.data, where).astype(FLOAT, copy=False)
+    return _compressed(values, ~np.ma.getmaskarray(array))
 
 
 def csgraph_to_dense(csgraph: Any, null_value: float = 0) -> Any:
@@ -151,15 +151,15 @@ def csgraph_to_dense(csgraph: Any, null_value: float = 0) -> Any:
     tails, heads, weights, _ = stored(csgraph, "csgraph_to_dense")
     n = csgraph.shape[0]
     require(9 * n**2, where="csgraph_to_dense", hint="Keep it sparse.")
-    M, there = np.full((n, n), np.inf), np.zeros((n, n), bool)
+    M, present = np.full((n, n), np.inf), np.zeros((n, n), bool)
     np.fmin.at(M, (tails, heads), _numbers(weights, "csgraph_to_dense").astype(FLOAT, copy=False))
-    there[tails, heads] = True
-    M[~there] = null_value
+    present[tails, heads] = True
+    M[~present] = null_value
     return M
 
 
-def _compressed(values: np.ndarray, there: np.ndarray) -> Any:
-    heads = np.nonzero(there)[1]
+def _compressed(values: np.ndarray, present: np.ndarray) -> Any:
+    heads = np.nonzero(present)[1]
     starts = np.zeros(len(values) + 1, np.int32)
-    np.cumsum(there.sum(axis=1), out=starts[1:])
-    return scipy.sparse.csr_array((values[there], heads.astype(np.int32), starts), shape=values.shape)
+    np.cumsum(present.sum(axis=1), out=starts[1:])
+    return scipy.sparse.csr_array((values[present], heads.astype(np.int32), starts), shape=values.shape)

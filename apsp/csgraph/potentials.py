@@ -27,10 +27,10 @@ def on_potentials(network: Network) -> tuple[Network, np.ndarray]:
 
 def restored(D: np.ndarray, h: np.ndarray, sources: np.ndarray | None) -> np.ndarray:
     """D(u, v) ← D(u, v) − h(u) + h(v), in place, for rows u in `sources` or all."""
-    at = np.arange(len(h)) if sources is None else sources
+    vertices = np.arange(len(h)) if sources is None else sources
     D += h
-    D -= h[at][:, None]
-    D[np.arange(len(at)), at] = 0
+    D -= h[vertices][:, None]
+    D[np.arange(len(vertices)), vertices] = 0
     return D
 
 

@@ -28,7 +28,7 @@ NONE = -9999
 def with_predecessors(graph: Network, sources: np.ndarray | None, options: Options) -> tuple[np.ndarray, np.ndarray]:
     """Distances and predecessors, of all rows after their closure, of some by searches; SciPy's compute in float64."""
     hint = "Ask for fewer rows, by `indices`." if sources is None else "Ask for fewer rows."
-    require(held(graph, sources, options.threads), where="csgraph", hint=hint)
+    require(bytes_needed(graph, sources, options.threads), where="csgraph", hint=hint)
     if sources is None:
         A = graph.matrix if graph.dense is None else graph.dense.copy()
         D = distances(graph, None, options)
@@ -43,7 +43,7 @@ def with_predecessors(graph: Network, sources: np.ndarray | None, options: Optio
     )
 
 
-def held(graph: Network, sources: np.ndarray | None, threads: int | None = None) -> int:
+def bytes_needed(graph: Network, sources: np.ndarray | None, threads: int | None = None) -> int:
     """Bytes of distances and predecessors, and of what it takes to find them, beside the network."""
     n, size = graph.n, graph.dtype.itemsize
     if sources is not None:  # what SciPy finds in a stretch is copied into the result
@@ -66,11 +66,11 @@ def _searched(graph: Network, sources: np.ndarray, options: Options) -> tuple[np
     G, n = graph.csr, graph.n
     D, P = np.empty((len(sources), n), graph.dtype), np.empty((len(sources), n), np.int32)
 
-    def some(start: int, stop: int) -> None:
+    def advance(start: int, stop: int) -> None:
         D[start:stop], P[start:stop] = scipys.dijkstra(G, indices=sources[start:stop], return_predecessors=True)
 
     seconds = len(sources) * graph.search
-    in_stretches(len(sources), seconds, some, n, options.callback)
+    in_stretches(len(sources), seconds, advance, n, options.callback)
     return D, P
 
 
@@ -114,7 +114,7 @@ def reconstruct_path(csgraph: Any, predecessors: Any, directed: bool = True) -> 
            [0., 0., 0.]])
     """
     where = "reconstruct_path"
-    graph = _told(csgraph, directed, where)
+    graph = _network_of(csgraph, directed, where)
     before = np.asarray(predecessors)
     if before.shape != (graph.n,):
         raise ShapeError(f"{where}: predecessors must have shape ({graph.n},), got {before.shape}.")
@@ -173,7 +173,7 @@ def construct_dist_matrix(graph: Any, predecessors: Any, directed: bool = True, 
            [inf, inf,  0.]])
     """
     where = "construct_dist_matrix"
-    own, before = _told(graph, directed, where), np.asarray(predecessors)
+    own, before = _network_of(graph, directed, where), np.asarray(predecessors)
     n = own.n
     if before.dtype != np.int32:
         raise DTypeError(f"{where}: predecessors must be int32, got {before.dtype}.")
@@ -198,7 +198,7 @@ def construct_dist_matrix(graph: Any, predecessors: Any, directed: bool = True, 
     return D
 
 
-def _told(csgraph: Any, directed: bool, where: str) -> Network:
+def _network_of(csgraph: Any, directed: bool, where: str) -> Network:
     """The graph that paths run through; refused where SciPy takes other weights here than its searches do.
 
     Raises
@@ -228,10 +228,10 @@ def _weights(graph: Network, tails: np.ndarray, heads: np.ndarray, where: str) -
     own = graph.in_order
     places = own.tails.astype(np.int64) * graph.n + own.heads
     wanted = tails * graph.n + heads
-    at = np.searchsorted(places, wanted)
-    there = at < len(places)
-    there[there] = places[at[there]] == wanted[there]
-    if not there.all():
-        k = int(np.argmin(there))
+    index = np.searchsorted(places, wanted)
+    found = index < len(places)
+    found[found] = places[index[found]] == wanted[found]
+    if not found.all():
+        k = int(np.argmin(found))
         raise ValueError(f"{where}: predecessors must follow edges of the graph, got {tails[k]} before {heads[k]}.")
-    return own.weights[at].astype(FLOAT)
+    return own.weights[index].astype(FLOAT)

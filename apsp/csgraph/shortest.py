@@ -61,8 +61,8 @@ def answer(
         else:
             D, P = distances(graph, wanted, options), None
     except errors.NegativeCycleError as error:
-        told = f"{error} With overwrite=True the entries of csgraph are lost by now." if lent else str(error)
-        raise NegativeCycleError(told, error.vertex, error.cycle) from None
+        message = f"{error} With overwrite=True the entries of csgraph are lost by now." if lent else str(error)
+        raise NegativeCycleError(message, error.vertex, error.cycle) from None
     if limit < np.inf:
         beyond = limit < D
         D[beyond] = graph.zero
@@ -91,11 +91,11 @@ def nearest(
         nothing = np.full(graph.n, NONE, np.int32)
         return np.full(graph.n, graph.zero, graph.dtype), nothing, nothing.copy()
     D, P = with_predecessors(graph, sources, options)
-    best, at = D.argmin(axis=0), np.arange(graph.n)
-    D = D[best, at]
+    best, every = D.argmin(axis=0), np.arange(graph.n)
+    D = D[best, every]
     beyond = (graph.zero == D) | (limit < D)
     D[beyond] = graph.zero
-    return D, np.where(beyond, NONE, P[best, at]), np.where(beyond, NONE, sources[best]).astype(np.int32)
+    return D, np.where(beyond, NONE, P[best, every]), np.where(beyond, NONE, sources[best]).astype(np.int32)
 
 
 def indices_in(indices: Any, n: int, where: str) -> np.ndarray:
@@ -108,14 +108,14 @@ def indices_in(indices: Any, n: int, where: str) -> np.ndarray:
     DTypeError
         If they are no integers.
     """
-    given = np.asarray(indices)
-    if given.size == 0:
-        return given.astype(np.int64)
-    if given.dtype.kind not in "iu" and not (given.dtype.kind == "f" and (given == np.floor(given)).all()):
-        raise DTypeError(f"{where}: indices must be integers, got dtype {given.dtype}.")
-    low, high = int(given.min()), int(given.max())
+    array = np.asarray(indices)
+    if array.size == 0:
+        return array.astype(np.int64)
+    if array.dtype.kind not in "iu" and not (array.dtype.kind == "f" and (array == np.floor(array)).all()):
+        raise DTypeError(f"{where}: indices must be integers, got dtype {array.dtype}.")
+    low, high = int(array.min()), int(array.max())
     if low < -n or high >= n:
         raise ValueError(f"{where}: indices out of range: they must lie in {-n} … {n - 1}, got {low} … {high}.")
-    at = given.astype(np.int64)
-    at[at < 0] += n
-    return at
+    positions = array.astype(np.int64)
+    positions[positions < 0] += n
+    return positions

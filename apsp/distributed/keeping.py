@@ -16,33 +16,33 @@ from semiring.tiles import TileStore
 from semiring.tiles.folder import CLOSED
 
 from ..large import checkpoints
-from ..large.checkpoints import Keeper, rounds_done
+from ..large.checkpoints import CheckpointWriter, rounds_done
 from ..large.limits import Limits
 from ..large.sources import Source
 from ..saving.tiles import TILE, new_store
 from .matrix import DistributedMatrix
 
 
-class Keeping:
+class CheckpointRounds:
     """Writes each rank's part when it is time, and after the last round: `Rounds` of a distributed matrix."""
 
     def __init__(self, store: TileStore, every: float, M: DistributedMatrix) -> None:
-        self._keepers = {rank: Keeper(store, every) for rank in M.world.mine}
+        self._writers = {rank: CheckpointWriter(store, every) for rank in M.world.mine}
         self._parts = {rank: M.layout.part(rank) for rank in M.world.mine}
         self._due: dict[int, bool] = {}
         self._n = M.n
 
     def due(self, rank: int) -> bool:
         """Whether it is time; the answer holds for the `after` that follows."""
-        self._due[rank] = self._keepers[rank].due
+        self._due[rank] = self._writers[rank].due
         return self._due[rank]
 
     def after(self, rank: int, done: int, fetch: Callable[[slice, slice], np.ndarray]) -> None:
         """Write the rank's tiles, if it is time."""
-        due = self._due.pop(rank) if rank in self._due else self._keepers[rank].due
+        due = self._due.pop(rank) if rank in self._due else self._writers[rank].due
         rows, columns = self._parts[rank]
         if (due or done == self._n) and rows.start < rows.stop and columns.start < columns.stop:
-            self._keepers[rank].keep(rows, columns, fetch, done)
+            self._writers[rank].write(rows, columns, fetch, done)
 
 
 def close(
@@ -68,8 +68,8 @@ def close(
 
     def opened() -> tuple[int, int, Survey]:
         ops = bind(s, source.dtype, device=world.device, **world.options)
-        kept = checkpoints.opened(path, source, ops, tile=TILE, fit=lambda _: True)
-        return kept.begun, kept.store.block[0], source.looked_at[0]
+        state = checkpoints.opened(path, source, ops, tile=TILE, fit=lambda _: True)
+        return state.begun, state.store.block[0], source.looked_at[0]
 
     def work(comm: Comm) -> tuple[int, int, Survey] | None:
         return comm.together(lambda: opened() if comm.rank == 0 else None)
@@ -82,7 +82,7 @@ def close(
         source.n, s, source.dtype, fill, world=world, block=block, rows_at_a_time=True, unit=tile
     )
     first = rounds_done(begun, M.layout.block, M.n)
-    M.close(callback=callback, first=first, rounds=Keeping(store, limits.every, M))
+    M.close(callback=callback, first=first, rounds=CheckpointRounds(store, limits.every, M))
 
     def ended(comm: Comm) -> None:
         comm.barrier()  # all tiles are there
@@ -117,7 +117,7 @@ def write(M: DistributedMatrix, path: str | os.PathLike[str]) -> None:
 
     def put(ops: Backend, part: Any, rows: slice, columns: slice) -> None:
         if rows.start < rows.stop and columns.start < columns.stop:
-            Keeper(store).keep(rows, columns, M.reader(ops, part, rows, columns), M.n)
+            CheckpointWriter(store).write(rows, columns, M.reader(ops, part, rows, columns), M.n)
 
     M.each_part(put)
     M.world.everyone([None for _ in M.world.mine])  # all tiles are there

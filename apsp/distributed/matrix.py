@@ -29,7 +29,7 @@ from ..graph.ondisk import OnDisk
 from ..large.sources import arcs_of, filled
 from ..reading.options import BY_RULE, NullValue, nulls_of
 from ..schedules import distributed
-from .plans import STRIP, default_block, require_room
+from .plans import STRIP, default_block, require_memory
 
 #: `fill(rows, columns)`: the entries in these rows and columns of the whole matrix.
 Fill = Callable[[slice, slice], Any]
@@ -125,16 +125,17 @@ class DistributedMatrix:
             If zeros may be edges of weight 0 or no edges, as `closure` does.
         """
         s, nulls, where = get(semiring), nulls_of(null_value), "DistributedMatrix"
-        said = nulls is not None
+        declared = nulls is not None
         if isinstance(A, TileStore):
-            there = OnDisk.at(A.path)
-            A, nulls, said = there.over(s, dtype, nulls, where=where), None, said or there.semiring is not None
+            stored = OnDisk.from_path(A.path)
+            A, nulls = stored.over(s, dtype, nulls, where=where), None
+            declared = declared or stored.semiring is not None
         elif not isinstance(A, BitMatrix):
             A = np.asanyarray(A)
         if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
             raise ShapeError(f"DistributedMatrix: an array must be square, (n, n), got shape {A.shape}.")
-        given = np.dtype(bool) if isinstance(A, BitMatrix) or s.dtypes == ("bool",) else A.dtype
-        target = dtypes.resolve(s, dtype, given, where=where)
+        source_dtype = np.dtype(bool) if isinstance(A, BitMatrix) or s.dtypes == ("bool",) else A.dtype
+        target = dtypes.resolve(s, dtype, source_dtype, where=where)
 
         def fill(rows: slice, columns: slice) -> Any:
             found = A[rows, columns]
@@ -144,7 +145,7 @@ class DistributedMatrix:
                 else without_nulls(conform(found, s, target, where=where), found, nulls, s, where=where)
             )
 
-        return cls.filled(A.shape[0], s, target, fill, world=world, block=block)._told(said)
+        return cls.filled(A.shape[0], s, target, fill, world=world, block=block)._warned(declared)
 
     @classmethod
     def from_function(
@@ -202,14 +203,14 @@ class DistributedMatrix:
             Parts are cut at its multiples as well.
         """
         s = get(semiring)
-        given: dict[str, Any] = {"world": world, "block": block, "unit": unit}
+        arguments: dict[str, Any] = {"world": world, "block": block, "unit": unit}
         if graph.dense is not None:
             windows = graph.windows(s, dtype, where="DistributedMatrix")
             A = graph.matrix(s, dtype) if windows is None else windows
-            M = cls.filled(graph.n, s, A.dtype, lambda r, c: A[r, c], rows_at_a_time=windows is not None, **given)
-            return M._told(not graph.null_unsaid)
+            M = cls.filled(graph.n, s, A.dtype, lambda r, c: A[r, c], rows_at_a_time=windows is not None, **arguments)
+            return M._warned(not graph.null_unsaid)
         target = graph.target(s, dtype, where="DistributedMatrix")
-        return cls.filled(graph.n, s, target, arcs_of(graph, s, target), rows_at_a_time=True, **given)
+        return cls.filled(graph.n, s, target, arcs_of(graph, s, target), rows_at_a_time=True, **arguments)
 
     @classmethod
     def filled(
@@ -238,7 +239,7 @@ class DistributedMatrix:
             ops = bind(semiring, dtype, device=world.device, **world.options)
             size = block or default_block(n, ops)
             layout = Layout(n, -(-size // ops.grain) * ops.grain, world.grid, unit)
-            comm.together(lambda: require_room(layout, ops, comm, world))
+            comm.together(lambda: require_memory(layout, ops, comm, world))
             rows, columns = layout.part(comm.rank)
             return ops, comm.together(lambda: _made(ops, rows, columns, fill, rows_at_a_time)), layout
 
@@ -295,10 +296,10 @@ class DistributedMatrix:
                     callback(pivot.stop * n * n, n**3)
 
             part = InMemory(self.parts[self.world.mine.index(comm.rank)], ops, layout, comm)
-            whole = None if rounds is None else lambda index: rounds.due(comm.rank)
+            complete = None if rounds is None else lambda index: rounds.due(comm.rank)
             comm.barrier()
             watch = ops.stopwatch()
-            distributed.closure(part, ops, block=layout.block, first=first, after=done, whole=whole)
+            distributed.closure(part, ops, block=layout.block, first=first, after=done, complete=complete)
             watch.stop()
             ops.synchronize()
             return ops, watch.seconds
@@ -319,14 +320,14 @@ class DistributedMatrix:
     def diagonal(self) -> np.ndarray:
         """The entries (k, k)."""
 
-        def mine(ops: Backend, part: Any, rows: slice, columns: slice) -> np.ndarray:
+        def from_part(ops: Backend, part: Any, rows: slice, columns: slice) -> np.ndarray:
             k = meet(rows, columns)
             if k.start == k.stop:
                 return np.empty(0, self.dtype)
             return ops.diagonal(part[local(k, rows), local(k, columns)])
 
         found = np.empty(self.n, self.dtype)
-        for rank, piece in enumerate(self._everyone(mine)):
+        for rank, piece in enumerate(self._everyone(from_part)):
             start = meet(*self.layout.part(rank)).start
             found[start : start + len(piece)] = piece
         return found
@@ -335,13 +336,13 @@ class DistributedMatrix:
         """Some rows as a NumPy array of shape (len(i), n)."""
         index = np.arange(self.n)[i]
 
-        def wanted(rows: slice) -> np.ndarray:
+        def selection(rows: slice) -> np.ndarray:
             """Which of them lie there, in the order of the matrix."""
             here = np.flatnonzero((index >= rows.start) & (index < rows.stop))
             return here[np.argsort(index[here], kind="stable")]
 
-        def mine(ops: Backend, part: Any, rows: slice, columns: slice) -> np.ndarray:
-            k = index[wanted(rows)] - rows.start
+        def from_part(ops: Backend, part: Any, rows: slice, columns: slice) -> np.ndarray:
+            k = index[selection(rows)] - rows.start
             width = columns.stop - columns.start
             found = np.empty((len(k), width), self.dtype)
             cuts = [0, *(np.flatnonzero(np.diff(k) != 1) + 1).tolist(), len(k)]
@@ -351,9 +352,9 @@ class DistributedMatrix:
             return found
 
         out = np.empty((len(index), self.n), self.dtype)
-        for rank, piece in enumerate(self._everyone(mine)):
+        for rank, piece in enumerate(self._everyone(from_part)):
             rows, columns = self.layout.part(rank)
-            out[wanted(rows), columns] = piece
+            out[selection(rows), columns] = piece
         return out
 
     def window(self, rows: slice, columns: slice, *, everywhere: bool = True) -> np.ndarray:
@@ -362,17 +363,17 @@ class DistributedMatrix:
         Of several processes all must ask; where not `everywhere`, rank 0's alone is told.
         """
 
-        def mine(ops: Backend, part: Any, its_rows: slice, its_columns: slice) -> np.ndarray:
-            r, c = meet(rows, its_rows), meet(columns, its_columns)
+        def from_part(ops: Backend, part: Any, part_rows: slice, part_columns: slice) -> np.ndarray:
+            r, c = meet(rows, part_rows), meet(columns, part_columns)
             found = np.empty((r.stop - r.start, c.stop - c.start), self.dtype)
             if found.size:
-                _read(ops, part, local(r, its_rows), local(c, its_columns), found)
+                _read(ops, part, local(r, part_rows), local(c, part_columns), found)
             return found
 
-        pieces = self._everyone(mine) if everywhere else self.world.first(self.each_part(mine))
+        pieces = self._everyone(from_part) if everywhere else self.world.first(self.each_part(from_part))
         out = np.empty((rows.stop - rows.start, columns.stop - columns.start) if pieces else (0, 0), self.dtype)
         for rank, piece in enumerate(pieces or ()):
-            r, c = (meet(span, its) for span, its in zip((rows, columns), self.layout.part(rank), strict=True))
+            r, c = (meet(span, own) for span, own in zip((rows, columns), self.layout.part(rank), strict=True))
             if piece.size:
                 out[local(r, rows), local(c, columns)] = piece
         return out
@@ -399,13 +400,13 @@ class DistributedMatrix:
         def here(rows: slice, columns: slice) -> np.ndarray:
             return (i >= rows.start) & (i < rows.stop) & (j >= columns.start) & (j < columns.stop)
 
-        def mine(ops: Backend, part: Any, rows: slice, columns: slice) -> np.ndarray:
+        def from_part(ops: Backend, part: Any, rows: slice, columns: slice) -> np.ndarray:
             chosen = here(rows, columns)
             entries = part[i[chosen] - rows.start, j[chosen] - columns.start]
             return entries if isinstance(entries, np.ndarray) else entries.get()
 
         out = np.empty(len(i), self.dtype)
-        for rank, piece in enumerate(self._everyone(mine)):
+        for rank, piece in enumerate(self._everyone(from_part)):
             out[here(*self.layout.part(rank))] = piece
         return out
 
@@ -428,17 +429,17 @@ class DistributedMatrix:
             return self._gather_bits(out)
         if out is not None and out.dtype.newbyteorder("=") != self.dtype:
             raise DTypeError(f"DistributedMatrix.gather: out must be of {self.dtype}, got {out.dtype}.")
-        whole = np.empty((self.n, self.n), self.dtype) if out is None else out
+        dense = np.empty((self.n, self.n), self.dtype) if out is None else out
 
-        def mine(ops: Backend, part: Any, rows: slice, columns: slice) -> np.ndarray:
-            return ops.download(part, out=whole[rows, columns])
+        def from_part(ops: Backend, part: Any, rows: slice, columns: slice) -> np.ndarray:
+            return ops.download(part, out=dense[rows, columns])
 
         if len(self.world.mine) == self.world.grid.size:
-            self.each_part(mine)
-            return whole
-        for rank, piece in enumerate(self._everyone(mine)):
-            whole[self.layout.part(rank)] = piece
-        return whole
+            self.each_part(from_part)
+            return dense
+        for rank, piece in enumerate(self._everyone(from_part)):
+            dense[self.layout.part(rank)] = piece
+        return dense
 
     def landing(self) -> tuple[np.ndarray, Any]:
         """A new array to gather into, and what is done (`result()`) when all its pages are there; or None."""
@@ -469,9 +470,9 @@ class DistributedMatrix:
     def _everyone(self, work: Callable[[Backend, Any, slice, slice], Any]) -> list[Any]:
         return self.world.everyone(self.each_part(work))
 
-    def _told(self, said: bool) -> DistributedMatrix:
+    def _warned(self, declared: bool) -> DistributedMatrix:
         """Itself; with a warning of zeros that may be edges or none, where nobody has said which."""
-        if not said:
+        if not declared:
             warn_of_ambiguous(self.seen, self.semiring, where="DistributedMatrix")
         return self
 
@@ -513,9 +514,9 @@ def _read(ops: Backend, part: Any, rows: slice, columns: slice, out: np.ndarray)
         out[...] = found[:, columns.start - first : columns.stop - first]
 
 
-def _spreads(shape: tuple[int, ...], wanted: tuple[int, int]) -> bool:
+def _spreads(shape: tuple[int, ...], target: tuple[int, int]) -> bool:
     """Whether entries of this shape broadcast to one of two axes."""
-    return len(shape) <= 2 and all(size in (1, most) for size, most in zip(shape[::-1], wanted[::-1], strict=False))
+    return len(shape) <= 2 and all(size in (1, most) for size, most in zip(shape[::-1], target[::-1], strict=False))
 
 
 def _made(ops: Backend, rows: slice, columns: slice, fill: Fill, rows_at_a_time: bool) -> Any:

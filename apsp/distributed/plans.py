@@ -39,7 +39,7 @@ def panel_bytes(layout: Layout, ops: Backend, shape: tuple[int, int] | None = No
     if not ops.knows_workspaces:
         return panels + ops.workspace(2 * layout.block)
     products = max(ops.verb_workspace("gemm", m, n, b), ops.verb_workspace("matmul", b, n, b))
-    return panels + sets * max(products, recursive.held(b, ops, block=ops.pivot))
+    return panels + sets * max(products, recursive.verb_bytes(b, ops, block=ops.pivot))
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class OnHost:
 NOTHING = OnHost()
 
 
-def held(layout: Layout, ops: Backend, world: World, beside: OnHost = NOTHING) -> tuple[int, int]:
+def peak_bytes(layout: Layout, ops: Backend, world: World, extra: OnHost = NOTHING) -> tuple[int, int]:
     """The most that is held at a time where the ranks compute, and on the host where that is elsewhere.
 
     Ranks on the host share a machine's memory, and what theirs takes together counts; of GPUs, what the fullest takes.
@@ -77,14 +77,14 @@ def held(layout: Layout, ops: Backend, world: World, beside: OnHost = NOTHING) -
     shapes = shapes[: world.neighbours]  # of a machine, or as much as it may have
     parts = [ops.matrix_bytes(*shape) for shape in shapes]
     panels = [panel_bytes(layout, ops, shape) for shape in shapes]
-    strips = sum(min(m * n * size, STRIP) for m, n in shapes) if beside.by_rows else 0
-    made, before, after = (world.processes * count for count in (beside.made, beside.before, beside.after))
+    strips = sum(min(m * n * size, STRIP) for m, n in shapes) if extra.by_rows else 0
+    made, before, after = (world.processes * count for count in (extra.made, extra.before, extra.after))
     if on_host:
         return made + sum(parts) + max(strips + before, sum(panels), after), 0
     return parts[0] + panels[0], made + max(strips + before, after)
 
 
-def require_room(layout: Layout, ops: Backend, comm: Comm, world: World) -> None:
+def require_memory(layout: Layout, ops: Backend, comm: Comm, world: World) -> None:
     """Raise before any work where a rank's part, its panels and what verbs hold do not fit.
 
     Raises
@@ -92,7 +92,7 @@ def require_room(layout: Layout, ops: Backend, comm: Comm, world: World) -> None
     MemoryNeeded
     """
     hint = "Use more ranks, or a smaller dtype or block."
-    require(held(layout, ops, world)[0], world.device, where=f"rank {comm.rank} of {world.grid.size}", hint=hint)
+    require(peak_bytes(layout, ops, world)[0], world.device, where=f"rank {comm.rank} of {world.grid.size}", hint=hint)
 
 
 def moved_bytes(layout: Layout, ops: Backend) -> int:
@@ -106,7 +106,7 @@ def moved_bytes(layout: Layout, ops: Backend) -> int:
 
 
 def plan(
-    n: int, semiring: Semiring, ops: Backend, world: World, *, block: int | None = None, beside: OnHost = NOTHING
+    n: int, semiring: Semiring, ops: Backend, world: World, *, block: int | None = None, extra: OnHost = NOTHING
 ) -> Plan:
     """What the closure of n vertices would do over these ranks, and take."""
     size = -(-(block or default_block(n, ops)) // ops.grain) * ops.grain
@@ -118,7 +118,7 @@ def plan(
         seconds = max(products, travel, -(-n // size) * len(world.mine) * _ROUND)
     else:
         seconds = products + travel + n * size * size / pairs_a_second
-    there, on_host = held(layout, ops, world, beside)
+    on_ranks, on_host = peak_bytes(layout, ops, world, extra)
     return Plan(
         n=n,
         semiring=semiring.name,
@@ -131,7 +131,7 @@ def plan(
         workspace_bytes=panel_bytes(layout, ops),
         seconds=seconds,
         reason="as asked" if block else "by n and the device alone: every grid gives the same bits",
-        beside_bytes=there,
+        beside_bytes=on_ranks,
         host_bytes=on_host,
         grid=str(world.grid),
         moved_bytes=moved,

@@ -31,6 +31,6 @@ class Served:
 
 def serve(matrix: DistributedMatrix) -> None:
     """Hand over what rank 0 reads, until it lets go."""
-    while asked := matrix.world.everyone([None])[0]:
-        a, b, c, d = asked
+    while window := matrix.world.everyone([None])[0]:
+        a, b, c, d = window
         matrix.window(slice(a, b), slice(c, d), everywhere=False)

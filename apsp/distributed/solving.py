@@ -39,13 +39,13 @@ def plan(
     dtype: Any,
     ranks: World,
     request: Request,
-    beside: plans.OnHost = plans.NOTHING,
+    extra: plans.OnHost = plans.NOTHING,
     *,
     nonnegative: bool = True,
 ) -> Plan:
     """What the closure of n vertices would do over these ranks."""
     ops = bind(semiring, dtype, device=ranks.device, nonnegative=nonnegative, **ranks.options)
-    return plans.plan(n, semiring, ops, ranks, block=request.block, beside=beside)
+    return plans.plan(n, semiring, ops, ranks, block=request.block, extra=extra)
 
 
 def closed(
@@ -61,22 +61,24 @@ def closed(
     if limits is None:
 
         def parts() -> DistributedMatrix:
-            told = (
+            graph = (
                 source.having(nulls=()) if source.null_unsaid else source
             )  # `look` says the same in the caller's name
-            M = DistributedMatrix.from_graph(told, semiring, world=ranks, dtype=wants.dtype, block=wants.block)
+            M = DistributedMatrix.from_graph(graph, semiring, world=ranks, dtype=wants.dtype, block=wants.block)
             if source.null_unsaid:
                 look(M.seen)
             return M.close(callback=wants.callback)
 
         return _closed(parts, lambda: source.matrix(semiring, wants.dtype), semiring, wants, ranks, None)
-    given = Source.of(source, semiring, wants.dtype, nulls=wants.nulls, where=where)
-    return _closed(lambda: _kept(given, wants, ranks, limits, look), given.whole, semiring, wants, ranks, limits)
+    windows = Source.of(source, semiring, wants.dtype, nulls=wants.nulls, where=where)
+    return _closed(
+        lambda: _within_limits(windows, wants, ranks, limits, look), windows.to_array, semiring, wants, ranks, limits
+    )
 
 
 def _closed(
     parts: Callable[[], DistributedMatrix],
-    whole: Callable[[], np.ndarray],
+    to_dense: Callable[[], np.ndarray],
     semiring: Semiring,
     request: Request,
     ranks: World,
@@ -107,13 +109,13 @@ def _closed(
         )
     if limits is not None and limits.checkpoint is not None:
         logger.warning("%s: nothing is kept of a closure that takes the whole matrix to exist", limits.checkpoint)
-    D: np.ndarray = closing.close(whole(), semiring, ranks, block=request.block, callback=request.callback)
+    D: np.ndarray = closing.close(to_dense(), semiring, ranks, block=request.block, callback=request.callback)
     if limits is not None and limits.made_in is not None:
         as_store(D, limits.made_in, semiring)
     return D
 
 
-def _kept(
+def _within_limits(
     source: Source, request: Request, ranks: World, limits: Limits, look: Callable[[Survey], None]
 ) -> DistributedMatrix:
     """The closure of a source, kept in a checkpoint and written as a store where that is asked for.
@@ -151,5 +153,5 @@ def _kept(
 
 def close_bits(closed: BitMatrix, request: Request, places: Places) -> None:
     """closed ← its reflexive closure, on the host, by several ranks."""
-    given: dict[str, Any] = {"block": request.block, "overwrite": True, "callback": request.callback}
-    closing.close(closed, get("lor_land"), world_of(places), **given)
+    arguments: dict[str, Any] = {"block": request.block, "overwrite": True, "callback": request.callback}
+    closing.close(closed, get("lor_land"), world_of(places), **arguments)

@@ -36,7 +36,7 @@ class Engine(ABC):
     dtype : numpy.dtype
     whole : Engine
         The square table over all vertices of which this is a part; itself where it is whole.
-    held : bool
+    in_memory : bool
         Whether the table is there already, and `table` costs nothing.
     stored : bool
         Whether all entries are there to be read, in memory or on disk.
@@ -55,7 +55,7 @@ class Engine(ABC):
     name = ""
     shape: tuple[int, int]
     dtype: np.dtype
-    held = False
+    in_memory = False
     stored = False
     limit: float | None = None
     repeats = False
@@ -121,10 +121,11 @@ class Engine(ABC):
             for k, column in enumerate(j.tolist()):
                 out[:, k] = self.column(column)[i]
             return out
-        at = 0
+        offset = 0
         for positions, D in self.rows(i):
-            np.take(host(D), j, axis=1, out=out[at : at + len(positions)], mode="clip")  # straight into its place
-            at += len(positions)
+            into = out[offset : offset + len(positions)]
+            np.take(host(D), j, axis=1, out=into, mode="clip")
+            offset += len(positions)
         return out
 
     def panels(self, *, columns: bool = False) -> Iterator[tuple[np.ndarray, Any]]:
@@ -168,13 +169,13 @@ class Engine(ABC):
 
     def fill(self, out: np.ndarray) -> None:
         """out ← all entries."""
-        at = 0
+        offset = 0
         for positions, D in self.rows(np.arange(self.shape[0]), 4 * BLOCK):
-            out[at : at + len(positions)] = host(D)
-            at += len(positions)
+            out[offset : offset + len(positions)] = host(D)
+            offset += len(positions)
 
     @property
-    def kept(self) -> Any:
+    def storage(self) -> Any:
         """All entries as they are kept: an array, or a store; made where they are not kept."""
         return host(self.table())
 

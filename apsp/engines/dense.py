@@ -19,7 +19,7 @@ from ..plans import Plan, make_plan
 from ..problem import Memory, Problem
 from ..solve import solve
 from .base import BLOCK, Engine, Kind
-from .packed import closed_whole, plan_of_all
+from .packed import closed_uncondensed, plan_of_all
 from .saturation import possible, refuse_saturated
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Dense(Engine):
 
     name = "dense"
 
-    held = stored = True
+    in_memory = stored = True
 
     def __init__(self, matrix: Any, seconds: float | None = None) -> None:
         self.matrix, self.seconds = matrix, seconds
@@ -89,7 +89,7 @@ class Dense(Engine):
         return self.matrix
 
     @property
-    def kept(self) -> Any:
+    def storage(self) -> Any:
         """The matrix itself."""
         return self.matrix
 
@@ -131,7 +131,7 @@ def _of_size(question: Question) -> Plan:
 
 def _open(question: Question, plan: Plan) -> Engine:
     if question.wants.packed:
-        return closed_whole(question, plan)
+        return closed_uncondensed(question, plan)
     if question.listed:
         question.forget()
     problem = question.problem

@@ -79,15 +79,17 @@ class Eliminated(Engine):
         self.shape, self.dtype = (analysis.n, analysis.n), self.elimination.dtype
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = {
+        state = {
             name: getattr(self, name) for name in ("weights", "semiring", "threads", "order", "potential", "device")
         }
-        return kept | {"tails": self.analysis.tails, "heads": self.analysis.heads, "n": self.analysis.n}
+        return state | {"tails": self.analysis.tails, "heads": self.analysis.heads, "n": self.analysis.n}
 
-    def __setstate__(self, kept: dict[str, Any]) -> None:
-        analysis = sparse.Analysis(kept["tails"], kept["heads"], kept["n"], kept["order"])
-        given = (kept[name] for name in ("weights", "semiring", "threads", "order"))
-        Eliminated.__init__(self, analysis, *given, check=False, potential=kept["potential"], device=kept["device"])
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        analysis = sparse.Analysis(state["tails"], state["heads"], state["n"], state["order"])
+        arguments = (state[name] for name in ("weights", "semiring", "threads", "order"))
+        Eliminated.__init__(
+            self, analysis, *arguments, check=False, potential=state["potential"], device=state["device"]
+        )
 
     def _reweighted(self, weights: np.ndarray, h: np.ndarray) -> np.ndarray:
         """ℓ'(u, v) = max(ℓ(u, v) + h(u) − h(v), 0): the same best walks, and no cycle that rounding makes negative."""
@@ -122,7 +124,7 @@ class Eliminated(Engine):
         found = self.elimination.rows(wanted, block=block)
         if self.potential is None:
             return found
-        return ((at, self._restored(D, at[:, None], slice(None))) for at, D in found)
+        return ((lines, self._restored(D, lines[:, None], slice(None))) for lines, D in found)
 
     def column(self, j: int) -> np.ndarray:
         """One sweep of the transposed panels."""
@@ -156,32 +158,32 @@ class Eliminated(Engine):
     def panels(self, *, columns: bool = False) -> Iterator[tuple[np.ndarray, Any]]:
         """As they are swept, in the order of elimination."""
         found = self.elimination.panels(columns=columns)
-        return ((at, self._true(at, panel, columns)) for at, panel in found)
+        return ((lines, self._true(lines, panel, columns)) for lines, panel in found)
 
     def reduced(
         self, of: Callable[[Any], Any], *, columns: bool = False, share: tuple[int, int] = (0, 1)
     ) -> Iterator[tuple[np.ndarray, Any]]:
         """Each panel by the thread that sweeps it; or a share of them, every count-th from the k-th on."""
         return self.elimination.reduced(
-            lambda at, panel: of(self._true(at, panel, columns)), columns=columns, share=share
+            lambda lines, panel: of(self._true(lines, panel, columns)), columns=columns, share=share
         )
 
     def worst(
         self, of: Callable[[Any], Any], *, columns: bool = False, share: tuple[int, int] = (0, 1)
     ) -> Iterator[tuple[np.ndarray, Any]]:
         """On a GPU as rows are swept, most of which are not written."""
-        there = self.elimination.on_device
-        if there is None or self.potential is not None:
+        device_elimination = self.elimination.on_device
+        if device_elimination is None or self.potential is not None:
             return self.reduced(of, columns=columns, share=share)
-        found: Iterator[tuple[np.ndarray, Any]] = there.worst(columns=columns, share=share)
+        found: Iterator[tuple[np.ndarray, Any]] = device_elimination.worst(columns=columns, share=share)
         return found
 
-    def _true(self, at: np.ndarray, panel: np.ndarray, columns: bool) -> np.ndarray:
+    def _true(self, lines: np.ndarray, panel: np.ndarray, columns: bool) -> np.ndarray:
         """A panel of distances, of one on reweighted arcs."""
         if self.potential is None:
             return panel
         every = np.arange(self.shape[0])[:, None]
-        return self._restored(panel, *((every, at) if columns else (at, every)))
+        return self._restored(panel, *((every, lines) if columns else (lines, every)))
 
     def table(self) -> Any:
         """All entries, where the panels lie."""
@@ -235,7 +237,7 @@ def eliminated(question: Question) -> Eliminated:
         raise named(question, error) from None
     if not careful or engine.elimination.divergence is None:
         far = dtype.kind == "i" and s.mul.saturating and question.longest >= np.iinfo(dtype).max
-        if far and (Lengths.of(s) is None or not _held(question, engine.elimination)):
+        if far and (Lengths.of(s) is None or not _fits_integers(question, engine.elimination)):
             rows = engine.rows(np.arange(question.n))
             saturation.refuse(rows, dtype, question.graph.labels, lambda: _reached(question))
         return engine
@@ -280,7 +282,7 @@ def _engine(question: Question, *, check: bool = True, potential: np.ndarray | N
     )
 
 
-def _held(question: Question, E: Elimination) -> bool:
+def _fits_integers(question: Question, E: Elimination) -> bool:
     """Whether two lines of distances tell that integers hold all of them.
 
     With ℓ the lengths of which ⊕ keeps the least, and v a vertex that all reach and that reaches all, ℓ(·, v) and

@@ -37,7 +37,7 @@ FINDING, COMPONENTS, BETWEEN = 26, 16, 25
 _FEW = 2048
 HINT = "Only strongly connected parts shrink; split the graph, or ask for fewer vertices."
 #: A graph with so many arcs that products pay has eight times as many bytes of them as of packed bits.
-WHOLE = "A graph with so many edges is closed whole. Give more memory, or several GPUs (gpus=)."
+UNCONDENSED = "A graph with so many edges is closed whole. Give more memory, or several GPUs (gpus=)."
 
 
 class Packed(Engine):
@@ -128,8 +128,8 @@ def may_shrink(question: Question) -> bool:
     wants, n = question.wants, question.n
     if wants.schedule != "auto":
         return False
-    held = wants.limits is not None and wants.limits.memory is not None
-    return (n > _FEW or held) and question.once(arcs_of) * 64 <= n * n
+    limited = wants.limits is not None and wants.limits.memory is not None
+    return (n > _FEW or limited) and question.once(arcs_of) * 64 <= n * n
 
 
 def plan_of_all(question: Question) -> Plan:
@@ -142,13 +142,13 @@ def plan_of_all(question: Question) -> Plan:
     if graph.weights is not None and graph.weights.dtype.kind == "f":
         edges *= 17
     needed = plan.matrix_bytes + max(edges, plan.workspace_bytes + plan.matrix_bytes)
-    within(needed, wants, WHOLE)
+    within(needed, wants, UNCONDENSED)
     if may_shrink(question):  # components were looked for, and there are too many arcs between them
         needed = max(needed, question.once(listed) + question.once(arcs_of) * (COMPONENTS + BETWEEN))
     return over_ranks(replace(plan, beside_bytes=needed + made), wants)
 
 
-def closed_whole(question: Question, plan: Plan) -> Packed:
+def closed_uncondensed(question: Question, plan: Plan) -> Packed:
     """The closure of all vertices, where the backend of packed bits computes; the answer lies on the host."""
     graph, made = question.once(of_truth)
     question.forget()

@@ -43,10 +43,10 @@ class Part(Engine):
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, Any]]:
         """Rows, cut to the columns and the limit."""
-        at = 0
+        offset = 0
         for positions, D in self.engine.rows(self.i[wanted], block):
-            here = wanted[at : at + len(positions)]
-            at += len(positions)
+            here = wanted[offset : offset + len(positions)]
+            offset += len(positions)
             yield here, self._within(D if self._every else D[:, module(D).asarray(self.j)])
 
     def column(self, j: int) -> np.ndarray:

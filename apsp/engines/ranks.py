@@ -68,18 +68,18 @@ def _on_host(question: Question, n: int, dtype: np.dtype, ranks: World) -> OnHos
     from ..distributed.plans import OnHost
 
     wants, source, listed = question.wants, question.source, question.listed
-    whole = source.nbytes if isinstance(source, BitMatrix) else n * n * dtype.itemsize
+    dense = source.nbytes if isinstance(source, BitMatrix) else n * n * dtype.itemsize
     windows = not isinstance(source, (int, np.integer)) and question.once(_windows) is not None
     array = not isinstance(source, (int, np.integer, BitMatrix))
     if wants.table and wants.limits is None:
-        ours = listed or (array and not windows and question.memory is Memory.OURS)
-        if ours:  # it is closed there, unless a cycle would be named by it, which the request itself sees later
+        owned = listed or (array and not windows and question.memory is Memory.OURS)
+        if owned:  # it is closed there, unless a cycle would be named by it, which the request itself sees later
             seen = (question.seen if listed else question.problem.seen) if wants.dry else None
-            table = whole if seen is not None and divergence.may_diverge(question.semiring, seen, n) else 0
+            table = dense if seen is not None and divergence.may_diverge(question.semiring, seen, n) else 0
         else:
-            table = 0 if wants.overwrite else whole
-        pieces = 0 if len(ranks.mine) == ranks.grid.size else whole  # as they come from other processes
-        return OnHost(made=whole if ours else 0, after=table + pieces)
+            table = 0 if wants.overwrite else dense
+        pieces = 0 if len(ranks.mine) == ranks.grid.size else dense  # as they come from other processes
+        return OnHost(made=dense if owned else 0, after=table + pieces)
     after = 0
     if wants.paths:
         if question.is_graph:  # of edges on disk few are needed, which are refused when it is known how many
@@ -88,19 +88,19 @@ def _on_host(question: Question, n: int, dtype: np.dtype, ranks: World) -> OnHos
             arcs = n * n
         after = estimates.predecessors(n, dtype.itemsize, arcs, table=False) + 4 * wants.partial * question.entries
     if wants.limits is not None or windows or listed:
-        after += whole if wants.table and wants.limits.output is None else 0
+        after += dense if wants.table and wants.limits.output is None else 0
         return OnHost(before=_SORTED * question.graph.edge_count if listed else 0, by_rows=True, after=after)
     if question.is_graph:
         converted = source.dense.dtype != dtype or source.unit or bool(source.nulls)
     else:
         converted = array and question.memory is Memory.OURS
-    return OnHost(before=whole if converted else 0, after=after)
+    return OnHost(before=dense if converted else 0, after=after)
 
 
 def _made(question: Question) -> int:
     """Bytes of the matrix that was made of what came, where it is there."""
-    known = "_taken" in vars(question) and question.memory is Memory.OURS
-    return int(question.taken.array.nbytes) if known else 0
+    owned = "_taken" in vars(question) and question.memory is Memory.OURS
+    return int(question.taken.array.nbytes) if owned else 0
 
 
 def _unseen(seen: Survey) -> None:

@@ -24,22 +24,23 @@ class Saved(Engine):
         Rows and columns of the whole table.
     limit : float or None
         What is worse is no path in it.
-    anew : callable
-        `anew(targets)`: an engine of the columns at these positions, or with None of the whole table.
+    recompute : callable
+        `recompute(targets)`: an engine of the columns at these positions, or with None of the whole table.
     """
 
     name = "dense"
 
     def __init__(
-        self, engine: Engine, vertices: int, limit: float | None, anew: Callable[[np.ndarray | None], Engine]
+        self, engine: Engine, vertices: int, limit: float | None, recompute: Callable[[np.ndarray | None], Engine]
     ) -> None:
-        self.engine, self._vertices, self.limit, self._anew = engine, vertices, limit, anew
-        self.shape, self.dtype, self.held, self.stored = engine.shape, engine.dtype, engine.held, engine.stored
+        self.engine, self._vertices, self.limit, self._recompute = engine, vertices, limit, recompute
+        self.shape, self.dtype = engine.shape, engine.dtype
+        self.in_memory, self.stored = engine.in_memory, engine.stored
 
     @cached_property
     def whole(self) -> Engine:
         """The whole table, computed anew."""
-        return self._anew(None)
+        return self._recompute(None)
 
     @property
     def vertices(self) -> int:
@@ -48,7 +49,7 @@ class Saved(Engine):
 
     def to(self, vertex: int) -> np.ndarray:
         """A column of the whole table, searched for by itself where that is not there."""
-        return self.whole.column(vertex) if "whole" in vars(self) else self._anew(np.array([vertex])).column(0)
+        return self.whole.column(vertex) if "whole" in vars(self) else self._recompute(np.array([vertex])).column(0)
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, Any]]:
         """Blocks of saved rows."""

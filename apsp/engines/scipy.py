@@ -73,10 +73,10 @@ class Searches(Engine):
         self._labels, self._potential = range(n) if labels is None else labels, potential
         self.shape, self.dtype = (n, n), arcs[2].dtype
 
-    def __setstate__(self, kept: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         """A pickle of before searches had potentials lacks them: they are computed from its arcs."""
-        vars(self).update(kept)
-        if "_potential" not in kept:
+        vars(self).update(state)
+        if "_potential" not in state:
             johnson = self.method == "johnson" and self.shape[0]
             arcs = Weighted(*self.arcs, self.shape[0], self.semiring)
             self._potential = arcs.potentials(where="shortest_paths") if johnson else None
@@ -111,12 +111,12 @@ class Searches(Engine):
         if self.dtype.kind != "i":
             return D.astype(self.dtype, copy=False)
         info = np.iinfo(self.dtype)
-        held = (D > info.min) & (D < info.max)
+        representable = (D > info.min) & (D < info.max)
         # What is beyond the limit is no path only where it must be: arcs of negative weight may lead back within.
-        there = held | ((D <= self._furthest) & np.isfinite(D))
-        self._require_room(D, there & ~held, sources, backwards)
+        reached = representable | ((D <= self._furthest) & np.isfinite(D))
+        self._require_representable(D, reached & ~representable, sources, backwards)
         out = np.full(D.shape, dtypes.zero(self.semiring, self.dtype), self.dtype)
-        out[there] = D[there]
+        out[reached] = D[reached]
         return out
 
     def _lengths(self, A: Any, sources: np.ndarray, backwards: bool) -> np.ndarray:
@@ -131,7 +131,7 @@ class Searches(Engine):
         shift = h[sources, None] - h  # ℓ(i, j) = ℓ'(i, j) − h(i) + h(j)
         return csgraph.dijkstra(A, indices=sources) + (shift if backwards else -shift)
 
-    def _require_room(self, D: np.ndarray, wrong: np.ndarray, sources: np.ndarray, backwards: bool) -> None:
+    def _require_representable(self, D: np.ndarray, wrong: np.ndarray, sources: np.ndarray, backwards: bool) -> None:
         """Refuse distances that the integers do not hold, or that would read as no path."""
         if not wrong.any():
             return

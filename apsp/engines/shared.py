@@ -64,7 +64,7 @@ class SharedOut(Eliminated):
             engine = self._engines[ranks.mine.index(comm.rank)]
             # All is given to the device before anything is fetched, which waits for what was given until then.
             found = list(found_by(engine, of, columns=columns, share=(comm.rank, ranks.grid.size)))
-            return [(at, host(values)) for at, values in found]
+            return [(positions, host(values)) for positions, values in found]
 
         for found in ranks.everyone(ranks.each(work)):
             yield from found

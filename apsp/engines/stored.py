@@ -28,7 +28,7 @@ class Stored(Engine):
         self.shape, self.dtype = tuple(matrix.shape), np.dtype(matrix.dtype)
 
     @property
-    def kept(self) -> Any:
+    def storage(self) -> Any:
         """The store itself; what lies in parts is brought together."""
         return self.matrix.gather() if hasattr(self.matrix, "gather") else self.matrix
 

@@ -34,7 +34,7 @@ def _large(question: Question) -> Large:
     if isinstance(source, (int, np.integer)):
         s = question.semiring
         source = Source(int(source), s, question.dtype, None)
-    return Large.asked(
+    return Large.of(
         source, question.semiring, wants.limits, wants, dtype=wants.dtype, device=wants.device, nulls=wants.nulls
     )
 
@@ -44,7 +44,7 @@ def _estimate(question: Question) -> Estimate:
     plan = replace(large.plan, engine=ENGINE.name)
     if wants.paths:  # in memory of the host, once the closure has left it
         n, graph = large.source.n, question.graph
-        on_disk = isinstance(large.source.given, OnDisk)  # whose edges are few that are needed
+        on_disk = isinstance(large.source.origin, OnDisk)  # whose edges are few that are needed
         arcs = 0 if on_disk else graph.edge_count * (1 if graph.directed else 2)
         size = large.source.dtype.itemsize
         routes = estimates.predecessors(n, size, arcs, table=False) + BLOCK * n * size  # rows are read, then turned
@@ -63,10 +63,10 @@ def _open(question: Question, plan: Plan) -> Engine:
         if isinstance(source, Graph):
             source = source.having(nulls=()) if source.null_unsaid else source
         elif has_windows(source) or wants.nulls:
-            source = large.source.whole()
+            source = large.source.to_array()
         inner = replace(question, source=source, wants=replace(wants, limits=None, nulls=()))  # zeros are told of
         found = dense.ENGINE.open(inner, dense.ENGINE.estimate(inner).plan)  # type: ignore[arg-type] # it has one
-        D = large.given(np.asarray(found.kept))
+        D = large.as_requested(np.asarray(found.storage))
     else:
         D = large.close(wants.callback)
     engine: Engine = Dense(D) if isinstance(D, np.ndarray) else Stored(D)

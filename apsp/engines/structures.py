@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from semiring.sparse import Analysis
 
 #: Structures that are remembered, and patterns that questions are counted of.
-KEPT, COUNTED = 4, 64
+CAPACITY, PATTERNS = 4, 64
 
 
 class Structures:
     """A few structures, and the seconds that questions about other patterns took."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[int, Analysis] = OrderedDict()
+        self._cached: OrderedDict[int, Analysis] = OrderedDict()
         self._spent: OrderedDict[int, float] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -33,31 +33,31 @@ class Structures:
         """Seconds spent on this pattern so far; ∞ where its structure is known."""
         name = _name(tails, heads)
         with self._lock:
-            return float("inf") if name in self._known else self._spent.get(name, 0.0)
+            return float("inf") if name in self._cached else self._spent.get(name, 0.0)
 
     def spend(self, tails: np.ndarray, heads: np.ndarray, seconds: float) -> None:
         """Remember that a question about this pattern took so long without its structure."""
         name = _name(tails, heads)
         with self._lock:
-            if name not in self._known:
+            if name not in self._cached:
                 self._spent[name] = self._spent.pop(name, 0.0) + seconds
-                while len(self._spent) > COUNTED:
+                while len(self._spent) > PATTERNS:
                     self._spent.popitem(last=False)
 
     def of(self, tails: np.ndarray, heads: np.ndarray, n: int) -> Analysis:
         """The structure of these arcs: the one that is known, or found now and remembered."""
         name = _name(tails, heads)
         with self._lock:
-            known = self._known.get(name)
-            if known is not None and _same(known, tails, heads, n):
-                self._known.move_to_end(name)
-                return known
+            cached = self._cached.get(name)
+            if cached is not None and _same(cached, tails, heads, n):
+                self._cached.move_to_end(name)
+                return cached
         made = sparse.analyse((tails, heads), n)
         with self._lock:
             self._spent.pop(name, None)
-            self._known[name] = made
-            while len(self._known) > KEPT:
-                self._known.popitem(last=False)
+            self._cached[name] = made
+            while len(self._cached) > CAPACITY:
+                self._cached.popitem(last=False)
         return made
 
 
@@ -65,8 +65,8 @@ def _name(tails: np.ndarray, heads: np.ndarray) -> int:
     return hash((tails.tobytes(), heads.tobytes()))
 
 
-def _same(known: Analysis, tails: np.ndarray, heads: np.ndarray, n: int) -> bool:
-    return known.n == n and np.array_equal(known.tails, tails) and np.array_equal(known.heads, heads)
+def _same(cached: Analysis, tails: np.ndarray, heads: np.ndarray, n: int) -> bool:
+    return cached.n == n and np.array_equal(cached.tails, tails) and np.array_equal(cached.heads, heads)
 
 
 STRUCTURES = Structures()

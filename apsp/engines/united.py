@@ -28,7 +28,7 @@ from .packed import (
     COMPONENTS,
     FINDING,
     HINT,
-    WHOLE,
+    UNCONDENSED,
     Packed,
     arcs_of,
     close,
@@ -111,13 +111,13 @@ def _estimate(question: Question) -> Estimate:
     arcs, (_, made) = question.once(arcs_of), question.once(of_truth)
     needed = plan.matrix_bytes + plan.workspace_bytes
     if strip == c.count:
-        within(needed, wants, "Say output='reach/', where the answer will be." if _unites(c) else WHOLE)
+        within(needed, wants, "Say output='reach/', where the answer will be." if _unites(c) else UNCONDENSED)
     condensing = question.once(listed) + max(arcs * FINDING, arcs * COMPONENTS + len(c.tails) * BETWEEN)
-    beside = max(condensing, needed + 17 * question.n + 16 * len(c.tails)) + made
+    peak = max(condensing, needed + 17 * question.n + 16 * len(c.tails)) + made
     if wants.table or wants.paths:
-        beside += question.n**2 * 9 // 8
+        peak += question.n**2 * 9 // 8
     seconds = estimates.condensing(arcs) + plan.seconds
-    plan = replace(plan, beside_bytes=beside)
+    plan = replace(plan, beside_bytes=peak)
     plan = replace(plan if _unites(c) else over_ranks(plan, wants), engine=ENGINE.name, seconds=seconds)
     return Estimate(ENGINE.name, plan.pairs, plan.beside_bytes, seconds, seconds, 0.0, plan)
 
@@ -127,17 +127,17 @@ def _strip(count: int, plan: Plan, wants: Wants) -> int:
     limits = wants.limits
     if not wants.packed or wants.gpus is not None or limits is None or limits.output is None:
         return count
-    there = limits.memory
-    if there is None:
+    limit = limits.memory
+    if limit is None:
         free = available("cpu")
-        there = plan.matrix_bytes + plan.workspace_bytes if free is None else int(SHARE * free)
-    if plan.matrix_bytes + plan.workspace_bytes <= there:
+        limit = plan.matrix_bytes + plan.workspace_bytes if free is None else int(SHARE * free)
+    if plan.matrix_bytes + plan.workspace_bytes <= limit:
         return count
-    words = (there - plan.workspace_bytes) // (8 * max(1, count))
+    words = (limit - plan.workspace_bytes) // (8 * max(1, count))
     if words < 1:
         raise MemoryNeeded(
             f"{wants.where}: {shown(8 * count + plan.workspace_bytes)} must fit into memory, 64 columns of "
-            f"{count} components and their arcs, got {shown(there)}. Give more memory."
+            f"{count} components and their arcs, got {shown(limit)}. Give more memory."
         )
     return 64 * (words // WORDS * WORDS if words > WORDS else words)
 

@@ -187,12 +187,12 @@ def read(
 
 def _options(source: Source, chosen: Format, reading: Reading, options: dict[str, Any]) -> dict[str, Any]:
     """What the format's reader takes of what the caller said; the rest is refused, and not ignored."""
-    said = {"weight": reading.named, "columns": reading.columns is not None, **dict.fromkeys(options, True)}
-    for name in said:
-        if said[name] and name not in chosen.takes:
-            takes = [f for f, known in formats().items() if name in known.takes]
-            known = f"one of the formats {', '.join(takes)}" if takes else "no format"
-            raise ValueError(f"{source.path}: {name}= is for {known}, and this file is {chosen.name}.")
+    passed = {"weight": reading.named, "columns": reading.columns is not None, **dict.fromkeys(options, True)}
+    for name in passed:
+        if passed[name] and name not in chosen.takes:
+            takes = [f for f, other in formats().items() if name in other.takes]
+            readers = f"one of the formats {', '.join(takes)}" if takes else "no format"
+            raise ValueError(f"{source.path}: {name}= is for {readers}, and this file is {chosen.name}.")
     return {**options, "reading": reading} if {"weight", "columns"} & set(chosen.takes) else options
 
 

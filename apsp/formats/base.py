@@ -96,14 +96,14 @@ def fitted(graph: Graph, format: Format) -> Graph:
 
 def unreturned(rows: np.ndarray, cols: np.ndarray, weights: np.ndarray) -> int | None:
     """The index of an arc (u, v, w) that is not matched by an arc (v, u, w) of its own; None where all are."""
-    there, back = np.lexsort((weights, cols, rows)), np.lexsort((weights, rows, cols))
+    forward, back = np.lexsort((weights, cols, rows)), np.lexsort((weights, rows, cols))
     differ = (
-        (rows[there] != cols[back]) | (cols[there] != rows[back]) | (weights[there] != weights[back])
+        (rows[forward] != cols[back]) | (cols[forward] != rows[back]) | (weights[forward] != weights[back])
     )  # two sorted lists of the same triples are the same list
     if not differ.any():
         return None
-    at = int(np.argmax(differ))
-    i, j = int(there[at]), int(back[at])
+    first = int(np.argmax(differ))
+    i, j = int(forward[first]), int(back[first])
     # The lesser of the first two that differ is in one of the lists alone.
     return i if (rows[i], cols[i], weights[i]) < (cols[j], rows[j], weights[j]) else j
 
@@ -117,7 +117,7 @@ def _undirected(graph: Graph, format: str) -> Graph:
     rows, cols, weights = _arcs(graph)
     wrong = unreturned(rows, cols, weights)
     if wrong is not None:
-        u, v = (told(graph.labels[int(ends[wrong])]) for ends in (rows, cols))
+        u, v = (shown_label(graph.labels[int(ends[wrong])]) for ends in (rows, cols))
         raise _unwritten(
             format,
             f"every edge must lead back with the same weight, as {format} files know no directions, got "
@@ -147,11 +147,11 @@ def _known(graph: Graph, format: Format) -> np.ndarray | None:
         )
         way_out = "Scale and round them, leave missing edges out"
     if not fits.all():
-        at = int(np.argmin(fits))
-        u, v = (told(graph.labels[int(ends[at])]) for ends in (rows, cols))
+        edge = int(np.argmin(fits))
+        u, v = (shown_label(graph.labels[int(ends[edge])]) for ends in (rows, cols))
         raise _unwritten(
             format.name,
-            f"{need}, as {format.name} files know no {known}, got {w[at].item()!r} on {u} → {v}. {way_out}, or "
+            f"{need}, as {format.name} files know no {known}, got {w[edge].item()!r} on {u} → {v}. {way_out}, or "
             f"{_OTHERS.lower()}, which hold any number.",
         )
     return w.astype(np.int64) if format.weights else None
@@ -162,9 +162,9 @@ def _arcs(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _list_of(graph: Graph, rows: np.ndarray, cols: np.ndarray, weights: np.ndarray, *, directed: bool) -> Graph:
-    given = weights if weighted(graph) else None
+    listed = weights if weighted(graph) else None
     return Graph.from_arrays(
-        rows, cols, given, n=graph.n, labels=graph.labels, directed=directed, name=graph.name
+        rows, cols, listed, n=graph.n, labels=graph.labels, directed=directed, name=graph.name
     )  # fmt: skip
 
 
@@ -205,13 +205,13 @@ def named_edges(graph: Graph, format: str, *, forbidden: str = "\0", quotes: boo
         )
     labels = list(graph.labels)
     kinds = [_kind(label) for label in labels]
-    odd = next((at for at, kind in enumerate(kinds) if kind is None or kind is not kinds[0]), None)
+    odd = next((index for index, kind in enumerate(kinds) if kind is None or kind is not kinds[0]), None)
     if odd is not None:
-        beside = f" beside {labels[0]!r}" if odd else ""
-        raise _unwritten(format, f"names must all be strings or all integers, got {labels[odd]!r}{beside}. Write npz.")
+        context = f" beside {labels[0]!r}" if odd else ""
+        raise _unwritten(format, f"names must all be strings or all integers, got {labels[odd]!r}{context}. Write npz.")
     wrong = next((label for label, kind in zip(labels, kinds, strict=True) if not _written(label, kind, forbidden)), "")
     if wrong != "":
-        shown = show(ascii(wrong)) if isinstance(wrong, str) else told(wrong)
+        shown = show(ascii(wrong)) if isinstance(wrong, str) else shown_label(wrong)
         raise _unwritten(format, f"names must be such as {format} files can hold, got {shown}. Rename it.")
     names = [str(label) for label in labels]
     for name in () if quotes else names:
@@ -227,7 +227,7 @@ def _unwritten(format: str, problem: str) -> FormatError:
     return FormatError(format, None, f"write: {problem}")
 
 
-def told(label: Any) -> str:
+def shown_label(label: Any) -> str:
     """A label for a message, or what it is where it has too many digits."""
     if isinstance(label, str):
         return show(label)

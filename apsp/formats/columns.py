@@ -48,8 +48,8 @@ def columns(source: Source, body: bytes, *, shape: str, widths: Sequence[int] = 
     """
     foreign = _FOREIGN.search(body)
     if foreign:
-        at = body.count(b"\n", 0, foreign.start()) + 1
-        raise source.error(f"numbers must be written in ASCII, got the byte 0x{foreign.group()[0]:02x}.", at)
+        index = body.count(b"\n", 0, foreign.start()) + 1
+        raise source.error(f"numbers must be written in ASCII, got the byte 0x{foreign.group()[0]:02x}.", index)
     first = body.split(maxsplit=1)
     if not first:
         none = np.zeros(0, dtype=np.int64)
@@ -126,11 +126,11 @@ def numbered(
     found, last = columns(source, body, shape=shape, widths=widths), base + n - 1
     outside = (found.rows < base) | (found.rows > last) | (found.cols < base) | (found.cols > last)
     if outside.any():
-        at = int(np.argmax(outside))
-        vertex = next(int(v) for v in (found.rows[at], found.cols[at]) if not base <= v <= last)
+        edge = int(np.argmax(outside))
+        vertex = next(int(v) for v in (found.rows[edge], found.cols[edge]) if not base <= v <= last)
         extent = f"in {base} … {last}" if n else "absent, as there are none"
         way_out = hint if vertex == last + 1 else ""
-        raise source.error(f"vertices must be {extent}, got {vertex}.{way_out}", edge_line(body, at))
+        raise source.error(f"vertices must be {extent}, got {vertex}.{way_out}", edge_line(body, edge))
     if len(found.rows) != promised:
         short = " The file may be cut off." if len(found.rows) < promised else ""
         raise source.error(f"must hold the {promised} {what} that its header promises, got {len(found.rows)}.{short}")

@@ -90,9 +90,9 @@ def _graph(table: Table, reading: Reading) -> Graph:
 
     The first field of a matrix's header names no column; where it is empty, as `save` writes it, so are no ends.
     """
-    said = reading.columns is not None or reading.named
+    declared = reading.columns is not None or reading.named
     ends = list(table.names[:1]) != [""] and names_ends(table.names)
-    matrix = None if said or ends else table.matrix()
+    matrix = None if declared or ends else table.matrix()
     return table.edges(reading) if matrix is None else matrix
 
 

@@ -52,8 +52,8 @@ def write(graph: Graph, file: IO[bytes]) -> None:
     write_lines(file, [*head, f"p sp {graph.n} {len(arcs[0])}", *edge_lines(arcs, range(1, graph.n + 1), before="a ")])
 
 
-def _line(text: bytes, at: int) -> int:
-    return text.count(b"\n", 0, at) + 1
+def _line(text: bytes, offset: int) -> int:
+    return text.count(b"\n", 0, offset) + 1
 
 
 FORMAT = Format("dimacs", (".gr",), "DIMACS shortest paths: `p sp n m`, `a tail head length`", sniff, read, write)

@@ -114,10 +114,10 @@ def _require_triangle(source: Source, body: bytes, rows: np.ndarray, cols: np.nd
     where = "on or below" if symmetry == "symmetric" else "below"
     above = rows < cols if symmetry == "symmetric" else rows <= cols
     if above.any():
-        at = int(np.argmax(above))
+        entry = int(np.argmax(above))
         raise source.error(
-            f"a {symmetry} file must list entries {where} the diagonal, got ({rows[at] + 1}, {cols[at] + 1}).",
-            edge_line(body, at),
+            f"a {symmetry} file must list entries {where} the diagonal, got ({rows[entry] + 1}, {cols[entry] + 1}).",
+            edge_line(body, entry),
         )
 
 

@@ -22,7 +22,7 @@ from semiring.errors import FormatError
 
 from ..graph import Graph
 from ..reading.files import Source
-from .base import Format, remark, told, unreturned, write_lines
+from .base import Format, remark, shown_label, unreturned, write_lines
 from .tokens import show
 
 _COMMENT = re.compile(rb"^[ \t]*%[^\n]*", re.MULTILINE)
@@ -47,8 +47,8 @@ def read(source: Source) -> Graph:
 
     def refuse(wrong: np.ndarray, need: str, got: np.ndarray) -> None:
         if wrong.any():
-            at = int(np.argmax(wrong))
-            raise source.error(f"{need}, got {got[at]}.", int(text.line[tails[at]]))
+            index = int(np.argmax(wrong))
+            raise source.error(f"{need}, got {got[index]}.", int(text.line[tails[index]]))
 
     refuse((heads < 1) | (heads > n), f"neighbours must be in 1 … {n}", heads)
     refuse(heads == tails, "a vertex must not be its own neighbour", heads)
@@ -69,8 +69,8 @@ def read(source: Source) -> Graph:
             int(text.line[0]),
         )
     once = tails < heads
-    rows, cols, given = tails[once] - 1, heads[once] - 1, weights[once] if header.weighted else None
-    return Graph.from_arrays(rows, cols, given, n=n, labels=range(1, n + 1), directed=False)
+    rows, cols, listed_weights = tails[once] - 1, heads[once] - 1, weights[once] if header.weighted else None
+    return Graph.from_arrays(rows, cols, listed_weights, n=n, labels=range(1, n + 1), directed=False)
 
 
 def write(graph: Graph, file: IO[bytes]) -> None:
@@ -101,8 +101,8 @@ def _check_edges(graph: Graph, tails: np.ndarray, heads: np.ndarray) -> None:
 
     def refuse(wrong: np.ndarray, need: str, u: np.ndarray, v: np.ndarray, way_out: str) -> None:
         if wrong.any():
-            at = int(np.argmax(wrong))
-            edge = " – ".join(told(graph.labels[int(ends[at])]) for ends in (u, v))
+            index = int(np.argmax(wrong))
+            edge = " – ".join(shown_label(graph.labels[int(ends[index])]) for ends in (u, v))
             raise FormatError("metis", None, f"write: {need}, got {edge}. {way_out} Or write dimacs, plain or npz.")
 
     again = (tails[1:] == tails[:-1]) & (heads[1:] == heads[:-1])
@@ -191,10 +191,10 @@ def _check_lines(source: Source, text: _Numbers, header: _Header) -> None:
     counts = np.bincount(text.row, minlength=header.n + 1)[1:]
     wrong = (counts < header.lead) | ((counts - header.lead) % (2 if header.weighted else 1) != 0)
     if wrong.any():
-        at = int(np.argmax(wrong))
+        index = int(np.argmax(wrong))
         own = f"{header.lead} of the vertex, then " if header.lead else ""
         edges = "pairs `neighbour weight`" if header.weighted else "neighbours"
-        raise source.error(f"numbers must be {own}{edges}, got {counts[at]} of them.", int(text.line[at + 1]))
+        raise source.error(f"numbers must be {own}{edges}, got {counts[index]} of them.", int(text.line[index + 1]))
 
 
 FORMAT = Format(

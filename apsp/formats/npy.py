@@ -38,7 +38,7 @@ def read(source: Source) -> Graph:
         if free is None or 2 * size <= free:
             return matrix(source, array(source, file, size, "biuf", what))
         promised(source, file, size, "biuf", what)
-    return matrix(source, OnDisk.at(source.path))
+    return matrix(source, OnDisk.from_path(source.path))
 
 
 def array(source: Source, file: IO[bytes], size: int, kinds: str, what: str) -> np.ndarray:
@@ -128,7 +128,7 @@ def dense(graph: Graph) -> Any:
     """The matrix on the host."""
     A = graph.matrix("min_plus") if graph.dense is None or graph.unit or graph.nulls else graph.dense
     if isinstance(A, OnDisk):
-        A = A.whole()
+        A = A.to_array()
     if A.dtype.kind not in "biuf":
         raise FormatError("npy", None, f"write: entries must be numbers, got {A.dtype}.")
     return A if isinstance(A, np.ndarray) else A.get()

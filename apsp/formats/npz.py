@@ -99,8 +99,8 @@ def _require_one_size(arrays: Arrays) -> None:
     for names in (("rows", "cols", "weights"), ("row", "col", "data"), ("indices", "data")):
         lengths = {name: arrays.size(name)[:1] for name in names if name in arrays}
         if len(set(lengths.values())) > 1:
-            held = ", ".join(f"{name} of shape {arrays.size(name)}" for name in lengths)
-            raise ValueError(f"an edge must have one entry in each of {', '.join(lengths)}, got {held}.")
+            sizes = ", ".join(f"{name} of shape {arrays.size(name)}" for name in lengths)
+            raise ValueError(f"an edge must have one entry in each of {', '.join(lengths)}, got {sizes}.")
     if "labels" in arrays and not {"sources", "targets", "labels_json"} & arrays.keys():
         table = next((arrays.size(key) for key in ("matrix", "distances") if key in arrays), None)
         n = _integers(arrays["n"], "n", ()).item() if "n" in arrays else table[0] if table else None
@@ -122,8 +122,8 @@ def _graph(source: Source, arrays: Arrays) -> Graph:
         return _from_scipy(arrays)
     dense = next((arrays[key] for key in ("matrix", "distances") if key in arrays), None)
     if dense is None:
-        held = show(", ".join(sorted(arrays))) if arrays else "nothing"
-        raise source.error(f"must hold `matrix`, or `n`, `rows` and `cols`, or a SciPy sparse matrix, got {held}.")
+        present = show(", ".join(sorted(arrays))) if arrays else "nothing"
+        raise source.error(f"must hold `matrix`, or `n`, `rows` and `cols`, or a SciPy sparse matrix, got {present}.")
     graph, names = npy.matrix(source, dense), square(arrays, names)
     if names is not None and len(names) != graph.n:
         raise source.error(f"must hold one label a vertex, got {len(names)} labels for n = {graph.n}.")

@@ -66,28 +66,28 @@ class Table:
         def refuse(problem: str) -> Exception:
             return self.source.error(problem, self.header)
 
-        at = choose(self.names, reading, refuse, header=self.header is not None)
+        chosen = choose(self.names, reading, refuse, header=self.header is not None)
         guessed = self.header is not None and reading.columns is None
         if guessed and not reading.named:
-            self._require_no_number(at[:2], refuse)
-        known = self.distinct(at[:2])
-        if known is None or "" in known[0]:
-            ends = [self.column(end) for end in at[:2]]
+            self._require_no_number(chosen[:2], refuse)
+        distinct = self.distinct(chosen[:2])
+        if distinct is None or "" in distinct[0]:
+            ends = [self.column(end) for end in chosen[:2]]
             for fields in ends:
                 if "" in fields:
                     problem = "a vertex must have a name, got an empty field."
                     raise self.source.error(problem, self.line(fields.index("")))
         else:
-            ends = [known[0], []]
-        weights = None if at.weight is None else self._weights(at.weight, reading)
+            ends = [distinct[0], []]
+        weights = None if chosen.weight is None else self._weights(chosen.weight, reading)
         if all(map(integral, ends)):
             labels, rows, cols = number_ends(*(list(map(int, fields)) for fields in ends))
         else:
             labels, rows, cols = number_ends(*map(self.unquoted, ends))
         if guessed:
-            self._require_no_edge(at, labels, refuse)
-        if known is not None and not ends[1]:
-            rows, cols = rows[known[1]]
+            self._require_no_edge(chosen, labels, refuse)
+        if distinct is not None and not ends[1]:
+            rows, cols = rows[distinct[1]]
         return Graph.from_arrays(rows, cols, weights, labels=labels)
 
     def matrix(self) -> Graph | None:
@@ -130,16 +130,16 @@ class Table:
                 f"{(*ends, *others)} if it is an edge, weight={name!r} if not (in a shell: --columns, --weight)."
             )
 
-    def _require_no_edge(self, at: Chosen, labels: Labels, refuse: Callable[[str], Exception]) -> None:
+    def _require_no_edge(self, chosen: Chosen, labels: Labels, refuse: Callable[[str], Exception]) -> None:
         """Refuse a first line of two names, `u v`, that are vertices further down, and so as likely an edge.
 
         It is none where another column, as of weights, has a word there and then numbers.
         """
-        ends = tuple(self.names[end] for end in at[:2])
-        if ends != WRITTEN and all(name in labels for name in ends) and not self._has_numbers_below_a_word(at[:2]):
+        ends = tuple(self.names[end] for end in chosen[:2])
+        if ends != WRITTEN and all(name in labels for name in ends) and not self._has_numbers_below_a_word(chosen[:2]):
             raise refuse(
                 f"the first line must be a header or an edge, got {show(' '.join(ends))}, of which both are vertices. "
-                f"Say columns={tuple(x for x in at if x is not None)} if it is an edge, columns={ends} if not "
+                f"Say columns={tuple(x for x in chosen if x is not None)} if it is an edge, columns={ends} if not "
                 "(in a shell: --columns)."
             )
 
@@ -148,11 +148,11 @@ class Table:
         return any(all(as_number(field) is not None for field in self.column(k)) for k in words)
 
     def _weights(self, index: int, reading: Reading) -> np.ndarray:
-        known = self.distinct([index])
-        if known is not None:
-            values, wrong = numbers(known[0])
+        distinct = self.distinct([index])
+        if distinct is not None:
+            values, wrong = numbers(distinct[0])
             if wrong is None:
-                return values[known[1][0]]
+                return values[distinct[1][0]]
         found = self.unquoted(self.column(index))
         values, wrong = numbers(found)
         if wrong is not None:
@@ -232,24 +232,24 @@ class Cells:
 
         def keyed(begins: np.ndarray, lengths: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
             keys = [words[begins + k] & _LOW[np.clip(lengths - k, 0, 8)] for k in range(0, longest, 8)]
-            told = lengths.astype(np.uint64)
+            hashes = lengths.astype(np.uint64)
             for key in keys:
-                told = told * _ODD + key
-            return [*keys, lengths], told
+                hashes = hashes * _ODD + key
+            return [*keys, lengths], hashes
 
         apart = max(1, len(lengths) // _SAMPLE)
         sample = keyed(begins[::apart], lengths[::apart])[1]
         if len(np.unique(sample)) > _MOST * len(sample):
             return None
-        keys, told = keyed(begins, lengths)
-        order = np.argsort(told)
-        new = np.concatenate(([True], np.diff(told[order]) != 0))
-        which = np.empty(len(told), np.int64)
+        keys, hashes = keyed(begins, lengths)
+        order = np.argsort(hashes)
+        new = np.concatenate(([True], np.diff(hashes[order]) != 0))
+        which = np.empty(len(hashes), np.int64)
         which[order] = np.cumsum(new) - 1
-        some = order[new]
-        if any((key != key[some][which]).any() for key in keys):  # two had one number
+        unique = order[new]
+        if any((key != key[unique][which]).any() for key in keys):  # two had one number
             return None
-        fields = [self.text[a:b] for a, b in zip(begins[some].tolist(), stops[some].tolist(), strict=True)]
+        fields = [self.text[a:b] for a, b in zip(begins[unique].tolist(), stops[unique].tolist(), strict=True)]
         return fields, which.reshape(len(indices), -1)
 
 

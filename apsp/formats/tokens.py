@@ -97,8 +97,8 @@ def seconds(tokens: Sequence[str]) -> np.ndarray | None:
     if not parts or not all(parts):
         return None
     found = np.array([_length(*part.groups()) for part in parts if part])
-    whole = np.rint(found) == found
-    return found.astype(np.int64) if whole.all() else found
+    integral = np.rint(found) == found
+    return found.astype(np.int64) if integral.all() else found
 
 
 def _length(days: str | None, minus: str, hours: str, minutes: str, rest: str) -> float:

@@ -110,7 +110,7 @@ class Graph:
         """
         if isinstance(A, (list, tuple)) and not A:
             A = np.empty((0, 0))
-        A = OnDisk.at(A.path) if isinstance(A, TileStore) else A
+        A = OnDisk.from_path(A.path) if isinstance(A, TileStore) else A
         dense: Any = A if isinstance(A, OnDisk) else asarray(A, where="Graph")
         if dense.ndim != 2 or dense.shape[0] != dense.shape[1]:
             raise ShapeError(f"Graph: a matrix must be square, (n, n), got shape {dense.shape}.{_meant(dense.shape)}")
@@ -193,9 +193,9 @@ class Graph:
             raise ShapeError(f"Graph: there must be one label a vertex, got {len(names)} labels for n = {n}.")
         outside = (ends < 0) | (ends >= n)
         if outside.any():
-            at = int(np.argmax(outside))
+            k = int(np.argmax(outside))
             raise VertexError(
-                f"Graph: positions must lie in 0 … {n - 1}, got {ends[at]} on edge {at % len(tails)}. "
+                f"Graph: positions must lie in 0 … {n - 1}, got {ends[k]} on edge {k % len(tails)}. "
                 "Count vertices from 0, or give n."
             )
         w = None if weights is None else numbers(weights)
@@ -566,14 +566,14 @@ class Graph:
         """
         if not isinstance(self.dense, OnDisk) or self.unit:
             return None
-        told = self.dense.dtype.kind == "b" or self.dense.semiring is not None or self.nulls is not None
-        return self.dense.over(s, dtype, self.nulls, where=where) if told or not is_boolean(s) else None
+        declared = self.dense.dtype.kind == "b" or self.dense.semiring is not None or self.nulls is not None
+        return self.dense.over(s, dtype, self.nulls, where=where) if declared or not is_boolean(s) else None
 
     @property
     def null_unsaid(self) -> bool:
         """Whether nobody has said which entries of the matrix are no edges: not the caller, nor the store it is in."""
-        known = isinstance(self.dense, OnDisk) and self.dense.semiring is not None
-        return self.dense is not None and self.nulls is None and not self.unit and not known
+        declared = isinstance(self.dense, OnDisk) and self.dense.semiring is not None
+        return self.dense is not None and self.nulls is None and not self.unit and not declared
 
     def pieces(self, s: Semiring, target: np.dtype) -> Iterator[Edges]:
         """The edges of the list, one way, some at a time; weights as a matrix in `target` would hold them."""
@@ -637,8 +637,8 @@ class Graph:
         assert self.cols is not None
         rows, cols, weights = self.rows[part], self.cols[part], None if self.weights is None else self.weights[part]
         if is_boolean(s):
-            if weights is not None and not (there := present(weights)).all():
-                rows, cols = rows[there], cols[there]
+            if weights is not None and not (mask := present(weights)).all():
+                rows, cols = rows[mask], cols[mask]
             return rows, cols, np.broadcast_to(True, len(rows))
         if weights is None:
             return rows, cols, np.broadcast_to(conform(np.ones(1, np.int32), s, target, where="Graph"), len(rows))
@@ -667,8 +667,8 @@ class Graph:
     def _from_dense(self, s: Semiring, dtype: Any) -> Any:
         windows = self.windows(s, dtype)
         if windows is not None:
-            return windows.whole()
-        dense = self.dense.whole() if isinstance(self.dense, OnDisk) else self.dense
+            return windows.to_array()
+        dense = self.dense.to_array() if isinstance(self.dense, OnDisk) else self.dense
         return over(dense, s, dtype, nulls=self.nulls, unweighted=self.unit, where="Graph.matrix")
 
 

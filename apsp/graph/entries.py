@@ -35,11 +35,11 @@ def finite_entries(A: Any, nulls: Nulls = None) -> Any:
         return A
     where = "cpu" if isinstance(A, np.ndarray) else "cuda"
     memory.require(A.size, where, where="Graph.matrix", hint="Pass a matrix of bool.")
-    there = module(A).empty(A.shape, bool)
+    mask = module(A).empty(A.shape, bool)
     for part in parts:
         _refuse_nan_entries(A[part], part)
-        there[part] = present(A[part], nulls)
-    return there
+        mask[part] = present(A[part], nulls)
+    return mask
 
 
 def unit_lengths(A: Any, s: Semiring, dtype: Any = None, nulls: Nulls = None, *, where: str) -> Any:
@@ -55,15 +55,15 @@ def unit_lengths(A: Any, s: Semiring, dtype: Any = None, nulls: Nulls = None, *,
     DTypeError
         If numbers without infinities and nulls are others than zeros and ones, and so do not say which are edges.
     """
-    there = conform(finite_entries(A, nulls), catalog.get("boolean"), where=f"{where}: unweighted")
+    mask = conform(finite_entries(A, nulls), catalog.get("boolean"), where=f"{where}: unweighted")
     if is_boolean(s):
-        return there
+        return mask
     target = dtypes.resolve(s, dtype, np.int32, where=where)
     device = "cpu" if isinstance(A, np.ndarray) else "cuda"
-    memory.require(there.size * target.itemsize, device, where=where, hint="Use a smaller dtype.")
+    memory.require(mask.size * target.itemsize, device, where=where, hint="Use a smaller dtype.")
     out = module(A).full(A.shape, dtypes.zero(s, target), dtype=target)
     for part in dtypes.chunks(A.shape):
-        out[part][there[part]] = 1
+        out[part][mask[part]] = 1
     return out
 
 
@@ -100,31 +100,31 @@ def listed(A: Any, s: Semiring) -> Edges:
 
 
 def _refuse_nan_entries(A: Any, part: tuple[slice, ...]) -> None:
-    """`part` is where A stands in the whole matrix."""
+    """`part` is where A stands in the matrix that it was cut from."""
     wrong = A != A
     if wrong.any():
         index = [int(axis[0]) for axis in wrong.nonzero()]
-        at = tuple(i + (part[axis].start if axis < len(part) else 0) for axis, i in enumerate(index))
-        raise DomainError(f"Graph: entries must be numbers, got NaN at {at}. A missing edge is inf.")
+        entry = tuple(i + (part[axis].start if axis < len(part) else 0) for axis, i in enumerate(index))
+        raise DomainError(f"Graph: entries must be numbers, got NaN at {entry}. A missing edge is inf.")
 
 
-def combine(flat: np.ndarray, at: np.ndarray, weights: np.ndarray, s: Semiring) -> None:
-    """flat[at] ← flat[at] ⊕ weights one by one, so that duplicates meet."""
+def combine(flat: np.ndarray, offsets: np.ndarray, weights: np.ndarray, s: Semiring) -> None:
+    """flat[offsets] ← flat[offsets] ⊕ weights one by one, so that duplicates meet."""
     add = s.add
     if flat.dtype.kind == "b":
-        flat[at[weights]] = True
+        flat[offsets[weights]] = True
         return
     # Sums of integers may saturate; NumPy's would wrap.
     if add.ufunc is not None and (add.selects is not None or flat.dtype.kind == "f"):
-        add.ufunc.at(flat, at, weights)
+        add.ufunc.at(flat, offsets, weights)
         return
-    order = np.argsort(at, kind="stable")
-    at, weights = at[order], weights[order]
-    again = flat[at] != dtypes.zero(s, flat.dtype)
-    again[1:] |= at[1:] == at[:-1]
-    flat[at[~again]] = weights[~again]
+    order = np.argsort(offsets, kind="stable")
+    offsets, weights = offsets[order], weights[order]
+    again = flat[offsets] != dtypes.zero(s, flat.dtype)
+    again[1:] |= offsets[1:] == offsets[:-1]
+    flat[offsets[~again]] = weights[~again]
     for index in np.flatnonzero(again):
-        flat[at[index]] = add.python(flat[at[index]].item(), weights[index].item())
+        flat[offsets[index]] = add.python(flat[offsets[index]].item(), weights[index].item())
 
 
 def is_boolean(s: Semiring) -> bool:

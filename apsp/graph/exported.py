@@ -35,8 +35,8 @@ def _joined(rows: np.ndarray, cols: np.ndarray, weights: np.ndarray, s: Semiring
     zero = dtypes.zero(s, weights.dtype)
     joined = np.full(int(first.sum()), zero, weights.dtype)
     combine(joined, np.cumsum(first) - 1, weights, s)
-    rows, cols, kept = rows[first], cols[first], joined != zero
-    return rows[kept], cols[kept], joined[kept]
+    rows, cols, nonzero = rows[first], cols[first], joined != zero
+    return rows[nonzero], cols[nonzero], joined[nonzero]
 
 
 def to_networkx(graph: Graph, semiring: str | Semiring) -> Any:

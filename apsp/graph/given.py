@@ -72,9 +72,9 @@ def numbers(weights: Any) -> np.ndarray:
         with np.errstate(over="ignore"):
             floats = array.astype(np.float64, copy=False)
         if array.dtype.itemsize > floats.dtype.itemsize and (beyond := np.isinf(floats) & ~np.isinf(array)).any():
-            at = int(np.argmax(beyond))
+            edge = int(np.argmax(beyond))
             raise DTypeError(
-                f"{where} must be numbers that float64 holds, got {array[at]!s} on edge {at}. Choose a larger unit."
+                f"{where} must be numbers that float64 holds, got {array[edge]!s} on edge {edge}. Choose a larger unit."
             )
         return floats
     if kind == "O":
@@ -94,16 +94,16 @@ def _seconds(durations: np.ndarray) -> np.ndarray:
         if np.datetime_data(durations.dtype)[0] in ("Y", "M", "generic"):
             raise DTypeError(f"Graph: weights must be durations of a length in seconds, got dtype {durations.dtype}.")
         if np.isnat(durations).any():
-            at = int(np.argmax(np.isnat(durations)))
-            raise DomainError(f"Graph: weights must be durations, got NaT on edge {at}. Leave the edge out.")
+            edge = int(np.argmax(np.isnat(durations)))
+            raise DomainError(f"Graph: weights must be durations, got NaT on edge {edge}. Leave the edge out.")
         found = durations / np.timedelta64(1, "s")
-    whole = np.rint(found) == found
-    return found.astype(np.int64) if whole.all() and (np.abs(found) < 2.0**53).all() else found
+    integral = np.rint(found) == found
+    return found.astype(np.int64) if integral.all() and (np.abs(found) < 2.0**53).all() else found
 
 
 def refuse_nan(weights: np.ndarray, rows: np.ndarray, cols: np.ndarray, labels: Labels) -> None:
     wrong = np.isnan(weights) if weights.dtype.kind == "f" else np.zeros(0, bool)
     if wrong.any():
-        at = int(np.argmax(wrong))
-        ends = f"{labels[int(rows[at])]!r} → {labels[int(cols[at])]!r}"
-        raise DomainError(f"Graph: weights must be numbers, got NaN on edge {at}, {ends}. Leave the edge out.")
+        edge = int(np.argmax(wrong))
+        ends = f"{labels[int(rows[edge])]!r} → {labels[int(cols[edge])]!r}"
+        raise DomainError(f"Graph: weights must be numbers, got NaN on edge {edge}, {ends}. Leave the edge out.")

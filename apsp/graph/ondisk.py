@@ -51,7 +51,7 @@ class OnDisk:
     ndim = 2
 
     @classmethod
-    def at(cls, path: str | os.PathLike[str]) -> OnDisk:
+    def from_path(cls, path: str | os.PathLike[str]) -> OnDisk:
         """What lies there.
 
         Raises
@@ -63,8 +63,8 @@ class OnDisk:
         if isinstance(found, TileStore):
             found.require_closed()
         name = found.attributes.get("semiring") if isinstance(found, TileStore) else None
-        known = name if name in catalog.names() and found.dtype.name in catalog.get(name).dtypes else None
-        return cls(place, (found.shape[0], found.shape[1]), found.dtype, _identity(place, found), known)
+        declared = name if name in catalog.names() and found.dtype.name in catalog.get(name).dtypes else None
+        return cls(place, (found.shape[0], found.shape[1]), found.dtype, _identity(place, found), declared)
 
     @classmethod
     def described_as(cls, n: int, path: str, dtype: str, identity: str, semiring: str) -> OnDisk:
@@ -73,8 +73,8 @@ class OnDisk:
 
     def described(self) -> dict[str, str]:
         """Where it lies and what it is."""
-        told = {"path": self.path, "dtype": self.dtype.str, "identity": self.identity}
-        return {**told, "semiring": self.semiring or ""}
+        record = {"path": self.path, "dtype": self.dtype.str, "identity": self.identity}
+        return {**record, "semiring": self.semiring or ""}
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -126,7 +126,7 @@ class OnDisk:
             return Windows(self, s, np.dtype(bool), where, nulls)
         return Windows(self, s, dtypes.resolve(s, dtype, self.dtype, where=where), where, nulls)
 
-    def whole(self) -> np.ndarray:
+    def to_array(self) -> np.ndarray:
         """All entries as they lie there.
 
         Raises
@@ -134,7 +134,7 @@ class OnDisk:
         MemoryNeeded
             If they do not fit.
         """
-        return _whole(self, self)
+        return _read_all(self, self)
 
 
 @dataclass(frozen=True)
@@ -168,12 +168,12 @@ class Windows:
         if own is None or own.zero == s.zero:
             return np.asarray(conform(found, s, self.dtype, where=self.where, first=first))
         missing = found == dtypes.zero(own, found.dtype)
-        there = np.where(missing, found.dtype.type(1), found)
-        part = np.array(conform(there, s, self.dtype, where=self.where, first=first))
+        neutral = np.where(missing, found.dtype.type(1), found)
+        part = np.array(conform(neutral, s, self.dtype, where=self.where, first=first))
         part[missing] = dtypes.zero(s, self.dtype)
         return part
 
-    def whole(self) -> np.ndarray:
+    def to_array(self) -> np.ndarray:
         """All of it.
 
         Raises
@@ -181,7 +181,7 @@ class Windows:
         MemoryNeeded
             If it does not fit.
         """
-        return _whole(self, self.of)
+        return _read_all(self, self.of)
 
     def packed(self) -> BitMatrix:
         """Where the edges are, one bit an entry, packed strip by strip."""
@@ -204,13 +204,13 @@ def refuse_overwriting(matrix: Any, output: str | os.PathLike[str] | None, *, wh
         raise ValueError(f"{where}: the output must be another place than the matrix's, got {path} for both.")
 
 
-def _whole(matrix: OnDisk | Windows, lies: OnDisk) -> np.ndarray:
+def _read_all(matrix: OnDisk | Windows, stored: OnDisk) -> np.ndarray:
     """A new array of all windows, some rows at a time."""
     (m, n), dtype = matrix.shape, matrix.dtype
     hint = "Say memory= (--memory) and output='tiles/' (--output): the closure of all pairs then streams."
-    require(m * n * dtype.itemsize, where=f"read {lies.path}", hint=hint)
+    require(m * n * dtype.itemsize, where=f"read {stored.path}", hint=hint)
     out = np.empty((m, n), dtype)
-    step = height(n * dtype.itemsize, lies.together)
+    step = height(n * dtype.itemsize, stored.together)
     for start in range(0, m, step):
         out[start : start + step] = matrix[start : min(start + step, m)]
     return out

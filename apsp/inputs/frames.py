@@ -125,13 +125,13 @@ class _Table:
         def refuse(problem: str) -> FormatError:
             return FormatError(self.kind, None, problem)
 
-        at = choose(self.names, reading, refuse)
-        for end in at[:2]:
-            self._require_whole(end, "a vertex must have a name")
-        labels, rows, cols = number_ends(*(self.columns[end].to_list() for end in at[:2]))
+        chosen = choose(self.names, reading, refuse)
+        for end in chosen[:2]:
+            self._require_complete(end, "a vertex must have a name")
+        labels, rows, cols = number_ends(*(self.columns[end].to_list() for end in chosen[:2]))
         weights = None
-        if at.weight is not None:
-            column, name = self.columns[at.weight], self.names[at.weight]
+        if chosen.weight is not None:
+            column, name = self.columns[chosen.weight], self.names[chosen.weight]
             lasting = str(column.dtype).startswith("Duration")
             texts = None if lasting or column.dtype.is_numeric() else _durations(column)
             if texts is not None:
@@ -142,17 +142,19 @@ class _Table:
                     f"a weight must be a number, or a duration hh:mm:ss in every row, got the column {name!r} of "
                     f"{column.dtype}. Say {way}."
                 )
-            self._require_whole(at.weight, "a weight must be a number")
+            self._require_complete(chosen.weight, "a weight must be a number")
             weights = _numbers(column)
         return Graph.from_arrays(rows, cols, weights, labels=labels)
 
-    def _require_whole(self, at: int, requirement: str) -> None:
-        column = self.columns[at]
+    def _require_complete(self, index: int, requirement: str) -> None:
+        column = self.columns[index]
         missing = column.is_null() | column.is_nan() if column.dtype.is_float() else column.is_null()
         if missing.any():
             row = missing.to_list().index(True)
             raise FormatError(
-                self.kind, None, f"{requirement}, got none in row {row} of the column {self.names[at]!r}. Drop the row."
+                self.kind,
+                None,
+                f"{requirement}, got none in row {row} of the column {self.names[index]!r}. Drop the row.",
             )
 
 

@@ -17,12 +17,12 @@ def convert(source: Any, reading: Reading) -> Graph:
 
     An edge that was added later, without one, weighs 1, unless the caller named the attribute.
     """
-    held = {name: source.es[name] for name in source.es.attributes()}
-    kinds = {name: set(map(type, values)) for name, values in held.items()}
+    attributes = {name: source.es[name] for name in source.es.attributes()}
+    kinds = {name: set(map(type, values)) for name, values in attributes.items()}
     weight = attribute(reading, kinds) if source.ecount() else None
     ends = np.array(source.get_edgelist(), dtype=np.int64).reshape(-1, 2)
     labels = source.vs["name"] if "name" in source.vs.attributes() else None
-    weights = None if weight is None else held[weight]
+    weights = None if weight is None else attributes[weight]
     if weights is not None and reading.weight is BY_RULE:
         weights = [1 if value is None else value for value in weights]
     graph_name = str(source["name"]) if "name" in source.attributes() else ""

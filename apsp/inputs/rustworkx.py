@@ -31,9 +31,9 @@ def convert(source: Any, reading: Reading) -> Graph:
         weights = [value for _, _, value in arcs]
     elif reading.weight is not None and any(data is not None for _, _, data in arcs):
         payloads_of_edges = [data for _, _, data in arcs]
-        held = [data for data in payloads_of_edges if isinstance(data, Mapping)]
-        name = attribute(reading, kinds_of(held))
-        if name is not None or len(held) < sum(data is not None for data in payloads_of_edges):
+        mappings = [data for data in payloads_of_edges if isinstance(data, Mapping)]
+        name = attribute(reading, kinds_of(mappings))
+        if name is not None or len(mappings) < sum(data is not None for data in payloads_of_edges):
             weights = [_weight(data, name) for data in payloads_of_edges]
     rows, cols = (np.array([arc[side] for arc in arcs], dtype=np.int64) for side in (0, 1))
     labels = payloads if named and payloads else places

@@ -40,7 +40,7 @@ EVERY, SHARE = 60.0, 0.1
 
 
 @dataclass(frozen=True)
-class Kept:
+class Checkpoint:
     """A store that a closure works on, or into which it writes its state.
 
     Attributes
@@ -56,7 +56,7 @@ class Kept:
 
 def opened(
     path: str | os.PathLike[str], source: Source, ops: Backend, *, tile: int | None, fit: Callable[[int], bool]
-) -> Kept:
+) -> Checkpoint:
     """The store of a closure: the one that was left there, mended; or a new one.
 
     Parameters
@@ -79,13 +79,13 @@ def opened(
         If it cannot be written, or does not fit on its disk.
     """
     n, s = source.n, source.semiring
-    told = {"semiring": recorded_as(s), SOURCE: source.looked_at[1]}
+    attributes = {"semiring": recorded_as(s), SOURCE: source.looked_at[1]}
     if not is_store(path):
-        store = TileStore.create(path, (n, n), source.dtype, block=tile or 1, attributes=told)
-        return Kept(store, 0)
+        store = TileStore.create(path, (n, n), source.dtype, block=tile or 1, attributes=attributes)
+        return Checkpoint(store, 0)
     store = TileStore(path, unfinished=True)
-    mine = store.shape == (n, n) and store.dtype == source.dtype and told.items() <= store.attributes.items()
-    if not mine:
+    matches = store.shape == (n, n) and store.dtype == source.dtype and attributes.items() <= store.attributes.items()
+    if not matches:
         raise FormatError(
             path,
             None,
@@ -97,7 +97,7 @@ def opened(
     found = store.inspect()
     if not s.idempotent:
         logger.warning("%s: over %s, whose sums are not idempotent, a closure starts over", path, s.name)
-        return Kept(TileStore.create(path, (n, n), source.dtype, block=store.block, attributes=told), 0)
+        return Checkpoint(TileStore.create(path, (n, n), source.dtype, block=store.block, attributes=attributes), 0)
     if store.attributes.get(CLOSED) and (found.errors or found.oldest < n):
         store.annotate(**{CLOSED: False})
     if found.errors:
@@ -105,12 +105,12 @@ def opened(
     begun = found.oldest
     if begun:
         logger.info("%s: goes on after %d of %d pivots", path, begun, n)
-    return Kept(store, begun)
+    return Checkpoint(store, begun)
 
 
-def fill(kept: Kept, source: Source) -> None:
+def fill(checkpoint: Checkpoint, source: Source) -> None:
     """Tiles ← the matrix, where there are none: those of a new store, or where writing them was cut short."""
-    store = kept.store
+    store = checkpoint.store
     for i, j in store.tiles():
         try:
             with store.opened(i, j):
@@ -132,12 +132,12 @@ def mended(store: TileStore, found: Inspection, source: Source, ops: Backend) ->
             rounds[i, j] = 0
             continue
         logger.warning("%s It is computed again by one product.", error)
-        store.write(i, j, again(store, i, j, v, source, ops), round=v)
+        store.write(i, j, recomputed_tile(store, i, j, v, source, ops), round=v)
         rounds[i, j] = v
     return Inspection(rounds, {})
 
 
-def again(store: TileStore, i: int, j: int, v: int, source: Source, ops: Backend) -> np.ndarray:
+def recomputed_tile(store: TileStore, i: int, j: int, v: int, source: Source, ops: Backend) -> np.ndarray:
     """A tile as it is after v pivots at least, from the matrix and from all other tiles (see above)."""
     rows, columns = store.layout.window(i, j)
     X = ops.upload(source.window(rows, columns))
@@ -171,7 +171,7 @@ def rounds_done(begun: int, block: int, n: int) -> int:
     return -(-n // block) if begun >= n else begun // block
 
 
-class Keeper:
+class CheckpointWriter:
     """Writes a matrix in memory into its store, when it is time.
 
     Parameters
@@ -191,7 +191,7 @@ class Keeper:
         least = self._every if self._every <= 0 else max(self._every, self._took * (1 - SHARE) / SHARE)
         return time.monotonic() - self._ended >= least
 
-    def keep(self, rows: slice, columns: slice, fetch: Callable[[slice, slice], Any], done: int) -> None:
+    def write(self, rows: slice, columns: slice, fetch: Callable[[slice, slice], Any], done: int) -> None:
         """Write what a process holds of the matrix: these rows and columns, whole tiles.
 
         Parameters

@@ -62,7 +62,7 @@ class Large:
     schedule: str = "auto"
 
     @classmethod
-    def asked(
+    def of(
         cls,
         A: Any,
         semiring: Semiring,
@@ -88,7 +88,7 @@ class Large:
             )
         place = device_of(None, device or "cpu")
         source = A if isinstance(A, Source) else Source.of(A, semiring, dtype, nulls=nulls, where="closure")
-        source = replace(source, room=limits.memory if place == "cpu" else None)
+        source = replace(source, strip_limit=limits.memory if place == "cpu" else None)
         return cls(source, place, limits, request.options, request.block, request.schedule)
 
     @cached_property
@@ -116,7 +116,7 @@ class Large:
         MemoryNeeded
             If not even the smallest super-blocks fit.
         """
-        n, found = self.source.n, self._whole
+        n, found = self.source.n, self._in_core_plan
         if found.matrix_bytes + found.workspace_bytes <= self.memory:
             return replace(found, reason=f"{found.reason}; it fits into {shown(self.memory)}")
         cut = self.cut
@@ -141,7 +141,7 @@ class Large:
         )
 
     @cached_property
-    def _whole(self) -> Plan:
+    def _in_core_plan(self) -> Plan:
         """That of the matrix where it lies whole."""
         name = "distributed" if self.limits.checkpoint is not None else self.schedule
         return make_plan(self.source.n, self.source.semiring, self.ops, schedule=name, block=self.block)
@@ -201,10 +201,11 @@ class Large:
                 f"looked for, got {shown(self.source.nbytes)} for {shown(self.memory)}. Give more memory."
             )
         if on_disk and self.limits.works_in is None:
+            workspace = self._in_core_plan.workspace_bytes
             raise MemoryNeeded(
-                f"closure: {shown(self.source.nbytes)} with {shown(self._whole.workspace_bytes)} of workspace must fit "
-                f"into {shown(self.memory)}, or have a place on disk. Say output='tiles/', where the result will be, "
-                "or checkpoint='ck/'."
+                f"closure: {shown(self.source.nbytes)} with {shown(workspace)} of workspace must fit into "
+                f"{shown(self.memory)}, or have a place on disk. Say output='tiles/', where the result will be, or "
+                "checkpoint='ck/'."
             )
 
     # Computing it
@@ -229,10 +230,10 @@ class Large:
         cut = None if self.in_core else self.cut
         if cut is None or self.streams_from_memory:
             D = in_memory.close(self.source, self.ops, self.limits, block=self.plan.block, cut=cut, callback=callback)
-            return self.given(D)
+            return self.as_requested(D)
         return on_disk.close(self.source, self.ops, self.limits, cut=cut, callback=callback)
 
-    def given(self, D: np.ndarray) -> Any:
+    def as_requested(self, D: np.ndarray) -> Any:
         """A result in memory as it was asked for: itself, or as a store."""
         place = self.limits.made_in
         if place is None:

@@ -23,7 +23,7 @@ from ..convergence import divergence, settle
 from ..saving.tiles import TILE
 from ..schedules import distributed
 from . import checkpoints, streaming
-from .checkpoints import Keeper
+from .checkpoints import CheckpointWriter
 from .limits import Limits
 from .sources import Source
 from .streaming import Cut
@@ -49,29 +49,29 @@ def close(
     s, n, seen = source.semiring, source.n, source.looked_at[0]
     require(source.nbytes, "cpu", where="closure", hint="Say output='tiles/' and memory=…: it then streams.")
     place = limits.checkpoint
-    kept = None if place is None else checkpoints.opened(place, source, ops, tile=TILE, fit=lambda _: True)
-    keeper = None if kept is None else Keeper(kept.store, limits.every)
-    begun = kept.begun if kept else 0
+    state = None if place is None else checkpoints.opened(place, source, ops, tile=TILE, fit=lambda _: True)
+    writer = None if state is None else CheckpointWriter(state.store, limits.every)
+    begun = state.begun if state else 0
     risky = divergence.may_diverge(s, seen, n)
-    D = source.whole() if risky or not begun else np.empty((n, n), source.dtype)
+    D = source.to_array() if risky or not begun else np.empty((n, n), source.dtype)
     # Cycles of length about 0 feed on each other's rounding; on Johnson's lengths none does.
     potential = settle.precaution(D, s, seen, overwrite=True) if risky else None
-    if kept and begun:
-        kept.store.window(slice(0, n), slice(0, n), D)
+    if state and begun:
+        state.store.window(slice(0, n), slice(0, n), D)
     if potential is not None:
         reweight(D, s, potential)
     original = partial(_original, s, potential)
     if cut is None:
-        _whole(D, ops, block, begun, keeper, original, callback)
+        _in_core(D, ops, block, begun, writer, original, callback)
     else:
-        _streamed(D, ops, cut, begun, keeper, original, callback)
+        _streamed(D, ops, cut, begun, writer, original, callback)
     if potential is not None:
         restore(D, s, potential)
         settle.reflexive(D, s)
     elif risky:
         settle.settle(D, None, s, seen)
-    if kept is not None:
-        kept.store.annotate(**{CLOSED: True})
+    if state is not None:
+        state.store.annotate(**{CLOSED: True})
     return D
 
 
@@ -87,12 +87,12 @@ def _original(s: Semiring, potential: np.ndarray | None, X: np.ndarray, rows: sl
     return X
 
 
-def _whole(
+def _in_core(
     D: np.ndarray,
     ops: Backend,
     block: int,
     begun: int,
-    keeper: Keeper | None,
+    writer: CheckpointWriter | None,
     original: Callable[..., np.ndarray],
     callback: Callback | None,
 ) -> None:
@@ -100,8 +100,8 @@ def _whole(
     n = len(D)
     M = ops.upload(D, copy=False)
     ops.prepare(n)
-    rounds = _Rounds(keeper, lambda rows, columns: original(ops.download(M[rows, columns]), rows, columns), n, callback)
-    distributed.closure(M, ops, block=block, begun=begun, after=rounds.after, whole=rounds.whole)
+    rounds = _Rounds(writer, lambda rows, columns: original(ops.download(M[rows, columns]), rows, columns), n, callback)
+    distributed.closure(M, ops, block=block, begun=begun, after=rounds.after, complete=rounds.due)
     ops.synchronize()
     if M is not D:
         ops.download(M, out=D)
@@ -112,36 +112,36 @@ def _streamed(
     ops: Backend,
     cut: Cut,
     begun: int,
-    keeper: Keeper | None,
+    writer: CheckpointWriter | None,
     original: Callable[..., np.ndarray],
     callback: Callback | None,
 ) -> None:
     """D ← D* through the device in windows, from the pivot `begun` on."""
     n = len(D)
-    rounds = _Rounds(keeper, lambda rows, columns: original(D[rows, columns], rows, columns), n, None)
+    rounds = _Rounds(writer, lambda rows, columns: original(D[rows, columns], rows, columns), n, None)
     step = streaming.reporting(callback, n, begun)
-    streaming.closure(InArray(D), ops, cut, begun=begun, after=rounds.after if keeper else None, step=step)
+    streaming.closure(InArray(D), ops, cut, begun=begun, after=rounds.after if writer else None, step=step)
 
 
 class _Rounds:
     """What is done after a round: the callback is told, and the matrix is written where it is time, and at the end."""
 
     def __init__(
-        self, keeper: Keeper | None, fetch: Callable[[slice, slice], Any], n: int, callback: Callback | None
+        self, writer: CheckpointWriter | None, fetch: Callable[[slice, slice], Any], n: int, callback: Callback | None
     ) -> None:
-        self._keeper, self._fetch, self._n, self._callback = keeper, fetch, n, callback
+        self._writer, self._fetch, self._n, self._callback = writer, fetch, n, callback
         self._due: dict[int, bool] = {}
 
-    def whole(self, index: int) -> bool:
+    def due(self, index: int) -> bool:
         """Whether the matrix is written after this round; asked before its verbs."""
         if index not in self._due:
-            self._due[index] = self._keeper is not None and self._keeper.due
+            self._due[index] = self._writer is not None and self._writer.due
         return self._due[index]
 
     def after(self, index: int, pivot: slice) -> None:
         """A round is under way to its end."""
         if self._callback is not None:
             self._callback(pivot.stop * self._n**2, self._n**3)
-        if self._keeper is not None and (self.whole(index) or pivot.stop == self._n):
+        if self._writer is not None and (self.due(index) or pivot.stop == self._n):
             every = slice(0, self._n)
-            self._keeper.keep(every, every, self._fetch, pivot.stop)
+            self._writer.write(every, every, self._fetch, pivot.stop)

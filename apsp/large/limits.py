@@ -87,7 +87,7 @@ class Limits:
             )
 
     @staticmethod
-    def held(limits: Limits | None, gpus: Any) -> AbstractContextManager[Limits | None]:
+    def output_context(limits: Limits | None, gpus: Any) -> AbstractContextManager[Limits | None]:
         """`writing`, by several processes where gpus= says so; nothing to hold where nothing was said."""
         if limits is None:
             return nullcontext()
@@ -105,14 +105,14 @@ class Limits:
         OSError
             As `semiring.tiles.folder.building` does; in every rank.
         """
-        with ExitStack() as held:
+        with ExitStack() as stack:
 
             def begin() -> str | None:
                 if self.checkpoint is not None:
-                    held.enter_context(claimed(self.checkpoint))
+                    stack.enter_context(claimed(self.checkpoint))
                 if self.output is None or self.in_checkpoint:
                     return None
-                return os.fspath(held.enter_context(building(self.output)))
+                return os.fspath(stack.enter_context(building(self.output)))
 
             if world is None or len(world.mine) == world.grid.size:
                 yield replace(self, target=begin())
@@ -123,7 +123,7 @@ class Limits:
 
             yield replace(self, target=world.everyone(world.each(first))[0])
             world.each(lambda comm: comm.barrier())  # all tiles are there
-            world.each(lambda comm: comm.together(held.close))
+            world.each(lambda comm: comm.together(stack.close))
 
     def refuse_memory(self, *, where: str) -> None:
         """Refuse to hold several devices to so much memory: a closure over them lies in theirs.

@@ -30,15 +30,15 @@ def close(source: Source, ops: Backend, limits: Limits, *, cut: Cut, callback: C
     assert place is not None
     if limits.in_checkpoint:
         forget_result(place)  # one that was there is none of this closure
-    kept = checkpoints.opened(place, source, ops, tile=cut.tile, fit=lambda size: size == cut.tile)
-    begun = n if kept.begun >= n else kept.begun // cut.tile * cut.tile
-    checkpoints.fill(kept, source)
-    slow = InStore(kept.store, durable=limits.checkpoint is not None)
+    state = checkpoints.opened(place, source, ops, tile=cut.tile, fit=lambda size: size == cut.tile)
+    begun = n if state.begun >= n else state.begun // cut.tile * cut.tile
+    checkpoints.fill(state, source)
+    slow = InStore(state.store, durable=limits.checkpoint is not None)
     streaming.closure(slow, ops, cut, begun=begun, step=streaming.reporting(callback, n, begun))
-    kept.store.sync()
-    _require_limit(source, kept.store)
-    kept.store.annotate(**{CLOSED: True})
-    return kept.store if limits.target is None or limits.checkpoint is None else kept.store.linked(limits.target)
+    state.store.sync()
+    _require_limit(source, state.store)
+    state.store.annotate(**{CLOSED: True})
+    return state.store if limits.target is None or limits.checkpoint is None else state.store.linked(limits.target)
 
 
 def _require_limit(source: Source, store: TileStore) -> None:

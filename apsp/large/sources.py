@@ -41,11 +41,11 @@ class Source:
         nothing but the size is known, and lengths are taken to be non-negative.
     together : int
         So many rows cost no more to read than one of them.
-    given : object
+    origin : object
         What it came as.
     nulls : tuple of number, or None
         What `fill` has where no edge is, beside the semiring's zero; None where nobody has said.
-    room : int or None
+    strip_limit : int or None
         Bytes that complete rows may take when all entries are looked at; None for any.
     """
 
@@ -54,9 +54,9 @@ class Source:
     dtype: np.dtype
     fill: Callable[[slice, slice], Any] | None
     together: int = 1
-    given: Any = None
+    origin: Any = None
     nulls: Nulls = ()
-    room: int | None = None
+    strip_limit: int | None = None
 
     @classmethod
     def of(cls, A: Any, semiring: Semiring, dtype: Any = None, *, nulls: Nulls = None, where: str) -> Source:
@@ -67,11 +67,11 @@ class Source:
         ShapeError, DTypeError
             If it is not square, or not defined on this semiring.
         """
-        given = A = OnDisk.at(A.path) if isinstance(A, TileStore) else A
+        origin = A = OnDisk.from_path(A.path) if isinstance(A, TileStore) else A
         if isinstance(A, OnDisk):  # a store knows what a missing edge is in it
             A, nulls = A.over(semiring, dtype, nulls, where=where), None if nulls is None is A.semiring else ()
         if isinstance(A, Graph) and A.dense is not None:
-            given, windows, nulls = A.dense, A.windows(semiring, dtype, where=where), None if A.null_unsaid else ()
+            origin, windows, nulls = A.dense, A.windows(semiring, dtype, where=where), None if A.null_unsaid else ()
             A = A.matrix(semiring, dtype) if windows is None else windows
         if isinstance(A, Graph):
             target = A.target(semiring, dtype, where=where)
@@ -80,8 +80,8 @@ class Source:
         if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
             raise ShapeError(f"{where}: A must be square, (n, n), got shape {matrix.shape}.")
         target = dtypes.resolve(semiring, dtype, matrix.dtype, where=where)
-        step = given.together if isinstance(given, OnDisk) else together(given)
-        return cls(matrix.shape[0], semiring, target, lambda rows, columns: matrix[rows, columns], step, given, nulls)
+        step = origin.together if isinstance(origin, OnDisk) else together(origin)
+        return cls(matrix.shape[0], semiring, target, lambda rows, columns: matrix[rows, columns], step, origin, nulls)
 
     @property
     def nbytes(self) -> int:
@@ -95,7 +95,7 @@ class Source:
         ------
         ValueError
         """
-        refuse_overwriting(self.given, output, where=where)
+        refuse_overwriting(self.origin, output, where=where)
 
     def window(self, rows: slice, columns: slice) -> np.ndarray:
         """The entries in these rows and columns, in the dtype computed in."""
@@ -108,14 +108,14 @@ class Source:
         """Complete rows, some at a time: as they lie, and converted, within the room."""
         row = max(1, self.n * self.dtype.itemsize)
         step = height(row, self.together)
-        if self.room is not None and 2 * step * row > self.room:
-            fits = max(1, self.room // (2 * row))
+        if self.strip_limit is not None and 2 * step * row > self.strip_limit:
+            fits = max(1, self.strip_limit // (2 * row))
             step = fits // self.together * self.together or fits
         for start in range(0, self.n, step):
             rows = slice(start, min(start + step, self.n))
             yield rows, self.window(rows, slice(0, self.n))
 
-    def whole(self) -> np.ndarray:
+    def to_array(self) -> np.ndarray:
         """All of it, as a new array."""
         out = np.empty((self.n, self.n), self.dtype)
         for rows, part in self.strips():
@@ -151,10 +151,10 @@ def filled(fill: Callable[[slice, slice], Any], rows: slice, columns: slice) -> 
     ShapeError
         If it is of another shape.
     """
-    found, wanted = np.asarray(fill(rows, columns)), (rows.stop - rows.start, columns.stop - columns.start)
-    if found.shape != wanted:
+    found, shape = np.asarray(fill(rows, columns)), (rows.stop - rows.start, columns.stop - columns.start)
+    if found.shape != shape:
         raise ShapeError(
-            f"closure: A[{rows.start}:{rows.stop}, {columns.start}:{columns.stop}] must be of shape {wanted}, got "
+            f"closure: A[{rows.start}:{rows.stop}, {columns.start}:{columns.stop}] must be of shape {shape}, got "
             f"{found.shape}."
         )
     return found
@@ -193,8 +193,8 @@ def arcs_of(graph: Graph, semiring: Semiring, dtype: np.dtype) -> Callable[[slic
         inside = (j[here] >= columns.start) & (j[here] < columns.stop)
         width = columns.stop - columns.start
         window = np.full((rows.stop - rows.start, width), dtypes.zero(semiring, dtype), dtype)
-        at = (i[here][inside] - rows.start) * width + j[here][inside] - columns.start
-        combine(window.reshape(-1), at, weights[here][inside], semiring)
+        offsets = (i[here][inside] - rows.start) * width + j[here][inside] - columns.start
+        combine(window.reshape(-1), offsets, weights[here][inside], semiring)
         return window
 
     return fill

@@ -101,23 +101,23 @@ def _unit(n: int, ops: Backend) -> int:
 def _cut_of(n: int, ops: Backend, tile: int, count: int) -> Cut:
     """Super-blocks of so many tiles, windows of half of that by a quarter."""
     t, h, w = tile * count, tile * max(1, count // 2), tile * max(1, count // 4)
-    return Cut(t, h, w, tile, _held(n, ops, t, h, w))
+    return Cut(t, h, w, tile, _fast_bytes(n, ops, t, h, w))
 
 
 def _widest(n: int, ops: Backend, memory: int, cut: Cut) -> Cut:
     """The same super-blocks with the largest windows that fit: a product of many tiles leaves less of a device idle."""
     t, tile = cut.block, cut.tile
     sizes = {tile * -(-(t // tile) // parts) for parts in range(2, t // tile + 1)}
-    cuts = [Cut(t, h, w, tile, _held(n, ops, t, h, w)) for h in sizes for w in sizes if w <= h]
+    cuts = [Cut(t, h, w, tile, _fast_bytes(n, ops, t, h, w)) for h in sizes for w in sizes if w <= h]
     fits = [cut, *(wider for wider in cuts if wider.bytes <= memory)]
     return max(fits, key=lambda cut: (cut.rows * cut.columns, -cut.bytes))
 
 
-def _held(n: int, ops: Backend, t: int, h: int, w: int) -> int:
+def _fast_bytes(n: int, ops: Backend, t: int, h: int, w: int) -> int:
     t, h, w = (min(n, size) for size in (t, h, w))
     size = ops.matrix_bytes
-    rooms = WINDOWS * size(h, w) + PANELS * size(t, w) + COLUMNS * size(h, t)
-    return size(t, t) + rooms + max(ops.workspace(t), size(t, w))
+    buffers = WINDOWS * size(h, w) + PANELS * size(t, w) + COLUMNS * size(h, t)
+    return size(t, t) + buffers + max(ops.workspace(t), size(t, w))
 
 
 def closure(
@@ -155,7 +155,7 @@ def closure(
 class Window:
     """Some rows and columns of the matrix, in a room."""
 
-    room: str
+    buffer: str
     X: Any
     rows: slice
     columns: slice
@@ -192,19 +192,19 @@ class Task:
 
     def waits_for(self, before: Task) -> bool:
         """Whether what is missing is a result of `before`, or comes into a room that it uses."""
-        rooms = {window.room for window in (before.result, *before.operands)}
-        return any(window.room in rooms or window.meets(before.result) for window in self.missing)
+        buffers = {window.buffer for window in (before.result, *before.operands)}
+        return any(window.buffer in buffers or window.meets(before.result) for window in self.missing)
 
     def send(self, courier: Courier) -> None:
         """Begin to fetch what is missing."""
-        self.sent = [courier.bring(w.X, w.rows, w.columns, w.room) for w in self.missing]
+        self.sent = [courier.bring(w.X, w.rows, w.columns, w.buffer) for w in self.missing]
 
     def run(self, courier: Courier) -> None:
         """Wait for what was missing, compute, and begin to write the result back."""
-        for sent in (*self.sent, courier.freed(self.result.room)):
+        for sent in (*self.sent, courier.freed(self.result.buffer)):
             courier.arrived(sent)
         self.verb(self.result.X, *(window.X for window in self.operands))
-        courier.take_back(self.result.X, self.result.rows, self.result.columns, self.result.room, self.turn)
+        courier.take_back(self.result.X, self.result.rows, self.result.columns, self.result.buffer, self.turn)
 
 
 def _ahead(tasks: Iterator[Task | None], courier: Courier) -> Iterator[Task]:
@@ -230,7 +230,7 @@ def _rounds(
     n = courier.slow.shape[0]
     todo = list(pivots(n, cut.block, begun))
     before = list(pivots(begun, cut.block))
-    rooms = Rooms(ops, min(n, cut.block), min(n, cut.rows), min(n, cut.columns))
+    fast = FastMemory(ops, min(n, cut.block), min(n, cut.rows), min(n, cut.columns))
     for index, k in enumerate(todo):
 
         def left(rows: slice, columns: slice, first: bool = index == 0, turn: int = k.stop) -> bool:
@@ -238,7 +238,7 @@ def _rounds(
             return not first or courier.slow.turn(rows, columns) < turn
 
         # The next super-block's rows first: they are back when it is their turn.
-        yield from rooms.round(k, [*todo[index + 1 :], *before, *todo[:index]], cut, left)
+        yield from fast.round(k, [*todo[index + 1 :], *before, *todo[:index]], cut, left)
         if after is not None:
             yield None
             courier.finish()
@@ -249,31 +249,31 @@ class Ring:
     """Rooms that are used in turn; what is in one is found there until it is used again."""
 
     def __init__(self, ops: Backend, count: int, size: int, name: str) -> None:
-        self._rooms = deque((f"{name} {index}", ops.empty((1, size))) for index in range(count))
-        self._there: dict[str, tuple[slice, slice]] = {}
+        self._buffers = deque((f"{name} {index}", ops.empty((1, size))) for index in range(count))
+        self._contents: dict[str, tuple[slice, slice]] = {}
 
     def next(self, rows: slice, columns: slice) -> tuple[Window, list[Window]]:
         """A window in its room, and a list of what has to be fetched: the window, or nothing if it is there already.
 
         A window that is not there gets the room that was used the longest ago.
         """
-        wanted = rows, columns
-        at = next((at for at, (name, _) in enumerate(self._rooms) if self._there.get(name) == wanted), 0)
-        name, room = self._rooms[at]
-        known = self._there.get(name) == wanted
-        del self._rooms[at]
-        self._rooms.append((name, room))
-        self._there[name] = wanted
+        key = rows, columns
+        index = next((index for index, (name, _) in enumerate(self._buffers) if self._contents.get(name) == key), 0)
+        name, buffer = self._buffers[index]
+        present = self._contents.get(name) == key
+        del self._buffers[index]
+        self._buffers.append((name, buffer))
+        self._contents[name] = key
         m, n = rows.stop - rows.start, columns.stop - columns.start
-        window = Window(name, room[0, : m * n].reshape(m, n), rows, columns)
-        return window, [] if known else [window]
+        window = Window(name, buffer[0, : m * n].reshape(m, n), rows, columns)
+        return window, [] if present else [window]
 
     def forget(self) -> None:
         """What is in the rooms is no longer what the matrix has there."""
-        self._there.clear()
+        self._contents.clear()
 
 
-class Rooms:
+class FastMemory:
     """Fast memory: T, and rings for windows, row panels and column panels."""
 
     def __init__(self, ops: Backend, t: int, h: int, w: int) -> None:
@@ -302,19 +302,19 @@ class Rooms:
             for j in (j for j in within if left(i, j)):
                 C, missing = self._columns.next(i, k)
                 X, _ = self._windows.next(i, j)
-                right = Window(T.room, T.X[:, local(j, k)], k, j)
+                right = Window(T.buffer, T.X[:, local(j, k)], k, j)
                 yield task(ops.matmul, X, (C, right), *missing)  # A(i,k) ← A(i,k) T; C stays as it was
             for j in (j for j in stacks if left(i, j)):
                 C, missing = self._columns.next(i, k)
                 P, more = self._panels.next(k, j)
-                X, its = self._windows.next(i, j)
-                yield task(ops.gemm, X, (C, P), *missing, *more, *its)  # A(i,j) ← A(i,j) ⊕ A(i,k) A(k,j)
+                X, rest = self._windows.next(i, j)
+                yield task(ops.gemm, X, (C, P), *missing, *more, *rest)  # A(i,j) ← A(i,j) ⊕ A(i,k) A(k,j)
             stacks.reverse()
 
 
 def _parts(spans: list[slice], size: int) -> list[slice]:
     """Ranges in parts of so many."""
-    return [slice(at, min(at + size, p.stop)) for p in spans for at in range(p.start, p.stop, size)]
+    return [slice(start, min(start + size, p.stop)) for p in spans for start in range(p.start, p.stop, size)]
 
 
 def reporting(callback: Callback | None, n: int, pivots: int) -> Callable[[int], None] | None:

@@ -89,7 +89,7 @@ class Arcs:
     n : int
     tails, heads : int arrays
     weights : float64 array
-    whole : bool
+    integral : bool
         Whether all weights are integers, so that distances are.
     """
 
@@ -97,7 +97,7 @@ class Arcs:
     tails: np.ndarray
     heads: np.ndarray
     weights: np.ndarray
-    whole: bool
+    integral: bool
 
     @property
     def negative(self) -> bool:
@@ -106,7 +106,7 @@ class Arcs:
 
     def reversed(self) -> Arcs:
         """Every arc the other way."""
-        return Arcs(self.n, self.heads, self.tails, self.weights, self.whole)
+        return Arcs(self.n, self.heads, self.tails, self.weights, self.integral)
 
     def network(self) -> Network:
         """For the engines."""
@@ -129,11 +129,11 @@ class Arcs:
 
     def numbers(self, D: np.ndarray) -> list[Any]:
         """Plain Python numbers, whole ones as int; D has no inf then."""
-        return D.astype(np.int64).tolist() if self.whole else D.tolist()
+        return D.astype(np.int64).tolist() if self.integral else D.tolist()
 
     def number(self, x: Any) -> Any:
         """One plain Python number."""
-        return int(x) if self.whole and math.isfinite(x) else float(x)
+        return int(x) if self.integral and math.isfinite(x) else float(x)
 
 
 def _arcs(graph: Any, nodes: list[Any], weight: Any) -> Arcs:
@@ -149,10 +149,10 @@ def _arcs(graph: Any, nodes: list[Any], weight: Any) -> Arcs:
     except TypeError as error:  # parallel edges of which none is the least, or the function's own
         raise Unserved(f"weights must compare, got {error}.") from None
     if callable(weight) and None in values:  # hidden edges
-        there = np.array([value is not None for value in values], bool)
-        tails, heads, values = tails[there], heads[there], [value for value in values if value is not None]
-    weights, whole = _as_floats(values, len(nodes))
-    return Arcs(len(nodes), tails, heads, weights, whole)
+        weighted = np.array([value is not None for value in values], bool)
+        tails, heads, values = tails[weighted], heads[weighted], [value for value in values if value is not None]
+    weights, integral = _as_floats(values, len(nodes))
+    return Arcs(len(nodes), tails, heads, weights, integral)
 
 
 def _values(graph: Any, nodes: list[Any], weight: str | Callable[..., Any]) -> Iterable[Any]:
@@ -173,8 +173,8 @@ def _least(weights: list[Any]) -> Any:
 def _as_floats(values: list[Any], n: int) -> tuple[np.ndarray, bool]:
     """The values as float64, and whether they are integers, so that sums of n of them are exact."""
     kinds = set(map(type, values))
-    whole = all(issubclass(kind, (int, np.integer)) for kind in kinds)
-    if not whole and not all(issubclass(kind, (int, float, np.integer, np.floating)) for kind in kinds):
+    integral = all(issubclass(kind, (int, np.integer)) for kind in kinds)
+    if not integral and not all(issubclass(kind, (int, float, np.integer, np.floating)) for kind in kinds):
         raise Unserved(f"weights must be int or float, got {', '.join(sorted(kind.__name__ for kind in kinds))}.")
     try:
         weights = np.array(values, FLOAT) + 0.0
@@ -182,10 +182,10 @@ def _as_floats(values: list[Any], n: int) -> tuple[np.ndarray, bool]:
         raise Unserved("weights must fit float64.") from None
     if not np.isfinite(weights).all():
         raise Unserved("weights must be finite.")
-    if whole and len(weights) and np.abs(weights).max() * max(n, 1) >= _EXACT:
+    if integral and len(weights) and np.abs(weights).max() * max(n, 1) >= _EXACT:
         raise Unserved("sums of integer weights must stay below 2**53.")
-    if not whole and any(issubclass(kind, (int, np.integer)) for kind in kinds):
+    if not integral and any(issubclass(kind, (int, np.integer)) for kind in kinds):
         large = np.flatnonzero(np.abs(weights) >= _EXACT).tolist()
-        if any(isinstance(values[at], (int, np.integer)) and int(values[at]) != int(weights[at]) for at in large):
+        if any(isinstance(values[k], (int, np.integer)) and int(values[k]) != int(weights[k]) for k in large):
             raise Unserved("float64 must hold every integer exactly.")
-    return weights, whole
+    return weights, integral

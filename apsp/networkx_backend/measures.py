@@ -101,12 +101,12 @@ def closeness_centrality(
     arcs = _served(G, distance)
     backwards = callable(distance) and G.is_directed()
     if arcs is None or backwards or sp is not None or (u is not None and u not in G):
-        given = {} if sp is None else {"sp": sp}
-        return theirs("closeness_centrality", G, u, distance, wf_improved, **given)
+        arguments = {} if sp is None else {"sp": sp}
+        return theirs("closeness_centrality", G, u, distance, wf_improved, **arguments)
     n, found = len(G), []
     for _, D in arcs.reversed().blocks(None if u is None else _positions(G, [u])):
-        there = np.isfinite(D)
-        others, sums = there.sum(axis=1) - 1.0, np.where(there, D, 0).sum(axis=1)
+        reached = np.isfinite(D)
+        others, sums = reached.sum(axis=1) - 1.0, np.where(reached, D, 0).sum(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             close = np.where(sums > 0, others / sums, 0.0)
         found += (close * (others / (n - 1)) if wf_improved and n > 1 else close).tolist()
@@ -115,13 +115,15 @@ def closeness_centrality(
 
 def harmonic_centrality(G: Converted, nbunch: Any = None, distance: Any = None, sources: Any = None) -> Any:
     """The sum of the inverse distances from others, {node: number}: `networkx.harmonic_centrality`."""
-    given = (nbunch, distance, sources)
-    at, of = (set(G.graph.nbunch_iter(some) if some is not None else G.nodes) for some in (nbunch, sources))
-    turned = len(at) < len(of)
+    arguments = (nbunch, distance, sources)
+    targets, origins = (
+        set(G.graph.nbunch_iter(nodes) if nodes is not None else G.nodes) for nodes in (nbunch, sources)
+    )
+    turned = len(targets) < len(origins)
     arcs = _served(G, distance)
     if arcs is None or (turned and callable(distance) and G.is_directed()):
-        return theirs("harmonic_centrality", G, *given)
-    ends, starts = (_positions(G, some) for some in (at, of))
+        return theirs("harmonic_centrality", G, *arguments)
+    ends, starts = (_positions(G, nodes) for nodes in (targets, origins))
     sums = np.zeros(len(ends))
     # Rows are searched from the smaller set: towards it on reversed arcs.
     for positions, D in arcs.reversed().blocks(ends) if turned else arcs.blocks(starts):
@@ -131,7 +133,7 @@ def harmonic_centrality(G: Converted, nbunch: Any = None, distance: Any = None, 
             sums += _inverse(D[:, ends]).sum(axis=0)
     value = dict(zip(ends.tolist(), sums.tolist(), strict=True))
     place = {node: k for k, node in enumerate(G.nodes)}
-    return {node: value[place[node]] or 0 for node in at}
+    return {node: value[place[node]] or 0 for node in targets}
 
 
 # What they share
@@ -145,8 +147,8 @@ def _served(G: Converted, weight: Any, *, signed: bool = False) -> Arcs | None:
 
 def _positions(G: Converted, nodes: Any) -> np.ndarray:
     place = {node: k for k, node in enumerate(G.nodes)}
-    at = [place[node] for node in nodes]
-    return np.array(at if isinstance(nodes, list) else sorted(at), np.int64)
+    positions = [place[node] for node in nodes]
+    return np.array(positions if isinstance(nodes, list) else sorted(positions), np.int64)
 
 
 def _farthest(arcs: Arcs, sources: np.ndarray | None) -> list[Any] | None:

@@ -139,8 +139,8 @@ def floyd_warshall_numpy(G: Converted, nodelist: Any = None, weight: Any = "weig
     if nodelist is None:
         return D
     position = {node: k for k, node in enumerate(G.nodes)}
-    at = [position[node] for node in nodelist]
-    return D[np.ix_(at, at)]
+    order = [position[node] for node in nodelist]
+    return D[np.ix_(order, order)]
 
 
 def _with_predecessors(name: str, G: Converted, weight: Any) -> tuple[dict[Any, Any], dict[Any, Any]]:
@@ -164,7 +164,7 @@ def _table(G: Converted, arcs: Arcs, D: np.ndarray) -> dict[Any, dict[Any, Any]]
     D = np.take_along_axis(D, order, axis=1)
     lost = np.isinf(D)
     values = arcs.numbers(np.where(lost, 0, D))
-    for i, j in zip(*(at.tolist() for at in np.nonzero(lost)), strict=True):
+    for i, j in zip(*(axis.tolist() for axis in np.nonzero(lost)), strict=True):
         values[i][j] = _INF
     keys = names[order].tolist()
     table: dict[Any, dict[Any, Any]] = {
@@ -184,9 +184,9 @@ def _touched(G: Converted, arcs: Arcs) -> np.ndarray:
     n, tails, heads = arcs.n, arcs.tails, arcs.heads
     before = "floyd_warshall_tree" not in _registered_algorithms
     by_edges = before and not G.is_directed()
-    at = np.flatnonzero(tails <= heads) if by_edges else np.arange(len(heads))
+    listed = np.flatnonzero(tails <= heads) if by_edges else np.arange(len(heads))
     first = np.full((n, n), len(heads) + 1, np.int64)
-    first[tails[at], heads[at]] = at
+    first[tails[listed], heads[listed]] = listed
     if by_edges:
         first = np.minimum(first, first.T)
     own = np.einsum("ii->i", first)
@@ -208,7 +208,7 @@ def _both(lengths: dict[Any, Any], paths: dict[Any, Any]) -> Any:
 def _each(
     name: str,
     G: Converted,
-    *given: Any,
+    *arguments: Any,
     by: Callable[[Converted, Any], Arcs | None] | None = None,
     give: Callable[[dict[Any, Any], dict[Any, Any]], Any] = lambda lengths, paths: paths,
 ) -> Iterator[tuple[Any, Any]]:
@@ -223,10 +223,10 @@ def _each(
     by : callable, optional
         `by(G, weight)`: the arcs, or None where NetworkX is to answer; by default edges are counted.
     """
-    cutoff = None if by is _without_cycle else given[0]
-    arcs = by(G, given[-1]) if by is not None else G.arcs() if _counts(cutoff) else None
+    cutoff = None if by is _without_cycle else arguments[0]
+    arcs = by(G, arguments[-1]) if by is not None else G.arcs() if _counts(cutoff) else None
     if arcs is None:
-        yield from theirs(name, G, *given)
+        yield from theirs(name, G, *arguments)
         return
     for node, lengths, paths in _all(G, arcs, cutoff, paths=give is not _lengths):
         yield node, give(lengths, paths)
@@ -267,10 +267,10 @@ def _blocks(arcs: Arcs, paths: bool) -> Iterator[tuple[np.ndarray, np.ndarray, n
 
 def _by_distance(D: np.ndarray, sources: np.ndarray, arcs: Arcs) -> Iterator[np.ndarray]:
     """For each row of distances the vertices by distance, its own source first, equals in their order."""
-    finite = D[np.isfinite(D)] if arcs.whole else D[:0]
+    finite = D[np.isfinite(D)] if arcs.integral else D[:0]
     low, high = finite.min(initial=0), finite.max(initial=0)
     shift = D.shape[1].bit_length()
-    if arcs.whole and max(-low, high) < 2.0 ** (62 - shift):
+    if arcs.integral and max(-low, high) < 2.0 ** (62 - shift):
         # Distance and place as one integer: numbers that all differ are sorted fastest.
         keys = (np.where(np.isinf(D), high + 1, D).astype(np.int64) << shift) | np.arange(D.shape[1])
         keys[np.arange(len(D)), sources] = np.iinfo(np.int64).min + sources

@@ -11,16 +11,16 @@ from semiring.memory import available
 from .. import estimates
 
 #: Bytes that a pair takes here, at most: distances and predecessors, and a copy.
-HELD = 28
+BYTES_PER_PAIR = 28
 _MEASURES = ("eccentricity", "diameter", "radius", "center", "periphery", "barycenter", "centroid")
 
 
-def _argument(args: tuple[Any, ...], kwargs: dict[str, Any], name: str, at: int, default: Any = None) -> Any:
-    return kwargs.get(name, args[at] if at is not None and len(args) > at >= 0 else default)
+def _argument(args: tuple[Any, ...], kwargs: dict[str, Any], name: str, position: int, default: Any = None) -> Any:
+    return kwargs.get(name, args[position] if position is not None and len(args) > position >= 0 else default)
 
 
 #: Where the parameters stand that say what a function does with the graph.
-_AT = {
+_POSITIONS = {
     "eccentricity": {"v": 1, "sp": 2},
     "diameter": {"e": 1},
     "radius": {"e": 1},
@@ -32,7 +32,7 @@ _AT = {
     "transitive_closure_dag": {"topo_order": 1},
 }
 #: Parameters that leave nothing to compute for a backend, and why.
-_GIVEN = {
+_UNSERVED = {
     "sp": "sp gives the distances, so that there is nothing to compute",
     "e": "e gives the eccentricities, so that there is nothing to compute",
     "attr": "attr writes to the nodes of the graph that was passed",
@@ -44,9 +44,9 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | 
     """Whether this call is served: True, or a sentence that says why not."""
     if name not in FUNCTIONS:
         return f"{name} is not one of this backend's functions"
-    at = _AT.get(name, {})
-    for parameter, why in _GIVEN.items():
-        if parameter in at and _argument(args, kwargs, parameter, at[parameter]) is not None:
+    positions = _POSITIONS.get(name, {})
+    for parameter, why in _UNSERVED.items():
+        if parameter in positions and _argument(args, kwargs, parameter, positions[parameter]) is not None:
             return why
     graph = _argument(args, kwargs, "G", 0)
     if name == "closeness_centrality" and callable(_argument(args, kwargs, "distance", 2)) and graph.is_directed():
@@ -63,7 +63,7 @@ def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
     theirs, ours = estimates.networkx(n, arcs, sources, matrix=name.startswith("floyd_warshall"))
     if ours > theirs:
         return f"it is predicted to take {1e3 * theirs:.2g} ms in NetworkX and {1e3 * ours:.2g} ms here"
-    needed, free = HELD * n * n, available("cpu")
+    needed, free = BYTES_PER_PAIR * n * n, available("cpu")
     if free is not None and needed > free and name not in _MEASURES:
         return f"its n² entries need {needed / 2**30:.1f} GiB, and {free / 2**30:.1f} GiB are free"
     return True
@@ -71,14 +71,14 @@ def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
 
 def _sources(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], n: int) -> int:
     """From how many vertices the call asks for distances."""
-    at = _AT.get(name, {})
-    one = next((_argument(args, kwargs, p, at[p]) for p in ("v", "u") if p in at), None)
+    positions = _POSITIONS.get(name, {})
+    one = next((_argument(args, kwargs, p, positions[p]) for p in ("v", "u") if p in positions), None)
     if one is not None:
         try:
             return min(n, math.ceil(len(one))) if not isinstance(one, str) else 1
         except TypeError:
             return 1
     if name == "harmonic_centrality":
-        some = [_argument(args, kwargs, p, k) for p, k in (("nbunch", 1), ("sources", 3))]
-        return min([n, *(len(x) for x in some if hasattr(x, "__len__"))])
+        chosen = [_argument(args, kwargs, p, k) for p, k in (("nbunch", 1), ("sources", 3))]
+        return min([n, *(len(x) for x in chosen if hasattr(x, "__len__"))])
     return n

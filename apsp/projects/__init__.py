@@ -67,14 +67,14 @@ class CriticalPath:
         ]
         left = len(self.earliest) - _SHOWN
         more = [f"(and {left} tasks more: to_frame has all)"] if left > 0 else []
-        return "\n".join([*shown, *more, self._said()])
+        return "\n".join([*shown, *more, self._summary()])
 
     def _repr_html_(self) -> str:
         rows = self._rows(_SHOWN)
         note = f"The first {len(rows)} of {len(self.earliest)} tasks." if len(rows) < len(self.earliest) else ""
-        return notebook.table(self._said(), _HEADINGS, rows, note)
+        return notebook.table(self._summary(), _HEADINGS, rows, note)
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         return f"{self.length} in all: {output.walk(self.path)}"
 
     def _rows(self, count: int) -> list[tuple[Any, ...]]:
@@ -241,11 +241,11 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
     with np.errstate(over="ignore"):
         last = np.where(r.reachable, D + time, 0)  # entry (v, u): from the start of v to the end of u
     if ((last < 0) | np.isinf(last)).any():  # a sum of numbers none of which is negative or infinite
-        whole = last.dtype.kind == "i"
+        integral = last.dtype.kind == "i"
         raise DomainError(
             f"critical_path: the whole project must fit {last.dtype}, got one that lasts beyond "
-            f"{np.iinfo(last.dtype).max if whole else np.finfo(last.dtype).max}. Choose a larger unit"
-            f"{', or pass durations as float, which rounds' if whole else ''}."
+            f"{np.iinfo(last.dtype).max if integral else np.finfo(last.dtype).max}. Choose a larger unit"
+            f"{', or pass durations as float, which rounds' if integral else ''}."
         )
     rest = last.max(axis=1, initial=0)
     length = rest.max(initial=0)

@@ -93,14 +93,14 @@ def _columns(source: Any, apart: bool) -> tuple[list[Any], list[Any], list[Any] 
             row for row in rows if not isinstance(row, (tuple, list)) or len(row) not in ((2,) if apart else (2, 3))
         )
         raise DTypeError(_wanted(f"got {odd!r}" + (" beside dependencies=" if apart else "")))
-    beside = [row[2] if len(row) == 3 else () for row in rows] if 3 in widths else None
-    return [row[0] for row in rows], [row[1] for row in rows], beside
+    dependencies = [row[2] if len(row) == 3 else () for row in rows] if 3 in widths else None
+    return [row[0] for row in rows], [row[1] for row in rows], dependencies
 
 
-def _wanted(came: str) -> str:
+def _wanted(got: str) -> str:
     return (
         'critical_path: durations must be a mapping, such as {"walls": 5}, a table, or tuples (task, duration) or '
-        f"(task, duration, predecessors), {came}."
+        f"(task, duration, predecessors), {got}."
     )
 
 
@@ -121,10 +121,10 @@ def _named(columns: dict[Any, list[Any]]) -> tuple[list[Any], list[Any], list[An
     for role, words in _COLUMNS.items():
         named = [name for name in columns if str(name).strip().casefold() in words]
         if len(named) != 1:
-            came = ", ".join(map(repr, columns)) or "none"
+            columns_found = ", ".join(map(repr, columns)) or "none"
             raise DTypeError(
                 f"critical_path: one column of a table of tasks must be the {role}, named {' or '.join(words)}, got "
-                f"the columns {came}. Rename them, or pass rows as tuples (task, duration, predecessors)."
+                f"the columns {columns_found}. Rename them, or pass rows as tuples (task, duration, predecessors)."
             )
         found.append(columns[named[0]])
     return found[0], found[1], found[2]
@@ -139,7 +139,7 @@ def _predecessors(tasks: Labels, cell: Any) -> list[int]:
     if isinstance(cell, str):
         parts = [part.strip() for part in re.split("[,;]", cell) if part.strip()]
         spelled = [tasks.spelled(part) for part in parts]
-        return [_position(tasks, part) if at is None or at < 0 else at for part, at in zip(parts, spelled, strict=True)]
+        return [_position(tasks, part) if k is None or k < 0 else k for part, k in zip(parts, spelled, strict=True)]
     if isinstance(cell, Iterable):
         return [_position(tasks, task) for task in cell]
     return [_position(tasks, cell)]

@@ -144,7 +144,7 @@ def transitive_closure(
         check_output(place, (".tiles",))
         refuse_overwriting(graph.dense, place, where="transitive_closure")
     first = 0 in getattr(gpus, "mine", (0,))
-    with limits.writing() if first else nullcontext(limits) as kept:
+    with limits.writing() if first else nullcontext(limits) as in_effect:
         wants = Wants.of(
             where="transitive_closure",
             schedule=schedule,
@@ -153,7 +153,7 @@ def transitive_closure(
             threads=threads,
             device=where,
             gpus=gpus,
-            limits=kept,
+            limits=in_effect,
             packed=True,
         )
         found = answer(Question(graph, lor_land, wants))
@@ -161,8 +161,8 @@ def transitive_closure(
         assert isinstance(engine, Packed)
         c, closed = engine.condensation, engine.closed
         reached = Reachability(graph.labels, c, closed, reflexive, found.plan, seconds, graph)
-        if kept.target is not None:
-            save_into(Path(kept.target), reached)
+        if in_effect.target is not None:
+            save_into(Path(in_effect.target), reached)
     if place is not None and isinstance(closed, StoredBits):
         return replace(reached, closed=StoredBits(TileStore(place)))
     return reached
@@ -176,5 +176,5 @@ def _joining(graph: Graph, s: Semiring) -> Graph:
         refuse_ambiguous(seen, s, where="transitive_closure")
         return replace(graph, dense=A != dtypes.zero(s, A.dtype), unit=False, nulls=None)
     rows, cols, weights = graph.edges(s)
-    kept = weights != dtypes.zero(s, weights.dtype)
-    return replace(graph, rows=rows[kept], cols=cols[kept], weights=None, directed=True)
+    edges = weights != dtypes.zero(s, weights.dtype)
+    return replace(graph, rows=rows[edges], cols=cols[edges], weights=None, directed=True)

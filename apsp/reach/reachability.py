@@ -104,13 +104,13 @@ class Reachability:
             If n² bits do not fit.
         """
         c, words = self.condensation, -(-self.n // 64)
-        whole = c.count == self.n and (c.component == np.arange(self.n)).all()
-        needed = 8 * words * self.n + (0 if whole else expansion_bytes(self.n, c.count))
+        uncondensed = c.count == self.n and (c.component == np.arange(self.n)).all()
+        needed = 8 * words * self.n + (0 if uncondensed else expansion_bytes(self.n, c.count))
         require(needed, where="Reachability.matrix", hint="Ask reaches, or counts, instead.")
-        if whole:
-            full = self._held.copy() if isinstance(self.closed, BitMatrix) else self._held
+        if uncondensed:
+            full = self._bits.copy() if isinstance(self.closed, BitMatrix) else self._bits
         else:
-            full = expanded(self._held, c)
+            full = expanded(self._bits, c)
         if not self.reflexive:
             full.set_diagonal(c.cyclic[c.component])
         return full
@@ -519,7 +519,7 @@ class Reachability:
             return
         arrays = _arrays(self, path)
         with writing(path) as file:
-            np.savez(file, words=self._held.words, **arrays)
+            np.savez(file, words=self._bits.words, **arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Reachability:
@@ -573,7 +573,7 @@ class Reachability:
             raise FormatError(path, None, f"a Reachability that `save` wrote is required, got {error!r}.") from error
 
     @property
-    def _held(self) -> BitMatrix:
+    def _bits(self) -> BitMatrix:
         """The closure in memory.
 
         Raises
@@ -593,7 +593,7 @@ class Reachability:
         c = self.condensation
         if (c.sizes > 1).any() or not c.cyclic.any():
             return c.component
-        mutual = self._held & self._held.T
+        mutual = self._bits & self._bits.T
         # The first member of each vertex's class names the class.
         first = np.concatenate([dense.argmax(axis=1) for dense in _dense_rows(mutual)])
         component: np.ndarray = np.unique(first, return_inverse=True)[1]
@@ -603,10 +603,10 @@ class Reachability:
         """Which class reaches which other, as a BitMatrix of classes."""
         c = self.condensation
         if len(first) == c.count and (component == c.component).all():
-            strict = self._held.copy()
+            strict = self._bits.copy()
         else:
-            at = c.component[first]
-            parts = [self.closed.rows(at[k : k + 4096])[:, at] for k in range(0, len(at), 4096)]
+            components = c.component[first]
+            parts = [self.closed.rows(components[k : k + 4096])[:, components] for k in range(0, len(components), 4096)]
             strict = BitMatrix.from_bool(np.concatenate(parts))
         strict.set_diagonal(False)
         return strict
@@ -682,8 +682,8 @@ def _check_consistent(c: Condensation, n: int) -> None:
     ------
     ValueError
     """
-    whole = all(array.ndim == 1 and array.dtype.kind == "i" for array in (c.component, c.sizes, c.tails, c.heads))
-    if not whole or c.cyclic.shape != (c.count,) or c.cyclic.dtype != np.dtype(bool) or len(c.tails) != len(c.heads):
+    integral = all(array.ndim == 1 and array.dtype.kind == "i" for array in (c.component, c.sizes, c.tails, c.heads))
+    if not integral or c.cyclic.shape != (c.count,) or c.cyclic.dtype != np.dtype(bool) or len(c.tails) != len(c.heads):
         raise ValueError("arrays of the wrong kind or length")
     for array in (c.component, c.tails, c.heads):
         if array.size and not 0 <= array.min() <= array.max() < c.count:

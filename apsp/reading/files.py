@@ -120,8 +120,8 @@ class Source:
         """All bytes of a text file, each line ended by a line feed alone."""
         data = plain_lines(self.data)
         if b"\0" in data:
-            at = data.index(b"\0")
-            raise self.error("must be text, got a zero byte.", data.count(b"\n", 0, at) + 1)
+            offset = data.index(b"\0")
+            raise self.error("must be text, got a zero byte.", data.count(b"\n", 0, offset) + 1)
         if not data.strip():
             raise self.error(f"must hold {self._holds}, got an empty file.")
         return data

@@ -62,9 +62,9 @@ def attribute(reading: Reading, kinds: Mapping[Any, Set[type]]) -> Any:
     return reading.weight
 
 
-def missing(weight: Any, held: list[str]) -> DTypeError:
+def missing(weight: Any, attributes: list[str]) -> DTypeError:
     """The error of an attribute that no edge has."""
-    have = f"attributes {', '.join(map(repr, held[:20]))}" if held else "no attributes"
+    have = f"attributes {', '.join(map(repr, attributes[:20]))}" if attributes else "no attributes"
     return DTypeError(
         f"as_graph: some edge must have the attribute {weight!r} that weight names, got edges with {have}. "
         "Say weight=None for unweighted edges."

@@ -138,11 +138,11 @@ def choose(
         Or whatever `refuse` makes, listing the columns and the ways out.
     """
     listed = _listed(names, header)
-    said = reading.columns
-    if said is not None and len(said) == 3 and reading.weight is not BY_RULE:
-        raise ValueError(f"columns names a weight already, got weight={reading.weight!r} beside {tuple(said)!r}.")
-    if said is not None:
-        source, target = (_find(names, column, listed, refuse) for column in said[:2])
+    declared = reading.columns
+    if declared is not None and len(declared) == 3 and reading.weight is not BY_RULE:
+        raise ValueError(f"columns names a weight already, got weight={reading.weight!r} beside {tuple(declared)!r}.")
+    if declared is not None:
+        source, target = (_find(names, column, listed, refuse) for column in declared[:2])
     elif header:
         source, target = (
             _by_name(names, known, end, listed, refuse) for known, end in ((SOURCES, "from"), (TARGETS, "to"))
@@ -151,14 +151,14 @@ def choose(
         raise refuse(f"there must be a column for either end of an edge, got {listed}.")
     else:
         source, target = 0, 1
-    if header and said is None and any(_plain(name) == "is_bidirectional" for name in names):
+    if header and declared is None and any(_plain(name) == "is_bidirectional" for name in names):
         raise refuse(
             f"edges of a table must all lead one way or all lead both, got {listed}, of which is_bidirectional says it "
             "of each. Give those that lead both ways two rows, and drop the column."
         )
     if source == target:
         raise refuse(f"an edge must have a column for either end, got {_shown(names[source])} for both.")
-    wanted = said[2] if said is not None and len(said) == 3 else reading.weight
+    wanted = declared[2] if declared is not None and len(declared) == 3 else reading.weight
     if wanted is None:
         return Chosen(source, target, None)
     if wanted is not BY_RULE:
@@ -172,7 +172,7 @@ def choose(
 
 
 def _weight(names: Sequence[Any], ends: tuple[int, int], listed: str, refuse: Callable[[str], Exception]) -> int | None:
-    others = [at for at in range(len(names)) if at not in ends]
+    others = [index for index in range(len(names)) if index not in ends]
     if len(others) == 1 and _plain(names[others[0]]) in CODES:
         raise refuse(
             f"{_shown(names[others[0]])} says of which kind an edge is, and not what it weighs, got {listed}. "
@@ -180,7 +180,7 @@ def _weight(names: Sequence[Any], ends: tuple[int, int], listed: str, refuse: Ca
         )
     if len(others) <= 1:
         return others[0] if others else None
-    telling = [at for at in others if _plain(names[at]) in WEIGHTS]
+    telling = [index for index in others if _plain(names[index]) in WEIGHTS]
     if len(telling) != 1:
         found = "none is called " + ", ".join(WEIGHTS) if not telling else "more than one of them could be it"
         example = names[telling[0] if telling else others[0]]
@@ -243,7 +243,7 @@ def _by_name(
     names: Sequence[Any], known: Sequence[str], end: str, listed: str, refuse: Callable[[str], Exception]
 ) -> int:
     plain = [_plain(name) for name in names]
-    found = [at for at, name in enumerate(plain) if name in known]
+    found = [index for index, name in enumerate(plain) if name in known]
     for telling, (table, way) in TIMETABLE.items():
         if not found and set(telling) <= set(plain):
             raise refuse(f"a row must be an edge, got {table}: {listed}. {way}.")
@@ -267,8 +267,8 @@ def _find(names: Sequence[Any], wanted: str | int, listed: str, refuse: Callable
                 f"a column must be told by its name or position, got {wanted}, which is both, of {listed}. Rename it."
             )
         return wanted
-    exact = [at for at, name in enumerate(names) if name == wanted]
-    found = exact or [at for at, name in enumerate(names) if _plain(name) == _plain(wanted)]
+    exact = [index for index, name in enumerate(names) if name == wanted]
+    found = exact or [index for index, name in enumerate(names) if _plain(name) == _plain(wanted)]
     if len(found) != 1:
         raise refuse(f"there must be one column {wanted!r}, got {listed}.")
     return found[0]

@@ -49,22 +49,22 @@ def read_positions(path: str | os.PathLike[str], labels: Labels) -> np.ndarray:
     readers = {".co": _dimacs, ".geojson": _geojson, ".json": _geojson, ".csv": _columns}
     if suffix not in readers:
         raise source.error(f"positions must be in a file {', '.join(readers)}, got the suffix {suffix!r}.")
-    at = np.full((len(labels), 2), np.nan)
+    xy = np.full((len(labels), 2), np.nan)
     found = 0
     for name, x, y in readers[suffix](source):
         k = labels.spelled(str(name))
         if k is not None:
             if k < 0:
                 raise source.error(f"a position must be of one vertex, got {name!r}, as which two are written.")
-            if not np.isnan(at[k, 0]) and tuple(at[k]) != (x, y):
+            if not np.isnan(xy[k, 0]) and tuple(xy[k]) != (x, y):
                 raise source.error(
-                    f"a vertex must have one position, got {tuple(at[k].tolist())} and {x, y} for {name!r}."
+                    f"a vertex must have one position, got {tuple(xy[k].tolist())} and {x, y} for {name!r}."
                 )
-            at[k] = x, y
+            xy[k] = x, y
             found += 1
     if not found and len(labels):
         raise source.error("must give the position of a vertex, got none of the graph's labels.")
-    return at
+    return xy
 
 
 def _number(source: Source, text: Any, line: int | None) -> float:
@@ -107,16 +107,16 @@ def _geojson(source: Source) -> Iterator[tuple[Any, float, float]]:
 def _columns(source: Source) -> Iterator[tuple[Any, float, float]]:
     rows = csv_rows(source, source.lines.decode("utf-8-sig", "replace"))
     header = [name.strip().casefold() for name in next(rows)[1]]
-    at = []
+    chosen = []
     for what, known in (("the vertex", NAMES), ("x", _X), ("y", _Y)):
         columns = [k for k, name in enumerate(header) if name in known]
         if len(columns) != 1:
             raise source.error(f"one column must name {what} ({', '.join(known)}), got the columns {header}.", 1)
-        at.append(columns[0])
+        chosen.append(columns[0])
     for line, row in rows:
         if len(row) != len(header):
             raise source.error(f"a line must have {len(header)} columns, got {row}.", line)
-        name, x, y = (row[k] for k in at)
+        name, x, y = (row[k] for k in chosen)
         yield name, _number(source, x, line), _number(source, y, line)
 
 
@@ -172,10 +172,10 @@ def read_labels(path: str | os.PathLike[str], labels: Labels) -> list[Any]:
         name = row[0].strip()
         if not name or (line == 1 and name.casefold() in NAMES and labels.spelled(name) is None):
             continue
-        at = _position(source, line, name, labels)
-        if at in found:
-            raise source.error(f"a vertex must come once, got {name!r} in line {found[at]} too.", line)
-        found[at] = line
+        position = _position(source, line, name, labels)
+        if position in found:
+            raise source.error(f"a vertex must come once, got {name!r} in line {found[position]} too.", line)
+        found[position] = line
     if not found:
         raise source.error("must hold labels of vertices, got none.")
     return [labels[k] for k in found]

@@ -93,8 +93,8 @@ class Result(Shown, Routed, Measured):
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: the fields. What was computed on first use is computed again."""
-        kept = {f.name for f in fields(self)}
-        return {name: value for name, value in vars(self).items() if name in kept}
+        names = {f.name for f in fields(self)}
+        return {name: value for name, value in vars(self).items() if name in names}
 
     @property
     def rate(self) -> float:
@@ -145,13 +145,13 @@ class Result(Shown, Routed, Measured):
         graph = reweighted(self.graph, weights)
         names = self.graph.labels
         i, j = (None if part is names else names.positions(list(part)) for part in (self.sources, self.targets))
-        there = self.plan.device == "cpu" or cuda_available()  # a result of a GPU may have been loaded elsewhere
+        available = self.plan.device == "cpu" or cuda_available()  # a result of a GPU may have been loaded elsewhere
         like = None if isinstance(self.engine, (Saved, Stored)) else self.engine.whole
         wants = Wants.of(
             callback=callback,
             threads=getattr(like, "threads", None),
             dtype=None if self.dtype == self.graph.target(self.semiring) else self.dtype,
-            device=self.plan.device if there else None,
+            device=self.plan.device if available else None,
             sources=i,
             targets=j,
             limit=self.engine.limit,
@@ -381,11 +381,11 @@ def shortest_paths(
     )
     rows = None if i is None else Labels([posed.labels[k] for k in i.tolist()], "sources of this result")
     cols = None if j is None else Labels([posed.labels[k] for k in j.tolist()], "targets of this result")
-    with Limits.held(Limits.of(memory, checkpoint, output, every), gpus) as kept:
-        found = answer(Question(posed, s, wants if kept is None else replace(wants, limits=kept)))
+    with Limits.output_context(Limits.of(memory, checkpoint, output, every), gpus) as in_effect:
+        found = answer(Question(posed, s, wants if in_effect is None else replace(wants, limits=in_effect)))
         result = Result(found.engine, posed, s, found.plan, found.seconds, frames.library_of(graph), rows, cols)
-        if kept is not None and kept.made_in is not None and 0 in getattr(gpus, "mine", (0,)):
-            save_archive(TileStore(kept.made_in), archive_of(result, os.path.join(output or "", "")))
+        if in_effect is not None and in_effect.made_in is not None and 0 in getattr(gpus, "mine", (0,)):
+            save_archive(TileStore(in_effect.made_in), archive_of(result, os.path.join(output or "", "")))
     if output is not None and isinstance(getattr(found.engine, "matrix", None), TileStore):
         result = replace(result, engine=Stored(TileStore(output)))
     if paths:

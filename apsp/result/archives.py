@@ -64,9 +64,9 @@ def archive_of(r: Result, path: str | os.PathLike[str], *, apart: bool = True) -
         dense = None
     parts = {"matrix": dense, "rows": g.rows, "cols": g.cols, "weights": g.weights}
     more |= {f"graph_{name}": host(part) for name, part in parts.items() if part is not None}
-    told: dict[str, Any] = {"directed": g.directed, "name": g.name, "unit": unit}
-    told |= {} if nulls is None else {"nulls": nulls}
-    more |= {f"graph_{name}": np.array(value) for name, value in told.items()}
+    properties: dict[str, Any] = {"directed": g.directed, "name": g.name, "unit": unit}
+    properties |= {} if nulls is None else {"nulls": nulls}
+    more |= {f"graph_{name}": np.array(value) for name, value in properties.items()}
     if r.engine.limit is not None:
         more["limit"] = np.array(r.engine.limit)
     for name, labels in (("sources", r.sources), ("targets", r.targets)):
@@ -76,14 +76,14 @@ def archive_of(r: Result, path: str | os.PathLike[str], *, apart: bool = True) -
 
 
 def load_result(
-    path: str | os.PathLike[str], semiring: str | Semiring | None, anew: Callable[..., Engine]
+    path: str | os.PathLike[str], semiring: str | Semiring | None, recompute: Callable[..., Engine]
 ) -> dict[str, Any]:
     """The attributes of the Result that `save_result` wrote.
 
     Parameters
     ----------
-    anew : callable
-        `anew(graph, semiring, dtype, targets)`: an engine of what a part was saved without.
+    recompute : callable
+        `recompute(graph, semiring, dtype, targets)`: an engine of what a part was saved without.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def load_result(
         graph = _graph_of(parts, labels)
         if sides.keys() & parts.keys() or "limit" in parts:
             limit = as_limit(parts["limit"].item()) if "limit" in parts else None
-            engine = Saved(engine, graph.n, limit, partial(anew, graph, s, engine.dtype))
+            engine = Saved(engine, graph.n, limit, partial(recompute, graph, s, engine.dtype))
         return {
             **sides,
             "engine": engine,
@@ -120,12 +120,12 @@ def load_result(
         raise FormatError(path, None, f"a Result that `save` wrote is required, got {error!r}.") from error
 
 
-def _semiring_of(name: str, given: str | Semiring | None, path: object) -> Semiring:
-    if given is None and name not in catalog.names():
+def _semiring_of(name: str, requested: str | Semiring | None, path: object) -> Semiring:
+    if requested is None and name not in catalog.names():
         raise AlgebraError(
             f"{path}: the semiring must be in the catalog, or given, got {name!r}. Say Result.load(path, semiring=…)."
         )
-    s = catalog.get(name if given is None else given)
+    s = catalog.get(name if requested is None else requested)
     if name in catalog.names() and s.name != name:  # semirings of one's own may be called otherwise since
         raise AlgebraError(f"{path}: the semiring must be that of what was computed, {name}, got {s}. Leave it out.")
     return s
@@ -136,8 +136,8 @@ def _graph_of(parts: dict[str, np.ndarray], labels: Labels) -> Graph:
     n, name, unit = len(labels), str(parts["graph_name"]), bool(parts.get("graph_unit", False))
     nulls = tuple(parts["graph_nulls"].tolist()) if "graph_nulls" in parts else None
     if "graph_path" in parts:
-        told = {key: str(parts[f"graph_{key}"]) for key in ("path", "dtype", "identity", "semiring")}
-        return Graph(n, labels, dense=OnDisk.described_as(n, **told), name=name, unit=unit, nulls=nulls)
+        properties = {key: str(parts[f"graph_{key}"]) for key in ("path", "dtype", "identity", "semiring")}
+        return Graph(n, labels, dense=OnDisk.described_as(n, **properties), name=name, unit=unit, nulls=nulls)
     if "graph_matrix" in parts:
         dense = parts["graph_matrix"]
         if dense.shape != (n, n):

@@ -183,7 +183,7 @@ class Distances:
         array([[ 4., 11.],
                [inf,  0.]])
         """
-        i, j = self._at("table", sources, self.sources), self._at("table", targets, self.targets)
+        i, j = self._positions_of("table", sources, self.sources), self._positions_of("table", targets, self.targets)
         size = (self.engine.shape[0] if i is None else len(i)) * (self.engine.shape[1] if j is None else len(j))
         require(size * (8 + self.dtype.itemsize), where="table", hint="Ask for fewer, or stream them by rows().")
         if i is None and j is None:
@@ -241,7 +241,7 @@ class Distances:
         ...     print(labels, D.ravel())
         ['A', 'B', 'C'] [11  7  0]
         """
-        i, j = self._at("rows", sources, self.sources), self._at("rows", targets, self.targets)
+        i, j = self._positions_of("rows", sources, self.sources), self._positions_of("rows", targets, self.targets)
         require_block(block, where="rows")
         every = tuple(map(np.arange, self.engine.shape))
         bound = None if limit is None else Limit(limit, self.semiring, self.dtype)
@@ -249,7 +249,7 @@ class Distances:
         wanted, engine = every[0] if i is None else i, self.engine
         if j is not None or bound is not None:
             engine = Part(engine, every[0], every[1] if j is None else j, bound)
-        return (([names[k] for k in at.tolist()], D) for at, D in engine.rows(wanted, block))
+        return (([names[k] for k in positions.tolist()], D) for positions, D in engine.rows(wanted, block))
 
     def reduce(self, what: str | np.ufunc, *, axis: int | None = None, callback: Callback | None = None) -> np.ndarray:
         """One number for each vertex, from all its distances, without a table of them.
@@ -343,7 +343,7 @@ class Distances:
         return Nearest(vertices, sources, output.numbers(best, self.semiring), len(found), self.frames)
 
     @staticmethod
-    def _at(where: str, wanted: Any, names: Labels) -> np.ndarray | None:
+    def _positions_of(where: str, wanted: Any, names: Labels) -> np.ndarray | None:
         """The positions of labels wanted; None for all."""
         return None if wanted is None else names.several(wanted, where=where)
 

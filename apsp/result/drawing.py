@@ -71,7 +71,7 @@ def image(ax: Any, values: np.ndarray, labels: Sequence[Any], steps: Sequence[in
 
 def network(
     ax: Any,
-    at: np.ndarray,
+    xy: np.ndarray,
     edges: tuple[np.ndarray, np.ndarray],
     labels: Mapping[int, Any],
     steps: Sequence[int],
@@ -85,25 +85,25 @@ def network(
     from matplotlib.collections import LineCollection
 
     tails, heads = edges
-    there = np.isfinite(at).all(axis=1)
-    drawn = there[tails] & there[heads]
+    placed = np.isfinite(xy).all(axis=1)
+    drawn = placed[tails] & placed[heads]
     tails, heads = tails[drawn][:_EDGES], heads[drawn][:_EDGES]
     ax.add_collection(
-        LineCollection(list(np.stack([at[tails], at[heads]], axis=1)), colors="0.8", linewidths=0.8, zorder=1)
+        LineCollection(list(np.stack([xy[tails], xy[heads]], axis=1)), colors="0.8", linewidths=0.8, zorder=1)
     )
     if values is not None:
-        said, numbers = values
-        size, seen = 12 if len(at) <= 1000 else 3, there & np.isfinite(numbers)
-        ax.scatter(*at[there & ~seen].T, s=size, color="0.7", zorder=2)
-        coloured = ax.scatter(*at[seen].T, s=size, c=numbers[seen], cmap="viridis", zorder=2)
-        ax.figure.colorbar(coloured, ax=ax, label=said)
-    elif len(at) <= 1000:
-        ax.scatter(at[:, 0], at[:, 1], s=12, color="0.5", zorder=2)
+        label, numbers = values
+        size, seen = 12 if len(xy) <= 1000 else 3, placed & np.isfinite(numbers)
+        ax.scatter(*xy[placed & ~seen].T, s=size, color="0.7", zorder=2)
+        coloured = ax.scatter(*xy[seen].T, s=size, c=numbers[seen], cmap="viridis", zorder=2)
+        ax.figure.colorbar(coloured, ax=ax, label=label)
+    elif len(xy) <= 1000:
+        ax.scatter(xy[:, 0], xy[:, 1], s=12, color="0.5", zorder=2)
     if len(steps):
-        ax.plot(*at[list(steps)].T, color="C3", marker="o", markersize=4, zorder=3, label="path")
+        ax.plot(*xy[list(steps)].T, color="C3", marker="o", markersize=4, zorder=3, label="path")
     for vertex, name in list(labels.items())[:_NAMED]:
-        if there[vertex]:
-            ax.annotate(str(name), at[vertex], xytext=(3, 3), textcoords="offset points")
+        if placed[vertex]:
+            ax.annotate(str(name), xy[vertex], xytext=(3, 3), textcoords="offset points")
     ax.autoscale()
     ax.set_aspect("equal", adjustable="datalim")
     ax.set_title(title)
@@ -119,9 +119,9 @@ def gantt(ax: Any, tasks: Sequence[Any], start: np.ndarray, last: np.ndarray, lo
         (late, start, long, 0.6, "C0", "task"),
         (lasts & critical, start, long, 0.6, "C3", "critical"),
     )
-    for which, left, width, height, colour, said in bars:
+    for which, left, width, height, colour, label in bars:
         if which.any():
-            ax.barh(row[which], width[which], left=left[which], height=height, color=colour, label=said)
+            ax.barh(row[which], width[which], left=left[which], height=height, color=colour, label=label)
     ax.scatter(start[~lasts], row[~lasts], marker="D", color=np.where(critical, "C3", "C0")[~lasts], zorder=3)
     if len(tasks) <= 2 * _NAMED:
         ax.set_yticks(row, [str(task) for task in tasks])

@@ -93,13 +93,13 @@ def nearest(engine: Engine, s: Semiring, wanted: np.ndarray, *, towards: bool = 
     zero = dtypes.zero(s, engine.dtype)
     best, which = np.full(size, zero, engine.dtype), np.full(size, -1, np.int64)
     better = np.less if s.add.selects == "least" else np.greater
-    at = 0
+    offset = 0
     lines = (engine.column(j)[None] for j in wanted.tolist()) if towards else (host(D) for _, D in engine.rows(wanted))
     for block in lines:
         # The first of the best entries of each column; it replaces what earlier blocks have only where it is better.
         chosen = block.argmin(axis=0) if s.add.selects == "least" else block.argmax(axis=0)
         value = np.take_along_axis(block, chosen[None], axis=0)[0]
         improves = better(value, best)
-        best[improves], which[improves] = value[improves], at + chosen[improves]
-        at += len(block)
+        best[improves], which[improves] = value[improves], offset + chosen[improves]
+        offset += len(block)
     return which, best

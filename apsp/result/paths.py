@@ -50,7 +50,7 @@ def best_path(u: int, v: int, to_v: np.ndarray, neighbours: Neighbours, semiring
     if to_v.dtype.kind == "i":
         to_v, zero = to_v.astype(np.int64), np.int64(zero)  # sums of two need not fit the dtype they came in
     mul = _exact_mul(semiring.mul) if to_v.dtype.kind == "i" else _vector_mul(semiring.mul)
-    came: dict[int, int] = {}
+    previous: dict[int, int] = {}
     settled: set[int] = set()
     queue: list[tuple[float, int, int, int]] = [(0.0, 0, u, u)]
     while queue:
@@ -58,9 +58,9 @@ def best_path(u: int, v: int, to_v: np.ndarray, neighbours: Neighbours, semiring
         if x in settled:
             continue
         settled.add(x)
-        came[x] = before
+        previous[x] = before
         if x == v:
-            return _trace(came, u, v)
+            return _trace(previous, u, v)
         heads, weights = neighbours(x)
         for y, loss in _losses(heads, weights, x, to_v, mul, zero):
             if y not in settled:
@@ -88,8 +88,8 @@ def _losses(
         walk = mul(weights, to_v[heads])
         rounded = np.nan if to_v.dtype.kind == "i" else np.abs(walk.astype(np.float64) - float(to_v[x]))
         loss = np.where((walk == to_v[x]).astype(bool), 0.0, rounded)
-    keep = np.flatnonzero((to_v[heads] != zero) & ~np.isnan(loss))
-    return zip(heads[keep].tolist(), loss[keep].tolist(), strict=True)
+    useful = np.flatnonzero((to_v[heads] != zero) & ~np.isnan(loss))
+    return zip(heads[useful].tolist(), loss[useful].tolist(), strict=True)
 
 
 def _vector_mul(mul: Op) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
@@ -113,8 +113,8 @@ def _exact_mul(mul: Op) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     return saturating
 
 
-def _trace(came: dict[int, int], u: int, v: int) -> list[int]:
+def _trace(previous: dict[int, int], u: int, v: int) -> list[int]:
     path = [v]
     while path[-1] != u:
-        path.append(came[path[-1]])
+        path.append(previous[path[-1]])
     return path[::-1]

@@ -34,7 +34,7 @@ def reweighted(graph: Graph, weights: Any) -> Graph:
     """
     if graph.rows is None or graph.cols is None:
         raise ShapeError("update: a graph must have a list of edges, got a matrix. Close the changed matrix anew.")
-    values = _of_some(graph, weights) if isinstance(weights, Mapping) else weights
+    values = _of_mapping(graph, weights) if isinstance(weights, Mapping) else weights
     if (shape := np.shape(values)) != (len(graph.rows),):
         raise ShapeError(
             f"update: there must be one weight an edge, shape ({len(graph.rows)},), got {shape}. "
@@ -47,7 +47,7 @@ def reweighted(graph: Graph, weights: Any) -> Graph:
     return replace(graph, weights=found.weights)
 
 
-def _of_some(graph: Graph, weights: Mapping[Any, Any]) -> np.ndarray:
+def _of_mapping(graph: Graph, weights: Mapping[Any, Any]) -> np.ndarray:
     """All weights, those of the mapping new."""
     assert graph.rows is not None
     assert graph.cols is not None
@@ -67,8 +67,8 @@ def _of_some(graph: Graph, weights: Mapping[Any, Any]) -> np.ndarray:
     first, last = (np.searchsorted(code[order], wanted, side) for side in ("left", "right"))
     count = last - first  # parallel edges all get the weight
     if (missing := count.sum(axis=1) == 0).any():
-        came = ends[int(missing.argmax())]
-        raise VertexError(f"update: an edge must be one of the graph's, got {came!r}, which it does not have.")
+        missing_edge = ends[int(missing.argmax())]
+        raise VertexError(f"update: an edge must be one of the graph's, got {missing_edge!r}, which it does not have.")
     count, first = count.ravel(), first.ravel()
     within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
     values = _as_floats(old) if new.dtype.kind == "f" else old.astype(np.result_type(old, new))
@@ -82,10 +82,10 @@ def _as_floats(weights: np.ndarray) -> np.ndarray:
         return weights.copy()
     info, floats = np.iinfo(weights.dtype), weights.astype(np.float64)
     floats[weights == info.max], floats[weights == info.min] = np.inf, -np.inf
-    for at in np.flatnonzero(np.isfinite(floats) & (np.abs(floats) >= 2.0**53)).tolist():
-        if int(floats[at]) != int(weights[at]):
+    for edge in np.flatnonzero(np.isfinite(floats) & (np.abs(floats) >= 2.0**53)).tolist():
+        if int(floats[edge]) != int(weights[edge]):
             raise DTypeError(
-                f"update: float64 must hold every weight exactly beside a fraction or inf, got {weights[at]} on edge "
-                f"{at}. Pass all weights anew, in float64."
+                f"update: float64 must hold every weight exactly beside a fraction or inf, got {weights[edge]} on edge "
+                f"{edge}. Pass all weights anew, in float64."
             )
     return floats

@@ -29,7 +29,7 @@ class Routed(Distances):
     """Routes of a result. Tables are computed on first use and kept; rows and paths are not kept."""
 
     @property
-    def _whole(self) -> bool:
+    def _all_pairs(self) -> bool:
         return self.engine.whole is self.engine
 
     @cached_property
@@ -43,12 +43,12 @@ class Routed(Distances):
         −9999 on the diagonal, and where there is no path: SciPy's convention. See `apsp.predecessors` for the choice
         among equals, and for errors.
         """
-        return self._trees.predecessors if self._whole else self._part(self._trees.predecessors)
+        return self._trees.predecessors if self._all_pairs else self._part(self._trees.predecessors)
 
     @cached_property
     def next_hops(self) -> Any:
         """int32, the same: the position of the vertex after i on a best path to j. See `apsp.next_hops`."""
-        return self._trees.next_hops if self._whole else self._part(self._trees.next_hops)
+        return self._trees.next_hops if self._all_pairs else self._part(self._trees.next_hops)
 
     @cached_property
     def hops(self) -> Any:
@@ -59,7 +59,7 @@ class Routed(Distances):
         P = self._trees.predecessors
         with on_device(P):
             H = found.hops(P)
-        return H if self._whole else self._part(H)
+        return H if self._all_pairs else self._part(H)
 
     def predecessor_rows(
         self, sources: Any = None, block: int | None = None
@@ -148,7 +148,7 @@ class Routed(Distances):
         array([[-9999,     0],
                [-9999, -9999]], dtype=int32)
         """
-        if not self._whole:
+        if not self._all_pairs:
             raise ShapeError(
                 "save_predecessors: all vertices are needed, got a result of some sources and targets. Save the array "
                 "`predecessors`, with names of your own."
@@ -191,14 +191,14 @@ class Routed(Distances):
         """
         require_selection(self.semiring, where="paths")
         i, j = self._pairs(pairs)
-        start, end = (self._in_graph(names, at) for names, at in ((self.sources, i), (self.targets, j)))
-        if self._whole:
+        start, end = (self._in_graph(names, index) for names, index in ((self.sources, i), (self.targets, j)))
+        if self._all_pairs:
             vertices, starts = paths_of(self._trees, start, end)
             return Paths(vertices, starts, self.graph.labels)
-        there = (self.engine.entries(i, j) != self.infinity) | (start == end)
-        vertices, ends = paths_of(self._trees, start[there], end[there])
+        reached = (self.engine.entries(i, j) != self.infinity) | (start == end)
+        vertices, ends = paths_of(self._trees, start[reached], end[reached])
         counts = np.zeros(len(i), np.int64)
-        counts[there] = np.diff(ends)
+        counts[reached] = np.diff(ends)
         return Paths(vertices, np.concatenate([[0], counts.cumsum()]), self.graph.labels)
 
     def verify(self, rows: int | str | None = None, *, paths: bool = False, seed: int = 0) -> Verification:
@@ -239,16 +239,16 @@ class Routed(Distances):
         >>> print(shortest_paths([("A", "B", 4), ("B", "C", 7)]).verify(paths=True))
         D = I ⊕ D ⊗ A holds exactly, in all 3 rows; each of the 3 paths attains its distance, exactly.
         """
-        if not self._whole:
+        if not self._all_pairs:
             raise ShapeError("verify: all vertices are needed, got a result of some sources and targets.")
         return verify(self._trees, rows, paths=paths, seed=seed)
 
-    def _part(self, whole: Any) -> np.ndarray:
+    def _part(self, square: Any) -> np.ndarray:
         """The rows and columns of this result, of a table of all vertices; nothing where it has no path."""
         i, j = (self.graph.labels.positions(names) for names in (self.sources, self.targets))
-        table: np.ndarray = host(whole)[i[:, None], j]
-        for at, D in self.engine.rows(np.arange(len(i))):
-            table[at] = np.where((host(D) == self.infinity) & (i[at, None] != j), found.NONE, table[at])
+        table: np.ndarray = host(square)[i[:, None], j]
+        for rows, D in self.engine.rows(np.arange(len(i))):
+            table[rows] = np.where((host(D) == self.infinity) & (i[rows, None] != j), found.NONE, table[rows])
         return table
 
     def _pairs(self, pairs: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -267,8 +267,8 @@ class Routed(Distances):
             raise ShapeError("paths: pairs must be (source, target) each, got something else.") from None
         return self.sources.positions(us), self.targets.positions(vs)
 
-    def _in_graph(self, names: Labels, at: np.ndarray) -> np.ndarray:
+    def _in_graph(self, names: Labels, index: np.ndarray) -> np.ndarray:
         """Positions in the graph of positions among these names."""
         if names is self.graph.labels:
-            return at
-        return self.graph.labels.positions(names)[at]
+            return index
+        return self.graph.labels.positions(names)[index]

@@ -186,11 +186,11 @@ class Shown(Distances):
             if positions is None:
                 drawing.image(axes, self._image(), self.labels, steps, title)
             else:
-                at = self._positions(positions)
+                placed = self._positions(positions)
                 tails, heads, _ = self.graph.edges(self.semiring)
                 named = dict(enumerate(self.labels)) if self.graph.n <= notebook.SHOWN else {}
                 named |= {k: self.labels[k] for k in (steps[:1] + steps[-1:])}
-                drawing.network(axes, at.reshape(-1, 2), (tails, heads), named, steps, title, colours)
+                drawing.network(axes, placed.reshape(-1, 2), (tails, heads), named, steps, title, colours)
         return axes
 
     def _values(self, values: Any) -> tuple[str, np.ndarray]:

@@ -49,12 +49,12 @@ def _worst(panel: Any, s: Semiring) -> Any:
     """The worst distance; no path is worse than any."""
     worse = np.maximum if s.add.selects == "least" else np.minimum
     n, lines = panel.shape
-    whole = n // _FOLD * _FOLD
-    if not isinstance(panel, np.ndarray) or not panel.flags.c_contiguous or not whole:
+    folds = n // _FOLD * _FOLD
+    if not isinstance(panel, np.ndarray) or not panel.flags.c_contiguous or not folds:
         return panel.max(axis=0) if s.add.selects == "least" else panel.min(axis=0)
     # Several rows side by side are one long row, for NumPy's inner loop is as long as a row.
-    folded = worse.reduce(panel[:whole].reshape(-1, _FOLD * lines), axis=0).reshape(_FOLD, lines)
-    return worse.reduce(np.concatenate((folded, panel[whole:])), axis=0)
+    folded = worse.reduce(panel[:folds].reshape(-1, _FOLD * lines), axis=0).reshape(_FOLD, lines)
+    return worse.reduce(np.concatenate((folded, panel[folds:])), axis=0)
 
 
 def _reached(panel: Any, s: Semiring) -> Any:
@@ -84,11 +84,11 @@ def _harmonic(panel: Any, s: Semiring) -> Any:
     zero = dtypes.zero(s, panel.dtype)
 
     def of(rows: Any) -> Any:
-        there = (rows != zero) & (rows != 0)
+        finite = (rows != zero) & (rows != 0)
         if not isinstance(rows, np.ndarray):
-            return np.where(there, 1.0 / np.where(there, rows, 1).astype(np.float64), 0.0).sum(axis=0)
+            return np.where(finite, 1.0 / np.where(finite, rows, 1).astype(np.float64), 0.0).sum(axis=0)
         with np.errstate(over="ignore"):
-            return np.divide(1.0, rows, out=np.zeros(rows.shape), where=there, dtype=np.float64).sum(axis=0)
+            return np.divide(1.0, rows, out=np.zeros(rows.shape), where=finite, dtype=np.float64).sum(axis=0)
 
     return _added(panel, of)
 

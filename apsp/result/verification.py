@@ -64,8 +64,8 @@ class _Comparison:
         """Look at D and B, arrays of one library and device, of these rows."""
         step = max(1, _CHUNK // max(1, D.shape[1]))
         with on_device(D):
-            for at in range(0, len(D), step):
-                self._look(rows[at : at + step], D[at : at + step], B[at : at + step])
+            for start in range(0, len(D), step):
+                self._look(rows[start : start + step], D[start : start + step], B[start : start + step])
 
     def _look(self, rows: np.ndarray, D: Any, B: Any) -> None:
         xp, differ = module(D), D != B
@@ -95,11 +95,11 @@ def verify(trees: Trees, rows: int | str | None, *, paths: bool, seed: int) -> V
     for positions, D, B in _products(trees, sources):
         fixed(positions, D, B)
     looked = f"all {n} rows" if len(sources) == n else f"{len(sources)} of {n} rows, drawn at random"
-    said = f"D = I ⊕ D ⊗ A holds {how}, in {looked}"
+    claim = f"D = I ⊕ D ⊗ A holds {how}, in {looked}"
     if fixed.pair is not None:
         return _wrong(trees, f"D = I ⊕ D ⊗ A must hold {how}, but it does not", fixed)
     if not paths:
-        return Verification(True, f"{said}.", fixed.largest, allowed)
+        return Verification(True, f"{claim}.", fixed.largest, allowed)
     walked, found = _Comparison(trees, allowed), 0
     try:
         for positions, D, L in _walked(trees):
@@ -110,14 +110,14 @@ def verify(trees: Trees, rows: int | str | None, *, paths: bool, seed: int) -> V
     if walked.pair is not None:
         return _wrong(trees, f"every path must attain its distance {how}, but one does not", walked)
     attain = f"each of the {found} paths attains its distance, {how}"
-    return Verification(True, f"{said}; {attain}.", max(fixed.largest, walked.largest), allowed)
+    return Verification(True, f"{claim}; {attain}.", max(fixed.largest, walked.largest), allowed)
 
 
-def _wrong(trees: Trees, said: str, compared: _Comparison) -> Verification:
+def _wrong(trees: Trees, claim: str, compared: _Comparison) -> Verification:
     assert compared.pair is not None
     u, v = (trees.graph.labels[x] for x in compared.pair)
-    told = f"{said}, from {u!r} to {v!r}; the largest difference is {compared.largest:.3g}."
-    return Verification(False, told, compared.largest, compared.allowed, (u, v))
+    message = f"{claim}, from {u!r} to {v!r}; the largest difference is {compared.largest:.3g}."
+    return Verification(False, message, compared.largest, compared.allowed, (u, v))
 
 
 def _drawn(n: int, rows: int | str | None, seed: int) -> np.ndarray:
@@ -135,7 +135,7 @@ def _allowed(trees: Trees) -> float:
         return 0.0
     weights = trees.graph.edges(s, dtype)[2]
     largest = max(dtypes.largest_finite(weights), 1.0 if s.mul.ufunc is np.multiply else 0.0)
-    if trees.engine.held:
+    if trees.engine.in_memory:
         largest = max(largest, dtypes.largest_finite(trees.engine.table()))
     else:
         largest *= trees.graph.n
@@ -154,24 +154,24 @@ def _products(trees: Trees, sources: np.ndarray) -> Iterator[tuple[np.ndarray, A
             continue
         with on_device(D):
             xp = module(D)
-            B, at = linalg.matmul(D, xp.asarray(A), s), np.arange(len(positions))
-            own = [s.add.python(x, one.item()) for x in B[at, positions].tolist()]
-            B[at, positions] = xp.asarray(own, B.dtype)
+            B, index = linalg.matmul(D, xp.asarray(A), s), np.arange(len(positions))
+            own = [s.add.python(x, one.item()) for x in B[index, positions].tolist()]
+            B[index, positions] = xp.asarray(own, B.dtype)
         yield positions, D, B
 
 
 def _walked(trees: Trees) -> Iterator[tuple[np.ndarray, Any, Any]]:
     """Rows of D, and what the paths weigh along which predecessors lead; where D lies, if that is known as a table."""
     s, engine, graph = trees.semiring, trees.engine, trees.graph
-    if not engine.held:
+    if not engine.in_memory:
         for positions, D in engine.rows(np.arange(graph.n)):
             yield positions, host(D), lengths(s, trees.of(positions, D), positions, engine.dtype, edges=trees.edges())
         return
-    D, at = engine.table(), np.arange(graph.n)
+    D, vertices = engine.table(), np.arange(graph.n)
     with on_device(D):
         if not isinstance(D, np.ndarray) or graph.dense is not None:
             A = module(D).asarray(graph.matrix(s, engine.dtype))
-            L = lengths(s, trees.predecessors, at, engine.dtype, A=A)
+            L = lengths(s, trees.predecessors, vertices, engine.dtype, A=A)
         else:
-            L = lengths(s, trees.predecessors, at, engine.dtype, edges=trees.edges())
-    yield at, D, L
+            L = lengths(s, trees.predecessors, vertices, engine.dtype, edges=trees.edges())
+    yield vertices, D, L

@@ -55,8 +55,8 @@ class Paths(Sequence[list[Any]]):
         return self._named(self.vertices[self.starts[k] : self.starts[k + 1]])
 
     def __iter__(self) -> Iterator[list[Any]]:
-        named, at = self._named(self.vertices), self.starts.tolist()
-        return (named[start:stop] for start, stop in itertools.pairwise(at))
+        named, starts = self._named(self.vertices), self.starts.tolist()
+        return (named[start:stop] for start, stop in itertools.pairwise(starts))
 
     @property
     def hops(self) -> np.ndarray:
@@ -75,7 +75,7 @@ class Paths(Sequence[list[Any]]):
 
 def paths_of(trees: Trees, sources: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The paths between pairs of positions, in the trees of all sources where these are at hand or most are wanted."""
-    if trees.known or (trees.engine.held and 8 * len(np.unique(sources)) >= trees.graph.n):
+    if trees.known or (trees.engine.in_memory and 8 * len(np.unique(sources)) >= trees.graph.n):
         return walks(host(trees.predecessors), sources, sources, targets)
     known, which = np.unique(sources, return_inverse=True)
     order = np.argsort(which, kind="stable")
@@ -86,7 +86,7 @@ def paths_of(trees: Trees, sources: np.ndarray, targets: np.ndarray) -> tuple[np
         parts.append(walks(tree, which[here] - done, sources[here], targets[here]))
         done += len(rows)
     counts, starts = np.zeros(len(sources), np.int64), np.zeros(len(sources) + 1, np.int64)
-    counts[order] = np.concatenate([np.diff(at) for _, at in parts] or [counts])
+    counts[order] = np.concatenate([np.diff(bounds) for _, bounds in parts] or [counts])
     np.cumsum(counts, out=starts[1:])
     if len(parts) == 1 and (order == np.arange(len(order))).all():
         return parts[0][0], starts

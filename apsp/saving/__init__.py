@@ -126,8 +126,8 @@ def save_matrix(matrix: Any, labels: Sequence[Any], path: StrPath) -> None:
     ValueError, FormatError, OSError
         As `check_output` and `check_labels` do.
     """
-    there = host(matrix)
-    save(Table(there.shape, there.dtype, lambda: iter((there,)), labels, labels), path, {})
+    array = host(matrix)
+    save(Table(array.shape, array.dtype, lambda: iter((array,)), labels, labels), path, {})
 
 
 def load(path: StrPath) -> tuple[Any, dict[str, np.ndarray]]:

@@ -102,16 +102,16 @@ class Table:
 
 def gathered(blocks: Iterator[np.ndarray], size: int) -> Iterator[np.ndarray]:
     """The rows of the blocks in blocks of so many, so that each tile is written once."""
-    held: list[np.ndarray] = []
+    pending: list[np.ndarray] = []
     count = 0
     for block in blocks:
-        held.append(block.copy())  # its memory may be used again
+        pending.append(block.copy())  # its memory may be used again
         count += len(block)
         if count >= size:
-            whole = np.concatenate(held)
-            for start in range(0, len(whole) - size + 1, size):
-                yield whole[start : start + size]
-            rest = whole[len(whole) - len(whole) % size :]
-            held, count = [rest], len(rest)
+            joined = np.concatenate(pending)
+            for start in range(0, len(joined) - size + 1, size):
+                yield joined[start : start + size]
+            rest = joined[len(joined) - len(joined) % size :]
+            pending, count = [rest], len(rest)
     if count:
-        yield np.concatenate(held)
+        yield np.concatenate(pending)

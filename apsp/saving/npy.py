@@ -18,7 +18,7 @@ from .base import Arrays, Store, StrPath, Table
 
 def save(table: Table, path: StrPath, more: Arrays) -> None:
     """Write a table, and nothing of what it is called."""
-    require_room(table.nbytes, path)
+    require_disk_space(table.nbytes, path)
     with writing(path) as file:
         write(file, table)
 
@@ -32,7 +32,7 @@ def write(file: Any, table: Table) -> None:
             file.write(np.ascontiguousarray(row).data)
 
 
-def require_room(size: int, path: StrPath) -> None:
+def require_disk_space(size: int, path: StrPath) -> None:
     """Refuse before the work what does not fit on the disk.
 
     Raises

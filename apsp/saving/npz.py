@@ -16,7 +16,7 @@ from .encoding import encode
 
 def save(table: Table, path: StrPath, more: Arrays) -> None:
     """Write a table and what comes with it, or its labels."""
-    npy.require_room(table.nbytes, path)
+    npy.require_disk_space(table.nbytes, path)
     named = more or encode(table.rows, path)
     with writing(path) as file, zipfile.ZipFile(file, "w", allowZip64=True) as archive:
         with archive.open("distances.npy", "w", force_zip64=True) as member:

@@ -45,10 +45,10 @@ def save(table: Table, path: StrPath, more: Arrays) -> None:
     named = more or encode(table.rows, path)
     with building(path) as place:
         store = new_store(place, table.shape, table.dtype, table.semiring, block=TILE)
-        at = 0
+        offset = 0
         for part in gathered(table.streamed(), TILE):
-            store.put(part, at, 0, round=table.shape[1])
-            at += len(part)
+            store.put(part, offset, 0, round=table.shape[1])
+            offset += len(part)
         save_archive(store, named)
 
 
@@ -156,7 +156,7 @@ def read(path: StrPath) -> Graph:
     m, n = store.shape
     if m != n:
         raise FormatError(path, None, f"a matrix must be square, (n, n), got shape {store.shape}.")
-    return Graph.from_matrix(OnDisk.at(path), labels=_labels(store), name=place.resolve().name)
+    return Graph.from_matrix(OnDisk.from_path(path), labels=_labels(store), name=place.resolve().name)
 
 
 def _labels(store: TileStore) -> Labels | None:

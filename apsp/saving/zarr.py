@@ -72,10 +72,10 @@ def save(table: Table, path: StrPath, more: Arrays) -> None:
             dimension_names=("sources", "targets"),
             config={"write_empty_chunks": True},
         )
-        at = 0
+        offset = 0
         for part in gathered(table.streamed(), TILE):
-            tiles[at : at + len(part)] = part
-            at += len(part)
+            tiles[offset : offset + len(part)] = part
+            offset += len(part)
         for side, arrays in sides.items():
             plain, text = arrays.get("labels"), arrays.get("labels_json")
             if plain is not None and plain.dtype.kind != "U":
@@ -146,12 +146,12 @@ def load(path: StrPath) -> tuple[Any, dict[str, np.ndarray]]:
     except Exception as error:  # damaged tiles raise whatever their codecs do
         problem = f"a Zarr group that `save` wrote is required, got {error!r}."
         raise FormatError(path, None, problem) from error
-    there, needed = distances.nchunks_initialized, distances.nchunks
-    if there != needed:  # Zarr would read them as if they held nothing but its fill value
-        raise FormatError(path, None, f"all {needed} tiles of `distances` must be there, got {there}.")
-    held = io.BytesIO(archive.tobytes())
-    held.name = os.fspath(path)
-    return Zarr(distances, path), load_arrays(held, "the `result_npz` of a Zarr group")
+    initialized, needed = distances.nchunks_initialized, distances.nchunks
+    if initialized != needed:  # Zarr would read them as if they held nothing but its fill value
+        raise FormatError(path, None, f"all {needed} tiles of `distances` must be there, got {initialized}.")
+    buffer = io.BytesIO(archive.tobytes())
+    buffer.name = os.fspath(path)
+    return Zarr(distances, path), load_arrays(buffer, "the `result_npz` of a Zarr group")
 
 
 def _zarr(where: str) -> Any:

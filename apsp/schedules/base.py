@@ -34,13 +34,13 @@ class Schedule:
         One line for people.
     pairs : callable
         `pairs(n)`: how many ⊕ with one ⊗ it computes; n³ unless it says otherwise. Progress ends there.
-    held : callable
-        `held(n, ops, *, block)`: the most bytes that its verbs hold beside an n × n matrix, by what each of them holds
-        (`ops.verb_workspace`).
+    verb_bytes : callable
+        `verb_bytes(n, ops, *, block)`: the workspace of its verbs on an n × n matrix in bytes, the most that any of
+        them takes (`ops.verb_workspace`).
     panels : callable
         `panels(n, ops, *, block)`: the bytes of matrices that it makes itself, smaller than A.
     matrices : int
-        How many matrices as large as A it holds beside it.
+        How many matrices as large as A its workspace has.
     refuses : callable
         `refuses(semiring)`: why it is wrong over this semiring, as the end of a sentence; empty where it is right.
     """
@@ -48,7 +48,7 @@ class Schedule:
     closure: Callable[..., None]
     description: str
     pairs: Callable[[int], int] = _cube
-    held: Callable[..., int] = _none
+    verb_bytes: Callable[..., int] = _none
     panels: Callable[..., int] = _none
     matrices: int = 0
     refuses: Callable[[Semiring], str] = _right
@@ -58,6 +58,6 @@ class Schedule:
         self.closure(A, ops, block=block)
 
     def workspace(self, n: int, ops: Backend, *, block: int) -> int:
-        """Bytes held beside an n × n matrix; by the backend's own figure where it does not know each verb's."""
-        held = self.held(n, ops, block=block) if ops.knows_workspaces else ops.workspace(n)
-        return held + self.panels(n, ops, block=block) + self.matrices * ops.matrix_bytes(n, n)
+        """Bytes of workspace for an n × n matrix; by the backend's own figure where it does not know each verb's."""
+        verb_bytes = self.verb_bytes(n, ops, block=block) if ops.knows_workspaces else ops.workspace(n)
+        return verb_bytes + self.panels(n, ops, block=block) + self.matrices * ops.matrix_bytes(n, n)

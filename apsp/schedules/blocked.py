@@ -29,7 +29,7 @@ def closure(A: Any, ops: Backend, *, block: int) -> None:
             ops.right_mul(A[i, k], D)  # C ← C D
 
 
-def held(n: int, ops: Backend, *, block: int) -> int:
+def verb_bytes(n: int, ops: Backend, *, block: int) -> int:
     """The most that the phases of a pivot hold, over the sizes of what lies before and after it.
 
     What a product holds grows with it only until it is cut into strips; so the smaller sizes are looked at as well, as
@@ -42,4 +42,4 @@ def held(n: int, ops: Backend, *, block: int) -> int:
     return most
 
 
-SCHEDULE = Schedule(closure, "Floyd–Warshall on blocks, three phases a pivot block", held=held)
+SCHEDULE = Schedule(closure, "Floyd–Warshall on blocks, three phases a pivot block", verb_bytes=verb_bytes)

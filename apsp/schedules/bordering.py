@@ -25,7 +25,7 @@ def closure(A: Any, ops: Backend, *, block: int) -> None:
             ops.eliminate(A22, A21, A12, A11)  # A21 ← A22 A21, A11 ← A11 ⊕ A12 A21, A12 ← A12 A22
 
 
-def _held(n: int, ops: Backend, *, block: int) -> int:
+def _verb_bytes(n: int, ops: Backend, *, block: int) -> int:
     """The most that any border holds; the last is the longest, but what is cut into strips may hold less."""
     most = ops.verb_workspace("closure", min(n, block), 0, 0)
     for k in list(pivots(n, block))[-64:]:
@@ -34,4 +34,6 @@ def _held(n: int, ops: Backend, *, block: int) -> int:
     return most
 
 
-SCHEDULE = Schedule(closure, "left-looking: the closure of the first vertices grows by a border", held=_held)
+SCHEDULE = Schedule(
+    closure, "left-looking: the closure of the first vertices grows by a border", verb_bytes=_verb_bytes
+)

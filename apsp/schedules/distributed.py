@@ -39,7 +39,7 @@ def closure(
     first: int = 0,
     begun: int = 0,
     after: Callable[[int, slice], None] | None = None,
-    whole: Callable[[int], bool] | None = None,
+    complete: Callable[[int], bool] | None = None,
 ) -> None:
     """A ← A*, where every process of the grid calls this with the part that it holds.
 
@@ -56,31 +56,31 @@ def closure(
         The pivot at which the first round begins; a multiple of the block where parts are cut.
     after : callable, optional
         `after(round, pivot)` when a round has been given to the device; its verbs may still be under way.
-    whole : callable, optional
-        `whole(round)`: whether the part must be as the round leaves it when `after` is called, every entry of it. Else
-        the strips of the next pivot may be older.
+    complete : callable, optional
+        `complete(round)`: whether the part must be as the round leaves it when `after` is called, every entry of it.
+        Else the strips of the next pivot may be older.
     """
     part = A if isinstance(A, LocalMatrix) else InMemory.single_process(A, ops, block)
     todo = list(pivots(part.layout.n, block, begun))
     if first >= len(todo):
         return
-    beside = ops.concurrent_queue() if part.ahead else None
+    concurrent = ops.concurrent_queue() if part.ahead else None
     now = then = Panels(part, ops)
-    if beside:
+    if concurrent:
         then = Panels(part, ops, like=now)
     now.take(todo[first])
     now.close()
     for index, following in enumerate([*todo[first + 1 :], None], first):
-        if beside and following:
+        if concurrent and following:
             then.take(following)
-            with beside:
+            with concurrent:
                 then.bring_forward(now)
                 then.close()
-        ahead = following if beside and not (whole and whole(index)) else None
+        ahead = following if concurrent and not (complete and complete(index)) else None
         for rows, columns, X in part.windows(following):
             now.update(X, rows, columns, ahead)
-        if beside:
-            beside.join()
+        if concurrent:
+            concurrent.join()
         elif following:
             then.take(following)
             then.close()
@@ -99,7 +99,7 @@ class Panels:
         self._part, self._ops, self._comm, self._like = part, ops, part.comm, like
         self.pivot = slice(0, 0)
 
-    def _make_room(self, b: int) -> None:
+    def _allocate(self, b: int) -> None:
         """For a pivot block of b; only the last may be narrower than others."""
         ops, part = self._ops, self._part
         rows, columns = (span.stop - span.start for span in (part.rows, part.columns))
@@ -113,7 +113,7 @@ class Panels:
         """C ← A(:,k) and R ← A(k,:), where this process holds some of them."""
         part, layout, b = self._part, self._part.layout, k.stop - k.start
         if b != self.pivot.stop - self.pivot.start:
-            self._make_room(b)
+            self._allocate(b)
         self.pivot = k
         self.owner_row, self.owner_column = layout.row_of(k.start), layout.column_of(k.start)
         if self._comm.column == self.owner_column:
@@ -135,14 +135,14 @@ class Panels:
         k, ops, comm, columns = self.pivot, self._ops, self._comm, self._part.columns
         comm.along_row(self.C, ops, self.owner_column)
         if comm.row == self.owner_row:
-            mine = comm.column == self.owner_column
-            if mine:
+            owns_pivot = comm.column == self.owner_column
+            if owns_pivot:
                 ops.copy(self.T, self.C[local(k, self._part.rows), :])
                 recursive.closure(self.T, ops, block=ops.pivot)  # T ← A(k,k)*
             comm.along_row(self.T, ops, self.owner_column)
             for j in without(columns, k):
                 ops.matmul(self.P[:, local(j, columns)], self.T, self.R[:, local(j, columns)])
-            if mine:
+            if owns_pivot:
                 ops.copy(self.P[:, local(k, columns)], self.T)
         comm.along_column(self.P, ops, self.owner_row)
 
@@ -173,13 +173,13 @@ class Panels:
             ops.copy(X[local(down, rows), :], self.P[local(down, k), local(columns, part.columns)])
 
 
-def held(n: int, ops: Backend, *, block: int) -> int:
+def verb_bytes(n: int, ops: Backend, *, block: int) -> int:
     """The most that any verb holds, of a matrix that one process holds alone."""
     b = min(n, block)
     return max(
         ops.verb_workspace("gemm", n, n, b),
         ops.verb_workspace("matmul", b, n, b),
-        recursive.held(b, ops, block=ops.pivot),
+        recursive.verb_bytes(b, ops, block=ops.pivot),
     )
 
 
@@ -192,6 +192,6 @@ def panels(n: int, ops: Backend, *, block: int) -> int:
 SCHEDULE = Schedule(
     closure,
     "one product a round; over a grid of processes, each with a part of the matrix",
-    held=held,
+    verb_bytes=verb_bytes,
     panels=panels,
 )

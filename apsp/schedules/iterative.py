@@ -15,9 +15,9 @@ def closure(A: Any, ops: Backend, *, block: int) -> None:
         ops.step(A, k)
 
 
-def _held(n: int, ops: Backend, *, block: int) -> int:
+def _verb_bytes(n: int, ops: Backend, *, block: int) -> int:
     """What one step holds."""
     return ops.verb_workspace("step", n, n, 1)
 
 
-SCHEDULE = Schedule(closure, "Floyd–Warshall one vertex at a time", held=_held)
+SCHEDULE = Schedule(closure, "Floyd–Warshall one vertex at a time", verb_bytes=_verb_bytes)

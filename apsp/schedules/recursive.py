@@ -39,14 +39,14 @@ def closure(A: Any, ops: Backend, *, block: int) -> None:
     ops.eliminate(A22, A21, A12, A11)  # A21 ← A22 A21, A11 ← A11 ⊕ A12 A21, A12 ← A12 A22
 
 
-def held(n: int, ops: Backend, *, block: int) -> int:
+def verb_bytes(n: int, ops: Backend, *, block: int) -> int:
     """The most that any level of the recursion holds."""
     most, sizes = 0, {n}
     while sizes:
         halved = set()
         for size in sizes:
             if size <= max(block, ops.cutover):
-                most = max(most, blocked.held(size, ops, block=block))
+                most = max(most, blocked.verb_bytes(size, ops, block=block))
                 continue
             h = half(size, block)
             rest = size - h
@@ -56,4 +56,4 @@ def held(n: int, ops: Backend, *, block: int) -> int:
     return most
 
 
-SCHEDULE = Schedule(closure, "R-Kleene: halves recursively, the blocked schedule finishes", held=held)
+SCHEDULE = Schedule(closure, "R-Kleene: halves recursively, the blocked schedule finishes", verb_bytes=verb_bytes)

@@ -38,7 +38,7 @@ def _refuses(semiring: Semiring) -> str:
     return "⊕ must be idempotent (a ⊕ a = a), as squaring adds the same walks again in every round"
 
 
-def _held(n: int, ops: Backend, *, block: int) -> int:
+def _verb_bytes(n: int, ops: Backend, *, block: int) -> int:
     return ops.verb_workspace("gemm", n, n, n)
 
 
@@ -46,7 +46,7 @@ SCHEDULE = Schedule(
     closure,
     "repeated squaring of I ⊕ A, one product a round",
     pairs=_pairs,
-    held=_held,
+    verb_bytes=_verb_bytes,
     matrices=1,
     refuses=_refuses,
 )

@@ -102,7 +102,7 @@ MUTANTS = [
     Mutant(
         "duplicates-overwrite",
         "apsp/graph/entries.py",
-        "    again[1:] |= at[1:] == at[:-1]\n",
+        "    again[1:] |= offsets[1:] == offsets[:-1]\n",
         "",
         "tests/test_graph.py::TestEdges::test_duplicates_of_an_operation_without_ufunc",
         "Of edges that repeat the last counts, over an operation without a ufunc.",
@@ -191,7 +191,7 @@ MUTANTS = [
     Mutant(
         "nearest-first",
         "apsp/result/nearest.py",
-        "which[improves] = value[improves], at + chosen[improves]",
+        "which[improves] = value[improves], offset + chosen[improves]",
         "which[improves] = value[improves], chosen[improves]",
         "tests/test_engines.py::test_the_nearest_of_several_sources",
         "The nearest of many sources is numbered within its block.",
@@ -215,7 +215,7 @@ MUTANTS = [
     Mutant(
         "fold-rest",
         "apsp/result/sweeps.py",
-        "return worse.reduce(np.concatenate((folded, panel[whole:])), axis=0)",
+        "return worse.reduce(np.concatenate((folded, panel[folds:])), axis=0)",
         "return worse.reduce(folded, axis=0)",
         "tests/test_engines.py::test_the_worst_distance_is_found_wherever_it_stands",
         "The last rows of a panel are left out of the worst.",
@@ -239,8 +239,8 @@ MUTANTS = [
     Mutant(
         "path-unreached",
         "apsp/result/paths.py",
-        "keep = np.flatnonzero((to_v[heads] != zero) & ~np.isnan(loss))",
-        "keep = np.flatnonzero(~np.isnan(loss))",
+        "useful = np.flatnonzero((to_v[heads] != zero) & ~np.isnan(loss))",
+        "useful = np.flatnonzero(~np.isnan(loss))",
         "tests/test_result.py::test_every_path_is_simple_and_as_long_as_its_distance",
         "Heads from which the target cannot be reached are looked at.",
         equivalent="The loss of such an edge is ∞ (or NaN in integers), so it comes last: it only takes longer.",

@@ -296,8 +296,8 @@ MUTANTS = [
     Mutant(
         "message-edge",
         "apsp/graph/__init__.py",
-        "got {ends[at]} on edge {at % len(tails)}. ",
-        "got {ends[at]} on edge {at}. ",
+        "got {ends[k]} on edge {k % len(tails)}. ",
+        "got {ends[k]} on edge {k}. ",
         "tests/test_graph.py::TestEdges::test_malformed_arrays",
         "The number of an edge with a wrong head is told wrong.",
     ),

@@ -158,8 +158,8 @@ MUTANTS = [
     Mutant(
         "labels-unsigned",
         "apsp/labels.py",
-        "missing = (values[at] != exact) | (wanted > np.iinfo(np.int64).max)",
-        "missing = values[at] != exact",
+        "missing = (values[index] != exact) | (wanted > np.iinfo(np.int64).max)",
+        "missing = values[index] != exact",
         "tests/test_graph.py::TestLabels::test_positions_of_unsigned_numbers_are_exact",
         "2⁶⁴ − 1 is the vertex −1.",
     ),
@@ -215,7 +215,7 @@ MUTANTS = [
     Mutant(
         "frame-missing",
         "apsp/inputs/frames.py",
-        'self._require_whole(at.weight, "a weight must be a number")',
+        'self._require_complete(chosen.weight, "a weight must be a number")',
         "pass",
         "tests/test_inputs.py::TestTables::test_missing_cells_of_a_table",
         "A missing weight is a number.",
