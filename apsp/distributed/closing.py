@@ -88,7 +88,7 @@ def close(
 
 
 def _landing(M: DistributedMatrix, A: Any) -> tuple[Any, Any]:
-    """Room for the result, and what is done when all its pages are there: they are asked for while devices work."""
+    """A buffer for the result, and the future of its pages, which are allocated while devices work."""
     if isinstance(A, BitMatrix):
         return BitMatrix.zeros(A.shape), None
     return M.landing()

@@ -31,7 +31,7 @@ from ..reading.options import BY_RULE, NullValue, nulls_of
 from ..schedules import distributed
 from .plans import STRIP, default_block, require_memory
 
-#: `fill(rows, columns)`: the entries in these rows and columns of the whole matrix.
+#: `fill(rows, columns)`: the entries in these rows and columns of the entire matrix.
 Fill = Callable[[slice, slice], Any]
 
 
@@ -97,7 +97,7 @@ class DistributedMatrix:
         block: int | None = None,
         null_value: NullValue = BY_RULE,
     ) -> DistributedMatrix:
-        """The parts of an array: each rank reads its own, so a `numpy.memmap` is never read as a whole.
+        """The parts of an array: each rank reads its own, so a `numpy.memmap` is never read in full.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class DistributedMatrix:
         def fill(rows: slice, columns: slice) -> Any:
             i, j = (np.arange(span.start, span.stop) for span in (rows, columns))
             found = np.asarray(function(i[:, None], j[None, :]))
-            # A number, a row or a column stand for all that they are repeated to; anything else is told by its shape.
+            # A number, a row or a column are broadcast; anything else is recognised by its shape.
             return np.broadcast_to(found, (len(i), len(j))) if _spreads(found.shape, (len(i), len(j))) else found
 
         return cls.filled(n, s, target, fill, world=world, block=block, rows_at_a_time=True)
@@ -190,7 +190,7 @@ class DistributedMatrix:
         block: int | None = None,
         unit: int = 1,
     ) -> DistributedMatrix:
-        """The matrix of a graph, as `Graph.matrix` has it, which is never built as a whole.
+        """The matrix of a graph, as `Graph.matrix` has it, which is never built in full.
 
         Parameters
         ----------
@@ -225,12 +225,12 @@ class DistributedMatrix:
         rows_at_a_time: bool = False,
         unit: int = 1,
     ) -> DistributedMatrix:
-        """The matrix whose entries `fill(rows, columns)` returns, slices of the whole matrix; called in every rank.
+        """The matrix whose entries `fill(rows, columns)` returns, slices of the entire matrix; called in every rank.
 
         Parameters
         ----------
         rows_at_a_time : bool
-            Whether it is asked for some rows after the other, for NumPy arrays of any dtype, or once for a whole part.
+            Whether it is called for strips of rows, for NumPy arrays of any dtype, or once for an entire part.
         unit : int
             Parts are cut at its multiples as well.
         """
@@ -274,7 +274,7 @@ class DistributedMatrix:
         if not s.idempotent:
             raise AlgebraError(
                 f"DistributedMatrix.close: ⊕ must be idempotent, got {s.name}, whose sums may have no limit, which is "
-                "looked for in the whole matrix. Pass it to apsp.closure(A, gpus=…)."
+                "looked for in the entire matrix. Pass it to apsp.closure(A, gpus=…)."
             )
         self.run(callback=callback, first=first, rounds=rounds)
         if divergence.may_diverge(s, self.seen, self.n):
@@ -360,7 +360,7 @@ class DistributedMatrix:
     def window(self, rows: slice, columns: slice, *, everywhere: bool = True) -> np.ndarray:
         """The entries in these rows and columns as a NumPy array.
 
-        Of several processes all must ask; where not `everywhere`, rank 0's alone is told.
+        Of several processes all must ask; where not `everywhere`, rank 0's alone gets the answer.
         """
 
         def from_part(ops: Backend, part: Any, part_rows: slice, part_columns: slice) -> np.ndarray:
@@ -411,7 +411,7 @@ class DistributedMatrix:
         return out
 
     def gather(self, out: Any = None) -> Any:
-        """The whole matrix as a NumPy array; each rank puts its own part there.
+        """The entire matrix as a NumPy array; each rank puts its own part there.
 
         Parameters
         ----------
@@ -464,14 +464,14 @@ class DistributedMatrix:
 
     @staticmethod
     def reader(ops: Backend, part: Any, rows: slice, columns: slice) -> Callable[[slice, slice], np.ndarray]:
-        """What reads windows of a part, by rows and columns of the whole matrix, to the host."""
+        """What reads windows of a part, by rows and columns of the entire matrix, to the host."""
         return lambda r, c: np.asarray(ops.download(part[local(r, rows), local(c, columns)]))
 
     def _everyone(self, work: Callable[[Backend, Any, slice, slice], Any]) -> list[Any]:
         return self.world.everyone(self.each_part(work))
 
     def _warned(self, declared: bool) -> DistributedMatrix:
-        """Itself; with a warning of zeros that may be edges or none, where nobody has said which."""
+        """Itself; with a warning of zeros that may be edges or none, unless it is declared which."""
         if not declared:
             warn_of_ambiguous(self.seen, self.semiring, where="DistributedMatrix")
         return self
@@ -503,7 +503,7 @@ def _pair(key: Any) -> tuple[Any, Any]:
 
 
 def _read(ops: Backend, part: Any, rows: slice, columns: slice, out: np.ndarray) -> None:
-    """out ← a window of a part; packed bits are cut at whole words first."""
+    """out ← a window of a part; packed bits are cut at multiples of 64 first."""
     first = columns.start // ops.grain * ops.grain
     last = min(part.shape[1], -(-columns.stop // ops.grain) * ops.grain)
     if (first, last) == (columns.start, columns.stop):
@@ -520,7 +520,7 @@ def _spreads(shape: tuple[int, ...], target: tuple[int, int]) -> bool:
 
 
 def _made(ops: Backend, rows: slice, columns: slice, fill: Fill, rows_at_a_time: bool) -> Any:
-    """A rank's part: taken as a whole where that is what the verbs work on, else converted some rows at a time."""
+    """A rank's part: taken at once where that is what the verbs work on, else converted in strips of rows."""
     s, dtype, (m, n) = ops.semiring, ops.dtype, (rows.stop - rows.start, columns.stop - columns.start)
     if not rows_at_a_time:
         piece = fill(rows, columns)

@@ -32,7 +32,7 @@ def default_block(n: int, ops: Backend) -> int:
 
 
 def panel_bytes(layout: Layout, ops: Backend, shape: tuple[int, int] | None = None) -> int:
-    """What the panels of a part take, twice where verbs run beside others, and what verbs hold; of the largest part."""
+    """Bytes of the panels of a part, twice where verbs run concurrently, and of the workspace of verbs."""
     (m, n), b = shape or layout.largest, min(layout.block, layout.n)
     sets = 2 if ops.looks_ahead else 1
     panels = sets * (ops.matrix_bytes(m, b) + ops.matrix_bytes(b, n)) + ops.matrix_bytes(b, n) + ops.matrix_bytes(b, b)
@@ -44,7 +44,7 @@ def panel_bytes(layout: Layout, ops: Backend, shape: tuple[int, int] | None = No
 
 @dataclass(frozen=True)
 class OnHost:
-    """What a process holds in memory of the host beside the parts of its ranks, in bytes.
+    """Memory of the host that a process takes in addition to the parts of its ranks, in bytes.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class OnHost:
     before : int
         Until the parts are there: what they are made of.
     by_rows : bool
-        Whether parts are made some rows at a time, which lie beside them then.
+        Whether parts are made some rows at a time, which are extra memory then.
     after : int
         Once the parts are closed, whose panels are gone: the table that is brought together, predecessors.
     """
@@ -68,7 +68,7 @@ NOTHING = OnHost()
 
 
 def peak_bytes(layout: Layout, ops: Backend, world: World, extra: OnHost = NOTHING) -> tuple[int, int]:
-    """The most that is held at a time where the ranks compute, and on the host where that is elsewhere.
+    """The peak of memory in bytes where the ranks compute, and on the host where that is elsewhere.
 
     Ranks on the host share a machine's memory, and what theirs takes together counts; of GPUs, what the fullest takes.
     """

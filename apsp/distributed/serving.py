@@ -1,4 +1,4 @@
-"""One process answers, the others hand over what it asks for: a matrix over several processes, read by rank 0."""
+"""A matrix over several processes, read by rank 0: it requests windows, and the other processes send their pieces."""
 
 from __future__ import annotations
 

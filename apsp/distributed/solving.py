@@ -55,7 +55,7 @@ def closed(
 
     `look` is called with what was seen of the entries, if nobody has said which of them are no edges.
 
-    Where the whole matrix is needed to say whether the closure exists, it is brought together.
+    Where the entire matrix is needed to say whether the closure exists, it is brought together.
     """
     limits, where = wants.limits, wants.where
     if limits is None:
@@ -84,7 +84,7 @@ def _closed(
     ranks: World,
     limits: Limits | None,
 ) -> DistributedMatrix | np.ndarray:
-    """The closure in parts, as `parts` makes it; or of the whole matrix, which tells what no rank's part does.
+    """The closure in parts, as `parts` makes it; or of the entire matrix, which shows what no rank's part does.
 
     That is whether sums have a limit that are not idempotent, and whether rounding alone makes a cycle negative.
 
@@ -105,10 +105,10 @@ def _closed(
     elif not together:
         raise AlgebraError(
             f"closure: over several processes ⊕ must be idempotent, got {semiring.name}, whose sums may have no limit, "
-            "which is looked for in the whole matrix. Use the GPUs of one machine."
+            "which is looked for in the entire matrix. Use the GPUs of one machine."
         )
     if limits is not None and limits.checkpoint is not None:
-        logger.warning("%s: nothing is kept of a closure that takes the whole matrix to exist", limits.checkpoint)
+        logger.warning("%s: no checkpoint is written of a closure that needs the entire matrix", limits.checkpoint)
     D: np.ndarray = closing.close(to_dense(), semiring, ranks, block=request.block, callback=request.callback)
     if limits is not None and limits.made_in is not None:
         as_store(D, limits.made_in, semiring)

@@ -192,12 +192,12 @@ class CheckpointWriter:
         return time.monotonic() - self._ended >= least
 
     def write(self, rows: slice, columns: slice, fetch: Callable[[slice, slice], Any], done: int) -> None:
-        """Write what a process holds of the matrix: these rows and columns, whole tiles.
+        """Write the part of the matrix that a process owns: these rows and columns, complete tiles.
 
         Parameters
         ----------
         fetch : callable
-            `fetch(rows, columns)`: entries of the whole matrix, on the host.
+            `fetch(rows, columns)`: entries of the entire matrix, on the host.
         done : int
             How many pivots they have gone through.
         """

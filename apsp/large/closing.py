@@ -142,7 +142,7 @@ class Large:
 
     @cached_property
     def _in_core_plan(self) -> Plan:
-        """That of the matrix where it lies whole."""
+        """That of the closure in core, with the matrix in memory where the verbs work."""
         name = "distributed" if self.limits.checkpoint is not None else self.schedule
         return make_plan(self.source.n, self.source.semiring, self.ops, schedule=name, block=self.block)
 
@@ -171,7 +171,7 @@ class Large:
 
     @property
     def in_core(self) -> bool:
-        """Whether the matrix lies whole where the verbs work."""
+        """Whether the matrix fits into memory where the verbs work."""
         return self.plan.schedule != "streamed"
 
     @cached_property
@@ -234,7 +234,7 @@ class Large:
         return on_disk.close(self.source, self.ops, self.limits, cut=cut, callback=callback)
 
     def as_requested(self, D: np.ndarray) -> Any:
-        """A result in memory as it was asked for: itself, or as a store."""
+        """A result in memory in the form requested: itself, or as a store."""
         place = self.limits.made_in
         if place is None:
             return D

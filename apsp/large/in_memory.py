@@ -1,4 +1,4 @@
-"""A* of a matrix that lies whole in memory: of the device, or of the host, from where it streams through a GPU.
+"""A* of a matrix that fits into memory: of the device, or of the host, from where it streams through a GPU.
 
 With a checkpoint, the matrix is written after a round when it is time, and a later closure continues from it.
 """
@@ -37,7 +37,7 @@ def close(
     Parameters
     ----------
     block : int
-        The pivot block, where the matrix lies whole on the device.
+        The pivot block, where the matrix fits into memory of the device.
     cut : Cut or None
         How it streams; None where it does not.
 
@@ -124,7 +124,7 @@ def _streamed(
 
 
 class _Rounds:
-    """What is done after a round: the callback is told, and the matrix is written where it is time, and at the end."""
+    """What is done after a round: the callback is called, and the matrix is written if it is time, and at the end."""
 
     def __init__(
         self, writer: CheckpointWriter | None, fetch: Callable[[slice, slice], Any], n: int, callback: Callback | None

@@ -1,4 +1,4 @@
-"""`Limits`: what a caller says of memory and of disks, beside the question itself."""
+"""`Limits`: limits of memory, checkpoint and output of a closure, in addition to the question itself."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Limits:
         where = wants.where
         if wants.overwrite:
             raise ValueError(
-                f"{where}: overwrite=True computes in A's own memory, got memory=, checkpoint= or output= beside it, "
+                f"{where}: overwrite=True computes in A's own memory, got memory=, checkpoint= or output= as well, "
                 "which compute elsewhere. Leave one of them out."
             )
         if wants.gpus is not None:
@@ -82,13 +82,13 @@ class Limits:
         if wants.ordered or wants.partial or wants.limit is not None or wants.engine not in ("auto", "dense"):
             raise ValueError(
                 f"{where}: memory=, checkpoint= and output= come with the dense closure of all pairs, got "
-                "sources, targets, a limit, an order or another engine beside them. Ask for all, and take parts of the "
+                "sources, targets, a limit, an order or another engine as well. Ask for all, and take parts of the "
                 "result."
             )
 
     @staticmethod
     def output_context(limits: Limits | None, gpus: Any) -> AbstractContextManager[Limits | None]:
-        """`writing`, by several processes where gpus= says so; nothing to hold where nothing was said."""
+        """`writing`, by several processes where gpus= says so; a context that does nothing without limits."""
         if limits is None:
             return nullcontext()
         return limits.writing(gpus if hasattr(gpus, "mine") else None)
@@ -126,14 +126,14 @@ class Limits:
             world.each(lambda comm: comm.together(stack.close))
 
     def refuse_memory(self, *, where: str) -> None:
-        """Refuse to hold several devices to so much memory: a closure over them lies in theirs.
+        """Refuse a limit of memory for several devices: a closure over them takes the memory of each.
 
         Raises
         ------
         ValueError
         """
         if self.memory is not None:
-            raise ValueError(f"{where}: memory= holds one device, got gpus= beside it. Leave one of them out.")
+            raise ValueError(f"{where}: memory= holds one device, got gpus= as well. Leave one of them out.")
 
     @property
     def in_checkpoint(self) -> bool:

@@ -1,4 +1,4 @@
-"""A matrix of which windows are made when they are wanted: never the whole of it."""
+"""A matrix of which windows are made on demand, never all of it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Source:
     origin : object
         What it came as.
     nulls : tuple of number, or None
-        What `fill` has where no edge is, beside the semiring's zero; None where nobody has said.
+        What `fill` has where no edge is, other than the semiring's zero; None where the caller has not said.
     strip_limit : int or None
         Bytes that complete rows may take when all entries are looked at; None for any.
     """
@@ -105,7 +105,7 @@ class Source:
         return np.asarray(without_nulls(made, found, self.nulls, self.semiring, where="closure"))
 
     def strips(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """Complete rows, some at a time: as they lie, and converted, within the room."""
+        """Strips of complete rows, converted, within `strip_limit`."""
         row = max(1, self.n * self.dtype.itemsize)
         step = height(row, self.together)
         if self.strip_limit is not None and 2 * step * row > self.strip_limit:
@@ -144,7 +144,7 @@ class Source:
 
 
 def filled(fill: Callable[[slice, slice], Any], rows: slice, columns: slice) -> np.ndarray:
-    """What somebody's object has in a window.
+    """The window of an array-like object, checked.
 
     Raises
     ------

@@ -1,15 +1,15 @@
-"""The closure of a matrix in slow memory: it passes in windows through a few buffers of fast memory, here called rooms.
+"""The closure of a matrix in slow memory: it passes in windows through a few buffers of fast memory.
 
-The pivots are taken in super-blocks of t. For each super-block k, with T = A(k,k)*, which stays in its room:
+The pivots are taken in super-blocks of t. For each super-block k, with T = A(k,k)*, which stays in its buffer:
 
     A(k,k) ← T      A(k,j) ← T A(k,j)      A(i,j) ← A(i,j) ⊕ A(i,k) A(k,j)      A(i,k) ← A(i,k) T
 
 The order is that of the blocked schedule (apsp/schedules/blocked.py): nothing is multiplied by T twice, so it is right
-in every closed semiring. T is closed by R-Kleene in its room.
+in every closed semiring. T is closed by R-Kleene in its buffer.
 
-Windows A(i,j) and row panels A(k,j) have three rooms each: one is being fetched, one is computed on, one is being
+Windows A(i,j) and row panels A(k,j) have three buffers each: one is being fetched, one is computed on, one is being
 written back. A band of rows i is done from left to right, the next from right to left, so that the panel at the turn is
-in its room already. The column panel A(i,k) stays while its band is done, which begins with A(i,k) T. All rounds are
+in its buffer already. The column panel A(i,k) stays while its band is done, which begins with A(i,k) T. All rounds are
 one sequence of tasks, and what the next task needs is always fetched while the present one runs. That includes the next
 super-block: the windows of a round's last band no longer need T.
 
@@ -33,7 +33,7 @@ from semiring.tiles.courier import Courier, Slow
 from ..schedules import recursive
 from ..schedules.blocks import pivots
 
-#: Rooms for windows and for row panels: one is on its way in, one is worked on, one is on its way back; and for
+#: Buffers for windows and for row panels: one is on its way in, one is worked on, one is on its way back; and for
 #: column panels, which do not go back.
 WINDOWS, PANELS, COLUMNS = 3, 3, 2
 #: Rows and columns of a tile at most, where tiles are made for the purpose, and what they are multiples of.
@@ -53,7 +53,7 @@ class Cut:
     tile : int
         Of which all of them are multiples.
     bytes : int
-        What is held: T, the rooms, and what verbs hold.
+        The sum of T, the buffers, and the workspace of verbs.
     """
 
     block: int
@@ -153,7 +153,7 @@ def closure(
 
 @dataclass(frozen=True)
 class Window:
-    """Some rows and columns of the matrix, in a room."""
+    """A window of the matrix, in a buffer."""
 
     buffer: str
     X: Any
@@ -169,7 +169,7 @@ class Window:
 
 @dataclass
 class Task:
-    """verb(result, *operands), on windows in rooms; then the result goes back.
+    """verb(result, *operands), on windows in buffers; then the result is written back.
 
     Attributes
     ----------
@@ -177,7 +177,7 @@ class Task:
     result : Window
     operands : tuple of Window
     missing : list of Window
-        What is not in its room yet.
+        What is not in its buffer yet.
     turn, pairs : int
         How many pivots the result has gone through; what the verb does.
     """
@@ -191,7 +191,7 @@ class Task:
     sent: list[Any] = field(default_factory=list)
 
     def waits_for(self, before: Task) -> bool:
-        """Whether what is missing is a result of `before`, or comes into a room that it uses."""
+        """Whether what is missing is a result of `before`, or comes into a buffer that it uses."""
         buffers = {window.buffer for window in (before.result, *before.operands)}
         return any(window.buffer in buffers or window.meets(before.result) for window in self.missing)
 
@@ -246,16 +246,16 @@ def _rounds(
 
 
 class Ring:
-    """Rooms that are used in turn; what is in one is found there until it is used again."""
+    """A ring of buffers; a window is found in its buffer until that is used again."""
 
     def __init__(self, ops: Backend, count: int, size: int, name: str) -> None:
         self._buffers = deque((f"{name} {index}", ops.empty((1, size))) for index in range(count))
         self._contents: dict[str, tuple[slice, slice]] = {}
 
     def next(self, rows: slice, columns: slice) -> tuple[Window, list[Window]]:
-        """A window in its room, and a list of what has to be fetched: the window, or nothing if it is there already.
+        """A window in its buffer, and a list of what has to be fetched: the window, or nothing if it is there already.
 
-        A window that is not there gets the room that was used the longest ago.
+        A window that is in none gets the least recently used buffer.
         """
         key = rows, columns
         index = next((index for index, (name, _) in enumerate(self._buffers) if self._contents.get(name) == key), 0)
@@ -269,7 +269,7 @@ class Ring:
         return window, [] if present else [window]
 
     def forget(self) -> None:
-        """What is in the rooms is no longer what the matrix has there."""
+        """Invalidate the buffers: the matrix has changed."""
         self._contents.clear()
 
 

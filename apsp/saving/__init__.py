@@ -8,7 +8,7 @@
 | tiles  | .tiles, or "x/"  | the same, in a directory of tiles              | where it lies    |
 | zarr   | .zarr            | the same, in a Zarr group                      | where it lies    |
 
-`Result.save` and `load`, `read`, the command line and errors that list suffixes ask the records. Beside them, `base`
+`Result.save` and `load`, `read`, the command line and errors that list suffixes read the records. Next to them, `base`
 has the record `Store`, and the `Table` that is written; `encoding` labels in an archive; `plans` a `Plan` in one.
 """
 
@@ -47,7 +47,7 @@ def suffixes(*, folders: bool = True) -> tuple[str, ...]:
 
 
 def recognised(path: StrPath) -> Store | None:
-    """The store that lies there, whatever it is called, where one can be told by its content."""
+    """The store at this path, whatever it is called, where one is recognised by its content."""
     return next((store for store in stores() if store.recognises is not None and store.recognises(path)), None)
 
 
@@ -105,7 +105,7 @@ def check_labels(labels: Sequence[Any], path: StrPath) -> None:
 
 
 def save(table: Table, path: StrPath, more: Arrays) -> None:
-    """Write a table by the suffix of its file; it appears whole or not at all.
+    """Write a table by the suffix of its file; it appears complete or not at all.
 
     Raises
     ------

@@ -38,14 +38,14 @@ class Store:
         `load(path)` returns the distances, in memory or where they lie, and those arrays; or raises FormatError. None
         where what is written is a table and no more.
     folder : bool
-        Whether it is a directory, where a graph's matrix that lies on disk is told by its place. A file holds it, and
+        Whether it is a directory, which refers to a graph's matrix on disk by its path. A file contains it, and
         takes any other table: predecessors, who reaches whom.
     check : callable or None
         `check(path)` refuses before the work what may not be written over.
     check_labels : callable or None
         `check_labels(labels, path)` refuses before the work labels that would not be given back.
     recognises : callable or None
-        `recognises(path)`: whether one lies there, whatever it is called.
+        `recognises(path)`: whether the path is one, whatever it is called.
     read : callable or None
         `read(path)` returns the Graph whose matrix lies where it is recognised. Files are read by `apsp.formats`.
     """

@@ -1,4 +1,4 @@
-"""NumPy's `.npz`: `distances` beside everything that answers queries, exactly; of other tables, beside labels."""
+"""NumPy's `.npz`: `distances` with everything that answers queries, exactly; other tables with their labels."""
 
 from __future__ import annotations
 

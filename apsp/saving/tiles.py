@@ -1,6 +1,6 @@
 """Results whose distances stay on disk as a directory of tiles, from which they are read.
 
-Beside the tiles lies an archive of what else a `Result` has, the one that an `.npz` holds without them.
+Next to the tiles is an archive of what else a `Result` has, the one that an `.npz` holds without them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def save(table: Table, path: StrPath, more: Arrays) -> None:
     Raises
     ------
     OSError
-        If it cannot be written, or has no room on its disk.
+        If it cannot be written, or does not fit on its disk.
     """
     named = more or encode(table.rows, path)
     with building(path) as place:

@@ -1,6 +1,6 @@
 """Results whose distances stay on disk as a Zarr group, from which they are read.
 
-Beside the distances and labels lies an archive of what else a `Result` has, the one that an `.npz` holds without them:
+Next to the distances and labels is an archive of what else a `Result` has, the one that an `.npz` holds without them:
 the bytes of `result_npz`, where other programs need not look.
 """
 

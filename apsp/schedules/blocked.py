@@ -30,10 +30,10 @@ def closure(A: Any, ops: Backend, *, block: int) -> None:
 
 
 def verb_bytes(n: int, ops: Backend, *, block: int) -> int:
-    """The most that the phases of a pivot hold, over the sizes of what lies before and after it.
+    """The largest workspace of the phases of a pivot, over the sizes of what is before and after it.
 
-    What a product holds grows with it only until it is cut into strips; so the smaller sizes are looked at as well, as
-    far as 64 blocks.
+    The workspace of a product grows with it only until it is cut into strips; so the smaller sizes are tried as well,
+    as far as 64 blocks.
     """
     most = ops.verb_workspace("closure", min(n, block), 0, 0)
     for k in pivots(min(n, 64 * block), block):

@@ -19,7 +19,7 @@ def around(n: int, pivot: slice) -> list[slice]:
 
 
 def half(n: int, block: int) -> int:
-    """Where to halve n vertices so that the first part is whole blocks."""
+    """Where to halve n vertices so that the first part is complete blocks."""
     return -(-n // (2 * block)) * block
 
 

@@ -26,7 +26,7 @@ def closure(A: Any, ops: Backend, *, block: int) -> None:
 
 
 def _verb_bytes(n: int, ops: Backend, *, block: int) -> int:
-    """The most that any border holds; the last is the longest, but what is cut into strips may hold less."""
+    """The largest workspace of a border; the last is the longest, but what is cut into strips may take less."""
     most = ops.verb_workspace("closure", min(n, block), 0, 0)
     for k in list(pivots(n, block))[-64:]:
         b = k.stop - k.start

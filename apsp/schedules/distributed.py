@@ -12,7 +12,7 @@ The column strip travels as it is, along rows of the grid, and waits for nothing
 the grid. Then every process does one product on all that it holds. What is computed depends on n and the block: the
 result has the same bits on every grid.
 
-Look-ahead (Strazdins 1998): where verbs can run beside others, the strips of the next pivot are copied before the
+Look-ahead (Strazdins 1998): where verbs can run concurrently, the strips of the next pivot are copied before the
 product of this one begins, brought forward by themselves, and are closed, multiplied and sent while it runs. That
 product then leaves them out: the next round overwrites A(k,:) and A(:,k) whatever they hold.
 """
@@ -174,7 +174,7 @@ class Panels:
 
 
 def verb_bytes(n: int, ops: Backend, *, block: int) -> int:
-    """The most that any verb holds, of a matrix that one process holds alone."""
+    """The largest workspace of a verb, on a matrix that one process owns alone."""
     b = min(n, block)
     return max(
         ops.verb_workspace("gemm", n, n, b),

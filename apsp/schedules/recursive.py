@@ -40,7 +40,7 @@ def closure(A: Any, ops: Backend, *, block: int) -> None:
 
 
 def verb_bytes(n: int, ops: Backend, *, block: int) -> int:
-    """The most that any level of the recursion holds."""
+    """The largest workspace of a level of the recursion."""
     most, sizes = 0, {n}
     while sizes:
         halved = set()
