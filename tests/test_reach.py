@@ -96,7 +96,7 @@ def test_what_is_larger_than_memory_needs_a_place_and_some_memory(tmp_path):
         transitive_closure(graph, memory="10kB")
     with pytest.raises(MemoryNeeded, match="64 columns"):
         transitive_closure(graph, memory="1kB", output=tmp_path / "r")
-    with pytest.raises(MemoryNeeded, match="closed whole"):
+    with pytest.raises(MemoryNeeded, match="closed as a matrix of all vertices"):
         transitive_closure(graph, memory="10kB", output=tmp_path / "r", schedule="blocked")
     with pytest.raises(ValueError, match="gpus="):
         transitive_closure(graph, memory="10kB", gpus=2)

@@ -14,7 +14,7 @@
 An engine is a module here with a record `ENGINE`, a `Kind`. Putting a file here is all it takes: the planner,
 `engine="its_name"`, the command line and the tests find it by its file name.
 
-Beside them: `base` has `Engine`, the protocol with default bodies in terms of rows; `packed` the closure of bits, of
+Next to them: `base` has `Engine`, the protocol with default bodies in terms of rows; `packed` the closure of bits, of
 all vertices or of components, which `condensation` finds; `stored` tiles on disk, of which
 windows are read; `saved` a part that was saved, the rest of which is computed again; `part` rows and columns of
 another, and nothing beyond a limit; `saturation` tells distances that integers do not hold; `structures` remembers the
@@ -33,7 +33,7 @@ __all__ = ["Engine", "Kind", "get", "kinds", "names"]
 
 @cache
 def names() -> tuple[str, ...]:
-    """What `engine=` may be beside "auto", alphabetical."""
+    """What `engine=` may be other than "auto", alphabetical."""
     return tuple(records(__name__, "ENGINE"))
 
 

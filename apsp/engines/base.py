@@ -35,11 +35,11 @@ class Engine(ABC):
     shape : (int, int)
     dtype : numpy.dtype
     whole : Engine
-        The square table over all vertices of which this is a part; itself where it is whole.
+        The square table over all vertices of which this is a part; itself where it is complete.
     in_memory : bool
-        Whether the table is there already, and `table` costs nothing.
+        Whether the table is in memory already, and `table` costs nothing.
     stored : bool
-        Whether all entries are there to be read, in memory or on disk.
+        Whether all entries are stored, in memory or on disk.
     limit : float or None
         What is worse is no path.
     repeats : bool
@@ -49,7 +49,7 @@ class Engine(ABC):
     seconds : float or None
         How long its closure took; None where planning is part of the work.
     workspace : int
-        Bytes held beside all entries while they are found.
+        Bytes of workspace, in addition to all entries, while they are found.
     """
 
     name = ""
@@ -176,7 +176,7 @@ class Engine(ABC):
 
     @property
     def storage(self) -> Any:
-        """All entries as they are kept: an array, or a store; made where they are not kept."""
+        """All entries as they are stored: an array, or a store; computed where they are not."""
         return host(self.table())
 
 
@@ -250,11 +250,11 @@ def offer(
     schedule : str
         How it goes about it.
     note : str
-        What the plan says beside why the engine was chosen.
+        What the plan says in addition to why the engine was chosen.
     pairs : int, optional
         How many are done until the first distance, and the plan's seconds are those until then; by default all.
     panels : int
-        Bytes held beside all entries while they are found.
+        Bytes of workspace, in addition to all entries, while they are found.
     block : int
         Rows found together.
     """

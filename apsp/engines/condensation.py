@@ -105,7 +105,7 @@ def _gathered(closed: BitMatrix, component: np.ndarray) -> BitMatrix:
 
 
 def expansion_bytes(n: int, count: int) -> int:
-    """What `expanded` holds at most beside its result: a strip's columns, as rows and as columns; vertices and arcs."""
+    """Workspace of `expanded` in bytes: a strip's columns, as rows and as columns; vertices and arcs."""
     return 2 * n * min(_height(n), count) // 8 + 48 * n + 40 * _FEW * count
 
 

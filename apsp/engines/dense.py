@@ -74,7 +74,7 @@ class Dense(Engine):
 
     def _gathered(self, *index: np.ndarray) -> Any:
         xp = module(self.matrix)
-        with on_device(self.matrix):  # the index lies beside it
+        with on_device(self.matrix):  # the index is on the same device
             return self.matrix[tuple(xp.asarray(i) for i in index)]
 
     def panels(self, *, columns: bool = False) -> Iterator[tuple[np.ndarray, Any]]:
@@ -123,7 +123,7 @@ def _of_size(question: Question) -> Plan:
     """The plan of any n vertices, whose weights are taken to be non-negative."""
     n, s, wants = question.n, question.semiring, question.wants
     ops = bind(s, question.dtype, device=device_of(None, wants.device), nonnegative=True, **wants.options)
-    packed = ops.grain > 1  # truth values: bits are packed beside the matrix, and unpacked into the result
+    packed = ops.grain > 1  # truth values: bits are packed next to the matrix, and unpacked into the result
     copies = n * n if packed and not wants.overwrite else 0
     in_place = wants.overwrite and not packed
     return make_plan(n, s, ops, schedule=wants.schedule, block=wants.block, in_place=in_place, copies=copies)

@@ -40,7 +40,7 @@ class Eliminated(Engine):
     semiring : Semiring
     threads : int, optional
     order : str or array_like
-        How the analysis was asked for: what is pickled is the arcs, and they are eliminated anew.
+        How the analysis was asked for: what is pickled is the arcs, and they are eliminated again.
     check : bool
         Raise where the closure does not exist.
     potential : float64 array, shape (n,), optional
@@ -187,7 +187,7 @@ class Eliminated(Engine):
 
     def table(self) -> Any:
         """All entries, where the panels lie."""
-        # On a GPU the elimination asks for room itself.
+        # On a GPU the elimination allocates memory itself.
         return super().table() if self.device == "cpu" or self.potential is not None else self._all()
 
     def fill(self, out: np.ndarray) -> None:
@@ -283,7 +283,7 @@ def _engine(question: Question, *, check: bool = True, potential: np.ndarray | N
 
 
 def _fits_integers(question: Question, E: Elimination) -> bool:
-    """Whether two lines of distances tell that integers hold all of them.
+    """Whether two lines of distances prove that the integer dtype holds all of them.
 
     With ℓ the lengths of which ⊕ keeps the least, and v a vertex that all reach and that reaches all, ℓ(·, v) and
     ℓ(v, ·) are lengths of walks. So they bound every distance from above by max ℓ(·, v) + max ℓ(v, ·); and where no

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Searched(Engine):
-    """Rows of the table of distances, found anew whenever they are asked for.
+    """Rows of the table of distances, searched again on every request.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class Searched(Engine):
 
     def table(self) -> Any:
         """All entries, where the searches run."""
-        # On a GPU the searches ask for room themselves.
+        # On a GPU the searches allocate memory themselves.
         return super().table() if self.device == "cpu" else self._weighed(self._forward.to_dense())
 
     def _weighed(self, D: Any) -> Any:

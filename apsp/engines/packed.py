@@ -31,13 +31,15 @@ from .condensation import Condensation, expanded, expansion_bytes, trivial
 if TYPE_CHECKING:
     from ..question import Question
 
-#: What is held by finding components, and by sorting the arcs between them, in bytes an arc of the graph and between.
+#: Workspace for finding components, and for sorting the arcs between them, in bytes an arc of the graph and between.
 FINDING, COMPONENTS, BETWEEN = 26, 16, 25
 #: Vertices up to which finding components takes longer than closing all in packed bits.
 _FEW = 2048
 HINT = "Only strongly connected parts shrink; split the graph, or ask for fewer vertices."
 #: A graph with so many arcs that products pay has eight times as many bytes of them as of packed bits.
-UNCONDENSED = "A graph with so many edges is closed whole. Give more memory, or several GPUs (gpus=)."
+UNCONDENSED = (
+    "A graph with so many edges is closed as a matrix of all vertices. Give more memory, or several GPUs (gpus=)."
+)
 
 
 class Packed(Engine):

@@ -25,7 +25,7 @@ class Part(Engine):
     Parameters
     ----------
     engine : Engine
-        The whole table.
+        The complete table.
     i, j : int64 arrays
     limit : Limit, optional
     """
@@ -135,7 +135,7 @@ class Limit:
 
 
 def as_limit(limit: Any) -> float | int:
-    """A limit that somebody gave: an integer of 64 bits as it is, else a float, which no number is too large for.
+    """A limit as a number: an integer of 64 bits as it is, else a float, which no number is too large for.
 
     Raises
     ------

@@ -64,7 +64,7 @@ def _estimate(question: Question) -> Estimate:
 
 
 def _on_host(question: Question, n: int, dtype: np.dtype, ranks: World) -> OnHost:
-    """What is held beside the parts."""
+    """Memory of the host in addition to the parts."""
     from ..distributed.plans import OnHost
 
     wants, source, listed = question.wants, question.source, question.listed

@@ -57,7 +57,7 @@ def refuse(
     labels : sequence
         What vertices are called.
     reach : callable
-        Called where an entry is an end of the dtype: what tells the vertices that walks reach, or None where that does
+        Called where an entry is an end of the dtype: what finds the vertices that walks reach, or None where that does
         not fit; the log then says what may have saturated.
 
     Raises

@@ -14,18 +14,18 @@ from .base import Engine
 class Saved(Engine):
     """The entries of another engine, which are some rows and columns of a table, or those within a limit.
 
-    What routes need of the rest is computed anew, when they are asked for.
+    What routes need of the rest is recomputed on demand.
 
     Parameters
     ----------
     engine : Engine
         The part.
     vertices : int
-        Rows and columns of the whole table.
+        Rows and columns of the complete table.
     limit : float or None
         What is worse is no path in it.
     recompute : callable
-        `recompute(targets)`: an engine of the columns at these positions, or with None of the whole table.
+        `recompute(targets)`: an engine of the columns at these positions, or with None of the complete table.
     """
 
     name = "dense"
@@ -39,16 +39,16 @@ class Saved(Engine):
 
     @cached_property
     def whole(self) -> Engine:
-        """The whole table, computed anew."""
+        """The complete table, recomputed."""
         return self._recompute(None)
 
     @property
     def vertices(self) -> int:
-        """Rows and columns of the whole table."""
+        """Rows and columns of the complete table."""
         return self._vertices
 
     def to(self, vertex: int) -> np.ndarray:
-        """A column of the whole table, searched for by itself where that is not there."""
+        """A column of the complete table, searched for by itself unless that was recomputed."""
         return self.whole.column(vertex) if "whole" in vars(self) else self._recompute(np.array([vertex])).column(0)
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, Any]]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class SharedOut(Eliminated):
-    """An elimination of which every GPU has the whole, and ranks on the host share one; reductions of all pairs are
+    """An elimination that every GPU has in full, and ranks on the host share; reductions of all pairs are
     done side by side.
 
     Rows and single distances are asked of one of them.

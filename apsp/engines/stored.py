@@ -1,4 +1,4 @@
-"""A table that lies on disk, of which windows are read."""
+"""A table on disk, of which windows are read."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Stored(Engine):
 
     @property
     def storage(self) -> Any:
-        """The store itself; what lies in parts is brought together."""
+        """The store itself; what is distributed is gathered."""
         return self.matrix.gather() if hasattr(self.matrix, "gather") else self.matrix
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, Any]]:

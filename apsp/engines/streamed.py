@@ -64,7 +64,7 @@ def _open(question: Question, plan: Plan) -> Engine:
             source = source.having(nulls=()) if source.null_unsaid else source
         elif has_windows(source) or wants.nulls:
             source = large.source.to_array()
-        inner = replace(question, source=source, wants=replace(wants, limits=None, nulls=()))  # zeros are told of
+        inner = replace(question, source=source, wants=replace(wants, limits=None, nulls=()))  # zeros were reported
         found = dense.ENGINE.open(inner, dense.ENGINE.estimate(inner).plan)  # type: ignore[arg-type] # it has one
         D = large.as_requested(np.asarray(found.storage))
     else:

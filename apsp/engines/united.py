@@ -123,7 +123,7 @@ def _estimate(question: Question) -> Estimate:
 
 
 def _strip(count: int, plan: Plan, wants: Wants) -> int:
-    """How many columns are united at a time, whole tiles: all where they fit, or nothing else takes them."""
+    """How many columns are united at a time, complete tiles: all where they fit, or nothing else takes them."""
     limits = wants.limits
     if not wants.packed or wants.gpus is not None or limits is None or limits.output is None:
         return count

@@ -59,7 +59,7 @@ class Graph:
         Whether each edge of `dense` weighs 1, whatever its entry. An edge is a True entry, or a finite one; a matrix
         of numbers without infinities must hold zeros and ones, and the ones are edges.
     nulls : tuple of number, or None
-        Entries of `dense` that are no edges beside the semiring's zero: (0,) after `null_value=0`, () after
+        Entries of `dense` that are no edges other than the semiring's zero: (0,) after `null_value=0`, () after
         `null_value=None`; None where nothing was said.
     """
 
@@ -141,7 +141,7 @@ class Graph:
         rows, cols : integer array_like, shape (m,)
             Positions from 0.
         weights : array_like, shape (m,), optional
-            Integers stay integers (int64); beside other numbers or beyond 64 bits they become float64, where that holds
+            Integers stay integers (int64); among other numbers or beyond 64 bits they become float64, where that holds
             them exactly. Without it every edge weighs 1.
         n : int, optional
             The number of vertices; by default as many as there are labels, or else as the edges name.

@@ -87,7 +87,7 @@ def numbers(weights: Any) -> np.ndarray:
 
 
 def _seconds(durations: np.ndarray) -> np.ndarray:
-    """Durations in seconds: integers where all are whole, else floats."""
+    """Durations in seconds: int64 where all are integers, else float64."""
     if durations.dtype.kind == "O":
         found = np.array([duration.total_seconds() for duration in durations.flat])
     else:

@@ -1,4 +1,4 @@
-"""Entries of a matrix that are no edges beside the semiring's zero, and what is done where nobody says which.
+"""Entries of a matrix that are no edges other than the semiring's zero, and what is done where none are declared.
 
 `Nulls` are what a caller says of them: (0,), if zeros are no edges; (), if all entries but the semiring's zero are
 edges; None, if nothing was said.

@@ -37,7 +37,7 @@ class OnDisk:
     shape : (int, int)
     dtype : numpy.dtype
     identity : str
-        By which it is told from another matrix that was written to the same place.
+        Distinguishes it from another matrix that was written to the same place.
     semiring : str or None
         Whose zero is a missing edge, of the catalog; None where that is the zero of the semiring it is used with.
     """
@@ -68,11 +68,11 @@ class OnDisk:
 
     @classmethod
     def described_as(cls, n: int, path: str, dtype: str, identity: str, semiring: str) -> OnDisk:
-        """Of n vertices, as `described` tells of it."""
+        """Of n vertices, from what `described` returned."""
         return cls(path, (n, n), np.dtype(dtype), identity, semiring or None)
 
     def described(self) -> dict[str, str]:
-        """Where it lies and what it is."""
+        """Its path and what it is."""
         record = {"path": self.path, "dtype": self.dtype.str, "identity": self.identity}
         return {**record, "semiring": self.semiring or ""}
 

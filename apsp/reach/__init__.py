@@ -98,7 +98,7 @@ def transitive_closure(
     ValueError
         If `output` is where the graph's matrix lies.
     OSError
-        If `output` cannot be written, or has no room on its disk.
+        If `output` cannot be written, or does not fit on its disk.
 
     See Also
     --------

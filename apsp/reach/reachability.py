@@ -177,7 +177,7 @@ class Reachability:
         NoPathError
             If u does not reach v.
         ValueError
-            If this answer was loaded from a file: it tells who reaches whom, and has no edges.
+            If this answer was loaded from a file: it knows who reaches whom, and has no edges.
         MemoryNeeded
             If the edges do not fit once more.
 
@@ -475,7 +475,7 @@ class Reachability:
         return [(self.labels[i], self.labels[j]) for i, j in zip(rows.tolist(), cols.tolist(), strict=True)]
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything that answers queries to one `.npz` file, which appears whole or not at all, or to a store.
+        """Write all that answers queries to one `.npz` file, which appears complete or not at all, or to a store.
 
         A path that ends with "/" is a directory of tiles (docs/stores.md), from which `load` answers without reading
         all of it.

@@ -56,7 +56,7 @@ class Result(Shown, Routed, Measured):
         What is asked; an array is a table that is there.
     distances : array, shape (sources, targets)
         D[i, j] is the best weight of a walk from source i to target j; `infinity` where there is none. All vertices
-        are both by default. Where the engine holds no table, it is made on first use, and kept.
+        are both by default. Where the engine holds no table, it is made on first use, and cached.
     graph : Graph
     semiring : Semiring
     plan : Plan
@@ -162,7 +162,7 @@ class Result(Shown, Routed, Measured):
         return replace(self, engine=found.engine, graph=graph, plan=found.plan, seconds=found.seconds)
 
     def save(self, path: str | Path, *, callback: Callback | None = None) -> None:
-        """Write the distances: `.npy`, `.npz`, `.csv`, `.zarr` or tiles. A file appears whole or not at all.
+        """Write the distances: `.npy`, `.npz`, `.csv`, `.zarr` or tiles. A file appears complete or not at all.
 
         Rows are written as they are computed: no engine makes a table for it. An `.npz` keeps everything, exactly:
         `distances`, `labels` (see `apsp.saving.encoding`), the graph, semiring and plan. `Result.load` reads it, and
@@ -185,7 +185,7 @@ class Result(Shown, Routed, Measured):
         FormatError
             If the labels are none that `.npz` can hold, or two of them are the same text in a `.csv`.
         OSError
-            If the file cannot be written, or has no room on its disk.
+            If the file cannot be written, or does not fit on its disk.
         ImportError
             If zarr is missing.
 

@@ -48,7 +48,7 @@ def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | No
 
 
 def archive_of(r: Result, path: str | os.PathLike[str], *, apart: bool = True) -> dict[str, Any]:
-    """What a result has beside its distances, as arrays by name; a graph's matrix on disk stays apart, or is held."""
+    """What a result has in addition to its distances, as arrays by name; a graph's matrix on disk may stay apart."""
     more: dict[str, Any] = {
         "semiring": np.array(catalog.recorded_as(r.semiring)),
         "plan": plan_to_array(r.plan),
@@ -58,8 +58,8 @@ def archive_of(r: Result, path: str | os.PathLike[str], *, apart: bool = True) -
     more |= encode(g.labels, path)
     dense, unit, nulls = g.dense, g.unit, g.nulls
     if isinstance(dense, OnDisk) and not apart:
-        dense, unit, nulls = g.matrix(r.semiring, r.dtype), False, ()  # its edges are told by the semiring's zero
-    elif isinstance(dense, OnDisk):  # a store tells where its graph's matrix lies
+        dense, unit, nulls = g.matrix(r.semiring, r.dtype), False, ()  # its edges are all but the semiring's zero
+    elif isinstance(dense, OnDisk):  # a store records the path of its graph's matrix
         more |= {f"graph_{name}": np.array(value) for name, value in dense.described().items()}
         dense = None
     parts = {"matrix": dense, "rows": g.rows, "cols": g.cols, "weights": g.weights}

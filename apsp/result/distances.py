@@ -1,4 +1,4 @@
-"""What a `Result` tells of distances: one, some, all, row by row; a best path; reductions; the nearest of several."""
+"""What a `Result` answers about distances: one, some, all, by rows; a best path; reductions; the nearest of several."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .paths import Neighbours, best_path, require_paths
 
 
 class Distances:
-    """Distances of a result, asked of its engine; the table of all of them is made on first use, and kept."""
+    """Distances of a result, read from its engine; the table of all of them is made on first use, and cached."""
 
     engine: Engine
     graph: Graph
@@ -52,7 +52,7 @@ class Distances:
         Raises
         ------
         MemoryNeeded
-            If an engine that holds none has no room for it; `rows` streams it.
+            If it is not in memory and does not fit; `rows` streams it.
         """
         return self.engine.table()
 
@@ -289,7 +289,7 @@ class Distances:
 
         Notes
         -----
-        Every distance is looked at once: O(n²), beside what the rows cost. Memory is that of some rows.
+        Every distance is looked at once: O(n²), in addition to what the rows cost. Memory is that of some rows.
 
         Examples
         --------

@@ -33,7 +33,7 @@ def reweighted(graph: Graph, weights: Any) -> Graph:
     array([4, 9])
     """
     if graph.rows is None or graph.cols is None:
-        raise ShapeError("update: a graph must have a list of edges, got a matrix. Close the changed matrix anew.")
+        raise ShapeError("update: a graph must have a list of edges, got a matrix. Close the changed matrix.")
     values = _of_mapping(graph, weights) if isinstance(weights, Mapping) else weights
     if (shape := np.shape(values)) != (len(graph.rows),):
         raise ShapeError(
@@ -85,7 +85,7 @@ def _as_floats(weights: np.ndarray) -> np.ndarray:
     for edge in np.flatnonzero(np.isfinite(floats) & (np.abs(floats) >= 2.0**53)).tolist():
         if int(floats[edge]) != int(weights[edge]):
             raise DTypeError(
-                f"update: float64 must hold every weight exactly beside a fraction or inf, got {weights[edge]} on edge "
-                f"{edge}. Pass all weights anew, in float64."
+                f"update: float64 must hold every weight exactly next to a fraction or inf, got {weights[edge]} on "
+                f"edge {edge}. Pass all weights again, in float64."
             )
     return floats

@@ -1,4 +1,4 @@
-"""What a `Result` tells of routes: predecessors, next hops, hops, many paths at once; and whether it is right."""
+"""What a `Result` answers about routes: predecessors, next hops, hops, many paths at once; and whether it is right."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Routed(Distances):
 
     @cached_property
     def hops(self) -> Any:
-        """int32, the same: the edges on the path that `predecessors` tells; −9999 where there is none."""
+        """int32, the same: the edges on the path that `predecessors` gives; −9999 where there is none."""
         n, known = self.graph.n, self._trees.known
         more = 0 if known else estimates.predecessors(n, self.dtype.itemsize, table=False)
         require(4 * n * n + more, where="hops", hint="Ask for paths(pairs).hops, of single pairs.")
