@@ -73,8 +73,8 @@ def closure(
     unweighted : bool
         Every edge weighs 1, and a matrix of bool is a graph: see `as_graph`.
     null_value : number or None, optional
-        An entry that is no edge, beside the semiring's zero: 0 for adjacency matrices as NetworkX and SciPy write them;
-        None where all others are edges, zeros too. Without it they are, and a matrix in which nothing else tells of
+        An entry that is no edge, other than the semiring's zero: 0 for adjacency matrices as NetworkX and SciPy write
+        them; None where all others are edges, zeros too. Without it they are, and a matrix in which nothing else marks
         missing edges gets a warning: numbers of which none is negative or infinite, with zeros off the diagonal.
     gpus : int, sequence of int or World, optional
         Spread one matrix on the host over so many GPUs of this machine, over those of these numbers, or over the ranks
@@ -131,7 +131,7 @@ def closure(
     by no more than 2√m · eps times the largest sum along a part of it, is none; where its sums are exact, the sign
     decides. In (+, ×) there is no limit where rounding cannot tell the spectral radius from 1.
 
-    O(n³): a dense matrix takes n³ pairs, each one ⊕ with one ⊗, and beside its n² entries a workspace that `plan`
+    O(n³): a dense matrix takes n³ pairs, each one ⊕ with one ⊗, and next to its n² entries a workspace that `plan`
     counts in bytes; squaring takes log₂ n times as many. The recursion is D'Alberto and Nicolau 2007, section 3, and
     Buluç, Gilbert and Budak 2010, section 3.1; the blocks Venkataraman, Sahni and Mukhopadhyaya 2003, section 3; the
     iterative schedule Floyd 1962 and Warshall 1962; the algebra Lehmann 1977, section 2.

@@ -21,7 +21,7 @@ from semiring.catalog import min_plus
 from semiring.devices import module, on_device
 from semiring.errors import AlgebraError, DTypeError, NoPathError, ShapeError
 
-#: Entries that are looked at together: temporaries stay small beside the matrix; on a GPU so many that it is busy.
+#: Entries that are looked at together: temporaries stay small compared to the matrix; on a GPU so many that it is busy.
 _CHUNK, _CHUNK_THERE = 1 << 20, 1 << 24
 
 

@@ -104,7 +104,7 @@ class Problem:
 
     @cached_property
     def in_place(self) -> bool:
-        """Whether the closure is computed in the matrix's own memory (of a batch, in a copy of it as a whole)."""
+        """Whether the closure is computed in the matrix's own memory (of a batch, in a copy of all of it)."""
         return (self.memory is not Memory.THEIRS or self.batch) and not self.preserved
 
     @cached_property
@@ -114,7 +114,7 @@ class Problem:
 
     @cached_property
     def made(self) -> int:
-        """Bytes on the device that were made of the input and are there already, or are made as a whole of a batch."""
+        """Bytes on the device that were made of the input and are there already, or are made of an entire batch."""
         ours = self.memory is Memory.OURS or (self.batch and self.memory is Memory.THEIRS)
         return int(self.matrix.nbytes) if ours and self.is_on_device else 0
 
@@ -128,9 +128,11 @@ class Problem:
         return bound
 
     def plan(self, ops: Backend, request: Request) -> Plan:
-        """The plan of one of its matrices, with all that is held beside what came."""
+        """The plan of one of its matrices, with all the memory that it takes in addition to the input."""
         packed = ops.grain > 1 and not isinstance(self.matrix, BitMatrix)
-        unpacked = self.n**2 if packed and self.is_on_device and not self.in_place else 0  # the result, beside its bits
+        unpacked = (
+            self.n**2 if packed and self.is_on_device and not self.in_place else 0
+        )  # the result, next to its bits
         return make_plan(
             self.n,
             self.semiring,
@@ -182,7 +184,7 @@ def take(
     """
     if overwrite and nulls:
         raise ValueError(
-            f"{where}: overwrite=True must work on the matrix as it is, got null_value={nulls[0]} beside it. Leave one "
+            f"{where}: overwrite=True must work on the matrix as it is, got null_value={nulls[0]} as well. Leave one "
             "of them out."
         )
     taken, unsaid = _take(A, s, dtype, request, unweighted, nulls, where)
@@ -208,7 +210,9 @@ def pose_array(
     target = device_of(array, device)
     packed_on_the_way = target == "cuda" and array.dtype.kind == "b"  # on the way, piece by piece
     if not move or device_of(array) == target or packed_on_the_way or not array.size:
-        if move and memory is Memory.THEIRS:  # its closure lies elsewhere; the look takes time, where there is no room
+        if (
+            move and memory is Memory.THEIRS
+        ):  # its closure lies elsewhere; the survey takes time, in vain where memory is short
             require(array.size // 8 if array.dtype.kind == "b" else array.nbytes, target, where=where, hint=HINT)
         return Problem(array, s, target, memory, survey(array, s, where=where, null_unsaid=null_unsaid))
     require(array.nbytes, target, where=where, hint="Use a smaller dtype, or compute where A lies.")

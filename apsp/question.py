@@ -148,7 +148,7 @@ class Question:
         return self._taken[2]
 
     def tell_zeros(self, seen: Survey) -> None:
-        """Say what a look found of zeros that may be edges or none: a warning for a table, else an error.
+        """Report what a survey found of zeros that may be edges or none: a warning for a table, else an error.
 
         Raises
         ------
@@ -255,6 +255,6 @@ class Question:
         return {}
 
     def forget(self) -> None:
-        """Drop what was found of the arcs, before a matrix takes their room."""
+        """Drop what was found of the arcs, before a matrix takes their memory."""
         for name in ("arcs", "_found"):
             vars(self).pop(name, None)

@@ -96,7 +96,7 @@ def choose(question: Question) -> Plan:
 
 
 def answer(question: Question) -> Answer:
-    """The engine that answers: planned, told, opened.
+    """The engine that answers: planned, reported, opened.
 
     Raises
     ------

@@ -125,7 +125,7 @@ def run(plan: Plan, M: Any, ops: Backend, request: Request) -> dict[str, float]:
 
 
 def _landing(problem: Problem) -> Any:
-    """Room for the result where the matrix came from; its pages are asked for while the device works."""
+    """A buffer for the result where the matrix came from; its pages are allocated while the device works."""
     require(
         problem.origin.nbytes, location(problem.origin), where="closure", hint="Use a smaller dtype, or overwrite=True."
     )

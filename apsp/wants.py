@@ -27,7 +27,7 @@ class Request:
     options : dict
         The backend's own: `threads` on the CPU, `per_thread` on a GPU.
     paths : bool
-        Whether predecessors are found at once, beside the distances.
+        Whether predecessors are found at once, along with the distances.
     """
 
     schedule: str = "auto"

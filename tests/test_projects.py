@@ -129,7 +129,7 @@ def test_tables_as_planners_have_them():
     ("durations", "dependencies", "words"),
     [
         ([("walls", 5, "plans", 3)], (), "durations must be a mapping"),
-        ([("walls", 5, "plans")], [("plans", "walls")], "beside dependencies"),
+        ([("walls", 5, "plans")], [("plans", "walls")], "with dependencies"),
         (["walls"], (), "durations must be a mapping.*got 'walls'"),
         (5, (), "durations must be a mapping"),
         (HOUSE, [("plans", "walls", 2)], "pairs"),

@@ -42,7 +42,7 @@ def potentials(A: np.ndarray, semiring: Semiring, *, careful: bool = False) -> n
 
     A cycle of negative length is judged by its own edges (`Lengths.rounding`). If it is rounding alone, all edges are
     made longer by one rounding, then by twice as much and so on, and cycles are looked for again, until none is
-    negative. So a truly negative cycle is overlooked only beside a longer one that is rounding alone and as negative
+    negative. So a truly negative cycle is overlooked only next to a longer one that is rounding alone and as negative
     per edge.
 
     Parameters

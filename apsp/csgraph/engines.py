@@ -26,7 +26,7 @@ from ..road import answer
 from ..wants import Wants
 from .conversion import Network
 
-#: Seconds of SciPy's compiled loops at a time: in between, Ctrl-C is heard.
+#: Seconds of SciPy's compiled loops at a time: in between, Ctrl-C is handled.
 STRETCH = 0.3
 #: Searches that take less than this, in seconds, are not worth a thought about engines.
 SHORT = 1.2e-3
@@ -36,7 +36,7 @@ ROWS = 256
 
 @dataclass(frozen=True)
 class Options:
-    """What a caller may ask for beside SciPy's own parameters: see `shortest_path`."""
+    """What a caller may ask for in addition to SciPy's own parameters: see `shortest_path`."""
 
     device: str | None = None
     threads: int | None = None

@@ -44,7 +44,7 @@ def with_predecessors(graph: Network, sources: np.ndarray | None, options: Optio
 
 
 def bytes_needed(graph: Network, sources: np.ndarray | None, threads: int | None = None) -> int:
-    """Bytes of distances and predecessors, and of what it takes to find them, beside the network."""
+    """Bytes of distances and predecessors, and of the workspace to find them, in addition to the network."""
     n, size = graph.n, graph.dtype.itemsize
     if sources is not None:  # what SciPy finds in a stretch is copied into the result
         rows = len(sources)
@@ -103,7 +103,7 @@ def reconstruct_path(csgraph: Any, predecessors: Any, directed: bool = True) -> 
 
     Notes
     -----
-    At most n − 1 arcs, of 12 bytes each, beside the graph.
+    At most n − 1 arcs, of 12 bytes each, in addition to the graph.
 
     Examples
     --------

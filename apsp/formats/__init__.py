@@ -118,7 +118,7 @@ def read(
         Whether edges lead one way only; by default what the file says, and where it cannot, they do.
     weight : str, int or None, optional
         The column that holds the weight, by name, or by position from 0; of GraphML and its like, the attribute. None
-        makes every edge weigh 1. By default it is the only column beside the ends; of several, the one that is called
+        makes every edge weigh 1. By default it is the only column other than the ends; of several, the one called
         weight, length, cost, distance, dist, w, value, km or min_transfer_time. Where that does not settle it, nothing
         is read.
     columns : (FROM, TO) or (FROM, TO, WEIGHT), optional
@@ -197,7 +197,7 @@ def _options(source: Source, chosen: Format, reading: Reading, options: dict[str
 
 
 def write(graph: Graph, path: str | os.PathLike[str], *, format: str | None = None) -> None:
-    """Write a graph; the file appears whole or not at all. (`apsp.write` takes anything that `as_graph` does.)
+    """Write a graph; the file appears complete or not at all. (`apsp.write` takes anything that `as_graph` does.)
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ class Format:
     write : callable or None
         `write(graph, file)` to a binary file; None where such files are read only.
     takes : tuple of str
-        What `read` takes beside the source: "weight" or "columns" come as `reading`, others by their names.
+        What `read` takes in addition to the source: "weight" or "columns" come as `reading`, others by their names.
     rank : int
         In which order `sniff` is asked, the smallest first: 0 for the first bytes of a file, 1 for a line that no other
         format has, more for what lines look like.
@@ -69,7 +69,7 @@ def listed(graph: Graph) -> tuple[list[int], list[int], list[Any]]:
     Raises
     ------
     FormatError
-        If a weight stands for an infinity, which a text does not tell from a number.
+        If a weight stands for an infinity, which a text does not distinguish from a number.
     """
     rows, cols, weights = _arcs(graph)
     ends = np.iinfo(np.int64)
@@ -207,7 +207,7 @@ def named_edges(graph: Graph, format: str, *, forbidden: str = "\0", quotes: boo
     kinds = [_kind(label) for label in labels]
     odd = next((index for index, kind in enumerate(kinds) if kind is None or kind is not kinds[0]), None)
     if odd is not None:
-        context = f" beside {labels[0]!r}" if odd else ""
+        context = f" and {labels[0]!r}" if odd else ""
         raise _unwritten(format, f"names must all be strings or all integers, got {labels[odd]!r}{context}. Write npz.")
     wrong = next((label for label, kind in zip(labels, kinds, strict=True) if not _written(label, kind, forbidden)), "")
     if wrong != "":
@@ -236,7 +236,7 @@ def shown_label(label: Any) -> str:
 
 
 def _kind(label: Any) -> type | None:
-    """str or int, or None for what a text cannot tell from these."""
+    """str or int, or None for what a text cannot distinguish from these."""
     if isinstance(label, (bool, np.bool_)):
         return None
     return next((kind for kind, also in ((str, str), (int, np.integer)) if isinstance(label, (kind, also))), None)

@@ -110,7 +110,7 @@ def _array(source: Source, body: bytes, n: int, symmetry: str) -> np.ndarray:
 
 
 def _require_triangle(source: Source, body: bytes, rows: np.ndarray, cols: np.ndarray, symmetry: str) -> None:
-    """A symmetric file lists its lower triangle, a skew one without the diagonal: others would be told twice."""
+    """A symmetric file lists its lower triangle, a skew one without the diagonal: others would be listed twice."""
     where = "on or below" if symmetry == "symmetric" else "below"
     above = rows < cols if symmetry == "symmetric" else rows <= cols
     if above.any():

@@ -89,7 +89,7 @@ def _header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
     version = np.lib.format.read_magic(file)
     start, digits = file.tell(), 2 if version == (1, 0) else 4
     length = int.from_bytes(file.read(digits), "little")
-    if length > _HEADER:  # NumPy would make room for it first
+    if length > _HEADER:  # NumPy would allocate memory for it first
         raise ValueError(f"a header of {length} bytes")
     file.seek(start)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0

@@ -4,7 +4,7 @@
 |------------------------------------------------------|-----------------------------------------------|
 | `matrix` (or `distances`), shape (n, n)              | a dense matrix, inf where there is no edge    |
 | `n`, `rows`, `cols`, and `weights` and `directed`, both optional | edges by position                 |
-| `labels` or `labels_json`, optional beside either    | the vertices' names, see `apsp.saving.encoding`      |
+| `labels` or `labels_json`, optional with either      | the vertices' names, see `apsp.saving.encoding`      |
 | `format`, `shape`, `data`, …                         | a SciPy sparse matrix                         |
 """
 

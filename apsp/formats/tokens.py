@@ -92,7 +92,7 @@ def _at_once(tokens: Sequence[str], joined: str) -> np.ndarray | None:
 
 
 def seconds(tokens: Sequence[str]) -> np.ndarray | None:
-    """Durations hh:mm:ss in seconds, integers where all are whole; None where one is none."""
+    """Durations hh:mm:ss in seconds, int64 where all are integers; None where one is none."""
     parts = [_DURATION.fullmatch(token.strip()) for token in tokens]
     if not parts or not all(parts):
         return None

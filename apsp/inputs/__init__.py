@@ -1,6 +1,6 @@
 """Whatever describes a graph → `Graph`. A kind of source is one module of this package, with a record `KIND`.
 
-| module    | what                                              | told by                         |
+| module    | what                                              | recognised by                   |
 |-----------|---------------------------------------------------|---------------------------------|
 | graph     | a `Graph`                                         | its class                       |
 | files     | a path, "-", an open file or buffer               | str, path, `read`               |
@@ -111,9 +111,9 @@ def as_graph(
         The same as `weight=None`: every edge weighs 1. The edges of a matrix are its True or its finite entries; of one
         of numbers without infinities, which must be zeros and ones, the ones.
     null_value : number or None, optional
-        Dense matrices: an entry that is no edge, beside the semiring's zero: 0 for adjacency matrices as NetworkX and
-        SciPy write them; None where all others are edges, zeros too. What finds paths asks for it where nothing else
-        tells of missing edges: in a matrix of numbers, none of them negative or infinite, with zeros off the diagonal.
+        Dense matrices: an entry that is no edge, other than the semiring's zero: 0 for adjacency matrices as NetworkX
+        and SciPy write them; None where all others are edges, zeros too. Path functions require it where nothing else
+        marks missing edges: in a matrix of numbers, none of them negative or infinite, with zeros off the diagonal.
     format : str, optional
         Files: as in `apsp.read`.
     name : str
@@ -165,7 +165,7 @@ def as_graph(
 
 
 def write(graph: Any, path: str | os.PathLike[str], *, format: str | None = None) -> None:
-    """Write a graph, or whatever `as_graph` takes; the file appears whole or not at all.
+    """Write a graph, or whatever `as_graph` takes; the file appears complete or not at all.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ class Kind:
     columns : bool
         Whether its columns can be chosen.
     weights : str
-        What `weight` may be beside None, for people; empty where nothing.
+        What `weight` may be other than None, for people; empty where nothing.
     accepts : callable
         `accepts(weight)`: whether a weight other than None is one of these.
     arrays : bool

@@ -1,4 +1,4 @@
-"""PyTorch Geometric's `Data`: `edge_index` of shape (2, m), and `edge_weight` or `edge_attr` beside it."""
+"""PyTorch Geometric's `Data`: `edge_index` of shape (2, m), and `edge_weight` or `edge_attr` next to it."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def recognises(source: Any, reading: Reading) -> bool:
 
 
 def convert(source: Any, reading: Reading) -> Graph:
-    """The matrix; refused where it may as well be edges, unless somebody says which of its entries are none."""
+    """The matrix; refused where it may as well be edges, unless it is declared which of its entries are none."""
     graph = Graph.from_matrix(source)
     if reading.nulls is None and not isinstance(source, (list, tuple)) and may_be_edges(graph.dense):
         rows = graph.n

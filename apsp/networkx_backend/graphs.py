@@ -128,7 +128,7 @@ class Arcs:
             yield part, self.distances(part)
 
     def numbers(self, D: np.ndarray) -> list[Any]:
-        """Plain Python numbers, whole ones as int; D has no inf then."""
+        """Plain Python numbers, integers as int; D has no inf then."""
         return D.astype(np.int64).tolist() if self.integral else D.tolist()
 
     def number(self, x: Any) -> Any:

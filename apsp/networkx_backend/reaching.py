@@ -61,7 +61,7 @@ def _cyclic(t: Reachability) -> bool:
 def _extended(G: Converted, t: Reachability, own: bool | None) -> Any:
     """A copy of the graph with an edge to each vertex reached; to the vertex itself always, never or where it is."""
     extended = G.graph.copy()
-    # Graphs of NetworkX's own classes are written to as `add_edges_from` does, which looks up every vertex anew.
+    # Graphs of NetworkX's own classes are written to as `add_edges_from` does, which looks up every vertex again.
     plain, back = type(extended) in (nx.Graph, nx.DiGraph), extended._pred if G.is_directed() else extended._adj
     for u, reached in _rows(G, t, own):
         here = extended._adj[u]

@@ -207,8 +207,8 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
 
     Notes
     -----
-    All pairs of the n tasks are looked at: O(n²) numbers of 8 bytes are held, beside what `shortest_paths` takes for
-    the closure.
+    All pairs of the n tasks are looked at: O(n²) numbers of 8 bytes are in memory, in addition to what
+    `shortest_paths` takes for the closure.
 
     Examples
     --------

@@ -75,7 +75,7 @@ def tasks_of(durations: Any, dependencies: Any) -> Tasks:
 
 
 def _columns(source: Any, apart: bool) -> tuple[list[Any], list[Any], list[Any] | None]:
-    """Tasks, durations, and what each waits for, if that stands beside them and does not come apart."""
+    """Tasks, durations, and what each waits for, if that is in the same table."""
     if is_table(source):
         columns = columns_of(source)
         if apart or len(columns) == 2:
@@ -92,7 +92,7 @@ def _columns(source: Any, apart: bool) -> tuple[list[Any], list[Any], list[Any] 
         odd = next(
             row for row in rows if not isinstance(row, (tuple, list)) or len(row) not in ((2,) if apart else (2, 3))
         )
-        raise DTypeError(_wanted(f"got {odd!r}" + (" beside dependencies=" if apart else "")))
+        raise DTypeError(_wanted(f"got {odd!r}" + (" with dependencies=" if apart else "")))
     dependencies = [row[2] if len(row) == 3 else () for row in rows] if 3 in widths else None
     return [row[0] for row in rows], [row[1] for row in rows], dependencies
 
@@ -131,7 +131,7 @@ def _named(columns: dict[Any, list[Any]]) -> tuple[list[Any], list[Any], list[An
 
 
 def _predecessors(tasks: Labels, cell: Any) -> list[int]:
-    """What stands beside a task: tasks, one task, a text that lists them with commas or semicolons, or nothing."""
+    """The predecessors of a task: tasks, one task, a text that lists them with commas or semicolons, or nothing."""
     if cell is None or (isinstance(cell, (float, np.floating)) and math.isnan(cell)):
         return []
     if isinstance(cell, Hashable) and cell in tasks:

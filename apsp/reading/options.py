@@ -29,7 +29,7 @@ BY_RULE: Final = _Unsaid.BY_RULE
 Weight = Any
 #: (FROM, TO) or (FROM, TO, WEIGHT), each by name or by position from 0.
 Columns = Sequence[str | int]
-#: The entry of a dense matrix that is no edge beside the semiring's zero, or None where there is no such entry.
+#: The entry of a dense matrix that is no edge other than the semiring's zero, or None where there is no such entry.
 NullValue = float | _Unsaid | None
 
 SOURCES = ("source", "from", "src", "start", "tail", "origin", "u", "from_stop_id")
@@ -45,7 +45,7 @@ def names_ends(names: Iterable[Any]) -> bool:
 
 #: Columns that hold codes, and no weights.
 CODES = ("transfer_type", "pathway_mode", "is_bidirectional")
-#: Tables of a timetable (GTFS) that list no edges, by the columns that tell them, and what a row is.
+#: Tables of a timetable (GTFS) that list no edges, by the columns that identify them, and what a row is.
 TIMETABLE = {
     ("trip_id", "stop_id", "stop_sequence"): (
         "GTFS stop_times, where a row is a stop of a trip",
@@ -100,7 +100,7 @@ class Chosen(NamedTuple):
 
 
 def positional(columns: Columns | None) -> bool:
-    """Whether columns are told by position, and so there is no header.
+    """Whether columns are named by position, and so there is no header.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def choose(
     listed = _listed(names, header)
     declared = reading.columns
     if declared is not None and len(declared) == 3 and reading.weight is not BY_RULE:
-        raise ValueError(f"columns names a weight already, got weight={reading.weight!r} beside {tuple(declared)!r}.")
+        raise ValueError(f"columns names a weight already, got weight={reading.weight!r} and {tuple(declared)!r}.")
     if declared is not None:
         source, target = (_find(names, column, listed, refuse) for column in declared[:2])
     elif header:
