@@ -96,8 +96,8 @@ class Question:
     @cached_property
     def device(self) -> str:
         """Where it is to be computed."""
-        there = self.is_graph or isinstance(self.source, (int, np.integer))
-        return device_of(None, self.wants.device) if there else self.problem.device
+        unplaced = self.is_graph or isinstance(self.source, (int, np.integer))
+        return device_of(None, self.wants.device) if unplaced else self.problem.device
 
     # As a matrix
 

@@ -108,15 +108,15 @@ def answer(question: Question) -> Answer:
             plan = choose(question)
             late = plan.seconds > PATIENCE and not _fits(
                 question, plan.beside_bytes, plan.device
-            )  # refused, or told of then
+            )  # refused, or reported then
             if not late:
                 tell(plan, question.wants.callback)
             kind = engines.get(plan.engine)
-            asked = expected.set(lambda: _expected(kind, question))
+            token = expected.set(lambda: _expected(kind, question))
             try:
                 engine = kind.open(question, plan)
             finally:
-                expected.reset(asked)
+                expected.reset(token)
             if not kind.compiles:
                 _uncompiled[_expected(kind, question)[0]] += plan.seconds
             if late:
@@ -153,11 +153,11 @@ def _cost(estimate: Estimate, question: Question) -> float:
 
 def _offer(kind: Kind, question: Question) -> Estimate:
     """What a kind would take, with what is still to be compiled after that was found out."""
-    asked = expected.set(lambda: _expected(kind, question))
+    token = expected.set(lambda: _expected(kind, question))
     try:
         found = kind.estimate(question)
     finally:
-        expected.reset(asked)
+        expected.reset(token)
     missing = question.missing(kind.compiles)
     return replace(found, kernels=missing.kernels, compiling=missing.seconds) if missing.kernels else found
 

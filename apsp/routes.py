@@ -184,7 +184,7 @@ class Trees:
         self.graph, self.semiring, self.engine = graph, semiring, engine
 
     @property
-    def known(self) -> bool:
+    def complete(self) -> bool:
         """Whether all predecessors have been found already."""
         return "predecessors" in vars(self)
 

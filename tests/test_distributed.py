@@ -22,7 +22,7 @@ from apsp import (
     shortest_paths,
     transitive_closure,
 )
-from apsp.distributed import DistributedMatrix, closing, keeping, plans, solving, world
+from apsp.distributed import DistributedMatrix, checkpoints, closing, plans, solving, world
 from apsp.engines.elimination import Eliminated
 from apsp.generate import road_like
 from apsp.schedules import distributed
@@ -384,7 +384,7 @@ def test_a_plan_counts_the_interpreter_that_ranks_share(monkeypatch):
 
 
 def test_a_checkpoint_goes_on_over_another_grid(graph, tmp_path, monkeypatch):
-    monkeypatch.setattr(keeping, "TILE", 16)
+    monkeypatch.setattr(checkpoints, "TILE", 16)
     monkeypatch.setattr(solving, "TILE", 16)
     expected = shortest_paths(graph, engine="dense", dtype="int16").distances
     kept = tmp_path / "ck"
@@ -425,7 +425,7 @@ def test_a_checkpoint_goes_on_over_another_grid(graph, tmp_path, monkeypatch):
 
 def test_a_checkpoint_goes_on_with_a_block_that_does_not_divide_it(graph, tmp_path, monkeypatch):
     """48 pivots are done: of rounds of 32 or of 64 pivots, the one that they are amid begins again."""
-    monkeypatch.setattr(keeping, "TILE", 16)
+    monkeypatch.setattr(checkpoints, "TILE", 16)
     monkeypatch.setattr(solving, "TILE", 16)
     expected = shortest_paths(graph, engine="dense", dtype="int16").distances
 
@@ -446,7 +446,7 @@ def test_a_checkpoint_goes_on_with_a_block_that_does_not_divide_it(graph, tmp_pa
 
 def test_the_last_round_is_kept_whatever_the_time(graph, tmp_path, monkeypatch):
     """The checkpoint of a closure that ended is its result: nobody computes it twice. A tile is of one rank."""
-    monkeypatch.setattr(keeping, "TILE", 32)
+    monkeypatch.setattr(checkpoints, "TILE", 32)
     where = {"gpus": world(ranks=4, threads=1), "dtype": "int16", "block": 16, "checkpoint": tmp_path / "ck"}
     r = shortest_paths(graph, **where, every=3600)
     assert TileStore(tmp_path / "ck").inspect().oldest == 70

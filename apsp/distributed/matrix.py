@@ -390,8 +390,8 @@ class DistributedMatrix:
 
     def pairs(self, i: Sequence[int] | np.ndarray, j: Sequence[int] | np.ndarray) -> np.ndarray:
         """The entries (i[e], j[e]) for every e."""
-        at = np.arange(self.n)
-        i, j = (at[np.asarray(x) if len(x) else []] for x in (i, j))  # NumPy refuses fractions
+        every = np.arange(self.n)
+        i, j = (every[np.asarray(x) if len(x) else []] for x in (i, j))  # NumPy refuses fractions
         if i.shape != j.shape or i.ndim != 1:
             raise ShapeError(
                 f"DistributedMatrix.pairs: two lists of one length are required, got {i.shape}, {j.shape}."
@@ -483,8 +483,8 @@ class DistributedMatrix:
 
         def look(ops: Backend, part: Any, rows: slice, columns: slice) -> Survey | None:
             first = (rows.start, columns.start)
-            given: dict[str, Any] = {"where": "DistributedMatrix", "first": first, "null_unsaid": True}
-            return survey(part, self.semiring, **given) if part.size else None
+            arguments: dict[str, Any] = {"where": "DistributedMatrix", "first": first, "null_unsaid": True}
+            return survey(part, self.semiring, **arguments) if part.size else None
 
         return united([seen for seen in self._everyone(look) if seen], self.semiring, self.dtype)
 

@@ -21,7 +21,7 @@ from ..log import logger
 from ..plans import Plan
 from ..saving.tiles import TILE, as_store
 from ..wants import Request, Wants
-from . import closing, keeping, plans
+from . import checkpoints, closing, plans
 from .matrix import DistributedMatrix
 
 #: What `gpus=` may be.
@@ -131,7 +131,7 @@ def _within_limits(
     source.refuse_overwriting(limits.output, where="closure")
     block, callback = request.block, request.callback
     if limits.checkpoint is not None:
-        M = keeping.close(source, ranks, limits, block=block, callback=callback, look=look)
+        M = checkpoints.close(source, ranks, limits, block=block, callback=callback, look=look)
     else:
         M = DistributedMatrix.filled(
             source.n,
@@ -147,7 +147,7 @@ def _within_limits(
             look(M.seen)
         M.close(callback=callback)
     if limits.made_in is not None and not limits.in_checkpoint:
-        keeping.write(M, limits.made_in)
+        checkpoints.write(M, limits.made_in)
     return M
 
 

@@ -109,7 +109,7 @@ def _planned(question: Question) -> tuple[Plan, int]:
     if question.listed:  # its matrix is not there yet: the shape, and at most a look at what its edges weigh
         seen = Survey(0, 1, True) if question.counting == np.inf and not wants.dry else question.seen
     elif wants.dry and question.is_graph and source.windows(s, wants.dtype, where=wants.where) is not None:
-        seen = Source.of(source, s, wants.dtype, where=wants.where).looked_at[0]
+        seen = Source.of(source, s, wants.dtype, where=wants.where).surveyed[0]
     else:
         problem = question.problem
         plan = problem.plan(problem.bind(wants), wants)

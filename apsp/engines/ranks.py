@@ -53,7 +53,7 @@ def _estimate(question: Question) -> Estimate:
         n, dtype = question.n, question.dtype
     elif (windows := question.once(_windows)) is not None:
         n, dtype = windows.n, windows.dtype
-        nonnegative = not wants.dry or fast(windows.looked_at[0], s, dtype, n)
+        nonnegative = not wants.dry or fast(windows.surveyed[0], s, dtype, n)
     else:
         n, dtype = question.n, question.dtype
         if wants.dry:  # a list of edges makes no matrix for that

@@ -20,9 +20,9 @@ from semiring.tiles import TileStore
 
 from ..display import notebook
 from ..labels import Labels, number
+from .edge_lists import from_array, from_tuples, numbers, positions, refuse_nan
 from .entries import Edges, combine, is_boolean, listed, over, present
 from .exported import to_frame, to_networkx, to_scipy
-from .given import from_array, from_tuples, numbers, positions, refuse_nan
 from .nulls import Nulls
 from .ondisk import OnDisk, Windows
 

@@ -14,7 +14,7 @@ from semiring.errors import DTypeError, FormatError, ShapeError
 
 from ..formats.tokens import seconds
 from ..graph import Graph
-from ..graph.given import numbers
+from ..graph.edge_lists import numbers
 from ..labels import number_ends
 from ..reading.options import ANYHOW, BY_RULE, Reading, choose, names_ends
 from .base import Kind

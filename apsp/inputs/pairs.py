@@ -10,7 +10,7 @@ import numpy as np
 from semiring.errors import FormatError
 
 from ..graph import Graph
-from ..graph.given import numbers
+from ..graph.edge_lists import numbers
 from ..labels import number_ends
 from ..reading.options import Reading
 from .base import Kind

@@ -79,7 +79,7 @@ def opened(
         If it cannot be written, or does not fit on its disk.
     """
     n, s = source.n, source.semiring
-    attributes = {"semiring": recorded_as(s), SOURCE: source.looked_at[1]}
+    attributes = {"semiring": recorded_as(s), SOURCE: source.surveyed[1]}
     if not is_store(path):
         store = TileStore.create(path, (n, n), source.dtype, block=tile or 1, attributes=attributes)
         return Checkpoint(store, 0)

@@ -94,7 +94,7 @@ class Large:
     @cached_property
     def ops(self) -> Backend:
         """The verbs, with the variants that the entries permit."""
-        seen, _ = self.source.looked_at
+        seen, _ = self.source.surveyed
         s, dtype = self.source.semiring, self.source.dtype
         nonnegative = fast(seen, s, dtype, self.source.n)
         return bind(s, dtype, device=self.device, nonnegative=nonnegative, **self.options)
@@ -193,7 +193,7 @@ class Large:
         for place in (self.limits.checkpoint, self.limits.output):
             if place is not None:
                 check_place(place)
-        s, seen = self.source.semiring, self.source.looked_at[0]
+        s, seen = self.source.semiring, self.source.surveyed[0]
         on_disk = not self.in_core and not self.streams_from_memory
         if on_disk and not s.idempotent and divergence.may_diverge(s, seen, self.source.n):
             raise AlgebraError(

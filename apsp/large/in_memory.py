@@ -46,7 +46,7 @@ def close(
     DivergenceError, FormatError, MemoryNeeded
         As `Large.close`.
     """
-    s, n, seen = source.semiring, source.n, source.looked_at[0]
+    s, n, seen = source.semiring, source.n, source.surveyed[0]
     require(source.nbytes, "cpu", where="closure", hint="Say output='tiles/' and memory=…: it then streams.")
     place = limits.checkpoint
     state = None if place is None else checkpoints.opened(place, source, ops, tile=TILE, fit=lambda _: True)

@@ -49,7 +49,7 @@ def _require_limit(source: Source, store: TileStore) -> None:
     DivergenceError
     """
     s = source.semiring
-    if not divergence.may_diverge(s, source.looked_at[0], source.n):
+    if not divergence.may_diverge(s, source.surveyed[0], source.n):
         return
     diagonal = np.concatenate([store.read(k, k).diagonal() for k in range(store.grid[0])])
     vertex = divergence.beaten(diagonal, s)

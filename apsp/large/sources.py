@@ -123,7 +123,7 @@ class Source:
         return out
 
     @cached_property
-    def looked_at(self) -> tuple[Survey, int]:
+    def surveyed(self) -> tuple[Survey, int]:
         """What a look at all entries finds, and their CRC-32.
 
         Raises

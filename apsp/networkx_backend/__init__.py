@@ -10,7 +10,7 @@ it. NetworkX finds this module by its entry point, converts graphs by `convert_f
 | pairs     | distances and paths of all pairs, in NetworkX's dicts                          |
 | reaching  | transitive closures and reduction                                              |
 | measures  | eccentricities, centralities, and what is made of them                         |
-| theirs    | NetworkX's own function, for what only Python can add or must refuse           |
+| original  | NetworkX's own function, for what only Python can add or must refuse           |
 """
 
 from __future__ import annotations

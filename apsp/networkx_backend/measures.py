@@ -12,7 +12,7 @@ import numpy as np
 from semiring.errors import NegativeCycleError
 
 from .graphs import Arcs, Converted, served
-from .theirs import theirs
+from .original import original
 
 _METHODS = (None, "unweighted", "dijkstra", "bellman-ford", "floyd-warshall", "floyd-warshall-numpy")
 
@@ -21,11 +21,11 @@ def eccentricity(G: Converted, v: Any = None, sp: Any = None, weight: Any = None
     """The distance to the farthest vertex, {node: number} or that of one: `networkx.eccentricity`."""
     arcs = _served(G, weight)
     if arcs is None or sp is not None or not len(G):
-        return theirs("eccentricity", G, v, sp, weight)
+        return original("eccentricity", G, v, sp, weight)
     wanted = None if v is None else [*G.graph.nbunch_iter(v)]
     found = _farthest(arcs, None if wanted is None else _positions(G, wanted))
     if found is None:
-        return theirs("eccentricity", G, v, sp, weight)
+        return original("eccentricity", G, v, sp, weight)
     e = dict(zip(G.nodes if wanted is None else wanted, found, strict=True))
     return e[v] if v in G else e
 
@@ -33,25 +33,25 @@ def eccentricity(G: Converted, v: Any = None, sp: Any = None, weight: Any = None
 def diameter(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
     """The greatest eccentricity: `networkx.diameter`."""
     found = _eccentricities(G, weight) if e is None else None
-    return theirs("diameter", G, e, usebounds, weight) if found is None else max(found)
+    return original("diameter", G, e, usebounds, weight) if found is None else max(found)
 
 
 def radius(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
     """The least eccentricity: `networkx.radius`."""
     found = _eccentricities(G, weight) if e is None else None
-    return theirs("radius", G, e, usebounds, weight) if found is None else min(found)
+    return original("radius", G, e, usebounds, weight) if found is None else min(found)
 
 
 def center(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
     """The nodes of least eccentricity: `networkx.center`."""
     found = _eccentricities(G, weight) if e is None else None
-    return theirs("center", G, e, usebounds, weight) if found is None else _where(G, found, min(found))
+    return original("center", G, e, usebounds, weight) if found is None else _where(G, found, min(found))
 
 
 def periphery(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
     """The nodes of greatest eccentricity: `networkx.periphery`."""
     found = _eccentricities(G, weight) if e is None else None
-    return theirs("periphery", G, e, usebounds, weight) if found is None else _where(G, found, max(found))
+    return original("periphery", G, e, usebounds, weight) if found is None else _where(G, found, max(found))
 
 
 def barycenter(G: Converted, weight: Any = None, attr: Any = None, sp: Any = None) -> Any:
@@ -71,7 +71,7 @@ def average_shortest_path_length(G: Converted, weight: Any = None, method: Any =
     uncalled = callable(weight) and method in ("floyd-warshall", "floyd-warshall-numpy")  # NetworkX takes 1 instead
     total = None if arcs is None or uncalled or method not in _METHODS or n < 2 else _total(arcs)
     if arcs is None or total is None:
-        return theirs("average_shortest_path_length", G, weight, method)
+        return original("average_shortest_path_length", G, weight, method)
     return total / (n * (n - 1))
 
 
@@ -79,10 +79,10 @@ def wiener_index(G: Converted, weight: Any = None) -> Any:
     """The sum of distances of all pairs: `networkx.wiener_index`."""
     arcs = _served(G, weight)
     if arcs is None or not len(G):
-        return theirs("wiener_index", G, weight)
+        return original("wiener_index", G, weight)
     total = _total(arcs)
     if total is None:  # infinite, unless a function hides the edges that connect the graph
-        return theirs("wiener_index", G, weight)
+        return original("wiener_index", G, weight)
     return total if G.is_directed() else total / 2
 
 
@@ -90,7 +90,7 @@ def global_efficiency(G: Converted) -> Any:
     """The mean of the inverse distances: `networkx.global_efficiency`."""
     n = len(G)
     if n < 2:
-        return theirs("global_efficiency", G)
+        return original("global_efficiency", G)
     return sum(float(_inverse(D).sum()) for _, D in G.arcs().blocks()) / (n * (n - 1))
 
 
@@ -102,7 +102,7 @@ def closeness_centrality(
     backwards = callable(distance) and G.is_directed()
     if arcs is None or backwards or sp is not None or (u is not None and u not in G):
         arguments = {} if sp is None else {"sp": sp}
-        return theirs("closeness_centrality", G, u, distance, wf_improved, **arguments)
+        return original("closeness_centrality", G, u, distance, wf_improved, **arguments)
     n, found = len(G), []
     for _, D in arcs.reversed().blocks(None if u is None else _positions(G, [u])):
         reached = np.isfinite(D)
@@ -122,7 +122,7 @@ def harmonic_centrality(G: Converted, nbunch: Any = None, distance: Any = None, 
     turned = len(targets) < len(origins)
     arcs = _served(G, distance)
     if arcs is None or (turned and callable(distance) and G.is_directed()):
-        return theirs("harmonic_centrality", G, *arguments)
+        return original("harmonic_centrality", G, *arguments)
     ends, starts = (_positions(G, nodes) for nodes in (targets, origins))
     sums = np.zeros(len(ends))
     # Rows are searched from the smaller set: towards it on reversed arcs.
@@ -174,10 +174,10 @@ def _where(G: Converted, values: list[Any], wanted: Any) -> list[Any]:
 def _central(name: str, G: Converted, weight: Any, attr: Any, sp: Any) -> Any:
     arcs = _served(G, weight)
     if arcs is None or attr is not None or sp is not None or not len(G):
-        return theirs(name, G, weight, attr, sp)
+        return original(name, G, weight, attr, sp)
     sums = np.concatenate([D.sum(axis=1) for _, D in arcs.blocks()])
     if np.isinf(sums).any():
-        return theirs(name, G, weight, attr, sp)
+        return original(name, G, weight, attr, sp)
     return _where(G, sums.tolist(), sums.min())
 
 

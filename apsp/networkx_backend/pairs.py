@@ -22,7 +22,7 @@ from ..csgraph.engines import Options
 from ..csgraph.routes import with_predecessors
 from ..log import warn
 from .graphs import BLOCK, Arcs, Converted, served
-from .theirs import theirs
+from .original import original
 
 _INF = float("inf")
 _infinite = partial(float, "inf")
@@ -76,7 +76,7 @@ def johnson(G: Converted, weight: Any = "weight") -> dict[Any, dict[Any, list[An
     """{node: {node: path}}: `networkx.johnson`."""
     arcs = _without_cycle(G, weight)
     if arcs is None:
-        return theirs("johnson", G, weight)
+        return original("johnson", G, weight)
     return {node: paths for node, _, paths in _all(G, arcs, None, paths=True)}
 
 
@@ -84,7 +84,7 @@ def metric_closure(G: Converted, weight: Any = "weight") -> Any:
     """The complete graph of distances and paths: `networkx.algorithms.approximation.metric_closure`."""
     arcs = _nonnegative(G, weight)
     if arcs is None or not len(G):
-        return theirs("metric_closure", G, weight)
+        return original("metric_closure", G, weight)
     warn(
         "metric_closure is deprecated and will be removed in NetworkX 3.8.\n"
         "Use nx.all_pairs_shortest_path_length instead.",
@@ -107,7 +107,7 @@ def floyd_warshall(G: Converted, weight: Any = "weight") -> dict[Any, dict[Any, 
     """{node: {node: distance}}, inf where there is no path: `networkx.floyd_warshall`."""
     arcs = _by_attribute(G, weight)
     if arcs is None:
-        return theirs("floyd_warshall", G, weight)
+        return original("floyd_warshall", G, weight)
     return _table(G, arcs, _closed(arcs))
 
 
@@ -134,7 +134,7 @@ def floyd_warshall_numpy(G: Converted, nodelist: Any = None, weight: Any = "weig
         )
     arcs = _by_attribute(G, weight)
     if arcs is None or not len(G) or (nodelist is not None and set(nodelist) != set(G)):
-        return theirs("floyd_warshall_numpy", G, nodelist, weight)
+        return original("floyd_warshall_numpy", G, nodelist, weight)
     D = _closed(arcs)
     if nodelist is None:
         return D
@@ -146,7 +146,7 @@ def floyd_warshall_numpy(G: Converted, nodelist: Any = None, weight: Any = "weig
 def _with_predecessors(name: str, G: Converted, weight: Any) -> tuple[dict[Any, Any], dict[Any, Any]]:
     arcs = _by_attribute(G, weight)
     if arcs is None:
-        return theirs(name, G, weight)
+        return original(name, G, weight)
     D, P = _unbounded(lambda: with_predecessors(arcs.network(), None, Options()))
     loops = arcs.tails[arcs.tails == arcs.heads]
     P[loops, loops] = loops
@@ -226,7 +226,7 @@ def _each(
     cutoff = None if by is _without_cycle else arguments[0]
     arcs = by(G, arguments[-1]) if by is not None else G.arcs() if _counts(cutoff) else None
     if arcs is None:
-        yield from theirs(name, G, *arguments)
+        yield from original(name, G, *arguments)
         return
     for node, lengths, paths in _all(G, arcs, cutoff, paths=give is not _lengths):
         yield node, give(lengths, paths)

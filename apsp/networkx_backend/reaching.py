@@ -14,7 +14,7 @@ from ..graph import Graph
 from ..reach import transitive_closure as reachability
 from ..reach.reachability import Reachability
 from .graphs import Converted
-from .theirs import theirs
+from .original import original
 
 #: Rows that are unpacked together.
 _ROWS = 1024
@@ -33,7 +33,7 @@ def transitive_closure_dag(G: Converted, topo_order: Any = None) -> Any:
     """The same of an acyclic graph: `networkx.transitive_closure_dag`."""
     t = _reached(G)
     if topo_order is not None or _cyclic(t):
-        return theirs("transitive_closure_dag", G, topo_order)
+        return original("transitive_closure_dag", G, topo_order)
     return _extended(G, t, None)
 
 
@@ -41,7 +41,7 @@ def transitive_reduction(G: Converted) -> Any:
     """The fewest edges with the same reachability, without data: `networkx.transitive_reduction`."""
     t = _reached(G)
     if _cyclic(t):
-        return theirs("transitive_reduction", G)
+        return original("transitive_reduction", G)
     tails, heads, _ = t.reduction().edges(lor_land)
     made, nodes = nx.DiGraph(), G.nodes
     made.add_nodes_from(nodes)

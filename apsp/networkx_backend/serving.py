@@ -60,9 +60,9 @@ def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
     n = len(graph)
     arcs = graph.number_of_edges() * (1 if graph.is_directed() else 2) if hasattr(graph, "number_of_edges") else 0
     sources = _sources(name, args, kwargs, n)
-    theirs, ours = estimates.networkx(n, arcs, sources, matrix=name.startswith("floyd_warshall"))
-    if ours > theirs:
-        return f"it is predicted to take {1e3 * theirs:.2g} ms in NetworkX and {1e3 * ours:.2g} ms here"
+    in_networkx, here = estimates.networkx(n, arcs, sources, matrix=name.startswith("floyd_warshall"))
+    if here > in_networkx:
+        return f"it is predicted to take {1e3 * in_networkx:.2g} ms in NetworkX and {1e3 * here:.2g} ms here"
     needed, free = BYTES_PER_PAIR * n * n, available("cpu")
     if free is not None and needed > free and name not in _MEASURES:
         return f"its n² entries need {needed / 2**30:.1f} GiB, and {free / 2**30:.1f} GiB are free"

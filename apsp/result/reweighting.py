@@ -11,7 +11,7 @@ import numpy as np
 from semiring.errors import DTypeError, ShapeError, VertexError
 
 from ..graph import Graph
-from ..graph.given import numbers
+from ..graph.edge_lists import numbers
 
 
 def reweighted(graph: Graph, weights: Any) -> Graph:

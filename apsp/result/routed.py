@@ -53,8 +53,8 @@ class Routed(Distances):
     @cached_property
     def hops(self) -> Any:
         """int32, the same: the edges on the path that `predecessors` gives; −9999 where there is none."""
-        n, known = self.graph.n, self._trees.known
-        more = 0 if known else estimates.predecessors(n, self.dtype.itemsize, table=False)
+        n, complete = self.graph.n, self._trees.complete
+        more = 0 if complete else estimates.predecessors(n, self.dtype.itemsize, table=False)
         require(4 * n * n + more, where="hops", hint="Ask for paths(pairs).hops, of single pairs.")
         P = self._trees.predecessors
         with on_device(P):

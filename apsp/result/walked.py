@@ -75,7 +75,7 @@ class Paths(Sequence[list[Any]]):
 
 def paths_of(trees: Trees, sources: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The paths between pairs of positions, in the trees of all sources where these are at hand or most are wanted."""
-    if trees.known or (trees.engine.in_memory and 8 * len(np.unique(sources)) >= trees.graph.n):
+    if trees.complete or (trees.engine.in_memory and 8 * len(np.unique(sources)) >= trees.graph.n):
         return walks(host(trees.predecessors), sources, sources, targets)
     known, which = np.unique(sources, return_inverse=True)
     order = np.argsort(which, kind="stable")

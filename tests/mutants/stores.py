@@ -5,7 +5,7 @@ from . import Mutant
 MUTANTS = [
     Mutant(
         "ranks-last-round",
-        "apsp/distributed/keeping.py",
+        "apsp/distributed/checkpoints.py",
         "if (due or done == self._n) and rows.start",
         "if due and rows.start",
         "tests/test_distributed.py::test_the_last_round_is_kept_whatever_the_time",

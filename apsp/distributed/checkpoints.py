@@ -69,7 +69,7 @@ def close(
     def opened() -> tuple[int, int, Survey]:
         ops = bind(s, source.dtype, device=world.device, **world.options)
         state = checkpoints.opened(path, source, ops, tile=TILE, fit=lambda _: True)
-        return state.begun, state.store.block[0], source.looked_at[0]
+        return state.begun, state.store.block[0], source.surveyed[0]
 
     def work(comm: Comm) -> tuple[int, int, Survey] | None:
         return comm.together(lambda: opened() if comm.rank == 0 else None)

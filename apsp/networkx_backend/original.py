@@ -10,7 +10,7 @@ from networkx.utils.backends import _registered_algorithms
 from .graphs import Converted
 
 
-def theirs(name: str, graph: Converted, *args: Any, **kwargs: Any) -> Any:
+def original(name: str, graph: Converted, *args: Any, **kwargs: Any) -> Any:
     """What NetworkX itself returns or raises."""
     function = _registered_algorithms.get(name) or getattr(nx, name)  # another name of one: barycenter since 3.7
     return function.orig_func(graph.graph, *args, **kwargs)
