@@ -7,7 +7,7 @@ integer. Each is also a method of `Result`, which answers in the graph's labels.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -21,11 +21,13 @@ from semiring.catalog import min_plus
 from semiring.devices import module, on_device
 from semiring.errors import AlgebraError, DTypeError, NoPathError, ShapeError
 
+from .types import Array, Blocks
+
 #: Entries that are looked at together: temporaries stay small compared to the matrix; on a GPU so many that it is busy.
 _CHUNK, _CHUNK_THERE = 1 << 20, 1 << 24
 
 
-def eccentricity(D: Any) -> Any:
+def eccentricity(D: Array) -> Any:
     """The greatest distance from each vertex: an array of shape (n,), on the device of D.
 
     Raises
@@ -44,29 +46,29 @@ def eccentricity(D: Any) -> Any:
     return _totals(D).connected("eccentricity").farthest
 
 
-def diameter(D: Any) -> Any:
+def diameter(D: Array) -> Any:
     """The greatest eccentricity; errors as of `eccentricity`."""
     return _ends(D, "diameter")[1]
 
 
-def radius(D: Any) -> Any:
+def radius(D: Array) -> Any:
     """The least eccentricity; errors as of `eccentricity`."""
     return _ends(D, "radius")[0]
 
 
-def center(D: Any) -> Any:
+def center(D: Array) -> Any:
     """The vertices whose eccentricity is the radius: their positions, ascending; errors as of `eccentricity`."""
     farthest = _totals(D).connected("center").farthest
     return _where(farthest, "min")
 
 
-def periphery(D: Any) -> Any:
+def periphery(D: Array) -> Any:
     """The vertices whose eccentricity is the diameter: their positions, ascending; errors as of `eccentricity`."""
     farthest = _totals(D).connected("periphery").farthest
     return _where(farthest, "max")
 
 
-def closeness(D: Any, *, wf_improved: bool = True) -> Any:
+def closeness(D: Array, *, wf_improved: bool = True) -> Any:
     """The reciprocal of the mean distance *to* each vertex, float64 (n,), on the device of D.
 
     Of the r vertices that reach it, itself among them; with `wf_improved` scaled by their part, (r − 1) / (n − 1)
@@ -82,12 +84,12 @@ def closeness(D: Any, *, wf_improved: bool = True) -> Any:
     return _totals(D).closeness(wf_improved)
 
 
-def average_path_length(D: Any) -> float:
+def average_path_length(D: Array) -> float:
     """The mean distance between two different vertices; 0 for a single one. Errors as of `eccentricity`."""
     return _totals(D).connected("average_path_length").mean("total")
 
 
-def global_efficiency(D: Any) -> float:
+def global_efficiency(D: Array) -> float:
     """The mean of 1 / distance over pairs of different vertices; no path and a distance of 0 count as 0.
 
     Reciprocals of the least floats are beyond float64, their mean is not; it is inf only where it is, too.
@@ -196,7 +198,7 @@ def _sum(xp: Any, lengths: Any, *, inverse: bool = False) -> Fraction:
         return Fraction(scaled(exponent)) * Fraction(2) ** (-exponent if inverse else exponent)
 
 
-def _totals(D: Any) -> Totals:
+def _totals(D: Array) -> Totals:
     D = take_in(D, where="measures").array
     if D.ndim != 2 or D.shape[0] != D.shape[1]:
         raise ShapeError(f"measures: D must be square, (n, n), got shape {D.shape}.")
@@ -207,13 +209,13 @@ def _totals(D: Any) -> Totals:
     return Totals.of(_blocks(D), len(D), D.dtype)
 
 
-def _blocks(D: Any) -> Iterator[tuple[np.ndarray, Any]]:
+def _blocks(D: Array) -> Blocks:
     entries = _CHUNK if isinstance(D, np.ndarray) else _CHUNK_THERE
     rows = max(1, entries // max(1, len(D)))
     return ((np.arange(start, min(start + rows, len(D))), D[start : start + rows]) for start in range(0, len(D), rows))
 
 
-def _ends(D: Any, where: str) -> tuple[Any, Any]:
+def _ends(D: Array, where: str) -> tuple[Any, Any]:
     farthest = _totals(D).connected(where).farthest
     return farthest.min().item(), farthest.max().item()
 

@@ -27,6 +27,7 @@ from .graph import Graph
 from .graph.nulls import Nulls, refuse_ambiguous, without_nulls
 from .graph.ondisk import Windows, height
 from .reading.options import BY_RULE, NullValue, nulls_of
+from .types import Array
 
 
 def predecessors(
@@ -189,7 +190,7 @@ class Trees:
         return "predecessors" in vars(self)
 
     @cached_property
-    def predecessors(self) -> Any:
+    def predecessors(self) -> Array:
         """Of all pairs, int32 (n, n), where the distances lie.
 
         Raises
@@ -200,11 +201,11 @@ class Trees:
         return self._all(backwards=False)
 
     @cached_property
-    def next_hops(self) -> Any:
+    def next_hops(self) -> Array:
         """The same, of next hops."""
         return self._all(backwards=True)
 
-    def _all(self, *, backwards: bool) -> Any:
+    def _all(self, *, backwards: bool) -> Array:
         n, size, in_memory = self.graph.n, self.engine.dtype.itemsize, self.engine.in_memory
         hint = "Stream them by predecessor_rows(), or ask for paths(pairs), which needs no table."
         needed = estimates.predecessors(n, size, table=in_memory, matrix=self.graph.dense is None)
@@ -234,11 +235,11 @@ class Trees:
             yield positions, part
             del part
 
-    def of(self, sources: np.ndarray, D: Any) -> np.ndarray:
+    def of(self, sources: np.ndarray, D: Array) -> np.ndarray:
         """The predecessors of some sources, whose distances are given: int32 (k, n), on the host."""
         return of_rows(self.semiring, self.edges(essential=True), host(D), sources)
 
-    def _matrix(self, D: Any) -> Any:
+    def _matrix(self, D: Array) -> Any:
         """The graph's matrix, in the dtype of its closure."""
         return self.graph.matrix(self.semiring, D.dtype)
 
@@ -298,7 +299,7 @@ class Trees:
         return {}
 
 
-def _taken(A: Any, D: Any, s: Semiring, nulls: Nulls, where: str) -> tuple[Any, Taken]:
+def _taken(A: Any, D: Array, s: Semiring, nulls: Nulls, where: str) -> tuple[Any, Taken]:
     """The matrix and its closure, of one dtype and on D's device; looked at."""
     require_selection(s, where=where)
     closed = take_in(D, where=where).conformed(s, where=where)
@@ -319,7 +320,7 @@ def _taken(A: Any, D: Any, s: Semiring, nulls: Nulls, where: str) -> tuple[Any, 
     return weights, closed
 
 
-def _refuse_unreached(A: Any, D: Any, s: Semiring, where: str) -> None:
+def _refuse_unreached(A: Any, D: Array, s: Semiring, where: str) -> None:
     """Refuse a D that has no path where A has an edge: it is the closure of another matrix, or was cut at a limit."""
     zero = dtypes.zero(s, D.dtype)
     for part in dtypes.chunks(D.shape, _CHUNK if device_of(D) == "cpu" else _CHUNK_THERE):
@@ -333,7 +334,7 @@ def _refuse_unreached(A: Any, D: Any, s: Semiring, where: str) -> None:
             )
 
 
-def of_closure(A: Any, D: Any, s: Semiring, threads: int | None, *, mirrored: bool = False) -> Any:
+def of_closure(A: Any, D: Array, s: Semiring, threads: int | None, *, mirrored: bool = False) -> Any:
     """The predecessors of one matrix, or of each of a batch."""
     device = device_of(D)
     require(D.size * (4 + D.itemsize), device, where="predecessors", hint="Use a smaller dtype, or fewer vertices.")

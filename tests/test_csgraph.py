@@ -669,10 +669,10 @@ def test_a_pattern_is_looked_at_once_it_has_cost_as_much_as_looking(monkeypatch)
         found = remembered.of(net.tails, net.heads, n)
         assert (found.n, found.tails.tolist()) == (n, net.tails.tolist())
     monkeypatch.undo()
-    lines = [(np.array([k]), np.array([k + 1])) for k in range(structures.KEPT + 1)]
+    lines = [(np.array([k]), np.array([k + 1])) for k in range(structures.CAPACITY + 1)]
     for line in lines:
         remembered.of(*line, 10)
-    assert [remembered.spent(*line) for line in lines] == [0, *[inf] * structures.KEPT]
+    assert [remembered.spent(*line) for line in lines] == [0, *[inf] * structures.CAPACITY]
 
 
 def test_a_structure_is_looked_for_where_questions_have_taken_longer(monkeypatch):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from semiring.pickling import uncached
 from .. import estimates
 from ..estimates import Estimate
 from ..plans import Plan
+from ..types import Array, Blocks
 
 if TYPE_CHECKING:
     from ..question import Question
@@ -82,7 +83,7 @@ class Engine(ABC):
         return self.whole.column(vertex)
 
     @abstractmethod
-    def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, Any]]:
+    def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
         """Blocks of complete rows in the order wanted: (positions (k,), entries (k, columns)), k at most `block`."""
 
     @abstractmethod
@@ -128,7 +129,7 @@ class Engine(ABC):
             offset += len(positions)
         return out
 
-    def panels(self, *, columns: bool = False) -> Iterator[tuple[np.ndarray, Any]]:
+    def panels(self, *, columns: bool = False) -> Blocks:
         """All lines, some at a time, in whatever order is fastest: (positions (k,), panel), panel[:, q] being line q.
 
         Lines are rows, or with `columns` columns.
@@ -140,15 +141,15 @@ class Engine(ABC):
         for positions, D in self.rows(np.arange(self.shape[0])):
             yield positions, D.T
 
-    def reduced(self, of: Callable[[Any], Any], *, columns: bool = False) -> Iterator[tuple[np.ndarray, Any]]:
+    def reduced(self, of: Callable[[Array], Array], *, columns: bool = False) -> Blocks:
         """What `of` makes of each panel: (positions, of(panel)). It may be called on several threads at a time."""
         return ((positions, of(panel)) for positions, panel in self.panels(columns=columns))
 
-    def worst(self, of: Callable[[Any], Any], *, columns: bool = False) -> Iterator[tuple[np.ndarray, Any]]:
+    def worst(self, of: Callable[[Array], Array], *, columns: bool = False) -> Blocks:
         """The worst entry of each line, which `of` finds in a panel: (positions, entries)."""
         return self.reduced(of, columns=columns)
 
-    def table(self) -> Any:
+    def table(self) -> Array:
         """All entries, where they lie.
 
         Raises
@@ -164,7 +165,7 @@ class Engine(ABC):
         )
         return self._all()
 
-    def _all(self) -> Any:
+    def _all(self) -> Array:
         return self.block(np.arange(self.shape[0]), np.arange(self.shape[1]))
 
     def fill(self, out: np.ndarray) -> None:

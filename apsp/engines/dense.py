@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from ..large.sources import Source
 from ..plans import Plan, make_plan
 from ..problem import Memory, Problem
 from ..solve import solve
+from ..types import Array, Blocks
 from .base import BLOCK, Engine, Kind
 from .packed import closed_uncondensed, plan_of_all
 from .saturation import possible, refuse_saturated
@@ -40,11 +40,11 @@ class Dense(Engine):
 
     in_memory = stored = True
 
-    def __init__(self, matrix: Any, seconds: float | None = None) -> None:
+    def __init__(self, matrix: Array, seconds: float | None = None) -> None:
         self.matrix, self.seconds = matrix, seconds
         self.shape, self.dtype = matrix.shape, np.dtype(getattr(matrix, "dtype", bool))
 
-    def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, Any]]:
+    def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
         """As they lie in the matrix; on its device."""
         for start in range(0, len(wanted), block or BLOCK):
             part = wanted[start : start + (block or BLOCK)]
@@ -72,19 +72,19 @@ class Dense(Engine):
         """Gathered where the matrix lies."""
         return host(self._gathered(i[:, None], j))
 
-    def _gathered(self, *index: np.ndarray) -> Any:
+    def _gathered(self, *index: np.ndarray) -> Array:
         xp = module(self.matrix)
         with on_device(self.matrix):  # the index is on the same device
             return self.matrix[tuple(xp.asarray(i) for i in index)]
 
-    def panels(self, *, columns: bool = False) -> Iterator[tuple[np.ndarray, Any]]:
+    def panels(self, *, columns: bool = False) -> Blocks:
         """Views of the matrix."""
         D = self.matrix if columns else self.matrix.T
         for start in range(0, D.shape[1], BLOCK):
             part = D[:, start : start + BLOCK]
             yield np.arange(start, start + part.shape[1]), part
 
-    def table(self) -> Any:
+    def table(self) -> Array:
         """The matrix itself."""
         return self.matrix
 

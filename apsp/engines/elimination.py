@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from semiring.sparse.cycles import Weighted
 
 from .. import estimates
 from ..estimates import Estimate
+from ..types import Array, Blocks
 from . import saturation
 from .base import Engine, Kind, offer
 from .structures import STRUCTURES
@@ -119,7 +120,7 @@ class Eliminated(Engine):
         """A panel for each thread."""
         return 0 if self.device != "cpu" else self.elimination.workspace
 
-    def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, Any]]:
+    def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
         """A climb and a sweep a batch."""
         found = self.elimination.rows(wanted, block=block)
         if self.potential is None:
@@ -155,27 +156,25 @@ class Eliminated(Engine):
             return self._restored(host(self.elimination.entries(i[:, None], j)), i[:, None], j)
         return super().block(i, j)
 
-    def panels(self, *, columns: bool = False) -> Iterator[tuple[np.ndarray, Any]]:
+    def panels(self, *, columns: bool = False) -> Blocks:
         """As they are swept, in the order of elimination."""
         found = self.elimination.panels(columns=columns)
         return ((lines, self._true(lines, panel, columns)) for lines, panel in found)
 
     def reduced(
-        self, of: Callable[[Any], Any], *, columns: bool = False, share: tuple[int, int] = (0, 1)
-    ) -> Iterator[tuple[np.ndarray, Any]]:
+        self, of: Callable[[Array], Array], *, columns: bool = False, share: tuple[int, int] = (0, 1)
+    ) -> Blocks:
         """Each panel by the thread that sweeps it; or a share of them, every count-th from the k-th on."""
         return self.elimination.reduced(
             lambda lines, panel: of(self._true(lines, panel, columns)), columns=columns, share=share
         )
 
-    def worst(
-        self, of: Callable[[Any], Any], *, columns: bool = False, share: tuple[int, int] = (0, 1)
-    ) -> Iterator[tuple[np.ndarray, Any]]:
+    def worst(self, of: Callable[[Array], Array], *, columns: bool = False, share: tuple[int, int] = (0, 1)) -> Blocks:
         """On a GPU as rows are swept, most of which are not written."""
         device_elimination = self.elimination.on_device
         if device_elimination is None or self.potential is not None:
             return self.reduced(of, columns=columns, share=share)
-        found: Iterator[tuple[np.ndarray, Any]] = device_elimination.worst(columns=columns, share=share)
+        found: Blocks = device_elimination.worst(columns=columns, share=share)
         return found
 
     def _true(self, lines: np.ndarray, panel: np.ndarray, columns: bool) -> np.ndarray:
@@ -185,7 +184,7 @@ class Eliminated(Engine):
         every = np.arange(self.shape[0])[:, None]
         return self._restored(panel, *((every, lines) if columns else (lines, every)))
 
-    def table(self) -> Any:
+    def table(self) -> Array:
         """All entries, where the panels lie."""
         # On a GPU the elimination allocates memory itself.
         return super().table() if self.device == "cpu" or self.potential is not None else self._all()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from semiring.errors import MemoryNeeded
 
 from .. import estimates
 from ..estimates import Estimate
+from ..types import Array, Blocks
 from .base import Engine, Kind, offer
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Searched(Engine):
         """Vertices that are searched from at a time, of so many."""
         return self._forward.batch(lines)
 
-    def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, Any]]:
+    def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
         """Searches from all of a block."""
         for positions, D in self._forward.rows(wanted, block=block):
             yield positions, self._weighed(D)
@@ -90,12 +90,12 @@ class Searched(Engine):
         """A search backwards."""
         return host(self._weighed(self._backward.row(j)))
 
-    def table(self) -> Any:
+    def table(self) -> Array:
         """All entries, where the searches run."""
         # On a GPU the searches allocate memory themselves.
         return super().table() if self.device == "cpu" else self._weighed(self._forward.to_dense())
 
-    def _weighed(self, D: Any) -> Any:
+    def _weighed(self, D: Array) -> Array:
         if self._unit == 1:
             return D
         if self.device != "cpu":

@@ -6,9 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from ..graph import Graph
 from ..plans import Plan, make_plan
 from ..problem import Memory, Problem
 from ..solve import solve
+from ..types import Blocks
 from ..wants import Wants
 from .base import BLOCK, Engine
 from .condensation import Condensation, expanded, expansion_bytes, trivial
@@ -61,7 +61,7 @@ class Packed(Engine):
         self.shape, self.dtype = (len(condensation.component),) * 2, np.dtype(bool)
         self.workspace = expansion_bytes(self.shape[0], condensation.count) + self.shape[0] ** 2 // 8
 
-    def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, Any]]:
+    def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
         """Bits of components, gathered."""
         component = self.condensation.component
         for start in range(0, len(wanted), block or BLOCK):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from semiring.algebra import Semiring
 from semiring.devices import module
 from semiring.errors import AlgebraError, DomainError, DTypeError
 
+from ..types import Array, Blocks
 from .base import Engine
 from .dense import Dense
 
@@ -41,7 +41,7 @@ class Part(Engine):
         """The table over all vertices of the engine cut from."""
         return self.engine.whole
 
-    def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, Any]]:
+    def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
         """Rows, cut to the columns and the limit."""
         offset = 0
         for positions, D in self.engine.rows(self.i[wanted], block):
@@ -65,7 +65,7 @@ class Part(Engine):
         """Some rows and columns of the part."""
         return self._within(self.engine.block(self.i[i], self.j[j]))
 
-    def _within(self, D: Any) -> Any:
+    def _within(self, D: Array) -> Array:
         return D if self._limit is None else self._limit(D)
 
 
@@ -122,7 +122,7 @@ class Limit:
             with np.errstate(over="ignore"):
                 self._bound = dtype.type(self.value)
 
-    def __call__(self, D: Any) -> Any:
+    def __call__(self, D: Array) -> Array:
         """D where within the limit, else zero; a new array where something is beyond."""
         if not D.ndim:
             return self(D.reshape(1))[0]

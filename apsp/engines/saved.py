@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ..types import Array, Blocks
 from .base import Engine
 
 
@@ -51,7 +52,7 @@ class Saved(Engine):
         """A column of the complete table, searched for by itself unless that was recomputed."""
         return self.whole.column(vertex) if "whole" in vars(self) else self._recompute(np.array([vertex])).column(0)
 
-    def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, Any]]:
+    def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
         """Blocks of saved rows."""
         return self.engine.rows(wanted, block)
 
@@ -71,10 +72,10 @@ class Saved(Engine):
         """Saved rows within saved columns."""
         return self.engine.block(i, j)
 
-    def panels(self, *, columns: bool = False) -> Iterator[tuple[np.ndarray, Any]]:
+    def panels(self, *, columns: bool = False) -> Blocks:
         """All saved lines, some at a time."""
         return self.engine.panels(columns=columns)
 
-    def table(self) -> Any:
+    def table(self) -> Array:
         """All that was saved."""
         return self.engine.table()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from semiring.distributed import Comm, World
 
 from ..estimates import Estimate
 from ..plans import Plan
+from ..types import Array, Blocks
 from . import elimination
 from .base import Kind
 from .elimination import Eliminated, eliminated
@@ -41,20 +42,18 @@ class SharedOut(Eliminated):
         self._ranks, self._engines = ranks, engines
 
     def reduced(
-        self, of: Callable[[Any], Any], *, columns: bool = False, share: tuple[int, int] = (0, 1)
-    ) -> Iterator[tuple[np.ndarray, Any]]:
+        self, of: Callable[[Array], Array], *, columns: bool = False, share: tuple[int, int] = (0, 1)
+    ) -> Blocks:
         """Every rank takes a share of the panels."""
         return self._shared(Eliminated.reduced, of, columns, share)
 
-    def worst(
-        self, of: Callable[[Any], Any], *, columns: bool = False, share: tuple[int, int] = (0, 1)
-    ) -> Iterator[tuple[np.ndarray, Any]]:
+    def worst(self, of: Callable[[Array], Array], *, columns: bool = False, share: tuple[int, int] = (0, 1)) -> Blocks:
         """Every rank takes a share of the lines."""
         return self._shared(Eliminated.worst, of, columns, share)
 
     def _shared(
-        self, found_by: Callable[..., Any], of: Callable[[Any], Any], columns: bool, share: tuple[int, int]
-    ) -> Iterator[tuple[np.ndarray, Any]]:
+        self, found_by: Callable[..., Any], of: Callable[[Array], Array], columns: bool, share: tuple[int, int]
+    ) -> Blocks:
         ranks = self._ranks
         if ranks is None:  # unpickled elsewhere
             yield from found_by(self, of, columns=columns, share=share)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from ..types import Blocks
 from .base import BLOCK, Engine
 
 
@@ -32,7 +32,7 @@ class Stored(Engine):
         """The store itself; what is distributed is gathered."""
         return self.matrix.gather() if hasattr(self.matrix, "gather") else self.matrix
 
-    def rows(self, wanted: np.ndarray, block: int | None = None) -> Iterator[tuple[np.ndarray, Any]]:
+    def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
         """Read from the disk; those that follow one another together."""
         step = block or BLOCK
         for start in range(0, len(wanted), step):

@@ -12,12 +12,15 @@ from semiring.conversion import conform
 from semiring.devices import module
 from semiring.errors import DomainError
 
+from ..types import Array
 from .nulls import Nulls, without_nulls
 
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def over(A: Any, s: Semiring, dtype: Any = None, *, nulls: Nulls = None, unweighted: bool = False, where: str) -> Any:
+def over(
+    A: Array, s: Semiring, dtype: Any = None, *, nulls: Nulls = None, unweighted: bool = False, where: str
+) -> Array:
     """A matrix, or batch, over a semiring: its zero where no edge is; A itself where it is that already."""
     if unweighted:
         return unit_lengths(A, s, dtype, nulls, where=where)
@@ -26,7 +29,7 @@ def over(A: Any, s: Semiring, dtype: Any = None, *, nulls: Nulls = None, unweigh
     return without_nulls(conform(A, s, dtype, where=where), A, nulls, s, where=where)
 
 
-def finite_entries(A: Any, nulls: Nulls = None) -> Any:
+def finite_entries(A: Array, nulls: Nulls = None) -> Array:
     """Which entries of a matrix, or of a batch, are edges; A itself where nothing says so: no null, no infinity."""
     if A.dtype.kind == "b":
         return A
@@ -42,7 +45,7 @@ def finite_entries(A: Any, nulls: Nulls = None) -> Any:
     return mask
 
 
-def unit_lengths(A: Any, s: Semiring, dtype: Any = None, nulls: Nulls = None, *, where: str) -> Any:
+def unit_lengths(A: Array, s: Semiring, dtype: Any = None, nulls: Nulls = None, *, where: str) -> Array:
     """The matrix, or batch, in which each edge of A weighs 1 and the rest is the semiring's zero.
 
     Parameters
@@ -67,7 +70,7 @@ def unit_lengths(A: Any, s: Semiring, dtype: Any = None, nulls: Nulls = None, *,
     return out
 
 
-def present(A: Any, nulls: Nulls = None) -> Any:
+def present(A: Array, nulls: Nulls = None) -> Array:
     """Which entries of a matrix are edges: all but the infinities and nulls, or the True ones."""
     if A.dtype.kind == "b":
         return A
@@ -80,7 +83,7 @@ def present(A: Any, nulls: Nulls = None) -> Any:
     return (A != info.max) & (A != info.min) if A.dtype.kind == "i" else module(A).ones(A.shape, dtype=bool)
 
 
-def listed(A: Any, s: Semiring) -> Edges:
+def listed(A: Array, s: Semiring) -> Edges:
     """The entries of a matrix that are edges, on the host; counted first, so that nothing is held twice."""
     zero, parts = dtypes.zero(s, A.dtype), list(dtypes.chunks(A.shape))
     counts = [int((A[part] != zero).sum()) for part in parts]
@@ -99,7 +102,7 @@ def listed(A: Any, s: Semiring) -> Edges:
     return rows, cols, weights
 
 
-def _refuse_nan_entries(A: Any, part: tuple[slice, ...]) -> None:
+def _refuse_nan_entries(A: Array, part: tuple[slice, ...]) -> None:
     """`part` is where A stands in the matrix that it was cut from."""
     wrong = A != A
     if wrong.any():

@@ -6,8 +6,6 @@ edges; None, if nothing was said.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from semiring import dtypes, memory
@@ -17,6 +15,7 @@ from semiring.errors import AmbiguityWarning, DomainError
 from semiring.survey import Survey
 
 from ..log import warn
+from ..types import Array
 
 Nulls = tuple[float, ...] | None
 
@@ -46,7 +45,7 @@ def _problem(s: Semiring, where: str) -> str:
     )
 
 
-def without_nulls(A: Any, source: Any, nulls: Nulls, s: Semiring, *, where: str) -> Any:
+def without_nulls(A: Array, source: Array, nulls: Nulls, s: Semiring, *, where: str) -> Array:
     """A with the semiring's zero where `source`, of which it was made, has nulls; a copy if it is `source` itself."""
     if not nulls or source.dtype.kind == "b":
         return A

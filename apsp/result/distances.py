@@ -20,6 +20,7 @@ from ..engines import Engine
 from ..engines.part import Limit, Part
 from ..graph import Graph
 from ..labels import Labels, between
+from ..types import Array
 from . import sweeps
 from .nearest import Nearest, nearest
 from .paths import Neighbours, best_path, require_paths
@@ -46,7 +47,7 @@ class Distances:
         return dtypes.zero(self.semiring, self.engine.dtype).item()
 
     @cached_property
-    def distances(self) -> Any:
+    def distances(self) -> Array:
         """The table of all distances, in the dtype computed in.
 
         Raises
@@ -62,7 +63,7 @@ class Distances:
         return self.engine.dtype
 
     @property
-    def reachable(self) -> Any:
+    def reachable(self) -> Array:
         """bool, the shape of `distances`, where that lies: whether there is a path."""
         return self.distances != self.infinity
 

@@ -20,6 +20,7 @@ from ..engines.part import Limit
 from ..labels import Labels
 from ..routes import Trees
 from ..saving import save_matrix
+from ..types import Array
 from .distances import Distances, require_block
 from .verification import Verification, verify
 from .walked import Paths, paths_of
@@ -37,7 +38,7 @@ class Routed(Distances):
         return Trees(self.graph, self.semiring, self.engine.whole)
 
     @cached_property
-    def predecessors(self) -> Any:
+    def predecessors(self) -> Array:
         """int32, of the shape and on the device of `distances`: the vertex before j on a best path from i, by position.
 
         −9999 on the diagonal, and where there is no path: SciPy's convention. See `apsp.predecessors` for the choice
@@ -46,12 +47,12 @@ class Routed(Distances):
         return self._trees.predecessors if self._all_pairs else self._part(self._trees.predecessors)
 
     @cached_property
-    def next_hops(self) -> Any:
+    def next_hops(self) -> Array:
         """int32, the same: the position of the vertex after i on a best path to j. See `apsp.next_hops`."""
         return self._trees.next_hops if self._all_pairs else self._part(self._trees.next_hops)
 
     @cached_property
-    def hops(self) -> Any:
+    def hops(self) -> Array:
         """int32, the same: the edges on the path that `predecessors` gives; −9999 where there is none."""
         n, complete = self.graph.n, self._trees.complete
         more = 0 if complete else estimates.predecessors(n, self.dtype.itemsize, table=False)
@@ -243,7 +244,7 @@ class Routed(Distances):
             raise ShapeError("verify: all vertices are needed, got a result of some sources and targets.")
         return verify(self._trees, rows, paths=paths, seed=seed)
 
-    def _part(self, square: Any) -> np.ndarray:
+    def _part(self, square: Array) -> np.ndarray:
         """The rows and columns of this result, of a table of all vertices; nothing where it has no path."""
         i, j = (self.graph.labels.positions(names) for names in (self.sources, self.targets))
         table: np.ndarray = host(square)[i[:, None], j]

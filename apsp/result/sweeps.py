@@ -18,6 +18,7 @@ from semiring.spelling import did_you_mean
 from ..display import output
 from ..engines import Engine
 from ..log import Watch
+from ..types import Array
 
 #: Rows of a panel that are reduced side by side.
 _FOLD = 16
@@ -45,7 +46,7 @@ class Reduction:
     description: str
 
 
-def _worst(panel: Any, s: Semiring) -> Any:
+def _worst(panel: Array, s: Semiring) -> Array:
     """The worst distance; no path is worse than any."""
     worse = np.maximum if s.add.selects == "least" else np.minimum
     n, lines = panel.shape
@@ -57,21 +58,21 @@ def _worst(panel: Any, s: Semiring) -> Any:
     return worse.reduce(np.concatenate((folded, panel[folds:])), axis=0)
 
 
-def _reached(panel: Any, s: Semiring) -> Any:
+def _reached(panel: Array, s: Semiring) -> Array:
     zero = dtypes.zero(s, panel.dtype)
     if not isinstance(panel, np.ndarray):
         return (panel != zero).sum(axis=0)
     return _added(panel, lambda rows: (rows != zero).view(np.uint8).sum(axis=0, dtype=np.uint8), np.int64)
 
 
-def _total(panel: Any, s: Semiring) -> Any:
+def _total(panel: Array, s: Semiring) -> Array:
     """The sum of the distances of vertices that are reached."""
     zero = dtypes.zero(s, panel.dtype)
     with np.errstate(over="ignore"):  # inf then
         return _added(panel, lambda rows: np.where(rows == zero, 0, rows).astype(np.float64).sum(axis=0))
 
 
-def _closeness(panel: Any, s: Semiring) -> Any:
+def _closeness(panel: Array, s: Semiring) -> Array:
     """(r / Σ d) · (r / (n − 1)) for r other vertices that reach it (Wasserman and Faust 1994, as in NetworkX)."""
     others, total = _reached(panel, s) - 1.0, _total(panel, s)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -79,11 +80,11 @@ def _closeness(panel: Any, s: Semiring) -> Any:
     return np.where((total > 0) & (others > 0), close, 0.0)
 
 
-def _harmonic(panel: Any, s: Semiring) -> Any:
+def _harmonic(panel: Array, s: Semiring) -> Array:
     """Σ 1 / d over other vertices at a distance other than 0."""
     zero = dtypes.zero(s, panel.dtype)
 
-    def of(rows: Any) -> Any:
+    def of(rows: Array) -> Array:
         finite = (rows != zero) & (rows != 0)
         if not isinstance(rows, np.ndarray):
             return np.where(finite, 1.0 / np.where(finite, rows, 1).astype(np.float64), 0.0).sum(axis=0)
@@ -93,7 +94,7 @@ def _harmonic(panel: Any, s: Semiring) -> Any:
     return _added(panel, of)
 
 
-def _added(panel: Any, of: Callable[[Any], Any], dtype: Any = np.float64) -> Any:
+def _added(panel: Array, of: Callable[[Array], Array], dtype: Any = np.float64) -> Array:
     """Σ of(rows) over 255 rows at a time: their temporaries stay in cache, and a byte can count them.
 
     On a GPU over all of them at once.
@@ -190,7 +191,7 @@ def _of_ufunc(engine: Engine, s: Semiring, what: Any, axis: int | None) -> tuple
 def _by(ufunc: np.ufunc) -> Callable[[Any, Semiring], Any]:
     """ufunc.reduce along lines in which no path is inf."""
 
-    def of(panel: Any, s: Semiring) -> Any:
+    def of(panel: Array, s: Semiring) -> Array:
         return ufunc.reduce(output.numbers(host(panel), s), axis=0)
 
     return of

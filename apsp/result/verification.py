@@ -16,6 +16,7 @@ from semiring.routes import lengths, product
 from semiring.selection import require_selection
 
 from ..routes import Trees
+from ..types import Array
 
 #: Rows that are checked by default.
 ROWS = 64
@@ -60,14 +61,14 @@ class _Comparison:
         self.largest = 0.0
         self.pair: tuple[int, int] | None = None
 
-    def __call__(self, rows: np.ndarray, D: Any, B: Any) -> None:
+    def __call__(self, rows: np.ndarray, D: Array, B: Array) -> None:
         """Look at D and B, arrays of one library and device, of these rows."""
         step = max(1, _CHUNK // max(1, D.shape[1]))
         with on_device(D):
             for start in range(0, len(D), step):
                 self._look(rows[start : start + step], D[start : start + step], B[start : start + step])
 
-    def _look(self, rows: np.ndarray, D: Any, B: Any) -> None:
+    def _look(self, rows: np.ndarray, D: Array, B: Array) -> None:
         xp, differ = module(D), D != B
         if not bool(differ.any()):
             return
