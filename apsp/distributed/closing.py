@@ -36,7 +36,7 @@ def close(
     ----------
     A : NumPy array in the dtype to compute in, shape (n, n), or BitMatrix on the host
     overwrite : bool
-        Whether the result is to lie in A's memory.
+        Whether the result is written into A's memory.
     made_here : bool
         Whether A may be overwritten where it need not be asked for its cycles afterwards.
     look : callable
@@ -47,7 +47,7 @@ def close(
     DivergenceError
         If the closure does not exist, as `apsp.closure` has it.
     ShapeError, DTypeError
-        If A is a batch, or lies on a device.
+        If A is a batch, or on a device.
     """
     if not isinstance(A.words if isinstance(A, BitMatrix) else A, np.ndarray):
         raise DTypeError(

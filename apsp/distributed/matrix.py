@@ -61,7 +61,7 @@ class DistributedMatrix:
     layout : Layout
         Which rows and columns each rank holds.
     parts : list
-        Those of the ranks in this process: arrays, or `BitMatrix` over the Boolean semiring, where each rank lies.
+        Those of the ranks in this process, in their memory: arrays, or `BitMatrix` over the Boolean semiring.
     seen : Survey
         The least and greatest entry of the matrix as it was made, whether none is negative, and whether zeros are
         all that could tell of missing edges.
@@ -158,7 +158,7 @@ class DistributedMatrix:
         dtype: Any = None,
         block: int | None = None,
     ) -> DistributedMatrix:
-        """The matrix with entry function(i, j), made where it will lie, some rows at a time.
+        """The matrix with entry function(i, j), made in the memory of each rank, in strips of rows.
 
         Parameters
         ----------
@@ -337,7 +337,7 @@ class DistributedMatrix:
         index = np.arange(self.n)[i]
 
         def selection(rows: slice) -> np.ndarray:
-            """Which of them lie there, in the order of the matrix."""
+            """Which of them are in these rows, in the order of the matrix."""
             here = np.flatnonzero((index >= rows.start) & (index < rows.stop))
             return here[np.argsort(index[here], kind="stable")]
 

@@ -150,7 +150,7 @@ class Engine(ABC):
         return self.reduced(of, columns=columns)
 
     def table(self) -> Array:
-        """All entries, where they lie.
+        """All entries, on their device.
 
         Raises
         ------
@@ -265,7 +265,7 @@ def offer(
     if wants.paths:
         part = question.entries if wants.partial else 0
         routes = estimates.predecessors(question.n, size, len(question.arcs[0]), table=False, block=block) + 4 * part
-    on_host = question.device != "cpu"  # where predecessors lie in any case
+    on_host = question.device != "cpu"  # which has the predecessors in any case
     taken = estimate.bytes + made + (0 if on_host else routes)
     plan = Plan(
         n=question.n,

@@ -45,7 +45,7 @@ class Dense(Engine):
         self.shape, self.dtype = matrix.shape, np.dtype(getattr(matrix, "dtype", bool))
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
-        """As they lie in the matrix; on its device."""
+        """Entries as in the matrix, on its device."""
         for start in range(0, len(wanted), block or BLOCK):
             part = wanted[start : start + (block or BLOCK)]
             first, last = int(part[0]), int(part[-1])
@@ -65,11 +65,11 @@ class Dense(Engine):
         return self.matrix[i, j]
 
     def entries(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Gathered where the matrix lies."""
+        """Gathered on the device of the matrix."""
         return host(self._gathered(i, j))
 
     def block(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Gathered where the matrix lies."""
+        """Gathered on the device of the matrix."""
         return host(self._gathered(i[:, None], j))
 
     def _gathered(self, *index: np.ndarray) -> Array:

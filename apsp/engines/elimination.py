@@ -47,7 +47,7 @@ class Eliminated(Engine):
     potential : float64 array, shape (n,), optional
         By which arcs are made non-negative (Johnson 1977), and distances put back, on the CPU.
     device : {"cpu", "cuda"}
-        Where the panels lie, and blocks of rows.
+        The device of the panels, and of blocks of rows.
 
     Raises
     ------
@@ -185,7 +185,7 @@ class Eliminated(Engine):
         return self._restored(panel, *((every, lines) if columns else (lines, every)))
 
     def table(self) -> Array:
-        """All entries, where the panels lie."""
+        """All entries, on the device of the panels."""
         # On a GPU the elimination allocates memory itself.
         return super().table() if self.device == "cpu" or self.potential is not None else self._all()
 

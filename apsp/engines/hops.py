@@ -36,7 +36,7 @@ class Searched(Engine):
         One over lengths, of which ⊕ keeps the least.
     threads : int, optional
     device : {"cpu", "cuda"}
-        Where the searches run, and blocks of rows lie.
+        The device of the searches, and of blocks of rows.
     """
 
     name = "hops"

@@ -151,7 +151,7 @@ def plan_of_all(question: Question) -> Plan:
 
 
 def closed_uncondensed(question: Question, plan: Plan) -> Packed:
-    """The closure of all vertices, where the backend of packed bits computes; the answer lies on the host."""
+    """The closure of all vertices, where the backend of packed bits computes; the answer is on the host."""
     graph, made = question.once(of_truth)
     question.forget()
     ops, n = verbs(question), graph.n
@@ -171,7 +171,7 @@ def closed_uncondensed(question: Question, plan: Plan) -> Packed:
 
 
 def close(bits: BitMatrix, ops: Backend, wants: Wants) -> None:
-    """bits ← their closure where they lie, by one device or several."""
+    """bits ← their closure in place, by one device or several."""
     if wants.gpus is None:
         solve(Problem(bits, lor_land, ops.device, Memory.OURS, Survey(0, 1, True)), wants)
         return
@@ -192,7 +192,7 @@ def over_ranks(plan: Plan, wants: Wants) -> Plan:
 
 
 def _packed(graph: Graph) -> BitMatrix:
-    """A graph's edges as bits, where they lie."""
+    """A graph's edges as bits, on their device."""
     windows = graph.windows(lor_land)
     if windows is not None:
         return windows.packed()

@@ -95,7 +95,7 @@ class Graph:
         ShapeError
             If A is not square, or there are more or fewer labels than rows.
         DTypeError
-            If entries are not real numbers or booleans. Each is looked at once, where it lies, by the closure.
+            If entries are not real numbers or booleans. Each is looked at once, on its device, by the closure.
 
         See Also
         --------
@@ -560,7 +560,7 @@ class Graph:
         return to_frame(self, semiring, library)
 
     def windows(self, s: Semiring, dtype: Any = None, *, where: str = "Graph.matrix") -> Windows | None:
-        """`matrix` in windows that are read from the disk; None where it lies in memory.
+        """`matrix` in windows that are read from the disk; None where it is in memory.
 
         So it is, too, where it takes all entries to tell which of them are edges of a graph without weights.
         """

@@ -52,7 +52,7 @@ class OnDisk:
 
     @classmethod
     def from_path(cls, path: str | os.PathLike[str]) -> OnDisk:
-        """What lies there.
+        """The matrix at this path.
 
         Raises
         ------
@@ -89,7 +89,7 @@ class OnDisk:
         Raises
         ------
         FormatError
-            If nothing lies there any more, or something else.
+            If the path no longer exists, or has another matrix.
         """
         try:
             found = _opened(self.path)
@@ -111,7 +111,7 @@ class OnDisk:
         return together(self.matrix)
 
     def __getitem__(self, key: Any) -> np.ndarray:
-        """`A[a:b]`, `A[a:b, c:d]`: entries as they lie there, in memory."""
+        """`A[a:b]`, `A[a:b, c:d]`: entries as stored, in memory."""
         return np.asarray(self.matrix[key])
 
     def over(self, s: Semiring, dtype: Any = None, nulls: Nulls = None, *, where: str = "Graph.matrix") -> Windows:
@@ -127,7 +127,7 @@ class OnDisk:
         return Windows(self, s, dtypes.resolve(s, dtype, self.dtype, where=where), where, nulls)
 
     def to_array(self) -> np.ndarray:
-        """All entries as they lie there.
+        """All entries as stored.
 
         Raises
         ------
@@ -193,7 +193,7 @@ class Windows:
 
 
 def refuse_overwriting(matrix: Any, output: str | os.PathLike[str] | None, *, where: str) -> None:
-    """Refuse a result's place where the matrix lies from which the result is computed, or read.
+    """Refuse to write a result over the matrix from which it is computed, or read.
 
     Raises
     ------

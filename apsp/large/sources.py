@@ -89,7 +89,7 @@ class Source:
         return self.n * self.n * self.dtype.itemsize
 
     def refuse_overwriting(self, output: Any, *, where: str) -> None:
-        """Refuse a result's place where the matrix lies.
+        """Refuse to write a result over the matrix.
 
         Raises
         ------

@@ -129,7 +129,7 @@ def closure(
     after: Callable[[int, slice], None] | None = None,
     step: Callable[[int], None] | None = None,
 ) -> None:
-    """A ← A* where it lies.
+    """A ← A* in place, in slow memory.
 
     Parameters
     ----------

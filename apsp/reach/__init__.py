@@ -71,7 +71,7 @@ def transitive_closure(
     schedule : str
         "auto", or one of the schedules, which then runs on all vertices, nothing shrunk.
     block, callback, device, threads
-        As in `closure`. Components are found on the CPU in any case, and the answer lies there.
+        As in `closure`. Components are found on the CPU in any case, and the answer is there.
     gpus : int, sequence of int or World, optional
         Close what is left over several GPUs, each with its part of the packed bits, as in `closure`.
     semiring : str or Semiring, optional
@@ -96,7 +96,7 @@ def transitive_closure(
     DomainError
         If, over `semiring`, zeros of a matrix may be edges or none: see `null_value` of `as_graph`.
     ValueError
-        If `output` is where the graph's matrix lies.
+        If `output` is the path of the graph's matrix.
     OSError
         If `output` cannot be written, or does not fit on its disk.
 

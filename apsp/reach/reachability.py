@@ -361,7 +361,7 @@ class Reachability:
         Raises
         ------
         MemoryNeeded
-            If the closure lies in a store, and does not fit.
+            If the closure is in a store, and does not fit.
 
         See Also
         --------

@@ -170,7 +170,7 @@ class Result(Shown, Routed, Measured):
         mmap_mode="r")` reads parts of a large one. A `.csv` has the labels in its first row and column, and inf for no
         path. "tiles/" or `.tiles` is a directory of tiles with checksums (docs/stores.md), and a `.zarr` a group of the
         array `distances` and of the labels (version 3, extra `zarr`), which xarray and dask open: `Result.load` reads
-        both where they lie, without loading the distances.
+        both on disk, without loading the distances.
 
         Parameters
         ----------
@@ -212,7 +212,7 @@ class Result(Shown, Routed, Measured):
 
     @classmethod
     def load(cls, path: str | Path, semiring: str | Semiring | None = None) -> Result:
-        """Read the `.npz` that `save` wrote; or answer from the tiles or the `.zarr` that it wrote, where they lie.
+        """Read the `.npz` that `save` wrote; or answer from the tiles or the `.zarr` that it wrote, on disk.
 
         Parameters
         ----------
@@ -306,7 +306,7 @@ def shortest_paths(
         The dense closure over several GPUs, as in `closure`; distances stay there, and are fetched when asked for. With
         engine="elimination" each GPU has the panels, and reductions of all pairs are shared out.
     memory, checkpoint, every, output
-        As in `closure`, for the dense closure of all pairs. A result in a store is read where it lies, and
+        As in `closure`, for the dense closure of all pairs. A result in a store is read from disk, and
         `Result.load(output)` finds it again.
     weight, columns, directed, unweighted, null_value, format, name
         How the graph is read, as in `as_graph`: `weight="minutes"` for a NetworkX graph or a file, `null_value=0` for a

@@ -64,7 +64,7 @@ class Distances:
 
     @property
     def reachable(self) -> Array:
-        """bool, the shape of `distances`, where that lies: whether there is a path."""
+        """bool, the shape of `distances`, on its device: whether there is a path."""
         return self.distances != self.infinity
 
     def distance(self, u: Any, v: Any) -> Any:
@@ -216,7 +216,7 @@ class Distances:
         labels : list
             The sources of these rows.
         D : array, shape (len(labels), targets)
-            In the dtype of `distances`, with `infinity` for no path; CuPy where the distances lie on a device. It may
+            In the dtype of `distances`, with `infinity` for no path; CuPy where the distances are on a device. It may
             be a view of what others see, or memory that is used again once you let go of it: copy what you change.
 
         Raises

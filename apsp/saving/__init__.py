@@ -5,8 +5,8 @@
 | csv    | .csv             | labels and numbers as text                     | no               |
 | npy    | .npy             | the matrix                                     | no               |
 | npz    | .npz             | everything that answers queries                | into memory      |
-| tiles  | .tiles, or "x/"  | the same, in a directory of tiles              | where it lies    |
-| zarr   | .zarr            | the same, in a Zarr group                      | where it lies    |
+| tiles  | .tiles, or "x/"  | the same, in a directory of tiles              | in windows       |
+| zarr   | .zarr            | the same, in a Zarr group                      | in windows       |
 
 `Result.save` and `load`, `read`, the command line and errors that list suffixes read the records. Next to them, `base`
 has the record `Store`, and the `Table` that is written; `encoding` labels in an archive; `plans` a `Plan` in one.
@@ -52,7 +52,7 @@ def recognised(path: StrPath) -> Store | None:
 
 
 def store_of(path: StrPath) -> Store | None:
-    """What lies there; else what the suffix says. "d.zarr/" is Zarr, and "d/" tiles; None where it is none of these."""
+    """That at this path; else by the suffix. "d.zarr/" is Zarr, and "d/" tiles; None where it is none of these."""
     text = os.fspath(path)
     directory = text.endswith(("/", os.sep))
     ends = (Path(text).suffix, *("/" * directory))

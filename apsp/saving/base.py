@@ -35,7 +35,7 @@ class Store:
         `save(table, path, more)` writes a `Table`, and the arrays by name that make it a result, where there are any.
         What appears is complete or not there at all: see `semiring.files.writing` and `writing_folder`.
     load : callable or None
-        `load(path)` returns the distances, in memory or where they lie, and those arrays; or raises FormatError. None
+        `load(path)` returns the distances, in memory or on disk, and those arrays; or raises FormatError. None
         where what is written is a table and no more.
     folder : bool
         Whether it is a directory, which refers to a graph's matrix on disk by its path. A file contains it, and
@@ -47,7 +47,7 @@ class Store:
     recognises : callable or None
         `recognises(path)`: whether the path is one, whatever it is called.
     read : callable or None
-        `read(path)` returns the Graph whose matrix lies where it is recognised. Files are read by `apsp.formats`.
+        `read(path)` returns the Graph whose matrix is at a path that it recognises. Files are read by `apsp.formats`.
     """
 
     suffixes: tuple[str, ...]

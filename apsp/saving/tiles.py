@@ -139,7 +139,7 @@ def load(path: StrPath) -> tuple[TileStore, dict[str, np.ndarray]]:
 
 
 def read(path: StrPath) -> Graph:
-    """The graph whose matrix lies in a store: windows of it are read when they are wanted.
+    """The graph whose matrix is in a store: windows of it are read when they are wanted.
 
     A missing edge is the zero of the store's semiring; of that which the graph is used with, where the store names
     none. Vertices are called 0 … n − 1, or, in the store of a `Result` between all of them, what that calls them.
@@ -160,7 +160,7 @@ def read(path: StrPath) -> Graph:
 
 
 def _labels(store: TileStore) -> Labels | None:
-    """What the result that lies in the same store calls all vertices."""
+    """The labels of all vertices, of the result in the same store."""
     if not (store.path / ARCHIVE).is_file():
         return None
     found = load_archive(store, ("labels", "labels_json", "sources", "targets"))
