@@ -27,7 +27,7 @@ import scipy.sparse
 import apsp
 from apsp import estimates
 from apsp.csgraph.conversion import network
-from apsp.csgraph.routes import held
+from apsp.csgraph.routes import bytes_needed
 from apsp.distributed import world
 from semiring import BitMatrix
 from semiring.tiles import TileStore
@@ -119,7 +119,7 @@ def run(case: dict[str, Any], n: int, measure: bool) -> tuple[int, int]:
     elif kind == "csgraph":
         sources = range(int(case["sources"] * n)) if "sources" in case else None
         rows = None if sources is None else np.array(sources)
-        promised = held(network(given, dtype=case["dtype"], where="csgraph"), rows, case["threads"])
+        promised = bytes_needed(network(given, dtype=case["dtype"], where="csgraph"), rows, case["threads"])
         result = apsp.csgraph.shortest_path(
             given, return_predecessors=True, indices=sources, dtype=case["dtype"], threads=case["threads"]
         )

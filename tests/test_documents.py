@@ -165,7 +165,11 @@ def test_quotes_are_the_source():
 
 
 def test_scripts_and_pages_name_files_that_are_there():
-    pages = [*(ROOT / ".ci").iterdir(), *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").glob("*.sh")]
+    pages = [
+        *filter(Path.is_file, (ROOT / ".ci").iterdir()),
+        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "examples").glob("*.sh"),
+    ]
     pages += [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "pyproject.toml", "tests/run.sh")]
     named = (
         r"(?<![\w/])(?:tests|benchmarks|docs|examples|apsp|semiring)/[\w/.-]+\.(?:py|sh|md|txt|json|png|csv|gr|named)\b"
