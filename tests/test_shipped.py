@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import os
 import re
 import subprocess
@@ -12,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.core.types import Record
+from numba.np.numpy_support import from_dtype
 from processes import ROOT, python
 
 from semiring import trust
@@ -33,6 +36,19 @@ def machine_code():
     spec.loader.exec_module(module)
     sys.path[:] = path
     return module
+
+
+@pytest.mark.parametrize("line", LINES, ids=lambda line: line.lstrip("&").partition("(")[0])
+def test_the_list_names_kernels_as_they_are(machine_code, line):
+    """Each has so many arguments, and records in arrays are those of its file."""
+    name, _, signature = line.lstrip("&").partition("(")
+    place, _, function = name.rpartition(".")
+    module = importlib.import_module(f"semiring.cpu.{place}")
+    wanted = eval(f"({signature}", machine_code._SPELLING)
+    wanted = wanted if isinstance(wanted, tuple) else (wanted,)
+    assert len(inspect.signature(getattr(module, function).py_func).parameters) == len(wanted)
+    records = [from_dtype(value) for value in vars(module).values() if isinstance(value, np.dtype) and value.names]
+    assert all(t.dtype in records for t in wanted if isinstance(getattr(t, "dtype", None), Record))
 
 
 # Levels
