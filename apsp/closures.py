@@ -15,6 +15,7 @@ from .large.sources import matrix_or_graph
 from .question import Question
 from .reading.options import BY_RULE, NullValue, nulls_of
 from .road import answer
+from .types import Array, DType
 from .wants import Wants
 
 if TYPE_CHECKING:
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
 
 
 def closure(
-    A: Any,
+    A: Array,
     semiring: str | Semiring = "min_plus",
     *,
     schedule: str = "auto",
     block: int | None = None,
-    dtype: Any = None,
+    dtype: DType = None,
     device: str | None = None,
     overwrite: bool = False,
     callback: Callback | None = None,

@@ -14,6 +14,8 @@ import numpy as np
 from semiring.errors import ShapeError, VertexError
 from semiring.spelling import did_you_mean
 
+from .types import Label
+
 
 class Labels(Sequence[Any]):
     """Distinct vertex names in the order of the matrix; reads like a tuple.
@@ -83,7 +85,7 @@ class Labels(Sequence[Any]):
         shown = self._names if len(self) <= 8 or isinstance(self._names, range) else (*self._names[:7], ...)
         return f"Labels({shown!r})"
 
-    def position(self, label: Any) -> int:
+    def position(self, label: Label) -> int:
         """Where the vertex of that name stands.
 
         Raises
@@ -170,7 +172,7 @@ class Labels(Sequence[Any]):
         number = int(text) if re.fullmatch("-?[0-9]{1,640}", text) else None
         return self._find(number) if str(number) == text else None  # 007 is no other way to write 7
 
-    def _find(self, label: Any) -> int | None:
+    def _find(self, label: Label) -> int | None:
         if isinstance(self._names, range):
             # Only exact ints are looked up in a range without a walk through it.
             if not isinstance(label, (int, np.integer)) and not (isinstance(label, float) and label.is_integer()):
@@ -182,7 +184,7 @@ class Labels(Sequence[Any]):
         except TypeError:
             return None
 
-    def _unknown(self, label: Any) -> str:
+    def _unknown(self, label: Label) -> str:
         shown = repr(label.item() if isinstance(label, np.generic) else label)
         if not len(self):
             none = "a graph without vertices" if self._what == "Graph" else "none of them"
@@ -247,7 +249,7 @@ def _in_a_row(names: tuple[Any, ...]) -> range | tuple[Any, ...]:
     return names
 
 
-def between(sources: Labels, targets: Labels, u: Any, v: Any, *, where: str) -> tuple[np.ndarray, np.ndarray]:
+def between(sources: Labels, targets: Labels, u: Label, v: Label, *, where: str) -> tuple[np.ndarray, np.ndarray]:
     """Positions of the vertices u among the sources and v among the targets, broadcast against each other.
 
     Raises

@@ -19,6 +19,7 @@ from .problem import at
 from .question import Question
 from .reading.options import BY_RULE, NullValue, nulls_of
 from .road import choose
+from .types import Array, DType
 from .wants import Wants
 
 if TYPE_CHECKING:
@@ -26,12 +27,12 @@ if TYPE_CHECKING:
 
 
 def plan(
-    A: Any,
+    A: Array,
     semiring: str | Semiring = "min_plus",
     *,
     schedule: str = "auto",
     block: int | None = None,
-    dtype: Any = None,
+    dtype: DType = None,
     device: str | None = None,
     overwrite: bool = False,
     threads: int | None = None,

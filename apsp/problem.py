@@ -29,6 +29,7 @@ from .graph import Graph
 from .graph.entries import over
 from .graph.nulls import Nulls
 from .plans import Plan, make_plan
+from .types import Array, DType
 from .wants import Request
 
 ROUTES = "Leave paths=True out: path(u, v) needs no table of them, and predecessor_rows() streams it."
@@ -157,7 +158,7 @@ class Problem:
         return replace(self, matrix=matrix, memory=memory, seen=survey(matrix, self.semiring, where="closure"))
 
 
-def location(matrix: Any) -> str:
+def location(matrix: Array) -> str:
     """The device on which a matrix lies."""
     return device_of(matrix.words if isinstance(matrix, BitMatrix) else matrix)
 
@@ -173,7 +174,15 @@ def at(source: Any) -> AbstractContextManager[Any]:
 
 
 def take(
-    A: Any, s: Semiring, request: Request, *, dtype: Any, overwrite: bool, unweighted: bool, nulls: Nulls, where: str
+    A: Array,
+    s: Semiring,
+    request: Request,
+    *,
+    dtype: DType,
+    overwrite: bool,
+    unweighted: bool,
+    nulls: Nulls,
+    where: str,
 ) -> tuple[Taken, Memory, bool]:
     """What came as an array in the dtype to compute in, whose memory that is, and whether its nulls were left unsaid.
 
@@ -197,7 +206,7 @@ def take(
 
 
 def pose_array(
-    array: Any,
+    array: Array,
     s: Semiring,
     memory: Memory,
     *,
@@ -236,7 +245,7 @@ def pose_bits(A: BitMatrix, s: Semiring, device: str | None, overwrite: bool) ->
 
 
 def _take(
-    A: Any, s: Semiring, dtype: Any, request: Request, unweighted: bool, nulls: Nulls, where: str
+    A: Array, s: Semiring, dtype: DType, request: Request, unweighted: bool, nulls: Nulls, where: str
 ) -> tuple[Taken, bool]:
     """A square matrix, or a batch of them, from an array or a graph; and whether its nulls were left unsaid."""
     if isinstance(A, Graph):
@@ -251,7 +260,7 @@ def _take(
     return Taken(array, A, taken.made or array is not taken.array), False
 
 
-def matrix_of(graph: Graph, s: Semiring, dtype: Any, request: Request, *, where: str) -> tuple[Any, bool]:
+def matrix_of(graph: Graph, s: Semiring, dtype: DType, request: Request, *, where: str) -> tuple[Any, bool]:
     """A graph's matrix, and whether it was made here; refused before that where it or its closure does not fit."""
     if graph.dense is not None:
         matrix = graph.matrix(s, dtype)

@@ -31,8 +31,8 @@ from .types import Array
 
 
 def predecessors(
-    A: Any,
-    D: Any,
+    A: Array,
+    D: Array,
     semiring: str | Semiring = "min_plus",
     *,
     threads: int | None = None,
@@ -105,8 +105,8 @@ def predecessors(
 
 
 def next_hops(
-    A: Any,
-    D: Any,
+    A: Array,
+    D: Array,
     semiring: str | Semiring = "min_plus",
     *,
     threads: int | None = None,
@@ -299,7 +299,7 @@ class Trees:
         return {}
 
 
-def _taken(A: Any, D: Array, s: Semiring, nulls: Nulls, where: str) -> tuple[Any, Taken]:
+def _taken(A: Array, D: Array, s: Semiring, nulls: Nulls, where: str) -> tuple[Any, Taken]:
     """The matrix and its closure, of one dtype and on D's device; looked at."""
     require_selection(s, where=where)
     closed = take_in(D, where=where).conformed(s, where=where)
@@ -320,7 +320,7 @@ def _taken(A: Any, D: Array, s: Semiring, nulls: Nulls, where: str) -> tuple[Any
     return weights, closed
 
 
-def _refuse_unreached(A: Any, D: Array, s: Semiring, where: str) -> None:
+def _refuse_unreached(A: Array, D: Array, s: Semiring, where: str) -> None:
     """Refuse a D that has no path where A has an edge: it is the closure of another matrix, or was cut at a limit."""
     zero = dtypes.zero(s, D.dtype)
     for part in dtypes.chunks(D.shape, _CHUNK if device_of(D) == "cpu" else _CHUNK_THERE):
@@ -334,7 +334,7 @@ def _refuse_unreached(A: Any, D: Array, s: Semiring, where: str) -> None:
             )
 
 
-def of_closure(A: Any, D: Array, s: Semiring, threads: int | None, *, mirrored: bool = False) -> Any:
+def of_closure(A: Array, D: Array, s: Semiring, threads: int | None, *, mirrored: bool = False) -> Any:
     """The predecessors of one matrix, or of each of a batch."""
     device = device_of(D)
     require(D.size * (4 + D.itemsize), device, where="predecessors", hint="Use a smaller dtype, or fewer vertices.")

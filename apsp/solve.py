@@ -25,6 +25,7 @@ from . import schedules
 from .convergence import settle
 from .plans import Plan
 from .problem import HINT, ROUTES, Memory, Problem, location
+from .types import Array
 from .wants import Request
 
 
@@ -110,7 +111,7 @@ def _follow(
     return Solved(M, plan, seconds, phases)
 
 
-def run(plan: Plan, M: Any, ops: Backend, request: Request) -> dict[str, float]:
+def run(plan: Plan, M: Array, ops: Backend, request: Request) -> dict[str, float]:
     """M ← M* by the plan's schedule; waits for it. The seconds of each verb, where the request is timed."""
     schedule = schedules.get(plan.schedule)
     clock = Clock(ops) if request.timed else None
@@ -134,7 +135,7 @@ def _landing(problem: Problem) -> Any:
     return bind(problem.semiring, problem.dtype, device=problem.device).landing(problem.origin.shape)
 
 
-def give_back(problem: Problem, D: Any, landing: Any = None) -> Any:
+def give_back(problem: Problem, D: Array, landing: Any = None) -> Any:
     """The result in kind: on the device from which the matrix came, in its memory where that was lent."""
     if problem.origin is None:
         if problem.memory is Memory.LENT and D is not problem.matrix:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
-#: A NumPy array; a CuPy array where the work is done on a GPU, or a scalar of one where an entry is asked for.
-Array = Any
+from semiring.types import Array, DType, Label, Weight
+
+__all__ = ["Array", "Blocks", "DType", "Label", "Weight"]
+
 #: Blocks of rows or of columns: (positions (k,), entries (k, n)).
 Blocks = Iterator[tuple[np.ndarray, Array]]

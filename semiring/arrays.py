@@ -11,6 +11,7 @@ from .algebra import Semiring
 from .conversion import conform, from_sequence
 from .devices import CPU, CUDA, PINNED, is_plain, on_device
 from .errors import DeviceError, DTypeError, SemiringError, ShapeError
+from .types import Array, DType
 
 #: Libraries whose arrays never change.
 _IMMUTABLE = frozenset(("jax", "jaxlib", "tensorflow"))
@@ -33,7 +34,7 @@ class Taken(NamedTuple):
     source: Any
     made: bool
 
-    def conformed(self, semiring: Semiring, dtype: Any = None, *, where: str) -> Taken:
+    def conformed(self, semiring: Semiring, dtype: DType = None, *, where: str) -> Taken:
         """In the dtype requested, or in the one the semiring resolves; see `conform`."""
         array = conform(self.array, semiring, dtype, where=where)
         return Taken(array, self.source, self.made or array is not self.array)
@@ -177,7 +178,7 @@ def in_kind_of(*taken: Taken, where: str) -> Taken:
     return first
 
 
-def _place(array: Any) -> str:
+def _place(array: Array) -> str:
     """The device of NumPy's or CuPy's array."""
     return "the CPU" if isinstance(array, np.ndarray) else f"GPU {array.data.device_id}"
 
@@ -195,7 +196,7 @@ def _kind(source: Any) -> str:
     return "numpy" if found is None else str(found.__name__)
 
 
-def require_apart(array: Any, *, where: str) -> None:
+def require_apart(array: Array, *, where: str) -> None:
     """Refuse to write to entries that share memory, as of a window that slides.
 
     Raises
@@ -212,7 +213,7 @@ def require_apart(array: Any, *, where: str) -> None:
         reach += stride * (size - 1)
 
 
-def check_out(out: Any, shape: tuple[int, ...], dtype: Any, *, where: str) -> None:
+def check_out(out: Array, shape: tuple[int, ...], dtype: DType, *, where: str) -> None:
     """Refuse an array that results of this shape and dtype cannot be written to.
 
     Raises

@@ -17,6 +17,7 @@ from .compiling import uncounted
 from .contract import Backend
 from .devices import INSTALL
 from .errors import DeviceError
+from .types import Array, DType
 
 __all__ = ["BACKENDS", "Backend", "bind", "cuda_available", "describe", "device_of"]
 
@@ -44,7 +45,7 @@ def describe(device: str) -> str:
     return found
 
 
-def device_of(array: Any, device: str | None = None) -> str:
+def device_of(array: Array, device: str | None = None) -> str:
     """The device to compute on: the one requested, else the array's.
 
     Raises
@@ -80,7 +81,9 @@ def _options(module: Any) -> tuple[str, ...]:
     return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
 
 
-def bind(semiring: Semiring, dtype: Any, *, device: str = "cpu", nonnegative: bool = False, **options: Any) -> Backend:
+def bind(
+    semiring: Semiring, dtype: DType, *, device: str = "cpu", nonnegative: bool = False, **options: Any
+) -> Backend:
     """A backend's verbs for one semiring and dtype.
 
     Parameters

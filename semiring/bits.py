@@ -19,6 +19,7 @@ from .arrays import check_out, checked_sparse, refuse_masked
 from .errors import DeviceError, DTypeError, FormatError, ShapeError
 from .files import writing
 from .signals import load
+from .types import Array, DType
 
 _WORD = np.dtype(np.uint64)
 
@@ -152,7 +153,7 @@ class BitMatrix:
         return new
 
     @classmethod
-    def from_bool(cls, array: Any) -> BitMatrix:
+    def from_bool(cls, array: Array) -> BitMatrix:
         """Pack a bool array of two axes, of any strides; NumPy stays NumPy and CuPy stays CuPy.
 
         Parameters
@@ -257,7 +258,7 @@ class BitMatrix:
         return new
 
     @classmethod
-    def from_sparse(cls, matrix: Any) -> BitMatrix:
+    def from_sparse(cls, matrix: Array) -> BitMatrix:
         """Set the bits of a SciPy sparse matrix's entries that are not zero; its dense form is never built.
 
         Parameters
@@ -291,7 +292,7 @@ class BitMatrix:
 
     # Taking it apart.
 
-    def to_bool(self, out: Any = None) -> Any:
+    def to_bool(self, out: Array = None) -> Any:
         """The matrix as a bool array, into `out` where it is passed.
 
         Parameters
@@ -333,7 +334,7 @@ class BitMatrix:
         _cpu().unpack(self, out)
         return out
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    def __array__(self, dtype: DType = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
             raise ValueError("BitMatrix: as an array of bytes it must be a copy, got copy=False. Take m.words.")
         dense: np.ndarray = self.to_bool()

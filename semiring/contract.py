@@ -14,6 +14,7 @@ import numpy as np
 from . import dtypes
 from .algebra import Semiring
 from .compiling import Missing, clock
+from .types import Array
 
 
 class Stopwatch(Protocol):
@@ -82,23 +83,23 @@ class Backend(ABC):
     # Verbs that every backend has of its own.
 
     @abstractmethod
-    def gemm(self, C: Any, A: Any, B: Any) -> None:
+    def gemm(self, C: Array, A: Array, B: Array) -> None:
         """C ← C ⊕ A ⊗ B; C must not overlap A or B."""
 
     @abstractmethod
-    def left_mul(self, D: Any, R: Any) -> None:
+    def left_mul(self, D: Array, R: Array) -> None:
         """R ← D ⊗ R; D is square and must not overlap R."""
 
     @abstractmethod
-    def right_mul(self, C: Any, D: Any) -> None:
+    def right_mul(self, C: Array, D: Array) -> None:
         """C ← C ⊗ D; D is square and must not overlap C."""
 
     @abstractmethod
-    def closure(self, D: Any) -> None:
+    def closure(self, D: Array) -> None:
         """D ← D*, one pivot block of at most `pivot` rows (more is right, only slow): Floyd–Warshall."""
 
     @abstractmethod
-    def step(self, A: Any, k: int) -> None:
+    def step(self, A: Array, k: int) -> None:
         """A ← A ⊕ A[:,k] ⊗ a* ⊗ A[k,:] with a = A[k,k]: one Floyd–Warshall step on the entire matrix."""
 
     def missing(self, work: str) -> Missing:
@@ -107,7 +108,7 @@ class Backend(ABC):
 
     # Verbs that follow from others, unless a backend does better.
 
-    def eliminate(self, D: Any, R: Any, C: Any, rest: Any) -> None:
+    def eliminate(self, D: Array, R: Array, C: Array, rest: Any) -> None:
         """R ← D ⊗ R, rest ← rest ⊕ C ⊗ R, C ← C ⊗ D.
 
         With D = A11*, R = A12, C = A21 and rest = A22 this is what remains of [[A11, A12], [A21, A22]]* when D is
@@ -122,7 +123,7 @@ class Backend(ABC):
         for C, A, B in products:
             self.gemm(C, A, B)
 
-    def add_one(self, A: Any) -> None:
+    def add_one(self, A: Array) -> None:
         """A ← I ⊕ A, A square."""
         if len(A):
             add, one = self.semiring.add, dtypes.one(self.semiring, self.dtype)
@@ -133,12 +134,12 @@ class Backend(ABC):
                 united = np.array([add.python(x, one.item()) for x in diagonal.tolist()])
             self.set_diagonal(A, united.astype(self.dtype))
 
-    def matmul(self, C: Any, A: Any, B: Any) -> None:
+    def matmul(self, C: Array, A: Array, B: Array) -> None:
         """C ← A ⊗ B; C must not overlap A or B, and its old entries are not read."""
         self.clear(C)
         self.gemm(C, A, B)
 
-    def closure_batch(self, A: Any, blocked: Any = None, *, out: Any = None) -> None:
+    def closure_batch(self, A: Array, blocked: Any = None, *, out: Array = None) -> None:
         """A[i] ← A[i]*, or out[i] ← A[i]*, for every matrix of (batch, n, n).
 
         `blocked` is the schedule by which a backend may close larger matrices, block by block, all at once.
@@ -152,7 +153,7 @@ class Backend(ABC):
             else:
                 blocked(matrix, self, block=self.pivot)
 
-    def predecessors(self, P: Any, A: Any, D: Any, mirrored: bool = False) -> None:
+    def predecessors(self, P: Array, A: Array, D: Array, mirrored: bool = False) -> None:
         """P[i,j] ← the vertex before j on a best path from i, −9999 where there is none; D is the closure of A.
 
         Arrays of shape (n, n) or (batch, n, n) on this device, A and D of `dtype` and not packed, P of int32. Where
@@ -179,34 +180,34 @@ class Backend(ABC):
         """A new matrix, uninitialised."""
 
     @abstractmethod
-    def copy(self, B: Any, A: Any) -> None:
+    def copy(self, B: Array, A: Array) -> None:
         """B ← A; they have one shape and must not overlap."""
 
     @abstractmethod
-    def clear(self, C: Any) -> None:
+    def clear(self, C: Array) -> None:
         """C ← 0."""
 
     @abstractmethod
-    def upload(self, array: Any, *, copy: bool = True) -> Any:
+    def upload(self, array: Array, *, copy: bool = True) -> Any:
         """The array as this backend's matrix; `copy=False` returns the array itself where that is possible."""
 
     @abstractmethod
-    def download(self, matrix: Any, out: Any = None) -> Any:
+    def download(self, matrix: Array, out: Array = None) -> Any:
         """The matrix as a NumPy array, or into `out` (NumPy, or on the backend's device) where it is passed."""
 
     @abstractmethod
-    def diagonal(self, A: Any) -> np.ndarray:
+    def diagonal(self, A: Array) -> np.ndarray:
         """The entries (k, k) as a new NumPy array."""
 
     @abstractmethod
-    def set_diagonal(self, A: Any, value: Any) -> None:
+    def set_diagonal(self, A: Array, value: Any) -> None:
         """Entries (k, k) ← value, one scalar or a NumPy array of them."""
 
     def panel(self, shape: tuple[int, ...]) -> Any:
         """A new matrix to multiply by and to send: in one piece of memory, with rows that products read fast."""
         return self.empty(shape)
 
-    def flat(self, panel: Any) -> Any:
+    def flat(self, panel: Array) -> Any:
         """All memory of what `panel` returned, as an array with one axis."""
         return panel.reshape(-1)
 

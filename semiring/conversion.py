@@ -11,6 +11,7 @@ from . import dtypes, memory
 from .algebra import Semiring
 from .devices import module
 from .errors import DomainError, DTypeError, SemiringError, ShapeError
+from .types import Array, DType
 
 #: The integer dtypes whose largest value stands for ∞.
 _WITH_INFINITY = (np.dtype("int16"), np.dtype("int32"), np.dtype("int64"))
@@ -77,7 +78,7 @@ def _digits(integer: int) -> str:
     return str(integer) if integer.bit_length() <= 128 else f"an integer of {integer.bit_length()} bits"
 
 
-def conform(array: Any, semiring: Semiring, dtype: Any = None, *, where: str, first: int = 0) -> Any:
+def conform(array: Array, semiring: Semiring, dtype: DType = None, *, where: str, first: int = 0) -> Any:
     """The array in the dtype requested, or in the one the semiring resolves; the same array where it already fits.
 
     ∞ keeps its meaning: inf becomes an integer dtype's end, and an integer's end becomes inf or the wider end. `first`
@@ -115,7 +116,7 @@ def conform(array: Any, semiring: Semiring, dtype: Any = None, *, where: str, fi
 
 
 def _converted(
-    array: Any, semiring: Semiring, target: np.dtype, part: tuple[slice, ...], where: str, first: int
+    array: Array, semiring: Semiring, target: np.dtype, part: tuple[slice, ...], where: str, first: int
 ) -> Any:
     """A part of an array in the dtype `target`."""
     origin = (part[0].start + first, *(axis.start for axis in part[1:]))
@@ -163,11 +164,11 @@ def _converted(
     return out
 
 
-def _device(array: Any) -> str:
+def _device(array: Array) -> str:
     return "cpu" if isinstance(array, np.ndarray) else "cuda"
 
 
-def _ends(source: np.dtype, xp: Any, array: Any) -> tuple[Any, Any]:
+def _ends(source: np.dtype, xp: Any, array: Array) -> tuple[Any, Any]:
     """Masks of the entries that stand for +∞ and −∞ in an integer array."""
     if source not in _WITH_INFINITY:
         none = xp.zeros(array.shape, dtype=bool)
@@ -187,7 +188,7 @@ def _rounded(integers: Any, floats: Any, finite: Any) -> Any:
 
 
 def _refuse(
-    array: Any,
+    array: Array,
     wrong: Any,
     origin: tuple[int, ...],
     requirement: str,
@@ -201,7 +202,7 @@ def _refuse(
         raise error(f"{requirement}, got {array[index].item()} at {shown}. {hint}")
 
 
-def _as_bool(array: Any, semiring: Semiring, where: str) -> Any:
+def _as_bool(array: Array, semiring: Semiring, where: str) -> Any:
     """Numbers as truth values, only where each is 0 or 1: what else would be an edge is for the caller to say."""
     memory.require(array.size, _device(array), where=f"{where}: a copy in bool", hint="Pass an array of bool.")
     out = module(array).empty(array.shape, bool)

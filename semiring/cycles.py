@@ -13,6 +13,7 @@ from .algebra import Semiring
 from .devices import module
 from .errors import AlgebraError, DivergenceError, NegativeCycleError
 from .signals import load
+from .types import Array, DType
 
 #: The spacing of float64 at 1, in which lengths are computed.
 _EPS = 2.0**-52
@@ -76,7 +77,7 @@ class Lengths:
         """The entries that have these lengths, as float64."""
         return np.exp(self.sign * lengths) if self.logarithmic else self.sign * lengths
 
-    def slack(self, dtype: Any, allowed: float) -> tuple[float, float]:
+    def slack(self, dtype: DType, allowed: float) -> tuple[float, float]:
         """(base, rate): rounding may take `allowed` · (base + rate · |ℓ|) from an edge of length ℓ.
 
         A sum is off by eps · |x| an edge; of integers it is exact. A product is off by a factor of 1 + eps an edge,
@@ -87,7 +88,7 @@ class Lengths:
             return allowed * max(eps, _EPS), allowed * 2 * _EPS
         return 0.0, allowed * eps
 
-    def exact(self, A: Any) -> bool:
+    def exact(self, A: Array) -> bool:
         """Whether no walk of this matrix is rounded: sums of integers, and products of powers of two in range.
 
         Examples
@@ -207,7 +208,7 @@ def search(A: np.ndarray, semiring: Semiring, allowed: float = 0.0) -> tuple[lis
     return cycle[first:] + cycle[:first], potential
 
 
-def reweight(A: Any, semiring: Semiring, potential: np.ndarray) -> None:
+def reweight(A: Array, semiring: Semiring, potential: np.ndarray) -> None:
     """A ← A', whose lengths ℓ'(i, j) = max(ℓ(i, j) + h(i) − h(j), 0) have the same best walks (Johnson 1977).
 
     In place, a few rows at a time; A is NumPy or CuPy.
@@ -224,7 +225,7 @@ def reweight(A: Any, semiring: Semiring, potential: np.ndarray) -> None:
 
 
 def restore(
-    D: Any, semiring: Semiring, potential: np.ndarray, rows: slice = slice(None), columns: slice = slice(None)
+    D: Array, semiring: Semiring, potential: np.ndarray, rows: slice = slice(None), columns: slice = slice(None)
 ) -> None:
     """D ← the closure of A, where D is the closure of the reweighted A: ℓ(i, j) = ℓ'(i, j) − h(i) + h(j).
 
@@ -237,7 +238,7 @@ def restore(
             part[...] = lengths.to_entries(lengths.of_entries(part, absent) - shift)
 
 
-def _parts(A: Any, left: np.ndarray, above: np.ndarray) -> Any:
+def _parts(A: Array, left: np.ndarray, above: np.ndarray) -> Any:
     """A few rows of A at a time, with h(i) − h(j) for their entries; h of its rows, and of its columns."""
     xp = module(A)
     (high, low), (high_j, low_j) = xp.asarray(left), xp.asarray(above)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .types import Array
+
 #: What DLPack calls the places where we compute.
 CPU, CUDA, PINNED = 1, 2, 3
 _UNCHANGED: AbstractContextManager[Any] = nullcontext()
@@ -17,7 +19,7 @@ INSTALL = (
 )
 
 
-def module(array: Any) -> Any:
+def module(array: Array) -> Any:
     """numpy or cupy: the module whose functions take this array."""
     if isinstance(array, np.ndarray):
         return np
@@ -26,12 +28,12 @@ def module(array: Any) -> Any:
     return cupy
 
 
-def diagonal(matrix: Any) -> Any:
+def diagonal(matrix: Array) -> Any:
     """The diagonal of a matrix, of any size, as a view to read and write; no kernel is compiled for its indices."""
     return np.einsum("ii->i", matrix) if isinstance(matrix, np.ndarray) else matrix.diagonal()
 
 
-def to_device(array: Any, device: str) -> Any:
+def to_device(array: Array, device: str) -> Any:
     """A NumPy array as NumPy or CuPy, by the device's name."""
     if device == "cpu":
         return array
@@ -40,7 +42,7 @@ def to_device(array: Any, device: str) -> Any:
     return cupy.asarray(array)
 
 
-def on_device(array: Any) -> AbstractContextManager[Any]:
+def on_device(array: Array) -> AbstractContextManager[Any]:
     """A context in which an array's GPU is the current one, on which CuPy launches; nothing changes for the CPU.
 
     Parameters
@@ -67,20 +69,20 @@ def _current() -> int:
     return int(runtime.getDevice())
 
 
-def is_plain(array: Any) -> bool:
+def is_plain(array: Array) -> bool:
     """Whether this is NumPy's or CuPy's own array, of numbers or truth values: most are, and the rest takes time."""
     kind = type(array)
     ours = kind is np.ndarray or (kind.__name__ == "ndarray" and kind.__module__ == "cupy")
     return ours and array.dtype.kind in "biuf"
 
 
-def host(array: Any) -> np.ndarray:
+def host(array: Array) -> np.ndarray:
     """A NumPy or CuPy array in main memory."""
     found: np.ndarray = array if isinstance(array, np.ndarray) else array.get()
     return found
 
 
-def _gpu(array: Any) -> int | None:
+def _gpu(array: Array) -> int | None:
     """The number of an array's GPU; None where it is elsewhere, or does not report it."""
     try:
         if hasattr(array, "__dlpack_device__"):

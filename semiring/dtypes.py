@@ -11,9 +11,10 @@ import numpy as np
 
 from .algebra import Semiring
 from .errors import DTypeError
+from .types import Array, DType
 
 
-def encode(value: Any, dtype: Any) -> Any:
+def encode(value: Any, dtype: DType) -> Any:
     """A mathematical value as a scalar of `dtype`; ±inf become the ends of an integer dtype.
 
     Examples
@@ -28,12 +29,12 @@ def encode(value: Any, dtype: Any) -> Any:
     return dtype.type(value)
 
 
-def zero(semiring: Semiring, dtype: Any) -> Any:
+def zero(semiring: Semiring, dtype: DType) -> Any:
     """The semiring's zero as a scalar of `dtype`."""
     return encode(semiring.zero, dtype)
 
 
-def one(semiring: Semiring, dtype: Any) -> Any:
+def one(semiring: Semiring, dtype: DType) -> Any:
     """The semiring's one as a scalar of `dtype`."""
     return encode(semiring.one, dtype)
 
@@ -44,7 +45,7 @@ def name(dtype: np.dtype) -> str:
     return dtype.name
 
 
-def plain(dtype: Any) -> np.dtype:
+def plain(dtype: DType) -> np.dtype:
     """NumPy's dtype for one of any library, such as torch.float32, by its name.
 
     Raises
@@ -60,7 +61,7 @@ def plain(dtype: Any) -> np.dtype:
         return np.dtype(str(dtype).rpartition(".")[2])
 
 
-def resolve(semiring: Semiring, dtype: Any, natural: Any = None, *, where: str = "semiring") -> np.dtype:
+def resolve(semiring: Semiring, dtype: DType, natural: Any = None, *, where: str = "semiring") -> np.dtype:
     """The dtype in which `semiring` computes: the one requested or, of what it does not have, the smallest safe one.
 
     Parameters
@@ -126,7 +127,7 @@ def _named(names: tuple[str, ...]) -> tuple[np.dtype, ...]:
 _CHUNK = 1 << 18
 
 
-def largest_finite(A: Any) -> float:
+def largest_finite(A: Array) -> float:
     """The largest |entry| that stands for no infinity; 0 if there is none."""
     ends: tuple[float, float] = (-math.inf, math.inf)
     if A.dtype.kind == "i":
@@ -151,6 +152,6 @@ def chunks(shape: tuple[int, ...], entries: int = _CHUNK) -> Iterator[tuple[slic
         yield (slice(start, min(start + rows, shape[0])),)
 
 
-def parts(A: Any) -> Iterator[Any]:
+def parts(A: Array) -> Iterator[Any]:
     """An array, cut by `chunks`."""
     return (A[part] for part in chunks(A.shape))

@@ -14,12 +14,13 @@ import numpy as np
 from .arrays import take_in
 from .devices import diagonal, module, on_device
 from .errors import AlgebraError, DTypeError, ShapeError
+from .types import Array
 
 #: Blocks of this many rows are eliminated row by row.
 _BLOCK = 32
 
 
-def lu(A: Any) -> tuple[Any, Any]:
+def lu(A: Array) -> tuple[Any, Any]:
     """A = L U: L unit lower triangular, U upper triangular, no rows exchanged.
 
     Parameters
@@ -79,7 +80,7 @@ def lu(A: Any) -> tuple[Any, Any]:
         return taken.give_back(L, where="lu"), taken.give_back(xp.triu(F), where="lu")
 
 
-def _factor(A: Any, row: int) -> None:
+def _factor(A: Array, row: int) -> None:
     """A ← L \\ U in place: L below the diagonal (its ones left out), U on and above it."""
     n = len(A)
     if n <= _BLOCK:
@@ -94,7 +95,7 @@ def _factor(A: Any, row: int) -> None:
     return None
 
 
-def _eliminate(A: Any, row: int) -> None:
+def _eliminate(A: Array, row: int) -> None:
     """The base case: one pivot after the other, on the host where the matrix is tiny."""
     host = A if isinstance(A, np.ndarray) else A.get()
     scale = float(np.finfo(host.dtype).tiny)
@@ -112,7 +113,7 @@ def _eliminate(A: Any, row: int) -> None:
         A[...] = module(A).asarray(host)
 
 
-def _solve(T: Any, B: Any, *, lower: bool, unit: bool = True) -> Any:
+def _solve(T: Any, B: Array, *, lower: bool, unit: bool = True) -> Any:
     """T⁻¹ B for a triangular T, by the platform's own solver."""
     platform = "scipy.linalg" if isinstance(T, np.ndarray) else "cupyx.scipy.linalg"
     solve = importlib.import_module(platform).solve_triangular

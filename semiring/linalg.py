@@ -19,16 +19,17 @@ from .devices import diagonal, module, on_device
 from .errors import DTypeError, ShapeError
 from .product import multiplied, sent
 from .survey import survey
+from .types import Array, DType
 
 
 def matmul(
-    A: Any,
-    B: Any,
+    A: Array,
+    B: Array,
     semiring: str | Semiring = "min_plus",
     *,
-    out: Any = None,
+    out: Array = None,
     accumulate: bool = False,
-    dtype: Any = None,
+    dtype: DType = None,
     device: str | None = None,
     threads: int | None = None,
 ) -> Any:
@@ -104,7 +105,7 @@ def matmul(
         return output.give_back(product, where="matmul")
 
 
-def _output(out: Any, kind: Taken, *, where: str) -> Taken:
+def _output(out: Array, kind: Taken, *, where: str) -> Taken:
     """Memory to write a product to, of the library that its operands are from."""
     output = take_in(out, where=where)
     if output.unwritable:
@@ -116,12 +117,12 @@ def _output(out: Any, kind: Taken, *, where: str) -> Taken:
 
 
 def matvec(
-    A: Any,
+    A: Array,
     x: Any,
     semiring: str | Semiring = "min_plus",
     *,
-    out: Any = None,
-    dtype: Any = None,
+    out: Array = None,
+    dtype: DType = None,
     device: str | None = None,
     threads: int | None = None,
 ) -> Any:
@@ -182,11 +183,11 @@ def matvec(
 
 
 def power(
-    A: Any,
+    A: Array,
     k: int,
     semiring: str | Semiring = "min_plus",
     *,
-    dtype: Any = None,
+    dtype: DType = None,
     device: str | None = None,
     threads: int | None = None,
 ) -> Any:
@@ -246,7 +247,7 @@ def power(
         return taken.give_back(result if where == home else sent(result, home), where="power")
 
 
-def _power(A: Any, k: int, s: Semiring, device: str, threads: int | None) -> Any:
+def _power(A: Array, k: int, s: Semiring, device: str, threads: int | None) -> Any:
     """`power` of NumPy's or CuPy's array, in new memory."""
     result = None
     while k:
@@ -258,7 +259,7 @@ def _power(A: Any, k: int, s: Semiring, device: str, threads: int | None) -> Any
     return _eye(len(A), s, A.dtype, module(A)) if result is None else result
 
 
-def eye(n: int, semiring: str | Semiring = "min_plus", *, dtype: Any = None, like: Any = None) -> Any:
+def eye(n: int, semiring: str | Semiring = "min_plus", *, dtype: DType = None, like: Any = None) -> Any:
     """I: the semiring's one on the diagonal, its zero elsewhere.
 
     Parameters

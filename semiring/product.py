@@ -16,6 +16,7 @@ from .conversion import conform
 from .devices import module
 from .errors import DTypeError, ShapeError
 from .survey import fast, surveys
+from .types import Array, DType
 
 #: Pairs of a product that takes no longer than a look at its operands, with all that one costs.
 EARLY = 1 << 30
@@ -24,13 +25,13 @@ _last: dict[tuple[Semiring, np.dtype], bool] = {}
 
 
 def multiplied(
-    A: Any,
-    B: Any,
+    A: Array,
+    B: Array,
     s: Semiring,
-    out: Any = None,
+    out: Array = None,
     *,
     accumulate: bool = False,
-    dtype: Any = None,
+    dtype: DType = None,
     device: str | None = None,
     threads: int | None = None,
 ) -> Any:
@@ -56,7 +57,9 @@ def multiplied(
     return out
 
 
-def _product(A: Any, B: Any, added: Any, shape: tuple[int, ...], s: Semiring, device: str, threads: int | None) -> Any:
+def _product(
+    A: Array, B: Array, added: Any, shape: tuple[int, ...], s: Semiring, device: str, threads: int | None
+) -> Any:
     """A ⊗ B, or added ⊕ A ⊗ B, on their device: in new memory, for the caller's `out` may be one of the operands."""
     looks = surveys((A, B) if added is None else (A, B, added), s, where="matmul")
     # Vectors become matrices, and leading axes one batch axis.
@@ -114,7 +117,7 @@ def _each(product: Any, left: Any, right: Any) -> Iterator[tuple[Any, Any, Any]]
         yield product[index], left[index], right[index]
 
 
-def _multiply(ops: Backend, C: Any, A: Any, B: Any, accumulate: bool) -> None:
+def _multiply(ops: Backend, C: Array, A: Array, B: Array, accumulate: bool) -> None:
     """C ← A ⊗ B, or C ← C ⊕ A ⊗ B, on arrays."""
     verb = ops.gemm if accumulate else ops.matmul
     matrix = ops.upload(C, copy=False)
@@ -123,7 +126,7 @@ def _multiply(ops: Backend, C: Any, A: Any, B: Any, accumulate: bool) -> None:
         ops.download(matrix, out=C)
 
 
-def _shape(A: Any, B: Any) -> tuple[int, ...]:
+def _shape(A: Array, B: Array) -> tuple[int, ...]:
     """The shape of A ⊗ B by NumPy's rules, or an error that shows both shapes."""
     batch: tuple[int, ...] = ()
     wrong = ""
@@ -141,7 +144,7 @@ def _shape(A: Any, B: Any) -> tuple[int, ...]:
     return (*batch, *A.shape[-2:-1], *(B.shape[-1:] if B.ndim > 1 else ()))
 
 
-def sent(array: Any, device: str) -> Any:
+def sent(array: Array, device: str) -> Any:
     """The array on a device."""
     if device == "cpu":
         return array.get()
@@ -150,7 +153,7 @@ def sent(array: Any, device: str) -> Any:
     return cupy.asarray(array)
 
 
-def _common(A: Any, B: Any, s: Semiring, dtype: Any, *, where: str) -> tuple[Any, Any]:
+def _common(A: Array, B: Array, s: Semiring, dtype: DType, *, where: str) -> tuple[Any, Any]:
     """Both operands in one dtype of the semiring, on one device."""
     if isinstance(A, np.ndarray) != isinstance(B, np.ndarray):
         raise DTypeError(f"{where}: both operands must be NumPy or both CuPy arrays, got one of each.")

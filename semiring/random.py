@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -11,12 +10,13 @@ from . import dtypes
 from .algebra import Semiring
 from .catalog import get
 from .errors import AlgebraError, DTypeError
+from .types import DType
 
 
 def random_matrix(
     semiring: str | Semiring,
     shape: tuple[int, ...],
-    dtype: Any,
+    dtype: DType,
     *,
     seed: int | np.random.Generator,
     density: float = 1.0,

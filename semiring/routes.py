@@ -11,6 +11,7 @@ from .cpu.processors import default_threads
 from .errors import DomainError
 from .selection import refuse, require_selection
 from .signals import load
+from .types import Array
 
 #: What stands for no predecessor, as in SciPy.
 NONE = -9999
@@ -56,7 +57,7 @@ def of_rows(
     return P
 
 
-def hops(P: Any, sources: np.ndarray | None = None, *, threads: int | None = None) -> Any:
+def hops(P: Array, sources: np.ndarray | None = None, *, threads: int | None = None) -> Any:
     """The edges on each path: 0 from a vertex to itself, `NONE` where there is no path.
 
     Parameters
@@ -126,11 +127,11 @@ def product(
 
 def lengths(
     semiring: Semiring,
-    P: Any,
+    P: Array,
     sources: np.ndarray,
     dtype: np.dtype,
     *,
-    A: Any = None,
+    A: Array = None,
     edges: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
     threads: int | None = None,
 ) -> Any:

@@ -13,6 +13,7 @@ from .algebra import Semiring
 from .catalog import CATALOG
 from .dtypes import chunks, parts, zero
 from .errors import DomainError
+from .types import Array
 
 
 class Survey(NamedTuple):
@@ -28,7 +29,9 @@ class Survey(NamedTuple):
     ambiguous: bool = False
 
 
-def survey(A: Any, semiring: Semiring, *, where: str, first: tuple[int, ...] = (), null_unsaid: bool = False) -> Survey:
+def survey(
+    A: Array, semiring: Semiring, *, where: str, first: tuple[int, ...] = (), null_unsaid: bool = False
+) -> Survey:
     """Check that every entry of A (NumPy or CuPy, any shape) lies in the semiring, and report what is found.
 
     Parameters
@@ -85,7 +88,9 @@ def _survey_on_device(
     return found
 
 
-def _survey_of(A: Any, seen: Any, semiring: Semiring, where: str, first: tuple[int, ...], null_unsaid: bool) -> Survey:
+def _survey_of(
+    A: Array, seen: Any, semiring: Semiring, where: str, first: tuple[int, ...], null_unsaid: bool
+) -> Survey:
     """What a look on the device found, if it belongs to the semiring."""
     _check_domain(A, math.nan if seen.nan else seen.least, seen.greatest, semiring, where, first)
     risky = semiring.zero == -math.inf and seen.minus_zero
@@ -103,7 +108,7 @@ def _may_be_ambiguous(least: float, greatest: float, semiring: Semiring, dtype: 
     return semiring.zero != 0 and least == 0 and greatest < infinity
 
 
-def _zeros_on_diagonal(A: Any, first: tuple[int, ...]) -> int:
+def _zeros_on_diagonal(A: Array, first: tuple[int, ...]) -> int:
     """How many there are in A, matrices or a part of one that begins at `first`."""
     row, column = (*first, 0, 0)[:2]
     on = A.diagonal(row - column, -2, -1)
@@ -111,7 +116,7 @@ def _zeros_on_diagonal(A: Any, first: tuple[int, ...]) -> int:
 
 
 def _check_domain(
-    A: Any, least: float, greatest: float, semiring: Semiring, where: str, first: tuple[int, ...]
+    A: Array, least: float, greatest: float, semiring: Semiring, where: str, first: tuple[int, ...]
 ) -> None:
     low, high = semiring.domain
     # An integer dtype has no infinities of its own: its ends stand for them, and open ends exclude nothing.
@@ -147,7 +152,7 @@ def fast(seen: Survey, semiring: Semiring, dtype: np.dtype, edges: int) -> bool:
     return seen.nonnegative and seen.greatest * edges <= most
 
 
-def _refuse(A: Any, semiring: Semiring, where: str, first: tuple[int, ...]) -> None:
+def _refuse(A: Array, semiring: Semiring, where: str, first: tuple[int, ...]) -> None:
     low, high = semiring.domain
     for slices in chunks(A.shape):
         part = A[slices]

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from .types import Array
+
 
 @dataclass(frozen=True)
 class Verb:
@@ -33,15 +35,15 @@ class Verb:
     entries: Callable[..., int]
 
 
-def _area(X: Any) -> int:
+def _area(X: Array) -> int:
     return int(X.shape[0]) * int(X.shape[1])
 
 
-def _eliminate_pairs(D: Any, R: Any, C: Any, rest: Any) -> int:
+def _eliminate_pairs(D: Array, R: Array, C: Array, rest: Any) -> int:
     return len(D) ** 2 * (R.shape[1] + len(C)) + len(D) * _area(rest)
 
 
-def _eliminate_entries(D: Any, R: Any, C: Any, rest: Any) -> int:
+def _eliminate_entries(D: Array, R: Array, C: Array, rest: Any) -> int:
     return 2 * _area(D) + 3 * (_area(R) + _area(C)) + 2 * _area(rest)
 
 

@@ -9,6 +9,7 @@ import click
 from semiring.escaping import one_line
 
 from ..display.terminal import Meter, show_table
+from ..types import Label
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +35,7 @@ def summary(graph: Graph, what: str, seconds: float, rate: float | None = None) 
     click.echo(f"n={graph.n} edges={graph.edge_count} {what} seconds={seconds:.3g}{speed}")
 
 
-def print_path(r: Result, u: Any, v: Any) -> bool:
+def print_path(r: Result, u: Label, v: Label) -> bool:
     """Distance and path; False where there is no path."""
     from semiring.errors import AlgebraError, NoPathError
 
@@ -88,7 +89,7 @@ def _written(x: Any) -> str:
     return str(int(x)) if whole else str(x)
 
 
-def distances(r: Result, u: Any, v: Any) -> tuple[list[str], list[list[str]]]:
+def distances(r: Result, u: Label, v: Label) -> tuple[list[str], list[list[str]]]:
     """Headings and cells: the first ten vertices, or everything from u, or everything to v."""
     from ..display.output import text
 

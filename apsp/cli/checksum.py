@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import zlib
-from typing import Any
 
 import numpy as np
+
+from ..types import Array
 
 _CHUNK = 1 << 22
 
 
-def _bytes(array: Any) -> np.ndarray:
+def _bytes(array: Array) -> np.ndarray:
     """The entries in row order, little-endian, as bytes."""
     host = array if isinstance(array, np.ndarray) else array.get()
     return np.ascontiguousarray(host, dtype=host.dtype.newbyteorder("<")).reshape(-1).view(np.uint8)
 
 
-def fletcher16(array: Any) -> int:
+def fletcher16(array: Array) -> int:
     """Fletcher's checksum of the array's bytes: s₁ = Σ bᵢ, s₂ = Σ (N − i) bᵢ, both mod 255; 256 s₂ + s₁.
 
     Fletcher 1982, "An arithmetic checksum for serial transmissions".
@@ -37,7 +38,7 @@ def fletcher16(array: Any) -> int:
     return 256 * second + first
 
 
-def crc32(array: Any) -> int:
+def crc32(array: Array) -> int:
     """CRC-32 (as in zlib and PNG) of the array's bytes.
 
     Examples

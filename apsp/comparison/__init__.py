@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from ..problem import Memory, at
 from ..question import Question
 from ..reading.options import BY_RULE, NullValue, nulls_of
 from ..solve import solve
+from ..types import Array, DType
 from ..wants import Request, Wants
 from . import measure
 from .measure import traffic
@@ -35,10 +35,10 @@ __all__ = ["Comparison", "Contender", "Fit", "Row", "compare", "compare_sizes", 
 
 
 def compare(
-    A: Any,
+    A: Array,
     semiring: str | Semiring = "min_plus",
     *,
-    dtype: Any = None,
+    dtype: DType = None,
     schedules: Iterable[str] | None = None,
     devices: Sequence[str] | None = None,
     threads: int | None = None,
@@ -127,7 +127,7 @@ def compare_sizes(
     *,
     density: float = 50.0,
     semiring: str | Semiring = "min_plus",
-    dtype: Any = None,
+    dtype: DType = None,
     seed: int = 0,
     schedules: Iterable[str] | None = None,
     devices: Sequence[str] | None = None,

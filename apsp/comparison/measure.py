@@ -18,6 +18,7 @@ from semiring.verbs import VERBS
 
 from .. import schedules as _schedules
 from ..plans import make_plan
+from ..types import Array, DType
 from .records import Contender, Row
 
 #: Seconds of runs of which the best one counts on the CPU; on a GPU the median, and long enough for a meter of energy.
@@ -56,7 +57,7 @@ def contenders(
 
 
 def rows(
-    array: Any,
+    array: Array,
     s: Semiring,
     contenders: list[Contender],
     *,
@@ -86,7 +87,7 @@ def rows(
     return _held_against(found, contenders[0])
 
 
-def predicted(contenders: list[Contender], n: int, s: Semiring, dtype: Any, limit: float) -> list[float]:
+def predicted(contenders: list[Contender], n: int, s: Semiring, dtype: DType, limit: float) -> list[float]:
     """Seconds that each row is predicted to take: a run to compile and compare, one by verbs, and those that count."""
     found = []
     for contender in contenders:
@@ -95,7 +96,7 @@ def predicted(contenders: list[Contender], n: int, s: Semiring, dtype: Any, limi
     return found
 
 
-def run(array: Any, s: Semiring, contender: Contender) -> tuple[Row, np.ndarray]:
+def run(array: Array, s: Semiring, contender: Contender) -> tuple[Row, np.ndarray]:
     """One contender's row without comparisons, and its result on the host. Kernels are compiled outside the clock."""
     ops = _bind(s, array, contender)
     plan = make_plan(len(array), s, ops, schedule=contender.schedule, block=contender.block)
@@ -135,7 +136,7 @@ def run(array: Any, s: Semiring, contender: Contender) -> tuple[Row, np.ndarray]
     return Row(contender, len(array), seconds, shares=_shares(phases), transfer=transfer, joules=joules), result
 
 
-def traffic(contender: Contender, n: int, semiring: str | Semiring, dtype: Any) -> float:
+def traffic(contender: Contender, n: int, semiring: str | Semiring, dtype: DType) -> float:
     """Bytes that a schedule's verbs read and write, each touching its operands once (`semiring.verbs`).
 
     What a kernel reads again because its tile is smaller than its operand is not counted: that comes from the caches
@@ -151,7 +152,7 @@ def traffic(contender: Contender, n: int, semiring: str | Semiring, dtype: Any) 
     return counted.entries * bits / 8
 
 
-def _bind(s: Semiring, array: Any, contender: Contender) -> Backend:
+def _bind(s: Semiring, array: Array, contender: Contender) -> Backend:
     """The contender's verbs, with the variants that the data permits."""
     nonnegative = fast(survey(array, s, where="compare"), s, array.dtype, len(array))
     return bind(s, array.dtype, device=contender.device, nonnegative=nonnegative, **dict(contender.options))
@@ -188,7 +189,7 @@ def _shares(phases: dict[str, float]) -> dict[str, float]:
     return shares
 
 
-def _expected(contender: Contender, n: int, s: Semiring, dtype: Any, known: Row | None) -> float:
+def _expected(contender: Contender, n: int, s: Semiring, dtype: DType, known: Row | None) -> float:
     """Seconds a run may take: by n³ from a smaller one, else from the plan."""
     if known and known.seconds:
         return known.seconds * (n / max(known.n, 1)) ** 3

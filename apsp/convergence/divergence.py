@@ -24,6 +24,7 @@ from semiring.survey import Survey, survey
 from ..graph.nulls import refuse_ambiguous
 from ..inputs import as_graph
 from ..reading.options import BY_RULE, Columns, NullValue, Weight
+from ..types import Array
 
 
 def may_diverge(semiring: Semiring, survey: Survey, n: int) -> bool:
@@ -161,7 +162,7 @@ def beaten(diagonal: np.ndarray, semiring: Semiring) -> int | None:
     return vertex if gap[vertex] > 0 else None
 
 
-def beyond_rounding(D: Any, A: Any, vertex: int, semiring: Semiring) -> bool:
+def beyond_rounding(D: Array, A: Array, vertex: int, semiring: Semiring) -> bool:
     """Whether rounding cannot explain D[v, v]: it is not within m · eps · max|A| of `one`.
 
     For semirings whose ⊗ says too little of itself for `potentials`. The m vertices that share a cycle with v are those

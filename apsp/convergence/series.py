@@ -32,9 +32,10 @@ from semiring.memory import require
 from semiring.survey import Survey
 
 from .. import schedules
+from ..types import Array, DType
 
 
-def precaution(A: Any, semiring: Semiring, survey: Survey) -> None:
+def precaution(A: Array, semiring: Semiring, survey: Survey) -> None:
     """Refuse a matrix over a semiring that is not idempotent if it can be seen to have no closure, before any work.
 
     Raises
@@ -59,7 +60,7 @@ def precaution(A: Any, semiring: Semiring, survey: Survey) -> None:
             _require_rows_below_one(A, members, semiring)
 
 
-def check(D: Any, diagonal: np.ndarray, semiring: Semiring, survey: Survey) -> None:
+def check(D: Array, diagonal: np.ndarray, semiring: Semiring, survey: Survey) -> None:
     """Refuse a closure whose diagonal shows the star of a pivot that was `one` or more, within rounding.
 
     Raises
@@ -87,7 +88,7 @@ def check(D: Any, diagonal: np.ndarray, semiring: Semiring, survey: Survey) -> N
             )
 
 
-def components(A: Any, semiring: Semiring) -> Iterator[np.ndarray]:
+def components(A: Array, semiring: Semiring) -> Iterator[np.ndarray]:
     """The vertices of each strongly connected component of A that has a cycle, as indices.
 
     u and v reach each other exactly if they reach the same vertices: equal rows of the closure of A's edges, as bits.
@@ -111,7 +112,7 @@ def components(A: Any, semiring: Semiring) -> Iterator[np.ndarray]:
             yield members
 
 
-def _block(A: Any, members: np.ndarray, *, copies: int) -> Any:
+def _block(A: Array, members: np.ndarray, *, copies: int) -> Any:
     """The entries between these vertices, where there is memory for so many float64 matrices of that size."""
     m = len(members)
     require(8 * copies * m * m, device_of(A), where="closure", hint="To see whether a limit exists takes copies of A.")
@@ -121,7 +122,7 @@ def _block(A: Any, members: np.ndarray, *, copies: int) -> Any:
     return A[index[:, None], index[None, :]]
 
 
-def _near_one(semiring: Semiring, dtype: Any, m: int) -> float:
+def _near_one(semiring: Semiring, dtype: DType, m: int) -> float:
     """`one` less the rounding of a sum of m numbers.
 
     On logarithms too, where one = log 1 = 0. Numbers down to eps matter for a sum near 1, and their logarithms, as
@@ -132,7 +133,7 @@ def _near_one(semiring: Semiring, dtype: Any, m: int) -> float:
     return float(semiring.one) - m * eps * size
 
 
-def _eps(dtype: Any) -> float:
+def _eps(dtype: DType) -> float:
     return float(np.finfo(dtype).eps) if np.dtype(dtype).kind == "f" else 0.0
 
 
@@ -144,7 +145,7 @@ def _star(value: float, semiring: Semiring) -> float:
         return math.inf
 
 
-def _sums(A: Any, semiring: Semiring, members: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def _sums(A: Array, semiring: Semiring, members: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """The ⊕ of each row, and of each column, of entries or, where they cancel, of their absolute values.
 
     Of all of A, or of its entries between some vertices; a few rows at a time.
@@ -164,7 +165,7 @@ def _sums(A: Any, semiring: Semiring, members: np.ndarray | None = None) -> tupl
     return host(by_row), host(by_column)
 
 
-def _norm(A: Any, semiring: Semiring) -> float:
+def _norm(A: Array, semiring: Semiring) -> float:
     """The lesser of the greatest row sum and the greatest column sum: an upper bound of the spectral radius."""
     return min(float(sums.max()) for sums in _sums(A, semiring))
 
@@ -182,7 +183,7 @@ def _fold(part: Any, add: Any) -> Any:
     return part[0]
 
 
-def _require_rows_below_one(A: Any, members: np.ndarray, semiring: Semiring) -> None:
+def _require_rows_below_one(A: Array, members: np.ndarray, semiring: Semiring) -> None:
     """Where nothing cancels, the spectral radius is at least the least row sum, and the least column sum."""
     if semiring.add.ufunc is None:
         return
@@ -196,7 +197,7 @@ def _require_rows_below_one(A: Any, members: np.ndarray, semiring: Semiring) -> 
         )
 
 
-def _require_spectrum(A: Any, members: np.ndarray) -> None:
+def _require_spectrum(A: Array, members: np.ndarray) -> None:
     """Refuse a real matrix of m rows whose spectral radius is not below 1 by more than m · eps.
 
     By Gelfand's formula ρ(A) = lim ‖Aᵏ‖^(1/k), squaring A until its norm falls below ½, or its trace proves that some
@@ -217,7 +218,7 @@ def _require_spectrum(A: Any, members: np.ndarray) -> None:
     )
 
 
-def _balanced(A: Any) -> Any:
+def _balanced(A: Array) -> Any:
     """A matrix of the same eigenvalues, whose rows and columns have norms of one size; exactly, by powers of 2."""
     if float(abs(A).max()) < 1e6:
         return A
@@ -228,7 +229,7 @@ def _balanced(A: Any) -> Any:
         return module(A).asarray(matrix_balance(host, permute=False)[0])
 
 
-def _require_settled(A: Any, members: np.ndarray, semiring: Semiring) -> None:
+def _require_settled(A: Array, members: np.ndarray, semiring: Semiring) -> None:
     """Refuse a matrix whose partial sums S(k) = I ⊕ A ⊕ … ⊕ Aᵏ⁻¹ do not settle: S(2k) = S(k) ⊕ Aᵏ S(k), A²ᵏ = Aᵏ Aᵏ."""
     xp, m = module(A), len(A)
     _require_memory(7 * A.dtype.itemsize * m * m, A)  # unit, two sums, two powers, and what compares them
@@ -252,12 +253,12 @@ def _require_settled(A: Any, members: np.ndarray, semiring: Semiring) -> None:
     )
 
 
-def _require_memory(needed: int, A: Any) -> None:
+def _require_memory(needed: int, A: Array) -> None:
     hint = "Scale the matrix down, or close its strongly connected components one by one."
     require(needed, device_of(A), where="closure: telling whether the sum has a limit", hint=hint)
 
 
-def _close(A: Any, B: Any) -> bool:
+def _close(A: Array, B: Array) -> bool:
     if A.dtype.kind != "f":
         return bool((A == B).all())
     tolerance = math.sqrt(_eps(A.dtype))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from semiring import dtypes
@@ -13,10 +11,11 @@ from semiring.errors import DivergenceError
 from semiring.memory import require
 from semiring.survey import Survey
 
+from ..types import Array
 from . import divergence, series
 
 
-def precaution(A: Any, semiring: Semiring, survey: Survey, *, overwrite: bool) -> np.ndarray | None:
+def precaution(A: Array, semiring: Semiring, survey: Survey, *, overwrite: bool) -> np.ndarray | None:
     """Refuse what can be seen to diverge before any work; potentials for an A that is to be closed in its own memory.
 
     An overwritten A could not be asked afterwards which of its cycles are negative and which are rounding. So that is
@@ -35,7 +34,7 @@ def precaution(A: Any, semiring: Semiring, survey: Survey, *, overwrite: bool) -
     return divergence.potentials(_host(A), semiring, careful=True)
 
 
-def settle(D: Any, A: Any, semiring: Semiring, survey: Survey) -> np.ndarray | None:
+def settle(D: Array, A: Array, semiring: Semiring, survey: Survey) -> np.ndarray | None:
     """Raise where the closure does not exist; else its diagonal is `one` where ⊕ is idempotent.
 
     Parameters
@@ -80,7 +79,7 @@ def lost(error: DivergenceError) -> DivergenceError:
     return type(error)(message, error.vertex, error.cycle)
 
 
-def reflexive(D: Any, semiring: Semiring) -> None:
+def reflexive(D: Array, semiring: Semiring) -> None:
     """D[v, v] ← one."""
     D[range(len(D)), range(len(D))] = dtypes.one(semiring, D.dtype)
 
@@ -91,14 +90,14 @@ def _best_of_one(diagonal: np.ndarray, semiring: Semiring) -> np.ndarray:
     return np.array([semiring.add.python(one, a) for a in diagonal.tolist()], diagonal.dtype)
 
 
-def _potentials(A: Any, vertex: int, diagonal: np.ndarray, semiring: Semiring) -> np.ndarray:
+def _potentials(A: Array, vertex: int, diagonal: np.ndarray, semiring: Semiring) -> np.ndarray:
     potential = divergence.potentials(_host(A), semiring)
     if potential is None or A.dtype.kind != "f":
         raise divergence.vertex_error(vertex, diagonal[vertex], semiring, where="closure")
     return potential
 
 
-def _host(A: Any) -> np.ndarray:
+def _host(A: Array) -> np.ndarray:
     if not isinstance(A, np.ndarray):
         require(A.nbytes, where="closure", hint="Its cycles are looked at on the CPU. Use a smaller dtype.")
         A = A.get()

@@ -21,6 +21,7 @@ import numpy as np
 import scipy.sparse.csgraph as _scipys
 from scipy.sparse.csgraph import NegativeCycleError
 
+from ..types import DType
 from .graphs import csgraph_from_dense, csgraph_from_masked, csgraph_to_dense
 from .routes import construct_dist_matrix, reconstruct_path
 from .shortest import answer
@@ -68,7 +69,7 @@ def shortest_path(
     indices: Any = None,
     *,
     device: str | None = None,
-    dtype: Any = None,
+    dtype: DType = None,
     threads: int | None = None,
     callback: Any = None,
 ) -> Any:
@@ -166,7 +167,7 @@ def floyd_warshall(
     overwrite: bool = False,
     *,
     device: str | None = None,
-    dtype: Any = None,
+    dtype: DType = None,
     threads: int | None = None,
     callback: Any = None,
 ) -> Any:
@@ -222,7 +223,7 @@ def dijkstra(
     min_only: bool = False,
     *,
     device: str | None = None,
-    dtype: Any = None,
+    dtype: DType = None,
     threads: int | None = None,
     callback: Any = None,
 ) -> Any:
@@ -286,7 +287,7 @@ def bellman_ford(
     unweighted: bool = False,
     *,
     device: str | None = None,
-    dtype: Any = None,
+    dtype: DType = None,
     threads: int | None = None,
     callback: Any = None,
 ) -> Any:
@@ -337,7 +338,7 @@ def johnson(
     unweighted: bool = False,
     *,
     device: str | None = None,
-    dtype: Any = None,
+    dtype: DType = None,
     threads: int | None = None,
     callback: Any = None,
 ) -> Any:

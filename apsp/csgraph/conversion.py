@@ -26,6 +26,7 @@ from ..graph import Graph
 from ..labels import Labels
 from ..question import CROWDED
 from ..reading.from_sparse import refuse_padding
+from ..types import DType
 
 #: In which SciPy computes.
 FLOAT = np.dtype(np.float64)
@@ -178,7 +179,7 @@ def network(
     *,
     directed: bool = True,
     unweighted: bool = False,
-    dtype: Any = None,
+    dtype: DType = None,
     lent: bool = False,
     dense: bool = False,
     where: str,

@@ -10,6 +10,7 @@ import scipy.sparse.csgraph as scipys
 from semiring import errors
 from semiring.errors import DTypeError
 
+from ..types import DType
 from .conversion import Network, lendable, network
 from .engines import Options, distances
 from .routes import NONE, with_predecessors
@@ -35,7 +36,7 @@ def answer(
     overwrite: bool = False,
     dense: bool = False,
     device: str | None = None,
-    dtype: Any = None,
+    dtype: DType = None,
     threads: int | None = None,
     callback: Any = None,
 ) -> Any:

@@ -16,11 +16,12 @@ from semiring.observed import Callback
 from semiring.survey import Survey
 
 from ..convergence import divergence, settle
+from ..types import Array
 from .matrix import DistributedMatrix
 
 
 def close(
-    A: Any,
+    A: Array,
     semiring: Semiring,
     world: World,
     *,
@@ -87,7 +88,7 @@ def close(
     return D
 
 
-def _landing(M: DistributedMatrix, A: Any) -> tuple[Any, Any]:
+def _landing(M: DistributedMatrix, A: Array) -> tuple[Any, Any]:
     """A buffer for the result, and the future of its pages, which are allocated while devices work."""
     if isinstance(A, BitMatrix):
         return BitMatrix.zeros(A.shape), None

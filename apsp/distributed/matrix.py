@@ -29,6 +29,7 @@ from ..graph.ondisk import OnDisk
 from ..large.sources import arcs_of, filled
 from ..reading.options import BY_RULE, NullValue, nulls_of
 from ..schedules import distributed
+from ..types import Array, DType
 from .plans import STRIP, default_block, require_memory
 
 #: `fill(rows, columns)`: the entries in these rows and columns of the entire matrix.
@@ -89,11 +90,11 @@ class DistributedMatrix:
     @classmethod
     def from_array(
         cls,
-        A: Any,
+        A: Array,
         semiring: str | Semiring = "min_plus",
         *,
         world: World,
-        dtype: Any = None,
+        dtype: DType = None,
         block: int | None = None,
         null_value: NullValue = BY_RULE,
     ) -> DistributedMatrix:
@@ -155,7 +156,7 @@ class DistributedMatrix:
         semiring: str | Semiring = "min_plus",
         *,
         world: World,
-        dtype: Any = None,
+        dtype: DType = None,
         block: int | None = None,
     ) -> DistributedMatrix:
         """The matrix with entry function(i, j), made in the memory of each rank, in strips of rows.
@@ -186,7 +187,7 @@ class DistributedMatrix:
         semiring: str | Semiring = "min_plus",
         *,
         world: World,
-        dtype: Any = None,
+        dtype: DType = None,
         block: int | None = None,
         unit: int = 1,
     ) -> DistributedMatrix:
@@ -410,7 +411,7 @@ class DistributedMatrix:
             out[here(*self.layout.part(rank))] = piece
         return out
 
-    def gather(self, out: Any = None) -> Any:
+    def gather(self, out: Array = None) -> Any:
         """The entire matrix as a NumPy array; each rank puts its own part there.
 
         Parameters

@@ -20,6 +20,7 @@ from ..large.sources import Source
 from ..log import logger
 from ..plans import Plan
 from ..saving.tiles import TILE, as_store
+from ..types import DType
 from ..wants import Request, Wants
 from . import checkpoints, closing, plans
 from .matrix import DistributedMatrix
@@ -36,7 +37,7 @@ def world_of(places: Places) -> World:
 def plan(
     n: int,
     semiring: Semiring,
-    dtype: Any,
+    dtype: DType,
     ranks: World,
     request: Request,
     extra: plans.OnHost = plans.NOTHING,

@@ -17,6 +17,7 @@ from semiring.sparse.cycles import Weighted
 from .. import estimates
 from ..estimates import Estimate
 from ..plans import Plan
+from ..types import Array
 from .base import BLOCK, Engine, Kind, offer
 from .hops import known_levels, search
 from .part import as_limit
@@ -105,7 +106,7 @@ class Searches(Engine):
         """A search backwards."""
         return self._search(self._backward, np.array([j]), backwards=True)[0]
 
-    def _search(self, A: Any, sources: np.ndarray, *, backwards: bool = False) -> np.ndarray:
+    def _search(self, A: Array, sources: np.ndarray, *, backwards: bool = False) -> np.ndarray:
         """Distances from the sources, or `backwards` to them, shape (sources, n)."""
         D = self._lengths(A, sources, backwards)
         if self.dtype.kind != "i":
@@ -119,7 +120,7 @@ class Searches(Engine):
         out[reached] = D[reached]
         return out
 
-    def _lengths(self, A: Any, sources: np.ndarray, backwards: bool) -> np.ndarray:
+    def _lengths(self, A: Array, sources: np.ndarray, backwards: bool) -> np.ndarray:
         """SciPy's distances, in float64."""
         from scipy.sparse import csgraph
 
@@ -176,7 +177,7 @@ def _unit(weights: np.ndarray) -> float:
     return float(weights[0]) if len(weights) else 1.0
 
 
-def _levels(A: Any, source: int) -> np.ndarray:
+def _levels(A: Array, source: int) -> np.ndarray:
     """Hops from a vertex to all, ∞ where there is no path.
 
     In the order of a breadth-first search, levels are contiguous: one ends where the last child of its last vertex is.

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..types import Blocks
+from ..types import Array, Blocks
 from .base import BLOCK, Engine
 
 
@@ -23,7 +23,7 @@ class Stored(Engine):
 
     stored = True
 
-    def __init__(self, matrix: Any) -> None:
+    def __init__(self, matrix: Array) -> None:
         self.matrix = matrix
         self.shape, self.dtype = tuple(matrix.shape), np.dtype(matrix.dtype)
 

@@ -11,6 +11,7 @@ import numpy as np
 from semiring.errors import FormatError
 
 from ..graph import Graph
+from ..types import Label
 from .tokens import integral, show
 
 
@@ -227,7 +228,7 @@ def _unwritten(format: str, problem: str) -> FormatError:
     return FormatError(format, None, f"write: {problem}")
 
 
-def shown_label(label: Any) -> str:
+def shown_label(label: Label) -> str:
     """A label for a message, or what it is where it has too many digits."""
     if isinstance(label, str):
         return show(label)
@@ -235,14 +236,14 @@ def shown_label(label: Any) -> str:
     return "an integer of more than 640 digits" if huge else show(ascii(label))[1:-1]
 
 
-def _kind(label: Any) -> type | None:
+def _kind(label: Label) -> type | None:
     """str or int, or None for what a text cannot distinguish from these."""
     if isinstance(label, (bool, np.bool_)):
         return None
     return next((kind for kind, also in ((str, str), (int, np.integer)) if isinstance(label, (kind, also))), None)
 
 
-def _written(label: Any, kind: type | None, forbidden: str) -> bool:
+def _written(label: Label, kind: type | None, forbidden: str) -> bool:
     if kind is int:
         return abs(int(label)) < 10**640
     try:

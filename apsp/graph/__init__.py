@@ -20,6 +20,7 @@ from semiring.tiles import TileStore
 
 from ..display import notebook
 from ..labels import Labels, number
+from ..types import Array, DType, Label
 from .edge_lists import from_array, from_tuples, numbers, positions, refuse_nan
 from .entries import Edges, combine, is_boolean, listed, over, present
 from .exported import to_frame, to_networkx, to_scipy
@@ -75,7 +76,7 @@ class Graph:
     nulls: Nulls = field(default=None, repr=False)
 
     @classmethod
-    def from_matrix(cls, A: Any, *, labels: Iterable[Any] | None = None, name: str = "") -> Graph:
+    def from_matrix(cls, A: Array, *, labels: Iterable[Any] | None = None, name: str = "") -> Graph:
         """The graph of a dense matrix: entry (i, j) is the edge from i to j.
 
         Parameters
@@ -309,7 +310,7 @@ class Graph:
             name=name or self.name,
         )
 
-    def index(self, label: Any) -> int:
+    def index(self, label: Label) -> int:
         """The position of a vertex in the matrix.
 
         Parameters
@@ -376,7 +377,7 @@ class Graph:
             A = self.dense if self.nulls is None and not self.unit else self._from_dense(boolean, None)
         return sum(int(present(A[part]).sum()) for part in dtypes.chunks(A.shape))
 
-    def matrix(self, semiring: str | Semiring = "min_plus", dtype: Any = None) -> Any:
+    def matrix(self, semiring: str | Semiring = "min_plus", dtype: DType = None) -> Any:
         """A with A[i, j] = ⊕ of the weights of all edges from i to j; the semiring's zero where there is none.
 
         Parameters
@@ -432,7 +433,7 @@ class Graph:
                 combine(A.reshape(-1), i * self.n + j, w, s)
         return A
 
-    def to_scipy(self, semiring: str | Semiring = "min_plus", dtype: Any = None) -> Any:
+    def to_scipy(self, semiring: str | Semiring = "min_plus", dtype: DType = None) -> Any:
         """The graph as a SciPy `csr_array`: `matrix` without its missing edges; undirected edges both ways.
 
         Edges of weight 0 are stored zeros, and so they stay edges in `as_graph` and `scipy.sparse.csgraph`; what SciPy
@@ -559,7 +560,7 @@ class Graph:
         """
         return to_frame(self, semiring, library)
 
-    def windows(self, s: Semiring, dtype: Any = None, *, where: str = "Graph.matrix") -> Windows | None:
+    def windows(self, s: Semiring, dtype: DType = None, *, where: str = "Graph.matrix") -> Windows | None:
         """`matrix` in windows that are read from the disk; None where it is in memory.
 
         So it is, too, where it takes all entries to tell which of them are edges of a graph without weights.
@@ -581,7 +582,7 @@ class Graph:
         for (part,) in dtypes.chunks(self.rows.shape, _ARCS):
             yield self._listed(s, target, part)
 
-    def edges(self, semiring: str | Semiring = "min_plus", dtype: Any = None) -> Edges:
+    def edges(self, semiring: str | Semiring = "min_plus", dtype: DType = None) -> Edges:
         """Rows, cols and weights of all arcs, undirected edges both ways, weights as `matrix` would hold them.
 
         Parameters
@@ -644,7 +645,7 @@ class Graph:
             return rows, cols, np.broadcast_to(conform(np.ones(1, np.int32), s, target, where="Graph"), len(rows))
         return rows, cols, conform(weights, s, target, where="Graph.matrix", first=part.start or 0)
 
-    def target(self, s: Semiring, dtype: Any = None, *, where: str = "Graph.matrix") -> np.dtype:
+    def target(self, s: Semiring, dtype: DType = None, *, where: str = "Graph.matrix") -> np.dtype:
         """The dtype of its matrix: the one asked for; else its own or, of a list, exact and as narrow as is safe.
 
         Raises
@@ -664,7 +665,7 @@ class Graph:
                 natural = np.int64
         return dtypes.resolve(s, dtype, natural, where=where)
 
-    def _from_dense(self, s: Semiring, dtype: Any) -> Any:
+    def _from_dense(self, s: Semiring, dtype: DType) -> Any:
         windows = self.windows(s, dtype)
         if windows is not None:
             return windows.to_array()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from semiring import catalog, dtypes, memory
@@ -12,14 +10,14 @@ from semiring.conversion import conform
 from semiring.devices import module
 from semiring.errors import DomainError
 
-from ..types import Array
+from ..types import Array, DType
 from .nulls import Nulls, without_nulls
 
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def over(
-    A: Array, s: Semiring, dtype: Any = None, *, nulls: Nulls = None, unweighted: bool = False, where: str
+    A: Array, s: Semiring, dtype: DType = None, *, nulls: Nulls = None, unweighted: bool = False, where: str
 ) -> Array:
     """A matrix, or batch, over a semiring: its zero where no edge is; A itself where it is that already."""
     if unweighted:
@@ -45,7 +43,7 @@ def finite_entries(A: Array, nulls: Nulls = None) -> Array:
     return mask
 
 
-def unit_lengths(A: Array, s: Semiring, dtype: Any = None, nulls: Nulls = None, *, where: str) -> Array:
+def unit_lengths(A: Array, s: Semiring, dtype: DType = None, nulls: Nulls = None, *, where: str) -> Array:
     """The matrix, or batch, in which each edge of A weighs 1 and the rest is the semiring's zero.
 
     Parameters

@@ -10,13 +10,14 @@ from semiring import catalog, dtypes
 from semiring.algebra import Semiring
 
 from ..display import frames
+from ..types import DType
 from .entries import Edges, combine
 
 if TYPE_CHECKING:
     from . import Graph
 
 
-def to_scipy(graph: Graph, semiring: str | Semiring, dtype: Any) -> Any:
+def to_scipy(graph: Graph, semiring: str | Semiring, dtype: DType) -> Any:
     """See `Graph.to_scipy`."""
     from scipy.sparse import csr_array
 

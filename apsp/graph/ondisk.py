@@ -19,6 +19,7 @@ from semiring.memory import require
 from semiring.tiles import TileStore
 from semiring.tiles.folder import is_store
 
+from ..types import Array, DType
 from .entries import present
 from .nulls import Nulls, without_nulls
 
@@ -114,7 +115,7 @@ class OnDisk:
         """`A[a:b]`, `A[a:b, c:d]`: entries as stored, in memory."""
         return np.asarray(self.matrix[key])
 
-    def over(self, s: Semiring, dtype: Any = None, nulls: Nulls = None, *, where: str = "Graph.matrix") -> Windows:
+    def over(self, s: Semiring, dtype: DType = None, nulls: Nulls = None, *, where: str = "Graph.matrix") -> Windows:
         """The same matrix over a semiring, in the dtype to compute in; windows of it are converted as they are read.
 
         Raises
@@ -192,7 +193,7 @@ class Windows:
         return bits
 
 
-def refuse_overwriting(matrix: Any, output: str | os.PathLike[str] | None, *, where: str) -> None:
+def refuse_overwriting(matrix: Array, output: str | os.PathLike[str] | None, *, where: str) -> None:
     """Refuse to write a result over the matrix from which it is computed, or read.
 
     Raises
@@ -221,7 +222,7 @@ def height(row: int, together: int = 1) -> int:
     return max(1, STRIP // max(1, row) // together) * together
 
 
-def together(matrix: Any) -> int:
+def together(matrix: Array) -> int:
     """So many rows cost no more to read than one of them: those of a band of a store's tiles."""
     return matrix.layout.band(min(matrix.block[1], max(1, matrix.shape[1]))) if isinstance(matrix, TileStore) else 1
 
@@ -231,7 +232,7 @@ def _opened(path: str | os.PathLike[str]) -> Any:
     return TileStore(path) if is_store(path) else np.load(path, mmap_mode="r", allow_pickle=False)
 
 
-def _identity(path: str, matrix: Any) -> str:
+def _identity(path: str, matrix: Array) -> str:
     if isinstance(matrix, TileStore):
         return matrix.layout.identity.hex()
     now = Path(path).stat()

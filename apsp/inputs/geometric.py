@@ -9,6 +9,7 @@ from semiring.errors import DTypeError
 from ..graph import Graph
 from ..reading.from_networkx import attribute
 from ..reading.options import BY_RULE, Reading
+from ..types import Array
 from .base import Kind
 from .indices import from_indices
 
@@ -51,13 +52,13 @@ def _fields(source: Any) -> list[str]:
     return [name for name in names if name != "edge_index" and hasattr(getattr(source, name, None), "shape")]
 
 
-def _is_weights(array: Any, count: int) -> bool:
+def _is_weights(array: Array, count: int) -> bool:
     """Whether this is a number an edge."""
     shape, kind = tuple(array.shape), str(array.dtype).rpartition(".")[2]
     return shape in ((count,), (count, 1)) and kind.startswith(("float", "int", "uint", "bfloat"))
 
 
-def _one_column(array: Any, name: str) -> Any:
+def _one_column(array: Array, name: str) -> Any:
     if array.ndim != 1 and not (array.ndim == 2 and array.shape[1] == 1):
         raise DTypeError(
             f"as_graph: {name} must hold one weight an edge, got shape {tuple(array.shape)}. Say which column "

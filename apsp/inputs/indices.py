@@ -11,6 +11,7 @@ from semiring.errors import ShapeError
 
 from ..graph import Graph
 from ..reading.options import BY_RULE, Reading
+from ..types import Array
 from .base import Kind
 
 
@@ -45,12 +46,12 @@ def from_indices(index: Any, weights: Any, *, n: int | None = None) -> Graph:
     return Graph.from_arrays(rows, cols, values, n=n)
 
 
-def _host(array: Any) -> np.ndarray:
+def _host(array: Array) -> np.ndarray:
     found = asarray(array, where="as_graph")
     return found if isinstance(found, np.ndarray) else found.get()
 
 
-def _two_rows(array: Any) -> bool:
+def _two_rows(array: Array) -> bool:
     shape = _shape(array)
     return len(shape) == 2 and shape[0] == 2
 
@@ -59,7 +60,7 @@ def _one_column(shape: tuple[int, ...]) -> bool:
     return len(shape) == 1 or (len(shape) == 2 and shape[1] == 1)
 
 
-def _shape(array: Any) -> tuple[int, ...]:
+def _shape(array: Array) -> tuple[int, ...]:
     """The shape of an array; of a list of numbers too, as weights may be one."""
     if isinstance(array, (list, tuple)):
         return (len(array),) if all(isinstance(x, (int, float, np.number)) for x in array) else ()

@@ -11,6 +11,7 @@ from semiring.errors import ShapeError
 from ..graph import Graph
 from ..graph.entries import present
 from ..reading.options import Reading
+from ..types import Array
 from .base import Kind
 
 
@@ -38,7 +39,7 @@ def convert(source: Any, reading: Reading) -> Graph:
 EDGE = {2: "(u, v)", 3: "(u, v, weight)"}
 
 
-def may_be_edges(A: Any) -> bool:
+def may_be_edges(A: Array) -> bool:
     """Whether a square matrix may be edges: two or three rows of integers, as in tables, none of them an infinity."""
     return len(A) in EDGE and A.dtype.kind in "iu" and bool(present(A).all())
 

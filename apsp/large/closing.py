@@ -27,6 +27,7 @@ from ..convergence import divergence
 from ..graph.nulls import Nulls
 from ..plans import Plan, make_plan
 from ..saving.tiles import as_store
+from ..types import Array, DType
 from ..wants import Request
 from . import in_memory, on_disk, streaming
 from .limits import Limits
@@ -64,12 +65,12 @@ class Large:
     @classmethod
     def of(
         cls,
-        A: Any,
+        A: Array,
         semiring: Semiring,
         limits: Limits,
         request: Request,
         *,
-        dtype: Any = None,
+        dtype: DType = None,
         device: Any = None,
         nulls: Nulls = None,
     ) -> Large:

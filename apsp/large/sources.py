@@ -23,6 +23,7 @@ from ..graph.entries import combine
 from ..graph.nulls import Nulls, without_nulls
 from ..graph.ondisk import OnDisk, height, refuse_overwriting, together
 from ..inputs import as_graph, is_array
+from ..types import Array, DType
 from ..wants import Wants
 
 
@@ -59,7 +60,7 @@ class Source:
     strip_limit: int | None = None
 
     @classmethod
-    def of(cls, A: Any, semiring: Semiring, dtype: Any = None, *, nulls: Nulls = None, where: str) -> Source:
+    def of(cls, A: Array, semiring: Semiring, dtype: DType = None, *, nulls: Nulls = None, where: str) -> Source:
         """Of an array (np.memmap is read as it is wanted), whatever `has_windows`, or a `Graph`, which has its nulls.
 
         Raises
@@ -160,7 +161,7 @@ def filled(fill: Callable[[slice, slice], Any], rows: slice, columns: slice) -> 
     return found
 
 
-def matrix_or_graph(A: Any, wants: Wants) -> Any:
+def matrix_or_graph(A: Array, wants: Wants) -> Any:
     """A where it is a matrix, or windows of one are read within limits; else the graph that it is."""
     limited = wants.limits is not None
     known = (Graph, int, np.integer) if limited else (Graph, int, np.integer, np.ndarray, BitMatrix)
@@ -173,7 +174,7 @@ def matrix_or_graph(A: Any, wants: Wants) -> Any:
     return source.having(nulls=wants.nulls) if isinstance(source, Graph) and wants.nulls is not None else source
 
 
-def has_windows(A: Any) -> bool:
+def has_windows(A: Array) -> bool:
     """Whether A has a shape, a dtype and windows A[a:b, c:d], and is no array: a tile store, Zarr, HDF5, one's own."""
     if isinstance(A, (np.ndarray, Graph)) or any(
         hasattr(A, sign) for sign in ("__cuda_array_interface__", "__dlpack__", "tocoo")

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..csgraph.conversion import FLOAT, Network
 from ..csgraph.engines import Options, distances
+from ..types import Weight
 
 #: Bytes of the distances that are held at a time.
 BLOCK = 1 << 28
@@ -56,7 +57,7 @@ class Converted:
         """Whether two vertices may have several edges."""
         return bool(self.graph.is_multigraph())
 
-    def arcs(self, weight: Any = None) -> Arcs:
+    def arcs(self, weight: Weight = None) -> Arcs:
         """The arcs with the weights that an attribute or a function gives, or with 1; kept for attributes.
 
         Raises
@@ -72,7 +73,7 @@ class Converted:
         return found
 
 
-def served(G: Converted, weight: Any) -> Arcs | None:
+def served(G: Converted, weight: Weight) -> Arcs | None:
     """The arcs; None where only Python can add the weights."""
     try:
         return G.arcs(weight)
@@ -136,7 +137,7 @@ class Arcs:
         return int(x) if self.integral and math.isfinite(x) else float(x)
 
 
-def _arcs(graph: Any, nodes: list[Any], weight: Any) -> Arcs:
+def _arcs(graph: Any, nodes: list[Any], weight: Weight) -> Arcs:
     position = dict(zip(nodes, range(len(nodes)), strict=True))
     adjacency = graph._adj
     counts = [len(adjacency[u]) for u in nodes]

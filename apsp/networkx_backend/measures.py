@@ -11,13 +11,14 @@ import numpy as np
 
 from semiring.errors import NegativeCycleError
 
+from ..types import Label, Weight
 from .graphs import Arcs, Converted, served
 from .original import original
 
 _METHODS = (None, "unweighted", "dijkstra", "bellman-ford", "floyd-warshall", "floyd-warshall-numpy")
 
 
-def eccentricity(G: Converted, v: Any = None, sp: Any = None, weight: Any = None) -> Any:
+def eccentricity(G: Converted, v: Label = None, sp: Any = None, weight: Weight = None) -> Any:
     """The distance to the farthest vertex, {node: number} or that of one: `networkx.eccentricity`."""
     arcs = _served(G, weight)
     if arcs is None or sp is not None or not len(G):
@@ -30,41 +31,41 @@ def eccentricity(G: Converted, v: Any = None, sp: Any = None, weight: Any = None
     return e[v] if v in G else e
 
 
-def diameter(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
+def diameter(G: Converted, e: Any = None, usebounds: bool = False, weight: Weight = None) -> Any:
     """The greatest eccentricity: `networkx.diameter`."""
     found = _eccentricities(G, weight) if e is None else None
     return original("diameter", G, e, usebounds, weight) if found is None else max(found)
 
 
-def radius(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
+def radius(G: Converted, e: Any = None, usebounds: bool = False, weight: Weight = None) -> Any:
     """The least eccentricity: `networkx.radius`."""
     found = _eccentricities(G, weight) if e is None else None
     return original("radius", G, e, usebounds, weight) if found is None else min(found)
 
 
-def center(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
+def center(G: Converted, e: Any = None, usebounds: bool = False, weight: Weight = None) -> Any:
     """The nodes of least eccentricity: `networkx.center`."""
     found = _eccentricities(G, weight) if e is None else None
     return original("center", G, e, usebounds, weight) if found is None else _where(G, found, min(found))
 
 
-def periphery(G: Converted, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
+def periphery(G: Converted, e: Any = None, usebounds: bool = False, weight: Weight = None) -> Any:
     """The nodes of greatest eccentricity: `networkx.periphery`."""
     found = _eccentricities(G, weight) if e is None else None
     return original("periphery", G, e, usebounds, weight) if found is None else _where(G, found, max(found))
 
 
-def barycenter(G: Converted, weight: Any = None, attr: Any = None, sp: Any = None) -> Any:
+def barycenter(G: Converted, weight: Weight = None, attr: Any = None, sp: Any = None) -> Any:
     """The nodes of the least sum of distances: `networkx.barycenter`."""
     return _central("barycenter", G, weight, attr, sp)
 
 
-def centroid(G: Converted, weight: Any = None, attr: Any = None, sp: Any = None) -> Any:
+def centroid(G: Converted, weight: Weight = None, attr: Any = None, sp: Any = None) -> Any:
     """The same by its name since 3.7: `networkx.centroid`."""
     return _central("centroid", G, weight, attr, sp)
 
 
-def average_shortest_path_length(G: Converted, weight: Any = None, method: Any = None) -> Any:
+def average_shortest_path_length(G: Converted, weight: Weight = None, method: Any = None) -> Any:
     """The mean distance of two nodes: `networkx.average_shortest_path_length`."""
     n = len(G)
     arcs = _served(G, None if method == "unweighted" else weight, signed=method not in (None, "unweighted", "dijkstra"))
@@ -75,7 +76,7 @@ def average_shortest_path_length(G: Converted, weight: Any = None, method: Any =
     return total / (n * (n - 1))
 
 
-def wiener_index(G: Converted, weight: Any = None) -> Any:
+def wiener_index(G: Converted, weight: Weight = None) -> Any:
     """The sum of distances of all pairs: `networkx.wiener_index`."""
     arcs = _served(G, weight)
     if arcs is None or not len(G):
@@ -95,7 +96,7 @@ def global_efficiency(G: Converted) -> Any:
 
 
 def closeness_centrality(
-    G: Converted, u: Any = None, distance: Any = None, wf_improved: bool = True, *, sp: Any = None
+    G: Converted, u: Label = None, distance: Any = None, wf_improved: bool = True, *, sp: Any = None
 ) -> Any:
     """The inverse of the mean distance from others, {node: number} or that of one: `networkx.closeness_centrality`."""
     arcs = _served(G, distance)
@@ -139,7 +140,7 @@ def harmonic_centrality(G: Converted, nbunch: Any = None, distance: Any = None, 
 # What they share
 
 
-def _served(G: Converted, weight: Any, *, signed: bool = False) -> Arcs | None:
+def _served(G: Converted, weight: Weight, *, signed: bool = False) -> Arcs | None:
     """The arcs; None where only Python can add the weights, or Dijkstra's algorithm would be wrong."""
     arcs = served(G, weight)
     return None if arcs is None or (arcs.negative and not signed) else arcs
@@ -162,7 +163,7 @@ def _farthest(arcs: Arcs, sources: np.ndarray | None) -> list[Any] | None:
     return found
 
 
-def _eccentricities(G: Converted, weight: Any) -> list[Any] | None:
+def _eccentricities(G: Converted, weight: Weight) -> list[Any] | None:
     arcs = _served(G, weight)
     return None if arcs is None or not len(G) else _farthest(arcs, None)
 
@@ -171,7 +172,7 @@ def _where(G: Converted, values: list[Any], wanted: Any) -> list[Any]:
     return [node for node, value in zip(G.nodes, values, strict=True) if value == wanted]
 
 
-def _central(name: str, G: Converted, weight: Any, attr: Any, sp: Any) -> Any:
+def _central(name: str, G: Converted, weight: Weight, attr: Any, sp: Any) -> Any:
     arcs = _served(G, weight)
     if arcs is None or attr is not None or sp is not None or not len(G):
         return original(name, G, weight, attr, sp)

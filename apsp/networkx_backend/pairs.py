@@ -21,6 +21,7 @@ from semiring.errors import NegativeCycleError
 from ..csgraph.engines import Options
 from ..csgraph.routes import with_predecessors
 from ..log import warn
+from ..types import Weight
 from .graphs import BLOCK, Arcs, Converted, served
 from .original import original
 
@@ -37,13 +38,13 @@ def all_pairs_shortest_path_length(G: Converted, cutoff: Any = None) -> Iterator
 
 
 def all_pairs_dijkstra_path_length(
-    G: Converted, cutoff: Any = None, weight: Any = "weight"
+    G: Converted, cutoff: Any = None, weight: Weight = "weight"
 ) -> Iterator[tuple[Any, dict[Any, Any]]]:
     """(node, {node: distance}): `networkx.all_pairs_dijkstra_path_length`."""
     return _each("all_pairs_dijkstra_path_length", G, cutoff, weight, by=_nonnegative, give=_lengths)
 
 
-def all_pairs_bellman_ford_path_length(G: Converted, weight: Any = "weight") -> Iterator[tuple[Any, dict[Any, Any]]]:
+def all_pairs_bellman_ford_path_length(G: Converted, weight: Weight = "weight") -> Iterator[tuple[Any, dict[Any, Any]]]:
     """(node, {node: distance}): `networkx.all_pairs_bellman_ford_path_length`."""
     return _each("all_pairs_bellman_ford_path_length", G, weight, by=_without_cycle, give=_lengths)
 
@@ -54,25 +55,25 @@ def all_pairs_shortest_path(G: Converted, cutoff: Any = None) -> Iterator[tuple[
 
 
 def all_pairs_dijkstra_path(
-    G: Converted, cutoff: Any = None, weight: Any = "weight"
+    G: Converted, cutoff: Any = None, weight: Weight = "weight"
 ) -> Iterator[tuple[Any, dict[Any, list[Any]]]]:
     """(node, {node: path}): `networkx.all_pairs_dijkstra_path`."""
     return _each("all_pairs_dijkstra_path", G, cutoff, weight, by=_nonnegative)
 
 
 def all_pairs_dijkstra(
-    G: Converted, cutoff: Any = None, weight: Any = "weight"
+    G: Converted, cutoff: Any = None, weight: Weight = "weight"
 ) -> Iterator[tuple[Any, tuple[dict[Any, Any], dict[Any, list[Any]]]]]:
     """(node, ({node: distance}, {node: path})): `networkx.all_pairs_dijkstra`."""
     return _each("all_pairs_dijkstra", G, cutoff, weight, by=_nonnegative, give=_both)
 
 
-def all_pairs_bellman_ford_path(G: Converted, weight: Any = "weight") -> Iterator[tuple[Any, dict[Any, list[Any]]]]:
+def all_pairs_bellman_ford_path(G: Converted, weight: Weight = "weight") -> Iterator[tuple[Any, dict[Any, list[Any]]]]:
     """(node, {node: path}): `networkx.all_pairs_bellman_ford_path`."""
     return _each("all_pairs_bellman_ford_path", G, weight, by=_without_cycle)
 
 
-def johnson(G: Converted, weight: Any = "weight") -> dict[Any, dict[Any, list[Any]]]:
+def johnson(G: Converted, weight: Weight = "weight") -> dict[Any, dict[Any, list[Any]]]:
     """{node: {node: path}}: `networkx.johnson`."""
     arcs = _without_cycle(G, weight)
     if arcs is None:
@@ -80,7 +81,7 @@ def johnson(G: Converted, weight: Any = "weight") -> dict[Any, dict[Any, list[An
     return {node: paths for node, _, paths in _all(G, arcs, None, paths=True)}
 
 
-def metric_closure(G: Converted, weight: Any = "weight") -> Any:
+def metric_closure(G: Converted, weight: Weight = "weight") -> Any:
     """The complete graph of distances and paths: `networkx.algorithms.approximation.metric_closure`."""
     arcs = _nonnegative(G, weight)
     if arcs is None or not len(G):
@@ -103,7 +104,7 @@ def metric_closure(G: Converted, weight: Any = "weight") -> Any:
 # Floyd–Warshall
 
 
-def floyd_warshall(G: Converted, weight: Any = "weight") -> dict[Any, dict[Any, Any]]:
+def floyd_warshall(G: Converted, weight: Weight = "weight") -> dict[Any, dict[Any, Any]]:
     """{node: {node: distance}}, inf where there is no path: `networkx.floyd_warshall`."""
     arcs = _by_attribute(G, weight)
     if arcs is None:
@@ -112,20 +113,20 @@ def floyd_warshall(G: Converted, weight: Any = "weight") -> dict[Any, dict[Any, 
 
 
 def floyd_warshall_predecessor_and_distance(
-    G: Converted, weight: Any = "weight"
+    G: Converted, weight: Weight = "weight"
 ) -> tuple[dict[Any, dict[Any, Any]], dict[Any, dict[Any, Any]]]:
     """({node: {node: the node before it}}, distances): `networkx.floyd_warshall_predecessor_and_distance`."""
     return _with_predecessors("floyd_warshall_predecessor_and_distance", G, weight)
 
 
 def floyd_warshall_tree(
-    G: Converted, weight: Any = "weight"
+    G: Converted, weight: Weight = "weight"
 ) -> tuple[dict[Any, dict[Any, Any]], dict[Any, dict[Any, Any]]]:
     """The same by NetworkX's other name for it: `networkx.floyd_warshall_tree` (since 3.7)."""
     return _with_predecessors("floyd_warshall_tree", G, weight)
 
 
-def floyd_warshall_numpy(G: Converted, nodelist: Any = None, weight: Any = "weight") -> np.ndarray:
+def floyd_warshall_numpy(G: Converted, nodelist: Any = None, weight: Weight = "weight") -> np.ndarray:
     """The matrix of distances, float64: `networkx.floyd_warshall_numpy`."""
     if nodelist is not None and not len(nodelist) == len(G) == len(set(nodelist)):
         raise nx.NetworkXError(
@@ -143,7 +144,7 @@ def floyd_warshall_numpy(G: Converted, nodelist: Any = None, weight: Any = "weig
     return D[np.ix_(order, order)]
 
 
-def _with_predecessors(name: str, G: Converted, weight: Any) -> tuple[dict[Any, Any], dict[Any, Any]]:
+def _with_predecessors(name: str, G: Converted, weight: Weight) -> tuple[dict[Any, Any], dict[Any, Any]]:
     arcs = _by_attribute(G, weight)
     if arcs is None:
         return original(name, G, weight)
@@ -318,7 +319,7 @@ def _names(G: Converted) -> np.ndarray:
     return np.fromiter(G.nodes, object, len(G))  # np.array would look into nodes that are tuples
 
 
-def _by_attribute(G: Converted, weight: Any) -> Arcs | None:
+def _by_attribute(G: Converted, weight: Weight) -> Arcs | None:
     """The arcs, where the weight is no function: NetworkX's Floyd–Warshall calls none: edges weigh 1."""
     return None if callable(weight) else served(G, weight)
 
@@ -328,13 +329,13 @@ def _counts(cutoff: Any) -> bool:
     return cutoff is None or math.isinf(cutoff) or cutoff % 1 == 0
 
 
-def _nonnegative(G: Converted, weight: Any) -> Arcs | None:
+def _nonnegative(G: Converted, weight: Weight) -> Arcs | None:
     """The arcs, where Dijkstra's algorithm is right; None where NetworkX decides what it is."""
     arcs = served(G, weight)
     return None if arcs is None or arcs.negative else arcs
 
 
-def _without_cycle(G: Converted, weight: Any) -> Arcs | None:
+def _without_cycle(G: Converted, weight: Weight) -> Arcs | None:
     """The arcs, where no cycle is negative; None where NetworkX finds it from the sources that reach it."""
     arcs = served(G, weight)
     if arcs is None or not arcs.negative:

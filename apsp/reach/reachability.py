@@ -31,6 +31,7 @@ from ..saving import check_output, suffix_of, tiles
 from ..saving.encoding import decode, encode
 from ..saving.plans import plan_from_array, plan_to_array
 from ..saving.tiles import building, save_archive
+from ..types import Label
 from .walks import Walks, walks_of
 
 
@@ -115,7 +116,7 @@ class Reachability:
             full.set_diagonal(c.cyclic[c.component])
         return full
 
-    def reaches(self, u: Any, v: Any) -> Any:
+    def reaches(self, u: Label, v: Label) -> Any:
         """Whether a walk leads from u to v, given by label.
 
         For lists or arrays of labels, an array of the shape that they broadcast to: `reaches(us[:, None], vs)` is a
@@ -157,7 +158,7 @@ class Reachability:
             return self._between(i, j) if i.ndim else bool(self._between(i[None], j[None])[0])
         return bool(self._between(np.array([self.labels.position(u)]), np.array([self.labels.position(v)]))[0])
 
-    def path(self, u: Any, v: Any) -> list[Any]:
+    def path(self, u: Label, v: Label) -> list[Any]:
         """Why u reaches v: the labels u, …, v along a walk of the fewest edges.
 
         Where u and v are one vertex, the shortest cycle through it, [u, …, u]; of a reflexive closure [u] alone.
@@ -208,7 +209,7 @@ class Reachability:
         walk = [i] if self.reflexive and i == j else self._walks(i, j)
         return [self.labels[k] for k in walk]
 
-    def descendants(self, u: Any) -> list[Any]:
+    def descendants(self, u: Label) -> list[Any]:
         """The labels of all vertices that u reaches, in the order of the matrix.
 
         Parameters
@@ -243,7 +244,7 @@ class Reachability:
         i, c = self.labels.position(u), self.condensation
         return self._names(self.closed.rows(int(c.component[i]))[c.component], i)
 
-    def ancestors(self, v: Any) -> list[Any]:
+    def ancestors(self, v: Label) -> list[Any]:
         """The labels of all vertices that reach v, in the order of the matrix.
 
         Parameters

@@ -11,6 +11,7 @@ from semiring.errors import DTypeError
 
 from ..graph import Graph
 from ..labels import Labels
+from ..types import Weight
 from .options import ANYHOW, BY_RULE, Reading, choose_attribute, kinds_of
 
 
@@ -62,7 +63,7 @@ def attribute(reading: Reading, kinds: Mapping[Any, Set[type]]) -> Any:
     return reading.weight
 
 
-def missing(weight: Any, attributes: list[str]) -> DTypeError:
+def missing(weight: Weight, attributes: list[str]) -> DTypeError:
     """The error of an attribute that no edge has."""
     have = f"attributes {', '.join(map(repr, attributes[:20]))}" if attributes else "no attributes"
     return DTypeError(

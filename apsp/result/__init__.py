@@ -29,6 +29,7 @@ from ..question import Question
 from ..reading.options import BY_RULE, Columns, NullValue, Weight
 from ..road import answer
 from ..saving.tiles import save_archive
+from ..types import DType
 from ..wants import Wants
 from .archives import archive_of, load_result, save_result
 from .reweighting import reweighted
@@ -253,7 +254,7 @@ def shortest_paths(
     sources: Any = None,
     targets: Any = None,
     limit: Any = None,
-    dtype: Any = None,
+    dtype: DType = None,
     schedule: str = "auto",
     block: int | None = None,
     device: str | None = None,
@@ -393,6 +394,6 @@ def shortest_paths(
     return result
 
 
-def _again(graph: Graph, s: Semiring, dtype: Any, targets: Any) -> Engine:
+def _again(graph: Graph, s: Semiring, dtype: DType, targets: Any) -> Engine:
     """The engine of the columns at these positions, or of all, in a dtype: what a saved part lacks."""
     return answer(Question(graph, s, Wants(dtype=dtype, targets=targets))).engine

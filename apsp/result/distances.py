@@ -20,7 +20,7 @@ from ..engines import Engine
 from ..engines.part import Limit, Part
 from ..graph import Graph
 from ..labels import Labels, between
-from ..types import Array
+from ..types import Array, Label
 from . import sweeps
 from .nearest import Nearest, nearest
 from .paths import Neighbours, best_path, require_paths
@@ -67,7 +67,7 @@ class Distances:
         """bool, the shape of `distances`, on its device: whether there is a path."""
         return self.distances != self.infinity
 
-    def distance(self, u: Any, v: Any) -> Any:
+    def distance(self, u: Label, v: Label) -> Any:
         """The best weight of a walk from u to v, given by label; no path is inf (the semiring's zero).
 
         For lists or arrays of labels, an array of the shape that they broadcast to, so that `distance(us[:, None], vs)`
@@ -109,7 +109,7 @@ class Distances:
             return output.number(self.engine.entry(int(i), int(j)), self.semiring)
         return output.numbers(self.engine.entries(i, j), self.semiring)
 
-    def path(self, u: Any, v: Any) -> list[Any]:
+    def path(self, u: Label, v: Label) -> list[Any]:
         """The labels u, …, v along a best path: a walk of weight `distance(u, v)` that visits no vertex twice.
 
         Parameters

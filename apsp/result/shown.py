@@ -14,6 +14,7 @@ from semiring.escaping import one_line
 
 from ..display import frames, notebook, output
 from ..reading.positions import read_positions
+from ..types import DType
 from . import drawing
 from .distances import Distances
 
@@ -21,7 +22,7 @@ from .distances import Distances
 class Shown(Distances):
     """Distances as people and other libraries read them."""
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    def __array__(self, dtype: DType = None, copy: bool | None = None) -> np.ndarray:
         """All distances, no path as inf. (`np.asarray(r)`; of integers, float64. Their own dtype gives `distances`.)"""
         D = host(self.distances)
         wanted = None if dtype is None else np.dtype(dtype)

@@ -18,7 +18,7 @@ from semiring.spelling import did_you_mean
 from ..display import output
 from ..engines import Engine
 from ..log import Watch
-from ..types import Array
+from ..types import Array, DType
 
 #: Rows of a panel that are reduced side by side.
 _FOLD = 16
@@ -94,7 +94,7 @@ def _harmonic(panel: Array, s: Semiring) -> Array:
     return _added(panel, of)
 
 
-def _added(panel: Array, of: Callable[[Array], Array], dtype: Any = np.float64) -> Array:
+def _added(panel: Array, of: Callable[[Array], Array], dtype: DType = np.float64) -> Array:
     """Σ of(rows) over 255 rows at a time: their temporaries stay in cache, and a byte can count them.
 
     On a GPU over all of them at once.

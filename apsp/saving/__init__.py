@@ -26,6 +26,7 @@ from semiring.devices import host
 from semiring.files import check_replaceable, check_writable
 
 from ..registry import records
+from ..types import Array
 from .base import Arrays, Store, StrPath, Table
 
 __all__ = [
@@ -118,7 +119,7 @@ def save(table: Table, path: StrPath, more: Arrays) -> None:
     store.save(table, path, more)
 
 
-def save_matrix(matrix: Any, labels: Sequence[Any], path: StrPath) -> None:
+def save_matrix(matrix: Array, labels: Sequence[Any], path: StrPath) -> None:
     """Write a matrix with its labels.
 
     Raises

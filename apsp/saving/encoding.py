@@ -21,6 +21,7 @@ import numpy as np
 from semiring.errors import FormatError
 
 from ..labels import Labels
+from ..types import Label
 
 _INT64 = range(-(2**63), 2**63)
 
@@ -101,7 +102,7 @@ def square(arrays: Mapping[str, np.ndarray], labels: Labels | None) -> Labels | 
     return Labels([labels[k] for k in i.tolist()])
 
 
-def _native(label: Any, path: object) -> Any:
+def _native(label: Label, path: object) -> Any:
     """The label as Python's own value; whatever would come back as something else is refused."""
     value = label.item() if isinstance(label, np.generic) else label
     kind = type(value)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from semiring.algebra import Semiring
 from semiring.backend import Backend
+
+from ..types import Array
 
 
 def _cube(n: int) -> int:
@@ -53,7 +54,7 @@ class Schedule:
     matrices: int = 0
     refuses: Callable[[Semiring], str] = _right
 
-    def __call__(self, A: Any, ops: Backend, *, block: int) -> None:
+    def __call__(self, A: Array, ops: Backend, *, block: int) -> None:
         """A ← A*."""
         self.closure(A, ops, block=block)
 

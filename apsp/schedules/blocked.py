@@ -6,15 +6,14 @@ update would meet D* twice, which only an idempotent ⊕ forgives.
 
 from __future__ import annotations
 
-from typing import Any
-
 from semiring.backend import Backend
 
+from ..types import Array
 from .base import Schedule
 from .blocks import around, pivots
 
 
-def closure(A: Any, ops: Backend, *, block: int) -> None:
+def closure(A: Array, ops: Backend, *, block: int) -> None:
     """A ← A*, one pivot block D = A[k,k] after the other."""
     n = len(A)
     for k in pivots(n, block):

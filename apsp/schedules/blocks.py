@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ..types import Array
+
 
 def pivots(n: int, block: int, begun: int = 0) -> Iterator[slice]:
     """The diagonal's pivot ranges from `begun` on, in order; the last may be ragged."""
@@ -23,6 +25,6 @@ def half(n: int, block: int) -> int:
     return -(-n // (2 * block)) * block
 
 
-def quadrants(A: Any, h: int) -> tuple[Any, Any, Any, Any]:
+def quadrants(A: Array, h: int) -> tuple[Any, Any, Any, Any]:
     """A11, A12, A21, A22 of a matrix cut before row and column h."""
     return A[:h, :h], A[:h, h:], A[h:, :h], A[h:, h:]

@@ -6,15 +6,14 @@ their turn comes (Golub and Van Loan 2013, "Matrix Computations", section 3.2.9,
 
 from __future__ import annotations
 
-from typing import Any
-
 from semiring.backend import Backend
 
+from ..types import Array
 from .base import Schedule
 from .blocks import pivots, quadrants
 
 
-def closure(A: Any, ops: Backend, *, block: int) -> None:
+def closure(A: Array, ops: Backend, *, block: int) -> None:
     """A ← A*: with A11 = A11* so far, close the next border A12, A21, A22 and unite it with A11."""
     for k in pivots(len(A), block):
         A11, A12, A21, A22 = quadrants(A[: k.stop, : k.stop], k.start)

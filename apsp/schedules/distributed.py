@@ -26,13 +26,14 @@ from semiring.backend import Backend
 from semiring.distributed import InMemory, LocalMatrix
 from semiring.ranges import local, meet, without
 
+from ..types import Array
 from . import recursive
 from .base import Schedule
 from .blocks import pivots
 
 
 def closure(
-    A: Any,
+    A: Array,
     ops: Backend,
     *,
     block: int,
@@ -146,7 +147,7 @@ class Panels:
                 ops.copy(self.P[:, local(k, columns)], self.T)
         comm.along_column(self.P, ops, self.owner_row)
 
-    def update(self, X: Any, rows: slice, columns: slice, ahead: slice | None = None) -> None:
+    def update(self, X: Array, rows: slice, columns: slice, ahead: slice | None = None) -> None:
         """X ← X ⊕ C P, for a window X in these rows and columns, but 0 ⊕ C P in the columns of k, and P in its rows.
 
         The rows and columns of `ahead` are left out of it.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from semiring.backend import Backend
 
+from ..types import Array
 from .base import Schedule
 
 
-def closure(A: Any, ops: Backend, *, block: int) -> None:
+def closure(A: Array, ops: Backend, *, block: int) -> None:
     """A ← A*, by A ← A ⊕ A[:,k] ⊗ A[k,k]* ⊗ A[k,:] for every k in turn; `block` plays no part."""
     for k in range(len(A)):
         ops.step(A, k)

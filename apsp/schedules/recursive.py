@@ -10,16 +10,15 @@ in every closed semiring and not only where a ⊕ a = a.
 
 from __future__ import annotations
 
-from typing import Any
-
 from semiring.backend import Backend
 
+from ..types import Array
 from . import blocked
 from .base import Schedule
 from .blocks import half, quadrants
 
 
-def closure(A: Any, ops: Backend, *, block: int) -> None:
+def closure(A: Array, ops: Backend, *, block: int) -> None:
     """A ← A*: halve until a matrix is small, then let the blocked schedule finish it.
 
     The lowest levels of the recursion have too little work for a GPU, whose `cutover` says where they begin;

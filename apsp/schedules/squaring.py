@@ -6,15 +6,14 @@ schedule to hold others against where a product is much faster than everything e
 
 from __future__ import annotations
 
-from typing import Any
-
 from semiring.algebra import Semiring
 from semiring.backend import Backend
 
+from ..types import Array
 from .base import Schedule
 
 
-def closure(A: Any, ops: Backend, *, block: int) -> None:
+def closure(A: Array, ops: Backend, *, block: int) -> None:
     """A ← (I ⊕ A)^(2^r) with 2^r ≥ n, so that cycles through all vertices show too; `block` plays no part."""
     ops.add_one(A)  # A ← I ⊕ A
     B = ops.empty(A.shape)

@@ -11,6 +11,7 @@ from .. import dtypes
 from ..algebra import Semiring
 from ..contract import Backend
 from ..errors import DTypeError
+from ..types import DType
 from .gpu import describe
 
 __all__ = ["bind", "describe"]
@@ -18,7 +19,7 @@ __all__ = ["bind", "describe"]
 
 def bind(
     semiring: Semiring,
-    dtype: Any,
+    dtype: DType,
     *,
     nonnegative: bool = False,
     per_thread: int = 1,

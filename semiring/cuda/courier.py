@@ -17,6 +17,7 @@ import numpy as np
 
 from ..contract import Backend
 from ..tiles.courier import READERS, WRITERS, Courier, InArray, Slow
+from ..types import Array
 from . import gpu, transfer
 
 #: Bytes of a pinned buffer, where the matrix is not pinned itself.
@@ -78,7 +79,7 @@ class Direct(Courier):
                 transfer.synchronize()
         self._pinned.release()
 
-    def bring(self, X: Any, rows: slice, columns: slice, buffer: Hashable = None) -> Any:
+    def bring(self, X: Array, rows: slice, columns: slice, buffer: Hashable = None) -> Any:
         """Begin X ← window."""
         for event in (*self._before(rows, columns, buffer), gpu.recorded()):
             self._in.wait_event(event)
@@ -90,7 +91,7 @@ class Direct(Courier):
         if sent is not None:
             gpu.follow([sent])
 
-    def take_back(self, X: Any, rows: slice, columns: slice, buffer: Hashable, turn: int) -> None:
+    def take_back(self, X: Array, rows: slice, columns: slice, buffer: Hashable, turn: int) -> None:
         """Begin window ← X."""
         self._out.wait_event(gpu.recorded())
         _copy(self._address(rows, columns), self._rows, X.data.ptr, X.strides[0], X, 2, self._out)
@@ -124,7 +125,7 @@ class Staged(Courier):
             with stream:
                 transfer.synchronize()
 
-    def bring(self, X: Any, rows: slice, columns: slice, buffer: Hashable = None) -> Future[Any]:
+    def bring(self, X: Array, rows: slice, columns: slice, buffer: Hashable = None) -> Future[Any]:
         """Begin X ← window."""
         return self._readers.submit(self._read, self._before(rows, columns, buffer), gpu.recorded(), X, rows, columns)
 
@@ -134,7 +135,7 @@ class Staged(Courier):
         if event is not None:
             gpu.follow([event])
 
-    def take_back(self, X: Any, rows: slice, columns: slice, buffer: Hashable, turn: int) -> None:
+    def take_back(self, X: Array, rows: slice, columns: slice, buffer: Hashable, turn: int) -> None:
         """Begin window ← X."""
         self._leaves(rows, columns, buffer, self._writers.submit(self._write, gpu.recorded(), X, rows, columns, turn))
 
@@ -144,7 +145,7 @@ class Staged(Courier):
             done.result()
         self._written.clear()
 
-    def _read(self, before: list[Future[Any]], used: Any, X: Any, rows: slice, columns: slice) -> Any:
+    def _read(self, before: list[Future[Any]], used: Any, X: Array, rows: slice, columns: slice) -> Any:
         import cupy
 
         for done in before:
@@ -160,7 +161,7 @@ class Staged(Courier):
                     event.record(self._in)
             return gpu.recorded(self._in)
 
-    def _write(self, computed: Any, X: Any, rows: slice, columns: slice, turn: int) -> None:
+    def _write(self, computed: Any, X: Array, rows: slice, columns: slice, turn: int) -> None:
         import cupy
 
         with cupy.cuda.Device(self._device):
@@ -174,14 +175,14 @@ class Staged(Courier):
                     transfer.wait(event)
                     self.slow.write(part, columns, view, turn)
 
-    def _parts(self, rows: slice, X: Any, block: int) -> Iterator[slice]:
+    def _parts(self, rows: slice, X: Array, block: int) -> Iterator[slice]:
         """Rows of a window, complete blocks, as many as a buffer holds."""
         width = max(1, X.shape[1] * X.itemsize)
         step = max(block, BUFFER // width // block * block)
         return (slice(start, min(start + step, rows.stop)) for start in range(rows.start, rows.stop, step))
 
     @contextmanager
-    def _buffer(self, way: str, X: Any) -> Iterator[tuple[Any, np.ndarray, Any]]:
+    def _buffer(self, way: str, X: Array) -> Iterator[tuple[Any, np.ndarray, Any]]:
         """A pinned buffer that nothing is read from or written to any more."""
         import cupy
 
@@ -209,7 +210,7 @@ class Staged(Courier):
 _LOCK = threading.Lock()
 
 
-def _copy(to: int, to_apart: int, source: int, apart: int, X: Any, way: int, stream: Any) -> None:
+def _copy(to: int, to_apart: int, source: int, apart: int, X: Array, way: int, stream: Any) -> None:
     """Rows of X from the host (1) or to it (2), on a stream."""
     from cupy.cuda import runtime
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ..types import Array
 from . import gpu
 
 #: Bytes of one buffer, how many there are, and from which size on an array is worth the trouble.
@@ -51,7 +52,7 @@ def upload(array: np.ndarray, dtype: np.dtype) -> Any:
     return result
 
 
-def download(matrix: Any, out: np.ndarray) -> np.ndarray:
+def download(matrix: Array, out: np.ndarray) -> np.ndarray:
     """A CuPy array into a NumPy array of its shape; returned when all of it has arrived."""
     import cupy
 

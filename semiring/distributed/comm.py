@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from ..contract import Backend
 from ..errors import SemiringError
+from ..types import Array
 from .grid import Grid
 
 Found = TypeVar("Found")
@@ -49,7 +50,7 @@ class Comm(ABC):
         self.rank, self.grid = rank, grid
         self.row, self.column = grid.place(rank)
 
-    def along_row(self, panel: Any, ops: Backend, column: int) -> None:
+    def along_row(self, panel: Array, ops: Backend, column: int) -> None:
         """panel ← that of process column `column`, in every process of this process row.
 
         What `ops.panel` made, of one size everywhere; on a device in the order of the current stream.
@@ -57,7 +58,7 @@ class Comm(ABC):
         if self.grid.columns > 1:
             self._broadcast(ops.flat(panel), column, "row")
 
-    def along_column(self, panel: Any, ops: Backend, row: int) -> None:
+    def along_column(self, panel: Array, ops: Backend, row: int) -> None:
         """panel ← that of process row `row`, in every process of this process column."""
         if self.grid.rows > 1:
             self._broadcast(ops.flat(panel), row, "column")

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..contract import Backend
 from ..ranges import local
+from ..types import Array
 from .comm import Alone, Comm
 from .grid import Grid, Layout
 
@@ -32,7 +33,7 @@ class LocalMatrix(ABC):
         self.rows, self.columns = layout.part(comm.rank)
 
     @abstractmethod
-    def take(self, rows: slice, columns: slice, out: Any) -> None:
+    def take(self, rows: slice, columns: slice, out: Array) -> None:
         """out ← the entries in these rows and columns of the entire matrix, all of which this process holds."""
 
     @abstractmethod
@@ -47,12 +48,12 @@ class LocalMatrix(ABC):
 class InMemory(LocalMatrix):
     """A part that the verbs can work on in place: one window."""
 
-    def __init__(self, matrix: Any, ops: Backend, layout: Layout, comm: Comm) -> None:
+    def __init__(self, matrix: Array, ops: Backend, layout: Layout, comm: Comm) -> None:
         super().__init__(layout, comm)
         self.matrix, self._ops = matrix, ops
 
     @classmethod
-    def single_process(cls, matrix: Any, ops: Backend, block: int) -> InMemory:
+    def single_process(cls, matrix: Array, ops: Backend, block: int) -> InMemory:
         """A matrix that one process holds alone."""
         return cls(matrix, ops, Layout(len(matrix), block, Grid(1, 1)), Alone())
 
@@ -60,7 +61,7 @@ class InMemory(LocalMatrix):
         """The window of these rows and columns of the entire matrix, as a view."""
         return self.matrix[local(rows, self.rows), local(columns, self.columns)]
 
-    def take(self, rows: slice, columns: slice, out: Any) -> None:
+    def take(self, rows: slice, columns: slice, out: Array) -> None:
         """out ← a window."""
         self._ops.copy(out, self.part(rows, columns))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..types import Array
 from . import structure
 from .buffers import Buffers
 from .order import FOUND, candidates
@@ -67,7 +68,7 @@ class Analysis:
         return structure.arcs(self.structure, self.tails, self.heads)
 
 
-def analyse(A: Any, n: int | None = None, *, order: Any = "auto") -> Analysis:
+def analyse(A: Array, n: int | None = None, *, order: Any = "auto") -> Analysis:
     """The order, the tree and the cost of eliminating a sparse matrix; no value is looked at.
 
     Parameters

@@ -21,6 +21,7 @@ from ..cycles import Lengths
 from ..errors import DeviceError, ShapeError
 from ..memory import require
 from ..survey import fast, survey
+from ..types import Array, DType
 from . import fronts, limits
 from .analysis import Analysis
 from .cycles import Weighted
@@ -30,12 +31,12 @@ from .sweep import Sweeper
 
 
 def eliminate(
-    A: Any,
+    A: Array,
     semiring: str | Semiring = "min_plus",
     *,
     weights: Any = None,
     order: Any = "auto",
-    dtype: Any = None,
+    dtype: DType = None,
     threads: int | None = None,
     check: bool = True,
     device: str | None = None,
@@ -141,7 +142,7 @@ class Elimination(Queries):
         weights: Any,
         semiring: Semiring,
         *,
-        dtype: Any = None,
+        dtype: DType = None,
         threads: int | None = None,
         check: bool = True,
         device: str | None = None,
@@ -198,7 +199,7 @@ class Elimination(Queries):
     @classmethod
     def from_arrays(
         cls, rows: Any, cols: Any, weights: Any, n: int, semiring: str | Semiring = "min_plus", *,
-        order: Any = "auto", dtype: Any = None, threads: int | None = None, check: bool = True,
+        order: Any = "auto", dtype: DType = None, threads: int | None = None, check: bool = True,
         device: str | None = None,
     ) -> Elimination:  # fmt: skip
         """The elimination of the n × n matrix with weights[k] at (rows[k], cols[k]); those of one place meet by ⊕.
@@ -324,7 +325,7 @@ class Elimination(Queries):
         return self.cost.height * float(np.finfo(self.dtype).eps) * self._largest
 
 
-def _values(weights: Any, analysis: Analysis, semiring: Semiring, dtype: Any) -> np.ndarray:
+def _values(weights: Any, analysis: Analysis, semiring: Semiring, dtype: DType) -> np.ndarray:
     """The arcs' weights on the host, in a dtype of the semiring; one an arc, or an error."""
     values = asarray(weights, where="eliminate")
     values = values if isinstance(values, np.ndarray) else values.get()  # an arc's numbers are looked at here

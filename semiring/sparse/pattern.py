@@ -9,6 +9,7 @@ import numpy as np
 from ..arrays import checked_sparse
 from ..cpu.sparse import symbolic
 from ..errors import DTypeError, ShapeError, VertexError
+from ..types import Array
 
 #: Graphs of fewer vertices are near enough to the processor, and so are neighbours whose numbers differ by less than
 #: this part of n, on average.
@@ -66,7 +67,7 @@ def indices(x: Any, n: int, *, where: str) -> np.ndarray:
     return array.astype(np.int64, copy=False)
 
 
-def stored(A: Any, n: int | None, *, where: str) -> tuple[np.ndarray, np.ndarray, Any, int]:
+def stored(A: Array, n: int | None, *, where: str) -> tuple[np.ndarray, np.ndarray, Any, int]:
     """(rows, columns, values, n) of a sparse matrix, or of a pair of arrays; stored entries only, none left out."""
     if isinstance(A, tuple) and len(A) == 2:
         rows, cols = (np.asarray(x) for x in A)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..types import Array
 from .store import TileStore
 
 #: Threads that read, and threads that write.
@@ -116,7 +117,7 @@ class Courier(ABC):
         """Wait until no transfer is under way."""
 
     @abstractmethod
-    def bring(self, X: Any, rows: slice, columns: slice, buffer: Hashable = None) -> Any:
+    def bring(self, X: Array, rows: slice, columns: slice, buffer: Hashable = None) -> Any:
         """Begin X ← window, after the verbs so far, and when what was in this buffer is back."""
 
     @abstractmethod
@@ -128,7 +129,7 @@ class Courier(ABC):
         return self._left.get(buffer)
 
     @abstractmethod
-    def take_back(self, X: Any, rows: slice, columns: slice, buffer: Hashable, turn: int) -> None:
+    def take_back(self, X: Array, rows: slice, columns: slice, buffer: Hashable, turn: int) -> None:
         """Begin window ← X, after the verbs so far."""
 
     @abstractmethod

@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import FormatError, ShapeError, TileError
 from ..files import sync_names
 from ..ranges import local, meet, sliced
+from ..types import DType
 from . import file
 from .file import Layout, Reader
 from .folder import CLOSED, SOURCE, check_place, clear, describe, described, require_disk_space
@@ -105,7 +106,7 @@ class TileStore:
         cls,
         path: str | os.PathLike[str],
         shape: tuple[int, int],
-        dtype: Any,
+        dtype: DType,
         *,
         block: int | tuple[int, int] = BLOCK,
         attributes: Mapping[str, Any] | None = None,
@@ -522,7 +523,7 @@ class TileStore:
         lost = tuple(0 if not isinstance(k, slice) else slice(None) for k in (*keys, slice(None))[:2])
         return found[lost]
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    def __array__(self, dtype: DType = None, copy: bool | None = None) -> np.ndarray:
         """All of it."""
         if copy is False:
             raise ValueError("TileStore: an array of it is a copy, got copy=False.")

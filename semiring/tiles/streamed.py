@@ -11,6 +11,7 @@ from typing import Any
 from ..contract import Backend
 from ..distributed import Alone, Comm, Grid, Layout, LocalMatrix
 from ..ranges import overlap
+from ..types import Array
 from .courier import Slow
 
 #: Buffers for windows: one is on its way in, one is worked on, one is on its way back.
@@ -73,7 +74,7 @@ class Streamed(LocalMatrix):
     ) -> None:
         self._courier.__exit__(kind, error, trace)
 
-    def take(self, rows: slice, columns: slice, out: Any) -> None:
+    def take(self, rows: slice, columns: slice, out: Array) -> None:
         """out ← a window."""
         self._courier.arrived(self._courier.bring(out, rows, columns))
 

@@ -14,6 +14,7 @@ from ...bits import BitMatrix
 from ...catalog import lor_land
 from ...contract import Backend, ConcurrentQueue, Stopwatch
 from ...errors import DTypeError, ShapeError
+from ...types import Array
 from .. import cards, compile, gpu, transfer
 from ..routes import predecessors as routes
 from . import words
@@ -126,7 +127,7 @@ class CudaBitBackend(words.Products, Backend):
                 R = Bits(workspace, PIVOT // 64, n, size)
                 self._multiply(d, d.cut_columns(p, p + size), R, accumulate=True)
 
-    def predecessors(self, P: Any, A: Any, D: Any, mirrored: bool = False) -> None:
+    def predecessors(self, P: Array, A: Array, D: Array, mirrored: bool = False) -> None:
         """P[i,j] ← the vertex before j on a path from i, of arrays of bool; waits for the device."""
         routes.predecessors(self.semiring, P, A, D, mirrored)
 
@@ -176,7 +177,7 @@ class CudaBitBackend(words.Products, Backend):
         """A stream of high priority."""
         return gpu.ConcurrentStream()
 
-    def upload(self, array: Any, *, copy: bool = True) -> BitMatrix:
+    def upload(self, array: Array, *, copy: bool = True) -> BitMatrix:
         """A bool array (NumPy or CuPy), packed; a BitMatrix on the device, itself where `copy` is false."""
         if not isinstance(array, BitMatrix):
             return BitMatrix._of(words.pack(array), array.shape)
@@ -188,7 +189,7 @@ class CudaBitBackend(words.Products, Backend):
         new.words[...] = cupy.asarray(array.words)
         return new
 
-    def download(self, matrix: BitMatrix, out: Any = None) -> Any:
+    def download(self, matrix: BitMatrix, out: Array = None) -> Any:
         """The matrix as a NumPy bool array, or into `out`, NumPy or CuPy."""
         return words.unpack(matrix, np.empty(matrix.shape, bool) if out is None else out)
 

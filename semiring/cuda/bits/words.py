@@ -14,6 +14,7 @@ import numpy as np
 
 from ...devices import on_device
 from ...errors import DTypeError, ShapeError
+from ...types import Array
 from .. import compile, gpu
 from ..dense.launches import Pace
 from ..dense.matrix import evenly
@@ -123,7 +124,7 @@ def zeros(shape: tuple[int, ...]) -> Any:
 
 
 @on_device_of_first
-def pack(array: Any) -> Any:
+def pack(array: Array) -> Any:
     """A bool array (NumPy or CuPy, any strides) at one bit an entry, on the device."""
     import cupy
 
@@ -141,7 +142,7 @@ def pack(array: Any) -> Any:
 
 
 @on_device_of_first
-def unpack(matrix: BitMatrix, out: Any = None) -> Any:
+def unpack(matrix: BitMatrix, out: Array = None) -> Any:
     """The matrix as bools, into `out` (NumPy or CuPy, any strides), else into a new CuPy array."""
     import cupy
 

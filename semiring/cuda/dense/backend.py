@@ -12,6 +12,7 @@ import numpy as np
 from ... import dtypes
 from ...contract import Backend, ConcurrentQueue, Stopwatch
 from ...errors import DivergenceError, DTypeError, ShapeError, star_without_value
+from ...types import Array
 from .. import algebra, gpu, transfer
 from ..routes import predecessors as routes
 from . import matrix, panels, tiles
@@ -57,7 +58,7 @@ class CudaBackend(Launches, Backend):
 
     # Verbs
 
-    def gemm(self, C: Any, A: Any, B: Any) -> None:
+    def gemm(self, C: Array, A: Array, B: Array) -> None:
         """C ← C ⊕ A ⊗ B."""
         self._multiply("gemm", C, A, B, accumulate=True)
 
@@ -65,11 +66,11 @@ class CudaBackend(Launches, Backend):
         """C ← C ⊕ A ⊗ B for each, on streams of their own: one fills what another leaves idle of the device."""
         panels.side_by_side([partial(self.gemm, *product) for product in products])
 
-    def matmul(self, C: Any, A: Any, B: Any) -> None:
+    def matmul(self, C: Array, A: Array, B: Array) -> None:
         """C ← A ⊗ B."""
         self._multiply("matmul", C, A, B, accumulate=False)
 
-    def _multiply(self, verb: str, C: Any, A: Any, B: Any, *, accumulate: bool) -> None:
+    def _multiply(self, verb: str, C: Array, A: Array, B: Array, *, accumulate: bool) -> None:
         self._check(verb, C, A, B)
         k = A.shape[1]
         if not k:
@@ -83,21 +84,21 @@ class CudaBackend(Launches, Backend):
         for i in range(0, len(C), height):  # a single launch could last for minutes, and nothing stops it
             self._rows_of_product(C[i : i + height], A[i : i + height], B, accumulate)
 
-    def _rows_of_product(self, C: Any, A: Any, B: Any, accumulate: bool) -> None:
+    def _rows_of_product(self, C: Array, A: Array, B: Array, accumulate: bool) -> None:
         self._output(C, lambda c: self.product(c, self._operand(A), self._operand(B), accumulate=accumulate))
         self.pace(len(C) * A.shape[1] * C.shape[1])
 
-    def left_mul(self, D: Any, R: Any) -> None:
+    def left_mul(self, D: Array, R: Array) -> None:
         """R ← D ⊗ R, by strips of columns in a workspace, so that no block reads what another wrote."""
         self._check("left_mul", R, D, R)
         self._output(R, lambda r: self._in_place("rows", r, self._operand(D), r))
 
-    def right_mul(self, C: Any, D: Any) -> None:
+    def right_mul(self, C: Array, D: Array) -> None:
         """C ← C ⊗ D, by strips of rows."""
         self._check("right_mul", C, C, D)
         self._output(C, lambda c: self._in_place("columns", c, c, self._operand(D)))
 
-    def eliminate(self, D: Any, R: Any, C: Any, rest: Any) -> None:
+    def eliminate(self, D: Array, R: Array, C: Array, rest: Any) -> None:
         """R ← D ⊗ R, rest ← rest ⊕ C ⊗ R, C ← C ⊗ D: concurrently wherever a product need not wait for another."""
         self._check("eliminate", R, D, R)
         self._check("eliminate", C, C, D)
@@ -108,13 +109,13 @@ class CudaBackend(Launches, Backend):
         else:
             super().eliminate(D, R, C, rest)
 
-    def closure(self, D: Any) -> None:
+    def closure(self, D: Array) -> None:
         """D ← D* in one launch: a thread block up to 64 rows, all of the device beyond."""
         self._check("closure", D, D, D)
         if len(D):
             self._output(D, lambda d: self.close_pivots(1, d, 0) if d.rows <= PIVOT else self.close_in_one_launch(d))
 
-    def closure_batch(self, A: Any, blocked: Callable[..., None] | None = None, *, out: Any = None) -> None:
+    def closure_batch(self, A: Array, blocked: Callable[..., None] | None = None, *, out: Array = None) -> None:
         """A[i] ← A[i]* for every matrix of (batch, n, n); or out[i] ← A[i]*, for `out` like A that shares no memory.
 
         Small matrices take one launch for all, a thread block a matrix. Larger ones are closed by a schedule of
@@ -154,14 +155,14 @@ class CudaBackend(Launches, Backend):
         if contiguous.data.ptr != A.data.ptr:
             A[...] = contiguous
 
-    def step(self, A: Any, k: int) -> None:
+    def step(self, A: Array, k: int) -> None:
         """A ← A ⊕ A[:,k] ⊗ A[k,k]* ⊗ A[k,:]."""
         self._check("step", A, A, A)
         if not 0 <= k < len(A):
             raise ShapeError(f"step: k must name a row of A {A.shape}, got {k}.")
         self._output(A, lambda a: self.step_on(a, k))
 
-    def predecessors(self, P: Any, A: Any, D: Any, mirrored: bool = False) -> None:
+    def predecessors(self, P: Array, A: Array, D: Array, mirrored: bool = False) -> None:
         """P[i,j] ← the vertex before j on a best path from i; waits for the device."""
         routes.predecessors(self.semiring, P, A, D, mirrored)
 
@@ -172,20 +173,20 @@ class CudaBackend(Launches, Backend):
 
     # Memory
 
-    def clear(self, C: Any) -> None:
+    def clear(self, C: Array) -> None:
         """C ← 0."""
         C[...] = dtypes.zero(self.semiring, self.dtype)
 
-    def copy(self, B: Any, A: Any) -> None:
+    def copy(self, B: Array, A: Array) -> None:
         """B ← A."""
         B[...] = A
 
-    def diagonal(self, A: Any) -> np.ndarray:
+    def diagonal(self, A: Array) -> np.ndarray:
         """The entries (k, k) as a new NumPy array; waits for the device."""
         found: np.ndarray = A.diagonal().get()
         return found
 
-    def set_diagonal(self, A: Any, value: Any) -> None:
+    def set_diagonal(self, A: Array, value: Any) -> None:
         """Entries (k, k) ← value."""
         import cupy
 
@@ -213,7 +214,7 @@ class CudaBackend(Launches, Backend):
         m, n = shape
         return cupy.zeros((m, -(-n // 64) * 64), self.dtype)[:, :n]
 
-    def flat(self, panel: Any) -> Any:
+    def flat(self, panel: Array) -> Any:
         """All memory of what `panel` returned."""
         return panel.reshape(-1) if panel.base is None else panel.base.reshape(-1)
 
@@ -221,7 +222,7 @@ class CudaBackend(Launches, Backend):
         """A stream of high priority."""
         return gpu.ConcurrentStream()
 
-    def upload(self, array: Any, *, copy: bool = True) -> Any:
+    def upload(self, array: Array, *, copy: bool = True) -> Any:
         """The array on the device; a CuPy array of this dtype is itself where `copy` is false."""
         import cupy
 
@@ -233,7 +234,7 @@ class CudaBackend(Launches, Backend):
             return new
         return transfer.upload(np.asarray(array), self.dtype)
 
-    def download(self, matrix: Any, out: Any = None) -> Any:
+    def download(self, matrix: Array, out: Array = None) -> Any:
         """The matrix as a NumPy array, or into `out`, NumPy or CuPy."""
         import cupy
 
@@ -293,7 +294,7 @@ class CudaBackend(Launches, Backend):
         else:
             panels.right_mul(self, C, B)
 
-    def _check(self, verb: str, C: Any, A: Any, B: Any) -> None:
+    def _check(self, verb: str, C: Array, A: Array, B: Array) -> None:
         """Shapes and dtypes of C ← A ⊗ B."""
         for X in (C, A, B):
             if X.dtype != self.dtype:
@@ -301,14 +302,14 @@ class CudaBackend(Launches, Backend):
         if C.ndim != 2 or A.ndim != 2 or B.ndim != 2 or (A.shape[1], C.shape) != (B.shape[0], (A.shape[0], B.shape[1])):
             raise ShapeError(f"{verb}: sizes must fit, got {C.shape} from {A.shape} ⊗ {B.shape}.")
 
-    def _operand(self, X: Any) -> Matrix:
+    def _operand(self, X: Array) -> Matrix:
         """An operand in place, or a row-contiguous copy of it."""
         import cupy
 
         # The copy must live until the launch that reads it; after that the pool hands memory on in stream order.
         return matrix.view(X) or Matrix(*matrix.contiguous(copy := cupy.ascontiguousarray(X)), copy)
 
-    def _output(self, X: Any, write: Callable[[Matrix], object]) -> None:
+    def _output(self, X: Array, write: Callable[[Matrix], object]) -> None:
         """Call write(matrix) on X, or on a row-contiguous copy that is then put back."""
         import cupy
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from ...types import Array
 from . import tiles
 from .launches import Launches
 from .matrix import Matrix
@@ -19,25 +19,25 @@ class Batch:
 
     ops: Launches
 
-    def closure(self, D: Any) -> None:
+    def closure(self, D: Array) -> None:
         """D ← D*, a thread block a matrix."""
         self.ops.close_pivots(len_batch(D), self._matrix(D), batch_stride(D))
 
-    def left_mul(self, D: Any, R: Any) -> None:
+    def left_mul(self, D: Array, R: Array) -> None:
         """R ← D ⊗ R, in place: a thread block writes the columns that it alone has read."""
         self._in_place("rows", R, D, R)
 
-    def right_mul(self, C: Any, D: Any) -> None:
+    def right_mul(self, C: Array, D: Array) -> None:
         """C ← C ⊗ D."""
         self._in_place("columns", C, C, D)
 
-    def gemm(self, C: Any, A: Any, B: Any) -> None:
+    def gemm(self, C: Array, A: Array, B: Array) -> None:
         """C ← C ⊕ A ⊗ B."""
         c, a, b = (self._matrix(X) for X in (C, A, B))
         tile = tiles.choose(self.ops.tile_table, c.rows * len_batch(C), c.columns, a.columns, self.ops.multiprocessors)
         self.ops.multiply(tile, c, a, b, accumulate=True, batch=(len_batch(C), batch_stride(C)))
 
-    def _in_place(self, side: str, C: Any, A: Any, B: Any) -> None:
+    def _in_place(self, side: str, C: Array, A: Array, B: Array) -> None:
         c, a, b = (self._matrix(X) for X in (C, A, B))
         count = len_batch(C)
         all_of_them = (c.rows, c.columns * count) if side == "rows" else (c.rows * count, c.columns)
@@ -46,15 +46,15 @@ class Batch:
         self.ops.multiply(tile, c, a, b, accumulate=False, batch=(count, batch_stride(C)))
 
     @staticmethod
-    def _matrix(X: Any) -> Matrix:
+    def _matrix(X: Array) -> Matrix:
         return Matrix(X.data.ptr, X.strides[0] // X.itemsize, *X.shape[:2])
 
 
-def len_batch(X: Any) -> int:
+def len_batch(X: Array) -> int:
     """How many matrices a view has."""
     return int(X.shape[2])
 
 
-def batch_stride(X: Any) -> int:
+def batch_stride(X: Array) -> int:
     """Elements from one matrix of a view to the next."""
     return int(X.strides[2]) // int(X.itemsize)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from ...types import Array
+
 
 class Matrix(NamedTuple):
     """A row-contiguous matrix as kernels see it: address, leading dimension in elements, sizes, memory's owner."""
@@ -16,7 +18,7 @@ class Matrix(NamedTuple):
     owner: Any = None
 
 
-def view(X: Any) -> Matrix | None:
+def view(X: Array) -> Matrix | None:
     """X as kernels see it; None if its rows are not contiguous, or overlap."""
     (rows, columns), size = X.shape, X.itemsize
     down, across = X.strides
@@ -29,7 +31,7 @@ def view(X: Any) -> Matrix | None:
     return Matrix(X.data.ptr, down // size, rows, columns)
 
 
-def contiguous(X: Any) -> tuple[int, int, int, int]:
+def contiguous(X: Array) -> tuple[int, int, int, int]:
     """Address, leading dimension and sizes of a matrix whose rows follow each other without gaps."""
     rows, columns = X.shape
     return X.data.ptr, columns, rows, columns

@@ -17,6 +17,7 @@ from ...algebra import Semiring
 from ...compiling import about
 from ...memory import require
 from ...selection import refuse, require_selection
+from ...types import Array
 from .. import algebra, compile, gpu, transfer
 
 #: Threads of a block, warps, and the sources that a warp takes together.
@@ -45,13 +46,13 @@ FACTS = 16
 _REGISTERS: dict[str, Any] = {"float32": np.float32, "float64": np.float64, "int64": np.int64}
 
 
-def predecessors(semiring: Semiring, P: Any, A: Any, D: Any, mirrored: bool) -> None:
+def predecessors(semiring: Semiring, P: Array, A: Array, D: Array, mirrored: bool) -> None:
     """The verb of that name; see `semiring.backend.Backend`."""
     require_selection(semiring, where="predecessors")
     refuse(of_matrix(semiring, A, D, P, mirrored=mirrored), semiring)
 
 
-def of_matrix(semiring: Semiring, A: Any, D: Any, P: Any, *, mirrored: bool = False) -> tuple[int, int] | None:
+def of_matrix(semiring: Semiring, A: Array, D: Array, P: Array, *, mirrored: bool = False) -> tuple[int, int] | None:
     """P ← the predecessors of D, the closure of A: CuPy arrays of shape (…, n, n), A and D of one dtype, P int32.
 
     Returns a pair whose D no edge attains, if there is one: then D is not the closure of A, and P is not complete.
@@ -119,7 +120,7 @@ class _Report(NamedTuple):
 class _Search:
     """The steps, on contiguous arrays of shape (n, n) or (batch, n, n)."""
 
-    def __init__(self, semiring: Semiring, A: Any, D: Any, P: Any, mirrored: bool) -> None:
+    def __init__(self, semiring: Semiring, A: Array, D: Array, P: Array, mirrored: bool) -> None:
         import cupy
 
         self.A, self.D, self.P, self.mirrored = A, D, P, np.int32(mirrored)

@@ -10,6 +10,7 @@ import numpy as np
 from ... import catalog
 from ...algebra import Semiring
 from ...compiling import about
+from ...types import Array
 from .. import algebra, compile, gpu
 
 #: Threads of a block, and blocks that are on a multiprocessor at once.
@@ -18,7 +19,7 @@ THREADS, RESIDENT = 256, 4
 _COPIES = 2
 
 
-def lengths(semiring: Semiring, P: Any, A: Any) -> tuple[Any, int]:
+def lengths(semiring: Semiring, P: Array, A: Array) -> tuple[Any, int]:
     """The products of edges along P, a CuPy array of shape (…, n, n), the semiring's zero where there is no path.
 
     And the last row of P that is no tree, counted over all matrices, or −1; waits for the device.
@@ -28,7 +29,7 @@ def lengths(semiring: Semiring, P: Any, A: Any) -> tuple[Any, int]:
     return _walk(semiring, P, cupy.empty(P.shape, A.dtype), cupy.ascontiguousarray(A))
 
 
-def hops(P: Any) -> tuple[Any, int]:
+def hops(P: Array) -> tuple[Any, int]:
     """How many edges there are along P, −9999 where there is no path; and as `lengths`."""
     import cupy
 
@@ -46,7 +47,7 @@ def _module(semiring: Semiring, dtype: np.dtype, device: int) -> Any:
         return compile.functions(text(semiring, dtype), name="walks.cu")
 
 
-def _walk(semiring: Semiring, P: Any, out: Any, *edges: Any) -> tuple[Any, int]:
+def _walk(semiring: Semiring, P: Array, out: Array, *edges: Any) -> tuple[Any, int]:
     import cupy
 
     if not P.size:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...algebra import Semiring
 from ...memory import available, require
+from ...types import Array
 from .. import compile, gpu
 from . import sweep
 from .fronts import Fronts
@@ -127,7 +128,7 @@ class OnDevice:
         return self._kernels[mirrored]
 
     @_on_device
-    def batch(self, vertices: np.ndarray, out: Any = None, *, mirrored: bool = False) -> Any:
+    def batch(self, vertices: np.ndarray, out: Array = None, *, mirrored: bool = False) -> Any:
         """out[v, t] ← A*[vertices[t], v], or A*[v, vertices[t]] where mirrored; a new array by default.
 
         Its rows begin at multiples of 16 bytes and hold the lanes, made a multiple of 32.
@@ -213,7 +214,7 @@ class OnDevice:
         return self._sweeps(mirrored).worst(Lanes(self.tree, self.S.position[vertices]), top)
 
     @_on_device
-    def dense(self, out: Any = None) -> Any:
+    def dense(self, out: Array = None) -> Any:
         """All n² entries; rows of a new array begin at multiples of 16 bytes."""
         import cupy
 

@@ -10,6 +10,7 @@ import numpy as np
 from ...algebra import Semiring
 from ...compiling import about
 from ...cpu.sparse import symbolic
+from ...types import Array
 from .. import algebra, compile, gpu
 from ..dense import registry
 from ..dense.backend import CudaBackend
@@ -140,7 +141,7 @@ class Fronts:
         return lower, upper
 
 
-def closure(ops: CudaBackend, A: Any) -> None:
+def closure(ops: CudaBackend, A: Array) -> None:
     """A ← A*, R-Kleene: each quadrant on the diagonal closed in turn, and eliminated from the others."""
     n = len(A)
     if n <= ops.pivot:

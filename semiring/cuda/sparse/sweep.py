@@ -15,6 +15,7 @@ from ...algebra import Semiring
 from ...compiling import about
 from ...cpu.sparse.regions import TOP, depths, even_rows, regions
 from ...errors import ShapeError
+from ...types import Array, Label
 from .. import algebra, cards, compile, gpu
 from ..dense.backend import CudaBackend
 
@@ -194,7 +195,7 @@ def _addresses(*arrays: Any) -> tuple[int, ...]:
     return tuple(array.data.ptr for array in arrays)
 
 
-def _pitch(X: Any) -> int:
+def _pitch(X: Array) -> int:
     """Entries from row to row, for kernels that count the bytes of a row in 32 bits."""
     if X.strides[0] >= 1 << 32:
         raise ShapeError(f"cuda: rows of a sweep must be less than 4 GiB, got {X.strides[0]:,} bytes. Ask for fewer.")
@@ -252,7 +253,7 @@ class Tree:
         first = 4 * (most * np.minimum(k, full) + np.maximum(k - full, 0))
         return np.stack((top[which], first, np.where(k < full, most, 1)), axis=1).astype(np.int32)
 
-    def dense_root(self, panel: Any) -> Any:
+    def dense_root(self, panel: Array) -> Any:
         """D of the only root as a matrix, where it is so wide that a product of matrices is worth it; else None."""
         import cupy
 
@@ -385,7 +386,7 @@ class Sweeps:
         top = int(tree.levels[0][0][0]) if tree.levels else 0
         self._below = int(tree.S.first[tree.S.leaf[top]]), int(tree.S.first[top + 1])
 
-    def batch(self, lanes: Lanes, out: Any) -> None:
+    def batch(self, lanes: Lanes, out: Array) -> None:
         """out[v, t] ← A*[lane t, v], or A*[v, lane t] where mirrored.
 
         Rows of `out` begin at multiples of 16 bytes, and hold `lanes.padded` entries.
@@ -432,7 +433,7 @@ class Sweeps:
                 self.kernels["climb_level"]((-(-work // WARPS),), (WARP * WARPS,), (*level, *tables, *ours))
         return z, v
 
-    def _climb_root(self, lanes: Lanes, z: Any, v: Any) -> None:
+    def _climb_root(self, lanes: Lanes, z: Any, v: Label) -> None:
         """v = z D of a wide root, for the lanes below it. Of those below a child, z is zero but at the child's rows."""
         root: Any = self._root
         w = len(root)
@@ -453,7 +454,7 @@ class Sweeps:
         if end > done:
             self.ops.matmul(v[:w, done:end], root, z[:w, done:end])
 
-    def sweep_top(self, lanes: Lanes, v: Any, out: Any, *, ranked: bool = False) -> None:
+    def sweep_top(self, lanes: Lanes, v: Label, out: Array, *, ranked: bool = False) -> None:
         """y of the top, a level at a time; into rows by label, or by rank among those of the top."""
         tree = self.tree
         threads, shared = WARP * tree.shape.level_warps, tree.shape.ring(self.dtype.itemsize)
@@ -466,7 +467,7 @@ class Sweeps:
             else:
                 self.kernels["sweep_level"]((len(tiles), groups), (threads,), arguments, shared)
 
-    def sweep_low(self, lanes: Lanes, v: Any, out: Any, worst: Any = None, kernels: Any = None) -> None:
+    def sweep_low(self, lanes: Lanes, v: Label, out: Array, worst: Any = None, kernels: Any = None) -> None:
         """y of all regions; or, by other kernels and from ranked rows, only the worst of each."""
         tree, shape = self.tree, self.tree.shape
         if not len(tree.regions):
@@ -479,20 +480,20 @@ class Sweeps:
         function = (kernels or self.kernels)["sweep_regions"]
         function((len(tree.regions) * groups,), (WARP * shape.warps,), arguments, shape.shared(self.dtype.itemsize))
 
-    def _rest(self, lanes: Lanes, v: Any, out: Any, ranked: bool) -> tuple[Any, ...]:
+    def _rest(self, lanes: Lanes, v: Label, out: Array, ranked: bool) -> tuple[Any, ...]:
         """Rows and labels, panels, the lanes with v, and where y goes."""
         tree = self.tree
         arguments = _addresses(*(tree.ranked if ranked else (tree.rows, tree.labels)), self.down, lanes.places, v)
         return *arguments, _pitch(v), out.data.ptr, _pitch(out), np.int32(lanes.padded)
 
-    def transpose(self, panel: Any, rows: Any) -> None:
+    def transpose(self, panel: Array, rows: Any) -> None:
         """rows[t] ← panel[:, t]."""
         count, n = rows.shape
         near, far = ((X.data.ptr, X.strides[0] // X.itemsize) for X in (panel, rows))
         self.kernels["transpose"]((-(-n // 32), -(-count // 32)), (256,), (*near, *far, np.int32(n), np.int32(count)))
 
 
-def pairs(rows: Sweeps, columns: Sweeps, sources: Lanes, targets: Lanes, out: Any) -> None:
+def pairs(rows: Sweeps, columns: Sweeps, sources: Lanes, targets: Lanes, out: Array) -> None:
     """out[q] ← A*[source q, target q], from the climbs of both ends."""
     tree = rows.tree
     (_, v), (z, _) = rows.climb(sources), columns.climb(targets)
