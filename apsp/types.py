@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from semiring.types import Array, DType, Label, Weight
 
 __all__ = ["Array", "Blocks", "DType", "Label", "Weight"]
 
 #: Blocks of rows or of columns: (positions (k,), entries (k, n)).
-Blocks = Iterator[tuple[np.ndarray, Array]]
+Blocks = Iterator[tuple[Array, Array]]
