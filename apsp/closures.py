@@ -9,13 +9,13 @@ from semiring.algebra import Semiring
 from semiring.catalog import get
 from semiring.observed import Callback
 from semiring.tiles import TileStore
+from semiring.types import Array, DType
 
 from .large.limits import Limits
 from .large.sources import matrix_or_graph
 from .question import Question
 from .reading.options import BY_RULE, NullValue, nulls_of
 from .road import answer
-from .types import Array, DType
 from .wants import Wants
 
 if TYPE_CHECKING:

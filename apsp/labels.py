@@ -13,8 +13,7 @@ import numpy as np
 
 from semiring.errors import ShapeError, VertexError
 from semiring.spelling import did_you_mean
-
-from .types import Label
+from semiring.types import Label
 
 
 class Labels(Sequence[Any]):

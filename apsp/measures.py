@@ -20,8 +20,7 @@ from semiring.arrays import take_in
 from semiring.catalog import min_plus
 from semiring.devices import module, on_device
 from semiring.errors import AlgebraError, DTypeError, NoPathError, ShapeError
-
-from .types import Array, Blocks
+from semiring.types import Array, Blocks
 
 #: Entries that are looked at together: temporaries stay small compared to the matrix; on a GPU so many that it is busy.
 _CHUNK, _CHUNK_THERE = 1 << 20, 1 << 24

@@ -10,6 +10,7 @@ import numpy as np
 
 from semiring.algebra import Semiring
 from semiring.catalog import get
+from semiring.types import Array, DType
 
 from .inputs import as_graph
 from .large.limits import Limits
@@ -19,7 +20,6 @@ from .problem import at
 from .question import Question
 from .reading.options import BY_RULE, NullValue, nulls_of
 from .road import choose
-from .types import Array, DType
 from .wants import Wants
 
 if TYPE_CHECKING:

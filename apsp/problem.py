@@ -22,6 +22,7 @@ from semiring.devices import on_device
 from semiring.errors import DTypeError, ShapeError
 from semiring.memory import require
 from semiring.survey import Survey, fast, survey, united
+from semiring.types import Array, DType
 
 from . import estimates
 from .convergence import divergence
@@ -29,7 +30,6 @@ from .graph import Graph
 from .graph.entries import over
 from .graph.nulls import Nulls
 from .plans import Plan, make_plan
-from .types import Array, DType
 from .wants import Request
 
 ROUTES = "Leave paths=True out: path(u, v) needs no table of them, and predecessor_rows() streams it."

@@ -20,6 +20,7 @@ from semiring.memory import require
 from semiring.routes import of_rows
 from semiring.selection import require_selection
 from semiring.survey import survey
+from semiring.types import Array
 
 from . import estimates
 from .engines import Engine
@@ -27,7 +28,6 @@ from .graph import Graph
 from .graph.nulls import Nulls, refuse_ambiguous, without_nulls
 from .graph.ondisk import Windows, height
 from .reading.options import BY_RULE, NullValue, nulls_of
-from .types import Array
 
 
 def predecessors(

@@ -20,12 +20,12 @@ from semiring.devices import module
 from semiring.errors import DivergenceError
 from semiring.memory import require
 from semiring.observed import Callback, Clock, Observed, Observer, Progress
+from semiring.types import Array
 
 from . import schedules
 from .convergence import settle
 from .plans import Plan
 from .problem import HINT, ROUTES, Memory, Problem, location
-from .types import Array
 from .wants import Request
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 #: A NumPy array; a CuPy array where the work is done on a GPU, or a scalar of one where an entry is asked for. Public
 #: functions take whatever converts to one; verbs take their backend's matrix, of packed bits a `BitMatrix`.
 Array = Any
+#: Blocks of rows or of columns: (positions (k,), entries (k, n)).
+Blocks = Iterator[tuple[Array, Array]]
 #: What NumPy takes for a dtype; None where the data decide.
 DType = Any
 #: A vertex as the graph's author calls it: anything hashable.

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from semiring.escaping import one_line
+from semiring.types import Label
 
 from ..display.terminal import Meter, show_table
-from ..types import Label
 
 if TYPE_CHECKING:
     from pathlib import Path

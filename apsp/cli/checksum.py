@@ -6,7 +6,7 @@ import zlib
 
 import numpy as np
 
-from ..types import Array
+from semiring.types import Array
 
 _CHUNK = 1 << 22
 

@@ -17,6 +17,7 @@ from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.catalog import get
 from semiring.random import random_matrix
+from semiring.types import Array, DType
 
 from ..generate import random_graph
 from ..large.sources import matrix_or_graph
@@ -25,7 +26,6 @@ from ..problem import Memory, at
 from ..question import Question
 from ..reading.options import BY_RULE, NullValue, nulls_of
 from ..solve import solve
-from ..types import Array, DType
 from ..wants import Request, Wants
 from . import measure
 from .measure import traffic

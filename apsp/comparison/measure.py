@@ -14,11 +14,11 @@ from semiring.backend import Backend, bind, cuda_available, device_of
 from semiring.catalog import get
 from semiring.observed import Clock, Observed, Traffic
 from semiring.survey import fast, survey
+from semiring.types import Array, DType
 from semiring.verbs import VERBS
 
 from .. import schedules as _schedules
 from ..plans import make_plan
-from ..types import Array, DType
 from .records import Contender, Row
 
 #: Seconds of runs of which the best one counts on the CPU; on a GPU the median, and long enough for a meter of energy.

@@ -20,11 +20,11 @@ from semiring.cycles import Lengths, cycle_error, search
 from semiring.errors import DivergenceError, NegativeCycleError
 from semiring.sparse.cycles import Weighted
 from semiring.survey import Survey, survey
+from semiring.types import Array
 
 from ..graph.nulls import refuse_ambiguous
 from ..inputs import as_graph
 from ..reading.options import BY_RULE, Columns, NullValue, Weight
-from ..types import Array
 
 
 def may_diverge(semiring: Semiring, survey: Survey, n: int) -> bool:

@@ -30,9 +30,9 @@ from semiring.devices import host, module
 from semiring.errors import DivergenceError
 from semiring.memory import require
 from semiring.survey import Survey
+from semiring.types import Array, DType
 
 from .. import schedules
-from ..types import Array, DType
 
 
 def precaution(A: Array, semiring: Semiring, survey: Survey) -> None:

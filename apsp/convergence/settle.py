@@ -10,8 +10,8 @@ from semiring.cycles import Lengths
 from semiring.errors import DivergenceError
 from semiring.memory import require
 from semiring.survey import Survey
+from semiring.types import Array
 
-from ..types import Array
 from . import divergence, series
 
 

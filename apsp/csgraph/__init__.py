@@ -21,7 +21,8 @@ import numpy as np
 import scipy.sparse.csgraph as _scipys
 from scipy.sparse.csgraph import NegativeCycleError
 
-from ..types import DType
+from semiring.types import DType
+
 from .graphs import csgraph_from_dense, csgraph_from_masked, csgraph_to_dense
 from .routes import construct_dist_matrix, reconstruct_path
 from .shortest import answer

@@ -20,13 +20,13 @@ from semiring.catalog import min_plus
 from semiring.conversion import conform
 from semiring.errors import DomainError, DTypeError, ShapeError
 from semiring.memory import require
+from semiring.types import DType
 
 from .. import estimates
 from ..graph import Graph
 from ..labels import Labels
 from ..question import CROWDED
 from ..reading.from_sparse import refuse_padding
-from ..types import DType
 
 #: In which SciPy computes.
 FLOAT = np.dtype(np.float64)

@@ -9,8 +9,8 @@ import scipy.sparse.csgraph as scipys
 
 from semiring import errors
 from semiring.errors import DTypeError
+from semiring.types import DType
 
-from ..types import DType
 from .conversion import Network, lendable, network
 from .engines import Options, distances
 from .routes import NONE, with_predecessors

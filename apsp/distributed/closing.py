@@ -14,9 +14,9 @@ from semiring.distributed import World
 from semiring.errors import DivergenceError, DTypeError, ShapeError
 from semiring.observed import Callback
 from semiring.survey import Survey
+from semiring.types import Array
 
 from ..convergence import divergence, settle
-from ..types import Array
 from .matrix import DistributedMatrix
 
 

@@ -21,6 +21,7 @@ from semiring.observed import Callback
 from semiring.ranges import local, meet, sliced
 from semiring.survey import Survey, fast, survey, united
 from semiring.tiles import TileStore
+from semiring.types import Array, DType
 
 from ..convergence import divergence
 from ..graph import Graph
@@ -29,7 +30,6 @@ from ..graph.ondisk import OnDisk
 from ..large.sources import arcs_of, filled
 from ..reading.options import BY_RULE, NullValue, nulls_of
 from ..schedules import distributed
-from ..types import Array, DType
 from .plans import STRIP, default_block, require_memory
 
 #: `fill(rows, columns)`: the entries in these rows and columns of the entire matrix.

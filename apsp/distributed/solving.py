@@ -14,13 +14,13 @@ from semiring.catalog import get
 from semiring.distributed import World, world
 from semiring.errors import AlgebraError, DivergenceError
 from semiring.survey import Survey
+from semiring.types import DType
 
 from ..large.limits import Limits
 from ..large.sources import Source
 from ..log import logger
 from ..plans import Plan
 from ..saving.tiles import TILE, as_store
-from ..types import DType
 from ..wants import Request, Wants
 from . import checkpoints, closing, plans
 from .matrix import DistributedMatrix

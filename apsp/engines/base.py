@@ -12,11 +12,11 @@ import numpy as np
 from semiring.devices import host
 from semiring.memory import require
 from semiring.pickling import uncached
+from semiring.types import Array, Blocks
 
 from .. import estimates
 from ..estimates import Estimate
 from ..plans import Plan
-from ..types import Array, Blocks
 
 if TYPE_CHECKING:
     from ..question import Question

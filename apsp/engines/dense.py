@@ -10,6 +10,7 @@ import numpy as np
 from semiring.backend import bind, device_of
 from semiring.devices import host, module, on_device
 from semiring.survey import Survey
+from semiring.types import Array, Blocks
 
 from .. import estimates
 from ..estimates import Estimate
@@ -17,7 +18,6 @@ from ..large.sources import Source
 from ..plans import Plan, make_plan
 from ..problem import Memory, Problem
 from ..solve import solve
-from ..types import Array, Blocks
 from .base import BLOCK, Engine, Kind
 from .packed import closed_uncondensed, plan_of_all
 from .saturation import possible, refuse_saturated

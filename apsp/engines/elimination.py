@@ -15,10 +15,10 @@ from semiring.cycles import Lengths
 from semiring.devices import host
 from semiring.errors import DivergenceError
 from semiring.sparse.cycles import Weighted
+from semiring.types import Array, Blocks
 
 from .. import estimates
 from ..estimates import Estimate
-from ..types import Array, Blocks
 from . import saturation
 from .base import Engine, Kind, offer
 from .structures import STRUCTURES

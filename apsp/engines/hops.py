@@ -12,10 +12,10 @@ from semiring.algebra import Semiring
 from semiring.cycles import Lengths
 from semiring.devices import host
 from semiring.errors import MemoryNeeded
+from semiring.types import Array, Blocks
 
 from .. import estimates
 from ..estimates import Estimate
-from ..types import Array, Blocks
 from .base import Engine, Kind, offer
 
 if TYPE_CHECKING:

@@ -18,12 +18,12 @@ from semiring.errors import MemoryNeeded
 from semiring.memory import require, shown
 from semiring.survey import Survey
 from semiring.tiles import StoredBits
+from semiring.types import Blocks
 
 from ..graph import Graph
 from ..plans import Plan, make_plan
 from ..problem import Memory, Problem
 from ..solve import solve
-from ..types import Blocks
 from ..wants import Wants
 from .base import BLOCK, Engine
 from .condensation import Condensation, expanded, expansion_bytes, trivial
@@ -114,7 +114,7 @@ def of_truth(question: Question) -> tuple[Graph, int]:
 def arcs_of(question: Question) -> int:
     """Arcs of the graph, undirected edges both ways."""
     graph, _ = question.once(of_truth)
-    return graph.edge_count * (1 if graph.directed else 2)
+    return graph.arc_count
 
 
 def listed(question: Question) -> int:

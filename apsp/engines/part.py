@@ -11,8 +11,8 @@ from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.devices import module
 from semiring.errors import AlgebraError, DomainError, DTypeError
+from semiring.types import Array, Blocks
 
-from ..types import Array, Blocks
 from .base import Engine
 from .dense import Dense
 

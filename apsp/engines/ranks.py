@@ -83,7 +83,7 @@ def _on_host(question: Question, n: int, dtype: np.dtype, ranks: World) -> OnHos
     after = 0
     if wants.paths:
         if question.is_graph:  # of edges on disk few are needed, which are refused when it is known how many
-            arcs = 0 if windows else source.edge_count * (1 if source.directed else 2)
+            arcs = 0 if windows else source.arc_count
         else:
             arcs = n * n
         after = estimates.predecessors(n, dtype.itemsize, arcs, table=False) + 4 * wants.partial * question.entries

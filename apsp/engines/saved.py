@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..types import Array, Blocks
+from semiring.types import Array, Blocks
+
 from .base import Engine
 
 

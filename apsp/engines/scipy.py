@@ -13,11 +13,11 @@ from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.errors import DomainError
 from semiring.sparse.cycles import Weighted
+from semiring.types import Array
 
 from .. import estimates
 from ..estimates import Estimate
 from ..plans import Plan
-from ..types import Array
 from .base import BLOCK, Engine, Kind, offer
 from .hops import known_levels, search
 from .part import as_limit

@@ -10,10 +10,10 @@ import numpy as np
 
 from semiring.devices import host
 from semiring.distributed import Comm, World
+from semiring.types import Array, Blocks
 
 from ..estimates import Estimate
 from ..plans import Plan
-from ..types import Array, Blocks
 from . import elimination
 from .base import Kind
 from .elimination import Eliminated, eliminated

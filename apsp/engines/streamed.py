@@ -43,9 +43,9 @@ def _estimate(question: Question) -> Estimate:
     large, wants = question.once(_large), question.wants
     plan = replace(large.plan, engine=ENGINE.name)
     if wants.paths:  # in memory of the host, once the closure has left it
-        n, graph = large.source.n, question.graph
+        n = large.source.n
         on_disk = isinstance(large.source.origin, OnDisk)  # whose edges are few that are needed
-        arcs = 0 if on_disk else graph.edge_count * (1 if graph.directed else 2)
+        arcs = 0 if on_disk else question.graph.arc_count
         size = large.source.dtype.itemsize
         routes = estimates.predecessors(n, size, arcs, table=False) + BLOCK * n * size  # rows are read, then turned
         require(routes, where=wants.where, hint=ROUTES)

@@ -9,9 +9,9 @@ from typing import IO, Any
 import numpy as np
 
 from semiring.errors import FormatError
+from semiring.types import Label
 
 from ..graph import Graph
-from ..types import Label
 from .tokens import integral, show
 
 

@@ -17,10 +17,10 @@ from semiring.arrays import asarray
 from semiring.conversion import conform
 from semiring.errors import ShapeError, VertexError
 from semiring.tiles import TileStore
+from semiring.types import Array, DType, Label
 
 from ..display import notebook
 from ..labels import Labels, number
-from ..types import Array, DType, Label
 from .edge_lists import from_array, from_tuples, numbers, positions, refuse_nan
 from .entries import Edges, combine, is_boolean, listed, over, present
 from .exported import to_frame, to_networkx, to_scipy
@@ -376,6 +376,11 @@ class Graph:
         if A is None:
             A = self.dense if self.nulls is None and not self.unit else self._from_dense(boolean, None)
         return sum(int(present(A[part]).sum()) for part in dtypes.chunks(A.shape))
+
+    @property
+    def arc_count(self) -> int:
+        """Arcs: edges, an undirected one both ways."""
+        return self.edge_count * (1 if self.directed else 2)
 
     def matrix(self, semiring: str | Semiring = "min_plus", dtype: DType = None) -> Any:
         """A with A[i, j] = ⊕ of the weights of all edges from i to j; the semiring's zero where there is none.

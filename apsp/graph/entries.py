@@ -9,8 +9,8 @@ from semiring.algebra import Semiring
 from semiring.conversion import conform
 from semiring.devices import module
 from semiring.errors import DomainError
+from semiring.types import Array, DType
 
-from ..types import Array, DType
 from .nulls import Nulls, without_nulls
 
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]

@@ -8,9 +8,9 @@ import numpy as np
 
 from semiring import catalog, dtypes
 from semiring.algebra import Semiring
+from semiring.types import DType
 
 from ..display import frames
-from ..types import DType
 from .entries import Edges, combine
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from semiring.algebra import Semiring
 from semiring.devices import module
 from semiring.errors import AmbiguityWarning, DomainError
 from semiring.survey import Survey
+from semiring.types import Array
 
 from ..log import warn
-from ..types import Array
 
 Nulls = tuple[float, ...] | None
 

@@ -18,8 +18,8 @@ from semiring.errors import FormatError
 from semiring.memory import require
 from semiring.tiles import TileStore
 from semiring.tiles.folder import is_store
+from semiring.types import Array, DType
 
-from ..types import Array, DType
 from .entries import present
 from .nulls import Nulls, without_nulls
 

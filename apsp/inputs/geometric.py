@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from semiring.errors import DTypeError
+from semiring.types import Array
 
 from ..graph import Graph
 from ..reading.from_networkx import attribute
 from ..reading.options import BY_RULE, Reading
-from ..types import Array
 from .base import Kind
 from .indices import from_indices
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from semiring.arrays import asarray
 from semiring.errors import ShapeError
+from semiring.types import Array
 
 from ..graph import Graph
 from ..reading.options import BY_RULE, Reading
-from ..types import Array
 from .base import Kind
 
 

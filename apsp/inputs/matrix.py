@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from semiring.errors import ShapeError
+from semiring.types import Array
 
 from ..graph import Graph
 from ..graph.entries import present
 from ..reading.options import Reading
-from ..types import Array
 from .base import Kind
 
 

@@ -22,12 +22,12 @@ from semiring.observed import Callback
 from semiring.survey import fast
 from semiring.tiles import TileStore
 from semiring.tiles.folder import check_place, is_store
+from semiring.types import Array, DType
 
 from ..convergence import divergence
 from ..graph.nulls import Nulls
 from ..plans import Plan, make_plan
 from ..saving.tiles import as_store
-from ..types import Array, DType
 from ..wants import Request
 from . import in_memory, on_disk, streaming
 from .limits import Limits

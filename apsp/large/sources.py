@@ -17,13 +17,13 @@ from semiring.conversion import conform
 from semiring.errors import ShapeError
 from semiring.survey import Survey, survey, united
 from semiring.tiles import TileStore
+from semiring.types import Array, DType
 
 from ..graph import Graph
 from ..graph.entries import combine
 from ..graph.nulls import Nulls, without_nulls
 from ..graph.ondisk import OnDisk, height, refuse_overwriting, together
 from ..inputs import as_graph, is_array
-from ..types import Array, DType
 from ..wants import Wants
 
 

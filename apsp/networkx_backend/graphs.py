@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from semiring.types import Weight
+
 from ..csgraph.conversion import FLOAT, Network
 from ..csgraph.engines import Options, distances
-from ..types import Weight
 
 #: Bytes of the distances that are held at a time.
 BLOCK = 1 << 28

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from semiring.errors import NegativeCycleError
+from semiring.types import Label, Weight
 
-from ..types import Label, Weight
 from .graphs import Arcs, Converted, served
 from .original import original
 

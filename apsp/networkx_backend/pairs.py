@@ -17,11 +17,11 @@ import numpy as np
 from networkx.utils.backends import _registered_algorithms
 
 from semiring.errors import NegativeCycleError
+from semiring.types import Weight
 
 from ..csgraph.engines import Options
 from ..csgraph.routes import with_predecessors
 from ..log import warn
-from ..types import Weight
 from .graphs import BLOCK, Arcs, Converted, served
 from .original import original
 

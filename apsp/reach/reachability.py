@@ -19,6 +19,7 @@ from semiring.memory import require
 from semiring.pickling import uncached
 from semiring.tiles import StoredBits, TileStore
 from semiring.tiles.folder import is_store
+from semiring.types import Label
 
 from ..display import notebook
 from ..engines.condensation import Condensation, expanded, expansion_bytes
@@ -31,7 +32,6 @@ from ..saving import check_output, suffix_of, tiles
 from ..saving.encoding import decode, encode
 from ..saving.plans import plan_from_array, plan_to_array
 from ..saving.tiles import building, save_archive
-from ..types import Label
 from .walks import Walks, walks_of
 
 

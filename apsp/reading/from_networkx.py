@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from semiring.errors import DTypeError
+from semiring.types import Weight
 
 from ..graph import Graph
 from ..labels import Labels
-from ..types import Weight
 from .options import ANYHOW, BY_RULE, Reading, choose_attribute, kinds_of
 
 

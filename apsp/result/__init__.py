@@ -12,6 +12,7 @@ from semiring.backend import cuda_available
 from semiring.catalog import get
 from semiring.observed import Callback
 from semiring.tiles import TileStore
+from semiring.types import DType
 
 from ..display import frames
 from ..engines import Engine
@@ -29,7 +30,6 @@ from ..question import Question
 from ..reading.options import BY_RULE, Columns, NullValue, Weight
 from ..road import answer
 from ..saving.tiles import save_archive
-from ..types import DType
 from ..wants import Wants
 from .archives import archive_of, load_result, save_result
 from .reweighting import reweighted

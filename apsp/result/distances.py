@@ -14,13 +14,13 @@ from semiring.devices import host
 from semiring.errors import NoPathError, ShapeError
 from semiring.memory import require
 from semiring.observed import Callback
+from semiring.types import Array, Label
 
 from ..display import output
 from ..engines import Engine
 from ..engines.part import Limit, Part
 from ..graph import Graph
 from ..labels import Labels, between
-from ..types import Array, Label
 from . import sweeps
 from .nearest import Nearest, nearest
 from .paths import Neighbours, best_path, require_paths

@@ -14,13 +14,13 @@ from semiring.devices import host, on_device
 from semiring.errors import ShapeError
 from semiring.memory import require
 from semiring.selection import require_selection
+from semiring.types import Array
 
 from .. import estimates
 from ..engines.part import Limit
 from ..labels import Labels
 from ..routes import Trees
 from ..saving import save_matrix
-from ..types import Array
 from .distances import Distances, require_block
 from .verification import Verification, verify
 from .walked import Paths, paths_of

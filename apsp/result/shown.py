@@ -11,10 +11,10 @@ import numpy as np
 from semiring.devices import host
 from semiring.errors import DTypeError, MemoryNeeded, ShapeError
 from semiring.escaping import one_line
+from semiring.types import DType
 
 from ..display import frames, notebook, output
 from ..reading.positions import read_positions
-from ..types import DType
 from . import drawing
 from .distances import Distances
 

@@ -14,11 +14,11 @@ from semiring.devices import host
 from semiring.errors import AlgebraError, ShapeError
 from semiring.observed import Callback
 from semiring.spelling import did_you_mean
+from semiring.types import Array, DType
 
 from ..display import output
 from ..engines import Engine
 from ..log import Watch
-from ..types import Array, DType
 
 #: Rows of a panel that are reduced side by side.
 _FOLD = 16

@@ -14,9 +14,9 @@ from semiring.devices import host, module, on_device
 from semiring.errors import DomainError
 from semiring.routes import lengths, product
 from semiring.selection import require_selection
+from semiring.types import Array
 
 from ..routes import Trees
-from ..types import Array
 
 #: Rows that are checked by default.
 ROWS = 64

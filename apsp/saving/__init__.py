@@ -24,9 +24,9 @@ import numpy as np
 
 from semiring.devices import host
 from semiring.files import check_replaceable, check_writable
+from semiring.types import Array
 
 from ..registry import records
-from ..types import Array
 from .base import Arrays, Store, StrPath, Table
 
 __all__ = [

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from semiring.errors import FormatError
+from semiring.types import Label
 
 from ..labels import Labels
-from ..types import Label
 
 _INT64 = range(-(2**63), 2**63)
 

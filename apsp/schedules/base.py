@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from semiring.algebra import Semiring
 from semiring.backend import Backend
-
-from ..types import Array
+from semiring.types import Array
 
 
 def _cube(n: int) -> int:

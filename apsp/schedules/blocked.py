@@ -7,8 +7,8 @@ update would meet D* twice, which only an idempotent ⊕ forgives.
 from __future__ import annotations
 
 from semiring.backend import Backend
+from semiring.types import Array
 
-from ..types import Array
 from .base import Schedule
 from .blocks import around, pivots
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..types import Array
+from semiring.types import Array
 
 
 def pivots(n: int, block: int, begun: int = 0) -> Iterator[slice]:

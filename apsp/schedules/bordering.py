@@ -7,8 +7,8 @@ their turn comes (Golub and Van Loan 2013, "Matrix Computations", section 3.2.9,
 from __future__ import annotations
 
 from semiring.backend import Backend
+from semiring.types import Array
 
-from ..types import Array
 from .base import Schedule
 from .blocks import pivots, quadrants
 

@@ -25,8 +25,8 @@ from typing import Any
 from semiring.backend import Backend
 from semiring.distributed import InMemory, LocalMatrix
 from semiring.ranges import local, meet, without
+from semiring.types import Array
 
-from ..types import Array
 from . import recursive
 from .base import Schedule
 from .blocks import pivots

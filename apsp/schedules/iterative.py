@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from semiring.backend import Backend
+from semiring.types import Array
 
-from ..types import Array
 from .base import Schedule
 
 

@@ -11,8 +11,8 @@ in every closed semiring and not only where a ⊕ a = a.
 from __future__ import annotations
 
 from semiring.backend import Backend
+from semiring.types import Array
 
-from ..types import Array
 from . import blocked
 from .base import Schedule
 from .blocks import half, quadrants

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from semiring.algebra import Semiring
 from semiring.backend import Backend
+from semiring.types import Array
 
-from ..types import Array
 from .base import Schedule
 
 
