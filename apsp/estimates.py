@@ -67,6 +67,9 @@ _ROUND, _SORTED = 2e-9, 80e-9
 #: Our searches from a batch of vertices: seconds to build, an arc; a visit, and an arc that leaves as a share of that;
 #: so much longer for each doubling beyond the cache, where sources come one by one; to write, a byte.
 _ADJACENT, _VISITED, _LEAVING, _ALONE_FARTHER, _BYTE = 60e-9, 5.4e-9, 0.25, 0.9, 0.3e-9
+#: Our searches by weight: seconds to begin a batch, a vertex of one, an arc that is relaxed; a vertex that is taken,
+#: and for each doubling of the arcs that leave it; what a source takes among many, of that among four, by itemsize.
+_BEGIN, _CLEARED, _RELAXED, _TAKEN, _DEGREE, _AMONG = 5e-5, 6e-9, 1.5e-9, 25e-9, 20e-9, {4: 0.38, 8: 0.55}
 #: NetworkX's own: a vertex or an arc of one search, roughly, and a triple of Floyd–Warshall. A call by its backend
 #: whatever it asks, an arc that is converted, and a pair that is given back.
 _NX_SEARCHED, _NX_TRIPLE, _NX_CALL, _NX_CONVERTED, _NX_PAIR = 4e-7, 8e-8, 5e-4, 4e-7, 6e-8
@@ -256,6 +259,47 @@ def searches(
         before += n * arcs * _ROUND
     held = lines * columns * itemsize + min(lines, 64) * n * 8 + 40 * arcs
     return Estimate("scipy", lines * arcs, held, before + lines * row, before + row, row)
+
+
+def relaxing(n: int, arcs: int, lines: int, itemsize: int, relaxed: float) -> float:
+    """Seconds of our searches from so many vertices on one thread, if from four together they relax so many arcs."""
+    degree = max(1.0, arcs / max(1, n))
+    taken = relaxed / degree * (_TAKEN + _DEGREE * math.log2(1 + degree)) * _beyond(n, _FARTHER / 2)
+    four = relaxed * _RELAXED + taken
+    if lines <= 4:
+        return _BEGIN + n * (_CLEARED + lines * itemsize * _BYTE) + four * (0.4 + 0.15 * lines)
+    batches = -(-lines // 32)
+    alone = four / 4 * _AMONG.get(itemsize, _AMONG[8])
+    return batches * _BEGIN + lines * (n * itemsize * _BYTE + alone)
+
+
+def lanes(
+    n: int,
+    arcs: int,
+    lines: int,
+    columns: int,
+    itemsize: int,
+    relaxed: float,
+    *,
+    threads: int = 1,
+    rounds: int = 0,
+) -> Estimate:
+    """Our searches by weight from `lines` vertices, of which so many columns are kept.
+
+    Parameters
+    ----------
+    relaxed : float
+        Arcs that four searches together relax.
+    rounds : int
+        Rounds over all arcs before, as potentials take.
+    """
+    before = 1e-4 + arcs * (_ADJACENT + rounds * _ROUND)
+    row = relaxing(n, arcs, 1, itemsize, relaxed)
+    busy = max(1, min(threads, -(-lines // 32)))
+    seconds = before + relaxing(n, arcs, lines, itemsize, relaxed) / busy
+    window = min(lines * n * itemsize, max(1 << 26, 32 * busy * n * itemsize))
+    held = 40 * arcs + busy * n * (64 * itemsize + 12) + 2 * window + lines * columns * itemsize
+    return Estimate("searches", int(relaxed / 4 * lines), int(held), seconds, before + row, row)
 
 
 def networkx(n: int, arcs: int, lines: int, *, matrix: bool) -> tuple[float, float]:

@@ -207,7 +207,11 @@ class Labels(Sequence[Any]):
     @cached_property
     def _sorted(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Integer labels in ascending order, and the position of each."""
-        if not self._names or not all(type(name) is int for name in self._names):
+        if not self._names:
+            return None
+        if isinstance(self._names, range):
+            return np.arange(self._names.start, self._names.stop), np.arange(len(self._names))
+        if not all(type(name) is int for name in self._names):
             return None
         values = np.asarray(self._names)
         if values.dtype.kind != "i":  # some are beyond 64 bits

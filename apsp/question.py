@@ -21,6 +21,7 @@ from semiring.arrays import Taken
 from semiring.backend import bind, device_of
 from semiring.bits import BitMatrix
 from semiring.compiling import Missing
+from semiring.sparse.cycles import Weighted
 from semiring.survey import Survey, survey
 
 from . import estimates
@@ -180,15 +181,7 @@ class Question:
     @cached_property
     def longest(self) -> float:
         """No simple path weighs more than this: the sum of the heaviest arc out of each vertex; of integers exactly."""
-        tails, _, weights = self.arcs
-        finite = weights != dtypes.zero(self.semiring, weights.dtype)
-        if weights.dtype.kind == "i":  # in 64 bits |−2⁶³| is itself, and 2⁶³ without a sign
-            sizes = np.abs(weights[finite].astype(np.int64)).view(np.uint64)
-        else:
-            sizes = np.abs(weights[finite])
-        most = np.zeros(self.n, np.uint64 if weights.dtype.kind == "i" else np.float64)
-        np.maximum.at(most, tails[finite], sizes)
-        return sum(most.tolist())
+        return Weighted(*self.arcs, self.n, self.semiring).longest
 
     @cached_property
     def remembers(self) -> bool:

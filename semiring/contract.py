@@ -103,7 +103,7 @@ class Backend(ABC):
         """A ← A ⊕ A[:,k] ⊗ a* ⊗ A[k,:] with a = A[k,k]: one Floyd–Warshall step on the entire matrix."""
 
     def missing(self, work: str) -> Missing:
-        """What must be compiled before a computation: a "closure", an "elimination", searches of "hops"."""
+        """What must be compiled before a computation: a "closure", an "elimination", "hops", "searches"."""
         return Missing()
 
     # Verbs that follow from others, unless a backend does better.

@@ -145,6 +145,13 @@ class Lengths:
         return length, length >= -(0.0 if exact else twice * rate * part)
 
 
+def searchable(semiring: Semiring) -> bool:
+    """Whether searches find the best walks of a semiring, by vector instructions."""
+    if semiring.add.selects is None or not (semiring.add.simd and semiring.mul.simd):
+        return False
+    return Lengths.of(semiring) is not None or {semiring.add.simd, semiring.mul.simd} == {"min", "max"}
+
+
 def _quantum(x: np.ndarray) -> float:
     """The largest power of 2 of which all these floats are multiples; ∞ if all are 0."""
     ratios = (value.as_integer_ratio() for value in x.tolist() if value)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
+from time import monotonic
+from typing import Any
 
 from .errors import MemoryNeeded
 
 #: Up to so many bytes free memory is not queried: the query takes longer than so small a computation.
 LEAST = 1 << 20
+#: Seconds within which the system is not asked again: a question asks several times, and each opens some twenty files.
+RECENT = 0.01
+ROOT = Path("/")
 
 #: Of a control group, by version: the files of its limits and of its usage, and what `memory.stat` calls the pages of
 #: files and caches that the system takes back when memory is wanted. Usage counts them.
@@ -46,7 +52,7 @@ def require(needed: int, device: str = "cpu", *, where: str, hint: str) -> None:
         raise MemoryNeeded(f"{where}: {shown(needed)} must fit on {device}, got {shown(free)} free. {hint}")
 
 
-def available(device: str = "cpu", *, root: Path = Path("/")) -> int | None:
+def available(device: str = "cpu", *, root: Path = ROOT) -> int | None:
     """Bytes that this process can still allocate on a device; None where the system does not report it.
 
     On the CPU the least of: what the machine has free without swapping, what each control group (cgroup v1 or v2) of
@@ -63,8 +69,18 @@ def available(device: str = "cpu", *, root: Path = Path("/")) -> int | None:
         import cupy
 
         return int(cupy.cuda.runtime.memGetInfo()[0]) + _pooled()
+    now = monotonic()
+    if root == ROOT and now - _last[0] < RECENT:
+        return _last[1]
     found = [*_machine(root), *_groups(root), *_own_limits(root)]
-    return max(0, min(found)) if found else None
+    free = max(0, min(found)) if found else None
+    if root == ROOT:
+        _last[:] = [now, free]
+    return free
+
+
+#: When the system was last asked, and what it said.
+_last: list[Any] = [-math.inf, None]
 
 
 def _pooled() -> int:

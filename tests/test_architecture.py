@@ -231,7 +231,7 @@ PUBLIC = {
         AlgebraError AmbiguityWarning DTypeError DeviceError DivergenceError DomainError FormatError MemoryNeeded
         NegativeCycleError NoPathError SemiringError ShapeError TileError VertexError
     """,
-    "semiring.sparse": "Analysis Cost Elimination Hops analyse eliminate",
+    "semiring.sparse": "Analysis Cost Elimination Hops Searches analyse eliminate",
     "semiring.tiles": "StoredBits TileStore",
     "apsp": """
         AlgebraError AmbiguityWarning Comparison CriticalPath DTypeError DeviceError DivergenceError DomainError
@@ -277,7 +277,7 @@ SECTIONS = {
     "Raises": """
         names written BitMatrix.any BitMatrix.copy BitMatrix.diagonal BitMatrix.get BitMatrix.to_edges
         BitMatrix.to_sparse Comparison.advice Comparison.crossover Comparison.fits Comparison.notes Comparison.table
-        Comparison.to_json Hops.batch Queries.panels Queries.reduced Reachability.components Shown.text
+        Comparison.to_json Hops.batch Searches.batch Queries.panels Queries.reduced Reachability.components Shown.text
         TileStore.inspect
     """,  # nothing to go wrong
     "See Also": "",
@@ -286,7 +286,7 @@ SECTIONS = {
 #: Classes of whose methods the same is asked.
 CLASSES = (
     *(apsp.Comparison, apsp.CriticalPath, apsp.Graph, apsp.Reachability, apsp.Result),
-    *(semiring.BitMatrix, semiring.Elimination, semiring.sparse.Hops, TileStore),
+    *(semiring.BitMatrix, semiring.Elimination, semiring.sparse.Hops, semiring.sparse.Searches, TileStore),
 )
 #: Methods of theirs that the packages themselves call.
 INNER = """

@@ -890,7 +890,7 @@ def test_a_sparse_graph_is_asked_in_parts(roads, tmp_path):
     )
     said = good("solve", roads, "--from", "5", "--to", "3000")
     assert said.startswith(f"distance {int(D[0, 2999])}\npath 5 -> ")
-    assert "schedule=dijkstra" in said
+    assert "schedule=label-correcting" in said
     assert f"distance {int(D[0, 2999])}" in good("solve", roads, "--from", 5, "--to", 3000, "--engine", "elimination")
     lines = good("-q", "solve", roads, "--nearest", tmp_path / "stops.txt").splitlines()
     assert lines[0].split() == ["vertex", "nearest", "distance"]
@@ -922,7 +922,7 @@ def test_the_plan_of_a_sparse_graph(roads, tmp_path):
     assert said.startswith("elimination of 3000 vertices")
     assert all(word in said for word in ("the least predicted", "dense: ", "elimination: ", "scipy: "))
     (tmp_path / "stops.txt").write_text("5\n")
-    assert good("plan", roads, "--sources", tmp_path / "stops.txt").startswith("dijkstra of 3000 vertices")
+    assert good("plan", roads, "--sources", tmp_path / "stops.txt").startswith("label-correcting of 3000 vertices")
     assert good("plan", roads, "--engine", "dense").startswith("closure of 3000 vertices")
 
 

@@ -626,13 +626,13 @@ def test_the_plan_takes_what_counts_least():
     road, dense = road_like(3000, seed=1), random_graph(700, 60, seed=1)
     assert shortest_paths(road).plan.engine == "elimination"
     few = shortest_paths(road, sources=[5])
-    assert (few.plan.engine, few.plan.schedule) == ("scipy", "dijkstra")
+    assert (few.plan.engine, few.plan.schedule) == ("searches", "label-correcting")
     assert apsp.plan(dense).engine == "dense"
     assert apsp.plan(road, device="cpu").engine == "elimination"
     assert apsp.plan(road, schedule="blocked").schedule == "blocked"
     plan = shortest_paths(road).plan
-    assert [e.engine for e in plan.considered] == ["dense", "elimination", "scipy"]
-    assert all(word in str(plan) for word in ("dense:", "elimination:", "scipy:", "pairs"))
+    assert [e.engine for e in plan.considered] == ["dense", "elimination", "scipy", "searches"]
+    assert all(word in str(plan) for word in ("dense:", "elimination:", "scipy:", "searches:", "pairs"))
 
 
 def test_estimates_count_threads_and_batches():

@@ -115,10 +115,7 @@ class Searches(Engine):
         representable = (D > info.min) & (D < info.max)
         # What is beyond the limit is no path only where it must be: arcs of negative weight may lead back within.
         reached = representable | ((D <= self._furthest) & np.isfinite(D))
-        self._require_representable(D, reached & ~representable, sources, backwards)
-        out = np.full(D.shape, dtypes.zero(self.semiring, self.dtype), self.dtype)
-        out[reached] = D[reached]
-        return out
+        return narrowed(D, reached, self.semiring, self.dtype, self._labels, sources, backwards=backwards)
 
     def _lengths(self, A: Array, sources: np.ndarray, backwards: bool) -> np.ndarray:
         """SciPy's distances, in float64."""
@@ -132,17 +129,38 @@ class Searches(Engine):
         shift = h[sources, None] - h  # ℓ(i, j) = ℓ'(i, j) − h(i) + h(j)
         return csgraph.dijkstra(A, indices=sources) + (shift if backwards else -shift)
 
-    def _require_representable(self, D: np.ndarray, wrong: np.ndarray, sources: np.ndarray, backwards: bool) -> None:
-        """Refuse distances that the integers do not hold, or that would read as no path."""
-        if not wrong.any():
-            return
-        k, j = np.argwhere(wrong)[0].tolist()
-        ends = [self._labels[int(sources[k])], self._labels[j]]
+
+def narrowed(
+    D: np.ndarray,
+    reached: np.ndarray,
+    semiring: Semiring,
+    dtype: np.dtype,
+    labels: Any,
+    i: np.ndarray,
+    j: np.ndarray | None = None,
+    *,
+    backwards: bool = False,
+) -> np.ndarray:
+    """Distances between the vertices `i` and `j`, by default all, in an integer dtype; zero where nothing is reached.
+
+    Raises
+    ------
+    DomainError
+        If the dtype does not hold one, or it would read as no path.
+    """
+    info = np.iinfo(dtype)
+    wrong = reached & ((D <= info.min) | (D >= info.max))
+    if wrong.any():
+        k, q = np.argwhere(wrong)[0].tolist()
+        ends = [labels[int(i[k])], labels[q if j is None else int(j[q])]]
         u, v = ends[::-1] if backwards else ends
         raise DomainError(
-            f"shortest_paths: every distance must fit {self.dtype}, got {int(D[k, j])} from {u!r} to {v!r}. "
+            f"shortest_paths: every distance must fit {dtype}, got {int(D[k, q])} from {u!r} to {v!r}. "
             "Say dtype='float64', which rounds, or a wider integer."
         )
+    out = np.full(D.shape, dtypes.zero(semiring, dtype), dtype)
+    out[reached] = D[reached]
+    return out
 
 
 def _matrix(

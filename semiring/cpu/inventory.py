@@ -44,6 +44,7 @@ _CALLED = {
         "sparse.movers.take_apart.{size}": 0.2,
     },
     "hops": {"sparse.search.levels": 0.4},
+    "searches": {"sparse.relaxation.search.{searched}.32": 0.5},
     "bits": {"bits.closure.close_block": 0.3},
 }
 #: What most of such work calls besides, or asks for later.
@@ -62,6 +63,12 @@ _BESIDES = {
         "sparse.movers.transpose.{size}": 0.2,
     },
     "hops": {"sparse.movers.transpose.{size}": 0.2},
+    "searches": {
+        "sparse.relaxation.search.{searched}.4": 0.4,
+        "sparse.relaxation.by_tail": 0.1,
+        "sparse.relaxation.preorder": 0.1,
+        "sparse.movers.transpose.{size}": 0.2,
+    },
     "bits": {
         "bits.planes.copy_words": 0.1,
         "bits.planes.spread_rows": 0.1,
@@ -107,4 +114,7 @@ def called_by(work: str, kind: Kind | None) -> dict[str, float]:
 
 def _filled(kernels: dict[str, float], kind: Kind | None) -> dict[str, float]:
     words = {"kind": kind.tag[1:], "dtype": kind.dtype, "size": raw(kind.itemsize).dtype} if kind else {}
+    if kind:  # what is searched for over other numbers
+        ranked = {code[-3:] for code in (kind.add, kind.mul)} == {"min", "max"}
+        words["searched"] = "min_max.int32" if ranked else kind.tag[1:].replace("int16", "int32")
     return {name.format(**words): seconds for name, seconds in kernels.items()}

@@ -4,7 +4,7 @@ Vertices are eliminated by supernodes C, with rows R above them, into closed pan
 the update A_RR ← A_RR ⊕ A_RC D A_CR goes on to the parent. Any row y = x A* is then a climb, z_R ← z_R ⊕ z_C U, and a
 sweep, y_C = z_C D ⊕ y_R L. Each walk is counted once, so this holds in every closed semiring, idempotent or not.
 
-Hop distances on graphs that elimination does not suit are breadth-first searches: `Hops`.
+On graphs that elimination does not suit rows are searched for: `Hops` breadth-first, `Searches` by weights.
 
 `order` → `structure` → `fronts` → `sweep`; users call `analysis`, `elimination` and its `queries`.
 """
@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from .analysis import Analysis, analyse
     from .elimination import Elimination, eliminate
     from .hops import Hops
+    from .searches import Searches
     from .structure import Cost
 
 _HOME = {"Analysis": "analysis", "analyse": "analysis", "Elimination": "elimination", "eliminate": "elimination"}
-_HOME |= {"Cost": "structure", "Hops": "hops"}
+_HOME |= {"Cost": "structure", "Hops": "hops", "Searches": "searches"}
 
-__all__ = ["Analysis", "Cost", "Elimination", "Hops", "analyse", "eliminate"]
+__all__ = ["Analysis", "Cost", "Elimination", "Hops", "Searches", "analyse", "eliminate"]
 
 
 def __getattr__(name: str) -> Any:

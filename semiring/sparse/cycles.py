@@ -25,6 +25,18 @@ class Weighted:
     n: int
     semiring: Semiring
 
+    @property
+    def longest(self) -> float:
+        """No simple path weighs more than this: the sum of the heaviest arc out of each vertex; of integers exactly."""
+        finite = self.weights != dtypes.zero(self.semiring, self.weights.dtype)
+        if self.weights.dtype.kind == "i":  # in 64 bits |−2⁶³| is itself, and 2⁶³ without a sign
+            sizes = np.abs(self.weights[finite].astype(np.int64)).view(np.uint64)
+        else:
+            sizes = np.abs(self.weights[finite])
+        most = np.zeros(self.n, np.uint64 if self.weights.dtype.kind == "i" else np.float64)
+        np.maximum.at(most, self.tails[finite], sizes)
+        return sum(most.tolist())
+
     def potentials(self, *, where: str) -> np.ndarray:
         """h with ℓ(u, v) + h(u) − h(v) ≥ 0 for every arc, but for rounding; or the error of a cycle that has none.
 

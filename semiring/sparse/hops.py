@@ -9,18 +9,17 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..arrays import check_out
 from ..backend import device_of
 from ..catalog import get
 from ..cpu.code import Entry, machine_code
 from ..cpu.kinds import raw
-from ..cpu.pool import run
 from ..cpu.processors import default_threads
 from ..cpu.sparse import movers, search
 from ..cpu.sparse.search import BITS, Width
 from ..errors import DeviceError, DomainError, DTypeError, ShapeError
 from ..memory import require
-from .buffers import LINE, Buffers, aligned
+from .batches import batches, table
+from .buffers import aligned
 from .pattern import indices, stored
 
 #: Words of a vertex: a cache line, or one where sources are few or a panel of that many would be too large.
@@ -193,7 +192,9 @@ class Hops:
             )
             return found
         words = self._words(len(wanted) if block is None else min(len(wanted), int(block)))
-        return self._rows(wanted, most, words, words * BITS if block is None else int(block))
+        batch = words * BITS
+        searches = [_Search(self, words, most) for _ in range(min(self._threads, max(1, -(-len(wanted) // batch))))]
+        return batches([s.run for s in searches], wanted, self.n, self.dtype, batch, int(block or batch))
 
     def to_dense(self, out: np.ndarray | None = None, *, limit: float | None = None) -> np.ndarray:
         """All hop counts, shape (n, n), into `out` where it is given.
@@ -230,13 +231,10 @@ class Hops:
         """
         if out is None and self._gpu is not None:
             out = self._gpu.empty(self.n)
-        if out is None:
-            require(self.n**2 * self.dtype.itemsize, where="to_dense", hint="rows() streams blocks of rows.")
-            out = np.empty((self.n, self.n), self.dtype)
-        check_out(out, (self.n, self.n), self.dtype, where="to_dense")
+        dense: np.ndarray = table(out, self.n, self.dtype)
         for index, D in self.rows(limit=limit):
-            out[index[0] : index[-1] + 1] = D
-        return out
+            dense[index[0] : index[-1] + 1] = D
+        return dense
 
     def batch(self, sources: int) -> int:
         """How many of so many sources are searched from at a time, on each thread.
@@ -267,35 +265,12 @@ class Hops:
         wide = self.n * WORDS * BITS * self.dtype.itemsize <= PANEL
         return WORDS if wide and sources > BITS else 1
 
-    def _rows(self, wanted: np.ndarray, most: int, words: int, block: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        line, batch = LINE // self.dtype.itemsize, words * BITS
-        pitch = -(-self.n // line) * line  # rows begin at cache lines, and can be written past the caches
-        threads = min(self._threads, max(1, -(-len(wanted) // batch)))
-        workers = [_Search(self, words) for _ in range(threads)]
-        window = max(block, -(-batch * threads // block) * block)
-        buffers = Buffers(1 + 2 * window // block)
-
-        def work(worker: int, sources: np.ndarray, rows: np.ndarray) -> None:
-            workers[worker].run(sources, rows, most)
-
-        for start in range(0, len(wanted), window):
-            parts = [wanted[k : k + block] for k in range(start, min(start + window, len(wanted)), block)]
-            blocks = [(part, buffers.get((len(part), pitch), self.dtype)[:, : self.n]) for part in parts]
-            run(
-                work,
-                [(w[k : k + batch], D[k : k + batch]) for w, D in blocks for k in range(0, len(w), batch)],
-                threads,
-            )
-            del parts
-            while blocks:
-                yield blocks.pop(0)
-
 
 class _Search:
     """The workspace of searches from words · 64 sources at a time; one a thread."""
 
-    def __init__(self, hops: Hops, words: int) -> None:
-        n, self.hops, self.words = hops.n, hops, words
+    def __init__(self, hops: Hops, words: int, most: int) -> None:
+        n, self.hops, self.words, self.most = hops.n, hops, words, most
         self.width, self.raw = _width(words, hops.dtype.itemsize), raw(hops.dtype.itemsize)
         self.infinity = dtypes.zero(get("min_plus"), hops.dtype)
         self.F, self.N, self.S = (aligned((n, words), np.dtype(np.uint64)) for _ in range(3))
@@ -304,9 +279,9 @@ class _Search:
         self.levels = _levels(self.width)
         self.transpose = machine_code(movers.transpose, self.raw, "iiiiii")
 
-    def run(self, sources: np.ndarray, rows: np.ndarray, most: int) -> None:
+    def run(self, sources: np.ndarray, rows: np.ndarray) -> None:
         """rows[k] ← hops from sources[k], none of more than `most`."""
-        F, N, S, panel, hops = self.F, self.N, self.S, self.panel, self.hops
+        F, N, S, panel, hops, most = self.F, self.N, self.S, self.panel, self.hops, self.most
         lane = np.arange(len(sources))
         for X in (F, N, S):
             X[:] = 0

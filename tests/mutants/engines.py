@@ -117,8 +117,8 @@ MUTANTS = [
     ),
     Mutant(
         "longest-of-heaviest",
-        "apsp/question.py",
-        "np.abs(weights[finite].astype(np.int64)).view(np.uint64)",
+        "semiring/sparse/cycles.py",
+        "np.abs(self.weights[finite].astype(np.int64)).view(np.uint64)",
         "weights[finite].astype(np.int64).view(np.uint64)",
         "tests/test_engines.py::test_searches_take_integers_that_floats_hold",
         "A negative arc counts as 2⁶⁴ more for the longest walk.",

@@ -165,7 +165,7 @@ MUTANTS = [
     ),
     Mutant(
         "question-longest-wraps",
-        "apsp/question.py",
+        "semiring/sparse/cycles.py",
         "        return sum(most.tolist())\n",
         "        return most.sum().item()\n",
         ENDS,

@@ -1,0 +1,211 @@
+"""Searches by weight from 32 vertices at a time: for graphs that are neither roads nor dense."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from semiring import dtypes, sparse
+from semiring.algebra import Semiring
+from semiring.cycles import Lengths, searchable
+from semiring.types import Array, Blocks
+
+from .. import estimates
+from ..estimates import Estimate
+from .base import BLOCK, Engine, Kind, offer
+from .elimination import potentials
+from .part import as_limit
+from .scipy import narrowed
+
+if TYPE_CHECKING:
+    from semiring.sparse import Searches
+
+    from ..plans import Plan
+    from ..question import Question
+
+#: Sources from which a few searches tell what many will take, and the share of it that this may take.
+SAMPLED, LOOK = 4, 1 / 16
+
+
+class Relaxed(Engine):
+    """Rows of the table of distances, searched again on every request.
+
+    Parameters
+    ----------
+    arcs : (tails, heads, weights)
+    n : int
+    semiring : Semiring
+    dtype : numpy.dtype
+        In which to search; that of the weights, or wider integers, that hold every sum.
+    threads : int, optional
+    limit : float, optional
+        Searches go no further; what is worse is no path.
+    labels : sequence, optional
+        What the vertices are called in errors, by position.
+    potential : array, shape (n,), optional
+        By which lengths of arcs are made non-negative.
+    """
+
+    name = "searches"
+
+    repeats = True
+
+    def __init__(
+        self,
+        arcs: tuple[np.ndarray, np.ndarray, np.ndarray],
+        n: int,
+        semiring: Semiring,
+        dtype: np.dtype,
+        threads: int | None = None,
+        limit: float | None = None,
+        labels: object = None,
+        potential: np.ndarray | None = None,
+    ) -> None:
+        self.arcs, self.semiring, self.threads, self.searched = arcs, semiring, threads, dtype
+        self.shape, self.dtype = (n, n), arcs[2].dtype
+        self.furthest, self._labels = limit, range(n) if labels is None else labels
+        self._potential = potential
+
+    @cached_property
+    def searches(self) -> Searches:
+        """What finds the rows."""
+        tails, heads, weights = self.arcs
+        return sparse.Searches(
+            (tails, heads),
+            self.semiring,
+            n=self.shape[0],
+            weights=weights.astype(self.searched, copy=False),
+            threads=self.threads,
+            potentials=self._potential,
+        )
+
+    def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
+        """Searches from all of a block."""
+        for positions, D in self.searches.rows(wanted, block=block or BLOCK, limit=self.furthest):
+            yield positions, self._fitted(D, positions)
+
+    def column(self, j: int) -> np.ndarray:
+        """A search backwards."""
+        return self._fitted(self.searches.column(j)[:, None], np.arange(self.shape[0]), np.array([j]))[:, 0]
+
+    def table(self) -> Array:
+        """All entries; sources are taken in an order that suits the searches."""
+        if self.searched != self.dtype or self.furthest is not None:
+            return super().table()
+        return self.searches.to_dense()
+
+    def _fitted(self, D: np.ndarray, i: np.ndarray, j: np.ndarray | None = None) -> np.ndarray:
+        """Entries in the dtype of the distances."""
+        if self.searched == self.dtype:
+            return D
+        reached = D != dtypes.zero(self.semiring, self.searched)
+        return narrowed(D, reached, self.semiring, self.dtype, self._labels, i, j)
+
+
+def wide(question: Question) -> np.dtype | None:
+    """The dtype in which to search: the question's, or integers that hold every sum; None where there is none."""
+    dtype = question.dtype
+    if dtype.kind != "i" or not question.semiring.mul.saturating:
+        return dtype
+    seen, wider = question.seen, (np.dtype(np.int32), np.dtype(np.int64))
+    for most in (question.n * max(abs(seen.least), abs(seen.greatest)), question.longest):
+        for d in wider:
+            if d.itemsize >= dtype.itemsize and 2 * most < np.iinfo(d).max // 2:
+                return d
+    return None
+
+
+def negative(question: Question) -> bool:
+    """Whether an arc makes walks better."""
+    lengths, seen = Lengths.of(question.semiring), question.seen
+    if lengths is None:
+        return False
+    best = seen.least if lengths.sign > 0 else seen.greatest
+    return bool(lengths.sign * best < (lengths.sign if lengths.logarithmic else 0))
+
+
+def _engine(question: Question) -> Relaxed:
+    dtype, wants = question.once(wide), question.wants
+    potential = potentials(question) if question.once(negative) else None
+    assert dtype is not None
+    limit = None if wants.limit is None or potential is not None else as_limit(wants.limit)
+    return Relaxed(
+        question.arcs,
+        question.n,
+        question.semiring,
+        dtype,
+        wants.options.get("threads"),
+        limit,
+        question.graph.labels,
+        potential,
+    )
+
+
+def effort(question: Question) -> tuple[float, float]:
+    """Arcs that a batch of SAMPLED searches relaxes, and the share of the vertices that one reaches.
+
+    Where many rows are wanted such a batch is tried; else both are guessed: that arcs are relaxed twice or three times.
+    """
+    n, arcs = question.n, len(question.arcs[0])
+    tails, heads, _ = question.arcs
+    few = question.lines < SAMPLED / LOOK or question.once(negative)
+    if few or question.missing("searches").kernels:
+        reach = estimates.reached(tails, heads, n)
+        return 2.4 * reach * arcs, reach
+    sources = np.random.default_rng(n).choice(n, min(SAMPLED, n), replace=False)
+    relaxed, reached = question.once(_engine).searches.effort(sources)
+    return float(relaxed), reached / (len(sources) * max(1, n))
+
+
+def _refuses(question: Question) -> str:
+    if searchable(question.semiring) and question.once(wide) is not None:
+        return ""
+    return (
+        f"finds best walks where ⊕ selects and 64 bits hold every sum of weights, got {question.semiring.name} in "
+        f"{question.dtype}"
+    )
+
+
+def _looks(question: Question) -> float:
+    """A few searches are tried, where they are a small part of what is known to be needed."""
+    if np.isinf(question.counting) or not searchable(question.semiring):
+        return float("inf")
+    both = 1 if question.graph.directed else 2
+    arcs = both * question.graph.edge_count
+    few = estimates.relaxing(question.n, arcs, SAMPLED, question.dtype.itemsize, 2.4 * arcs)
+    return few / (LOOK * 4) if question.lines >= SAMPLED / LOOK else 0.0
+
+
+def _estimate(question: Question) -> Estimate:
+    relaxed, _ = question.once(effort)
+    n, arcs, lines = question.n, len(question.arcs[0]), question.lines
+    dtype = question.once(wide)
+    assert dtype is not None
+    taken = estimates.lanes(
+        n,
+        arcs,
+        lines,
+        question.columns,
+        dtype.itemsize,
+        relaxed,
+        threads=question.threads,
+        rounds=n if question.once(negative) else 0,
+    )
+    return offer(question, taken, "label-correcting")
+
+
+def _open(question: Question, plan: Plan) -> Relaxed:
+    """Searches, of which arcs are in order; a negative cycle is found now."""
+    return question.once(_engine)
+
+
+ENGINE = Kind(
+    "searches",
+    _estimate,
+    _open,
+    refuses=_refuses,
+    looks=_looks,
+    compiles="searches",
+)

@@ -1,0 +1,286 @@
+"""Label-correcting searches through a weighted graph from many sources at once, a lane of a vector for each.
+
+Entries lie as [vertex][lane], so an arc u → v is relaxed for all sources by few instructions:
+
+    D[v, ·] ← D[v, ·] ⊕ D[u, ·] ⊗ w(u, v)
+
+Vertices that came nearer to a source wait in buckets, by the best of the entries that improved; those of the first
+bucket are taken first, in the order of arrival (delta-stepping without phases: Meyer and Sanders 2003). Any order ends
+with the same entries; it decides how often a vertex is taken. The bucket of an entry is
+
+    ⌊scale · x + shift[lane]⌋
+
+where x is the entry as a number, or its bits as an integer, which grow as its logarithm does. Shifts delay the sources
+that are nearer to a landmark, so that all reach it in the same bucket: most vertices then come nearer to all of them
+at about the same time, and are taken once for all.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+from ..intrinsics import kernel
+from ..kinds import Kind, without_value
+from ..vectors import I32, I64, Vectors
+
+#: The bucket of a vertex that waits in none; and the last one that a number is turned into.
+NONE, LAST = 2**31 - 1, 2**30
+#: Arcs ahead of the one that is relaxed, whose heads are fetched into the nearest caches.
+AHEAD = 8
+
+
+class Lanes(types.Type):
+    """A kind, and how many sources are searched from at a time: selects the code, and has no value at run time."""
+
+    def __init__(self, kind: Kind, lanes: int) -> None:
+        self.kind, self.lanes, self.label, self.dtype = kind, lanes, kind.label, kind.dtype
+        super().__init__(name=f"Lanes({kind.name}, {lanes})")
+
+    @property
+    def tag(self) -> str:
+        """What the name of its kernel ends with."""
+        return f"{self.kind.tag}.{self.lanes}"
+
+
+without_value(Lanes)
+
+
+@intrinsic
+def _lanes(typing: Any, width: Any) -> Any:
+    """Sources, a constant."""
+    return types.intp(width), lambda context, builder, signature, args: I64(width.lanes)
+
+
+@intrinsic
+def _itemsize(typing: Any, width: Any) -> Any:
+    """Bytes of an entry, a constant."""
+    return types.intp(width), lambda context, builder, signature, args: I64(width.kind.itemsize)
+
+
+@intrinsic
+def _clear(typing: Any, width: Any, row: Any) -> Any:
+    """The entries of a vertex become 0."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        v = Vectors(builder, width.kind, lanes=width.lanes)
+        v.store(v.zero(), args[1])
+        return context.get_dummy_value()
+
+    return types.none(width, types.intp), codegen
+
+
+@intrinsic
+def _begin(typing: Any, width: Any, row: Any, lane: Any) -> Any:
+    """The entry of a source itself becomes 1."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = width.kind
+        v = Vectors(builder, kind, lanes=1)
+        address = builder.add(args[1], builder.mul(args[2], I64(kind.itemsize)))
+        v.store(ir.Constant(kind.llvm, kind.one), address)
+        return context.get_dummy_value()
+
+    return types.none(width, types.intp, types.intp), codegen
+
+
+@intrinsic
+def _prefetch(typing: Any, width: Any, row: Any) -> Any:
+    """Bring the entries of a vertex near."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        v = Vectors(builder, width.kind, lanes=width.lanes)
+        for offset in range(0, width.lanes * width.kind.itemsize, 64):
+            v.prefetch(args[1], offset)
+        return context.get_dummy_value()
+
+    return types.none(width, types.intp), codegen
+
+
+def _buckets(builder: Any, v: Vectors, entries: Any, order: Any) -> Any:
+    """The buckets of entries, a vector of 32-bit integers; `order` is where shifts are, and the scale behind them."""
+    kind, count = v.kind, v.type.count
+    floats, shorts = (ir.VectorType(t, count) for t in (ir.FloatType(), I32))
+    if isinstance(kind.llvm, ir.IntType):
+        x = builder.sitofp(entries, floats)
+    elif kind.mul == "fmul":  # the bits of floats ≥ 0
+        bits = ir.VectorType(ir.IntType(8 * kind.itemsize), count)
+        x = builder.sitofp(builder.bitcast(entries, bits), floats)
+    else:
+        x = entries if kind.dtype == "float32" else builder.fptrunc(entries, floats)
+    plain = Vectors(builder, _FLOAT, lanes=count)
+    scale = plain.splat(plain.load(order, 4 * count, type=ir.FloatType()))
+    x = builder.fadd(builder.fmul(x, scale), plain.load(order))
+    for relation, bound in (("<", float(LAST)), (">", float(-LAST))):
+        most = ir.Constant(floats, [bound] * count)
+        x = builder.select(builder.fcmp_ordered(relation, x, most), x, most)
+    return builder.fptosi(x, shorts)
+
+
+class _Float:
+    """What `Vectors` asks of a kind, for single precision."""
+
+    itemsize, dtype, zero, lanes, llvm = 4, "float32", 0.0, 1, ir.FloatType()
+    add = mul = tile_add = tile_mul = ""
+    image = "same"
+
+
+_FLOAT: Any = _Float()
+
+
+@intrinsic
+def _relax(typing: Any, width: Any, source: Any, target: Any, weight: Any, order: Any) -> Any:
+    """D[v, ·] ← D[v, ·] ⊕ D[u, ·] ⊗ w; the bucket of the first of the entries that became better, or NONE."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        _, source, target, weight, order = args
+        v = Vectors(builder, width.kind, lanes=width.lanes)
+        old = v.load(target)
+        new = v.step(old, v.load(source), v.splat(v.load(weight, type=v.type.element)))
+        integer = isinstance(width.kind.llvm, ir.IntType)
+        better = builder.icmp_signed("!=", new, old) if integer else builder.fcmp_ordered("!=", new, old)
+        mask = builder.bitcast(better, ir.IntType(width.lanes))
+        before = builder.block
+        found, done = builder.append_basic_block("found"), builder.append_basic_block("done")
+        builder.cbranch(builder.icmp_signed("!=", mask, ir.Constant(mask.type, 0)), found, done)
+        builder.position_at_end(found)
+        v.store(new, target)
+        shorts = ir.VectorType(I32, width.lanes)
+        buckets = builder.select(better, _buckets(builder, v, new, order), ir.Constant(shorts, [NONE] * width.lanes))
+        name = f"llvm.vector.reduce.smin.v{width.lanes}i32"
+        module = builder.module
+        reduce = module.globals.get(name) or ir.Function(module, ir.FunctionType(I32, [shorts]), name)
+        least = builder.sext(builder.call(reduce, [buckets]), I64)
+        builder.branch(done)
+        builder.position_at_end(done)
+        bucket = builder.phi(I64)
+        bucket.add_incoming(I64(NONE), before)
+        bucket.add_incoming(least, found)
+        return bucket
+
+    return types.intp(width, *(types.intp,) * 4), codegen
+
+
+@kernel
+def search(
+    width: Any, state: Any, sources: Any, budget: int, most: int, start: Any, heads: Any, weights: int,
+    panel: int, order: int, bucket: Any, after: Any, before: Any,
+) -> None:  # fmt: skip
+    """Search on until nothing waits up to bucket `most`, or about `budget` arcs have been relaxed.
+
+    state = [vertices that wait, or −1 before the beginning; the list to look at next; the bucket of the first list;
+    arcs relaxed]. A vertex waits in list bucket[v] − state[2]; the last list has those of all later buckets too, and is
+    spread over the others when these are empty. Lists are circles through `after` and `before`, in which node n + k
+    stands for list k (Knuth 1997, 2.2.5).
+    """
+    n, size = len(start) - 1, _itemsize(width)
+    lists, row = len(after) - n - 1, size * _lanes(width)
+    count, place, base = state[0], state[1], state[2]
+    if count < 0:
+        count = 0
+        for v in range(n):
+            _clear(width, panel + v * row)
+            bucket[v] = NONE
+        for k in range(n, len(after)):
+            after[k] = before[k] = k
+        for k in range(len(sources)):
+            v = sources[k]
+            _begin(width, panel + v * row, k)
+            if bucket[v] == NONE:
+                bucket[v] = base
+                p = before[n]
+                after[p] = before[n] = v
+                before[v], after[v] = p, n
+                count += 1
+    met = 0
+    while count > 0 and met < budget:
+        while place < lists and after[n + place] == n + place:
+            place += 1
+        if place == lists:
+            u, base, place = after[n + lists], NONE, 0
+            while u < n:
+                base = min(base, bucket[u])
+                u = after[u]
+            u = after[n + lists]
+            after[n + lists] = before[n + lists] = n + lists
+            while u < n:
+                following = after[u]
+                q = n + min(bucket[u] - base, lists)
+                p = before[q]
+                after[p] = before[q] = u
+                before[u], after[u] = p, q
+                u = following
+        if base + place > most:
+            count = 0
+            break
+        u = after[n + place]
+        q = after[u]
+        after[n + place] = q
+        before[q] = n + place
+        bucket[u] = NONE
+        count -= 1
+        met += start[u + 1] - start[u] + 1
+        here = panel + u * row
+        for k in range(start[u], start[u + 1]):
+            v = heads[k]
+            _prefetch(width, panel + heads[k + AHEAD] * row)
+            b = _relax(width, here, panel + v * row, weights + k * size, order)
+            if b != NONE:
+                b = max(b, base + place)
+                old = bucket[v]
+                if b < old:
+                    if old == NONE:
+                        count += 1
+                    else:
+                        p, q = before[v], after[v]
+                        after[p] = q
+                        before[q] = p
+                    bucket[v] = b
+                    q = n + min(b - base, lists)
+                    p = before[q]
+                    after[p] = before[q] = v
+                    before[v], after[v] = p, q
+    state[0], state[1], state[2] = count, place, base
+    state[3] += met
+
+
+@kernel
+def preorder(order: Any, parent: Any, size: Any, place: Any) -> None:
+    """place[v] ← where v comes if every subtree is one piece that begins with its root, children in the order given.
+
+    Parents come before children in `order`, and that of a root is −1; `size` is workspace.
+    """
+    size[:] = 1
+    for k in range(len(order) - 1, -1, -1):
+        v = order[k]
+        if parent[v] >= 0:
+            size[parent[v]] += size[v]
+    free = 0
+    for k in range(len(order)):
+        v = order[k]
+        p, count = parent[v], size[v]
+        if p < 0:
+            place[v] = free
+            free += count
+        else:
+            place[v] = size[p]
+            size[p] += count
+        size[v] = place[v] + 1  # from here on, where its next child goes
+
+
+@kernel
+def by_tail(tails: Any, start: Any, order: Any) -> None:
+    """order ← the arcs by their tails, those of one tail as they came: from start[v] on those of v. It begins at 0."""
+    for v in tails:
+        start[v + 1] += 1
+    for v in range(1, len(start)):
+        start[v] += start[v - 1]
+    for k in range(len(tails)):
+        order[start[tails[k]]] = k
+        start[tails[k]] += 1
+    for v in range(len(start) - 1, 0, -1):
+        start[v] = start[v - 1]
+    start[0] = 0

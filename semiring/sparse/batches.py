@@ -1,0 +1,101 @@
+"""Rows of a table in the order wanted, found in batches by several threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..arrays import check_out
+from ..cpu.pool import run
+from ..memory import require
+from .buffers import LINE, Buffers
+
+#: Finds the rows of some sources: `worker(sources, rows)` writes them to rows[0], rows[1], …
+Worker = Callable[[np.ndarray, Any], None]
+
+
+def batches(
+    workers: Sequence[Worker],
+    wanted: np.ndarray,
+    n: int,
+    dtype: np.dtype,
+    batch: int,
+    block: int,
+    *,
+    rank: np.ndarray | None = None,
+    window: int = 0,
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Blocks of rows: (sources (k,), rows (k, n)) with k at most `block`.
+
+    Parameters
+    ----------
+    workers : sequence of callables
+        One a thread.
+    wanted : int64 array
+        The sources, in the order in which their rows are wanted.
+    n : int
+        Entries of a row.
+    dtype : numpy.dtype
+    batch, block : int
+        Sources of a call, and rows of a block.
+    rank : array, shape (n,), optional
+        Sources of neighbouring ranks are better found together.
+    window : int
+        Rows found before the first is given out, at least; by default a batch a thread.
+
+    Yields
+    ------
+    sources, rows : arrays (k,), (k, n)
+        Memory is reused for later blocks once nothing refers to an earlier one.
+    """
+    line = LINE // dtype.itemsize
+    pitch = -(-n // line) * line  # rows begin at cache lines, and can be written past the caches
+    window = max(block, -(-max(window, batch * len(workers)) // block) * block)
+    buffers = Buffers(1 + 2 * window // block)
+    for start in range(0, len(wanted), window):
+        parts = [wanted[k : k + block] for k in range(start, min(start + window, len(wanted)), block)]
+        blocks = [(part, buffers.get((len(part), pitch), dtype)[:, :n]) for part in parts]
+        find(workers, blocks, batch, rank)
+        del parts
+        while blocks:
+            yield blocks.pop(0)
+
+
+def find(
+    workers: Sequence[Worker],
+    blocks: Sequence[tuple[np.ndarray, np.ndarray]],
+    batch: int,
+    rank: np.ndarray | None = None,
+) -> None:
+    """The rows of all blocks, (sources, rows), as `batches` finds them."""
+
+    def work(worker: int, sources: np.ndarray, rows: Any) -> None:
+        workers[worker](sources, rows)
+
+    if rank is None:
+        calls: list[Any] = [(w[k : k + batch], D[k : k + batch]) for w, D in blocks for k in range(0, len(w), batch)]
+    else:
+        sources, rows = np.concatenate([w for w, _ in blocks]), [row for _, D in blocks for row in D]
+        order = np.argsort(rank[sources], kind="stable")
+        parts = (order[k : k + batch] for k in range(0, len(order), batch))
+        calls = [(sources[part], [rows[k] for k in part]) for part in parts]
+    run(work, calls, len(workers))
+
+
+def table(out: Any, n: int, dtype: np.dtype) -> Any:
+    """An array of n × n for a table: `out`, or a new one.
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        If `out` does not fit.
+    MemoryNeeded
+        If a new one does not.
+    """
+    if out is None:
+        require(n * n * dtype.itemsize, where="to_dense", hint="rows() streams blocks of rows.")
+        out = np.empty((n, n), dtype)
+    check_out(out, (n, n), dtype, where="to_dense")
+    return out

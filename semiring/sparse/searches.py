@@ -1,0 +1,591 @@
+"""Best walks from some vertices of a weighted graph to all, searched for from 32 sources at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from functools import cache, cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import dtypes
+from ..algebra import Semiring
+from ..catalog import get
+from ..conversion import conform
+from ..cpu.code import Entry, machine_code
+from ..cpu.kinds import Kind, choose, raw
+from ..cpu.processors import default_threads
+from ..cpu.sparse import movers, relaxation
+from ..cpu.sparse.relaxation import AHEAD, LAST, Lanes
+from ..cycles import Lengths, searchable
+from ..errors import AlgebraError, DeviceError, DomainError, DTypeError, ShapeError
+from ..memory import require
+from .batches import Worker, batches, find, table
+from .buffers import aligned
+from .cycles import Weighted
+from .pattern import indices, stored
+
+#: Sources that are searched from at a time, and how many where there are no more than these.
+LANES, FEW = 32, 4
+#: Lists of vertices that wait; a bucket is this part of the median arc.
+LISTS, WIDTH = 2048, 1 / 16
+#: From so many sources on they are made to reach a landmark together, which takes a search of its own.
+MANY = 64
+#: Bytes of the rows that are then found before the first is given out, so that sources are near each other.
+WINDOW = 1 << 26
+#: Arcs of which that median is taken, about.
+SAMPLE = 4096
+#: A call into compiled code relaxes about so many arcs, so that Ctrl-C is handled.
+CALL = 1 << 22
+
+
+class _Form(NamedTuple):
+    """What is searched: a semiring, weights in the dtype that is computed in, and how entries come back from it."""
+
+    semiring: Semiring
+    weights: np.ndarray
+    restore: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+
+
+class Searches:
+    """Entries of A* of a sparse matrix, row by row, for semirings in which ⊕ keeps the better of two walks.
+
+    Parameters
+    ----------
+    A : sparse matrix or array, shape (n, n), or pair of integer arrays (rows, columns)
+        Every stored entry is an arc, of parallel ones the best counts; a pair of arrays needs `n` and `weights`.
+    semiring : str or Semiring
+        One in which ⊕ selects, and ⊗ adds, multiplies numbers ≥ 0, or selects too.
+    n : int, optional
+    weights : array, shape (arcs,), optional
+        By default the stored values.
+    dtype : dtype, optional
+        Of the entries, one of the semiring's; by default that of the weights, or the smallest that holds them.
+    threads : int, optional
+        As many as there are processors, or SEMIRING_NUM_THREADS.
+    potentials : array, shape (n,), optional
+        h with ℓ(u, v) + h(u) − h(v) ≥ 0 for the length of every arc, where arcs make walks better; by default found.
+
+    Attributes
+    ----------
+    n : int
+    semiring : Semiring
+    dtype : numpy.dtype
+
+    Raises
+    ------
+    AlgebraError
+        If the semiring is none of these.
+    ShapeError, VertexError, DomainError
+        As `eliminate`.
+    DTypeError
+        If integers do not hold the heaviest arc out of every vertex together: a best walk might not fit.
+    DivergenceError
+        If A* does not exist; in min-plus a NegativeCycleError.
+    MemoryNeeded
+        If the searches do not fit.
+
+    See Also
+    --------
+    Hops : Where arcs have no weights.
+    eliminate : For roads and meshes, and any semiring.
+
+    Notes
+    -----
+    Label-correcting searches, ordered by buckets (Meyer and Sanders 2003), from 32 sources at a time: an arc is relaxed
+    for all of them together. A row takes O(arcs) as long as vertices are taken few times, which two or three times are
+    usual in graphs of small diameter; memory is 32 entries a vertex and thread. Arcs that make walks better are first
+    made non-negative by potentials (Johnson 1977), in float64 or in 64-bit integers. Where ⊗ selects, ranks of weights
+    are searched for in their place.
+
+    Examples
+    --------
+    >>> import semiring
+    >>> S = semiring.sparse.Searches(([0, 1, 0], [1, 2, 2]), n=3, weights=[1.0, 2.0, 5.0])
+    >>> S.row(0)
+    array([0., 1., 3.])
+    """
+
+    def __init__(
+        self,
+        A: Any,
+        semiring: str | Semiring = "min_plus",
+        *,
+        n: int | None = None,
+        weights: Any = None,
+        dtype: Any = None,
+        threads: int | None = None,
+        potentials: np.ndarray | None = None,
+    ) -> None:
+        where = "Searches"
+        self.semiring = s = get(semiring)
+        if not searchable(s):
+            raise AlgebraError(
+                f"{where}: ⊕ must select, and ⊗ add, multiply numbers ≥ 0 or select, with vector instructions; got "
+                f"{s.name}. `eliminate` takes any semiring."
+            )
+        rows, cols, own, self.n = stored(A, n, where=where)
+        values = np.asarray(own if weights is None else weights)
+        if values.shape != (len(rows),):
+            raise ShapeError(f"{where}: one weight an arc is required, ({len(rows)},), got shape {values.shape}.")
+        values = conform(values, s, dtype, where=where)
+        threads = default_threads() if threads is None else threads
+        if not isinstance(threads, (int, np.integer)) or threads < 1:
+            raise DeviceError(f"{where}: threads must be a positive integer, got {threads!r}.")
+        self._threads, self.dtype = int(threads), values.dtype
+        present = values != dtypes.zero(s, self.dtype)
+        if not present.all():
+            rows, cols, values = rows[present], cols[present], values[present]
+        self._tails, self._heads, self._values = rows, cols, values
+        self._form = self._formed(potentials, where)
+        self._lanes = LANES if self.n * LANES * self._form.weights.itemsize < 1 << 30 else FEW
+        require(
+            self._threads * self.n * (2 * self._lanes * self._form.weights.itemsize + 12) + 40 * len(rows),
+            where=where,
+            hint=f"A search holds {2 * self._lanes} entries a vertex and thread. Pass threads=1, or a smaller dtype.",
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"<Searches of {self.semiring.name} between {self.n:,} vertices, {len(self._heads):,} arcs, {self.dtype}>"
+        )
+
+    def _formed(self, potentials: np.ndarray | None, where: str) -> _Form:
+        s, values, dtype = self.semiring, self._values, self.dtype
+        lengths = Lengths.of(s)
+        if lengths is None:
+            return _ranked(values, s)
+        arcs = Weighted(self._tails, self._heads, values, self.n, s)
+        most = np.iinfo(dtype).max if dtype.kind == "i" else math.inf
+        if self.n * dtypes.largest_finite(values) >= most and arcs.longest >= most:
+            raise DTypeError(
+                f"{where}: {dtype} must hold the heaviest arc out of each vertex together, got a sum of "
+                f"{arcs.longest}. Pass a wider dtype, or a float."
+            )
+        if not len(values) or float(lengths.of_entries(values, np.nan).min()) >= 0:
+            return _Form(s, values)
+        h = arcs.potentials(where=where) if potentials is None else np.asarray(potentials)
+        exact = dtype.kind == "i" and not lengths.logarithmic
+        if exact and (h.dtype.kind != "i" or arcs.longest >= 2**61):
+            raise DTypeError(
+                f"{where}: 64 bits must hold twice the longest walk, got {arcs.longest}. Pass a float dtype."
+            )
+        old = int(lengths.sign) * values.astype(np.int64) if exact else lengths.of_entries(values, np.nan)
+        new = np.maximum(old + (h[self._tails] - h[self._heads]), 0)
+        work = get("min_plus")
+        none, zero = dtypes.zero(work, new.dtype), dtypes.zero(s, dtype)
+
+        def restore(D: np.ndarray, sources: np.ndarray) -> np.ndarray:
+            reached = D != none
+            moved = np.where(reached, D, 0) - (h[sources, None] - h)  # ℓ(i, j) = ℓ'(i, j) − h(i) + h(j)
+            with np.errstate(over="ignore"):
+                entries = (int(lengths.sign) * moved if exact else lengths.to_entries(moved)).astype(dtype)
+            return np.where(reached, entries, zero)
+
+        return _Form(work, new, restore)
+
+    @cached_property
+    def _forward(self) -> _Graph:
+        return _graph(self._tails, self._heads, self._form.weights, self.n)
+
+    @cached_property
+    def _backward(self) -> _Graph:
+        return _graph(self._heads, self._tails, self._form.weights, self.n)
+
+    @cached_property
+    def scale(self) -> float:
+        """Buckets a unit of length, as ⊗ adds it."""
+        lengths = Lengths.of(self._form.semiring)
+        if lengths is None:
+            return min(1.0, LISTS / max(1, len(self._form.weights)))
+        some = self._form.weights[:: max(1, len(self._form.weights) // SAMPLE)]
+        sizes = lengths.of_entries(some, np.nan)
+        sizes = sizes[sizes > 0]
+        return min(1 / max(WIDTH * float(np.median(sizes)), 2.0**-99), 2.0**99) if len(sizes) else 1.0  # as float32
+
+    @cached_property
+    def _landmark(self) -> tuple[np.ndarray, np.ndarray]:
+        """How many buckets earlier each vertex reaches a landmark than the farthest does, and its rank in the tree of
+        best walks there, in which a subtree has neighbouring ranks.
+        """
+        graph, n, s = self._forward, self.n, self._form.semiring
+        degrees = [np.diff(g.start).astype(np.float64) for g in (graph, self._backward)]
+        landmark = int((degrees[0] * degrees[1]).argmax())
+        D = np.empty((1, n), graph.weights.dtype)
+        _Search(self, self._backward, FEW, None, math.inf, restored=False).run(np.array([landmark]), D)
+        lengths = Lengths.required(s).of_entries(D[0], dtypes.zero(s, D.dtype))
+        order = np.argsort(lengths, kind="stable")
+        position = np.empty(n, np.int64)
+        position[order] = np.arange(n)
+        tails, heads = np.repeat(np.arange(n), np.diff(graph.start)), graph.heads[: len(graph.weights)]
+        assert s.mul.ufunc is not None
+        with np.errstate(over="ignore"):
+            best = (s.mul.ufunc(graph.weights, D[0, heads]) == D[0, tails]) & np.isfinite(lengths[tails])
+        best &= position[heads] < position[tails]
+        parent, size, place = np.full(n, -1), np.empty(n, np.int64), np.empty(n, np.int64)
+        parent[tails[best]] = heads[best]
+        _preorder().call(order, parent, size, place)
+        far = lengths[np.isfinite(lengths)].max(initial=0.0)
+        return np.where(np.isfinite(lengths), far - lengths, 0.0) * self.scale, place
+
+    def row(self, i: int, *, limit: float | None = None) -> np.ndarray:
+        """The entries from i to every vertex, shape (n,).
+
+        Parameters
+        ----------
+        i : int
+        limit : float, optional
+            What is worse counts as not reached; the search ends there.
+
+        Returns
+        -------
+        array, shape (n,)
+
+        Raises
+        ------
+        VertexError, DomainError
+            If the source or the limit is none.
+
+        See Also
+        --------
+        rows : Many at once, faster by the row.
+        column : From every vertex to one.
+
+        Notes
+        -----
+        O(n + arcs) as long as vertices are taken few times.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> S = semiring.sparse.Searches(([0, 1, 2], [1, 2, 3]), n=4, weights=[1.0, 1.0, 1.0])
+        >>> S.row(1, limit=1)
+        array([inf,  0.,  1., inf])
+        """
+        return next(D for _, D in self.rows([i], limit=limit))[0]
+
+    def column(self, j: int) -> np.ndarray:
+        """The entries from every vertex to j, shape (n,).
+
+        Parameters
+        ----------
+        j : int
+
+        Returns
+        -------
+        array, shape (n,)
+
+        Raises
+        ------
+        VertexError
+            If there is no such vertex.
+
+        See Also
+        --------
+        row : The other way.
+
+        Notes
+        -----
+        A search along arcs turned round.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> S = semiring.sparse.Searches(([0, 1, 2], [1, 2, 3]), n=4, weights=[1.0, 1.0, 1.0])
+        >>> S.column(2)
+        array([ 2.,  1.,  0., inf])
+        """
+        return self._turned.row(j)
+
+    @cached_property
+    def _turned(self) -> Searches:
+        arcs = (self._heads, self._tails)
+        return Searches(arcs, self.semiring, n=self.n, weights=self._values, dtype=self.dtype, threads=self._threads)
+
+    def rows(
+        self, sources: Any = None, *, limit: float | None = None, block: int | None = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Blocks of complete rows: (indices (k,), entries (k, n)) with k at most `block`.
+
+        Parameters
+        ----------
+        sources : array_like, optional
+            The rows wanted, in the order wanted; by default all, in order.
+        limit : float, optional
+            What is worse counts as not reached; searches end there.
+        block : int, optional
+            By default 32, as many sources as are searched from at a time.
+
+        Yields
+        ------
+        indices, entries : arrays (k,), (k, n)
+            Each row is contiguous. Memory is reused for later blocks once nothing refers to an earlier one.
+
+        Raises
+        ------
+        VertexError, DomainError, ShapeError
+            If a source, the limit or the block is none.
+
+        See Also
+        --------
+        row : One of them.
+        to_dense : All at once.
+
+        Notes
+        -----
+        From 64 sources on they are made to reach one well-connected vertex together, which takes a search more and
+        halves the time of many.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> S = semiring.sparse.Searches(([0, 1, 2], [1, 2, 3]), n=4, weights=[5, 6, 7])
+        >>> for sources, lengths in S.rows([0, 3]):
+        ...     print(sources, lengths[0])
+        [0 3] [ 0  5 11 18]
+        """
+        wanted = np.arange(self.n) if sources is None else indices(sources, self.n, where="rows").ravel()
+        if block is not None and (not isinstance(block, (int, np.integer)) or block < 1):
+            raise ShapeError(f"rows: block must be a positive integer, got {block!r}.")
+        if limit is not None and math.isnan(limit):
+            raise DomainError("rows: limit must be a number, got NaN. Leave it out.")
+        lanes, searches, rank = self._prepared(len(wanted), limit)
+        window = 0 if rank is None else min(WINDOW // max(1, self.n * self.dtype.itemsize), len(wanted))
+        found = batches(searches, wanted, self.n, self.dtype, lanes, int(block or lanes), rank=rank, window=window)
+        return found if limit is None else ((sources, self._within(D, limit)) for sources, D in found)
+
+    def _prepared(self, count: int, limit: float | None) -> tuple[int, list[Worker], np.ndarray | None]:
+        """How many of so many sources are searched from at a time, by whom, and the ranks by which they are chosen."""
+        lanes, delays, rank = self.batch(count), None, None
+        if count >= MANY and Lengths.of(self._form.semiring) is not None:
+            delays, rank = self._landmark
+        furthest = math.inf if limit is None else self._bucket(limit)
+        threads = min(self._threads, max(1, -(-count // lanes)))
+        return lanes, [_Search(self, self._forward, lanes, delays, furthest).run for _ in range(threads)], rank
+
+    def _bucket(self, limit: float) -> float:
+        """After which bucket of a source that is not delayed all entries are worse than a limit; ∞ if none is known."""
+        lengths = Lengths.of(self._form.semiring)
+        if lengths is None or self._form.restore is not None:
+            return math.inf
+        with np.errstate(divide="ignore"):
+            length = lengths.sign * (np.log(limit) if lengths.logarithmic and limit >= 0 else limit)
+        # Logarithms of bits are off by up to 0.09 of a doubling, and numbers are rounded to float32.
+        return (float(length) + 0.1 * lengths.logarithmic) * self.scale * (1 + 2**-20) + 2
+
+    def _within(self, D: np.ndarray, limit: float) -> np.ndarray:
+        D[D > limit if self.semiring.add.selects == "least" else D < limit] = dtypes.zero(self.semiring, self.dtype)
+        return D
+
+    def to_dense(self, out: np.ndarray | None = None, *, limit: float | None = None) -> np.ndarray:
+        """All entries, shape (n, n), into `out` where it is given.
+
+        Parameters
+        ----------
+        out : array, shape (n, n), optional
+            Of `dtype`.
+        limit : float, optional
+            As in `row`.
+
+        Returns
+        -------
+        array, shape (n, n)
+
+        Raises
+        ------
+        ShapeError, DTypeError
+            If `out` does not fit.
+        MemoryNeeded
+            If it does not fit.
+
+        See Also
+        --------
+        rows : A few rows at a time.
+        eliminate : For roads and meshes.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> S = semiring.sparse.Searches(([0, 1, 2], [1, 2, 3]), n=4, weights=[5, 6, 7])
+        >>> S.to_dense()[0].tolist()
+        [0, 5, 11, 18]
+        """
+        D: np.ndarray = table(out, self.n, self.dtype)
+        lanes, searches, rank = self._prepared(self.n, limit)
+        find(searches, [(np.arange(self.n), D)], lanes, rank)
+        return D if limit is None else self._within(D, limit)
+
+    def batch(self, sources: int) -> int:
+        """How many of so many sources are searched from at a time, on each thread.
+
+        Parameters
+        ----------
+        sources : int
+
+        Returns
+        -------
+        int
+
+        See Also
+        --------
+        rows : What takes so many.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> semiring.sparse.Searches(([0], [1]), n=2, weights=[1.0]).batch(100)
+        32
+        """
+        return self._lanes if sources > FEW else FEW
+
+    def effort(self, sources: Any) -> tuple[int, int]:
+        """What a batch of few searches does, to tell from it what many will.
+
+        Parameters
+        ----------
+        sources : array_like
+            At most four.
+
+        Returns
+        -------
+        relaxed, reached : int
+            Arcs that were relaxed for all sources together, and entries that are no longer zero.
+
+        Raises
+        ------
+        VertexError
+            If a source is none.
+
+        See Also
+        --------
+        rows : Searches for good.
+
+        Examples
+        --------
+        >>> import semiring
+        >>> S = semiring.sparse.Searches(([0, 1, 2], [1, 2, 3]), n=4, weights=[5, 6, 7])
+        >>> S.effort([1])[1]
+        3
+        """
+        wanted = indices(sources, self.n, where="effort").ravel()[:FEW]
+        search = _Search(self, self._forward, FEW, None, math.inf, restored=False)
+        D = np.empty((len(wanted), self.n), self._form.weights.dtype)
+        search.run(wanted, D)
+        return search.relaxed, int((D != dtypes.zero(self._form.semiring, D.dtype)).sum())
+
+
+def _ranked(values: np.ndarray, semiring: Semiring) -> _Form:
+    """Where ⊕ and ⊗ compare and nothing else: (min, max) of places in the order of all weights, best first."""
+    known, rank = np.unique(values, return_inverse=True)
+    if semiring.add.selects == "greatest":
+        known, rank = known[::-1], len(known) - 1 - rank
+    ends = [np.array([value(semiring, values.dtype)], values.dtype) for value in (dtypes.one, dtypes.zero)]
+    table = np.concatenate([ends[0], known, ends[1]])
+    return _Form(
+        get("min_max"),
+        rank.astype(np.int32).reshape(-1),
+        lambda D, sources: table[np.clip(D, -1, len(known)) + 1],
+    )
+
+
+class _Graph(NamedTuple):
+    """The arcs of v are start[v] … start[v + 1]; AHEAD heads follow that are none."""
+
+    start: np.ndarray
+    heads: np.ndarray
+    weights: np.ndarray
+
+
+def _graph(tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, n: int) -> _Graph:
+    start, padded = np.zeros(n + 1, np.int64), np.zeros(len(heads) + AHEAD, np.int32)
+    if (tails[1:] >= tails[:-1]).all():
+        np.cumsum(np.bincount(tails, minlength=n), out=start[1:])
+    else:
+        order = np.empty(len(tails), np.int64)
+        _by_tail().call(tails.astype(np.int32, copy=False), start, order)
+        heads, weights = heads[order], weights[order]
+    padded[: len(heads)] = heads
+    return _Graph(start, padded, np.ascontiguousarray(weights))
+
+
+class _Search:
+    """The workspace of searches from some sources at a time; one a thread."""
+
+    def __init__(
+        self,
+        searches: Searches,
+        graph: _Graph,
+        lanes: int,
+        delays: np.ndarray | None,
+        furthest: float,
+        *,
+        restored: bool = True,
+    ) -> None:
+        form, n = searches._form, searches.n
+        dtype = form.weights.dtype
+        self.n, self.graph, self.lanes, self.delays, self.furthest = n, graph, lanes, delays, furthest
+        self.restore = form.restore if restored else None
+        kind = choose(form.semiring, dtype, bool((form.weights >= 0).all()))
+        self.width, self.raw = _lanes(kind, lanes), raw(dtype.itemsize)
+        self.panel = aligned((n, lanes), dtype)
+        self.found = np.empty((lanes, n), dtype) if self.restore or delays is not None else None
+        self.bucket = np.empty(n, np.int32)
+        self.after, self.before = (np.empty(n + LISTS + 1, np.int32) for _ in range(2))
+        self.order = np.zeros(lanes + 1, np.float32)
+        self.order[lanes], self.shift = _numbers(form.semiring, dtype, searches.scale)
+        self.search, self.transpose = _code(self.width), machine_code(movers.transpose, self.raw, "iiiiii")
+        self.relaxed = 0
+
+    def run(self, sources: np.ndarray, rows: Any) -> None:
+        """rows[k] ← the entries from sources[k]."""
+        late = np.zeros(len(sources)) if self.delays is None else self.delays[sources] - self.delays[sources].min()
+        self.order[: len(sources)] = self.shift + late
+        most = int(min(self.furthest + float(late.max()), LAST))
+        state = np.array([-1, 0, 0, 0])
+        graph, panel = self.graph, self.panel
+        while state[0]:
+            self.search.call(
+                self.width, state, sources, CALL, most, graph.start, graph.heads, graph.weights.ctypes.data,
+                panel.ctypes.data, self.order.ctypes.data, self.bucket, self.after, self.before,
+            )  # fmt: skip
+        self.relaxed += int(state[3])
+        found = rows if self.found is None else self.found[: len(sources)]
+        self.transpose.call(
+            self.raw, self.n, len(sources), panel.ctypes.data, panel.strides[0], found.ctypes.data, found.strides[0]
+        )
+        if self.found is not None:
+            for row, entries in zip(rows, self.restore(found, sources) if self.restore else found, strict=True):
+                row[:] = entries
+
+
+def _numbers(semiring: Semiring, dtype: np.dtype, scale: float) -> tuple[float, float]:
+    """(scale, shift): the bucket of an entry is ⌊scale · x + shift⌋, with `one` in the first."""
+    lengths = Lengths.of(semiring)
+    if lengths is None:
+        return scale, 0.0
+    if not lengths.logarithmic:
+        return lengths.sign * scale, 0.0
+    bits = 2 ** np.finfo(dtype).nmant
+    a_bit = lengths.sign * scale * math.log(2) / bits
+    return a_bit, -a_bit * float(np.array(1, dtype).view(f"i{dtype.itemsize}"))
+
+
+@cache
+def _lanes(kind: Kind, lanes: int) -> Lanes:
+    return Lanes(kind, lanes)
+
+
+@cache
+def _code(width: Lanes) -> Entry:
+    return machine_code(relaxation.search, width, "llii" + "lsi" + "ii" + "sss")
+
+
+@cache
+def _preorder() -> Entry:
+    return machine_code(relaxation.preorder, None, "llll")
+
+
+@cache
+def _by_tail() -> Entry:
+    return machine_code(relaxation.by_tail, None, "sll")

@@ -1,0 +1,210 @@
+"""Searches by weight from many sources: against the definition of A*, and the engine against the dense closure."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse
+from scipy.sparse import csgraph
+
+import apsp
+from apsp import Graph, shortest_paths
+from semiring import AlgebraError, DomainError, DTypeError, NegativeCycleError, ShapeError, VertexError, dtypes, get
+from semiring.sparse import Searches
+
+rng = np.random.default_rng(30)
+
+#: Weights over which A* exists, and is exact in every dtype.
+WEIGHTS = {
+    "min_plus": lambda m: rng.integers(0, 9, m),
+    "max_plus": lambda m: -rng.integers(0, 9, m),
+    "max_min": lambda m: rng.integers(-5, 99, m),
+    "min_max": lambda m: rng.integers(-5, 9, m),
+    "max_times": lambda m: rng.choice([0.25, 0.5, 1], m),
+    "reliability": lambda m: rng.choice([0.0, 0.25, 0.5, 1], m),
+    "min_times": lambda m: rng.choice([1, 2, 4], m),
+}
+CASES = [
+    (name, dtype)
+    for name in WEIGHTS
+    for dtype in ("int16", "int32", "int64", "float32", "float64")
+    if dtype in get(name).dtypes
+]
+
+
+def star(n, tails, heads, weights, semiring):
+    """A* by its definition: rounds over all arcs until nothing changes, in Python's numbers."""
+    s = get(semiring)
+    add, mul = s.add.python, s.mul.python
+    zero, one = (value(s, weights.dtype).item() for value in (dtypes.zero, dtypes.one))
+    D = [[one if i == j else zero for j in range(n)] for i in range(n)]
+    arcs = [(u, v, w) for u, v, w in zip(tails.tolist(), heads.tolist(), weights.tolist(), strict=True) if w != zero]
+    for row in D:
+        changed = True
+        while changed:
+            changed = False
+            for u, v, w in arcs:
+                if row[u] != zero and (best := add(row[v], mul(row[u], w))) != row[v]:
+                    row[v], changed = best, True
+    return np.array(D, weights.dtype).reshape(n, n)
+
+
+def random_arcs(name, dtype, n, m):
+    return rng.integers(0, n, m), rng.integers(0, n, m), WEIGHTS[name](m).astype(dtype)
+
+
+@pytest.mark.parametrize(("name", "dtype"), CASES)
+def test_every_entry_is_that_of_the_closure(name, dtype):
+    """Parallel arcs, loops, ties, zero weights, vertices that nothing reaches; more sources than lanes, and few."""
+    for n, m in ((1, 3), (7, 20), (66, 99)):
+        tails, heads, weights = random_arcs(name, dtype, n, m)
+        S = Searches((tails, heads), name, n=n, weights=weights)
+        expected = star(n, tails, heads, weights, name)
+        D = S.to_dense()
+        assert D.dtype == S.dtype == np.dtype(dtype)
+        np.testing.assert_array_equal(D, expected)
+        i = int(rng.integers(n))
+        np.testing.assert_array_equal(S.row(i), expected[i])
+        np.testing.assert_array_equal(S.column(i), expected[:, i])
+        wanted = rng.integers(0, n, 5)
+        np.testing.assert_array_equal(np.concatenate([D for _, D in S.rows(wanted, block=2)]), expected[wanted])
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_rows_come_in_the_order_wanted(threads):
+    """Sources that are searched from together are chosen by where they are; what comes back is not."""
+    n, m = 500, 3000
+    tails, heads, weights = rng.integers(0, n, m), rng.integers(0, n, m), rng.integers(1, 99, m)
+    A = scipy.sparse.coo_array((weights.astype(float), (tails, heads)), shape=(n, n))
+    order = np.lexsort((weights, heads, tails))
+    first = np.flatnonzero(np.append(True, (np.diff(tails[order]) != 0) | (np.diff(heads[order]) != 0)))
+    least = scipy.sparse.coo_array(
+        (weights[order][first].astype(float), (tails[order][first], heads[order][first])), shape=A.shape
+    ).tocsr()
+    expected = csgraph.dijkstra(least)
+    S = Searches((tails, heads), n=n, weights=weights.astype(float), threads=threads)
+    wanted = rng.permutation(n)[:333]
+    blocks = [(sources.tolist(), D.copy()) for sources, D in S.rows(wanted, block=50)]
+    assert [v for sources, _ in blocks for v in sources] == wanted.tolist()
+    np.testing.assert_array_equal(np.concatenate([D for _, D in blocks]), expected[wanted])
+    np.testing.assert_array_equal(S.to_dense(), expected)
+
+
+@pytest.mark.parametrize("weights", ["zeros", "one large", "powers", "tiny"])
+def test_weights_of_any_spread(weights):
+    """Buckets of any width end with the same distances: all in one, or a bucket for hardly any."""
+    n, m = 300, 1500
+    tails, heads = rng.integers(0, n, m), rng.integers(0, n, m)
+    w = {
+        "zeros": np.zeros(m),
+        "one large": np.where(np.arange(m) == 7, 2.0**60, 1.0),
+        "powers": 2.0 ** rng.integers(-40, 40, m),
+        "tiny": np.full(m, 2.0**-1070),
+    }[weights]
+    expected = star(n, tails, heads, w, "min_plus")
+    for lanes in ([0], range(n)):
+        rows = np.concatenate([D for _, D in Searches((tails, heads), n=n, weights=w).rows(lanes)])
+        np.testing.assert_array_equal(rows, expected[list(lanes)])
+
+
+def test_a_path_of_many_vertices_and_a_hub_of_many_arcs():
+    n = 100_000
+    S = Searches((np.arange(n - 1), np.arange(1, n)), n=n, weights=np.ones(n - 1))
+    np.testing.assert_array_equal(S.row(0), np.arange(n))
+    hub = np.zeros(n - 1, int)
+    S = Searches((np.r_[hub, np.arange(1, n)], np.r_[np.arange(1, n), hub]), n=n, weights=np.full(2 * n - 2, 3))
+    assert S.row(5)[:7].tolist() == [3, 6, 6, 6, 6, 0, 6]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_negative_arcs(dtype):
+    """Potentials make them non-negative; integers stay exact."""
+    n, m = 90, 500
+    height = rng.integers(-20, 20, n)
+    tails, heads = rng.integers(0, n, m), rng.integers(0, n, m)
+    weights = (rng.integers(0, 9, m) + height[tails] - height[heads]).astype(dtype)
+    D = Searches((tails, heads), n=n, weights=weights).to_dense()
+    np.testing.assert_array_equal(D, star(n, tails, heads, weights, "min_plus"))
+    with pytest.raises(NegativeCycleError, match="0 → 1 → 0 of weight -1"):
+        Searches(([0, 1], [1, 0]), n=2, weights=np.array([1, -2], dtype))
+
+
+def test_factors_that_make_walks_better():
+    S = Searches(([0, 1, 2], [1, 2, 3]), "max_times", n=4, weights=[4.0, 0.5, 8.0])
+    np.testing.assert_allclose(S.row(0), [1, 4, 2, 16], rtol=1e-12)
+
+
+def test_a_limit_ends_searches():
+    n, m = 200, 900
+    tails, heads, weights = rng.integers(0, n, m), rng.integers(0, n, m), rng.integers(1, 50, m).astype(float)
+    expected = star(n, tails, heads, weights, "min_plus")
+    S = Searches((tails, heads), n=n, weights=weights)
+    for limit in (-1, 0, 17, 1000):
+        cut = np.where(expected > limit, np.inf, expected)
+        np.testing.assert_array_equal(S.to_dense(limit=limit), cut)
+        np.testing.assert_array_equal(S.row(3, limit=limit), cut[3])
+    factors = rng.choice([0.5, 0.75, 1], m)
+    expected = star(n, tails, heads, factors, "max_times")
+    S = Searches((tails, heads), "max_times", n=n, weights=factors)
+    np.testing.assert_array_equal(S.to_dense(limit=0.3), np.where(expected < 0.3, 0, expected))
+
+
+def test_what_is_refused():
+    arcs, weights = (np.array([0, 1]), np.array([1, 2])), np.array([1.0, 2.0])
+    with pytest.raises(AlgebraError, match="got plus_times"):
+        Searches(arcs, "plus_times", n=3, weights=weights)
+    with pytest.raises(ShapeError, match=r"one weight an arc is required, \(2,\), got shape \(1,\)"):
+        Searches(arcs, n=3, weights=weights[:1])
+    with pytest.raises(DTypeError, match="int16 must hold the heaviest arc out of each vertex together"):
+        Searches(arcs, n=3, weights=np.array([30000, 30000], np.int16))
+    with pytest.raises(DomainError, match="got NaN"):
+        next(Searches(arcs, n=3, weights=weights).rows(limit=float("nan")))
+    with pytest.raises(VertexError, match="0 … 2, got 3"):
+        Searches(arcs, n=3, weights=weights).row(3)
+
+
+def test_few_searches_tell_what_many_take():
+    """What reaches little is seen to; a ring is relaxed once for each source."""
+    ring = Searches((np.arange(50), (np.arange(50) + 1) % 50), n=50, weights=np.ones(50))
+    relaxed, reached = ring.effort([0, 10, 20, 30])
+    assert reached == 200
+    assert 200 <= relaxed <= 500  # and as much for taking vertices
+    apart = Searches((np.arange(0, 50, 2), np.arange(1, 50, 2)), n=50, weights=np.ones(25))
+    assert apart.effort([0, 2])[1] == 4
+
+
+# The engine
+
+
+def test_integers_are_searched_in_as_many_bits_as_sums_need():
+    line = [(k, k + 1, 30000) for k in range(5)]
+    assert shortest_paths(line, engine="searches", dtype="int32").distance(0, 5) == 150000
+    assert shortest_paths(line[:1], engine="searches", dtype="int16").distance(0, 1) == 30000
+    with pytest.raises(DomainError, match="every distance must fit int16, got 60000 from 0 to 2"):
+        shortest_paths(line, engine="searches", dtype="int16").table([0])
+    with pytest.raises(DomainError, match="got 60000 from 0 to 2"):
+        shortest_paths(line, engine="searches", dtype="int16").engine.column(2)
+    with pytest.raises(AlgebraError, match="64 bits hold every sum"):
+        shortest_paths([(0, 1, 2**62), (1, 2, 2**62)], engine="searches", dtype="int64")
+
+
+def test_a_graph_with_hubs_is_searched_and_a_road_is_not():
+    n, m = 4000, 8
+    tails, heads = (n * rng.random((2, m * n)) ** 2).astype(np.int64)
+    graph = Graph.from_arrays(tails, heads, rng.integers(1, 999, m * n), n=n)
+    plan = apsp.plan(graph, sources=range(400))
+    assert (plan.engine, plan.schedule) == ("searches", "label-correcting")
+    assert apsp.plan(apsp.road_like(4000, seed=1)).engine == "elimination"
+
+
+def test_a_graph_that_reaches_little_takes_little():
+    """Three layers: a source reaches a few vertices of the next two. Arcs alone would tell otherwise."""
+    n = 3000
+    tails = np.r_[rng.integers(0, 1000, 9000), rng.integers(1000, 2000, 9000)]
+    heads = np.r_[rng.integers(1000, 2000, 9000), rng.integers(2000, 3000, 9000)]
+    graph = Graph.from_arrays(tails, heads, rng.integers(1, 99, 18000), n=n)
+    full = Graph.from_arrays(tails, rng.integers(0, n, 18000), rng.integers(1, 99, 18000), n=n)
+    few, many = (
+        next(e.seconds for e in apsp.plan(g, engine="auto").considered if e.engine == "searches") for g in (graph, full)
+    )
+    assert few < many / 2
