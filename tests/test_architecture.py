@@ -43,12 +43,18 @@ def is_for_type_checkers(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
 
 
-def statements(path: Path, tree: ast.AST | None = None) -> Iterator[tuple[str, str]]:
+@cache
+def statements(path: Path) -> tuple[tuple[str, str], ...]:
     """(module, name): all that a file imports anywhere in it, relative modules by their full names; "" for no name."""
+    return tuple(statements_of(path, parsed(path)))
+
+
+def statements_of(path: Path, tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """Those of a part of a file."""
     package = module_name(path).split(".")
     if path.stem != "__init__":
         package = package[:-1]
-    for node in ast.iter_child_nodes(tree or parsed(path)):
+    for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, "") for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -56,7 +62,7 @@ def statements(path: Path, tree: ast.AST | None = None) -> Iterator[tuple[str, s
             module = ".".join([*base, *([node.module] if node.module else [])])
             yield from ((module, alias.name) for alias in node.names)
         elif not is_for_type_checkers(node):
-            yield from statements(path, node)
+            yield from statements_of(path, node)
 
 
 def imports(path: Path) -> set[str]:
@@ -65,7 +71,7 @@ def imports(path: Path) -> set[str]:
 
 
 def test_every_file_says_in_its_first_line_what_it_is():
-    first = {name: ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) for name, path in MODULES.items()}
+    first = {name: ast.get_docstring(parsed(path)) for name, path in MODULES.items()}
     assert not [name for name, doc in first.items() if not doc or len(doc.partition("\n")[0]) < 15]
 
 
@@ -89,9 +95,11 @@ def lazy_names() -> dict[str, dict[str, str]]:
     """The packages that load names on first use (PEP 562), and the module of each name, as type checkers are told."""
     found = {}
     for package, path in MODULES.items():
+        if path.stem != "__init__":
+            continue
         tree = parsed(path)
-        if path.stem == "__init__" and any(getattr(node, "name", "") == "__getattr__" for node in tree.body):
-            told = [name for block in filter(is_for_type_checkers, tree.body) for name in statements(path, block)]
+        if any(getattr(node, "name", "") == "__getattr__" for node in tree.body):
+            told = [name for block in filter(is_for_type_checkers, tree.body) for name in statements_of(path, block)]
             found[package] = {name: module for module, name in told}
     return found
 
@@ -105,7 +113,9 @@ def named(path: Path) -> set[str]:
     for node in ast.walk(parsed(path)):
         texts = node.values if isinstance(node, ast.Dict) else node.args[:1] if isinstance(node, ast.Call) else []
         found.update(str(x.value) for x in texts if isinstance(x, ast.Constant) and "." in str(x.value))
-        asks = isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("import_module", "records")
+        function = getattr(node, "func", None)  # of a call: a name, or an attribute of something
+        called = getattr(function, "attr", getattr(function, "id", ""))
+        asks = called in ("import_module", "records")
         if asks and "__name__" in ast.unparse(node) and module_name(path) not in LAZY:
             found.update(name for name in MODULES if name.rpartition(".")[0] == module_name(path))
     return found

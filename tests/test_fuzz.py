@@ -7,8 +7,9 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
-from functools import reduce
+from functools import cache, reduce
 from pathlib import Path
 
 import numpy as np
@@ -197,15 +198,26 @@ def test_every_promise_names_its_test():
     assert {f"{path}::{name}" for path, name, _ in NAMED} == set(re.findall(r"`(tests/[^`]*::[^`]*)`", PROMISES))
 
 
+@cache
+def parsed(path: str) -> ast.Module:
+    return ast.parse((ROOT / path).read_text(encoding="utf-8"))
+
+
+@cache
+def counted(session: pytest.Session) -> Counter[str]:
+    """How many cases of each test were collected."""
+    items = [*session.items, *session.config.stash.get(NEED_A_GPU, [])]
+    return Counter(item.nodeid.split("[")[0] for item in items)
+
+
 @pytest.mark.parametrize(("path", "name", "cases"), NAMED)
 def test_every_test_that_promises_name_exists_with_its_cases(path, name, cases, request):
-    node: ast.Module | ast.ClassDef | ast.FunctionDef = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    node: ast.Module | ast.ClassDef | ast.FunctionDef = parsed(path)
     for part in name.split("::"):
         inside = {n.name: n for n in node.body if isinstance(n, (ast.ClassDef, ast.FunctionDef))}
         assert part in inside, f"{Path(path).name} has no {part}"
         node = inside[part]
-    items = [*request.session.items, *request.config.stash.get(NEED_A_GPU, [])]
-    collected = sum(item.nodeid.split("[")[0] == f"{path}::{name}" for item in items)
+    collected = counted(request.session)[f"{path}::{name}"]
     chosen = request.config.getoption("keyword") or any("::" in argument for argument in request.config.args)
     if collected and not chosen:  # a run of that file, or of all
         assert collected >= int(cases)
