@@ -9,6 +9,7 @@ import functools
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -172,23 +173,27 @@ def scalar_mul(case: Case) -> Any:
     if case.dtype.kind != "i" or not case.semiring.mul.saturating:
         return mul
     info = np.iinfo(case.dtype)
+    low, high = info.min, info.max  # looked up once: they are slow
 
     def clamped(a: int, b: int) -> int:
-        return zero if zero in (a, b) else min(max(mul(a, b), info.min), info.max)
+        if a == zero or b == zero:
+            return zero
+        exact = mul(a, b)
+        return low if exact < low else high if exact > high else exact
 
     return clamped
 
 
 def product(case: Case, A: np.ndarray, B: np.ndarray, C: np.ndarray | None = None) -> np.ndarray:
-    """C ⊕ A ⊗ B by three uncompiled loops on Python scalars."""
-    add, mul = case.semiring.add.python, scalar_mul(case)
-    rows, columns = A.tolist(), B.T.tolist()
-    out = [[case.zero.item()] * len(columns) for _ in rows] if C is None else C.tolist()
-    for i, row in enumerate(rows):
-        for j, column in enumerate(columns):
-            for a, b in zip(row, column, strict=True):
-                out[i][j] = add(out[i][j], mul(a, b))
-    return np.array(out, dtype=case.dtype).reshape(len(rows), len(columns))
+    """C ⊕ A ⊗ B by uncompiled loops on Python scalars, k by k; the zeros of A, which add nothing, are passed over."""
+    add, mul, zero = case.semiring.add.python, scalar_mul(case), case.zero.item()
+    others, columns = B.tolist(), B.shape[1]
+    out = [[zero] * columns for _ in A] if C is None else C.tolist()
+    for i, row in enumerate(A.tolist()):
+        for a, other in zip(row, others, strict=True):
+            if a != zero:
+                out[i] = list(map(add, out[i], map(mul, repeat(a), other)))
+    return np.array(out, dtype=case.dtype).reshape(len(A), columns)
 
 
 def check_product(case: Case, A: Any, B: Any, C: Any, *, columns: int = 2048) -> None:
@@ -226,27 +231,23 @@ def _host(X: Any) -> np.ndarray:
 
 
 def closure(case: Case, A: np.ndarray) -> np.ndarray:
-    """A* by three uncompiled loops: Kleene's elimination, one vertex at a time, right without idempotence.
+    """A* by uncompiled loops: Kleene's elimination, one vertex at a time, right without idempotence.
 
     With a = D[k,k]*: D[i,j] ← D[i,j] ⊕ D[i,k] a D[k,j] for all i, j ≠ k; then row and column k; then D[k,k] = a.
     """
     add, mul, star = case.semiring.add.python, scalar_mul(case), case.semiring.closure_of
-    D, n, one = A.tolist(), len(A), case.one.item()
+    D, n, one, zero = A.tolist(), len(A), case.one.item(), case.zero.item()
 
     def scalar_star(a: Any) -> Any:
         return star(a) if case.semiring.star else add(one, a)
 
     for k in range(n):
         a = scalar_star(D[k][k])
-        for j in range(n):
-            if j != k:
-                D[k][j] = mul(a, D[k][j])
+        D[k] = [mul(a, x) for x in D[k]]
         for i in range(n):
-            if i != k:
-                c = D[i][k]
-                for j in range(n):
-                    if j != k:
-                        D[i][j] = add(D[i][j], mul(c, D[k][j]))
+            c = D[i][k]
+            if i != k and c != zero:
+                D[i] = list(map(add, D[i], map(mul, repeat(c), D[k])))
                 D[i][k] = mul(c, a)
         D[k][k] = a
     return np.array(D, dtype=case.dtype).reshape(n, n)
