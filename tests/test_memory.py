@@ -57,7 +57,7 @@ CASES: dict[str, dict[str, Any]] = {
     "blocked in place": {
         "call": "closure", "dtype": "float64", "n": 1700, "schedule": "blocked", "overwrite": True, "block": 512,
     },
-    "iterative": {"call": "closure", "dtype": "float32", "n": 1500, "schedule": "iterative"},
+    "iterative": {"call": "closure", "dtype": "float32", "n": 1000, "schedule": "iterative"},
     "plus_times": {"call": "closure", "semiring": "plus_times", "dtype": "float64", "n": 1500},
     "plus_times in place": {
         "call": "closure", "semiring": "plus_times", "dtype": "float64", "n": 2000, "overwrite": True,
@@ -101,7 +101,7 @@ CASES: dict[str, dict[str, Any]] = {
         **RANKS, "ranks": 1, "n": 1600, "degree": 8, "engine": "dense", "block": 64,
     },
     "ranks, a sparse graph's table": {**RANKS, "call": "closure", "n": 1600, "degree": 8},
-    "ranks, paths=True of a matrix": {**RANKS, "n": 900, "paths": True},
+    "ranks, paths=True of a matrix": {**RANKS, "n": 600, "paths": True},
     "ranks, paths=True of some sources": {**RANKS, "n": 900, "engine": "dense", "sources": 0.3, "paths": True},
     "ranks, an elimination and some sources": {
         **RANKS, "n": 3000, "degree": 2, "engine": "elimination", "sources": 0.3,
@@ -120,7 +120,7 @@ CASES: dict[str, dict[str, Any]] = {
     "searches for hops, some sources": {**HOPS, "n": 6000, "sources": 0.3},
     "searches for hops, some sources and targets": {**HOPS, "n": 6000, "sources": 0.3, "targets": 0.5},
     "searches for hops, paths=True": {**HOPS, "n": 3000, "paths": True},
-    "a store larger than memory": {"call": "stored", "dtype": "float32", "n": 1792, "memory": 3_000_000},
+    "a store larger than memory": {"call": "stored", "dtype": "float32", "n": 1280, "memory": 3_000_000},
     "a store larger than memory, float64": {"call": "stored", "dtype": "float64", "n": 2560, "memory": 12_000_000},
     "a store larger than memory, one thread": {
         "call": "stored", "dtype": "int32", "n": 2560, "memory": 6_000_000, "threads": 1,
