@@ -198,6 +198,8 @@ def saved(**arrays) -> bytes:
 
 
 HEADER = "%%MatrixMarket matrix"
+#: So many numbers take twice what a reader may.
+LONG = 1 << 21
 #: Files of some hundred bytes that promise gigabytes.
 PROMISES = [
     ("a.mtx", f"{HEADER} array real general\n15000 15000\n1\n".encode()),
@@ -224,12 +226,12 @@ PROMISES = [
     ("a.npz", saved(n=[2, 2], rows=[0], cols=[0])),
     ("a.npz", saved(n=np.uint64(2**63), rows=[0], cols=[0])),
     ("a.npz", saved(n=2**62, rows=[0], cols=[0])),
-    ("a.npz", saved(n=2, rows=np.zeros(10**7), cols=[0])),
-    ("a.npz", saved(n=2, rows=[0], cols=[0], weights=np.zeros(10**7))),
-    ("a.npz", saved(n=2, rows=[0], cols=[0], labels=np.zeros(10**7))),
-    ("a.npz", saved(matrix=[[0.0]], labels=np.zeros(10**7))),
-    ("a.npz", saved(format="coo", shape=[2, 2], row=np.zeros(10**7, int), col=[0], data=[1])),
-    ("a.npz", saved(format="csr", shape=[2, 2], indices=np.zeros(10**7, int), indptr=[0, 1, 1], data=[1])),
+    ("a.npz", saved(n=2, rows=np.zeros(LONG), cols=[0])),
+    ("a.npz", saved(n=2, rows=[0], cols=[0], weights=np.zeros(LONG))),
+    ("a.npz", saved(n=2, rows=[0], cols=[0], labels=np.zeros(LONG))),
+    ("a.npz", saved(matrix=[[0.0]], labels=np.zeros(LONG))),
+    ("a.npz", saved(format="coo", shape=[2, 2], row=np.zeros(LONG, int), col=[0], data=[1])),
+    ("a.npz", saved(format="csr", shape=[2, 2], indices=np.zeros(LONG, int), indptr=[0, 1, 1], data=[1])),
     ("a.npz", larger(zipped(matrix=npy_header((20000, 20000))), 8 * 20000**2 + 128)),
     ("a.gml", b"graph [ " + b"a [ " * 200_000),
 ]
