@@ -19,7 +19,7 @@ from .road import answer
 from .wants import Wants
 
 if TYPE_CHECKING:
-    from .distributed.solving import Places
+    from .distributed.solving import WorldLike
 
 
 def closure(
@@ -36,7 +36,7 @@ def closure(
     per_thread: int | None = None,
     unweighted: bool = False,
     null_value: NullValue = BY_RULE,
-    gpus: Places | None = None,
+    gpus: WorldLike | None = None,
     memory: int | str | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     every: float | None = None,

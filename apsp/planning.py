@@ -23,7 +23,7 @@ from .road import choose
 from .wants import Wants
 
 if TYPE_CHECKING:
-    from .distributed.solving import Places
+    from .distributed.solving import WorldLike
 
 
 def plan(
@@ -43,7 +43,7 @@ def plan(
     paths: bool = False,
     unweighted: bool = False,
     null_value: NullValue = BY_RULE,
-    gpus: Places | None = None,
+    gpus: WorldLike | None = None,
     memory: int | str | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     output: str | os.PathLike[str] | None = None,

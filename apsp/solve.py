@@ -44,9 +44,9 @@ def solve(problem: Problem, request: Request, plan: Plan | None = None) -> Solve
     if problem.batch:
         return _solve_batch(problem, request)
     start = perf_counter() - uncounted.seconds
-    landing = None if problem.origin is None or problem.lent else _landing(problem)
+    buffer = None if problem.origin is None or problem.lent else _allocate_result(problem)
     solved = _solve_one(problem, request, plan)
-    home = give_back(problem, solved.matrix, landing)
+    home = give_back(problem, solved.matrix, buffer)
     if problem.origin is None:
         return solved if home is solved.matrix else replace(solved, matrix=home)
     return replace(solved, matrix=home, seconds=clock() - start)
@@ -125,17 +125,17 @@ def run(plan: Plan, M: Array, ops: Backend, request: Request) -> dict[str, float
     return {} if clock is None else clock.seconds
 
 
-def _landing(problem: Problem) -> Any:
-    """A buffer for the result where the matrix came from; its pages are allocated while the device works."""
+def _allocate_result(problem: Problem) -> Any:
+    """A buffer for the result where the matrix came from; its pages are mapped while the device works."""
     require(
         problem.origin.nbytes, location(problem.origin), where="closure", hint="Use a smaller dtype, or overwrite=True."
     )
     if location(problem.origin) != "cpu":
         return None
-    return bind(problem.semiring, problem.dtype, device=problem.device).landing(problem.origin.shape)
+    return bind(problem.semiring, problem.dtype, device=problem.device).allocate_result(problem.origin.shape)
 
 
-def give_back(problem: Problem, D: Array, landing: Any = None) -> Any:
+def give_back(problem: Problem, D: Array, buffer: Any = None) -> Any:
     """The result in kind: on the device from which the matrix came, in its memory where that was lent."""
     if problem.origin is None:
         if problem.memory is Memory.LENT and D is not problem.matrix:
@@ -143,7 +143,7 @@ def give_back(problem: Problem, D: Array, landing: Any = None) -> Any:
             return problem.matrix
         return D
     if location(problem.origin) == "cpu":
-        out, ready = landing or (problem.origin, None)
+        out, ready = buffer or (problem.origin, None)
         if ready:
             ready.result()
         return bind(problem.semiring, problem.dtype, device=problem.device).download(D, out=out)
@@ -170,8 +170,8 @@ def _solve_batch(problem: Problem, request: Request) -> Solved:
         D = _one_by_one(problem, request)
     else:
         D = _together(problem, ops, request)
-    landing = None if problem.origin is None or problem.lent else _landing(problem)
-    D = give_back(problem, D, landing)
+    buffer = None if problem.origin is None or problem.lent else _allocate_result(problem)
+    D = give_back(problem, D, buffer)
     return Solved(D, plan, clock() - start, {})
 
 

@@ -117,7 +117,6 @@ def several(
         lambda r, c: window(r, c, dtype),
         world=world(gpus=given.gpus, grid=given.grid),
         block=block,
-        keep=True,
     )
     close(made, rounds, trace)
     if check and rounds is None:
@@ -276,9 +275,7 @@ def bits(given: argparse.Namespace) -> None:
 
         for block in given.blocks if given.blocks and n > 1 << 14 else [None]:
             places = world(gpus=given.gpus, grid=given.grid)
-            made = DistributedMatrix.filled(
-                n, get("lor_land"), np.dtype(bool), fill, world=places, block=block, keep=True
-            )
+            made = DistributedMatrix.filled(n, get("lor_land"), np.dtype(bool), fill, world=places, block=block)
             there = time.perf_counter()
             close(made, rounds, given.trace and n > 1 << 14)
             closed = time.perf_counter()

@@ -47,7 +47,7 @@ def strips(n: int, dtype: str, device: str, seed: int) -> Iterator[tuple[int, An
 
 def made(n: int, dtype: str, ops: Backend, seed: int) -> np.ndarray:
     """The whole matrix, on the host."""
-    A, ready = ops.landing((n, n))
+    A, ready = ops.allocate_result((n, n))
     if ready:
         ready.result()
     for k, part in strips(n, dtype, ops.device, seed):

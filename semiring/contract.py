@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from . import dtypes
 from .algebra import Semiring
 from .compiling import Missing, clock
 from .types import Array
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 
 class Stopwatch(Protocol):
@@ -207,7 +210,7 @@ class Backend(ABC):
         """A new matrix to multiply by and to send: in one piece of memory, with rows that products read fast."""
         return self.empty(shape)
 
-    def flat(self, panel: Array) -> Any:
+    def flat(self, panel: Array) -> Array:
         """All memory of what `panel` returned, as an array with one axis."""
         return panel.reshape(-1)
 
@@ -224,7 +227,7 @@ class Backend(ABC):
 
         return HostCourier(slow, unit)
 
-    def landing(self, shape: tuple[int, ...]) -> tuple[np.ndarray, Any]:
+    def allocate_result(self, shape: tuple[int, ...]) -> tuple[np.ndarray, Future[None] | None]:
         """A new NumPy array to download into, and a future, done when all its pages are mapped; or None."""
         return np.empty(shape, self.dtype), None
 

@@ -37,11 +37,11 @@ def main(what: str) -> None:
         if comm.rank == 1 and what == "stop":
             os.kill(os.getpid(), signal.SIGSTOP)
         if what == "refuse":
-            comm.together(lambda: (_ for _ in ()).throw(MemoryNeeded("no room")) if comm.rank == 1 else None)
+            comm.fail_together(lambda: (_ for _ in ()).throw(MemoryNeeded("no room")) if comm.rank == 1 else None)
         comm.barrier()
 
     try:
-        here.each(work)
+        here.run(work)
     except MemoryError as error:
         print(f"rank {here.rank}: {error}")
 

@@ -134,24 +134,24 @@ def test_an_error_of_one_process_ends_all():
         run(Grid(2, 2), work)
 
 
-def test_a_root_waits_for_those_who_read_what_it_offered(monkeypatch):
+def test_a_root_waits_until_all_have_read_what_it_sent(monkeypatch):
     """Also where the next broadcast has begun before the root of this one looks who has."""
 
-    class Mover:
+    class Transport:
         def __init__(self):
-            self.released = []
+            self.waited = []
 
-        def offer(self, memory):
-            return "offer", memory
+        def send(self, memory):
+            return "sent", memory
 
-        def take(self, memory, offered):
-            return "taken", offered[1]
+        def receive(self, memory, sent):
+            return "read", sent[1]
 
-        def release(self, taken):
-            self.released += taken
+        def wait(self, events):
+            self.waited += events
 
-    mover = Mover()
-    monkeypatch.setattr(threads, "_mover", lambda memory: mover)
+    transport = Transport()
+    monkeypatch.setattr(threads, "_transport", lambda memory: transport)
     wait = Barrier.wait
 
     def late(self, *args):
@@ -167,7 +167,7 @@ def test_a_root_waits_for_those_who_read_what_it_offered(monkeypatch):
             comm._broadcast(root, root, "row")
 
     run(Grid(1, 3), work)
-    assert sorted(mover.released) == [("taken", root) for root in (0, 0, 0, 0, 1, 1, 2, 2)]
+    assert sorted(transport.waited) == [("read", root) for root in (0, 0, 0, 0, 1, 1, 2, 2)]
 
 
 def test_what_one_process_refuses_all_refuse():
@@ -177,8 +177,8 @@ def test_what_one_process_refuses_all_refuse():
 
     def work(comm):
         with pytest.raises(MemoryError, match="rank 1"):
-            comm.together(lambda: refuse(comm.rank))
-        return comm.together(lambda: comm.rank)
+            comm.fail_together(lambda: refuse(comm.rank))
+        return comm.fail_together(lambda: comm.rank)
 
     assert run(Grid(1, 3), work) == [0, 1, 2]
 
@@ -528,12 +528,12 @@ def test_rows_are_asked_of_all_ranks_once(grid, monkeypatch):
             A.astype(np.int16), world=world(ranks=shape.size, grid=shape, threads=1), block=32, null_value=None
         ),
     ):
-        asked, each = [], M.world.each
-        monkeypatch.setattr(M.world, "each", lambda work, each=each, asked=asked: asked.append(work) or each(work))
+        batches, run_all = [], M.world.run
+        monkeypatch.setattr(M.world, "run", lambda work, run=run_all, to=batches: to.append(work) or run(work))
         for k in ([], [5], [89, 3, 3, 4, 40, 0, 41], slice(None), np.arange(90)[::-2]):
-            asked.clear()
+            batches.clear()
             np.testing.assert_array_equal(M.rows(k), A[k])
-            assert len(asked) == 1
+            assert len(batches) == 1
 
 
 @pytest.mark.parametrize(("n", "grid"), [(300, "2x2"), (500, "1x4"), (290, "3x1")])
@@ -572,9 +572,9 @@ def test_what_is_held_on_a_machine_and_on_a_card():
     assert plans.peak_bytes(layout, ops, Threads(layout.grid, None, 1), table) == (10**6 + parts + 10**8, 0)
     assert plans.peak_bytes(layout, ops, Threads(layout.grid, (0, 1, 2, 3)), table) == (max(each), 10**6 + 10**8)
     apart = Threads(layout.grid, None, 1)
-    apart.mine = (0,)  # as under MPI: a process each
+    apart.local_ranks = (0,)  # as under MPI: a process each
     assert plans.peak_bytes(layout, ops, apart, table) == (4 * 10**6 + parts + 4 * 10**8, 0)
-    apart.neighbours = 2  # on two machines
+    apart.ranks_on_node = 2  # on two machines
     largest = sum(sorted((ops.matrix_bytes(*layout.shape(r)) for r in range(4)), reverse=True)[:2])
     assert plans.peak_bytes(layout, ops, apart, table) == (2 * 10**6 + largest + 2 * 10**8, 0)
     by_rows = plans.peak_bytes(layout, ops, Threads(layout.grid, (0, 1, 2, 3)), plans.OnHost(before=5, by_rows=True))

@@ -10,7 +10,7 @@ import apsp
 from apsp.distributed import DistributedMatrix, Grid, world
 from semiring.backend import bind, cuda_available
 from semiring.catalog import get
-from semiring.distributed.threads import Team, ThreadComm, run
+from semiring.distributed.threads import Groups, ThreadComm, run
 
 pytestmark = pytest.mark.gpu
 
@@ -90,11 +90,11 @@ def test_a_part_is_whole_after_a_round_where_that_is_asked(count):
         np.testing.assert_array_equal(found[later, later], D[later, later])
 
 
-class Everybody:
-    """MPI between threads, as much of it as NCCL's start asks for."""
+class Communicator:
+    """An MPI communicator between threads, as much of it as NCCL's start asks for."""
 
-    def __init__(self, comm, team, ranks):
-        self._comm, self._team, self._ranks = comm, team, ranks
+    def __init__(self, comm, groups, ranks):
+        self._comm, self._groups, self._ranks = comm, groups, ranks
 
     def Get_rank(self):
         return self._ranks.index(self._comm.rank)
@@ -103,13 +103,13 @@ class Everybody:
         return len(self._ranks)
 
     def Split(self, color, key):
-        told = self._comm.everyone((color, key))
-        return Everybody(
-            self._comm, self._team, [r for _, r in sorted((k, r) for r, (c, k) in enumerate(told) if c == color)]
+        keys = self._comm.allgather((color, key))
+        return Communicator(
+            self._comm, self._groups, [r for _, r in sorted((k, r) for r, (c, k) in enumerate(keys) if c == color)]
         )
 
     def bcast(self, value, root):
-        return self._comm.everyone(value)[self._ranks[root]]
+        return self._comm.allgather(value)[self._ranks[root]]
 
 
 def test_nccl_carries_what_lies_on_cards(count):
@@ -123,15 +123,15 @@ def test_nccl_carries_what_lies_on_cards(count):
     from semiring.distributed.nccl import NcclComm
 
     grid = Grid(1, count)
-    team = Team(grid)
+    groups = Groups(grid)
 
     def work(comm):
-        told = ThreadComm(team, comm.rank)
-        channel = NcclComm(Everybody(told, team, list(range(count))), grid)
+        threads = ThreadComm(groups, comm.rank)
+        nccl_comm = NcclComm(Communicator(threads, groups, list(range(count))), grid)
         ops = bind(get("min_plus"), np.float32, device="cuda")
         panel = ops.panel((100, 65))
         panel[...] = comm.rank
-        channel.along_row(panel, ops, count - 1)
+        nccl_comm.broadcast_along_row(panel, ops, count - 1)
         cupy.cuda.get_current_stream().synchronize()
         return panel.get()
 

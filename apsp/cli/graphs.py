@@ -123,7 +123,7 @@ def claim(path: str | None, places: Any) -> None:
     from ..saving import store_of
 
     store = None if path is None else store_of(path)
-    if path is not None and store is not None and store.folder and 0 in getattr(places, "mine", (0,)):
+    if path is not None and store is not None and store.folder and 0 in getattr(places, "local_ranks", (0,)):
         click.get_current_context().with_resource(claimed(path))
 
 

@@ -45,7 +45,7 @@ def spread_over(options: dict[str, Any]) -> Any:
         if mpi().COMM_WORLD.Get_rank():
             _be_silent()
         raise
-    click.get_current_context().meta[EVERY_RANK] = ranks.end
+    click.get_current_context().meta[EVERY_RANK] = ranks.abort
     if ranks.rank:
         _be_silent()
     elif not quiet():
@@ -59,7 +59,7 @@ def _be_silent() -> None:
 
 def answers_here(r: Result, places: Any, reduction: str | None) -> bool:
     """Whether this process prints the answers. The others return when rank 0, which reads their parts, is done."""
-    if places is None or len(places.mine) == places.grid.size:
+    if places is None or places.in_one_process:
         return True
     from ..distributed.serving import Served, serve
     from ..engines.stored import Stored

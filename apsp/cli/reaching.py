@@ -55,7 +55,7 @@ def reach(file: str, source: str | None, target: str | None, counts: bool, outpu
     u, v = graphs.parse(graph, source), graphs.parse(graph, target)
     with Meter("reachability", quiet=quiet()) as meter:
         t = transitive_closure(graph, callback=meter.callback, output=streamed, **options)
-    if output is not None and streamed is None and 0 in getattr(places, "mine", (0,)):
+    if output is not None and streamed is None and 0 in getattr(places, "local_ranks", (0,)):
         _save_reach(t, Path(output))
     if counts:
         rows = [[str(label), str(count)] for label, count in zip(t.labels, t.counts().tolist(), strict=True)]

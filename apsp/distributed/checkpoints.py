@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from semiring.distributed import Comm, World
 from semiring.survey import Survey
 from semiring.tiles import TileStore
 from semiring.tiles.folder import CLOSED
+from semiring.types import Array
 
 from ..large import checkpoints
 from ..large.checkpoints import CheckpointWriter, rounds_done
@@ -24,21 +24,21 @@ from .matrix import DistributedMatrix
 
 
 class CheckpointRounds:
-    """Writes each rank's part when it is time, and after the last round: `Rounds` of a distributed matrix."""
+    """Writes each rank's part every so many seconds, and after the last round: `Rounds` of a distributed matrix."""
 
     def __init__(self, store: TileStore, every: float, M: DistributedMatrix) -> None:
-        self._writers = {rank: CheckpointWriter(store, every) for rank in M.world.mine}
-        self._parts = {rank: M.layout.part(rank) for rank in M.world.mine}
+        self._writers = {rank: CheckpointWriter(store, every) for rank in M.world.local_ranks}
+        self._parts = {rank: M.layout.part(rank) for rank in M.world.local_ranks}
         self._due: dict[int, bool] = {}
         self._n = M.n
 
     def due(self, rank: int) -> bool:
-        """Whether it is time; the answer holds for the `after` that follows."""
+        """Whether a checkpoint is due; the answer holds for the `after` that follows."""
         self._due[rank] = self._writers[rank].due
         return self._due[rank]
 
     def after(self, rank: int, done: int, fetch: Callable[[slice, slice], np.ndarray]) -> None:
-        """Write the rank's tiles, if it is time."""
+        """Write the rank's tiles, if a checkpoint is due."""
         due = self._due.pop(rank) if rank in self._due else self._writers[rank].due
         rows, columns = self._parts[rank]
         if (due or done == self._n) and rows.start < rows.stop and columns.start < columns.stop:
@@ -52,30 +52,30 @@ def close(
     *,
     block: int | None,
     callback: Callable[[int, int], None] | None,
-    look: Callable[[Survey], None],
+    on_survey: Callable[[Survey], None],
 ) -> DistributedMatrix:
-    """The closure of a source from where its checkpoint stands; `look` is called with what was seen of its entries.
+    """The closure of a source, continued from its checkpoint; `on_survey` is called with the survey of its entries.
 
     Raises
     ------
     FormatError
-        If a closure of another matrix was left there; in every rank.
+        If the checkpoint is of another matrix; in every rank.
     OSError
         If it cannot be written.
     """
     path, s = limits.checkpoint, source.semiring
     assert path is not None
 
-    def opened() -> tuple[int, int, Survey]:
+    def open_checkpoint() -> tuple[int, int, Survey]:
         ops = bind(s, source.dtype, device=world.device, **world.options)
         state = checkpoints.opened(path, source, ops, tile=TILE, fit=lambda _: True)
         return state.begun, state.store.block[0], source.surveyed[0]
 
     def work(comm: Comm) -> tuple[int, int, Survey] | None:
-        return comm.together(lambda: opened() if comm.rank == 0 else None)
+        return comm.fail_together(lambda: open_checkpoint() if comm.rank == 0 else None)
 
-    begun, tile, seen = next(found for found in world.everyone(world.each(work)) if found)
-    look(seen)
+    begun, tile, seen = next(found for found in world.allgather(world.run(work)) if found)
+    on_survey(seen)
     store = TileStore(path, unfinished=True)
     fill = store.window if begun else source.window
     M = DistributedMatrix.filled(
@@ -84,11 +84,11 @@ def close(
     first = rounds_done(begun, M.layout.block, M.n)
     M.close(callback=callback, first=first, rounds=CheckpointRounds(store, limits.every, M))
 
-    def ended(comm: Comm) -> None:
-        comm.barrier()  # all tiles are there
-        comm.together(lambda: store.annotate(**{CLOSED: True}) if comm.rank == 0 else None)
+    def finish(comm: Comm) -> None:
+        comm.barrier()  # all tiles are written
+        comm.fail_together(lambda: store.annotate(**{CLOSED: True}) if comm.rank == 0 else None)
 
-    world.each(ended)
+    world.run(finish)
     return M
 
 
@@ -110,14 +110,14 @@ def write(M: DistributedMatrix, path: str | os.PathLike[str]) -> None:
             if comm.rank == 0:
                 new_store(path, shape, M.dtype, M.semiring, block=tile)
 
-        comm.together(new)
+        comm.fail_together(new)
 
-    M.world.each(create)
+    M.world.run(create)
     store = TileStore(path, unfinished=True)
 
-    def put(ops: Backend, part: Any, rows: slice, columns: slice) -> None:
+    def put(ops: Backend, part: Array, rows: slice, columns: slice) -> None:
         if rows.start < rows.stop and columns.start < columns.stop:
             CheckpointWriter(store).write(rows, columns, M.reader(ops, part, rows, columns), M.n)
 
     M.each_part(put)
-    M.world.everyone([None for _ in M.world.mine])  # all tiles are there
+    M.world.allgather([None for _ in M.world.local_ranks])  # all tiles are written

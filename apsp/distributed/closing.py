@@ -1,9 +1,9 @@
-"""The closure of a NumPy array over several ranks: each takes its part, and puts it back."""
+"""The closure of a NumPy array over several ranks: each reads its part, and writes it back."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from concurrent.futures import Future
 
 import numpy as np
 
@@ -27,10 +27,10 @@ def close(
     *,
     block: int | None = None,
     overwrite: bool = False,
-    made_here: bool = False,
+    owned: bool = False,
     callback: Callback | None = None,
-    look: Callable[[Survey], None] = lambda seen: None,
-) -> Any:
+    on_survey: Callable[[Survey], None] = lambda seen: None,
+) -> Array:
     """A* as a new array, or in A's memory.
 
     Parameters
@@ -38,10 +38,10 @@ def close(
     A : NumPy array in the dtype to compute in, shape (n, n), or BitMatrix on the host
     overwrite : bool
         Whether the result is written into A's memory.
-    made_here : bool
-        Whether A may be overwritten where it need not be asked for its cycles afterwards.
-    look : callable
-        Called with what was seen of the entries, before the work.
+    owned : bool
+        Whether A may be overwritten, unless it is needed afterwards to name a cycle.
+    on_survey : callable
+        Called with the survey of the entries, before the work.
 
     Raises
     ------
@@ -58,10 +58,10 @@ def close(
         raise ShapeError(f"closure: gpus= takes one matrix, (n, n), got shape {A.shape}. Close a batch on one GPU.")
     M = DistributedMatrix.from_array(A, semiring, world=world, block=block, null_value=None)
     seen = M.seen
-    look(seen)
+    on_survey(seen)
     diverges = divergence.may_diverge(semiring, seen, M.n)
     potential = settle.precaution(A, semiring, seen, overwrite=overwrite) if diverges else None
-    D, ready = (A, None) if overwrite or (made_here and not diverges) else _landing(M, A)
+    D, ready = (A, None) if overwrite or (owned and not diverges) else _allocate_result(M, A)
     if potential is None:
         M.run(callback=callback)
         if ready:
@@ -75,8 +75,8 @@ def close(
             raise settle.lost(error) if overwrite else error from None
     if potential is None:
         return D
-    # Cycles of length about 0 feed on each other's rounding: on Johnson's lengths, which are not negative, none does.
-    del M  # before its parts are made again
+    # On cycles of length about 0 rounding errors grow; Johnson's lengths are not negative, and have none.
+    del M  # before its parts are allocated again
     if not overwrite:
         D[...] = A
     reweight(D, semiring, potential)
@@ -88,8 +88,8 @@ def close(
     return D
 
 
-def _landing(M: DistributedMatrix, A: Array) -> tuple[Any, Any]:
-    """A buffer for the result, and the future of its pages, which are allocated while devices work."""
+def _allocate_result(M: DistributedMatrix, A: Array) -> tuple[Array, Future[None] | None]:
+    """A buffer for the result, and a future, done when its pages are mapped, as they are while devices work."""
     if isinstance(A, BitMatrix):
         return BitMatrix.zeros(A.shape), None
-    return M.landing()
+    return M.allocate_result()

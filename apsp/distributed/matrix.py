@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -33,17 +34,17 @@ from ..schedules import distributed
 from .plans import STRIP, default_block, require_memory
 
 #: `fill(rows, columns)`: the entries in these rows and columns of the entire matrix.
-Fill = Callable[[slice, slice], Any]
+Fill = Callable[[slice, slice], Array]
 
 
 class Rounds(Protocol):
-    """What every rank does between the rounds of a closure."""
+    """What every rank does between the rounds of a closure, such as writing a checkpoint."""
 
     def due(self, rank: int) -> bool:
-        """Whether `after` will read the rank's part, which must then be of one round."""
+        """Whether `after` will read the rank's part, all of which must then have gone through the round."""
 
     def after(self, rank: int, done: int, fetch: Callable[[slice, slice], np.ndarray]) -> None:
-        """So many pivots are done; `fetch(rows, columns)` is a window of the rank's part, on the host."""
+        """Called when `done` pivots are done; `fetch(rows, columns)` is a window of the rank's part, on the host."""
 
 
 class DistributedMatrix:
@@ -58,14 +59,14 @@ class DistributedMatrix:
     semiring : Semiring
     dtype : numpy.dtype
     world : World
-        Where the ranks are: `apsp.distributed.world`.
+        The ranks: `apsp.distributed.world`.
     layout : Layout
         Which rows and columns each rank holds.
     parts : list
         Those of the ranks in this process, in their memory: arrays, or `BitMatrix` over the Boolean semiring.
     seen : Survey
-        The least and greatest entry of the matrix as it was made, whether none is negative, and whether zeros are
-        all that could tell of missing edges.
+        The least and greatest entry of the matrix as it was made, whether none is negative, and whether zeros may
+        stand for missing edges.
     seconds : float
         How long the closure took the slowest rank; by the device's own clock on GPUs.
 
@@ -79,13 +80,13 @@ class DistributedMatrix:
     """
 
     def __init__(
-        self, semiring: Semiring, dtype: np.dtype, world: World, layout: Layout, ops: list[Backend], parts: list[Any]
+        self, semiring: Semiring, dtype: np.dtype, world: World, layout: Layout, ops: list[Backend], parts: list[Array]
     ) -> None:
         self.semiring, self.dtype, self.world, self.layout = semiring, dtype, world, layout
         self.n, self.parts, self._ops, self.seconds = layout.n, parts, ops, 0.0
         self.seen = self._survey()
 
-    # Making one
+    # Construction
 
     @classmethod
     def from_array(
@@ -138,20 +139,18 @@ class DistributedMatrix:
         source_dtype = np.dtype(bool) if isinstance(A, BitMatrix) or s.dtypes == ("bool",) else A.dtype
         target = dtypes.resolve(s, dtype, source_dtype, where=where)
 
-        def fill(rows: slice, columns: slice) -> Any:
+        def fill(rows: slice, columns: slice) -> Array:
             found = A[rows, columns]
-            return (
-                found
-                if not nulls
-                else without_nulls(conform(found, s, target, where=where), found, nulls, s, where=where)
-            )
+            if not nulls:
+                return found
+            return without_nulls(conform(found, s, target, where=where), found, nulls, s, where=where)
 
         return cls.filled(A.shape[0], s, target, fill, world=world, block=block)._warned(declared)
 
     @classmethod
     def from_function(
         cls,
-        function: Callable[[np.ndarray, np.ndarray], Any],
+        function: Callable[[np.ndarray, np.ndarray], Array],
         n: int,
         semiring: str | Semiring = "min_plus",
         *,
@@ -172,11 +171,11 @@ class DistributedMatrix:
         s = get(semiring)
         target = dtypes.resolve(s, dtype, where="DistributedMatrix")
 
-        def fill(rows: slice, columns: slice) -> Any:
+        def fill(rows: slice, columns: slice) -> Array:
             i, j = (np.arange(span.start, span.stop) for span in (rows, columns))
             found = np.asarray(function(i[:, None], j[None, :]))
-            # A number, a row or a column are broadcast; anything else is recognised by its shape.
-            return np.broadcast_to(found, (len(i), len(j))) if _spreads(found.shape, (len(i), len(j))) else found
+            # A number, a row or a column is broadcast; any other shape is refused by the caller.
+            return np.broadcast_to(found, (len(i), len(j))) if _broadcasts(found.shape, (len(i), len(j))) else found
 
         return cls.filled(n, s, target, fill, world=world, block=block, rows_at_a_time=True)
 
@@ -196,8 +195,8 @@ class DistributedMatrix:
         Parameters
         ----------
         graph : Graph
-            With a list of edges, or a matrix; `apsp.as_graph` makes one of whatever is a graph, and its null_value says
-            which entries of a matrix are no edges: without it, zeros may be warned of, as in `from_array`.
+            With a list of edges, or a matrix; `apsp.as_graph` converts other graphs, and its null_value says which
+            entries of a matrix are no edges: without it, there may be a warning of zeros, as in `from_array`.
         semiring, world, dtype, block
             As in `from_array`.
         unit : int
@@ -236,15 +235,15 @@ class DistributedMatrix:
             Parts are cut at its multiples as well.
         """
 
-        def work(comm: Comm) -> tuple[Backend, Any, Layout]:
+        def work(comm: Comm) -> tuple[Backend, Array, Layout]:
             ops = bind(semiring, dtype, device=world.device, **world.options)
             size = block or default_block(n, ops)
             layout = Layout(n, -(-size // ops.grain) * ops.grain, world.grid, unit)
-            comm.together(lambda: require_memory(layout, ops, comm, world))
+            comm.fail_together(lambda: require_memory(layout, ops, comm, world))
             rows, columns = layout.part(comm.rank)
-            return ops, comm.together(lambda: _made(ops, rows, columns, fill, rows_at_a_time)), layout
+            return ops, comm.fail_together(lambda: _make_part(ops, rows, columns, fill, rows_at_a_time)), layout
 
-        made = world.each(work)
+        made = world.run(work)
         return cls(semiring, dtype, world, made[0][2], [ops for ops, _, _ in made], [part for _, part, _ in made])
 
     # The closure
@@ -266,9 +265,9 @@ class DistributedMatrix:
         Raises
         ------
         DivergenceError
-            If the closure does not exist; the parts then hold no closure, nor the matrix that was.
+            If the closure does not exist; the parts then hold neither a closure nor the original matrix.
         AlgebraError
-            Where ⊕ is not idempotent: whether the sum has a limit is seen only with the matrix at hand, as in
+            If ⊕ is not idempotent: only the entire matrix shows whether the sum has a limit, as in
             `apsp.closure(A, gpus=…)`.
         """
         s = self.semiring
@@ -283,7 +282,7 @@ class DistributedMatrix:
         return self
 
     def run(self, *, callback: Callback | None = None, first: int = 0, rounds: Rounds | None = None) -> None:
-        """What `close` does before it looks whether the closure exists."""
+        """The rounds of `close`, without the check whether the closure exists."""
         s, n, layout = self.semiring, self.n, self.layout
         nonnegative = fast(self.seen, s, self.dtype, n)
 
@@ -296,7 +295,7 @@ class DistributedMatrix:
                 if callback is not None and comm.rank == 0:
                     callback(pivot.stop * n * n, n**3)
 
-            part = InMemory(self.parts[self.world.mine.index(comm.rank)], ops, layout, comm)
+            part = InMemory(self.parts[self.world.local_ranks.index(comm.rank)], ops, layout, comm)
             complete = None if rounds is None else lambda index: rounds.due(comm.rank)
             comm.barrier()
             watch = ops.stopwatch()
@@ -305,9 +304,9 @@ class DistributedMatrix:
             ops.synchronize()
             return ops, watch.seconds
 
-        closed = self.world.each(work)
+        closed = self.world.run(work)
         self._ops = [ops for ops, _ in closed]
-        self.seconds = max(self.world.everyone([seconds for _, seconds in closed]))
+        self.seconds = max(self.world.allgather([seconds for _, seconds in closed]))
 
     def _settle(self) -> None:
         diagonal = self.diagonal()
@@ -316,19 +315,19 @@ class DistributedMatrix:
             value = diagonal[vertex].item()
             raise divergence.vertex_error(vertex, value, self.semiring, where="DistributedMatrix", apart=self.dtype)
 
-    # Reading it
+    # Reading
 
     def diagonal(self) -> np.ndarray:
         """The entries (k, k)."""
 
-        def from_part(ops: Backend, part: Any, rows: slice, columns: slice) -> np.ndarray:
+        def from_part(ops: Backend, part: Array, rows: slice, columns: slice) -> np.ndarray:
             k = meet(rows, columns)
             if k.start == k.stop:
                 return np.empty(0, self.dtype)
             return ops.diagonal(part[local(k, rows), local(k, columns)])
 
         found = np.empty(self.n, self.dtype)
-        for rank, piece in enumerate(self._everyone(from_part)):
+        for rank, piece in enumerate(self._allgather(from_part)):
             start = meet(*self.layout.part(rank)).start
             found[start : start + len(piece)] = piece
         return found
@@ -339,21 +338,21 @@ class DistributedMatrix:
 
         def selection(rows: slice) -> np.ndarray:
             """Which of them are in these rows, in the order of the matrix."""
-            here = np.flatnonzero((index >= rows.start) & (index < rows.stop))
-            return here[np.argsort(index[here], kind="stable")]
+            inside = np.flatnonzero((index >= rows.start) & (index < rows.stop))
+            return inside[np.argsort(index[inside], kind="stable")]
 
-        def from_part(ops: Backend, part: Any, rows: slice, columns: slice) -> np.ndarray:
+        def from_part(ops: Backend, part: Array, rows: slice, columns: slice) -> np.ndarray:
             k = index[selection(rows)] - rows.start
             width = columns.stop - columns.start
             found = np.empty((len(k), width), self.dtype)
             cuts = [0, *(np.flatnonzero(np.diff(k) != 1) + 1).tolist(), len(k)]
-            for start, stop in pairwise(cuts):  # of neighbours
+            for start, stop in pairwise(cuts):  # of consecutive rows
                 if stop > start and width:
                     _read(ops, part, slice(int(k[start]), int(k[stop - 1]) + 1), slice(0, width), found[start:stop])
             return found
 
         out = np.empty((len(index), self.n), self.dtype)
-        for rank, piece in enumerate(self._everyone(from_part)):
+        for rank, piece in enumerate(self._allgather(from_part)):
             rows, columns = self.layout.part(rank)
             out[selection(rows), columns] = piece
         return out
@@ -361,17 +360,17 @@ class DistributedMatrix:
     def window(self, rows: slice, columns: slice, *, everywhere: bool = True) -> np.ndarray:
         """The entries in these rows and columns as a NumPy array.
 
-        Of several processes all must ask; where not `everywhere`, rank 0's alone gets the answer.
+        All processes must call it; unless `everywhere`, only that of rank 0 gets the answer.
         """
 
-        def from_part(ops: Backend, part: Any, part_rows: slice, part_columns: slice) -> np.ndarray:
+        def from_part(ops: Backend, part: Array, part_rows: slice, part_columns: slice) -> np.ndarray:
             r, c = meet(rows, part_rows), meet(columns, part_columns)
             found = np.empty((r.stop - r.start, c.stop - c.start), self.dtype)
             if found.size:
                 _read(ops, part, local(r, part_rows), local(c, part_columns), found)
             return found
 
-        pieces = self._everyone(from_part) if everywhere else self.world.first(self.each_part(from_part))
+        pieces = self._allgather(from_part) if everywhere else self.world.gather(self.each_part(from_part))
         out = np.empty((rows.stop - rows.start, columns.stop - columns.start) if pieces else (0, 0), self.dtype)
         for rank, piece in enumerate(pieces or ()):
             r, c = (meet(span, own) for span, own in zip((rows, columns), self.layout.part(rank), strict=True))
@@ -398,21 +397,21 @@ class DistributedMatrix:
                 f"DistributedMatrix.pairs: two lists of one length are required, got {i.shape}, {j.shape}."
             )
 
-        def here(rows: slice, columns: slice) -> np.ndarray:
+        def inside(rows: slice, columns: slice) -> np.ndarray:
             return (i >= rows.start) & (i < rows.stop) & (j >= columns.start) & (j < columns.stop)
 
-        def from_part(ops: Backend, part: Any, rows: slice, columns: slice) -> np.ndarray:
-            chosen = here(rows, columns)
+        def from_part(ops: Backend, part: Array, rows: slice, columns: slice) -> np.ndarray:
+            chosen = inside(rows, columns)
             entries = part[i[chosen] - rows.start, j[chosen] - columns.start]
             return entries if isinstance(entries, np.ndarray) else entries.get()
 
         out = np.empty(len(i), self.dtype)
-        for rank, piece in enumerate(self._everyone(from_part)):
-            out[here(*self.layout.part(rank))] = piece
+        for rank, piece in enumerate(self._allgather(from_part)):
+            out[inside(*self.layout.part(rank))] = piece
         return out
 
-    def gather(self, out: Array = None) -> Any:
-        """The entire matrix as a NumPy array; each rank puts its own part there.
+    def gather(self, out: Array = None) -> Array:
+        """The entire matrix as a NumPy array; each rank writes its own part.
 
         Parameters
         ----------
@@ -432,62 +431,62 @@ class DistributedMatrix:
             raise DTypeError(f"DistributedMatrix.gather: out must be of {self.dtype}, got {out.dtype}.")
         dense = np.empty((self.n, self.n), self.dtype) if out is None else out
 
-        def from_part(ops: Backend, part: Any, rows: slice, columns: slice) -> np.ndarray:
+        def from_part(ops: Backend, part: Array, rows: slice, columns: slice) -> np.ndarray:
             return ops.download(part, out=dense[rows, columns])
 
-        if len(self.world.mine) == self.world.grid.size:
+        if self.world.in_one_process:
             self.each_part(from_part)
             return dense
-        for rank, piece in enumerate(self._everyone(from_part)):
+        for rank, piece in enumerate(self._allgather(from_part)):
             dense[self.layout.part(rank)] = piece
         return dense
 
-    def landing(self) -> tuple[np.ndarray, Any]:
-        """A new array to gather into, and what is done (`result()`) when all its pages are there; or None."""
+    def allocate_result(self) -> tuple[np.ndarray, Future[None] | None]:
+        """A new array to gather into, and a future, done when all its pages are mapped; or None."""
         require(self.n**2 * self.dtype.itemsize, where="gather", hint="Read rows and windows, or overwrite=True.")
-        return self._ops[0].landing(self.shape)
+        return self._ops[0].allocate_result(self.shape)
 
     def _gather_bits(self, out: BitMatrix) -> BitMatrix:
-        for rank, words in enumerate(self._everyone(lambda ops, part, rows, columns: part.get().words)):
+        for rank, words in enumerate(self._allgather(lambda ops, part, rows, columns: part.get().words)):
             out[self.layout.part(rank)].words[...] = words
         return out
 
-    # Inside
+    # Helpers
 
-    def each_part(self, work: Callable[[Backend, Any, slice, slice], Any]) -> list[Any]:
+    def each_part(self, work: Callable[[Backend, Array, slice, slice], Any]) -> list[Any]:
         """work(ops, part, rows, columns) in each rank of this process."""
 
         def one(comm: Comm) -> Any:
-            k = self.world.mine.index(comm.rank)
+            k = self.world.local_ranks.index(comm.rank)
             return work(self._ops[k], self.parts[k], *self.layout.part(comm.rank))
 
-        return self.world.each(one)
+        return self.world.run(one)
 
     @staticmethod
-    def reader(ops: Backend, part: Any, rows: slice, columns: slice) -> Callable[[slice, slice], np.ndarray]:
-        """What reads windows of a part, by rows and columns of the entire matrix, to the host."""
+    def reader(ops: Backend, part: Array, rows: slice, columns: slice) -> Callable[[slice, slice], np.ndarray]:
+        """A function that reads windows of a part, by rows and columns of the entire matrix, to the host."""
         return lambda r, c: np.asarray(ops.download(part[local(r, rows), local(c, columns)]))
 
-    def _everyone(self, work: Callable[[Backend, Any, slice, slice], Any]) -> list[Any]:
-        return self.world.everyone(self.each_part(work))
+    def _allgather(self, work: Callable[[Backend, Array, slice, slice], Any]) -> list[Any]:
+        return self.world.allgather(self.each_part(work))
 
     def _warned(self, declared: bool) -> DistributedMatrix:
-        """Itself; with a warning of zeros that may be edges or none, unless it is declared which."""
+        """Itself; warns of zeros that may be edges or none, unless it is declared which."""
         if not declared:
             warn_of_ambiguous(self.seen, self.semiring, where="DistributedMatrix")
         return self
 
     def _survey(self) -> Survey:
-        """What a look at all entries finds."""
+        """The survey of all entries."""
         if self.dtype.kind == "b":
             return Survey(0, 1, True)
 
-        def look(ops: Backend, part: Any, rows: slice, columns: slice) -> Survey | None:
+        def survey_part(ops: Backend, part: Array, rows: slice, columns: slice) -> Survey | None:
             first = (rows.start, columns.start)
             arguments: dict[str, Any] = {"where": "DistributedMatrix", "first": first, "null_unsaid": True}
             return survey(part, self.semiring, **arguments) if part.size else None
 
-        return united([seen for seen in self._everyone(look) if seen], self.semiring, self.dtype)
+        return united([seen for seen in self._allgather(survey_part) if seen], self.semiring, self.dtype)
 
     def __repr__(self) -> str:
         where = {"cpu": "on the host", "cuda": "on GPUs"}[self.world.device]
@@ -497,13 +496,13 @@ class DistributedMatrix:
         )
 
 
-def _pair(key: Any) -> tuple[Any, Any]:
+def _pair(key: object) -> tuple[Any, Any]:
     if not isinstance(key, tuple) or len(key) != 2:
         raise IndexError(f"DistributedMatrix: rows and columns are required, M[a:b, c:d], got {key!r}.")
     return key
 
 
-def _read(ops: Backend, part: Any, rows: slice, columns: slice, out: np.ndarray) -> None:
+def _read(ops: Backend, part: Array, rows: slice, columns: slice, out: np.ndarray) -> None:
     """out ← a window of a part; packed bits are cut at multiples of 64 first."""
     first = columns.start // ops.grain * ops.grain
     last = min(part.shape[1], -(-columns.stop // ops.grain) * ops.grain)
@@ -515,13 +514,13 @@ def _read(ops: Backend, part: Any, rows: slice, columns: slice, out: np.ndarray)
         out[...] = found[:, columns.start - first : columns.stop - first]
 
 
-def _spreads(shape: tuple[int, ...], target: tuple[int, int]) -> bool:
+def _broadcasts(shape: tuple[int, ...], target: tuple[int, int]) -> bool:
     """Whether entries of this shape broadcast to one of two axes."""
     return len(shape) <= 2 and all(size in (1, most) for size, most in zip(shape[::-1], target[::-1], strict=False))
 
 
-def _made(ops: Backend, rows: slice, columns: slice, fill: Fill, rows_at_a_time: bool) -> Any:
-    """A rank's part: taken at once where that is what the verbs work on, else converted in strips of rows."""
+def _make_part(ops: Backend, rows: slice, columns: slice, fill: Fill, rows_at_a_time: bool) -> Array:
+    """A rank's part: uploaded at once where it is of the verbs' dtype, else converted in strips of rows."""
     s, dtype, (m, n) = ops.semiring, ops.dtype, (rows.stop - rows.start, columns.stop - columns.start)
     if not rows_at_a_time:
         piece = fill(rows, columns)

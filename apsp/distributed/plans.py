@@ -1,4 +1,4 @@
-"""What a closure over a grid takes: its block, the bytes of each rank, what travels, and the time."""
+"""The costs of a closure over a grid: its block, the bytes of each rank and of messages, and the time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..schedules import recursive
 STRIP = 64 << 20
 #: Bytes a second from rank to rank: over NVLink, and through a host's memory.
 _LINK = {"cuda": 250e9, "cpu": 4e9}
-#: Seconds of Python in which a rank gives its GPU the verbs of a round. Ranks of one process share an interpreter.
+#: Seconds of Python in which a rank queues the verbs of a round on its GPU. Ranks of one process share an interpreter.
 _ROUND = 1.6e-3
 
 
@@ -49,13 +49,13 @@ class OnHost:
     Attributes
     ----------
     made : int
-        From first to last: a matrix that was made of what came.
+        From first to last: a matrix converted from the input.
     before : int
-        Until the parts are there: what they are made of.
+        Until the parts are made: what they are made of.
     by_rows : bool
-        Whether parts are made some rows at a time, which are extra memory then.
+        Whether parts are made in strips of rows, which then are memory in addition.
     after : int
-        Once the parts are closed, whose panels are gone: the table that is brought together, predecessors.
+        After the closure, when its panels are freed: the table that is gathered, predecessors.
     """
 
     made: int = 0
@@ -68,24 +68,24 @@ NOTHING = OnHost()
 
 
 def peak_bytes(layout: Layout, ops: Backend, world: World, extra: OnHost = NOTHING) -> tuple[int, int]:
-    """The peak of memory in bytes where the ranks compute, and on the host where that is elsewhere.
+    """The peak of memory in bytes on the device of the ranks, and on the host where that is another.
 
-    Ranks on the host share a machine's memory, and what theirs takes together counts; of GPUs, what the fullest takes.
+    Ranks on the host share a machine's memory, so theirs are added up; of GPUs, the fullest counts.
     """
     on_host, size = world.device == "cpu", ops.dtype.itemsize
     shapes = sorted((layout.shape(rank) for rank in range(layout.grid.size)), key=math.prod, reverse=True)
-    shapes = shapes[: world.neighbours]  # of a machine, or as much as it may have
+    shapes = shapes[: world.ranks_on_node]  # of one machine: the largest that it may have
     parts = [ops.matrix_bytes(*shape) for shape in shapes]
     panels = [panel_bytes(layout, ops, shape) for shape in shapes]
     strips = sum(min(m * n * size, STRIP) for m, n in shapes) if extra.by_rows else 0
-    made, before, after = (world.processes * count for count in (extra.made, extra.before, extra.after))
+    made, before, after = (world.processes_on_node * count for count in (extra.made, extra.before, extra.after))
     if on_host:
         return made + sum(parts) + max(strips + before, sum(panels), after), 0
     return parts[0] + panels[0], made + max(strips + before, after)
 
 
 def require_memory(layout: Layout, ops: Backend, comm: Comm, world: World) -> None:
-    """Raise before any work where a rank's part, its panels and what verbs hold do not fit.
+    """Raise before any work where a rank's part, its panels and the workspace of verbs do not fit.
 
     Raises
     ------
@@ -108,14 +108,14 @@ def moved_bytes(layout: Layout, ops: Backend) -> int:
 def plan(
     n: int, semiring: Semiring, ops: Backend, world: World, *, block: int | None = None, extra: OnHost = NOTHING
 ) -> Plan:
-    """What the closure of n vertices would do over these ranks, and take."""
+    """The plan of a closure of n vertices over these ranks."""
     size = -(-(block or default_block(n, ops)) // ops.grain) * ops.grain
     layout = Layout(n, size, world.grid)
     pairs_a_second = rate(semiring, ops.dtype, device=ops.device, threads=ops.threads)
     (rows, columns), moved = layout.largest, moved_bytes(layout, ops)
     products, travel = n * rows * columns / pairs_a_second, moved / _LINK[ops.device]
-    if ops.looks_ahead:  # panels are made and sent, and verbs given to devices, while products run
-        seconds = max(products, travel, -(-n // size) * len(world.mine) * _ROUND)
+    if ops.looks_ahead:  # panels are made and sent, and verbs queued, while products run
+        seconds = max(products, travel, -(-n // size) * len(world.local_ranks) * _ROUND)
     else:
         seconds = products + travel + n * size * size / pairs_a_second
     on_ranks, on_host = peak_bytes(layout, ops, world, extra)

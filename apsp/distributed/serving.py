@@ -10,9 +10,9 @@ from .matrix import DistributedMatrix
 
 
 class Served:
-    """A distributed matrix in the process of rank 0, while every other one is in `serve`.
+    """A distributed matrix in the process of rank 0, while every other process runs `serve`.
 
-    It has what an engine of tables reads by: `shape`, `dtype` and windows `[a:b, c:d]`.
+    Engines of tables read it by `shape`, `dtype` and windows `[a:b, c:d]`.
     """
 
     def __init__(self, matrix: DistributedMatrix) -> None:
@@ -21,16 +21,16 @@ class Served:
 
     def __getitem__(self, key: tuple[slice, slice]) -> np.ndarray:
         rows, columns = (sliced(k, n, where="DistributedMatrix") for k, n in zip(key, self.shape, strict=True))
-        self._matrix.world.everyone([(rows.start, rows.stop, columns.start, columns.stop)])
+        self._matrix.world.allgather([(rows.start, rows.stop, columns.start, columns.stop)])
         return self._matrix.window(rows, columns, everywhere=False)
 
     def close(self) -> None:
-        """Let the others go."""
-        self._matrix.world.everyone([None])
+        """End `serve` in the other processes."""
+        self._matrix.world.allgather([None])
 
 
 def serve(matrix: DistributedMatrix) -> None:
-    """Hand over what rank 0 reads, until it lets go."""
-    while window := matrix.world.everyone([None])[0]:
+    """Send rank 0 its pieces of the windows that it requests, until `Served.close`."""
+    while window := matrix.world.allgather([None])[0]:
         a, b, c, d = window
         matrix.window(slice(a, b), slice(c, d), everywhere=False)

@@ -1,4 +1,4 @@
-"""What `closure`, `shortest_paths` and `transitive_closure` do where they are given several ranks."""
+"""`closure`, `shortest_paths` and `transitive_closure` over several ranks."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from . import checkpoints, closing, plans
 from .matrix import DistributedMatrix
 
 #: What `gpus=` may be.
-Places = int | Sequence[int] | World
+WorldLike = int | Sequence[int] | World
 
 
-def world_of(places: Places) -> World:
+def world_of(gpus: WorldLike) -> World:
     """The ranks that `gpus=` names."""
-    return places if isinstance(places, World) else world(gpus=places)
+    return gpus if isinstance(gpus, World) else world(gpus=gpus)
 
 
 def plan(
@@ -50,30 +50,34 @@ def plan(
 
 
 def closed(
-    source: Any, semiring: Semiring, wants: Wants, ranks: World, look: Callable[[Survey], None]
+    source: Any, semiring: Semiring, wants: Wants, ranks: World, on_survey: Callable[[Survey], None]
 ) -> DistributedMatrix | np.ndarray:
     """The table of distances over several ranks, each with its part; written as a store where an output is asked for.
 
-    `look` is called with what was seen of the entries, if nobody has said which of them are no edges.
+    `on_survey` is called with the survey of the entries, if it is not declared which of them are no edges.
 
-    Where the entire matrix is needed to say whether the closure exists, it is brought together.
+    Where only the entire matrix shows whether the closure exists, it is gathered.
     """
     limits, where = wants.limits, wants.where
     if limits is None:
 
         def parts() -> DistributedMatrix:
-            graph = (
-                source.having(nulls=()) if source.null_unsaid else source
-            )  # `look` says the same in the caller's name
+            # `on_survey` warns of zeros in the caller's name instead.
+            graph = source.having(nulls=()) if source.null_unsaid else source
             M = DistributedMatrix.from_graph(graph, semiring, world=ranks, dtype=wants.dtype, block=wants.block)
             if source.null_unsaid:
-                look(M.seen)
+                on_survey(M.seen)
             return M.close(callback=wants.callback)
 
         return _closed(parts, lambda: source.matrix(semiring, wants.dtype), semiring, wants, ranks, None)
     windows = Source.of(source, semiring, wants.dtype, nulls=wants.nulls, where=where)
     return _closed(
-        lambda: _within_limits(windows, wants, ranks, limits, look), windows.to_array, semiring, wants, ranks, limits
+        lambda: _within_limits(windows, wants, ranks, limits, on_survey),
+        windows.to_array,
+        semiring,
+        wants,
+        ranks,
+        limits,
     )
 
 
@@ -85,9 +89,9 @@ def _closed(
     ranks: World,
     limits: Limits | None,
 ) -> DistributedMatrix | np.ndarray:
-    """The closure in parts, as `parts` makes it; or of the entire matrix, which shows what no rank's part does.
+    """The closure in parts, as `parts` makes it; or of the entire matrix, where no part shows whether it exists.
 
-    That is whether sums have a limit that are not idempotent, and whether rounding alone makes a cycle negative.
+    That is where ⊕ is not idempotent, and where rounding alone may make a cycle negative.
 
     Raises
     ------
@@ -96,14 +100,14 @@ def _closed(
     DivergenceError
         If the closure does not exist, or no process holds all parts and rounding may have made a cycle negative.
     """
-    together = len(ranks.mine) == ranks.grid.size
+    gathers = ranks.in_one_process
     if semiring.idempotent:
         try:
             return parts()
         except DivergenceError:
-            if not together:
+            if not gathers:
                 raise
-    elif not together:
+    elif not gathers:
         raise AlgebraError(
             f"closure: over several processes ⊕ must be idempotent, got {semiring.name}, whose sums may have no limit, "
             "which is looked for in the entire matrix. Use the GPUs of one machine."
@@ -117,11 +121,11 @@ def _closed(
 
 
 def _within_limits(
-    source: Source, request: Request, ranks: World, limits: Limits, look: Callable[[Survey], None]
+    source: Source, request: Request, ranks: World, limits: Limits, on_survey: Callable[[Survey], None]
 ) -> DistributedMatrix:
     """The closure of a source, kept in a checkpoint and written as a store where that is asked for.
 
-    `look` is called with what was seen of its entries, if nobody has said which of them are no edges.
+    `on_survey` is called with the survey of its entries, if it is not declared which of them are no edges.
 
     Raises
     ------
@@ -132,7 +136,7 @@ def _within_limits(
     source.refuse_overwriting(limits.output, where="closure")
     block, callback = request.block, request.callback
     if limits.checkpoint is not None:
-        M = checkpoints.close(source, ranks, limits, block=block, callback=callback, look=look)
+        M = checkpoints.close(source, ranks, limits, block=block, callback=callback, on_survey=on_survey)
     else:
         M = DistributedMatrix.filled(
             source.n,
@@ -145,14 +149,14 @@ def _within_limits(
             unit=TILE,
         )
         if source.nulls is None:
-            look(M.seen)
+            on_survey(M.seen)
         M.close(callback=callback)
     if limits.made_in is not None and not limits.in_checkpoint:
         checkpoints.write(M, limits.made_in)
     return M
 
 
-def close_bits(closed: BitMatrix, request: Request, places: Places) -> None:
+def close_bits(closed: BitMatrix, request: Request, gpus: WorldLike) -> None:
     """closed ← its reflexive closure, on the host, by several ranks."""
     arguments: dict[str, Any] = {"block": request.block, "overwrite": True, "callback": request.callback}
-    closing.close(closed, get("lor_land"), world_of(places), **arguments)
+    closing.close(closed, get("lor_land"), world_of(gpus), **arguments)

@@ -78,7 +78,7 @@ def _on_host(question: Question, n: int, dtype: np.dtype, ranks: World) -> OnHos
             table = dense if seen is not None and divergence.may_diverge(question.semiring, seen, n) else 0
         else:
             table = 0 if wants.overwrite else dense
-        pieces = 0 if len(ranks.mine) == ranks.grid.size else dense  # as they come from other processes
+        pieces = 0 if ranks.in_one_process else dense  # as they come from other processes
         return OnHost(made=dense if owned else 0, after=table + pieces)
     after = 0
     if wants.paths:
@@ -103,8 +103,8 @@ def _made(question: Question) -> int:
     return int(question.taken.array.nbytes) if owned else 0
 
 
-def _unseen(seen: Survey) -> None:
-    """Nothing is said of zeros."""
+def _ignore(seen: Survey) -> None:
+    """Report nothing of zeros."""
 
 
 def _open(question: Question, plan: Plan) -> Engine:
@@ -114,7 +114,7 @@ def _open(question: Question, plan: Plan) -> Engine:
     ranks = solving.world_of(wants.gpus)
     hint = ROUTES if wants.paths else "Use more machines, a smaller dtype, or overwrite=True."
     here = plan.beside_bytes if plan.device == "cpu" else plan.host_bytes
-    require(here - ranks.processes * _made(question), where=wants.where, hint=hint)
+    require(here - ranks.processes_on_node * _made(question), where=wants.where, hint=hint)
     if wants.table and limits is None:
         bits = isinstance(question.source, BitMatrix)
         A = question.source if bits else question.taken.array
@@ -124,9 +124,9 @@ def _open(question: Question, plan: Plan) -> Engine:
             ranks,
             block=wants.block,
             overwrite=wants.overwrite,
-            made_here=not bits and question.memory is Memory.OURS,
+            owned=not bits and question.memory is Memory.OURS,
             callback=wants.callback,
-            look=_unseen if bits or not question.null_unsaid else question.tell_zeros,
+            on_survey=_ignore if bits or not question.null_unsaid else question.tell_zeros,
         )
         return Dense(D, clock() - begun)
     found = solving.closed(question.source, s, wants, ranks, question.tell_zeros)

@@ -60,12 +60,12 @@ class SharedOut(Eliminated):
             return
 
         def work(comm: Comm) -> list[tuple[np.ndarray, Any]]:
-            engine = self._engines[ranks.mine.index(comm.rank)]
+            engine = self._engines[ranks.local_ranks.index(comm.rank)]
             # All is given to the device before anything is fetched, which waits for what was given until then.
             found = list(found_by(engine, of, columns=columns, share=(comm.rank, ranks.grid.size)))
             return [(positions, host(values)) for positions, values in found]
 
-        for found in ranks.everyone(ranks.each(work)):
+        for found in ranks.allgather(ranks.run(work)):
             yield from found
 
 
@@ -84,13 +84,13 @@ def _estimate(question: Question) -> Estimate:
 
     found, ranks = elimination.estimate(question.once(_on_one)), world_of(question.wants.gpus)
     assert found.plan is not None  # order and structure were found once, there
-    here = found.bytes * (ranks.processes if ranks.device == "cpu" else 1)
+    here = found.bytes * (ranks.processes_on_node if ranks.device == "cpu" else 1)
     plan = replace(
         found.plan,
         engine=ENGINE.name,
         matrix_bytes=here,
         beside_bytes=here,
-        host_bytes=ranks.processes * found.plan.host_bytes,
+        host_bytes=ranks.processes_on_node * found.plan.host_bytes,
     )
     return replace(found, engine=ENGINE.name, bytes=here, plan=plan)
 
@@ -99,9 +99,9 @@ def _open(question: Question, plan: Plan) -> SharedOut:
     from ..distributed.solving import world_of
 
     ranks, one = world_of(question.wants.gpus), question.once(_on_one)
-    if ranks.device == "cpu" and len(ranks.mine) == ranks.grid.size:
+    if ranks.device == "cpu" and ranks.in_one_process:
         return SharedOut(ranks, [eliminated(one)] * ranks.grid.size)
-    return SharedOut(ranks, ranks.each(lambda comm: eliminated(one)))
+    return SharedOut(ranks, ranks.run(lambda comm: eliminated(one)))
 
 
 ENGINE = Kind(

@@ -91,7 +91,7 @@ class Limits:
         """`writing`, by several processes where gpus= says so; a context that does nothing without limits."""
         if limits is None:
             return nullcontext()
-        return limits.writing(gpus if hasattr(gpus, "mine") else None)
+        return limits.writing(gpus if hasattr(gpus, "local_ranks") else None)
 
     @contextmanager
     def writing(self, world: World | None = None) -> Iterator[Limits]:
@@ -114,16 +114,16 @@ class Limits:
                     return None
                 return os.fspath(stack.enter_context(building(self.output)))
 
-            if world is None or len(world.mine) == world.grid.size:
+            if world is None or world.in_one_process:
                 yield replace(self, target=begin())
                 return
 
             def first(comm: Comm) -> str | None:
-                return comm.together(lambda: begin() if comm.rank == 0 else None)
+                return comm.fail_together(lambda: begin() if comm.rank == 0 else None)
 
-            yield replace(self, target=world.everyone(world.each(first))[0])
-            world.each(lambda comm: comm.barrier())  # all tiles are there
-            world.each(lambda comm: comm.together(stack.close))
+            yield replace(self, target=world.allgather(world.run(first))[0])
+            world.run(lambda comm: comm.barrier())  # all tiles are there
+            world.run(lambda comm: comm.fail_together(stack.close))
 
     def refuse_memory(self, *, where: str) -> None:
         """Refuse a limit of memory for several devices: a closure over them takes the memory of each.

@@ -33,7 +33,7 @@ from .reachability import Reachability, save_into
 if TYPE_CHECKING:
     from semiring.algebra import Semiring
 
-    from ..distributed.solving import Places
+    from ..distributed.solving import WorldLike
 
 
 def transitive_closure(
@@ -45,7 +45,7 @@ def transitive_closure(
     callback: Callback | None = None,
     device: str | None = None,
     threads: int | None = None,
-    gpus: Places | None = None,
+    gpus: WorldLike | None = None,
     semiring: str | Semiring | None = None,
     memory: int | str | None = None,
     output: str | os.PathLike[str] | None = None,
@@ -143,7 +143,7 @@ def transitive_closure(
     if place is not None:
         check_output(place, (".tiles",))
         refuse_overwriting(graph.dense, place, where="transitive_closure")
-    first = 0 in getattr(gpus, "mine", (0,))
+    first = 0 in getattr(gpus, "local_ranks", (0,))
     with limits.writing() if first else nullcontext(limits) as in_effect:
         wants = Wants.of(
             where="transitive_closure",

@@ -37,7 +37,7 @@ from .routed import Routed
 from .shown import Shown
 
 if TYPE_CHECKING:
-    from ..distributed.solving import Places
+    from ..distributed.solving import WorldLike
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -263,7 +263,7 @@ def shortest_paths(
     engine: str = "auto",
     order: Any = "auto",
     paths: bool = False,
-    gpus: Places | None = None,
+    gpus: WorldLike | None = None,
     memory: int | str | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     every: float | None = None,
@@ -385,7 +385,7 @@ def shortest_paths(
     with Limits.output_context(Limits.of(memory, checkpoint, output, every), gpus) as in_effect:
         found = answer(Question(posed, s, wants if in_effect is None else replace(wants, limits=in_effect)))
         result = Result(found.engine, posed, s, found.plan, found.seconds, frames.library_of(graph), rows, cols)
-        if in_effect is not None and in_effect.made_in is not None and 0 in getattr(gpus, "mine", (0,)):
+        if in_effect is not None and in_effect.made_in is not None and 0 in getattr(gpus, "local_ranks", (0,)):
             save_archive(TileStore(in_effect.made_in), archive_of(result, os.path.join(output or "", "")))
     if output is not None and isinstance(getattr(found.engine, "matrix", None), TileStore):
         result = replace(result, engine=Stored(TileStore(output)))

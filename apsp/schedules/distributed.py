@@ -134,18 +134,18 @@ class Panels:
     def close(self) -> None:
         """C, and P = T R but T in the columns of k, in every process."""
         k, ops, comm, columns = self.pivot, self._ops, self._comm, self._part.columns
-        comm.along_row(self.C, ops, self.owner_column)
+        comm.broadcast_along_row(self.C, ops, self.owner_column)
         if comm.row == self.owner_row:
             owns_pivot = comm.column == self.owner_column
             if owns_pivot:
                 ops.copy(self.T, self.C[local(k, self._part.rows), :])
                 recursive.closure(self.T, ops, block=ops.pivot)  # T ← A(k,k)*
-            comm.along_row(self.T, ops, self.owner_column)
+            comm.broadcast_along_row(self.T, ops, self.owner_column)
             for j in without(columns, k):
                 ops.matmul(self.P[:, local(j, columns)], self.T, self.R[:, local(j, columns)])
             if owns_pivot:
                 ops.copy(self.P[:, local(k, columns)], self.T)
-        comm.along_column(self.P, ops, self.owner_row)
+        comm.broadcast_along_column(self.P, ops, self.owner_row)
 
     def update(self, X: Array, rows: slice, columns: slice, ahead: slice | None = None) -> None:
         """X ← X ⊕ C P, for a window X in these rows and columns, but 0 ⊕ C P in the columns of k, and P in its rows.

@@ -1,46 +1,45 @@
-"""Memory from one GPU to another of this machine, each in the order of its own stream."""
+"""Copies from one GPU of this machine to others, each in the order of its own stream."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import Any, NamedTuple
 
+from ..types import Array
 from . import gpu
 
 
-class Offer(NamedTuple):
-    """Memory of a device, to be read after an event."""
+class Sent(NamedTuple):
+    """Memory of a device that others may read after an event."""
 
-    memory: Any
+    memory: Array
     device: int
     ready: Any
 
 
-def offer(memory: Any) -> Offer:
-    """What the current stream has written to it by now, for other devices to fetch."""
-    return Offer(memory, gpu.current(), gpu.recorded())
+def send(memory: Array) -> Sent:
+    """Memory as the current stream has written it by now, for other devices to read."""
+    return Sent(memory, gpu.current(), gpu.recorded())
 
 
-def take(memory: Any, offered: Offer) -> Any:
-    """memory ← what another device offers, on the current stream; the event after which it has been read."""
+def receive(memory: Array, sent: Sent) -> Any:
+    """memory ← what another device has sent, on the current stream; the event after which it has been read."""
     import cupy
     from cupy.cuda import runtime
 
     here, stream = gpu.current(), cupy.cuda.get_current_stream()
-    stream.wait_event(offered.ready)
-    if here == offered.device:
-        gpu.copy(memory.data.ptr, offered.memory.data.ptr, memory.nbytes)
+    stream.wait_event(sent.ready)
+    if here == sent.device:
+        gpu.copy(memory.data.ptr, sent.memory.data.ptr, memory.nbytes)
     else:
-        _enable_access(here, offered.device)
-        runtime.memcpyPeerAsync(
-            memory.data.ptr, here, offered.memory.data.ptr, offered.device, memory.nbytes, stream.ptr
-        )
+        _enable_access(here, sent.device)
+        runtime.memcpyPeerAsync(memory.data.ptr, here, sent.memory.data.ptr, sent.device, memory.nbytes, stream.ptr)
     return gpu.recorded()
 
 
-def release(taken: list[Any]) -> None:
-    """The current stream goes on when all of them have been read."""
-    gpu.follow(taken)
+def wait(events: list[Any]) -> None:
+    """Make the current stream wait for the events of all reads."""
+    gpu.follow(events)
 
 
 @cache

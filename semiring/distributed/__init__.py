@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from .choosing import world
-from .comm import Alone, Comm, RankError
+from .comm import Comm, RankError, SingleProcess
 from .grid import Grid, Layout
 from .matrix import InMemory, LocalMatrix
 from .world import World
 
-__all__ = ["Alone", "Comm", "Grid", "InMemory", "Layout", "LocalMatrix", "RankError", "World", "world"]
+__all__ = ["Comm", "Grid", "InMemory", "Layout", "LocalMatrix", "RankError", "SingleProcess", "World", "world"]

@@ -1,4 +1,4 @@
-"""`world`: the ranks that a caller asks for."""
+"""`world`: the ranks over which a closure is distributed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def world(
     grid: Grid | str | None = None,
     threads: int | None = None,
 ) -> World:
-    """Where the ranks of a grid are: say one of `gpus`, `ranks` and `mpi`.
+    """The ranks of a grid; give one of `gpus`, `ranks` and `mpi`.
 
     Parameters
     ----------
@@ -30,11 +30,11 @@ def world(
     mpi : bool
         The processes that mpiexec (or Slurm's srun) has started, of which this is one.
     device : {"cpu", "cuda"}, optional
-        Of processes under MPI: where their parts lie; by default on GPUs, where this machine has one.
+        Of processes under MPI: the device of their parts; by default GPUs, where this machine has one.
     grid : Grid or str, optional
         Such as "2x4"; by default the squarest.
     threads : int, optional
-        CPU threads of each rank on the host; by default the processors are shared out.
+        CPU threads of each rank on the host; by default the processors divided by the ranks.
 
     Raises
     ------

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ..contract import Backend
 from ..errors import SemiringError
@@ -19,12 +19,12 @@ Found = TypeVar("Found")
 
 
 class RankError(SemiringError, RuntimeError):
-    """A process of a grid failed, died or hangs: none of them can go on.
+    """A process of a grid failed, died or hangs: the others cannot go on.
 
     Attributes
     ----------
     rank : int
-        Which one.
+        That process.
     """
 
     def __init__(self, message: str, rank: int) -> None:
@@ -35,8 +35,8 @@ class RankError(SemiringError, RuntimeError):
 class Comm(ABC):
     """One process's view of its grid.
 
-    All processes must make the same calls in the same order, but for broadcasts along rows (columns) of the grid,
-    which are between the processes of that row (column) alone.
+    Calls are collective: all processes make the same ones in the same order. Broadcasts along a row (column) of the
+    grid are collective over the processes of that row (column).
 
     Attributes
     ----------
@@ -50,40 +50,40 @@ class Comm(ABC):
         self.rank, self.grid = rank, grid
         self.row, self.column = grid.place(rank)
 
-    def along_row(self, panel: Array, ops: Backend, column: int) -> None:
+    def broadcast_along_row(self, panel: Array, ops: Backend, column: int) -> None:
         """panel ← that of process column `column`, in every process of this process row.
 
-        What `ops.panel` made, of one size everywhere; on a device in the order of the current stream.
+        `ops.panel` allocated it, of one size in every process; on a device, in the order of the current stream.
         """
         if self.grid.columns > 1:
             self._broadcast(ops.flat(panel), column, "row")
 
-    def along_column(self, panel: Array, ops: Backend, row: int) -> None:
+    def broadcast_along_column(self, panel: Array, ops: Backend, row: int) -> None:
         """panel ← that of process row `row`, in every process of this process column."""
         if self.grid.rows > 1:
             self._broadcast(ops.flat(panel), row, "column")
 
     @abstractmethod
-    def _broadcast(self, memory: Any, root: int, along: str) -> None:
-        """Between the processes along a "row" or a "column" of the grid, from the one that is `root` of them.
+    def _broadcast(self, memory: Array, root: int, along: str) -> None:
+        """Broadcast a contiguous array of one axis from the process at position `root` of a "row" or a "column".
 
-        A flat array, contiguous, of one size everywhere.
+        It has one size in all processes of that row or column.
         """
 
     @abstractmethod
-    def everyone(self, value: Found) -> list[Found]:
-        """Each rank's value, in the order of ranks."""
+    def allgather(self, value: Found) -> list[Found]:
+        """Each rank's value, in every rank, in the order of ranks."""
 
-    def first(self, value: Found) -> list[Found] | None:
+    def gather(self, value: Found) -> list[Found] | None:
         """Each rank's value in rank 0, in the order of ranks; None elsewhere."""
-        found = self.everyone(value)
+        found = self.allgather(value)
         return found if self.rank == 0 else None
 
     def barrier(self) -> None:
         """Wait until all processes have called it."""
-        self.everyone(None)
+        self.allgather(None)
 
-    def together(self, work: Callable[[], Found]) -> Found:
+    def fail_together(self, work: Callable[[], Found]) -> Found:
         """What `work` returns; where it raises in one process, every process raises that error.
 
         Raises
@@ -96,27 +96,27 @@ class Comm(ABC):
             found = work()
         except Exception as problem:
             error = problem
-        failed = [e for e in self.everyone(error) if e is not None]
+        failed = [e for e in self.allgather(error) if e is not None]
         if failed:
-            failed[0].everywhere = True  # type: ignore[attr-defined] # for the caller that catches it
+            failed[0].on_every_rank = True  # type: ignore[attr-defined]
             raise failed[0]
         return found  # type: ignore[return-value] # `work` has returned it
 
 
-def everywhere(error: BaseException) -> bool:
-    """Whether every rank has this error, as `Comm.together` raises it."""
-    return getattr(error, "everywhere", False)
+def on_every_rank(error: BaseException) -> bool:
+    """Whether every rank has this error, as `Comm.fail_together` raises it."""
+    return getattr(error, "on_every_rank", False)
 
 
-class Alone(Comm):
-    """A grid of one process: every broadcast is done."""
+class SingleProcess(Comm):
+    """A grid of one process: nothing is sent."""
 
     def __init__(self) -> None:
         super().__init__(0, Grid(1, 1))
 
-    def _broadcast(self, memory: Any, root: int, along: str) -> None:
+    def _broadcast(self, memory: Array, root: int, along: str) -> None:
         """There are no other processes."""
 
-    def everyone(self, value: Found) -> list[Found]:
+    def allgather(self, value: Found) -> list[Found]:
         """This rank's value."""
         return [value]

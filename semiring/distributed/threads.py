@@ -1,9 +1,8 @@
-"""The processes of a grid as threads of one process: on the host, or one for each of its GPUs.
+"""The ranks of a grid as threads of one process: on the host, or one for each of its GPUs.
 
-Every broadcast is two barriers of its ranks: after the first the root's data is available, after the second every rank
-has it. On the host each copies it in between. On GPUs each card fetches it over NVLink or PCIe, in the order of its own
-stream, and the host waits for no copy: the root's stream waits for the others' instead, before what they read
-is written again.
+A broadcast is two barriers of its ranks: after the first the root's data is available, after the second every rank has
+it. On the host each rank copies it in between. On GPUs each card copies it over NVLink or PCIe on its own stream, and
+the host waits for no copy: before the root's memory is written again, its stream waits for the events of those copies.
 """
 
 from __future__ import annotations
@@ -15,93 +14,94 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ..types import Array
 from .comm import Comm
 from .grid import Grid
 
 Found = TypeVar("Found")
-#: Seconds between looks at whether a thread has ended.
-LOOK = 0.05
+#: Seconds between polls of whether a thread has ended.
+POLL = 0.05
 
 
-class Meeting:
-    """A barrier of a row, a column or all threads of a grid, used over and over, and the data exchanged at it.
+class Group:
+    """The threads of a row, a column or an entire grid: their barrier, and what they exchange.
 
     After the second barrier of a broadcast the next one may begin, with another root, before this one's root has read
-    the events of those that took what it offered. So `offered` and `each` are apart; `each` is written again only when
-    this root, too, has come to the next broadcast.
+    the events of the copies. So `sent` and `slots` are two fields; `slots` is written again only after the first
+    barrier of the next broadcast, which this root reaches when it has read them.
     """
 
     def __init__(self, count: int) -> None:
         self.barrier = threading.Barrier(count)
-        self.offered: Any = None
-        self.each: list[Any] = [None] * count
+        self.sent: Any = None
+        self.slots: list[Any] = [None] * count
 
 
-class Team:
-    """What the threads of a grid share."""
+class Groups:
+    """Those of a grid: of all threads, of each row and of each column."""
 
     def __init__(self, grid: Grid) -> None:
         self.grid = grid
-        self.all = Meeting(grid.size)
-        self.rows = [Meeting(grid.columns) for _ in range(grid.rows)]
-        self.columns = [Meeting(grid.rows) for _ in range(grid.columns)]
+        self.all = Group(grid.size)
+        self.rows = [Group(grid.columns) for _ in range(grid.rows)]
+        self.columns = [Group(grid.rows) for _ in range(grid.columns)]
 
     def abort(self) -> None:
-        """Every thread that waits for another, or will, gets an error."""
-        for meeting in (self.all, *self.rows, *self.columns):
-            meeting.barrier.abort()
+        """Break all barriers: threads that wait at one, or come to one, get an error."""
+        for group in (self.all, *self.rows, *self.columns):
+            group.barrier.abort()
 
 
 class ThreadComm(Comm):
     """One thread's view of the grid."""
 
-    def __init__(self, team: Team, rank: int) -> None:
-        super().__init__(rank, team.grid)
-        self._team = team
+    def __init__(self, groups: Groups, rank: int) -> None:
+        super().__init__(rank, groups.grid)
+        self._groups = groups
 
-    def _broadcast(self, memory: Any, root: int, along: str) -> None:
-        meeting, me = (
-            (self._team.rows[self.row], self.column) if along == "row" else (self._team.columns[self.column], self.row)
-        )
-        mover = _mover(memory)
-        if me == root:
-            meeting.offered = mover.offer(memory)
-        meeting.barrier.wait()
-        if me != root:
-            meeting.each[me] = mover.take(memory, meeting.offered)
-        meeting.barrier.wait()
-        if me == root:
-            mover.release([taken for i, taken in enumerate(meeting.each) if i != root])
+    def _broadcast(self, memory: Array, root: int, along: str) -> None:
+        in_row = along == "row"
+        group = self._groups.rows[self.row] if in_row else self._groups.columns[self.column]
+        own = self.column if in_row else self.row
+        transport = _transport(memory)
+        if own == root:
+            group.sent = transport.send(memory)
+        group.barrier.wait()
+        if own != root:
+            group.slots[own] = transport.receive(memory, group.sent)
+        group.barrier.wait()
+        if own == root:
+            transport.wait([event for i, event in enumerate(group.slots) if i != root])
 
-    def everyone(self, value: Found) -> list[Found]:
-        """Each rank's value, in the order of ranks."""
-        meeting = self._team.all
-        meeting.each[self.rank] = value
-        meeting.barrier.wait()
-        found = list(meeting.each)
-        meeting.barrier.wait()
+    def allgather(self, value: Found) -> list[Found]:
+        """Each rank's value, in every rank, in the order of ranks."""
+        group = self._groups.all
+        group.slots[self.rank] = value
+        group.barrier.wait()
+        found = list(group.slots)
+        group.barrier.wait()
         return found
 
 
-class _Host:
-    """Memory of the host: each rank copies what it needs."""
+class _HostMemory:
+    """Broadcasts in memory of the host: each rank copies from the root's."""
 
     @staticmethod
-    def offer(memory: np.ndarray) -> np.ndarray:
+    def send(memory: np.ndarray) -> np.ndarray:
         return memory
 
     @staticmethod
-    def take(memory: np.ndarray, offered: np.ndarray) -> None:
-        np.copyto(memory, offered)
+    def receive(memory: np.ndarray, sent: np.ndarray) -> None:
+        np.copyto(memory, sent)
 
     @staticmethod
-    def release(taken: list[None]) -> None:
-        """Nothing to wait for: all ranks have copied."""
+    def wait(events: list[None]) -> None:
+        """Return at once: all ranks have copied."""
 
 
-def _mover(memory: Any) -> Any:
+def _transport(memory: Array) -> Any:
     if isinstance(memory, np.ndarray):
-        return _Host
+        return _HostMemory
     from ..cuda import peers
 
     return peers
@@ -125,24 +125,24 @@ def run(
     Raises
     ------
     Exception
-        The first error of any rank; the others have ended then. Ctrl-C ends all of them, after the verb each is at.
+        The first error of any rank, when the others have ended. Ctrl-C ends all of them, each after its current verb.
     """
-    team = Team(grid)
+    groups = Groups(grid)
     if grid.size == 1:
         with device(0) if device else nullcontext():
-            return [work(ThreadComm(team, 0))]
+            return [work(ThreadComm(groups, 0))]
     found: list[Any] = [None] * grid.size
     errors: list[tuple[int, BaseException]] = []
 
     def one(rank: int) -> None:
         try:
             with device(rank) if device else nullcontext():
-                found[rank] = work(ThreadComm(team, rank))
+                found[rank] = work(ThreadComm(groups, rank))
         except threading.BrokenBarrierError:
             pass  # another rank has failed, and its error is raised
         except BaseException as error:
             errors.append((rank, error))
-            team.abort()
+            groups.abort()
 
     threads = [threading.Thread(target=one, args=(r,), name=f"rank {r}", daemon=True) for r in range(grid.size)]
     try:
@@ -150,9 +150,9 @@ def run(
             thread.start()
         for thread in threads:
             while thread.is_alive():
-                thread.join(LOOK)  # in between, Ctrl-C is handled
+                thread.join(POLL)  # in between, Ctrl-C is handled
     except BaseException:
-        team.abort()
+        groups.abort()
         raise
     if errors:
         raise errors[0][1]

@@ -1,4 +1,4 @@
-"""Where the ranks of a grid are: threads of this process, one for each GPU or on the host; or processes under MPI."""
+"""The ranks of a grid: threads of this process, one for each GPU or on the host; or processes under MPI."""
 
 from __future__ import annotations
 
@@ -22,38 +22,45 @@ class World(ABC):
     grid : Grid
     device : {"cpu", "cuda"}
         Where each rank's part is.
-    mine : tuple of int
+    local_ranks : tuple of int
         The ranks in this process.
-    neighbours : int
-        The ranks that share a machine's memory with this process's, and these.
-    processes : int
-        The processes in which those are.
+    in_one_process : bool
+        Whether they are all ranks.
+    ranks_on_node : int
+        The ranks on this machine, which share its memory.
+    processes_on_node : int
+        The processes on this machine.
     options : dict
-        The backend's own, for every rank: `threads` on the CPU.
+        Those of every rank's backend: `threads` on the CPU.
     """
 
     grid: Grid
     device: str
-    mine: tuple[int, ...]
-    neighbours: int
+    local_ranks: tuple[int, ...]
+    ranks_on_node: int
     options: dict[str, Any]
 
     @property
-    def processes(self) -> int:
-        """The processes of a machine: each has copies of its own of what its ranks share."""
-        return -(-self.neighbours // len(self.mine))
+    def in_one_process(self) -> bool:
+        """Whether all ranks are in this process."""
+        return len(self.local_ranks) == self.grid.size
+
+    @property
+    def processes_on_node(self) -> int:
+        """The processes on this machine: each has a copy of what its ranks share."""
+        return -(-self.ranks_on_node // len(self.local_ranks))
 
     @abstractmethod
-    def each(self, work: Callable[[Comm], Found]) -> list[Found]:
+    def run(self, work: Callable[[Comm], Found]) -> list[Found]:
         """What `work(comm)` returns in each rank of this process, concurrently."""
 
     @abstractmethod
-    def everyone(self, values: list[Found]) -> list[Found]:
-        """The values of the ranks of this process, and those of all others, in the order of ranks."""
+    def allgather(self, values: list[Found]) -> list[Found]:
+        """The values of all ranks, in the order of ranks, from those of the ranks of each process."""
 
-    def first(self, values: list[Found]) -> list[Found] | None:
+    def gather(self, values: list[Found]) -> list[Found] | None:
         """The same in the process of rank 0; None elsewhere."""
-        return self.everyone(values)
+        return self.allgather(values)
 
 
 class Threads(World):
@@ -71,17 +78,17 @@ class Threads(World):
     def __init__(self, grid: Grid, devices: tuple[int, ...] | None = None, threads: int | None = None) -> None:
         self.grid, self.devices = grid, devices
         self.device = "cpu" if devices is None else "cuda"
-        self.mine = tuple(range(grid.size))
-        self.neighbours = grid.size
+        self.local_ranks = tuple(range(grid.size))
+        self.ranks_on_node = grid.size
         self.options = {} if threads is None or devices else {"threads": threads}
         self._streams: dict[int, Any] = {}
 
-    def each(self, work: Callable[[Comm], Found]) -> list[Found]:
-        """What `work(comm)` returns in each rank: in a thread each, on its GPU and a stream of its own."""
+    def run(self, work: Callable[[Comm], Found]) -> list[Found]:
+        """What `work(comm)` returns in each rank: a thread, with a GPU and a stream of its own."""
         return run(self.grid, work, None if self.devices is None else self._device_context)
 
-    def everyone(self, values: list[Found]) -> list[Found]:
-        """They are all here."""
+    def allgather(self, values: list[Found]) -> list[Found]:
+        """The values: all ranks are in this process."""
         return values
 
     def _device_context(self, rank: int) -> AbstractContextManager[None]:

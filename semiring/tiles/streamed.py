@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from ..contract import Backend
-from ..distributed import Alone, Comm, Grid, Layout, LocalMatrix
+from ..distributed import Comm, Grid, Layout, LocalMatrix, SingleProcess
 from ..ranges import overlap
 from ..types import Array
 from .courier import Slow
@@ -63,7 +63,7 @@ class Streamed(LocalMatrix):
     @classmethod
     def single_process(cls, slow: Slow, ops: Backend, block: int, window: tuple[int, int]) -> Streamed:
         """A matrix that one process works on alone."""
-        return cls(slow, ops, Layout(slow.shape[0], block, Grid(1, 1)), Alone(), window)
+        return cls(slow, ops, Layout(slow.shape[0], block, Grid(1, 1)), SingleProcess(), window)
 
     def __enter__(self) -> Streamed:
         self._courier.__enter__()

@@ -160,7 +160,7 @@ MUTANTS = [
     Mutant(
         "distributed-neighbours",
         "apsp/distributed/plans.py",
-        "shapes = shapes[: world.neighbours]",
+        "shapes = shapes[: world.ranks_on_node]",
         "shapes = shapes[:1]",
         "tests/test_distributed.py::test_ranks_of_one_host_share_its_memory",
         "Ranks of one host each count all of its memory as theirs.",
@@ -185,7 +185,7 @@ MUTANTS = [
         "shared-elimination",
         "apsp/engines/shared.py",
         "[eliminated(one)] * ranks.grid.size",
-        "ranks.each(lambda comm: eliminated(one))",
+        "ranks.run(lambda comm: eliminated(one))",
         "tests/test_distributed.py::test_ranks_of_one_process_share_an_elimination",
         "Each rank of one process eliminates for itself.",
     ),

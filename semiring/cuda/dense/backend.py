@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -250,7 +251,7 @@ class CudaBackend(Launches, Backend):
 
         return courier(slow, unit, self)
 
-    def landing(self, shape: tuple[int, ...]) -> tuple[np.ndarray, Any]:
+    def allocate_result(self, shape: tuple[int, ...]) -> tuple[np.ndarray, Future[None] | None]:
         """A new NumPy array to download into, and a future, done when all its pages are mapped; or None."""
         return transfer.fresh(shape, self.dtype)
 
