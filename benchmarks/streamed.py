@@ -25,8 +25,8 @@ from apsp.schedules import distributed, recursive
 from semiring.backend import Backend, bind
 from semiring.memory import parsed, shown
 from semiring.tiles import TileStore
-from semiring.tiles.courier import InArray, InStore, Slow
 from semiring.tiles.streamed import Cut, Streamed, fit
+from semiring.tiles.windows import InArray, InStore, SlowMatrix
 
 
 def strips(n: int, dtype: str, device: str, seed: int) -> Iterator[tuple[int, Any]]:
@@ -84,19 +84,19 @@ def hold(memory: int | None) -> None:
     pool.set_limit(size=0 if memory is None else pool.used_bytes() + memory)
 
 
-def streamed(slow: Slow, ops: Backend, cut: Cut) -> tuple[float, float]:
+def streamed(slow: SlowMatrix, ops: Backend, cut: Cut) -> tuple[float, float]:
     """A* in slow memory; the seconds with and without what comes before the first round."""
     start = time.perf_counter()
     with Streamed.single_process(slow, ops, cut.block, cut.window) as part:
         begun = time.perf_counter()
         distributed.closure(part, ops, block=cut.block)
         ops.synchronize()
-        part.finish()
+        part.flush()
         end = time.perf_counter()
     return time.perf_counter() - start, end - begun
 
 
-def super_blocks(slow: Slow, ops: Backend, cut: streaming.Cut) -> tuple[float, float]:
+def super_blocks(slow: SlowMatrix, ops: Backend, cut: streaming.Cut) -> tuple[float, float]:
     """The same by super-blocks."""
     n, done, start = slow.shape[0], 0, time.perf_counter()
 
@@ -106,7 +106,7 @@ def super_blocks(slow: Slow, ops: Backend, cut: streaming.Cut) -> tuple[float, f
         if done * 10 // n**3 > tenth and n > 16384:
             print(f"    {done / n**3:.0%} begun after {time.perf_counter() - start:.1f} s", flush=True)
 
-    with ops.courier(slow, cut.tile):  # which pins what lies in host memory
+    with ops.window_io(slow, cut.tile):  # which pins what lies in host memory
         begun = time.perf_counter()
         streaming.closure(slow, ops, cut, step=step)
         end = time.perf_counter()

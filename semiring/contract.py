@@ -19,6 +19,8 @@ from .types import Array
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+    from .tiles.windows import SlowMatrix, WindowIO
+
 
 class Stopwatch(Protocol):
     """Runs from when it was made until `stop`."""
@@ -218,14 +220,14 @@ class Backend(ABC):
         """A second queue of verbs, concurrent with the caller's; None where verbs are done when they return."""
         return None
 
-    def courier(self, slow: Any, unit: int) -> Any:
-        """What brings windows of a matrix in slow memory to where verbs work, and back; see `semiring.tiles.courier`.
+    def window_io(self, slow: SlowMatrix, unit: int) -> WindowIO:
+        """Asynchronous reads and writes of windows of a matrix in slow memory; see `semiring.tiles.windows`.
 
-        `slow` is a `Slow`, and `unit` the size of the blocks of which its windows are made.
+        `slow` is a `SlowMatrix`, and `unit` the size of the blocks of which its windows are made.
         """
-        from .tiles.courier import HostCourier
+        from .tiles.windows import HostWindowIO
 
-        return HostCourier(slow, unit)
+        return HostWindowIO(slow, unit)
 
     def allocate_result(self, shape: tuple[int, ...]) -> tuple[np.ndarray, Future[None] | None]:
         """A new NumPy array to download into, and a future, done when all its pages are mapped; or None."""

@@ -528,12 +528,12 @@ def test_rows_are_asked_of_all_ranks_once(grid, monkeypatch):
             A.astype(np.int16), world=world(ranks=shape.size, grid=shape, threads=1), block=32, null_value=None
         ),
     ):
-        batches, run_all = [], M.world.run
-        monkeypatch.setattr(M.world, "run", lambda work, run=run_all, to=batches: to.append(work) or run(work))
+        calls, run_all = [], M.world.run
+        monkeypatch.setattr(M.world, "run", lambda work, run=run_all, to=calls: to.append(work) or run(work))
         for k in ([], [5], [89, 3, 3, 4, 40, 0, 41], slice(None), np.arange(90)[::-2]):
-            batches.clear()
+            calls.clear()
             np.testing.assert_array_equal(M.rows(k), A[k])
-            assert len(batches) == 1
+            assert len(calls) == 1
 
 
 @pytest.mark.parametrize(("n", "grid"), [(300, "2x2"), (500, "1x4"), (290, "3x1")])

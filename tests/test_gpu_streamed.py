@@ -12,8 +12,8 @@ from apsp.large.streaming import Cut
 from apsp.schedules import distributed
 from semiring.backend import bind
 from semiring.tiles import TileStore
-from semiring.tiles.courier import InArray, InStore
 from semiring.tiles.streamed import Streamed
+from semiring.tiles.windows import InArray, InStore
 
 pytestmark = pytest.mark.gpu
 
@@ -43,14 +43,14 @@ def expected(A):
 )
 @pytest.mark.parametrize("super_blocks", [False, True])
 def test_a_matrix_streams_through_the_device(tmp_path, monkeypatch, super_blocks, n, block, window, dtype, where):
-    from semiring.cuda import courier
+    from semiring.cuda import windows
 
     A = graph(n, dtype)
     D = A.copy()
     slow = InArray(D)
-    monkeypatch.setattr(courier, "BUFFER", 1 << 16)
+    monkeypatch.setattr(windows, "BUFFER", 1 << 16)
     if where == "buffers":
-        monkeypatch.setattr(courier.Pinned, "of", classmethod(lambda cls, array: None))
+        monkeypatch.setattr(windows.Pinned, "of", classmethod(lambda cls, array: None))
     if where == "store":
         store = TileStore.create(tmp_path / "t", A.shape, A.dtype, block=128)
         store.put(A)
@@ -61,7 +61,7 @@ def test_a_matrix_streams_through_the_device(tmp_path, monkeypatch, super_blocks
     else:
         with Streamed.single_process(slow, ops, block, window) as part:
             distributed.closure(part, ops, block=block)
-            part.finish()
+            part.flush()
     np.testing.assert_array_equal(store[:] if where == "store" else D, expected(A))
 
 

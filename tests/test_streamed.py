@@ -20,8 +20,8 @@ from semiring.cpu.dense import backend
 from semiring.distributed import Grid, Layout
 from semiring.distributed.threads import run
 from semiring.tiles import TileStore
-from semiring.tiles.courier import InArray, InStore
 from semiring.tiles.streamed import Streamed
+from semiring.tiles.windows import InArray, InStore
 
 ALL = [*cases.CASES, *cases.USER_CASES]
 
@@ -33,7 +33,7 @@ def streamed(case, slow, block, window, grid=None):
         ops = Reference(case)
         with Streamed(slow, ops, layout, comm, window) as part:
             distributed.closure(part, ops, block=block)
-            part.finish()
+            part.flush()
 
     run(layout.grid, work)
 
@@ -96,9 +96,9 @@ def test_super_blocks_stream_from_a_store(tmp_path, n):
 class Late(InArray):
     """Writes that take their time: what is read too early is what was there before."""
 
-    def write(self, rows, columns, entries, turn):
+    def write(self, rows, columns, entries, round):
         time.sleep(0.01)
-        super().write(rows, columns, entries, turn)
+        super().write(rows, columns, entries, round)
 
 
 @pytest.mark.parametrize("n", [5, 8, 9, 12])

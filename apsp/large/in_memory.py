@@ -16,8 +16,8 @@ from semiring.backend import Backend
 from semiring.cycles import restore, reweight
 from semiring.memory import require
 from semiring.observed import Callback
-from semiring.tiles.courier import InArray
 from semiring.tiles.folder import CLOSED
+from semiring.tiles.windows import InArray
 
 from ..convergence import divergence, settle
 from ..saving.tiles import TILE

@@ -7,8 +7,8 @@ import numpy as np
 from semiring.backend import Backend
 from semiring.observed import Callback
 from semiring.tiles import TileStore
-from semiring.tiles.courier import InStore
 from semiring.tiles.folder import CLOSED
+from semiring.tiles.windows import InStore
 
 from ..convergence import divergence
 from ..saving.tiles import forget_result

@@ -28,7 +28,7 @@ from typing import Any
 from semiring.backend import Backend
 from semiring.observed import Callback
 from semiring.ranges import local
-from semiring.tiles.courier import Courier, Slow
+from semiring.tiles.windows import SlowMatrix, WindowIO
 
 from ..schedules import recursive
 from ..schedules.blocks import pivots
@@ -121,7 +121,7 @@ def _fast_bytes(n: int, ops: Backend, t: int, h: int, w: int) -> int:
 
 
 def closure(
-    slow: Slow,
+    slow: SlowMatrix,
     ops: Backend,
     cut: Cut,
     *,
@@ -133,22 +133,22 @@ def closure(
 
     Parameters
     ----------
-    slow : Slow
+    slow : SlowMatrix
     ops : Backend
     cut : Cut
     begun : int
-        How many pivots are done, a multiple of the tile. Windows that are ahead of that by a round are left alone.
+        The pivots that are done, a multiple of the tile. Windows that are a round ahead of that are left out.
     after : callable, optional
-        `after(round, pivots)` when everything of a round is back.
+        `after(round, pivots)` when everything of a round is written.
     step : callable, optional
         `step(pairs)` for every window.
     """
-    with ops.courier(slow, cut.tile) as courier:
-        for task in _ahead(_rounds(ops, courier, cut, begun, after), courier):
-            task.run(courier)
+    with ops.window_io(slow, cut.tile) as io:
+        for task in _ahead(_rounds(ops, io, cut, begun, after), io):
+            task.run(io)
             if step is not None:
                 step(task.pairs)
-        courier.finish()
+        io.flush()
 
 
 @dataclass(frozen=True)
@@ -177,45 +177,45 @@ class Task:
     result : Window
     operands : tuple of Window
     missing : list of Window
-        What is not in its buffer yet.
-    turn, pairs : int
-        How many pivots the result has gone through; what the verb does.
+        Those that are not in their buffers yet.
+    round, pairs : int
+        The pivots that the result will have gone through; the pairs of the verb.
     """
 
     verb: Callable[..., None]
     result: Window
     operands: tuple[Window, ...]
     missing: list[Window]
-    turn: int
+    round: int
     pairs: int
-    sent: list[Any] = field(default_factory=list)
+    tickets: list[Any] = field(default_factory=list)
 
     def waits_for(self, before: Task) -> bool:
-        """Whether what is missing is a result of `before`, or comes into a buffer that it uses."""
+        """Whether a missing window is a result of `before`, or is read into a buffer that it uses."""
         buffers = {window.buffer for window in (before.result, *before.operands)}
         return any(window.buffer in buffers or window.meets(before.result) for window in self.missing)
 
-    def send(self, courier: Courier) -> None:
-        """Begin to fetch what is missing."""
-        self.sent = [courier.bring(w.X, w.rows, w.columns, w.buffer) for w in self.missing]
+    def prefetch(self, io: WindowIO) -> None:
+        """Begin to read what is missing."""
+        self.tickets = [io.prefetch(w.X, w.rows, w.columns, w.buffer) for w in self.missing]
 
-    def run(self, courier: Courier) -> None:
+    def run(self, io: WindowIO) -> None:
         """Wait for what was missing, compute, and begin to write the result back."""
-        for sent in (*self.sent, courier.freed(self.result.buffer)):
-            courier.arrived(sent)
+        for ticket in (*self.tickets, io.pending(self.result.buffer)):
+            io.wait(ticket)
         self.verb(self.result.X, *(window.X for window in self.operands))
-        courier.take_back(self.result.X, self.result.rows, self.result.columns, self.result.buffer, self.turn)
+        io.write_back(self.result.X, self.result.rows, self.result.columns, self.result.buffer, self.round)
 
 
-def _ahead(tasks: Iterator[Task | None], courier: Courier) -> Iterator[Task]:
-    """Each task, once the windows of the next one are being fetched. A None among the tasks waits for all before it."""
+def _ahead(tasks: Iterator[Task | None], io: WindowIO) -> Iterator[Task]:
+    """Each task, once the reads of the next one have begun. A None among the tasks is a barrier."""
     before = None
     for task in tasks:
         if before is not None and (task is None or task.waits_for(before)):
             yield before
             before = None
         if task is not None:
-            task.send(courier)
+            task.prefetch(io)
         if before is not None:
             yield before
         before = task
@@ -224,36 +224,36 @@ def _ahead(tasks: Iterator[Task | None], courier: Courier) -> Iterator[Task]:
 
 
 def _rounds(
-    ops: Backend, courier: Courier, cut: Cut, begun: int, after: Callable[[int, slice], None] | None
+    ops: Backend, io: WindowIO, cut: Cut, begun: int, after: Callable[[int, slice], None] | None
 ) -> Iterator[Task | None]:
     """The tasks of all rounds."""
-    n = courier.slow.shape[0]
+    n = io.slow.shape[0]
     todo = list(pivots(n, cut.block, begun))
     before = list(pivots(begun, cut.block))
     fast = FastMemory(ops, min(n, cut.block), min(n, cut.rows), min(n, cut.columns))
     for index, k in enumerate(todo):
 
-        def left(rows: slice, columns: slice, first: bool = index == 0, turn: int = k.stop) -> bool:
-            """Whether a window has still to go through this round."""
-            return not first or courier.slow.turn(rows, columns) < turn
+        def left(rows: slice, columns: slice, first: bool = index == 0, round: int = k.stop) -> bool:
+            """Whether a window has not gone through this round yet."""
+            return not first or io.slow.round(rows, columns) < round
 
-        # The next super-block's rows first: they are back when it is their turn.
+        # The next super-block's rows first: they are written when they are read again.
         yield from fast.round(k, [*todo[index + 1 :], *before, *todo[:index]], cut, left)
         if after is not None:
             yield None
-            courier.finish()
+            io.flush()
             after(index, k)
 
 
 class Ring:
-    """A ring of buffers; a window is found in its buffer until that is used again."""
+    """A least-recently-used cache of windows, in a ring of buffers."""
 
     def __init__(self, ops: Backend, count: int, size: int, name: str) -> None:
         self._buffers = deque((f"{name} {index}", ops.empty((1, size))) for index in range(count))
         self._contents: dict[str, tuple[slice, slice]] = {}
 
     def next(self, rows: slice, columns: slice) -> tuple[Window, list[Window]]:
-        """A window in its buffer, and a list of what has to be fetched: the window, or nothing if it is there already.
+        """A window in its buffer, and a list of what has to be read: the window, or nothing if it is there already.
 
         A window that is in none gets the least recently used buffer.
         """
@@ -284,7 +284,7 @@ class FastMemory:
         self._columns = Ring(ops, COLUMNS, h * t, "column")
 
     def round(self, k: slice, others: list[slice], cut: Cut, left: Callable[[slice, slice], bool]) -> Iterator[Task]:
-        """All that a super-block of pivots does with those windows that are `left` to do."""
+        """The tasks of a super-block of pivots, for those windows that are `left` to do."""
         ops, b = self._ops, k.stop - k.start
         for ring in (self._pivot, self._windows, self._panels, self._columns):
             ring.forget()

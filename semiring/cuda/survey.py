@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..types import Array
 from . import algebra, compile, gpu
 
 
 class Seen(NamedTuple):
-    """What a pass over the entries found; `negative` leaves out the semiring's zero, and `zeros` is how many are 0."""
+    """The result of a pass over the entries; `negative` leaves out the semiring's zero, `zeros` counts entries 0."""
 
     least: Any
     greatest: Any
@@ -23,11 +24,11 @@ class Seen(NamedTuple):
     zeros: int
 
 
-#: Thread blocks of a pass, enough for any device, and arrays that it looks at.
+#: Thread blocks of a pass, enough for any device, and arrays of a pass.
 BLOCKS, TOGETHER = 1024, 3
 
 
-def survey(arrays: Sequence[Any], zero: Any) -> Callable[[], list[Seen]]:
+def survey(arrays: Sequence[Array], zero: np.generic) -> Callable[[], list[Seen]]:
     """Look once at every entry of CuPy arrays of one dtype of numbers, of any shape but empty; `zero`: a missing edge.
 
     The passes are launched now. Call what is returned to wait for all their results, once, and before this thread
@@ -39,30 +40,32 @@ def survey(arrays: Sequence[Any], zero: Any) -> Callable[[], list[Seen]]:
     contiguous = [A if A.flags.c_contiguous else cupy.ascontiguousarray(A) for A in arrays]
     function, record = _function(contiguous[0].dtype, zero.item(), device)
     stream = cupy.cuda.get_current_stream()
-    desk, size = _desk(device, stream.ptr), record.itemsize
+    scratch, size = _scratch(device, stream.ptr), record.itemsize
     try:
         for i in range(0, len(contiguous), TOGETHER):
             batch = contiguous[i : i + TOGETHER]
             blocks = min(BLOCKS, -(-max(array.size for array in batch) // 1024))
             operands = [x for array in batch for x in (array.data.ptr, array.size)] + [0, 0] * (TOGETHER - len(batch))
-            function((blocks, len(batch)), (256,), (*operands, desk.result + i * size, desk.records, desk.done))
+            function(
+                (blocks, len(batch)), (256,), (*operands, scratch.result + i * size, scratch.records, scratch.done)
+            )
     except BaseException:
         stream.synchronize()
         raise
-    desk.event.record(stream)
+    scratch.event.record(stream)
 
     def found() -> list[Seen]:
-        desk.event.synchronize()
-        records = desk.host[: len(contiguous) * size].view(record).tolist()
+        scratch.event.synchronize()
+        records = scratch.host[: len(contiguous) * size].view(record).tolist()
         return [Seen(least, greatest, bool(f & 1), bool(f & 2), bool(f & 4), z) for least, greatest, f, z in records]
 
     return found
 
 
-class Desk(NamedTuple):
-    """Where passes on one stream leave what they find, one after the other; reused by the next.
+class Scratch(NamedTuple):
+    """The buffers of the passes on one stream, which run one after the other.
 
-    Results are written to pinned memory of the host, which so need not be copied.
+    Results are written to pinned memory of the host, so that nothing is copied.
     """
 
     host: np.ndarray
@@ -73,23 +76,23 @@ class Desk(NamedTuple):
     owners: tuple[Any, ...]
 
 
-#: Bytes of one record at most, and how many arrays are looked at together at most.
+#: The most bytes of a record, and the most arrays of a call.
 RECORD, ARRAYS = 32, 8
 
 _own = threading.local()
 
 
-def _desk(device: int, stream: int) -> Desk:
-    """The desk of this thread for a stream of the current device: no two passes at a time share one."""
-    desks: dict[tuple[int, int], Desk] = _own.__dict__.setdefault("desks", {})
-    found = desks.get((device, stream))
+def _scratch(device: int, stream: int) -> Scratch:
+    """The buffers of this thread for a stream of the current device: no two passes at a time share them."""
+    cached: dict[tuple[int, int], Scratch] = _own.__dict__.setdefault("scratch", {})
+    found = cached.get((device, stream))
     if found is None:
         from cupy.cuda import Event, alloc_pinned_memory
 
         size = TOGETHER * BLOCKS * RECORD
         pinned, memory = alloc_pinned_memory(ARRAYS * RECORD), gpu.memory(size + 16, zeros=16)
         host, done = np.frombuffer(pinned, np.uint8, ARRAYS * RECORD), memory.ptr + size
-        found = desks[device, stream] = Desk(
+        found = cached[device, stream] = Scratch(
             host, pinned.ptr, memory.ptr, done, Event(disable_timing=True), (pinned, memory)
         )
     return found

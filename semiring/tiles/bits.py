@@ -127,8 +127,8 @@ class StoredBits:
         counts: np.ndarray = sum(parts, none) if axis == 0 else np.concatenate([*parts, none])
         return counts
 
-    def whole(self) -> BitMatrix:
-        """All of it in memory.
+    def to_bit_matrix(self) -> BitMatrix:
+        """All bits, in memory.
 
         Raises
         ------

@@ -88,7 +88,7 @@ class Layout:
         return fixed + _CRC.pack(zlib.crc32(fixed))
 
 
-def write(path: Path, layout: Layout, i: int, j: int, entries: np.ndarray, turn: int, *, durable: bool) -> None:
+def write(path: Path, layout: Layout, i: int, j: int, entries: np.ndarray, round: int, *, durable: bool) -> None:
     """Write a tile next to its place, and rename it: the file is the old one or the new one.
 
     Raises
@@ -104,7 +104,7 @@ def write(path: Path, layout: Layout, i: int, j: int, entries: np.ndarray, turn:
         file.write(layout.header(i, j))
         if rows.size:
             file.write(_raw(rows))
-        ended = crcs + struct.pack("<q", turn)
+        ended = crcs + struct.pack("<q", round)
         file.write(ended + _CRC.pack(zlib.crc32(ended)) + END)
 
 
@@ -197,10 +197,10 @@ class Reader:
         self._file.seek(size - bands * _CRC.size - _FOOTER.size)
         footer = bytearray(bands * _CRC.size + _FOOTER.size)
         _fill(self._file, memoryview(footer), self._cut)
-        turn, crc, end = _FOOTER.unpack_from(footer, bands * _CRC.size)
+        round, crc, end = _FOOTER.unpack_from(footer, bands * _CRC.size)
         if end != END or crc != zlib.crc32(footer[: bands * _CRC.size + 8]):
             raise self._error("its end must be as it was written, and is damaged or was never reached")
-        return struct.unpack_from(f"<{bands}I", footer), turn
+        return struct.unpack_from(f"<{bands}I", footer), round
 
     def _cut(self) -> TileError:
         return self._error("it must be complete, and ends early")

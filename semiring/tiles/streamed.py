@@ -1,4 +1,4 @@
-"""A part of a matrix in slow memory, which streams through a few buffers as a schedule works on it."""
+"""A part of a matrix in slow memory, which streams through a few buffers while a schedule works on it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ..contract import Backend
 from ..distributed import Comm, Grid, Layout, LocalMatrix, SingleProcess
 from ..ranges import overlap
 from ..types import Array
-from .courier import Slow
+from .windows import SlowMatrix
 
-#: Buffers for windows: one is on its way in, one is worked on, one is on its way back.
+#: Buffers for windows: one is read, one is worked on, one is written back.
 BUFFERS = 3
 #: Pivot blocks are multiples of this (or the backend's own pivot where that is less), and at most so large.
 UNIT, LARGEST = 1024, 8192
@@ -25,12 +25,12 @@ WIDEST = 4
 class Streamed(LocalMatrix):
     """Windows of a slow matrix pass through three buffers of fast memory in every round.
 
-    Those of the next pivot's row and column come early, so that they are back when they are taken; the others come in
-    boustrophedon order, and what was last in a round is first in the next, and need not be brought again.
+    Those of the next pivot's row and column come early, so that they are written when they are taken; the others in
+    boustrophedon order: what was last in a round is first in the next, and is not read again.
 
     Parameters
     ----------
-    slow : Slow
+    slow : SlowMatrix
         The entire matrix; this process works on the part that the layout gives it.
     ops : Backend
     layout : Layout
@@ -40,12 +40,12 @@ class Streamed(LocalMatrix):
 
     Notes
     -----
-    A context: leaving it waits for what is under way, and nothing is begun any more.
+    A context manager: leaving it waits for all transfers under way.
     """
 
     ahead = False  # there is no memory for the panels of two pivots
 
-    def __init__(self, slow: Slow, ops: Backend, layout: Layout, comm: Comm, window: tuple[int, int]) -> None:
+    def __init__(self, slow: SlowMatrix, ops: Backend, layout: Layout, comm: Comm, window: tuple[int, int]) -> None:
         super().__init__(layout, comm)
         self._ops = ops
         cuts = [
@@ -57,59 +57,59 @@ class Streamed(LocalMatrix):
         size = min(window[0], self.rows.stop - self.rows.start) * min(window[1], self.columns.stop - self.columns.start)
         self._buffers = [ops.empty((1, size)) for _ in range(count)]
         self._idle: deque[tuple[int, tuple[int, int] | None]] = deque((buffer, None) for buffer in range(count))
-        self._courier = ops.courier(slow, layout.block)
+        self._io = ops.window_io(slow, layout.block)
         self._forwards = True
 
     @classmethod
-    def single_process(cls, slow: Slow, ops: Backend, block: int, window: tuple[int, int]) -> Streamed:
+    def single_process(cls, slow: SlowMatrix, ops: Backend, block: int, window: tuple[int, int]) -> Streamed:
         """A matrix that one process works on alone."""
         return cls(slow, ops, Layout(slow.shape[0], block, Grid(1, 1)), SingleProcess(), window)
 
     def __enter__(self) -> Streamed:
-        self._courier.__enter__()
+        self._io.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._courier.__exit__(kind, error, trace)
+        self._io.__exit__(kind, error, trace)
 
     def take(self, rows: slice, columns: slice, out: Array) -> None:
         """out ← a window."""
-        self._courier.arrived(self._courier.bring(out, rows, columns))
+        self._io.wait(self._io.prefetch(out, rows, columns))
 
-    def windows(self, following: slice | None) -> Iterator[tuple[slice, slice, Any]]:
-        """All windows, each once; two are on their way while one is worked on."""
-        turn = self.layout.n if following is None else following.start
-        todo, courier = iter(self._order(following)), self._courier
-        sent: deque[tuple[int, tuple[int, int], Any, Any]] = deque()
+    def windows(self, following: slice | None) -> Iterator[tuple[slice, slice, Array]]:
+        """All windows, each once; two are read or written while one is worked on."""
+        round = self.layout.n if following is None else following.start
+        todo, io = iter(self._order(following)), self._io
+        queue: deque[tuple[int, tuple[int, int], Array, Any]] = deque()
 
         def fill() -> None:
             while self._idle and (index := next(todo, None)) is not None:
-                sent.append(self._bring(index))
+                queue.append(self._prefetch(index))
 
         fill()
-        while sent:
-            buffer, here, X, ticket = sent.popleft()
-            courier.arrived(ticket)
-            rows, columns = self._bands[here[0]], self._stacks[here[1]]
+        while queue:
+            buffer, index, X, ticket = queue.popleft()
+            io.wait(ticket)
+            rows, columns = self._bands[index[0]], self._stacks[index[1]]
             yield rows, columns, X
-            courier.take_back(X, rows, columns, buffer, turn)
-            self._idle.append((buffer, here))
+            io.write_back(X, rows, columns, buffer, round)
+            self._idle.append((buffer, index))
             fill()
 
-    def finish(self) -> None:
-        """Wait until all that was written is back."""
-        self._courier.finish()
+    def flush(self) -> None:
+        """Wait for all writes."""
+        self._io.flush()
 
-    def _bring(self, index: tuple[int, int]) -> tuple[int, tuple[int, int], Any, Any]:
-        """The buffer that was left first, and what is done when the window has arrived."""
-        courier, (buffer, before) = self._courier, self._idle.popleft()
+    def _prefetch(self, index: tuple[int, int]) -> tuple[int, tuple[int, int], Array, Any]:
+        """The least recently used buffer, its window, and the ticket of the read."""
+        io, (buffer, loaded) = self._io, self._idle.popleft()
         rows, columns = self._bands[index[0]], self._stacks[index[1]]
         m, n = rows.stop - rows.start, columns.stop - columns.start
         X = self._buffers[buffer][0, : m * n].reshape(m, n)
-        # A window that is loaded already may still be on its way back, and is not written to before.
-        return buffer, index, X, courier.freed(buffer) if before == index else courier.bring(X, rows, columns, buffer)
+        # A window that is loaded already may still be written back, and is not changed before.
+        return buffer, index, X, io.pending(buffer) if loaded == index else io.prefetch(X, rows, columns, buffer)
 
     def _order(self, following: slice | None) -> list[tuple[int, int]]:
         """The windows that are loaded; those of the next pivot's row, and column; the others, back and forth."""

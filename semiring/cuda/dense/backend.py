@@ -245,11 +245,11 @@ class CudaBackend(Launches, Backend):
             return out
         return transfer.download(matrix, np.empty(matrix.shape, matrix.dtype) if out is None else out)
 
-    def courier(self, slow: Any, unit: int) -> Any:
+    def window_io(self, slow: Any, unit: int) -> Any:
         """Two streams that fetch windows of a matrix in slow memory, and write them back."""
-        from ..courier import courier
+        from ..windows import window_io
 
-        return courier(slow, unit, self)
+        return window_io(slow, unit, self)
 
     def allocate_result(self, shape: tuple[int, ...]) -> tuple[np.ndarray, Future[None] | None]:
         """A new NumPy array to download into, and a future, done when all its pages are mapped; or None."""

@@ -1,7 +1,7 @@
-"""Windows of a matrix on the host, or on disk, to the device and back, on two streams besides the one that computes.
+"""Windows of a matrix on the host, or on disk, to the device and back, on two streams next to the compute stream.
 
-An array of the host is pinned in place, and the copy engines read and write it by themselves. What cannot be pinned,
-or is on disk, goes through pinned buffers that threads fill and empty.
+An array of the host is pinned in place, and the copy engines read and write it. What cannot be pinned, or is on disk,
+goes through pinned buffers that threads fill and empty.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..contract import Backend
-from ..tiles.courier import READERS, WRITERS, Courier, InArray, Slow
+from ..tiles.windows import READERS, WRITERS, InArray, SlowMatrix, WindowIO
 from ..types import Array
 from . import gpu, transfer
 
@@ -24,20 +24,20 @@ from . import gpu, transfer
 BUFFER = 64 << 20
 
 
-def courier(slow: Slow, unit: int, ops: Backend) -> Courier:
-    """The courier that suits where the matrix is stored."""
+def window_io(slow: SlowMatrix, unit: int, ops: Backend) -> WindowIO:
+    """Copies from and to pinned memory where the matrix can be pinned, else through buffers."""
     if isinstance(slow, InArray) and slow.array.size:
         pinned = Pinned.of(slow.array)
         if pinned is not None:
-            return Direct(slow, unit, pinned)
-    return Staged(slow, unit)
+            return PinnedWindowIO(slow, unit, pinned)
+    return StagedWindowIO(slow, unit)
 
 
 class Pinned:
-    """An array of the host whose pages stay where they are until `release`."""
+    """An array of the host whose pages are pinned until `release`."""
 
-    def __init__(self, array: np.ndarray, *, ours: bool) -> None:
-        self.array, self._ours = array, ours
+    def __init__(self, array: np.ndarray, *, registered: bool) -> None:
+        self.array, self._registered = array, registered
 
     @classmethod
     def of(cls, array: np.ndarray) -> Pinned | None:
@@ -50,25 +50,25 @@ class Pinned:
         size = (len(array) - 1) * array.strides[0] + array.shape[1] * array.itemsize
         try:
             if runtime.pointerGetAttributes(address).type == 1:  # it is pinned already
-                return cls(array, ours=False)
+                return cls(array, registered=False)
             runtime.hostRegister(address, size, 1)  # for every device's context
         except runtime.CUDARuntimeError:  # a limit, or memory that is a file's
             return None
-        return cls(array, ours=True)
+        return cls(array, registered=True)
 
     def release(self) -> None:
         """Unpin the pages."""
         from cupy.cuda import runtime
 
-        if self._ours:
-            self._ours = False
+        if self._registered:
+            self._registered = False
             runtime.hostUnregister(self.array.ctypes.data)
 
 
-class Direct(Courier):
-    """The copy engines on the array itself; nothing waits on the host but `finish`."""
+class PinnedWindowIO(WindowIO):
+    """By copy engines, on the array itself; only `flush` blocks the host."""
 
-    def __init__(self, slow: Slow, unit: int, pinned: Pinned) -> None:
+    def __init__(self, slow: SlowMatrix, unit: int, pinned: Pinned) -> None:
         super().__init__(slow, unit)
         self._pinned, (self._in, self._out) = pinned, (gpu.stream(), gpu.stream())
         self._rows = pinned.array.strides[0]
@@ -79,39 +79,39 @@ class Direct(Courier):
                 transfer.synchronize()
         self._pinned.release()
 
-    def bring(self, X: Array, rows: slice, columns: slice, buffer: Hashable = None) -> Any:
+    def prefetch(self, X: Array, rows: slice, columns: slice, buffer: Hashable = None) -> Any:
         """Begin X ← window."""
-        for event in (*self._before(rows, columns, buffer), gpu.recorded()):
+        for event in (*self._dependencies(rows, columns, buffer), gpu.recorded()):
             self._in.wait_event(event)
         _copy(X.data.ptr, X.strides[0], self._address(rows, columns), self._rows, X, 1, self._in)
         return gpu.recorded(self._in)
 
-    def arrived(self, sent: Any) -> None:
-        """The current stream waits for it."""
-        if sent is not None:
-            gpu.follow([sent])
+    def wait(self, ticket: Any) -> None:
+        """Make the current stream wait for it."""
+        if ticket is not None:
+            gpu.follow([ticket])
 
-    def take_back(self, X: Array, rows: slice, columns: slice, buffer: Hashable, turn: int) -> None:
+    def write_back(self, X: Array, rows: slice, columns: slice, buffer: Hashable, round: int) -> None:
         """Begin window ← X."""
         self._out.wait_event(gpu.recorded())
         _copy(self._address(rows, columns), self._rows, X.data.ptr, X.strides[0], X, 2, self._out)
-        self._leaves(rows, columns, buffer, gpu.recorded(self._out))
+        self._record(rows, columns, buffer, gpu.recorded(self._out))
 
-    def finish(self) -> None:
-        """Wait until all is back."""
+    def flush(self) -> None:
+        """Block until all writes are done."""
         with self._out:
             transfer.synchronize()
-        self._written.clear()
+        self._block_writes.clear()
 
     def _address(self, rows: slice, columns: slice) -> int:
         array = self._pinned.array
         return int(array.ctypes.data) + rows.start * self._rows + columns.start * array.itemsize
 
 
-class Staged(Courier):
-    """Threads that read into pinned buffers and write out of them; the copy engines do the rest."""
+class StagedWindowIO(WindowIO):
+    """By threads that read into pinned buffers and write from them, and copy engines between these and the device."""
 
-    def __init__(self, slow: Slow, unit: int) -> None:
+    def __init__(self, slow: SlowMatrix, unit: int) -> None:
         super().__init__(slow, unit)
         self._device, (self._in, self._out) = gpu.current(), (gpu.stream(), gpu.stream())
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="semiring-reads")
@@ -125,31 +125,33 @@ class Staged(Courier):
             with stream:
                 transfer.synchronize()
 
-    def bring(self, X: Array, rows: slice, columns: slice, buffer: Hashable = None) -> Future[Any]:
+    def prefetch(self, X: Array, rows: slice, columns: slice, buffer: Hashable = None) -> Future[Any]:
         """Begin X ← window."""
-        return self._readers.submit(self._read, self._before(rows, columns, buffer), gpu.recorded(), X, rows, columns)
+        return self._readers.submit(
+            self._read, self._dependencies(rows, columns, buffer), gpu.recorded(), X, rows, columns
+        )
 
-    def arrived(self, sent: Future[Any] | None) -> None:
-        """Wait until it has been read; the current stream waits until it is on the device."""
-        event = None if sent is None else sent.result()
+    def wait(self, ticket: Future[Any] | None) -> None:
+        """Block until it has been read; make the current stream wait until it is on the device."""
+        event = None if ticket is None else ticket.result()
         if event is not None:
             gpu.follow([event])
 
-    def take_back(self, X: Array, rows: slice, columns: slice, buffer: Hashable, turn: int) -> None:
+    def write_back(self, X: Array, rows: slice, columns: slice, buffer: Hashable, round: int) -> None:
         """Begin window ← X."""
-        self._leaves(rows, columns, buffer, self._writers.submit(self._write, gpu.recorded(), X, rows, columns, turn))
+        self._record(rows, columns, buffer, self._writers.submit(self._write, gpu.recorded(), X, rows, columns, round))
 
-    def finish(self) -> None:
-        """Wait until all is back."""
-        for done in self._written.values():
-            done.result()
-        self._written.clear()
+    def flush(self) -> None:
+        """Block until all writes are done."""
+        for write in self._block_writes.values():
+            write.result()
+        self._block_writes.clear()
 
-    def _read(self, before: list[Future[Any]], used: Any, X: Array, rows: slice, columns: slice) -> Any:
+    def _read(self, dependencies: list[Future[Any]], used: Any, X: Array, rows: slice, columns: slice) -> Any:
         import cupy
 
-        for done in before:
-            done.result()
+        for write in dependencies:
+            write.result()
         with cupy.cuda.Device(self._device):
             self._in.wait_event(used)
             for part in self._parts(rows, X, self.slow.block[0]):
@@ -161,7 +163,7 @@ class Staged(Courier):
                     event.record(self._in)
             return gpu.recorded(self._in)
 
-    def _write(self, computed: Any, X: Array, rows: slice, columns: slice, turn: int) -> None:
+    def _write(self, computed: Any, X: Array, rows: slice, columns: slice, round: int) -> None:
         import cupy
 
         with cupy.cuda.Device(self._device):
@@ -173,7 +175,7 @@ class Staged(Courier):
                     _copy(buffer.ptr, view.strides[0], y.data.ptr, y.strides[0], y, 2, self._out)
                     event.record(self._out)
                     transfer.wait(event)
-                    self.slow.write(part, columns, view, turn)
+                    self.slow.write(part, columns, view, round)
 
     def _parts(self, rows: slice, X: Array, block: int) -> Iterator[slice]:
         """Rows of a window, complete blocks, as many as a buffer holds."""
@@ -182,15 +184,15 @@ class Staged(Courier):
         return (slice(start, min(start + step, rows.stop)) for start in range(rows.start, rows.stop, step))
 
     @contextmanager
-    def _buffer(self, way: str, X: Array) -> Iterator[tuple[Any, np.ndarray, Any]]:
-        """A pinned buffer that nothing is read from or written to any more."""
+    def _buffer(self, direction: str, X: Array) -> Iterator[tuple[Any, np.ndarray, Any]]:
+        """A pinned buffer that no copy uses any more."""
         import cupy
 
         needed = max(BUFFER, min(self.slow.block[0], len(X)) * X.shape[1] * X.itemsize)
         with _LOCK:
-            queue = self._buffers.get(way)
+            queue = self._buffers.get(direction)
             if queue is None:
-                queue = self._buffers[way] = SimpleQueue()
+                queue = self._buffers[direction] = SimpleQueue()
                 for _ in range(READERS + 1):
                     queue.put(None)
         made = queue.get()
@@ -210,10 +212,12 @@ class Staged(Courier):
 _LOCK = threading.Lock()
 
 
-def _copy(to: int, to_apart: int, source: int, apart: int, X: Array, way: int, stream: Any) -> None:
+def _copy(target: int, target_pitch: int, source: int, pitch: int, X: Array, kind: int, stream: Any) -> None:
     """Rows of X from the host (1) or to it (2), on a stream."""
     from cupy.cuda import runtime
 
     if X.size:
         width = X.shape[1] * X.itemsize
-        runtime.memcpy2DAsync(to, max(to_apart, width), source, max(apart, width), width, len(X), way, stream.ptr)
+        runtime.memcpy2DAsync(
+            target, max(target_pitch, width), source, max(pitch, width), width, len(X), kind, stream.ptr
+        )
