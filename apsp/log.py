@@ -1,7 +1,4 @@
-"""What is said before a computation, to the logger `apsp`: its plan, and that kernels are compiled for the first time.
-
-And a warning where it will take long.
-"""
+"""The logger `apsp`: plans, and kernels that are compiled for the first time; progress, and warnings of long work."""
 
 from __future__ import annotations
 
@@ -18,17 +15,17 @@ from .estimates import in_units
 from .plans import Plan
 
 logger = logging.getLogger("apsp")
-#: Who is to wait longer than this, in seconds, is warned, unless a callback shows how far it is.
+#: Work of more seconds than this is warned of, unless a callback shows progress.
 PATIENCE = 60.0
 
 
-def _say_compiling(notice: compiling.Notice) -> None:
+def _log_compiling(notice: compiling.Notice) -> None:
     """Log once for each semiring and dtype that kernels are compiled (level INFO)."""
     if notice.first:
         logger.info("%s", notice)
 
 
-compiling.listeners.append(_say_compiling)
+compiling.listeners.append(_log_compiling)
 
 
 class Watch:
@@ -39,24 +36,25 @@ class Watch:
     what : str
         The work, for the warning: "save: 3.2 GiB".
     total : int
-        All of it, in whatever it is counted.
+        All of it, in any unit.
     callback : callable or None
         The caller's, `callback(done, total)`.
+
     Notes
     -----
-    The time left is extrapolated from what was done after the first part, because that part may have compiled code.
+    The time left is extrapolated from what follows the first part, as that may have compiled code.
     """
 
     def __init__(self, what: str, total: int, callback: Callback | None) -> None:
         self._what, self._total, self._callback = what, total, callback
         self._first: tuple[int, float] | None = None
-        self._said = callback is not None
+        self._warned = callback is not None
 
     def __call__(self, done: int) -> None:
-        """So much is done."""
+        """Report that `done` of the total is done."""
         if self._callback:
             self._callback(done, self._total)
-        if self._said:
+        if self._warned:
             return
         now = time.monotonic()
         if self._first is None:
@@ -64,7 +62,7 @@ class Watch:
         before, start = self._first
         if now - start < 2 or done <= before:
             return
-        self._said = True
+        self._warned = True
         left = (now - start) * (self._total - done) / (done - before)
         if left > PATIENCE:
             warn(
@@ -74,10 +72,10 @@ class Watch:
 
 
 class Parts:
-    """Reports work of several parts: to the callback, or, without one, to who waits before a terminal or a notebook.
+    """Reports progress of work in several parts: to the callback, or, without one, to a terminal or a notebook.
 
-    A line says beforehand how long it is predicted to take, where that is more than a second or two, and others what is
-    left, by how long the parts so far took. More than a minute is warned of.
+    Before work of more than two seconds a line has its predicted time, and later ones the time left, by that of the
+    parts so far. There is a warning of more than a minute.
 
     Parameters
     ----------
@@ -89,7 +87,7 @@ class Parts:
         The caller's, `callback(done, total)`, in parts.
     """
 
-    #: Seconds between two lines, and that are worth one.
+    #: Seconds between two lines; shorter work has none.
     EVERY = 2.0
 
     def __init__(self, what: str, predicted: Sequence[float], callback: Callback | None) -> None:
@@ -97,25 +95,27 @@ class Parts:
         total = sum(predicted)
         self._shown = callback is None and total > self.EVERY
         if self._shown:
-            compiling.say(f"{what}: {len(predicted)} runs, predicted to take {in_units(total)}")
+            compiling.print_line(f"{what}: {len(predicted)} runs, predicted to take {in_units(total)}")
         if callback is None and total > PATIENCE:
             warn(f"{what} is predicted to take {in_units(total)}. Pass callback=print to see how far it is.")
-        self._start = self._said = time.monotonic()
+        self._start = self._printed = time.monotonic()
         self._done = 0
 
     def __call__(self) -> None:
-        """One more part is done."""
+        """Report that one more part is done."""
         self._done += 1
         if self._callback:
             self._callback(self._done, len(self._predicted))
         now, before, left = time.monotonic(), sum(self._predicted[: self._done]), sum(self._predicted[self._done :])
-        if self._shown and before and left and now - self._said >= self.EVERY:
-            self._said = now
+        if self._shown and before and left and now - self._printed >= self.EVERY:
+            self._printed = now
             left *= (now - self._start) / before
-            compiling.say(f"{self._what}: {self._done} of {len(self._predicted)} runs done, {in_units(left)} left")
+            compiling.print_line(
+                f"{self._what}: {self._done} of {len(self._predicted)} runs done, {in_units(left)} left"
+            )
 
 
-def tell(plan: Plan, callback: Callback | None = None) -> None:
+def report_plan(plan: Plan, callback: Callback | None = None) -> None:
     """Log a plan (level INFO), and warn where its predicted time is more than a minute and nothing shows progress.
 
     Parameters
@@ -136,10 +136,10 @@ def tell(plan: Plan, callback: Callback | None = None) -> None:
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line of the user's own code that called into these packages."""
     depth, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _OURS:
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _PACKAGES:
         frame, depth = frame.f_back, depth + 1
     warnings.warn(message, category, stacklevel=depth)
 
 
-#: Packages whose frames are not the user's: those that call us for them, and what lies between.
-_OURS = ("semiring", "apsp", "contextlib", "_apsp_networkx", "networkx")
+#: Packages whose frames are not the user's: these two, those that call them, and the standard library's in between.
+_PACKAGES = ("semiring", "apsp", "contextlib", "_apsp_networkx", "networkx")

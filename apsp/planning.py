@@ -16,7 +16,7 @@ from .inputs import as_graph
 from .large.limits import Limits
 from .large.sources import matrix_or_graph
 from .plans import Plan
-from .problem import at
+from .problem import on_device_of
 from .question import Question
 from .reading.options import BY_RULE, NullValue, nulls_of
 from .road import choose
@@ -124,5 +124,5 @@ def plan(
         i, j = (None if x is None else A.labels.several(x, where="plan") for x in (sources, targets))
         wants = replace(wants, sources=i, targets=j, table=False)
     question = Question(matrix_or_graph(A, wants), get(semiring), wants)
-    with at(question.source):
+    with on_device_of(question.source):
         return choose(question)

@@ -1,6 +1,6 @@
-"""What is known of a matrix before it is closed: a `Problem`, made once of whatever came.
+"""What is known of a matrix before it is closed: a `Problem`, made once of any input.
 
-The matrix is taken in, on the device that will close it and in the dtype to compute in, and looked at.
+The input is converted to a matrix on the device that will close it, in the dtype to compute in, and surveyed.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ HINT = "Use a smaller dtype, overwrite=True, or the Boolean semiring if only rea
 
 
 class Memory(Enum):
-    """Whose memory a matrix lies in, and so what may be done with it."""
+    """Who owns the memory of a matrix, and so whether it may be written to."""
 
-    THEIRS = "the caller's, to be left as it is"
-    OURS = "made here, free to be written"
-    LENT = "the caller's, who wants the result there (overwrite=True)"
+    READ_ONLY = "the caller's"
+    OWNED = "allocated here, free to be written"
+    OVERWRITE = "the caller's, for the result (overwrite=True)"
 
 
 @dataclass(frozen=True)
@@ -54,24 +54,24 @@ class Problem:
         In the dtype to compute in; on `device`, except truth values, which a backend may pack on the way there.
     semiring : Semiring
     device : str
-        Where it is closed.
+        The device that closes it.
     memory : Memory
-        Whose `matrix` is.
+        Whether `matrix` may be written to.
     seen : Survey
-        What a look at the entries found.
+        The survey of the entries.
     origin : array or None
-        What came, where it lies on another device than `matrix`: the result goes back there.
-    lent : bool
+        The input, where it is on another device than `matrix`: the result goes back there.
+    overwrite_origin : bool
         Whether the result is to be written into `origin`.
     """
 
-    matrix: Any
+    matrix: Array
     semiring: Semiring
     device: str
     memory: Memory
     seen: Survey
-    origin: Any = None
-    lent: bool = False
+    origin: Array = None
+    overwrite_origin: bool = False
 
     @cached_property
     def n(self) -> int:
@@ -85,7 +85,7 @@ class Problem:
 
     @cached_property
     def dtype(self) -> np.dtype:
-        """What is computed in."""
+        """The dtype to compute in."""
         return np.dtype(bool) if isinstance(self.matrix, BitMatrix) else self.matrix.dtype
 
     @cached_property
@@ -100,24 +100,24 @@ class Problem:
 
     @property
     def preserved(self) -> bool:
-        """Whether the matrix must outlive the computation, because a diverging cycle would be named by it."""
-        return self.semiring.idempotent and self.may_diverge and self.memory is not Memory.LENT
+        """Whether the matrix must be kept during the computation, to name a cycle if it diverges."""
+        return self.semiring.idempotent and self.may_diverge and self.memory is not Memory.OVERWRITE
 
     @cached_property
     def in_place(self) -> bool:
         """Whether the closure is computed in the matrix's own memory (of a batch, in a copy of all of it)."""
-        return (self.memory is not Memory.THEIRS or self.batch) and not self.preserved
+        return (self.memory is not Memory.READ_ONLY or self.batch) and not self.preserved
 
     @cached_property
     def is_on_device(self) -> bool:
-        """Whether the matrix lies on the device that closes it."""
+        """Whether the matrix is on the device that closes it."""
         return self.device == ("cpu" if isinstance(self.matrix, np.ndarray) else location(self.matrix))
 
     @cached_property
     def made(self) -> int:
-        """Bytes on the device that were made of the input and are there already, or are made of an entire batch."""
-        ours = self.memory is Memory.OURS or (self.batch and self.memory is Memory.THEIRS)
-        return int(self.matrix.nbytes) if ours and self.is_on_device else 0
+        """Bytes on the device of the copy that was made of the input, or is made of an entire batch."""
+        owned = self.memory is Memory.OWNED or (self.batch and self.memory is Memory.READ_ONLY)
+        return int(self.matrix.nbytes) if owned and self.is_on_device else 0
 
     def bind(self, request: Request) -> Backend:
         """The verbs, with the variants that the entries permit."""
@@ -131,9 +131,8 @@ class Problem:
     def plan(self, ops: Backend, request: Request) -> Plan:
         """The plan of one of its matrices, with all the memory that it takes in addition to the input."""
         packed = ops.grain > 1 and not isinstance(self.matrix, BitMatrix)
-        unpacked = (
-            self.n**2 if packed and self.is_on_device and not self.in_place else 0
-        )  # the result, next to its bits
+        # The result, next to its bits.
+        unpacked = self.n**2 if packed and self.is_on_device and not self.in_place else 0
         return make_plan(
             self.n,
             self.semiring,
@@ -147,28 +146,28 @@ class Problem:
 
     @property
     def _routes(self) -> int:
-        """Bytes of the closed matrix and its predecessors, for which a matrix that was made here is made again."""
-        matrix, size = self.memory is not Memory.THEIRS, self.dtype.itemsize
+        """Bytes of the closed matrix and its predecessors, for which a matrix that was converted is converted again."""
+        matrix, size = self.memory is not Memory.READ_ONLY, self.dtype.itemsize
         return self.n**2 * size + estimates.predecessors(self.n, size, table=True, matrix=matrix)
 
     def part(self, index: int) -> Problem:
-        """One matrix of a batch, as a problem of its own; entries are looked at again."""
+        """One matrix of a batch, as a problem of its own; surveyed again."""
         matrix = self.matrix[index]
-        memory = Memory.LENT if self.memory is Memory.LENT else Memory.OURS
+        memory = Memory.OVERWRITE if self.memory is Memory.OVERWRITE else Memory.OWNED
         return replace(self, matrix=matrix, memory=memory, seen=survey(matrix, self.semiring, where="closure"))
 
 
 def location(matrix: Array) -> str:
-    """The device on which a matrix lies."""
+    """The device of a matrix."""
     return device_of(matrix.words if isinstance(matrix, BitMatrix) else matrix)
 
 
-#: Where no GPU plays a part.
+#: For sources without a GPU.
 _HOST = nullcontext()
 
 
-def at(source: Any) -> AbstractContextManager[Any]:
-    """The GPU on which a source's matrix lies as the current one, while this lasts."""
+def on_device_of(source: Any) -> AbstractContextManager[Any]:
+    """A context in which the GPU of a source's matrix is the current device."""
     array = source.dense if isinstance(source, Graph) else source
     return _HOST if array is None or isinstance(array, np.ndarray) else on_device(array)
 
@@ -184,7 +183,7 @@ def take(
     nulls: Nulls,
     where: str,
 ) -> tuple[Taken, Memory, bool]:
-    """What came as an array in the dtype to compute in, whose memory that is, and whether its nulls were left unsaid.
+    """The input as an array in the dtype to compute in, who owns it, and whether its null value is not declared.
 
     Raises
     ------
@@ -199,10 +198,10 @@ def take(
     taken, unsaid = _take(A, s, dtype, request, unweighted, nulls, where)
     if overwrite:
         taken.check_writable(dtypes.resolve(s, dtype, taken.array.dtype, where=where), where=where)
-        return taken, Memory.LENT, unsaid
+        return taken, Memory.OVERWRITE, unsaid
     if not isinstance(A, Graph):  # whose matrix is of that dtype
         taken = taken.conformed(s, dtype, where=where)
-    return taken, Memory.OURS if taken.made else Memory.THEIRS, unsaid
+    return taken, Memory.OWNED if taken.made else Memory.READ_ONLY, unsaid
 
 
 def pose_array(
@@ -215,23 +214,21 @@ def pose_array(
     null_unsaid: bool = False,
     where: str = "closure",
 ) -> Problem:
-    """The problem of closing an array of the computing dtype; brought to the device and looked at there."""
+    """The problem of closing an array of the dtype to compute in; copied to the device and surveyed there."""
     target = device_of(array, device)
-    packed_on_the_way = target == "cuda" and array.dtype.kind == "b"  # on the way, piece by piece
+    packed_on_the_way = target == "cuda" and array.dtype.kind == "b"  # in pieces, by the upload
     if not move or device_of(array) == target or packed_on_the_way or not array.size:
-        if (
-            move and memory is Memory.THEIRS
-        ):  # its closure lies elsewhere; the survey takes time, in vain where memory is short
+        if move and memory is Memory.READ_ONLY:  # the result takes memory: refused before the survey, which takes time
             require(array.size // 8 if array.dtype.kind == "b" else array.nbytes, target, where=where, hint=HINT)
         return Problem(array, s, target, memory, survey(array, s, where=where, null_unsaid=null_unsaid))
-    require(array.nbytes, target, where=where, hint="Use a smaller dtype, or compute where A lies.")
+    require(array.nbytes, target, where=where, hint="Use a smaller dtype, or compute on the device of A.")
     moved = bind(s, array.dtype, device="cuda").upload(array) if target == "cuda" else array.get()
     seen = survey(moved, s, where=where, null_unsaid=null_unsaid)
-    return Problem(moved, s, target, Memory.OURS, seen, array, memory is not Memory.THEIRS)
+    return Problem(moved, s, target, Memory.OWNED, seen, array, memory is not Memory.READ_ONLY)
 
 
 def pose_bits(A: BitMatrix, s: Semiring, device: str | None, overwrite: bool) -> Problem:
-    """Packed bits are closed where they lie."""
+    """The problem of closing packed bits, on their own device."""
     if not s.boolean:
         raise DTypeError(
             f"closure: a BitMatrix is closed over the Boolean semiring, got {s.name}. Say semiring='boolean'."
@@ -240,14 +237,14 @@ def pose_bits(A: BitMatrix, s: Semiring, device: str | None, overwrite: bool) ->
         raise ShapeError(f"closure: A must be square, got a BitMatrix of shape {A.shape}.")
     home = location(A)
     if device not in (None, home):
-        raise DTypeError(f"closure: a BitMatrix is closed where it lies, on {home}, got device={device!r}.")
-    return Problem(A, s, home, Memory.LENT if overwrite else Memory.THEIRS, Survey(0, 1, True))
+        raise DTypeError(f"closure: a BitMatrix is closed on its own device, {home}, got device={device!r}.")
+    return Problem(A, s, home, Memory.OVERWRITE if overwrite else Memory.READ_ONLY, Survey(0, 1, True))
 
 
 def _take(
     A: Array, s: Semiring, dtype: DType, request: Request, unweighted: bool, nulls: Nulls, where: str
 ) -> tuple[Taken, bool]:
-    """A square matrix, or a batch of them, from an array or a graph; and whether its nulls were left unsaid."""
+    """A square matrix, or a batch of them, from an array or a graph; and whether its null value is not declared."""
     if isinstance(A, Graph):
         matrix, made = matrix_of(A, s, dtype, request, where=where)
         return Taken(matrix, A, made), A.null_unsaid
@@ -273,10 +270,10 @@ def matrix_of(graph: Graph, s: Semiring, dtype: DType, request: Request, *, wher
         looks.append(survey(weights, s, where=where, first=(edges,)))
         edges += len(weights)
     seen = united(looks, s, target)
-    # The matrix itself is not there yet: its shape and what its edges weigh are all that a plan needs.
+    # A plan needs the shape of the matrix and the survey of the weights, not the matrix.
     shape_only = np.broadcast_to(np.zeros((), target), (n, n))
     host = replace(request, options={k: v for k, v in request.options.items() if k == "threads"})
-    expected = Problem(shape_only, s, "cpu", Memory.OURS, seen)
+    expected = Problem(shape_only, s, "cpu", Memory.OWNED, seen)
     plan = expected.plan(expected.bind(host), host)
     hint = (
         "A sparse graph does without its matrix: shortest_paths(graph, engine='elimination'). Else use a smaller "

@@ -1,8 +1,7 @@
-"""What is asked, and what is known of it before any work: a `Question`.
+"""A `Question`: a source, a semiring and what is wanted of it; and what is known of it before any work.
 
-A source is a `Graph`, or what `apsp.large.sources.matrix_or_graph` makes of what came. Everything that engines look at,
-its arcs, what they weigh, the matrix on the device that would close it, is found when the first of them wants it, and
-kept for the others.
+A source is a `Graph`, or what `apsp.large.sources.matrix_or_graph` makes of the input. What engines look at, its arcs,
+their weights, the matrix on the device that would close it, is found on first use, and cached for other engines.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ from semiring.bits import BitMatrix
 from semiring.compiling import Missing
 from semiring.sparse.cycles import Weighted
 from semiring.survey import Survey, survey
+from semiring.types import Array
 
 from . import estimates
 from .graph import Graph
@@ -56,7 +56,7 @@ class Question:
 
     @property
     def is_graph(self) -> bool:
-        """Whether it came as a graph, be it with a list of edges or with a matrix."""
+        """Whether the source is a graph, with a list of edges or with a matrix."""
         return isinstance(self.source, Graph)
 
     @cached_property
@@ -66,12 +66,12 @@ class Question:
 
     @property
     def picks(self) -> bool:
-        """Whether rows or columns of a graph that lies in main memory as a matrix are wanted, not all."""
+        """Whether only some rows or columns are wanted, of a graph that is a matrix in main memory."""
         return isinstance(self.source, Graph) and isinstance(self.source.dense, np.ndarray) and self.wants.partial
 
     @property
     def graph(self) -> Graph:
-        """The graph, of a question that came as one."""
+        """The source, which is a graph."""
         assert isinstance(self.source, Graph)
         return self.source
 
@@ -86,7 +86,7 @@ class Question:
 
     @cached_property
     def dtype(self) -> np.dtype:
-        """What is computed in."""
+        """The dtype to compute in."""
         wants, source = self.wants, self.source
         if isinstance(source, (int, np.integer)):
             return dtypes.resolve(self.semiring, wants.dtype, where=wants.where)
@@ -96,7 +96,7 @@ class Question:
 
     @cached_property
     def device(self) -> str:
-        """Where it is to be computed."""
+        """The device to compute on."""
         unplaced = self.is_graph or isinstance(self.source, (int, np.integer))
         return device_of(None, self.wants.device) if unplaced else self.problem.device
 
@@ -118,17 +118,17 @@ class Question:
 
     @property
     def taken(self) -> Taken:
-        """Its matrix as an array in the dtype to compute in, and what it came as."""
+        """Its matrix as an array in the dtype to compute in, with the input."""
         return self._taken[0]
 
     @property
     def memory(self) -> Memory:
-        """Whose memory that array lies in."""
+        """Who owns that array."""
         return self._taken[1]
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem of closing its matrix, on the device that closes it; looked at."""
+        """The problem of closing its matrix, on the device that closes it; surveyed."""
         w = self.wants
         if isinstance(self.source, BitMatrix):
             return pose_bits(self.source, self.semiring, w.device, w.overwrite)
@@ -145,11 +145,11 @@ class Question:
 
     @property
     def null_unsaid(self) -> bool:
-        """Whether nobody has said which entries of its matrix are no edges."""
+        """Whether it is not declared which entries of its matrix are no edges."""
         return self._taken[2]
 
-    def tell_zeros(self, seen: Survey) -> None:
-        """Report what a survey found of zeros that may be edges or none: a warning for a table, else an error.
+    def report_zeros(self, seen: Survey) -> None:
+        """Report zeros that may be edges or none, if a survey has found any: a warning for a table, else an error.
 
         Raises
         ------
@@ -158,8 +158,8 @@ class Question:
         report = warn_of_ambiguous if self.wants.table else refuse_ambiguous
         report(seen, self.semiring, where=self.wants.where)
 
-    def in_kind(self, table: Any) -> Any:
-        """A table as what came: an array of the same library, on its device, or the very object that was lent."""
+    def in_kind(self, table: Array) -> Array:
+        """A table in kind: an array of the input's library, on its device, or the input itself if it is overwritten."""
         return self._taken[0].give_back(table, where=self.wants.where) if "_taken" in vars(self) else table
 
     # As arcs
@@ -170,12 +170,12 @@ class Question:
         arcs, n = self.graph.edges(self.semiring, self.dtype), self.n
         if self.graph.null_unsaid and len(arcs[2]) == n * n:  # in the order of the matrix
             where = self.wants.where
-            self.tell_zeros(survey(arcs[2].reshape(n, n), self.semiring, where=where, null_unsaid=True))
+            self.report_zeros(survey(arcs[2].reshape(n, n), self.semiring, where=where, null_unsaid=True))
         return arcs
 
     @cached_property
     def seen(self) -> Survey:
-        """What a look at the weights finds."""
+        """The survey of the weights."""
         return survey(self.arcs[2], self.semiring, where=self.wants.where)
 
     @cached_property
@@ -185,7 +185,7 @@ class Question:
 
     @cached_property
     def remembers(self) -> bool:
-        """Whether its structure is looked for among those of earlier questions."""
+        """Whether its structure is looked up among those of earlier questions."""
         return self.wants.remembers and len(self.arcs[0]) <= CROWDED * self.n
 
     @property
@@ -198,7 +198,7 @@ class Question:
 
     @cached_property
     def counting(self) -> float:
-        """Seconds to list the arcs and count with them; ∞ where a matrix is there, or takes no longer than that."""
+        """Seconds to list the arcs and count with them; ∞ where a matrix exists, or takes no longer than that."""
         if self.semiring.boolean or not (self.listed or self.picks) or self.saturates:
             return math.inf
         if self.wants.partial:
@@ -210,10 +210,10 @@ class Question:
         )
 
     def missing(self, work: str) -> Missing:
-        """What must be compiled before some work of `Backend.missing` is done; "" is none."""
+        """The kernels that must be compiled before some work of `Backend.missing`; none before ""."""
         return bind(self.semiring, self.dtype, device=self.device).missing(work) if work else Missing()
 
-    # What it asks for
+    # What is wanted
 
     @cached_property
     def threads(self) -> int:
@@ -237,7 +237,7 @@ class Question:
         return math.prod(self.n if x is None else len(x) for x in (self.wants.sources, self.wants.targets))
 
     def once(self, find: Callable[[Question], T]) -> T:
-        """find(self), found when it is first wanted and kept, for what an engine looks at more than once."""
+        """find(self), cached, for what an engine looks at more than once."""
         found: dict[Any, Any] = self._found
         if find not in found:
             found[find] = find(self)
@@ -248,6 +248,6 @@ class Question:
         return {}
 
     def forget(self) -> None:
-        """Drop what was found of the arcs, before a matrix takes their memory."""
+        """Drop the arcs and what was found of them, before a matrix takes their memory."""
         for name in ("arcs", "_found"):
             vars(self).pop(name, None)

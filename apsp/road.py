@@ -27,9 +27,9 @@ from .engines.base import Engine, Kind
 from .engines.part import Found, Limit, Part
 from .estimates import Estimate, in_units
 from .graph import Graph
-from .log import PATIENCE, tell
+from .log import PATIENCE, report_plan
 from .plans import Plan
-from .problem import ROUTES, at
+from .problem import ROUTES, on_device_of
 from .question import Question
 
 
@@ -104,13 +104,13 @@ def answer(question: Question) -> Answer:
     """
     start = perf_counter() - uncounted.seconds
     try:
-        with at(question.source):
+        with on_device_of(question.source):
             plan = choose(question)
             late = plan.seconds > PATIENCE and not _fits(
                 question, plan.beside_bytes, plan.device
             )  # refused, or reported then
             if not late:
-                tell(plan, question.wants.callback)
+                report_plan(plan, question.wants.callback)
             kind = engines.get(plan.engine)
             token = expected.set(lambda: _expected(kind, question))
             try:
@@ -120,7 +120,7 @@ def answer(question: Question) -> Answer:
             if not kind.compiles:
                 _uncompiled[_expected(kind, question)[0]] += plan.seconds
             if late:
-                tell(plan, question.wants.callback)
+                report_plan(plan, question.wants.callback)
     except DivergenceError as error:
         raise _by_label(error, question.source) from None
     wants = question.wants

@@ -44,7 +44,7 @@ def solve(problem: Problem, request: Request, plan: Plan | None = None) -> Solve
     if problem.batch:
         return _solve_batch(problem, request)
     start = perf_counter() - uncounted.seconds
-    buffer = None if problem.origin is None or problem.lent else _allocate_result(problem)
+    buffer = None if problem.origin is None or problem.overwrite_origin else _allocate_result(problem)
     solved = _solve_one(problem, request, plan)
     home = give_back(problem, solved.matrix, buffer)
     if problem.origin is None:
@@ -60,7 +60,7 @@ def _solve_one(problem: Problem, request: Request, plan: Plan | None) -> Solved:
     _require(problem, plan, request)  # what does not fit is refused before entries are searched
     if not problem.may_diverge:
         return _follow(problem, ops, plan, request)
-    lent = problem.memory is Memory.LENT
+    lent = problem.memory is Memory.OVERWRITE
     potential = settle.precaution(A, s, problem.seen, overwrite=lent)
     try:
         solved = _follow(problem, ops, plan, request, potential)
@@ -138,7 +138,7 @@ def _allocate_result(problem: Problem) -> Any:
 def give_back(problem: Problem, D: Array, buffer: Any = None) -> Any:
     """The result in kind: on the device from which the matrix came, in its memory where that was lent."""
     if problem.origin is None:
-        if problem.memory is Memory.LENT and D is not problem.matrix:
+        if problem.memory is Memory.OVERWRITE and D is not problem.matrix:
             problem.matrix[...] = D
             return problem.matrix
         return D
@@ -148,7 +148,7 @@ def give_back(problem: Problem, D: Array, buffer: Any = None) -> Any:
             ready.result()
         return bind(problem.semiring, problem.dtype, device=problem.device).download(D, out=out)
     back = bind(problem.semiring, problem.dtype, device=location(problem.origin)).upload(D)
-    if not problem.lent:
+    if not problem.overwrite_origin:
         return back
     problem.origin[...] = back
     return problem.origin
@@ -164,13 +164,13 @@ def _solve_batch(problem: Problem, request: Request) -> Solved:
     ops = problem.bind(request)
     plan = problem.plan(ops, request)
     fixed = request.schedule != "auto" or request.block is not None
-    require(plan.beside_bytes if problem.memory is Memory.THEIRS else 0, problem.device, where="closure", hint=HINT)
+    require(plan.beside_bytes if problem.memory is Memory.READ_ONLY else 0, problem.device, where="closure", hint=HINT)
     apart = problem.may_diverge or fixed or ops.grain > 1 or problem.n > ops.pivot
     if apart or not problem.is_on_device or not problem.matrix.size:
         D = _one_by_one(problem, request)
     else:
         D = _together(problem, ops, request)
-    buffer = None if problem.origin is None or problem.lent else _allocate_result(problem)
+    buffer = None if problem.origin is None or problem.overwrite_origin else _allocate_result(problem)
     D = give_back(problem, D, buffer)
     return Solved(D, plan, clock() - start, {})
 
@@ -178,7 +178,7 @@ def _solve_batch(problem: Problem, request: Request) -> Solved:
 def _together(problem: Problem, ops: Backend, request: Request) -> Any:
     """All matrices by one verb."""
     A = problem.matrix
-    D = A if problem.memory is not Memory.THEIRS else ops.empty(A.shape)
+    D = A if problem.memory is not Memory.READ_ONLY else ops.empty(A.shape)
     ops.closure_batch(A, schedules.get("blocked"), out=None if D is A else D)
     ops.synchronize()
     if request.callback:
@@ -189,8 +189,10 @@ def _together(problem: Problem, ops: Backend, request: Request) -> Any:
 
 def _one_by_one(problem: Problem, request: Request) -> Any:
     """One matrix after the other, each in its place of the batch or of a copy of it."""
-    A, lent = problem.matrix, problem.memory is Memory.LENT
-    problem = problem if problem.memory is not Memory.THEIRS else replace(problem, matrix=A.copy(), memory=Memory.OURS)
+    A, lent = problem.matrix, problem.memory is Memory.OVERWRITE
+    problem = (
+        problem if problem.memory is not Memory.READ_ONLY else replace(problem, matrix=A.copy(), memory=Memory.OWNED)
+    )
     D, total = problem.matrix, len(A) * problem.n**3
     for index in range(len(D)):
         report = _reporting(request.callback, index * problem.n**3, total)

@@ -190,7 +190,7 @@ def _begin() -> None:
 
 def _ask(task: Task) -> int:
     """One task, on one thread of a process of its own; the number of kernels that were compiled."""
-    heard: list[compiling.Notice] = []
-    with compiling.heard(heard.append):
+    notices: list[compiling.Notice] = []
+    with compiling.listening(notices.append):
         SORTS[task.sort][0](task.semiring, task.dtype)
-    return len(heard)
+    return len(notices)

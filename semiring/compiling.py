@@ -1,6 +1,6 @@
-"""Kernels are compiled when they are first wanted, which takes seconds, once a machine: who waits is told for what.
+"""Notices of compilation: kernels are compiled on first use, which takes seconds, once a machine.
 
-Backends announce; a log and a progress bar listen. Where nobody shows it, a terminal and a notebook get a line.
+Backends announce; a log and a progress bar listen. Where none shows it, a terminal and a notebook get a line.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 
 class Missing(NamedTuple):
-    """What must be compiled first: so many kernels, and about how many seconds that takes, once a machine."""
+    """How many kernels must be compiled first, and about how many seconds that takes, once a machine."""
 
     kernels: int = 0
     seconds: float = 0.0
@@ -34,7 +34,7 @@ class Notice(NamedTuple):
     missing : Missing
         All that the work needs; of no kernels where that is not known.
     first : bool
-        Whether this process has not been told of the subject yet.
+        Whether it is the first notice of the subject in this process.
     """
 
     subject: str
@@ -49,18 +49,18 @@ class Notice(NamedTuple):
 
 Listener = Callable[[Notice], None]
 
-#: Who is told, as a log is. Who shows it to the user is told by `heard`.
+#: Called with every notice, such as a log. Those that show it to the user are added by `listening`.
 listeners: list[Listener] = []
-_showing: list[Listener] = []
+_displays: list[Listener] = []
 _subject: ContextVar[str] = ContextVar("subject", default="")
-_told: set[str] = set()
-#: Whose work is under way: a function that says for what, and all that it has to compile. Asked where something is.
+_announced: set[str] = set()
+#: Of the work under way: a function that returns its subject and all that it has to compile, called on compilation.
 expected: ContextVar[Callable[[], tuple[str, Missing]] | None] = ContextVar("expected", default=None)
 
 
 @contextmanager
 def about(subject: str) -> Iterator[None]:
-    """What is compiled meanwhile on this thread, if anything is, is for this."""
+    """The subject of what this thread compiles within the block."""
     token = _subject.set(subject)
     try:
         yield
@@ -69,34 +69,34 @@ def about(subject: str) -> Iterator[None]:
 
 
 @contextmanager
-def heard(listener: Listener) -> Iterator[None]:
-    """Let somebody listen for a while who shows it, or hides it on purpose."""
-    _showing.append(listener)
+def listening(listener: Listener) -> Iterator[None]:
+    """Call a listener that shows notices, or hides them on purpose, within the block."""
+    _displays.append(listener)
     try:
         yield
     finally:
-        _showing.remove(listener)
+        _displays.remove(listener)
 
 
 def announce() -> None:
-    """A kernel is about to be compiled, as it was not found on disk."""
+    """Notify the listeners that a kernel is about to be compiled, as it was not found on disk."""
     ask = expected.get()
     subject, missing = ask() if ask else ("", Missing())
     if not missing.kernels:
         subject = _subject.get()
-    notice = Notice(subject, missing, first=subject not in _told)
-    _told.update((subject, "") if missing.kernels else (subject,))  # of what serves every semiring, too
-    for listener in (*listeners, *_showing) if _showing else (*listeners, _say):
+    notice = Notice(subject, missing, first=subject not in _announced)
+    _announced.update((subject, "") if missing.kernels else (subject,))  # of what serves every semiring, too
+    for listener in (*listeners, *_displays) if _displays else (*listeners, _print_first):
         listener(notice)
 
 
-def _say(notice: Notice) -> None:
+def _print_first(notice: Notice) -> None:
     if notice.first:
-        say(str(notice))
+        print_line(str(notice))
 
 
-def say(text: str) -> None:
-    """A line for who waits before a terminal or a notebook; nothing elsewhere."""
+def print_line(text: str) -> None:
+    """Print a line to stderr in a terminal or a notebook; nothing elsewhere."""
     if sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules):
         with suppress(OSError):
             print(text, file=sys.stderr, flush=True)
@@ -114,7 +114,7 @@ def _about(seconds: float) -> str:
 
 
 class _Uncounted(threading.local):
-    """`with uncounted:` code is compiled or loaded, which is no part of the work; `seconds` on this thread so far.
+    """`with uncounted:` around compilation and loading of code, which is no part of the work; `seconds` of this thread.
 
     So the difference of two `perf_counter() - uncounted.seconds` is what the work between them took.
     """

@@ -488,7 +488,7 @@ from semiring import compiling
 from semiring.cpu import code, kinds
 from semiring.cpu.sparse import movers
 count = []
-with compiling.heard(count.append):
+with compiling.listening(count.append):
     print("ready", flush=True)
     sys.stdin.readline()
     for size in (2, 4, 8):

@@ -115,7 +115,7 @@ def test_only_what_is_needed_is_compiled_and_only_once(cp, monkeypatch):
 
     A, B = weights(cp, 64, 64), weights(cp, 64, 64)
     heard = []
-    with compiling.heard(heard.append):
+    with compiling.listening(heard.append):
         apsp.closure(A)
     assert fake_cupy.asked["compile"] == 2  # survey and pivot
     assert [notice.subject for notice in heard] == ["", "min_plus in float32"]

@@ -661,7 +661,7 @@ def test_what_does_not_fit_keeps_no_other_engine_from_being_looked_at():
 
 def test_rows_of_searches_are_found_once(monkeypatch):
     r = shortest_paths(GRAPHS["digraph"], engine="scipy", sources=["v7", "v3"])
-    monkeypatch.setattr(type(r.engine.whole), "rows", lambda *_, **__: pytest.fail("searched again"))
+    monkeypatch.setattr(type(r.engine.all_pairs), "rows", lambda *_, **__: pytest.fail("searched again"))
     np.testing.assert_array_equal(np.asarray(r), truth(GRAPHS["digraph"])[[7, 3]])
 
 

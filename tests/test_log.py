@@ -12,14 +12,14 @@ import pytest
 import apsp
 from apsp import closure, plan
 from apsp.display import terminal
-from apsp.log import Parts, Watch, tell
+from apsp.log import Parts, Watch, report_plan
 from semiring import Op, Semiring, compiling, matmul
 
 
 def test_a_plan_is_logged(caplog):
     with caplog.at_level(logging.INFO, logger="apsp"), warnings.catch_warnings():
         warnings.simplefilter("error")
-        tell(plan(100))
+        report_plan(plan(100))
     (record,) = caplog.records
     assert (record.name, record.levelname) == ("apsp", "INFO")
     assert "closure of 100 vertices over min_plus" in record.getMessage()
@@ -28,13 +28,13 @@ def test_a_plan_is_logged(caplog):
 def test_what_takes_minutes_is_one_warning_with_the_ways_out():
     long = replace(plan(100), seconds=600.0)
     with pytest.warns(UserWarning, match=r"10 minutes.*callback=.*device='cuda'") as said:
-        tell(long)
+        report_plan(long)
     assert len(said) == 1
     assert said[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        tell(long, lambda done, total: None)
-        tell(replace(long, seconds=60.0))
+        report_plan(long, lambda done, total: None)
+        report_plan(replace(long, seconds=60.0))
 
 
 def test_times_are_said_in_units_that_suit_them():
@@ -86,7 +86,7 @@ def test_the_first_compilation_of_a_semiring_is_shown_in_the_progress_bar(monkey
 
 def test_a_terminal_is_told_once_how_much_is_compiled(monkeypatch, capsys):
     """Unless something shows it already."""
-    monkeypatch.setattr(compiling, "_told", set())
+    monkeypatch.setattr(compiling, "_announced", set())
     work = compiling.expected.set(lambda: ("min_plus in int32", compiling.Missing(12, 6.2)))
     said = "compiling 12 kernels of min_plus in int32, about 6 s, once\n"
     try:
@@ -94,10 +94,10 @@ def test_a_terminal_is_told_once_how_much_is_compiled(monkeypatch, capsys):
         assert capsys.readouterr().err == ""  # a file, or a pipe
         monkeypatch.setattr(compiling.sys.stderr, "isatty", lambda: True, raising=False)
         shown: list[compiling.Notice] = []
-        with compiling.heard(shown.append):
+        with compiling.listening(shown.append):
             compiling.announce()
         assert [str(notice) + "\n" for notice in shown] == [said]
-        monkeypatch.setattr(compiling, "_told", set())
+        monkeypatch.setattr(compiling, "_announced", set())
         compiling.announce()
         compiling.announce()
     finally:
@@ -148,7 +148,7 @@ def test_seconds_are_those_of_the_work_and_not_of_compiling(monkeypatch):
 def test_what_is_found_on_disk_is_not_announced():
     closure(np.ones((3, 3)))
     heard = []
-    with compiling.heard(heard.append):
+    with compiling.listening(heard.append):
         closure(np.ones((3, 3)))
     assert not heard
 

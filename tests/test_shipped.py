@@ -247,7 +247,7 @@ from semiring.cpu import compile, features
 compile.SHIPPED = Path(sys.argv[1])
 rng = np.random.default_rng(3)
 count = []
-with compiling.heard(count.append):
+with compiling.listening(count.append):
     D = closure(rng.integers(1, 1000, (203, 203)).astype(np.int32))
     R = closure(rng.random((203, 203)) < 0.02, "boolean")
 print(features.level(), len(count))

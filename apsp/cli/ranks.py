@@ -64,7 +64,7 @@ def answers_here(r: Result, places: Any, reduction: str | None) -> bool:
     from ..distributed.serving import Served, serve
     from ..engines.stored import Stored
 
-    engine: Any = r.engine.whole
+    engine: Any = r.engine.all_pairs
     if not isinstance(engine, Stored):  # an elimination, which every process has; they share out reductions alone
         if places.rank and reduction is not None:
             r.reduce(reduction)

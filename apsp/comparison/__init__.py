@@ -22,7 +22,7 @@ from semiring.types import Array, DType
 from ..generate import random_graph
 from ..large.sources import matrix_or_graph
 from ..log import Parts
-from ..problem import Memory, at
+from ..problem import Memory, on_device_of
 from ..question import Question
 from ..reading.options import BY_RULE, NullValue, nulls_of
 from ..solve import solve
@@ -109,13 +109,13 @@ def compare(
     """
     s, wants = get(semiring), Wants(dtype=dtype, dry=True, where="compare")
     found = measure.contenders(schedules, devices, threads, block)
-    with at(A):
+    with on_device_of(A):
         wants = Wants(dtype=dtype, nulls=nulls_of(null_value), table=True, dry=True, where="compare")
         question = Question(matrix_or_graph(A, wants), s, wants)
         problem = question.problem
-        question.tell_zeros(problem.seen)
+        question.report_zeros(problem.seen)
         if problem.may_diverge:
-            solve(replace(problem, memory=Memory.THEIRS), Request())  # raises where there is nothing to compare
+            solve(replace(problem, memory=Memory.READ_ONLY), Request())  # raises where there is nothing to compare
         predicted = measure.predicted(found, len(problem.matrix), s, problem.dtype, limit)
         report = Parts("compare", predicted, callback)
         rows = measure.rows(problem.matrix, s, found, known={}, limit=limit, report=report)

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from semiring.compiling import Notice, heard
+from semiring.compiling import Notice, listening
 from semiring.escaping import one_line
 
 #: Seconds between two lines of progress in a log.
@@ -36,7 +36,7 @@ class Meter:
 
     def __enter__(self) -> Meter:
         if self._drawing:
-            self._listening.enter_context(heard(self._say_compiling))
+            self._listening.enter_context(listening(self._say_compiling))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:

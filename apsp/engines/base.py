@@ -35,8 +35,8 @@ class Engine(ABC):
     name : {"dense", "elimination", "scipy", "hops", "united"}
     shape : (int, int)
     dtype : numpy.dtype
-    whole : Engine
-        The square table over all vertices of which this is a part; itself where it is complete.
+    all_pairs : Engine
+        The table of all pairs of vertices, of which this is a part; itself where it is complete.
     in_memory : bool
         Whether the table is in memory already, and `table` costs nothing.
     stored : bool
@@ -69,18 +69,18 @@ class Engine(ABC):
         return uncached(self)
 
     @property
-    def whole(self) -> Engine:
-        """The table over all vertices."""
+    def all_pairs(self) -> Engine:
+        """The table of all pairs of vertices."""
         return self
 
     @property
     def vertices(self) -> int:
-        """Rows and columns of the table over all vertices."""
-        return self.whole.shape[0]
+        """Rows and columns of the table of all pairs."""
+        return self.all_pairs.shape[0]
 
     def to(self, vertex: int) -> np.ndarray:
-        """The column of a vertex in the table over all vertices, on the host."""
-        return self.whole.column(vertex)
+        """The column of a vertex in the table of all pairs, on the host."""
+        return self.all_pairs.column(vertex)
 
     @abstractmethod
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:

@@ -115,7 +115,7 @@ def _planned(question: Question) -> tuple[Plan, int]:
         plan = problem.plan(problem.bind(wants), wants)
         return replace(plan, seconds=plan.seconds * len(problem.matrix)) if problem.batch else plan, problem.made
     shape_only = np.broadcast_to(np.zeros((), question.dtype), (question.n,) * 2)
-    problem = Problem(shape_only, s, question.device, Memory.OURS, seen)
+    problem = Problem(shape_only, s, question.device, Memory.OWNED, seen)
     return problem.plan(problem.bind(wants), wants), 0
 
 
@@ -136,7 +136,7 @@ def _open(question: Question, plan: Plan) -> Engine:
         question.forget()
     problem = question.problem
     if problem.seen.ambiguous:
-        question.tell_zeros(problem.seen)
+        question.report_zeros(problem.seen)
     far = not question.wants.table and possible(problem.matrix, question.semiring, question.n)
     solved = solve(problem, question.wants, None if question.listed else plan)
     engine = Dense(solved.matrix, solved.seconds)

@@ -173,7 +173,7 @@ def closed_uncondensed(question: Question, plan: Plan) -> Packed:
 def close(bits: BitMatrix, ops: Backend, wants: Wants) -> None:
     """bits ← their closure in place, by one device or several."""
     if wants.gpus is None:
-        solve(Problem(bits, lor_land, ops.device, Memory.OURS, Survey(0, 1, True)), wants)
+        solve(Problem(bits, lor_land, ops.device, Memory.OWNED, Survey(0, 1, True)), wants)
         return
     from ..distributed import solving
 

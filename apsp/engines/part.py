@@ -37,9 +37,9 @@ class Part(Engine):
         self._every = len(j) == engine.shape[1] and bool((j == np.arange(len(j))).all())
 
     @property
-    def whole(self) -> Engine:
-        """The table over all vertices of the engine cut from."""
-        return self.engine.whole
+    def all_pairs(self) -> Engine:
+        """The table of all pairs of the engine that this is a part of."""
+        return self.engine.all_pairs
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
         """Rows, cut to the columns and the limit."""
@@ -79,9 +79,9 @@ class Found(Dense):
         self.engine, self.limit = part.engine, part.limit
 
     @property
-    def whole(self) -> Engine:
-        """The table over all vertices of the engine that was asked."""
-        return self.engine.whole
+    def all_pairs(self) -> Engine:
+        """The table of all pairs of the engine that this is a part of."""
+        return self.engine.all_pairs
 
 
 class Limit:

@@ -72,7 +72,7 @@ def _on_host(question: Question, n: int, dtype: np.dtype, ranks: World) -> OnHos
     windows = not isinstance(source, (int, np.integer)) and question.once(_windows) is not None
     array = not isinstance(source, (int, np.integer, BitMatrix))
     if wants.table and wants.limits is None:
-        owned = listed or (array and not windows and question.memory is Memory.OURS)
+        owned = listed or (array and not windows and question.memory is Memory.OWNED)
         if owned:  # it is closed there, unless a cycle would be named by it, which the request itself sees later
             seen = (question.seen if listed else question.problem.seen) if wants.dry else None
             table = dense if seen is not None and divergence.may_diverge(question.semiring, seen, n) else 0
@@ -93,13 +93,13 @@ def _on_host(question: Question, n: int, dtype: np.dtype, ranks: World) -> OnHos
     if question.is_graph:
         converted = source.dense.dtype != dtype or source.unit or bool(source.nulls)
     else:
-        converted = array and question.memory is Memory.OURS
+        converted = array and question.memory is Memory.OWNED
     return OnHost(before=dense if converted else 0, after=after)
 
 
 def _made(question: Question) -> int:
     """Bytes of the matrix that was made of what came, where it is there."""
-    owned = "_taken" in vars(question) and question.memory is Memory.OURS
+    owned = "_taken" in vars(question) and question.memory is Memory.OWNED
     return int(question.taken.array.nbytes) if owned else 0
 
 
@@ -124,12 +124,12 @@ def _open(question: Question, plan: Plan) -> Engine:
             ranks,
             block=wants.block,
             overwrite=wants.overwrite,
-            owned=not bits and question.memory is Memory.OURS,
+            owned=not bits and question.memory is Memory.OWNED,
             callback=wants.callback,
-            on_survey=_ignore if bits or not question.null_unsaid else question.tell_zeros,
+            on_survey=_ignore if bits or not question.null_unsaid else question.report_zeros,
         )
         return Dense(D, clock() - begun)
-    found = solving.closed(question.source, s, wants, ranks, question.tell_zeros)
+    found = solving.closed(question.source, s, wants, ranks, question.report_zeros)
     engine: Engine = Dense(found) if isinstance(found, np.ndarray) else Stored(found)
     if not wants.table:
         refuse_where_far(engine, question.graph, s)

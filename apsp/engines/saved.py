@@ -40,7 +40,7 @@ class Saved(Engine):
         self.in_memory, self.stored = engine.in_memory, engine.stored
 
     @cached_property
-    def whole(self) -> Engine:
+    def all_pairs(self) -> Engine:
         """The complete table, recomputed."""
         return self._recompute(None)
 
@@ -51,7 +51,8 @@ class Saved(Engine):
 
     def to(self, vertex: int) -> np.ndarray:
         """A column of the complete table, searched for by itself unless that was recomputed."""
-        return self.whole.column(vertex) if "whole" in vars(self) else self._recompute(np.array([vertex])).column(0)
+        recomputed = "all_pairs" in vars(self)
+        return self.all_pairs.column(vertex) if recomputed else self._recompute(np.array([vertex])).column(0)
 
     def rows(self, wanted: np.ndarray, block: int | None = None) -> Blocks:
         """Blocks of saved rows."""

@@ -57,7 +57,7 @@ def _estimate(question: Question) -> Estimate:
 def _open(question: Question, plan: Plan) -> Engine:
     wants, large, begun = question.wants, question.once(_large), clock()
     large.check()
-    question.tell_zeros(large.source.surveyed[0])
+    question.report_zeros(large.source.surveyed[0])
     if large.ordinary:  # nothing but an output that the dense engine does not know of
         source = question.source
         if isinstance(source, Graph):

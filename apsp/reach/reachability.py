@@ -582,7 +582,7 @@ class Reachability:
         MemoryNeeded
             If it does not fit.
         """
-        return self.closed if isinstance(self.closed, BitMatrix) else self.closed.whole()
+        return self.closed if isinstance(self.closed, BitMatrix) else self.closed.to_bit_matrix()
 
     @cached_property
     def _walks(self) -> Walks | None:
@@ -629,7 +629,7 @@ def save_into(place: Path, answer: Reachability) -> None:
     """Make a directory, empty or with its packed bits, a store of the answer; what makes it one comes last."""
     closed = answer.closed
     if not isinstance(closed, StoredBits) or closed.words.path != place:
-        bits = closed.whole() if isinstance(closed, StoredBits) else closed
+        bits = closed.to_bit_matrix() if isinstance(closed, StoredBits) else closed
         StoredBits.create(place, closed.shape).put(slice(0, len(closed)), bits)
     save_archive(TileStore(place), _arrays(answer, place))
 

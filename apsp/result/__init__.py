@@ -147,7 +147,7 @@ class Result(Shown, Routed, Measured):
         names = self.graph.labels
         i, j = (None if part is names else names.positions(list(part)) for part in (self.sources, self.targets))
         available = self.plan.device == "cpu" or cuda_available()  # a result of a GPU may have been loaded elsewhere
-        like = None if isinstance(self.engine, (Saved, Stored)) else self.engine.whole
+        like = None if isinstance(self.engine, (Saved, Stored)) else self.engine.all_pairs
         wants = Wants.of(
             callback=callback,
             threads=getattr(like, "threads", None),

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def save_result(r: Result, path: str | os.PathLike[str], callback: Callback | None = None) -> None:
     """Write distances, streamed from their engine; with all that answers queries where the store takes it."""
     engine = r.engine
-    read = engine.engine if isinstance(engine, Saved) else engine.whole
+    read = engine.engine if isinstance(engine, Saved) else engine.all_pairs
     for source in (r.graph.dense, getattr(read, "matrix", None)):  # a store that was answered from
         refuse_overwriting(source, path, where="save")
 

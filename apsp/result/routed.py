@@ -31,11 +31,11 @@ class Routed(Distances):
 
     @property
     def _all_pairs(self) -> bool:
-        return self.engine.whole is self.engine
+        return self.engine.all_pairs is self.engine
 
     @cached_property
     def _trees(self) -> Trees:
-        return Trees(self.graph, self.semiring, self.engine.whole)
+        return Trees(self.graph, self.semiring, self.engine.all_pairs)
 
     @cached_property
     def predecessors(self) -> Array:
@@ -110,7 +110,7 @@ class Routed(Distances):
 
     def _within(self, limit: Limit, wanted: np.ndarray, block: int | None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Predecessors of some rows, none beyond the limit."""
-        for positions, D in self.engine.whole.rows(wanted, block):
+        for positions, D in self.engine.all_pairs.rows(wanted, block):
             P = self._trees.of(positions, D)
             P[limit(host(D)) == self.infinity] = found.NONE
             yield positions, P
