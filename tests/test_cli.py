@@ -796,7 +796,9 @@ cli.main(["solve", *sys.argv[1:]])
 
 
 @pytest.mark.parametrize("moment", ["__enter__", "__exit__"])
-@pytest.mark.parametrize(("signal_", "code"), [(KeyboardInterrupt(), 130), (exit_codes.Ended(signal.SIGTERM), 143)])
+@pytest.mark.parametrize(
+    ("signal_", "code"), [(KeyboardInterrupt(), 130), (exit_codes.Terminated(signal.SIGTERM), 143)]
+)
 def test_a_signal_between_the_options_and_the_command_or_after_it_has_its_code(monkeypatch, moment, signal_, code):
     """Click ends with 1 there."""
 

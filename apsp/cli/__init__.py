@@ -1,6 +1,6 @@
 """The command `apsp`: solve, reach, query, compare, generate, convert, plan, info, warm.
 
-What a command needs, it imports itself.
+Each command imports what it needs when it runs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def main(ctx: click.Context, quiet: bool) -> None:
     """All-pairs shortest paths, reachability, and other closures of graphs over semirings."""
     ctx.obj = quiet
     if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="replace")  # a label that the terminal cannot show is no error
+        sys.stdout.reconfigure(errors="replace")  # for labels that the terminal cannot show
 
 
 for _command in (solve, reach, query, compare, generate, convert, plan, info, warm):

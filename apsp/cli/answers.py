@@ -1,8 +1,8 @@
-"""What commands print: distances, paths, tables of them, and a line that sums up."""
+"""The output of commands: distances, paths, tables of them, and a summary line."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +13,8 @@ from ..display.terminal import Meter, show_table
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import numpy as np
 
     from semiring.observed import Callback
 
@@ -26,8 +28,8 @@ def quiet() -> bool:
     return bool(click.get_current_context().obj)
 
 
-def unseen(done: int, total: int) -> None:
-    """A callback that shows nothing; where there is one, no warning says that the work will take long."""
+def no_progress(done: int, total: int) -> None:
+    """A callback that shows nothing: with one, there is no warning of long work."""
 
 
 def summary(graph: Graph, what: str, seconds: float, rate: float | None = None) -> None:
@@ -36,12 +38,12 @@ def summary(graph: Graph, what: str, seconds: float, rate: float | None = None) 
 
 
 def print_path(r: Result, u: Label, v: Label) -> bool:
-    """Distance and path; False where there is no path."""
+    """Print distance and path; whether there is a path."""
     from semiring.errors import AlgebraError, NoPathError
 
     from ..display.output import text
 
-    # In the digits of its own dtype: 0.1, not 0.10000000149 for a float32.
+    # With the digits of its own dtype: 0.1, not 0.10000000149 for a float32.
     distance = f"distance {text(r.engine.entry(r.sources.position(u), r.targets.position(v)), r.semiring)}"
     try:
         path = one_line(" -> ".join(map(str, r.path(u, v))))
@@ -54,7 +56,7 @@ def print_path(r: Result, u: Label, v: Label) -> bool:
     return True
 
 
-def paths(r: Result, pairs: list[tuple[Any, Any]]) -> tuple[list[str], list[list[str]]]:
+def paths(r: Result, pairs: list[tuple[Label, Label]]) -> tuple[list[str], list[list[str]]]:
     """Headings and cells: both ends, the distance, and the path."""
     from ..display.output import text
 
@@ -64,11 +66,11 @@ def paths(r: Result, pairs: list[tuple[Any, Any]]) -> tuple[list[str], list[list
     return ["from", "to", "distance", "path"], lines
 
 
-def nearest(r: Result, wanted: list[Any]) -> tuple[list[str], list[list[str]]]:
-    """Headings and cells: every vertex, which of those wanted is nearest, and how far."""
+def nearest(r: Result, wanted: list[Label]) -> tuple[list[str], list[list[str]]]:
+    """Headings and cells: every vertex, the nearest of those wanted, and its distance."""
     found = r.nearest(wanted)
     return ["vertex", "nearest", "distance"], [
-        [str(v), "none" if u is None else str(u), _written(x)]
+        [str(v), "none" if u is None else str(u), _digits(x)]
         for v, u, x in zip(found.vertices, found.source, found.distance, strict=True)
     ]
 
@@ -78,19 +80,17 @@ def reduced(r: Result, name: str, callback: Callback | None) -> tuple[list[str],
     found = r.reduce(name, callback=callback)
     columns = len(found) == r.engine.shape[1] and name in ("closeness", "harmonic")
     names = r.targets if columns else r.sources
-    return ["vertex", name], [[str(v), _written(x)] for v, x in zip(names, found, strict=True)]
+    return ["vertex", name], [[str(v), _digits(x)] for v, x in zip(names, found, strict=True)]
 
 
-def _written(x: Any) -> str:
-    """A number, a NumPy scalar, with all its digits, and no point where it is known to be whole."""
-    whole = x.dtype.kind in "iu" or (
-        x.dtype.kind == "f" and abs(x) < 2**53 and x == int(x)
-    )  # beyond, floats are rounded
-    return str(int(x)) if whole else str(x)
+def _digits(x: np.integer | np.floating) -> str:
+    """A NumPy scalar with all its digits, and without a point if it is an integer; beyond 2⁵³ floats are rounded."""
+    integral = x.dtype.kind in "iu" or (x.dtype.kind == "f" and abs(x) < 2**53 and x == int(x))
+    return str(int(x)) if integral else str(x)
 
 
 def distances(r: Result, u: Label, v: Label) -> tuple[list[str], list[list[str]]]:
-    """Headings and cells: the first ten vertices, or everything from u, or everything to v."""
+    """Headings and cells: between the first ten vertices, or from u to all, or from all to v."""
     from ..display.output import text
 
     s, engine = r.semiring, r.engine
@@ -116,28 +116,27 @@ def block(r: Result, k: int, m: int) -> tuple[list[str], list[list[str]]]:
     ]
 
 
-def require_one(reduction: str | None, nearest: Path | None, pairs: Path | None, ends: tuple[Any, Any]) -> None:
-    """Refuse several questions: one of them alone would be answered."""
-    asked = {
+def require_one(reduction: str | None, nearest: Path | None, pairs: Path | None, ends: tuple[Label, Label]) -> None:
+    """Refuse several of these options, of which only one would be answered."""
+    options = {
         "--reduce": reduction,
         "--nearest": nearest,
         "--paths": pairs,
         "--from or --to": None if ends == (None, None) else ends,
     }
-    if len(given := [name for name, value in asked.items() if value is not None]) > 1:
-        raise click.UsageError(
-            f"{click.get_current_context().info_name}: give one of {', '.join(asked)}, got {' and '.join(given)}."
-        )
+    if len(given := [name for name, value in options.items() if value is not None]) > 1:
+        command = click.get_current_context().info_name
+        raise click.UsageError(f"{command}: give one of {', '.join(options)}, got {' and '.join(given)}.")
 
 
-def tell_each(r: Result, wanted: Any, reduction: str | None, output: str | None) -> None:
-    """The nearest, or a number a vertex: shown, or written."""
+def print_by_vertex(r: Result, wanted: list[Label] | None, reduction: str | None, output: str | None) -> None:
+    """Print the nearest vertex or a number of every vertex, or write them to a file and print the first ones."""
     if wanted is not None:
         headings, lines = nearest(r, wanted)
     else:
         assert reduction is not None
         with Meter(reduction, quiet=quiet()) as meter:
-            headings, lines = reduced(r, reduction, meter.callback or unseen)
+            headings, lines = reduced(r, reduction, meter.callback or no_progress)
     if output is None:
         show_table(headings, lines, right=[len(headings) - 1])
         return
@@ -149,13 +148,18 @@ def tell_each(r: Result, wanted: Any, reduction: str | None, output: str | None)
         click.echo(f"(the first {SHOWN} of {len(lines)} vertices)")
 
 
-def tell(r: Result, ends: tuple[Any, Any], walked: Any, listed: bool) -> bool:
-    """What was asked for: paths, one path, or a table. False where there is no path."""
-    if walked is not None:
-        show_table(*paths(r, walked), right=[2])
+def print_answer(
+    r: Result, ends: tuple[Label, Label], pairs: list[tuple[Label, Label]] | None, *, all_listed: bool
+) -> bool:
+    """Print the paths of these pairs, one path, or a table; whether there is a path.
+
+    The table has all rows and columns if `all_listed`, else the first ones.
+    """
+    if pairs is not None:
+        show_table(*paths(r, pairs), right=[2])
     elif None not in ends:
         return print_path(r, *ends)
-    elif listed and ends == (None, None):
+    elif all_listed and ends == (None, None):
         show_table(*block(r, *r.engine.shape), right=range(1, r.engine.shape[1] + 1))
     else:
         show_table(*distances(r, *ends), right=range(1, SHOWN + 1))

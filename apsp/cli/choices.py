@@ -1,4 +1,4 @@
-"""What an option of the command may be: one of several names, which a shell completes; or a semiring of one's own."""
+"""Types of options: one of several names, which a shell completes; a semiring; a file to write; a null value."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 class OneOf(click.ParamType):
-    """One of several names, which are looked up when they are needed, so that `apsp --help` imports little."""
+    """One of several names, which are looked up on use, so that `apsp --help` imports little."""
 
     def __init__(self, name: str, names: Callable[[], Iterable[str]]) -> None:
         self.name, self._names = name, names
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The name as it is."""
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The name, unchanged."""
         known = list(self._names())
         if value not in known:
             from semiring.spelling import did_you_mean
@@ -29,16 +29,16 @@ class OneOf(click.ParamType):
         return value
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        """All names, for `--help`, where the option does not say NAME."""
+        """All names, for `--help`, unless the option has a metavar."""
         return f"[{'|'.join(sorted(self._names()))}]"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The names that begin so."""
+        """The names with this prefix."""
         return [CompletionItem(name) for name in self._names() if name.startswith(incomplete)]
 
 
 class StoreType(click.Path):
-    """A path whose suffix says how an answer is written."""
+    """A path whose suffix determines the format of an answer."""
 
     def __init__(self, *, folders: bool = True, **options: Any) -> None:
         super().__init__(**options)
@@ -56,14 +56,14 @@ class SemiringType(click.ParamType):
 
     name = "semiring"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Semiring:
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> Semiring:
         """The semiring; a Python file is executed to find it."""
         from semiring import catalog
 
         return catalog.load(value) if ".py" in value else catalog.get(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Names that begin so; or, where none does, files."""
+        """The names with this prefix; files, where there are none."""
         from semiring import catalog
 
         found = [CompletionItem(name) for name in catalog.names() if name.startswith(incomplete)]
@@ -75,7 +75,7 @@ class NullValueType(click.ParamType):
 
     name = "null_value"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str | float:
         """The number, an integer where it is one."""
         if value == "none":
             return value
@@ -87,7 +87,7 @@ class NullValueType(click.ParamType):
         raise ValueError(f"--null-value must be a number, such as 0, or none, got {value!r}.")
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """What it is as a rule."""
+        """Common values with this prefix."""
         return [CompletionItem(name) for name in ("0", "none") if name.startswith(incomplete)]
 
 

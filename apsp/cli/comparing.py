@@ -9,10 +9,10 @@ import click
 
 from ..display.terminal import Meter, show_table
 from . import graphs
-from .answers import quiet, unseen
+from .answers import no_progress, quiet
 from .choices import SCHEDULE
 from .exit_codes import NO
-from .options import FILE, READING, SOURCE, dtype, reading, refuse_given, require_dtype, semiring, threads, together
+from .options import FILE, READING, SOURCE, combined, dtype, reading, refuse_given, require_dtype, semiring, threads
 
 
 @click.command()
@@ -22,7 +22,7 @@ from .options import FILE, READING, SOURCE, dtype, reading, refuse_given, requir
 @click.option("--to-n", type=click.IntRange(min=1), help="The largest size.")
 @click.option("--density", type=float, default=50.0, show_default=True, help="Percent of the possible edges.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random graphs.")
-@together(reading, semiring, dtype, threads)
+@combined(reading, semiring, dtype, threads)
 @click.option("--device", type=click.Choice(["cpu", "cuda", "all"]), default="all", show_default=True)
 @click.option(
     "--schedule", "schedules", type=SCHEDULE, multiple=True, metavar="NAME", help="Only these; may be repeated."
@@ -64,10 +64,12 @@ def compare(
     with Meter("compare", quiet=quiet()) as meter:
         if file is not None:
             A = graphs.read(file, reading).matrix(options["semiring"], dtype)
-            table = comparison.compare(A, callback=meter.callback or unseen, **options)
+            table = comparison.compare(A, callback=meter.callback or no_progress, **options)
         else:
             options |= random | {"dtype": dtype}
-            table = comparison.compare_sizes(_sizes(sizes, from_n, to_n), callback=meter.callback or unseen, **options)
+            table = comparison.compare_sizes(
+                _sizes(sizes, from_n, to_n), callback=meter.callback or no_progress, **options
+            )
     if json_file is not None:
         from semiring.files import writing
 

@@ -8,7 +8,7 @@ import click
 
 from . import graphs
 from .choices import FORMAT, OUTPUT_FORMAT
-from .options import OUTPUT, SOURCE, columns, together
+from .options import OUTPUT, SOURCE, columns, combined
 
 
 @click.group()
@@ -16,7 +16,7 @@ def generate() -> None:
     """Make a graph and write it to a file."""
 
 
-_written = together(
+_output_options = combined(
     click.option(
         "--output", type=OUTPUT, required=True, help="The file, - for standard output; its suffix says the format."
     ),
@@ -28,12 +28,12 @@ _written = together(
 @click.argument("n", type=click.IntRange(min=0))
 @click.option("--undirected", is_flag=True, help="Edges lead both ways.")
 @click.option("--weight", type=float, default=1.0, show_default=True, help="Of every edge.")
-@_written
-def generate_cycle(n: int, undirected: bool, weight: float, **written: Any) -> None:
+@_output_options
+def generate_cycle(n: int, undirected: bool, weight: float, **output: Any) -> None:
     """The cycle through N vertices."""
     from ..generate import cycle
 
-    graphs.write(lambda: cycle(n, directed=not undirected, weight=_whole(weight)), **written)
+    graphs.write(lambda: cycle(n, directed=not undirected, weight=_as_integer(weight)), **output)
 
 
 @generate.command("random")
@@ -43,7 +43,7 @@ def generate_cycle(n: int, undirected: bool, weight: float, **written: Any) -> N
 @click.option("--weights", type=(float, float), default=(1, 100), show_default=True, help="Least and greatest weight.")
 @click.option("--real", is_flag=True, help="Real weights instead of integers.")
 @click.option("--undirected", is_flag=True, help="Edges lead both ways.")
-@_written
+@_output_options
 def generate_random(
     n: int,
     density: float,
@@ -51,36 +51,36 @@ def generate_random(
     weights: tuple[float, float],
     real: bool,
     undirected: bool,
-    **written: Any,
+    **output: Any,
 ) -> None:
     """N vertices with random edges."""
     from ..generate import random_graph
 
     options: dict[str, Any] = {"integer": not real, "directed": not undirected}
-    graphs.write(lambda: random_graph(n, density, seed=seed, weights=weights, **options), **written)
+    graphs.write(lambda: random_graph(n, density, seed=seed, weights=weights, **options), **output)
 
 
 @generate.command("grid")
 @click.argument("rows", type=click.IntRange(min=0))
 @click.argument("cols", type=click.IntRange(min=0))
 @click.option("--weight", type=float, default=1.0, show_default=True, help="Of every edge.")
-@_written
-def generate_grid(rows: int, cols: int, weight: float, **written: Any) -> None:
+@_output_options
+def generate_grid(rows: int, cols: int, weight: float, **output: Any) -> None:
     """ROWS by COLS vertices, neighbours joined both ways."""
     from ..generate import grid
 
-    graphs.write(lambda: grid(rows, cols, weight=_whole(weight)), **written)
+    graphs.write(lambda: grid(rows, cols, weight=_as_integer(weight)), **output)
 
 
 @generate.command("roads")
 @click.argument("n", type=click.IntRange(min=0))
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same graph.")
-@_written
-def generate_roads(n: int, seed: int, **written: Any) -> None:
+@_output_options
+def generate_roads(n: int, seed: int, **output: Any) -> None:
     """N crossings of a map, joined as roads are; weights are metres."""
     from ..generate import road_like
 
-    graphs.write(lambda: road_like(n, seed=seed), **written)
+    graphs.write(lambda: road_like(n, seed=seed), **output)
 
 
 @click.command()
@@ -88,14 +88,14 @@ def generate_roads(n: int, seed: int, **written: Any) -> None:
 @click.argument("target", metavar="OUT", type=OUTPUT)
 @click.option("--from-format", "--format", "from_format", type=FORMAT, metavar="NAME", help="The format of IN.")
 @click.option("--to-format", type=OUTPUT_FORMAT, help="The format of OUT, where its suffix does not say.")
-@together(*columns)
+@combined(*columns)
 def convert(source: str, target: str, from_format: str | None, to_format: str | None, **options: Any) -> None:
     """Read the graph in the file IN and write it to the file OUT."""
     graphs.write(lambda: graphs.read(source, {"format": from_format, **options}), target, to_format)
 
 
-def _whole(weight: float) -> float:
-    """An integer where it is one, so that integer weights stay integers."""
+def _as_integer(weight: float) -> float:
+    """The weight, as int if it is an integer."""
     import math
 
     if not math.isfinite(weight):

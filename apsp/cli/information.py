@@ -1,4 +1,4 @@
-"""`apsp info`: this machine, and what there is to choose from."""
+"""`apsp info`: this machine, and the semirings, formats and schedules."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..display.terminal import show_table
 
 @click.command()
 def info() -> None:
-    """This machine, the versions at work, and what there is to choose from."""
+    """This machine and its versions, and the semirings, formats and schedules."""
     from semiring.catalog import CATALOG
 
     from .. import formats, schedules

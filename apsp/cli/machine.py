@@ -1,4 +1,4 @@
-"""What is computing here: processor, memory, GPU, versions."""
+"""This machine: processor, memory, GPU, versions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib import metadata
 
 
 def describe() -> list[list[str]]:
-    """Pairs of what and which, in the order to show them."""
+    """(name, description) of each component, in the order to show them."""
     from semiring import backend
 
     return [

@@ -23,7 +23,7 @@ READING = ("format", "undirected", "columns", "weight", "unweighted", "null_valu
 
 
 def refuse_given(names: Iterable[str], why: str) -> None:
-    """Refuse those options of the command that were given although they would be left out."""
+    """Refuse those options of the command that were given, and would have no effect."""
     context = click.get_current_context()
     given = [
         option.opts[0]
@@ -35,13 +35,13 @@ def refuse_given(names: Iterable[str], why: str) -> None:
 
 
 def require_dtype(semiring: Semiring, dtype: str | None) -> None:
-    """Refuse a dtype that the semiring is not defined on: another one would be computed in."""
+    """Refuse a dtype that the semiring is not defined on, in place of which another would be taken."""
     if dtype not in (None, *semiring.dtypes):
         known = ", ".join(semiring.dtypes)
         raise ValueError(f"--dtype must be one of those of {semiring.name}, {known}, got {dtype}.")
 
 
-def together(*several: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def combined(*several: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Decorators applied in the order in which `--help` shows them."""
 
     def decorate(command: Any) -> Any:
@@ -68,13 +68,13 @@ columns = (
         help="Of a dense matrix: the entry that is no edge, such as 0; none if zeros are edges.",
     ),
 )
-reading = together(
+reading = combined(
     click.option(
         "--format", type=FORMAT, metavar="NAME", help="The file's format; by default its suffix or content says."
     ),
     *columns,
 )
-computing = together(
+computing = combined(
     click.option(
         "--schedule",
         type=SCHEDULE_OR_AUTO,
@@ -96,7 +96,7 @@ semiring = click.option(
 dtype = click.option("--dtype", type=click.Choice(DTYPES), help="What to compute in.")
 device = click.option("--device", type=click.Choice(["cpu", "cuda"]), help="Where to compute.")
 threads = click.option("--threads", type=click.IntRange(min=1), help="CPU threads; all by default.")
-ends = together(
+ends = combined(
     click.option("--from", "source", metavar="LABEL", help="The vertex to start from."),
     click.option("--to", "target", metavar="LABEL", help="The vertex to arrive at."),
 )
@@ -108,12 +108,12 @@ engine = click.option(
     metavar="NAME",
     help="dense, elimination, scipy, hops or united; see `apsp plan`.",
 )
-spread = together(
+spread = combined(
     click.option("--gpus", type=click.IntRange(min=1), metavar="N", help="Spread the closure over N GPUs."),
     click.option("--distributed", is_flag=True, help="Spread it over the processes that mpiexec or srun has started."),
     click.option("--grid", metavar="RxC", help="How these stand, such as 2x4; as squarely as they can by default."),
 )
-limits = together(
+limits = combined(
     click.option("--memory", metavar="SIZE", help="Hold the dense closure to so much memory, such as 16GiB."),
     click.option(
         "--checkpoint",
@@ -123,7 +123,7 @@ limits = together(
     ),
     click.option("--every", type=float, metavar="SECONDS", help="Between checkpoints in memory; 60 by default."),
 )
-parts = together(
+parts = combined(
     click.option("--sources", type=FILE, metavar="FILE", help="Only from the vertices in FILE, one label a line."),
     click.option("--targets", type=FILE, metavar="FILE", help="Only to the vertices in FILE."),
 )

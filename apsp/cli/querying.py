@@ -1,9 +1,9 @@
-"""`apsp query`: answers of what `solve` and `reach` have written, from where they lie; no graph is closed again."""
+"""`apsp query`: answers from files that `solve` and `reach` have written, without closing a graph again."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +13,8 @@ from .exit_codes import NO
 from .options import FILE, ends
 
 if TYPE_CHECKING:
+    from semiring.algebra import Semiring
+
     from ..reach.reachability import Reachability
     from ..result import Result
 
@@ -35,7 +37,7 @@ def query(
     reduction: str | None,
     nearest: Path | None,
     output: str | None,
-    semiring: Any,
+    semiring: Semiring | None,
 ) -> None:
     """Answers from SAVED, which `solve --output` or `reach --output` has written: an .npz, tiles/, or .zarr.
 
@@ -50,25 +52,28 @@ def query(
         raise click.UsageError("query: --output is where --reduce and --nearest write. Give one of them.")
     graphs.check(output, (".csv",))
     found = _load(saved, semiring)
-    labels: Any = found.labels if isinstance(found, Reachability) else found.graph.labels
+    labels = found.labels if isinstance(found, Reachability) else found.graph.labels
     u, v = (None if end is None else labels.parse(end) for end in (source, target))
     if isinstance(found, Reachability):
         if each or pairs is not None or semiring is not None:
             raise click.UsageError(f"query: {saved} is reachability, which --from and --to ask.")
-        yes = reaching.tell(found, (u, v), (source, target))
+        yes = reaching.print_reached(found, (u, v), (source, target))
         if source is None and target is None:
             click.echo(f"n={found.n} {reaching.counted(found)}")
     elif each:
-        answers.tell_each(found, None if nearest is None else graphs.labels(nearest, found.graph), reduction, output)
+        answers.print_by_vertex(
+            found, None if nearest is None else graphs.labels(nearest, found.graph), reduction, output
+        )
         yes = True
     else:
-        yes = answers.tell(found, (u, v), None if pairs is None else graphs.pairs(pairs, found.graph), listed=False)
+        listed = None if pairs is None else graphs.pairs(pairs, found.graph)
+        yes = answers.print_answer(found, (u, v), listed, all_listed=False)
     if not yes:
         click.get_current_context().exit(NO)
 
 
-def _load(saved: str, semiring: Any) -> Result | Reachability:
-    """A result, or else reachability; the error of neither is that of a result."""
+def _load(saved: str, semiring: Semiring | None) -> Result | Reachability:
+    """A result or reachability; of any other file, the error of a result."""
     from semiring.errors import FormatError
 
     from ..reach.reachability import Reachability

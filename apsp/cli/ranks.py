@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .answers import quiet
-from .exit_codes import EVERY_RANK, NO, ending
+from .exit_codes import ABORT_JOB, NO, ending
 
 if TYPE_CHECKING:
+    from semiring.distributed import World
+
     from ..result import Result
 
 
-def spread_over(options: dict[str, Any]) -> Any:
-    """The ranks over which the closure is spread; None for one place.
+def ranks_of(options: dict[str, Any]) -> World | None:
+    """The ranks over which the closure is distributed, by options that are taken out; None for one device.
 
-    Of processes under MPI, errors end all of them, and only rank 0 is heard.
+    Of processes under MPI, errors end all of them, and only rank 0 prints.
     """
     gpus, distributed, grid = (options.pop(name) for name in ("gpus", "distributed", "grid"))
     if gpus is not None and distributed:
@@ -43,33 +45,33 @@ def spread_over(options: dict[str, Any]) -> Any:
         ranks = Processes(shape, device, options["threads"], failed=lambda error: getattr(ending(error), "code", NO))
     except ValueError:  # of the grid, in every rank
         if mpi().COMM_WORLD.Get_rank():
-            _be_silent()
+            _silence()
         raise
-    click.get_current_context().meta[EVERY_RANK] = ranks.abort
+    click.get_current_context().meta[ABORT_JOB] = ranks.abort
     if ranks.rank:
-        _be_silent()
+        _silence()
     elif not quiet():
-        click.echo("\n".join(f"rank {k}: {at}" for k, at in enumerate(ranks.addresses)), err=True)
+        click.echo("\n".join(f"rank {k}: {address}" for k, address in enumerate(ranks.addresses)), err=True)
     return ranks
 
 
-def _be_silent() -> None:
+def _silence() -> None:
     sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (open until the process ends)
 
 
-def answers_here(r: Result, places: Any, reduction: str | None) -> bool:
-    """Whether this process prints the answers. The others return when rank 0, which reads their parts, is done."""
-    if places is None or places.in_one_process:
+def prints_answers(r: Result, ranks: World | None, reduction: str | None) -> bool:
+    """Whether this process prints the answers. Rank 0 does; the others send it their parts until it is done."""
+    if ranks is None or ranks.in_one_process:
         return True
     from ..distributed.serving import Served, serve
     from ..engines.stored import Stored
 
-    engine: Any = r.engine.all_pairs
-    if not isinstance(engine, Stored):  # an elimination, which every process has; they share out reductions alone
-        if places.rank and reduction is not None:
+    engine, first = r.engine.all_pairs, 0 in ranks.local_ranks
+    if not isinstance(engine, Stored):  # an elimination: every process has it, and only reductions are distributed
+        if not first and reduction is not None:
             r.reduce(reduction)
-        return not places.rank
-    if places.rank:
+        return first
+    if not first:
         serve(engine.matrix)
         return False
     engine.matrix = Served(engine.matrix)

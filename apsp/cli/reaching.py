@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from semiring.escaping import one_line
+from semiring.types import Label
 
 from ..display.terminal import Meter, show_table
 from . import graphs
 from .answers import quiet, summary
 from .choices import SEMIRING
 from .exit_codes import NO
-from .options import SOURCE, computing, device, ends, reading, spread, threads, together
-from .ranks import spread_over
+from .options import SOURCE, combined, computing, device, ends, reading, spread, threads
+from .ranks import ranks_of
 
 if TYPE_CHECKING:
     from ..reach.reachability import Reachability
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("file", type=SOURCE)
 @ends
-@together(reading, computing, device, threads, spread)
+@combined(reading, computing, device, threads, spread)
 @click.option(
     "--semiring",
     type=SEMIRING,
@@ -46,21 +47,21 @@ def reach(file: str, source: str | None, target: str | None, counts: bool, outpu
     from ..reach import transitive_closure
     from ..saving import suffix_of, suffixes
 
-    options["gpus"] = places = spread_over(options)
+    options["gpus"] = ranks = ranks_of(options)
     graphs.check(output, (*suffixes(folders=False), ".tiles"))
-    graphs.claim(output, places)
+    graphs.claim(output, ranks)
     graph = graphs.read(file, options)
     graphs.check_names(graph, output)
     streamed = output if output is not None and suffix_of(output) == ".tiles" else None
     u, v = graphs.parse(graph, source), graphs.parse(graph, target)
     with Meter("reachability", quiet=quiet()) as meter:
         t = transitive_closure(graph, callback=meter.callback, output=streamed, **options)
-    if output is not None and streamed is None and 0 in getattr(places, "local_ranks", (0,)):
+    if output is not None and streamed is None and 0 in getattr(ranks, "local_ranks", (0,)):
         _save_reach(t, Path(output))
     if counts:
         rows = [[str(label), str(count)] for label, count in zip(t.labels, t.counts().tolist(), strict=True)]
         show_table(["vertex", "reaches"], rows, right=[1])
-    reached = tell(t, (u, v), (source, target))
+    reached = print_reached(t, (u, v), (source, target))
     if not quiet():
         summary(graph, f"{counted(t)} schedule={t.plan.schedule}", t.seconds)
     if not reached:
@@ -68,13 +69,13 @@ def reach(file: str, source: str | None, target: str | None, counts: bool, outpu
 
 
 def counted(t: Reachability) -> str:
-    """How many pairs there are, and components."""
+    """The numbers of pairs and of components."""
     return f"pairs={int(t.counts().sum())} components={len(t.components())}"
 
 
-def tell(t: Reachability, ends: tuple[Any, Any], given: tuple[str | None, str | None]) -> bool:
-    """Yes or no, or all labels that one end reaches or is reached from. False where the answer is no."""
-    (u, v), (source, target) = ends, given
+def print_reached(t: Reachability, ends: tuple[Label, Label], texts: tuple[str | None, str | None]) -> bool:
+    """Print yes or no, or all labels that one end reaches or is reached from; False if the answer is no."""
+    (u, v), (source, target) = ends, texts
     if source is not None and target is not None:
         reached = t.reaches(u, v)
         click.echo("yes" if reached else "no")
@@ -86,7 +87,7 @@ def tell(t: Reachability, ends: tuple[Any, Any], given: tuple[str | None, str | 
 
 
 def _save_reach(t: Reachability, output: Path) -> None:
-    """All that answers queries, the matrix, or all pairs."""
+    """Write all that answers queries, the matrix, or all pairs."""
     from ..saving import save_matrix
     from ..saving.csv import save_pairs
 

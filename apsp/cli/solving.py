@@ -1,4 +1,4 @@
-"""`apsp solve` and `apsp plan`: best walks, and what would be done to find them."""
+"""`apsp solve` and `apsp plan`: best walks, and how they would be computed."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from semiring.escaping import one_line
 
 from ..display.terminal import Meter
 from . import answers, graphs
-from .answers import quiet, summary, unseen
+from .answers import no_progress, quiet, summary
 from .choices import REDUCTION, StoreType
 from .exit_codes import NO
 from .options import (
     FILE,
     READING,
     SOURCE,
+    combined,
     computing,
     device,
     dtype,
@@ -32,9 +33,8 @@ from .options import (
     semiring,
     spread,
     threads,
-    together,
 )
-from .ranks import answers_here, spread_over
+from .ranks import prints_answers, ranks_of
 
 if TYPE_CHECKING:
     from ..result import Result
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("file", type=SOURCE)
 @ends
-@together(reading, semiring, engine, computing, dtype, device, threads, parts)
+@combined(reading, semiring, engine, computing, dtype, device, threads, parts)
 @click.option("--table", type=FILE, metavar="FILE", help="Only between the vertices in FILE, one label a line.")
 @click.option("--limit", type=float, help="Distances beyond it are no path.")
 @click.option("--reduce", "reduction", type=REDUCTION, metavar="NAME", help="A number a vertex: eccentricity, …")
@@ -96,39 +96,39 @@ def solve(
         refuse_given(("table", "sources", "targets", "limit"), f"{which} goes with the distances between all vertices")
     if output is not None and predecessors is not None and os.path.realpath(output) == os.path.realpath(predecessors):
         raise click.UsageError("solve: --output and --predecessors must be two files, got one.")
-    options["gpus"] = places = spread_over(options)
+    options["gpus"] = ranks = ranks_of(options)
     each = reduction is not None or nearest is not None  # a line a vertex
     graphs.check(output, (".csv",) if each else suffixes())
-    graphs.claim(output, places)
+    graphs.claim(output, ranks)
     graphs.check(predecessors)
     graphs.check(plot, (".png", ".svg", ".pdf"))
     graph = graphs.read(file, options)
     graphs.check_names(graph, output)
     graphs.check_names(graph, predecessors)
-    drawn_at = None if positions is None else graphs.positions(positions, graph)
-    walked = None if pairs is None else graphs.pairs(pairs, graph)
+    coordinates = None if positions is None else graphs.positions(positions, graph)
+    path_ends = None if pairs is None else graphs.pairs(pairs, graph)
     ends = graphs.parse(graph, source), graphs.parse(graph, target)
     wanted = None if nearest is None else graphs.labels(nearest, graph)
-    everything = checksum or verify or any(x is not None for x in (output, reduction, wanted, walked, predecessors))
-    limited = any(options[name] is not None for name in ("memory", "checkpoint"))  # which keep all pairs
-    listed = graphs.asked(graph, table, options, () if everything or limited else ends)
-    # A store is written tile by tile while it is computed, where the table is not held in one place.
-    streams = (limited or places is not None) and output is not None and suffix_of(output) == ".tiles"
+    everything = checksum or verify or any(x is not None for x in (output, reduction, wanted, path_ends, predecessors))
+    limited = any(options[name] is not None for name in ("memory", "checkpoint"))  # with which all pairs are stored
+    listed = graphs.read_sources_and_targets(graph, table, options, () if everything or limited else ends)
+    # A store is written tile by tile during the computation, where the table is not in the memory of one device.
+    streams = (limited or ranks is not None) and output is not None and suffix_of(output) == ".tiles"
     streamed, saved = (output, None) if streams else (None, None if each else output)
     with Meter("closure", quiet=quiet()) as meter:
         r = shortest_paths(graph, callback=meter.callback, output=streamed, **options)
-    if not answers_here(r, places, reduction):
+    if not prints_answers(r, ranks, reduction):
         return
     if saved is not None:
         with Meter("save", quiet=quiet()) as meter:
-            r.save(saved, callback=meter.callback or unseen)
+            r.save(saved, callback=meter.callback or no_progress)
     if predecessors is not None:
         r.save_predecessors(predecessors)
     if each:
-        answers.tell_each(r, wanted, reduction, output)
-    no = not (each or answers.tell(r, ends, walked, listed and saved is None))
+        answers.print_by_vertex(r, wanted, reduction, output)
+    no = not (each or answers.print_answer(r, ends, path_ends, all_listed=listed and saved is None))
     if plot is not None:
-        r.plot(path=None if no or None in ends else r.path(*ends), positions=drawn_at, save=plot)
+        r.plot(path=None if no or None in ends else r.path(*ends), positions=coordinates, save=plot)
     if checksum:
         _print_checksums(r)
     if verify and not _verify(r):
@@ -147,7 +147,7 @@ def _print_checksums(r: Result) -> None:
 
 
 def _verify(r: Result) -> bool:
-    """Whether all distances, and paths where there are any, are right; says what was checked."""
+    """Whether all distances, and paths where there are any, are right; prints what was checked."""
     found = r.verify("all", paths=r.semiring.add.selects is not None)
     click.echo(one_line(f"verified: {found}" if found else f"not verified: {found}"))
     return bool(found)
@@ -155,19 +155,19 @@ def _verify(r: Result) -> bool:
 
 @click.command()
 @click.argument("what", metavar="FILE|N")
-@together(reading, semiring, engine, computing, dtype, device, threads, parts, spread)
+@combined(reading, semiring, engine, computing, dtype, device, threads, parts, spread)
 @click.option("--memory", metavar="SIZE", help="What if the dense closure is held to so much memory, such as 16GiB?")
 def plan(what: str, **options: Any) -> None:
     """What `solve` would do with the graph in FILE, or with N vertices, and why; nothing is computed."""
     from ..planning import plan as make
 
     require_dtype(options["semiring"], options["dtype"])
-    options["gpus"] = spread_over(options)
+    options["gpus"] = ranks_of(options)
     reading = {name: options.pop(name) for name in READING}
     if what.isdecimal() and not Path(what).exists():
         refuse_given((*READING, "sources", "targets"), f"{what} vertices are no file that is read and has labels")
         click.echo(str(make(int(what), **options)))
         return
     graph = graphs.read(what, reading)
-    graphs.asked(graph, None, options)
+    graphs.read_sources_and_targets(graph, None, options)
     click.echo(str(make(graph, **options)))

@@ -1,4 +1,4 @@
-"""`apsp warm`: kernels are compiled ahead."""
+"""`apsp warm`: compile kernels ahead of time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _semirings() -> Iterable[str]:
 
 
 class Several(OneOf):
-    """Several of them, with commas between."""
+    """Several names, separated by commas."""
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
         """The names."""
