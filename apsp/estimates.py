@@ -1,7 +1,7 @@
-"""What each engine would take for a question: pairs, bytes and seconds, counted before any number is touched.
+"""The cost model: pairs, bytes and seconds of each engine for a question, before any number is computed.
 
-Counts are exact; seconds are counts over rates measured on one core of a server with AVX-512 (docs/benchmarks.md). No
-other model of time is anywhere: plans print this one, and choices between engines compare what it says.
+Counts are exact; seconds are counts over rates measured on one core of a server with AVX-512 (docs/benchmarks.md).
+Plans print this model of time, and engines are chosen by it; there is no other.
 """
 
 from __future__ import annotations
@@ -27,78 +27,78 @@ _RATES = {
     "cpu": {"float32": 45e9, "int32": 45e9, "int16": 80e9, "float64": 22e9, "int64": 20e9, "bool": 5e12},
     "cuda": {"float32": 15e12, "int32": 14e12, "int16": 25e12, "float64": 2.7e12, "int64": 2e12, "bool": 3e12},
 }
-#: What a general step (one without vector instructions of its own) costs relative to those.
+#: The rate of a general step (one without vector instructions of its own), relative to those.
 _GENERAL = 0.05
-#: Seconds that a closure on the CPU takes besides, a byte of the matrix; from so many vertices on threads share it.
+#: Seconds of a closure on the CPU in addition, a byte of the matrix; the vertices from which threads share the work.
 _DENSE_BYTE, _SHARED = 0.75e-9, 256
 #: Pairs a second of a batch of rows, by the size of a number in bytes, on one thread.
 _SWEEP = {1: 40e9, 2: 40e9, 4: 24e9, 8: 12e9}
-#: Pairs a second of one row alone, and seconds to write one of its entries.
+#: Pairs a second of a single row, and seconds to write one of its entries.
 _ALONE, _ENTRY = 1.0e9, 3e-9
-#: Pairs a second of the numeric part in small fronts, up to how many pairs a vertex; larger ones come near dense ones.
+#: Pairs a second of numeric elimination in small fronts, up to how many pairs a vertex; larger ones are faster.
 _FRONTS, _SMALL, _GROWTH, _LARGE = 18e9, 3e3, 0.2, 2.0
-#: Seconds to find an order and the structure, a vertex and an arc; what a supernode costs beside its pairs, a vertex.
+#: Seconds of ordering and symbolic analysis, a vertex and an arc; of supernodes in addition to their pairs, a vertex.
 _VERTEX, _ARC, _SUPERNODE = 0.06e-6, 0.15e-6, 0.1e-6
-#: Seconds that any search for an order takes, and any elimination.
+#: Seconds of any ordering, and of any elimination, in addition.
 _START = 3e-4
-#: Seconds to bring a number of four bytes from a panel into a row.
+#: Seconds to copy a number of four bytes from a panel into a row.
 _TRANSPOSED = 0.45e-9
 #: Seconds to find components, an arc; to unite rows of bits, a bit.
 _COMPONENT, _UNITED = 45e-9, 4e-11
-#: Share of the longest climb that sources take on average.
+#: The climb of a source on average, as a share of the longest one.
 _CLIMB = 0.5
 #: Sources whose rows are swept together.
 _BATCH = 16
 #: On one GPU: pairs a second of fronts and of sweeps, bytes written a second, seconds of launches of either.
 _GPU_FRONTS, _GPU_SWEEP, _GPU_WRITTEN, _LAUNCHES = 1e11, 9e12, 3.3e12, 2e-3
-#: There, of searches: words of sources met a second, in bytes, and seconds of a level besides.
+#: Of searches on a GPU: bytes of words of sources a second, and seconds of a level in addition.
 _GPU_WORDS, _GPU_LEVEL = 1e12, 1e-5
 #: Seconds to find the arcs of a matrix, an entry.
 _LISTED = 10e-9
-#: SciPy's Dijkstra, seconds: a vertex of the graph, reached or not; one that is reached, and each time that it comes
-#: nearer, which of d arcs into it about ln d do; an arc that is looked at.
+#: Seconds of SciPy's Dijkstra: of a vertex, reached or not; of one that is reached, and of each decrease of its
+#: distance, about ln d of them where it has d arcs; of an arc.
 _CLEAR, _SETTLE, _NEARER, _LOOK = 8e-9, 10e-9, 60e-9, 8e-9
-#: Vertices of a graph that a core's own cache holds; a search takes so much longer for each doubling beyond.
+#: Vertices of a graph that fits in a core's cache; a search takes so much longer for each doubling beyond.
 _CACHED, _FARTHER = 4096, 0.2
 #: SciPy's breadth-first search: a vertex or arc, so much longer for each doubling beyond the cache; and a level.
 _VISIT, _VISIT_FARTHER, _LEVEL = 3e-9, 0.4, 2.4e-6
-#: Bellman and Ford's round; bringing an arc into SciPy's order.
+#: Seconds of an arc in a round of Bellman–Ford; of sorting an arc for SciPy.
 _ROUND, _SORTED = 2e-9, 80e-9
-#: Our searches from a batch of vertices: seconds to build, an arc; a visit, and an arc that leaves as a share of that;
-#: so much longer for each doubling beyond the cache, where sources come one by one; to write, a byte.
+#: Seconds of `Hops`: to build, an arc; of a visit, and of an outgoing arc as a share of that; so much longer for each
+#: doubling beyond the cache, where sources come one by one; to write, a byte.
 _ADJACENT, _VISITED, _LEAVING, _ALONE_FARTHER, _BYTE = 60e-9, 5.4e-9, 0.25, 0.9, 0.3e-9
 #: Our searches by weight: seconds to begin a batch, a vertex of one, an arc that is relaxed; a vertex that is taken,
 #: and for each doubling of the arcs that leave it; what a source takes among many, of that among four, by itemsize.
 _BEGIN, _CLEARED, _RELAXED, _TAKEN, _DEGREE, _AMONG = 5e-5, 6e-9, 1.5e-9, 25e-9, 20e-9, {4: 0.38, 8: 0.55}
-#: NetworkX's own: a vertex or an arc of one search, roughly, and a triple of Floyd–Warshall. A call by its backend
-#: whatever it asks, an arc that is converted, and a pair that is given back.
+#: Seconds of NetworkX: a vertex or an arc of one search, roughly, and a triple of Floyd–Warshall. Of its backend here:
+#: any call, an arc that is converted, and a pair that is returned.
 _NX_SEARCHED, _NX_TRIPLE, _NX_CALL, _NX_CONVERTED, _NX_PAIR = 4e-7, 8e-8, 5e-4, 4e-7, 6e-8
-#: Sources that a word holds; on so many levels they come one by one.
+#: Sources in a word; in a graph of so many levels they come one by one.
 _WORD = 64
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What an engine would take.
+    """The cost of a question by one engine.
 
     Attributes
     ----------
     engine : {"dense", "elimination", "scipy", "hops", "united"}
     pairs : int
-        How often one ⊕ with one ⊗ is done for all that was asked; of searches, the arcs that are looked at.
+        The operations for all that is wanted, one ⊕ with one ⊗ each; of searches, the arcs.
     bytes : int
-        The most that is held at a time beside the graph, with what was asked to be made at once, as predecessors; of
-        elimination without rows, which are streamed.
+        The peak of memory in addition to the graph, with what is wanted at once, such as predecessors; of elimination
+        without rows, which are streamed.
     seconds : float
-        Until all that was asked is there.
+        Until all that is wanted is computed.
     start : float
-        Until the first distance is there.
+        Until the first distance is computed.
     row : float
         For one more row.
     plan : Plan or None
-        What the engine would do.
+        The plan of the engine.
     kernels, compiling : int, float
-        How many kernels must be compiled first, and about how many seconds that takes, once; the others are without.
+        The kernels that must be compiled first, and about how many seconds that takes, once; `seconds` are without.
     """
 
     engine: str
@@ -130,7 +130,7 @@ def rate(semiring: Semiring, dtype: np.dtype, *, device: str = "cpu", threads: i
 
 
 def closure(n: int, semiring: Semiring, dtype: np.dtype, *, pairs: int, device: str = "cpu", threads: int = 1) -> float:
-    """Seconds of the closure of an n × n matrix, which does so many pairs."""
+    """Seconds of the closure of an n × n matrix by so many pairs."""
     computed = pairs / rate(semiring, dtype, device=device, threads=threads if n > _SHARED else 1)
     return computed + (n * n * dtype.itemsize * _DENSE_BYTE if device == "cpu" and dtype.kind != "b" else 0.0)
 
@@ -173,7 +173,7 @@ def elimination(
     vector : float
         The rate of the semiring's steps, relative to those with vector instructions of their own.
     known : bool
-        That order and structure are found already.
+        Whether order and structure are known already.
     """
     large = min(_LARGE, max(1.0, cost.elimination / max(n, 1) / _SMALL) ** _GROWTH)
     numbers = cost.elimination / (_FRONTS * large * vector * 4 / max(itemsize, 4)) / (1 + 0.5 * (threads - 1))
@@ -208,27 +208,27 @@ def elimination_on_gpu(cost: Cost, n: int, arcs: int, lines: int, itemsize: int)
     )
 
 
-def dense(plan: Plan, made: int = 0) -> Estimate:
-    """The closure of a matrix as planned, of which so many bytes are there already."""
-    return Estimate(plan.engine, plan.pairs, plan.beside_bytes - made, plan.seconds, plan.seconds, 0.0, plan)
+def dense(plan: Plan, allocated: int = 0) -> Estimate:
+    """The closure of a matrix as planned, of which so many bytes are allocated already."""
+    return Estimate(plan.engine, plan.pairs, plan.beside_bytes - allocated, plan.seconds, plan.seconds, 0.0, plan)
 
 
 def reached(tails: np.ndarray, heads: np.ndarray, n: int) -> float:
-    """The share of all vertices that a search reaches on average, about: some sources no arc leaves, some targets none
-    enters.
+    """About the share of all vertices that a search reaches: not from vertices without arcs out, nor to those without
+    arcs in.
     """
     import numpy as np
 
     share = 1.0
     for ends in (tails, heads):
-        there = np.zeros(max(n, 1), bool)
-        there[ends] = True
-        share *= float(there.mean())
+        has_arc = np.zeros(max(n, 1), bool)
+        has_arc[ends] = True
+        share *= float(has_arc.mean())
     return share
 
 
 def search(n: int, arcs: int, method: str, *, reach: float = 1.0, levels: int = 0) -> float:
-    """Seconds of one search of SciPy's that reaches this share of a graph of about twice so many levels."""
+    """Seconds of one search by SciPy that reaches this share of a graph of about twice so many levels."""
     if method == "breadth-first":
         return 1e-6 + (n + reach * arcs) * _VISIT * _beyond(n, _VISIT_FARTHER) + 1.5 * levels * _LEVEL
     settled = _SETTLE + _NEARER * math.log(max(1.0, arcs / max(1, n)))
@@ -252,13 +252,13 @@ def searches(
     levels: int = 0,
     ordered: bool = False,
 ) -> Estimate:
-    """SciPy's searches from `lines` vertices, of which so many columns are kept; arcs may be in order already."""
+    """SciPy's searches from `lines` vertices, of which so many columns are stored; arcs may be sorted already."""
     row = search(n, arcs, method, reach=reach, levels=levels)
     before = arcs * (_LISTED if ordered else _SORTED) + 1e-4
     if method == "johnson":
         before += n * arcs * _ROUND
-    held = lines * columns * itemsize + min(lines, 64) * n * 8 + 40 * arcs
-    return Estimate("scipy", lines * arcs, held, before + lines * row, before + row, row)
+    memory = lines * columns * itemsize + min(lines, 64) * n * 8 + 40 * arcs
+    return Estimate("scipy", lines * arcs, memory, before + lines * row, before + row, row)
 
 
 def relaxing(n: int, arcs: int, lines: int, itemsize: int, relaxed: float) -> float:
@@ -303,32 +303,32 @@ def lanes(
 
 
 def networkx(n: int, arcs: int, lines: int, *, matrix: bool) -> tuple[float, float]:
-    """Seconds that NetworkX takes from `lines` vertices, or by Floyd–Warshall on all, and what its backend takes here.
+    """Seconds of NetworkX from `lines` vertices, or by Floyd–Warshall on all, and of its backend here.
 
-    Neither the structure nor the weights are known yet: a call here is what it takes to convert the graph and to give
-    so many pairs back as Python's objects.
+    Structure and weights are not known yet: those of the backend are of converting the graph, and of returning so many
+    pairs as Python's objects.
     """
-    theirs = lines * (n + arcs) * _NX_SEARCHED
-    theirs = max(theirs, n**3 * _NX_TRIPLE) if matrix else theirs
-    return theirs, _NX_CALL + (n + arcs) * _NX_CONVERTED + lines * n * _NX_PAIR
+    original = lines * (n + arcs) * _NX_SEARCHED
+    original = max(original, n**3 * _NX_TRIPLE) if matrix else original
+    return original, _NX_CALL + (n + arcs) * _NX_CONVERTED + lines * n * _NX_PAIR
 
 
 def predecessors(n: int, itemsize: int, arcs: int = 0, *, table: bool, matrix: bool = True, block: int = 64) -> int:
-    """Bytes that the predecessors of all pairs take beside the distances.
+    """Bytes of the predecessors of all pairs, in addition to the distances.
 
     Parameters
     ----------
     table : bool
-        Whether all distances are held: their transpose is then made, and where no `matrix` came, the matrix. Else the
+        Whether all distances are in memory: then they are transposed, and without a `matrix` that is made. Else the
         edges are listed, and rows are streamed, `block` at a time.
     """
     if table:
-        return n * n * max(4 + itemsize * (2 if matrix else 1), 8)  # or a part is cut out, when those are gone
+        return n * n * max(4 + itemsize * (2 if matrix else 1), 8)  # or a part is copied, when those are freed
     return 4 * n * n + block * n * (itemsize + 4) + 40 * arcs
 
 
 def hops(n: int, arcs: int, lines: int, columns: int, itemsize: int, levels: int, batch: int, threads: int) -> Estimate:
-    """Breadth-first searches from `lines` vertices, of each of which so many columns are kept, `batch` at a time.
+    """Breadth-first searches from `lines` vertices, of which so many columns are stored, `batch` at a time.
 
     The graph has about twice so many levels.
     """
@@ -341,12 +341,12 @@ def hops(n: int, arcs: int, lines: int, columns: int, itemsize: int, levels: int
     written = n * batch * itemsize * _BYTE
     visits = min(2 * levels, lines, batch)
     before = arcs * _ADJACENT + 1e-4
-    # Of each search hop counts, three bits and its rows; beside those the rows that whoever asks still holds.
+    # Of each search hop counts, three bits and its rows; in addition the rows that the caller still refers to.
     searching = min(threads, batches) * n * (batch * itemsize + 3 * batch // 8 + min(batch, lines) * itemsize)
-    held = 24 * arcs + searching + (n * batch * itemsize if batches > threads else 0) + lines * columns * itemsize
+    memory = 24 * arcs + searching + (n * batch * itemsize if batches > threads else 0) + lines * columns * itemsize
     seconds = batches * (n * visits * visit + written) / max(1, min(threads, batches))
     row = n * visit + written
-    return Estimate("hops", arcs * visits * batches, held, before + seconds, before + row, row)
+    return Estimate("hops", arcs * visits * batches, memory, before + seconds, before + row, row)
 
 
 def hops_on_gpu(n: int, arcs: int, lines: int, itemsize: int, levels: int, batch: int) -> Estimate:
@@ -354,12 +354,12 @@ def hops_on_gpu(n: int, arcs: int, lines: int, itemsize: int, levels: int, batch
     batches, words = -(-lines // batch), batch // 8
     each = 2 * levels * ((arcs + 4 * n) * words / _GPU_WORDS + _GPU_LEVEL) + n * batch * itemsize / _GPU_WRITTEN
     before = arcs * _ADJACENT + _LAUNCHES
-    held = 24 * arcs + 10 * n * words + n * min(lines, batch) * itemsize
-    return Estimate("hops", 2 * levels * arcs * batches, held, before + batches * each, before + each, each)
+    memory = 24 * arcs + 10 * n * words + n * min(lines, batch) * itemsize
+    return Estimate("hops", 2 * levels * arcs * batches, memory, before + batches * each, before + each, each)
 
 
 def in_units(seconds: float) -> str:
-    """A time in the unit that suits it."""
+    """A time with a unit, from ns to hours."""
     if seconds >= 120:
         minutes = seconds / 60
         return f"{minutes:.3g} minutes" if minutes < 120 else f"{minutes / 60:.3g} hours"

@@ -1,4 +1,4 @@
-"""The names of a graph's vertices: label → position and back, at no cost where the names are just numbers in a row."""
+"""The names of a graph's vertices: label → position and back; consecutive integers are a range."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import chain, count
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 
@@ -16,15 +16,15 @@ from semiring.spelling import did_you_mean
 from semiring.types import Label
 
 
-class Labels(Sequence[Any]):
+class Labels(Sequence[Label]):
     """Distinct vertex names in the order of the matrix; reads like a tuple.
 
     Parameters
     ----------
     names : iterable of hashables
-        Integers in a row (0, 1, 2, … or 7, 8, 9) are kept as a range, whatever they came as.
+        Consecutive integers (0, 1, 2, … or 7, 8, 9) are stored as a range.
     what : str
-        Whose they are, as errors say.
+        The subject of errors.
 
     Raises
     ------
@@ -39,13 +39,13 @@ class Labels(Sequence[Any]):
     Labels(range(7, 10))
     """
 
-    def __init__(self, names: Iterable[Any], what: str = "Graph") -> None:
+    def __init__(self, names: Iterable[Label], what: str = "Graph") -> None:
         self._what = what
         if isinstance(names, Labels):
             names = names._names
         if isinstance(names, np.ndarray):
             names = names.tolist()
-        self._names: range | tuple[Any, ...] = names if isinstance(names, range) else _in_a_row(tuple(names))
+        self._names: range | tuple[Label, ...] = names if isinstance(names, range) else _as_range(tuple(names))
         if isinstance(self._names, tuple):
             self._check_distinct()
 
@@ -53,10 +53,10 @@ class Labels(Sequence[Any]):
         return len(self._names)
 
     @overload
-    def __getitem__(self, index: int) -> Any: ...
+    def __getitem__(self, index: int) -> Label: ...
     @overload
-    def __getitem__(self, index: slice) -> Sequence[Any]: ...
-    def __getitem__(self, index: int | slice) -> Any:
+    def __getitem__(self, index: slice) -> Sequence[Label]: ...
+    def __getitem__(self, index: int | slice) -> Label:
         return self._names[index]
 
     def __contains__(self, label: object) -> bool:
@@ -64,7 +64,7 @@ class Labels(Sequence[Any]):
 
     @property
     def numbered(self) -> bool:
-        """Whether they are the integers from 0 on themselves, and not what equals them, as True and 1.0 do."""
+        """Whether they are the integers 0, 1, 2, …; not other objects that equal them, as True and 1.0 do."""
         own = self._names
         return self == range(len(own)) and (isinstance(own, range) or all(type(name) is int for name in own))
 
@@ -85,22 +85,22 @@ class Labels(Sequence[Any]):
         return f"Labels({shown!r})"
 
     def position(self, label: Label) -> int:
-        """Where the vertex of that name stands.
+        """The position of a vertex.
 
         Raises
         ------
         VertexError
-            If there is none.
+            If it is not in the graph.
         """
         found = self._find(label)
         if found is None:
             raise VertexError(self._unknown(label))
         return found
 
-    def positions(self, labels: Any) -> np.ndarray:
-        """Where the vertices of those names stand: int64, in the shape of an array of labels; else of shape (len,).
+    def positions(self, labels: Iterable[Label] | np.ndarray) -> np.ndarray:
+        """The positions of vertices: int64, in the shape of an array of labels; else of shape (len,).
 
-        Integers are looked up all at once; other labels, one by one.
+        Integers are looked up by one binary search; other labels, one by one.
         """
         if not isinstance(labels, np.ndarray):
             labels = list(labels)
@@ -111,13 +111,13 @@ class Labels(Sequence[Any]):
             return np.array(flat, dtype=np.int64).reshape(labels.shape)
         return np.array([self.position(label) for label in labels], dtype=np.int64)
 
-    def positions_like(self, labels: Any) -> np.ndarray:
-        """Where they stand: of a list or an array of labels, `positions`; of one label, its position, shape ()."""
+    def positions_like(self, labels: Label | list[Label] | np.ndarray) -> np.ndarray:
+        """Of a list or an array of labels, `positions`; of one label, its position, in shape ()."""
         if isinstance(labels, list) or (isinstance(labels, np.ndarray) and labels.ndim):
             return self.positions(labels)
         return np.array(self.position(labels.item() if isinstance(labels, np.ndarray) else labels))
 
-    def several(self, labels: Any, *, where: str) -> np.ndarray:
+    def checked_positions(self, labels: Iterable[Label] | np.ndarray, *, where: str) -> np.ndarray:
         """`positions` of a list, an array or another iterable of labels.
 
         Raises
@@ -139,43 +139,43 @@ class Labels(Sequence[Any]):
             )
         return self.positions(labels if isinstance(labels, np.ndarray) else list(labels))
 
-    def parse(self, text: str) -> Any:
-        """The label that a person wrote as `text`: "30" is the vertex 30 where labels are integers.
+    def parse(self, text: str) -> Label:
+        """The label whose text this is: "30" is the vertex 30 where labels are integers.
 
         Raises
         ------
         VertexError
-            As `written` does.
+            As `position_of_text` does.
         """
-        return self[self.written(text)]
+        return self[self.position_of_text(text)]
 
-    def written(self, text: str) -> int:
-        """Where the vertex stands whose label is written so.
+    def position_of_text(self, text: str) -> int:
+        """The position of the vertex whose label has this text.
 
         Raises
         ------
         VertexError
             If there is none, or there are two, as of 1 and "1".
         """
-        found = self.spelled(text)
+        found = self.find_text(text)
         if found is None:
             raise VertexError(self._unknown(text))
         if found < 0:
             raise VertexError(f"{self._what}: a text must be one vertex, got {text!r}, as which two are written.")
         return found
 
-    def spelled(self, text: str) -> int | None:
-        """Where the vertex stands whose label is written so; None if there is none, −1 if there are two."""
+    def find_text(self, text: str) -> int | None:
+        """The position of the vertex whose label has this text; None if there is none, −1 if there are two."""
         if not isinstance(self._names, range):
             return self._texts.get(text)
         number = int(text) if re.fullmatch("-?[0-9]{1,640}", text) else None
-        return self._find(number) if str(number) == text else None  # 007 is no other way to write 7
+        return self._find(number) if str(number) == text else None  # 007 is not the text of 7
 
     def _find(self, label: Label) -> int | None:
         if isinstance(self._names, range):
-            # Only exact ints are looked up in a range without a walk through it.
+            # Of a range, `index` and `in` are O(1) only for exact ints.
             if not isinstance(label, (int, np.integer)) and not (isinstance(label, float) and label.is_integer()):
-                return None  # a float that equals a label is one, as in a dict
+                return None  # a float that equals a label is that label, as in a dict
             offset = int(label) - self._names.start
             return offset if 0 <= offset < len(self) else None
         try:
@@ -193,12 +193,12 @@ class Labels(Sequence[Any]):
         return f"{self._what}: a vertex must be {extent}, got {shown}.{hint}"
 
     @cached_property
-    def _position(self) -> dict[Any, int]:
+    def _position(self) -> dict[Label, int]:
         return {name: index for index, name in enumerate(self._names)}
 
     @cached_property
     def _texts(self) -> dict[str, int]:
-        """Where the label of each text stands; −1 where two are the same text."""
+        """The position of each label by its text; −1 where two have the same text."""
         found: dict[str, int] = {}
         for index, name in enumerate(self._names):
             found[str(name)] = -1 if str(name) in found else index
@@ -222,7 +222,7 @@ class Labels(Sequence[Any]):
     def _search(self, wanted: np.ndarray) -> np.ndarray:
         assert self._sorted is not None
         values, order = self._sorted
-        exact = wanted.astype(np.int64, copy=False)  # beside int64, NumPy compares uint64 as floats
+        exact = wanted.astype(np.int64, copy=False)  # NumPy compares uint64 with int64 as floats
         index = np.minimum(np.searchsorted(values, exact), len(values) - 1)
         missing = (values[index] != exact) | (wanted > np.iinfo(np.int64).max)
         if missing.any():
@@ -241,7 +241,7 @@ class Labels(Sequence[Any]):
         raise VertexError(f"{self._what}: labels must be distinct, got {first!r} twice.")
 
 
-def _in_a_row(names: tuple[Any, ...]) -> range | tuple[Any, ...]:
+def _as_range(names: tuple[Label, ...]) -> range | tuple[Label, ...]:
     """The names as a range where they are consecutive integers."""
     if not names:
         return range(0)
@@ -273,8 +273,8 @@ def between(sources: Labels, targets: Labels, u: Label, v: Label, *, where: str)
     return i, j
 
 
-def _integers(labels: list[Any] | np.ndarray) -> np.ndarray | None:
-    """Labels that are integers, as an array of them; None where others are among them, or lists."""
+def _integers(labels: list[Label] | np.ndarray) -> np.ndarray | None:
+    """Labels as an array of integers; None if not all of them are integers."""
     if isinstance(labels, np.ma.MaskedArray):
         return None
     try:
@@ -284,15 +284,15 @@ def _integers(labels: list[Any] | np.ndarray) -> np.ndarray | None:
     return array if array.dtype.kind in "iu" and (array is labels or array.ndim == 1) else None
 
 
-def number(pairs: Iterable[tuple[Any, Any]]) -> tuple[Labels, np.ndarray, np.ndarray]:
-    """Labels, rows and cols of labelled edges; vertices in sorted order where the labels compare, else as they come."""
+def number_pairs(pairs: Iterable[tuple[Label, Label]]) -> tuple[Labels, np.ndarray, np.ndarray]:
+    """Labels, rows and cols of labelled edges; vertices sorted if labels compare, else in the order of the edges."""
     edges = list(pairs)
     return number_ends([u for u, _ in edges], [v for _, v in edges])
 
 
-def number_ends(tails: Sequence[Any], heads: Sequence[Any]) -> tuple[Labels, np.ndarray, np.ndarray]:
-    """`number`, of edges whose ends stand apart: each end is looked up once, and numbered as it is met."""
-    met: defaultdict[Any, int] = defaultdict(count().__next__)
+def number_ends(tails: Sequence[Label], heads: Sequence[Label]) -> tuple[Labels, np.ndarray, np.ndarray]:
+    """`number_pairs` of edges by their tails and their heads; each end is looked up once."""
+    met: defaultdict[Label, int] = defaultdict(count().__next__)
     try:
         ends = np.fromiter(map(met.__getitem__, chain(tails, heads)), np.int64, len(tails) + len(heads))
     except TypeError as error:
@@ -302,7 +302,7 @@ def number_ends(tails: Sequence[Any], heads: Sequence[Any]) -> tuple[Labels, np.
         names.sort()
     except TypeError:
         names = list(dict.fromkeys(chain.from_iterable(zip(tails, heads, strict=True))))
-    place = np.empty(len(names), dtype=np.int64)
-    place[np.fromiter(map(met.__getitem__, names), np.int64, len(names))] = np.arange(len(names))
-    rows, cols = np.split(place[ends], [len(tails)])
+    position = np.empty(len(names), dtype=np.int64)
+    position[np.fromiter(map(met.__getitem__, names), np.int64, len(names))] = np.arange(len(names))
+    rows, cols = np.split(position[ends], [len(tails)])
     return Labels(names), rows, cols

@@ -1,16 +1,15 @@
-"""Eccentricity, diameter, closeness and their like, straight from distances, with NetworkX's definitions.
+"""Eccentricity, diameter, closeness and similar measures of distances, with NetworkX's definitions.
 
-Each function takes D, shape (n, n), NumPy or CuPy, as `closure` gives it over min-plus: no path is inf, or the largest
-integer. Each is also a method of `Result`, which answers in the graph's labels.
+Each function takes D, shape (n, n), NumPy or CuPy, as `closure` returns it over min-plus: no path is inf, or the
+largest integer. Each is also a method of `Result`, by the graph's labels.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,13 +19,18 @@ from semiring.arrays import take_in
 from semiring.catalog import min_plus
 from semiring.devices import module, on_device
 from semiring.errors import AlgebraError, DTypeError, NoPathError, ShapeError
-from semiring.types import Array, Blocks
+from semiring.types import Array, Blocks, Label, Scalar
 
-#: Entries that are looked at together: temporaries stay small compared to the matrix; on a GPU so many that it is busy.
-_CHUNK, _CHUNK_THERE = 1 << 20, 1 << 24
+if TYPE_CHECKING:
+    from .engines.base import Engine
+    from .graph import Graph
+    from .labels import Labels
+
+#: Entries of a block, on the host and on a GPU: temporaries are small compared to the matrix, and a GPU is busy.
+_CHUNK, _CHUNK_GPU = 1 << 20, 1 << 24
 
 
-def eccentricity(D: Array) -> Any:
+def eccentricity(D: Array) -> Array:
     """The greatest distance from each vertex: an array of shape (n,), on the device of D.
 
     Raises
@@ -45,34 +49,34 @@ def eccentricity(D: Array) -> Any:
     return _totals(D).connected("eccentricity").farthest
 
 
-def diameter(D: Array) -> Any:
+def diameter(D: Array) -> Scalar:
     """The greatest eccentricity; errors as of `eccentricity`."""
     return _ends(D, "diameter")[1]
 
 
-def radius(D: Array) -> Any:
+def radius(D: Array) -> Scalar:
     """The least eccentricity; errors as of `eccentricity`."""
     return _ends(D, "radius")[0]
 
 
-def center(D: Array) -> Any:
+def center(D: Array) -> Array:
     """The vertices whose eccentricity is the radius: their positions, ascending; errors as of `eccentricity`."""
     farthest = _totals(D).connected("center").farthest
     return _where(farthest, "min")
 
 
-def periphery(D: Array) -> Any:
+def periphery(D: Array) -> Array:
     """The vertices whose eccentricity is the diameter: their positions, ascending; errors as of `eccentricity`."""
     farthest = _totals(D).connected("periphery").farthest
     return _where(farthest, "max")
 
 
-def closeness(D: Array, *, wf_improved: bool = True) -> Any:
+def closeness(D: Array, *, wf_improved: bool = True) -> Array:
     """The reciprocal of the mean distance *to* each vertex, float64 (n,), on the device of D.
 
-    Of the r vertices that reach it, itself among them; with `wf_improved` scaled by their part, (r − 1) / (n − 1)
-    (Wasserman and Faust 1994), as in NetworkX's `closeness_centrality`. 0 where nothing reaches it, or the sum is 0; as
-    there, inf where the reciprocal is beyond float64, and 0 where the sum is.
+    The mean is over the r vertices that reach it, itself among them; with `wf_improved` scaled by (r − 1) / (n − 1)
+    (Wasserman and Faust 1994), as in NetworkX's `closeness_centrality`. 0 if no other vertex reaches it, or the sum is
+    0 or beyond float64; inf if the reciprocal is beyond float64.
 
     Examples
     --------
@@ -91,30 +95,30 @@ def average_path_length(D: Array) -> float:
 def global_efficiency(D: Array) -> float:
     """The mean of 1 / distance over pairs of different vertices; no path and a distance of 0 count as 0.
 
-    Reciprocals of the least floats are beyond float64, their mean is not; it is inf only where it is, too.
+    The mean is right also where reciprocals of single distances are beyond float64.
     """
     return _totals(D).mean("inverse")
 
 
 @dataclass(frozen=True)
 class Totals:
-    """What one look at all distances leaves.
+    """What one pass over all distances finds.
 
     Attributes
     ----------
     farthest : array, shape (n,)
         The greatest distance from each vertex.
     inward, reaching : arrays, shape (n,)
-        The sum of the distances to each vertex, and how many vertices they are from, itself among them.
+        The sum of the distances to each vertex, and the number of vertices that reach it, itself among them.
     total, inverse : Fraction
         The sum of all distances, and of the reciprocals of those above 0; either may be beyond float64.
     apart : (int, int), optional
         Two vertices without a path.
     """
 
-    farthest: Any
-    inward: Any
-    reaching: Any
+    farthest: Array
+    inward: Array
+    reaching: Array
     total: Fraction
     inverse: Fraction
     apart: tuple[int, int] | None
@@ -125,9 +129,9 @@ class Totals:
         return len(self.farthest)
 
     @classmethod
-    def of(cls, blocks: Iterable[tuple[np.ndarray, Any]], n: int, dtype: np.dtype) -> Totals:
-        """Of all rows, some at a time: (positions, entries)."""
-        farthest: Any = None
+    def of(cls, blocks: Blocks, n: int, dtype: np.dtype) -> Totals:
+        """The totals of blocks of rows, (positions, entries)."""
+        farthest: Array = None
         total = inverse = Fraction(0)
         apart, zero = None, dtypes.zero(min_plus, dtype)
         for rows, D in blocks:
@@ -150,8 +154,8 @@ class Totals:
             return cls(np.zeros(0, dtype), np.zeros(0), np.zeros(0, np.int64), total, inverse, None)
         return cls(farthest, inward, reaching, total, inverse, apart)
 
-    def connected(self, where: str, names: tuple[Any, Any] | None = None) -> Totals:
-        """Itself, if there is a vertex, and each reaches every other; the error names a row and a column."""
+    def connected(self, where: str, names: tuple[Labels, Labels] | None = None) -> Totals:
+        """Itself, if there is a vertex, and each reaches every other; else an error that names two vertices."""
         if not self.n:
             raise NoPathError(f"{where}: there must be a vertex, got a graph without any.")
         if self.apart is not None:
@@ -163,13 +167,13 @@ class Totals:
         return self
 
     def mean(self, which: str) -> float:
-        """That sum, over all pairs of different vertices."""
+        """The sum `which` over the number of pairs of different vertices."""
         try:
             return float(getattr(self, which) / max(self.n * (self.n - 1), 1))
         except OverflowError:
             return math.inf
 
-    def closeness(self, wf_improved: bool) -> Any:
+    def closeness(self, wf_improved: bool) -> Array:
         """See the function of that name."""
         xp, others = module(self.inward), self.reaching - 1
         reached = self.inward > 0
@@ -178,12 +182,12 @@ class Totals:
         return values * others / (self.n - 1) if wf_improved and self.n > 1 else values
 
 
-def _sum(xp: Any, lengths: Any, *, inverse: bool = False) -> Fraction:
-    """The sum of lengths, or of the reciprocals of those above 0: to float64's digits, whatever its size."""
+def _sum(xp: Any, lengths: Array, *, inverse: bool = False) -> Fraction:
+    """The sum of lengths, or of the reciprocals of those above 0, to float64's precision but in any range."""
     above = lengths > 0
 
     def scaled(exponent: int) -> float:
-        """Of the lengths over this power of two."""
+        """The sum for the lengths divided by this power of two."""
         x = xp.ldexp(lengths.astype(np.float64), -exponent) if exponent else lengths
         x = xp.where(above, 1.0 / xp.where(above, x, 1).astype(np.float64), 0.0) if inverse else x
         return float(x.sum(dtype=np.float64))
@@ -209,31 +213,31 @@ def _totals(D: Array) -> Totals:
 
 
 def _blocks(D: Array) -> Blocks:
-    entries = _CHUNK if isinstance(D, np.ndarray) else _CHUNK_THERE
+    entries = _CHUNK if isinstance(D, np.ndarray) else _CHUNK_GPU
     rows = max(1, entries // max(1, len(D)))
     return ((np.arange(start, min(start + rows, len(D))), D[start : start + rows]) for start in range(0, len(D), rows))
 
 
-def _ends(D: Array, where: str) -> tuple[Any, Any]:
+def _ends(D: Array, where: str) -> tuple[Scalar, Scalar]:
     farthest = _totals(D).connected(where).farthest
     return farthest.min().item(), farthest.max().item()
 
 
-def _where(farthest: Any, which: str) -> Any:
+def _where(farthest: Array, which: str) -> Array:
     return (farthest == getattr(farthest, which)()).nonzero()[0]
 
 
 class Measured:
-    """The same of a `Result`, by label. Where it holds no table, rows are streamed once, and none is kept.
+    """The same of a `Result`, by label. If it has no table, rows are streamed once, and none is stored.
 
-    They are defined where distances add, over min-plus, between all vertices.
+    They are defined over min-plus, between all vertices.
     """
 
-    graph: Any
+    graph: Graph
     semiring: Semiring
-    engine: Any
-    sources: Any
-    targets: Any
+    engine: Engine
+    sources: Labels
+    targets: Labels
 
     def _measured(self, where: str, *, connected: bool = True) -> Totals:
         cached = vars(self).get("_totals")
@@ -248,7 +252,7 @@ class Measured:
         totals: Totals = cached
         return totals.connected(where, (self.sources, self.targets)) if connected else totals
 
-    def eccentricity(self) -> dict[Any, Any]:
+    def eccentricity(self) -> dict[Label, Scalar]:
         """The greatest distance from each vertex, by label.
 
         Returns
@@ -266,11 +270,11 @@ class Measured:
         See Also
         --------
         reduce : The same as an array, inf where a vertex does not reach all.
-        diameter, radius, center, periphery : What is made of it.
+        diameter, radius, center, periphery : Measures by it.
 
         Notes
         -----
-        One look at all n² distances serves all of these measures; where no table is held, rows are streamed.
+        One pass over all n² distances serves all of these measures; without a table, rows are streamed.
 
         Examples
         --------
@@ -280,7 +284,7 @@ class Measured:
         """
         return dict(zip(self.sources, self._measured("eccentricity").farthest.tolist(), strict=True))
 
-    def diameter(self) -> Any:
+    def diameter(self) -> Scalar:
         """The greatest eccentricity.
 
         Returns
@@ -305,7 +309,7 @@ class Measured:
         """
         return self._measured("diameter").farthest.max().item()
 
-    def radius(self) -> Any:
+    def radius(self) -> Scalar:
         """The least eccentricity.
 
         Returns
@@ -330,7 +334,7 @@ class Measured:
         """
         return self._measured("radius").farthest.min().item()
 
-    def center(self) -> list[Any]:
+    def center(self) -> list[Label]:
         """The vertices whose eccentricity is the radius.
 
         Returns
@@ -355,7 +359,7 @@ class Measured:
         """
         return [self.sources[k] for k in _where(self._measured("center").farthest, "min").tolist()]
 
-    def periphery(self) -> list[Any]:
+    def periphery(self) -> list[Label]:
         """The vertices whose eccentricity is the diameter.
 
         Returns
@@ -380,7 +384,7 @@ class Measured:
         """
         return [self.sources[k] for k in _where(self._measured("periphery").farthest, "max").tolist()]
 
-    def closeness(self, *, wf_improved: bool = True) -> dict[Any, float]:
+    def closeness(self, *, wf_improved: bool = True) -> dict[Label, float]:
         """The reciprocal of the mean distance to each vertex, by label: NetworkX's `closeness_centrality`.
 
         Parameters

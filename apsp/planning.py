@@ -1,8 +1,9 @@
-"""`plan`: what `closure` would do, for everything that it takes and for a number of vertices alone."""
+"""`plan`: what `closure` would do, with the same input or with a number of vertices alone."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from semiring.algebra import Semiring
 from semiring.catalog import get
-from semiring.types import Array, DType
+from semiring.types import Array, DType, Label
 
 from .inputs import as_graph
 from .large.limits import Limits
@@ -36,8 +37,8 @@ def plan(
     device: str | None = None,
     overwrite: bool = False,
     threads: int | None = None,
-    sources: Any = None,
-    targets: Any = None,
+    sources: Iterable[Label] | None = None,
+    targets: Iterable[Label] | None = None,
     engine: str = "auto",
     order: Any = "auto",
     paths: bool = False,
@@ -60,7 +61,7 @@ def plan(
     sources, targets, engine, order, paths
         As in `shortest_paths`.
     gpus
-        As in `closure`: the plan then says the grid, each rank's bytes, those of all on a machine, and what travels.
+        As in `closure`: the plan then has the grid, the bytes of each rank and of a machine, and those that are sent.
 
     Returns
     -------
@@ -79,14 +80,14 @@ def plan(
 
     See Also
     --------
-    closure, shortest_paths : What does it.
+    closure, shortest_paths : The functions that compute.
     compare : Times that are measured, not predicted.
     semiring.sparse.analyse : The cost of eliminating a sparse matrix.
 
     Notes
     -----
-    The entries of a matrix are looked at once, O(n²), as their signs decide which steps are permitted; of a number of
-    vertices alone, nothing is. `Plan.beside_bytes` is memory beside what came.
+    The entries of a matrix are surveyed, O(n²), as their signs decide which variant is permitted; of a number of
+    vertices, nothing is. `Plan.beside_bytes` is memory in addition to the input.
 
     Examples
     --------
@@ -121,7 +122,7 @@ def plan(
             )
     elif of_rows or engine != "auto" or wants.ordered:  # what `shortest_paths` is asked, not `closure`
         A = as_graph(A, unweighted=unweighted, null_value=null_value)
-        i, j = (None if x is None else A.labels.several(x, where="plan") for x in (sources, targets))
+        i, j = (None if x is None else A.labels.checked_positions(x, where="plan") for x in (sources, targets))
         wants = replace(wants, sources=i, targets=j, table=False)
     question = Question(matrix_or_graph(A, wants), get(semiring), wants)
     with on_device_of(question.source):

@@ -1,4 +1,4 @@
-"""A plan: which schedule runs where, in what blocks, in how much memory and time, and why. It prints itself."""
+"""A plan: schedule, block, device, memory and time of a closure, and the reason; it prints itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from . import estimates, schedules
 from .display import notebook
 from .estimates import Estimate, in_units
 
-#: More vertices have no n × n matrix in 64 bits of address, not even at one bit an entry.
+#: The n × n bits of more vertices exceed 64-bit addresses.
 _LARGEST = 1 << 33
 
 
@@ -32,40 +32,39 @@ class Plan:
     block : int
         The pivot block of the blocked and recursive schedules.
     variant : str
-        The step that the backend takes, such as "nonnegative", which the data must permit; or "general".
+        The variant of ⊕ and ⊗ for these data, such as "nonnegative"; or "general".
     matrix_bytes, workspace_bytes : int
-        The matrix on the device, as the verbs see it, and what the verbs hold beside it.
+        The matrix on the device, as the verbs see it, and the workspace of the verbs.
     seconds : float
         The predicted time, from rates measured on reference machines.
     pairs : int
-        How often one ⊕ with one ⊗ is done: n³, unless the schedule does more.
+        The operations, one ⊕ with one ⊗ each: n³, unless the schedule does more.
     reason : str
         Why this engine, or this schedule and this block.
     beside_bytes : int
-        The most that is held at a time on the device beside what the caller passed: the matrix unless it is computed in
-        the caller's own memory, the workspace, copies (of an A in another dtype; of an A that may diverge, to explain
-        by which cycle; of a result out of packed bits), and what is made of the closure at once (predecessors; rows and
-        columns that are kept; of an elimination the table that `closure` returns). Powers or partial sums of a matrix
-        over a semiring that is not idempotent, where only they tell whether the closure exists, are asked for by
-        themselves. Over ranks on the host what those of a machine hold together; over GPUs, what the fullest holds.
+        The peak of memory on the device in addition to the caller's input: the matrix unless it is computed in place,
+        the workspace, copies (of an A in another dtype; of an A that may diverge, to name a cycle; of a result from
+        packed bits), and what is computed from the closure at once (predecessors; rows and columns that are stored; of
+        an elimination the table that `closure` returns). Powers or partial sums of a matrix over a semiring that is not
+        idempotent, if only they show whether the closure exists, are not included: they have a check of their own.
+        Over ranks on the host that of all ranks of a machine; over GPUs, that of the fullest.
     engine : str
-        What answers: "dense", "elimination", "scipy", "hops" or "united"; "streamed" for a dense closure within limits
-        of memory, with a checkpoint or an output; "ranks" for one over several GPUs, "shared" for an elimination over
-        them. Of "united", `n` is the number of strongly connected components.
-        `schedule` is that of the dense closure, "elimination", or the search that is done; an elimination's `seconds`
-        are those until the first distance, and `pairs` those done by then.
+        "dense", "elimination", "scipy", "hops" or "united"; "streamed" for a dense closure within limits of memory,
+        with a checkpoint or an output; "ranks" for one over several GPUs, "shared" for an elimination over them. Of
+        "united", `n` is the number of strongly connected components. `schedule` is that of the dense closure,
+        "elimination", or the kind of search; of an elimination, `seconds` and `pairs` are those until the first
+        distance.
     considered : tuple of Estimate
-        What each engine that was asked would take for all distances wanted.
+        The estimate of each engine considered, for all distances wanted.
     grid : str
         Over several ranks, such as "2 × 4"; `matrix_bytes` and `workspace_bytes` are then each rank's.
     moved_bytes : int
         The most that a rank receives from others.
     host_bytes : int
-        Over GPUs: the most that is held at a time on the host of a machine beside what came. The matrix that was made
-        of it, what parts are made of, the table that is brought together, predecessors.
+        Over GPUs: the peak of memory on the host of a machine in addition to the input: the matrix converted from it,
+        what parts are made of, the table that is gathered, predecessors.
     kernels, compiling : int, float
-        How many kernels are to be compiled first, and about how many seconds that takes, once a machine; `seconds` are
-        without.
+        The kernels to be compiled first, and about how many seconds that takes, once a machine; `seconds` are without.
     """
 
     n: int
@@ -131,7 +130,7 @@ class Plan:
         )
 
     def _together(self) -> str:
-        """What is held beside what came."""
+        """The peak of memory in addition to the input."""
         if self.grid and self.device == "cuda":  # each rank has a card of its own
             return self._on_host()
         return f"; {shown(self.beside_bytes)} {'of all ' if self.grid else ''}beside what came"
@@ -143,7 +142,7 @@ class Plan:
         return [f"  compiles   {Missing(self.kernels, self.compiling)}"] if self.kernels else []
 
     def _others(self) -> list[str]:
-        """What each engine would take, a line each."""
+        """The estimates, a line each."""
         heading = "all wanted"
         return [f"  {heading if not k else '':10} {estimate}" for k, estimate in enumerate(self.considered)]
 
@@ -165,16 +164,16 @@ def make_plan(
     Parameters
     ----------
     in_place : bool
-        Whether the matrix is what the caller passed, or a copy counted already.
+        Whether the matrix is the caller's, or a copy counted already.
     copies : int
-        Bytes held beside matrix and workspace.
+        Bytes in addition to matrix and workspace.
     after : int
-        Bytes held beside the workspace once the matrix is closed, itself among them, while more is made of it.
+        Bytes in addition to the workspace after the closure, with the matrix, while more is computed from it.
 
     Raises
     ------
     ShapeError
-        If there are fewer than no vertices, or more than memory has addresses for.
+        If there are fewer than 0 vertices, or more than memory has addresses for.
     ValueError
         If the schedule is unknown or the block is not at least 1.
     """

@@ -30,8 +30,8 @@ from .graph.nulls import refuse_ambiguous, warn_of_ambiguous
 from .problem import Memory, Problem, pose_array, pose_bits, take
 from .wants import Wants
 
-#: From so many arcs a vertex on, structures of eliminations are not remembered from question to question.
-CROWDED = 16
+#: From so many arcs a vertex on, structures of eliminations are not cached.
+MANY_ARCS = 16
 #: Graphs of so few vertices are closed as matrices without counting: that takes a millisecond, as counting does.
 FEW = 512
 
@@ -186,7 +186,7 @@ class Question:
     @cached_property
     def remembers(self) -> bool:
         """Whether its structure is looked up among those of earlier questions."""
-        return self.wants.remembers and len(self.arcs[0]) <= CROWDED * self.n
+        return self.wants.remembers and len(self.arcs[0]) <= MANY_ARCS * self.n
 
     @property
     def saturates(self) -> bool:

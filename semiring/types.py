@@ -10,6 +10,8 @@ from typing import Any
 Array = Any
 #: Blocks of rows or of columns: (positions (k,), entries (k, n)).
 Blocks = Iterator[tuple[Array, Array]]
+#: One entry: a NumPy scalar, or a Python number.
+Scalar = Any
 #: What NumPy takes for a dtype; None where the data decide.
 DType = Any
 #: A vertex as the graph's author calls it: anything hashable.

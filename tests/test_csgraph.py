@@ -602,10 +602,10 @@ def test_construct_dist_matrix_refuses():
     np.testing.assert_array_equal(csgraph.construct_dist_matrix(A, P), scipys.construct_dist_matrix(A, P))
     P[0, 2] = -9999
     assert csgraph.construct_dist_matrix(A, P, null_value=-1)[0, 2] == -1
-    circle = np.array([[-9999, 2, 1], [-9999, -9999, 1], [2, 0, -9999]], np.int32)
+    cycle = np.array([[-9999, 2, 1], [-9999, -9999, 1], [2, 0, -9999]], np.int32)
     full = np.ones((3, 3)) - np.eye(3)
-    with pytest.raises(ValueError, match="circle"):
-        csgraph.construct_dist_matrix(full, circle)
+    with pytest.raises(ValueError, match="cycle"):
+        csgraph.construct_dist_matrix(full, cycle)
     with pytest.raises(ValueError, match="edges of the graph"):
         csgraph.construct_dist_matrix(A, np.array([[-9999, 0, 0], [2, -9999, 1], [2, 0, -9999]], np.int32))
     with pytest.raises(TypeError, match="int32"):
@@ -679,7 +679,7 @@ def test_a_structure_is_looked_for_where_questions_have_taken_longer(monkeypatch
     monkeypatch.setattr(elimination, "STRUCTURES", remembered := structures.Structures())
     n = 60_000  # of a ring one search takes longer than a thought, and looking for its structure longer than that
     A = sparse.coo_array((np.arange(1.0, n + 1), (np.arange(n), np.roll(np.arange(n), 1))))
-    arcs = network(A, where="test").in_order
+    arcs = network(A, where="test").canonical_arcs
     for spent, known in ((0.0, 0), (100.0, inf)):
         remembered.spend(arcs.tails, arcs.heads, spent)
         csgraph.shortest_path(A, indices=[3])

@@ -1,9 +1,9 @@
 """`compare`: every schedule on the same matrix, with threads and without, on CPU and GPU; times, rates, fits.
 
-On a GPU the contenders are a ladder: one launch a vertex, four elements a thread, blocks of 32 and of 64, recursion
-with a plain tile, recursion with tuned ones. GPU times are those between two events on the device.
+On a GPU the contenders are one launch a vertex, four elements a thread, blocks of 32 and of 64, recursion with a plain
+tile, recursion with tuned ones. GPU times are those between two events on the device.
 
-What is recorded stands in `records`, how it is measured in `measure`, how it is shown in `draw`.
+`records` has the results, `measure` the measurements, `draw` tables and plots.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ def compare(
     schedules : iterable of str, optional
         All by default.
     devices : sequence of {"cpu", "cuda"}, optional
-        All that are there, by default.
+        All available ones by default.
     threads : int, optional
-        How many "all threads" are.
+        The number of threads that "all" means.
     limit : float
-        Seconds a run may be expected to take; what would take longer is skipped, and says so.
+        Runs that are predicted to take more seconds are skipped.
     callback : callable, optional
-        `callback(done, total)` after each row. Without one, a terminal and a notebook are told how long it will take,
-        and how far it is.
+        `callback(done, total)` after each row. Without one, predicted time and progress are printed in a terminal or a
+        notebook.
 
     Returns
     -------
@@ -91,11 +91,11 @@ def compare(
     --------
     compare_sizes : The same on random graphs of several sizes.
     plan : Times that are predicted, not measured.
-    Comparison.plot, Comparison.to_json : What becomes of the table.
+    Comparison.plot, Comparison.to_json : The table in other forms.
 
     Notes
     -----
-    Every row is a closure of O(n³) pairs, run until the best of its times is known, and checked against the first. The
+    Every row is a closure of O(n³) pairs, run several times and compared with the first. The
     schedules are those of Floyd 1962 and Warshall 1962 ("iterative"), Venkataraman, Sahni and Mukhopadhyaya 2003
     ("blocked"), D'Alberto and Nicolau 2007 ("recursive"), and Aho, Hopcroft and Ullman 1974, section 5.9 ("squaring").
 
@@ -115,7 +115,7 @@ def compare(
         problem = question.problem
         question.report_zeros(problem.seen)
         if problem.may_diverge:
-            solve(replace(problem, memory=Memory.READ_ONLY), Request())  # raises where there is nothing to compare
+            solve(replace(problem, memory=Memory.READ_ONLY), Request())  # raises if the closure does not exist
         predicted = measure.predicted(found, len(problem.matrix), s, problem.dtype, limit)
         report = Parts("compare", predicted, callback)
         rows = measure.rows(problem.matrix, s, found, known={}, limit=limit, report=report)
@@ -143,7 +143,7 @@ def compare_sizes(
     sizes : iterable of int
         Numbers of vertices.
     density : float
-        Percent of all possible edges that are there.
+        Percent of all possible edges.
     semiring, dtype, schedules, devices, threads, block, limit, callback
         As in `compare`.
     seed : int
@@ -163,12 +163,12 @@ def compare_sizes(
     See Also
     --------
     compare : The same on a matrix of your own.
-    Comparison.fits, Comparison.crossover : What is made of several sizes.
-    random_graph : What the graphs are.
+    Comparison.fits, Comparison.crossover : Results of several sizes.
+    random_graph : The graphs.
 
     Notes
     -----
-    O(n³) pairs for each size and row; a matrix of n² entries is held at a time, beside its copies.
+    O(n³) pairs for each size and row; one matrix of n² entries at a time, and its copies.
 
     Examples
     --------

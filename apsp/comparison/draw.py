@@ -1,4 +1,4 @@
-"""A comparison for people: as a table of text, and as a picture."""
+"""A comparison as a table of text, and as a plot."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 #: Columns of numbers: n, seconds, rate and speed-up; then all but the phases.
 _NUMBERS = (3, 4, 5, 6)
-#: What can be drawn, and what it is called on its axis.
+#: Quantities that can be drawn, and the labels of their axes.
 QUANTITIES = {"seconds": "seconds", "rate": "pairs a second", "pairs_per_joule": "pairs per joule"}
 
 
@@ -62,7 +62,7 @@ def plot(comparison: Comparison, ax: Any, quantity: str, *, save: str | Path | N
     return axes
 
 
-#: Columns that appear where at least one row has something to say.
+#: Columns that appear if at least one row has them.
 _MORE: dict[str, Callable[[Row], str]] = {
     "over steps": lambda row: f"{row.gain:.1f}" if row.gain else "",
     "of ceiling": lambda row: f"{row.fraction:.1%}" if row.fraction else "",

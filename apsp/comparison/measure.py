@@ -1,4 +1,4 @@
-"""How contenders are measured: the result is compared first, then times are taken, by the device's own clock."""
+"""Measurement of contenders: the result is compared first, then runs are timed, by the device's own clock."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from .. import schedules as _schedules
 from ..plans import make_plan
 from .records import Contender, Row
 
-#: Seconds of runs of which the best one counts on the CPU; on a GPU the median, and long enough for a meter of energy.
-PATIENCE = {"cpu": 0.1, "cuda": 0.5}
+#: Seconds of runs, of which the best one counts on the CPU, on a GPU the median; there long enough to measure energy.
+RUN_SECONDS = {"cpu": 0.1, "cuda": 0.5}
 
-#: The ladder on a GPU: (options, block) of each schedule; schedules not named here run as they are.
-_LADDER: dict[str, tuple[tuple[tuple[tuple[str, Any], ...], int | None], ...]] = {
+#: Variants on a GPU: (options, block) of each schedule; other schedules have one.
+_GPU_VARIANTS: dict[str, tuple[tuple[tuple[tuple[str, Any], ...], int | None], ...]] = {
     "iterative": (((("per_thread", 1),), None), ((("per_thread", 4),), None)),
     "blocked": (((), 32), ((), 64)),
     "recursive": (((("tile", "plain"),), None), ((), None)),
@@ -35,7 +35,7 @@ _LADDER: dict[str, tuple[tuple[tuple[tuple[str, Any], ...], int | None], ...]] =
 def contenders(
     schedules: Iterable[str] | None, devices: Sequence[str] | None, threads: int | None, block: int | None = None
 ) -> list[Contender]:
-    """All combinations, the serial one first: it is what the others are held against."""
+    """All combinations, the serial one first, with which the others are compared."""
     names = list(_schedules.names() if schedules is None else schedules)
     names.sort(key=lambda name: name != "iterative")
     for name in names:
@@ -51,8 +51,10 @@ def contenders(
                 counts = [1, several] if several > 1 else [1]
                 found += [Contender(name, device, (("threads", count),), block) for count in counts]
             else:
-                rungs = dict.fromkeys((options, block or own) for options, own in _LADDER.get(name, (((), None),)))
-                found += [Contender(name, device, *rung) for rung in rungs]
+                variants = dict.fromkeys(
+                    (options, block or own) for options, own in _GPU_VARIANTS.get(name, (((), None),))
+                )
+                found += [Contender(name, device, *variant) for variant in variants]
     return found
 
 
@@ -65,7 +67,7 @@ def rows(
     limit: float,
     report: Callable[[], None] | None = None,
 ) -> list[Row]:
-    """One row a contender; results are compared before anything is said of times."""
+    """One row a contender; each result is compared with the first one."""
     if math.isnan(limit):
         raise ValueError("compare: limit must be a number of seconds, got NaN.")
     found: list[Row] = []
@@ -84,27 +86,27 @@ def rows(
             found.append(replace(row, same=same, difference=difference, moved=moved))
         if report:
             report()
-    return _held_against(found, contenders[0])
+    return _with_speedups(found, contenders[0])
 
 
 def predicted(contenders: list[Contender], n: int, s: Semiring, dtype: DType, limit: float) -> list[float]:
-    """Seconds that each row is predicted to take: a run to compile and compare, one by verbs, and those that count."""
+    """Predicted seconds of each row: a run to compile and compare, one timed by verbs, and those that count."""
     found = []
     for contender in contenders:
         once = math.inf if _schedules.get(contender.schedule).refuses(s) else _expected(contender, n, s, dtype, None)
-        found.append(0.0 if once > limit else 2 * once + max(once, PATIENCE[contender.device]))
+        found.append(0.0 if once > limit else 2 * once + max(once, RUN_SECONDS[contender.device]))
     return found
 
 
 def run(array: Array, s: Semiring, contender: Contender) -> tuple[Row, np.ndarray]:
-    """One contender's row without comparisons, and its result on the host. Kernels are compiled outside the clock."""
+    """One contender's row without comparisons, and its result on the host. Kernels are compiled before."""
     ops = _bind(s, array, contender)
     plan = make_plan(len(array), s, ops, schedule=contender.schedule, block=contender.block)
     schedule = _schedules.get(plan.schedule)
     ops.synchronize()
-    way = ops.stopwatch()
+    upload = ops.stopwatch()
     source = ops.upload(array, copy=False)
-    way.stop()
+    upload.stop()
     matrix = ops.empty(source.shape)
 
     def once(verbs: Any) -> float:
@@ -115,7 +117,7 @@ def run(array: Array, s: Semiring, contender: Contender) -> tuple[Row, np.ndarra
         return watch.seconds
 
     if contender.schedule == "iterative" and contender.device == "cuda":
-        ops.step(matrix, 0)  # compiles; a whole run may take long
+        ops.step(matrix, 0)  # compiles; an entire run may take long
         phases = {"step": 1.0}
     else:
         once(ops)
@@ -123,24 +125,23 @@ def run(array: Array, s: Semiring, contender: Contender) -> tuple[Row, np.ndarra
         once(Observed(ops, clock, apart=True))
         phases = clock.seconds
     before, times = ops.energy(), [once(ops)]
-    while sum(times) < PATIENCE[contender.device] and len(times) < 1000:
+    while sum(times) < RUN_SECONDS[contender.device] and len(times) < 1000:
         times.append(once(ops))
     after = ops.energy()
     joules = None if before is None or after is None else (after - before) / len(times)
-    back = ops.stopwatch()
+    download = ops.stopwatch()
     result = ops.download(matrix)
-    back.stop()
-    elsewhere = contender.device != "cpu" and isinstance(array, np.ndarray)
+    download.stop()
+    transferred = contender.device != "cpu" and isinstance(array, np.ndarray)
     seconds = float(np.median(times) if contender.device == "cuda" else min(times))
-    transfer = way.seconds + back.seconds if elsewhere else 0.0
+    transfer = upload.seconds + download.seconds if transferred else 0.0
     return Row(contender, len(array), seconds, shares=_shares(phases), transfer=transfer, joules=joules), result
 
 
 def traffic(contender: Contender, n: int, semiring: str | Semiring, dtype: DType) -> float:
     """Bytes that a schedule's verbs read and write, each touching its operands once (`semiring.verbs`).
 
-    What a kernel reads again because its tile is smaller than its operand is not counted: that comes from the caches
-    for the most part.
+    Repeated reads by a kernel whose tile is smaller than its operand are not counted: most of them hit caches.
     """
     ops = bind(get(semiring), dtype, device=contender.device, **dict(contender.options))
     counted = Traffic()
@@ -158,14 +159,14 @@ def _bind(s: Semiring, array: Array, contender: Contender) -> Backend:
     return bind(s, array.dtype, device=contender.device, nonnegative=nonnegative, **dict(contender.options))
 
 
-def _held_against(rows: list[Row], first: Contender) -> list[Row]:
+def _with_speedups(rows: list[Row], first: Contender) -> list[Row]:
     """The rows with their speed-ups, over the first contender and over one step a vertex on the same device."""
     serial = next((r.seconds for r in rows if r.contender == first and first.schedule == "iterative"), None)
     steps: dict[str, float] = {}
     for row in rows:
         if row.contender.schedule == "iterative" and row.seconds:
             steps.setdefault(row.contender.device, row.seconds)
-    # The way to the device and back is the same for all; what it took least is least disturbed.
+    # The transfer to the device and back is the same for all: the least time is the least disturbed.
     transfer = min((row.transfer for row in rows if row.seconds and row.transfer), default=0.0)
     return [
         replace(
@@ -181,7 +182,7 @@ def _held_against(rows: list[Row], first: Contender) -> list[Row]:
 
 
 def _shares(phases: dict[str, float]) -> dict[str, float]:
-    """Which part of the time each phase took."""
+    """The share of each phase of the time."""
     shares: dict[str, float] = {}
     for verb, seconds in phases.items():
         name = VERBS[verb].phase
@@ -190,7 +191,7 @@ def _shares(phases: dict[str, float]) -> dict[str, float]:
 
 
 def _expected(contender: Contender, n: int, s: Semiring, dtype: DType, known: Row | None) -> float:
-    """Seconds a run may take: by n³ from a smaller one, else from the plan."""
+    """Predicted seconds of a run: by n³ from a smaller one, else by the plan."""
     if known and known.seconds:
         return known.seconds * (n / max(known.n, 1)) ** 3
     ops = bind(s, dtype, device=contender.device, nonnegative=True, **dict(contender.options))

@@ -1,4 +1,4 @@
-"""What a comparison records: contenders, rows, fits, and what follows from them."""
+"""The records of a comparison: contenders, rows, fits, and conclusions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from . import draw
 
 @dataclass(frozen=True)
 class Contender:
-    """One way to compute a closure: a schedule on a device, with that backend's options."""
+    """A way to compute a closure: a schedule on a device, with options of its backend."""
 
     schedule: str
     device: str
@@ -26,7 +26,7 @@ class Contender:
 
     @property
     def label(self) -> str:
-        """The options in words: "1 thread", "4 a thread", "block 32"."""
+        """The options as text: "1 thread", "4 a thread", "block 32"."""
         words = {
             "threads": lambda x: f"{x} thread{'s' if x != 1 else ''}",
             "per_thread": lambda x: f"{x} a thread",
@@ -43,16 +43,16 @@ class Contender:
 
 @dataclass(frozen=True)
 class Row:
-    """What one contender did on one matrix.
+    """The measurements of one contender on one matrix.
 
     Attributes
     ----------
     contender : Contender
     n : int
     seconds : float or None
-        The best of a few runs, without compilation; None where it was skipped.
+        The best of a few runs, without compilation; None if it was skipped.
     speedup : float or None
-        Over the serial schedule: iterative on one CPU thread, where that ran.
+        Over the serial schedule, iterative on one CPU thread, if that ran.
     gain : float or None
         Over the iterative schedule on the same device, one thread or one launch a vertex.
     same : bool or None
@@ -60,15 +60,15 @@ class Row:
     difference : float
         The largest relative difference from it.
     shares : dict
-        Which part of the time each phase took.
+        The share of each phase of the time.
     transfer : float
-        Seconds to bring the matrix to the device and back; 0 where it lies there.
+        Seconds to copy the matrix to the device and back; 0 if it is on the device.
     moved : float
         Bytes that the schedule's verbs read and write if each touches its operands once; see `traffic`.
     joules : float or None
-        The card's energy for one run, from NVML's counter; None where that cannot be read.
+        The card's energy for one run, from NVML's counter; None if that cannot be read.
     ceiling : float or None
-        Pairs a second of the same step in registers alone, where that was measured.
+        Pairs a second of the same step in registers alone, if that was measured.
     skipped : str
         Why there are no seconds.
     """
@@ -114,7 +114,7 @@ class Fit:
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """The rows of a comparison; it prints as a table, whose last lines say which schedule to use when."""
+    """The rows of a comparison; it prints as a table, with advice which schedule to use."""
 
     semiring: str
     dtype: str
@@ -130,7 +130,7 @@ class Comparison:
 
         See Also
         --------
-        apsp.compare_sizes : What has several sizes.
+        apsp.compare_sizes : A comparison of several sizes.
         notes : The same as text.
 
         Examples
@@ -152,7 +152,7 @@ class Comparison:
         return found
 
     def advice(self) -> str:
-        """Which schedule was fastest at which size; within 5 % the one before stays.
+        """Which schedule was fastest at which size; it changes only for one that is more than 5 % faster.
 
         Returns
         -------
@@ -181,7 +181,7 @@ class Comparison:
                 name = best[n] = name if total.get(name, math.inf) <= 1.05 * total[least] else least
         if not best:
             return "Nothing ran: raise the limit."
-        # Sizes in a row with the same winner are one range.
+        # Consecutive sizes with the same winner are one range.
         sizes = list(best)
         starts = [sizes[0], *(b for a, b in pairwise(sizes) if best[a] != best[b])]
         return "Fastest: " + "; ".join(f"{best[n]} {'from' if len(sizes) > 1 else 'at'} n = {n}" for n in starts) + "."
@@ -249,7 +249,7 @@ class Comparison:
         return draw.table(self)
 
     def notes(self) -> list[str]:
-        """The lines under the table: fits, advice, and where the GPU begins to pay.
+        """The lines under the table: fits, crossover and advice.
 
         Returns
         -------
@@ -257,7 +257,7 @@ class Comparison:
 
         See Also
         --------
-        fits, advice, crossover : What they say.
+        fits, advice, crossover : Their contents.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""`scipy.sparse.csgraph` with our engines behind it: `from apsp import csgraph` is all that changes.
+"""`scipy.sparse.csgraph` on the engines of `apsp`: `from apsp import csgraph` is all that changes.
 
 >>> from apsp import csgraph
 >>> csgraph.shortest_path([[0, 3, 0], [0, 0, 4], [1, 0, 0]])
@@ -6,11 +6,11 @@ array([[0., 3., 7.],
        [5., 0., 4.],
        [1., 4., 0.]])
 
-The functions here have SciPy's signatures, conventions and results; what is ours comes after, by keyword: `device`,
-`dtype`, `threads` and `callback`. Every other name is SciPy's own. docs/scipy-networkx.md says what differs.
+The functions here have SciPy's signatures, conventions and results, and more keyword arguments: `device`, `dtype`,
+`threads` and `callback`. Every other name is SciPy's own. docs/scipy-networkx.md says what differs.
 
-Where there are several ways to an answer, the one with the least predicted time is taken (`choice`), whatever `method`
-says: the dense closure, elimination of a sparse graph, or SciPy's Dijkstra.
+The engine with the least predicted time computes, whatever `method` says: the dense closure, elimination of a sparse
+graph, or SciPy's Dijkstra.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ import numpy as np
 import scipy.sparse.csgraph as _scipys
 from scipy.sparse.csgraph import NegativeCycleError
 
-from semiring.types import DType
+from semiring.observed import Callback
+from semiring.types import Array, DType
 
 from .graphs import csgraph_from_dense, csgraph_from_masked, csgraph_to_dense
 from .routes import construct_dist_matrix, reconstruct_path
 from .shortest import answer
 
-_OURS = (
+_OWN = (
     *("shortest_path", "floyd_warshall", "dijkstra", "bellman_ford", "johnson", "NegativeCycleError"),
     *("reconstruct_path", "construct_dist_matrix", "csgraph_from_dense", "csgraph_to_dense", "csgraph_from_masked"),
 )
@@ -44,7 +45,7 @@ __all__ = [
     "reconstruct_path",
     "shortest_path",
 ]
-__all__ += [name for name in _scipys.__all__ if name not in _OURS]
+__all__ += [name for name in _scipys.__all__ if name not in _OWN]
 
 _METHODS = ("auto", "FW", "D", "BF", "J")
 
@@ -61,7 +62,7 @@ def __dir__() -> list[str]:
 
 
 def shortest_path(
-    csgraph: Any,
+    csgraph: Array,
     method: str = "auto",
     directed: bool = True,
     return_predecessors: bool = False,
@@ -72,7 +73,7 @@ def shortest_path(
     device: str | None = None,
     dtype: DType = None,
     threads: int | None = None,
-    callback: Any = None,
+    callback: Callback | None = None,
 ) -> Any:
     """Lengths of shortest paths between all pairs, or from some vertices: `scipy.sparse.csgraph.shortest_path`.
 
@@ -80,7 +81,7 @@ def shortest_path(
     ----------
     csgraph : array_like, masked array, or sparse array or matrix, shape (n, n)
         Weights of any sign. Dense 0, NaN and ±inf are no edge; what a masked array does not mask and a sparse matrix
-        stores is one, a 0 too, but inf and a stored NaN are none. Entries of one place add up in COO; elsewhere the
+        stores is one, a 0 too, but inf and a stored NaN are none. Duplicate entries add up in COO; elsewhere the
         least counts.
     method : {"auto", "FW", "D", "BF", "J"}
         As in SciPy, where it names an algorithm. Here all give the same distances, by the engine of least predicted
@@ -92,8 +93,7 @@ def shortest_path(
         Every edge weighs 1.
     overwrite : bool
         A writeable NumPy array of the dtype of the result, of any strides, is overwritten by the distances and
-        returned.
-        What cannot be written to is left alone, as in SciPy.
+        returned. Other input is not modified, as in SciPy.
     indices : array_like of int or int, optional
         Rows that are wanted; negative ones count from the end. A scalar drops the axis.
     device : {"cpu", "cuda"}, optional
@@ -117,7 +117,7 @@ def shortest_path(
     ------
     NegativeCycleError
         If there is a cycle of negative weight, a negative loop too. Cycles that only rounding makes negative are none.
-        SciPy's error; what is raised is `apsp.NegativeCycleError` as well, and names the cycle.
+        It is SciPy's error and `apsp.NegativeCycleError`, and names the cycle.
     ShapeError, DTypeError
         If csgraph is not square, or does not hold real numbers.
     DomainError
@@ -161,7 +161,7 @@ def shortest_path(
 
 
 def floyd_warshall(
-    csgraph: Any,
+    csgraph: Array,
     directed: bool = True,
     return_predecessors: bool = False,
     unweighted: bool = False,
@@ -170,7 +170,7 @@ def floyd_warshall(
     device: str | None = None,
     dtype: DType = None,
     threads: int | None = None,
-    callback: Any = None,
+    callback: Callback | None = None,
 ) -> Any:
     """Lengths of shortest paths between all pairs: `scipy.sparse.csgraph.floyd_warshall`.
 
@@ -215,7 +215,7 @@ def floyd_warshall(
 
 
 def dijkstra(
-    csgraph: Any,
+    csgraph: Array,
     directed: bool = True,
     indices: Any = None,
     return_predecessors: bool = False,
@@ -226,7 +226,7 @@ def dijkstra(
     device: str | None = None,
     dtype: DType = None,
     threads: int | None = None,
-    callback: Any = None,
+    callback: Callback | None = None,
 ) -> Any:
     """Lengths of shortest paths from some vertices, within a limit: `scipy.sparse.csgraph.dijkstra`.
 
@@ -281,7 +281,7 @@ def dijkstra(
 
 
 def bellman_ford(
-    csgraph: Any,
+    csgraph: Array,
     directed: bool = True,
     indices: Any = None,
     return_predecessors: bool = False,
@@ -290,7 +290,7 @@ def bellman_ford(
     device: str | None = None,
     dtype: DType = None,
     threads: int | None = None,
-    callback: Any = None,
+    callback: Callback | None = None,
 ) -> Any:
     """Lengths of shortest paths over weights of any sign: `scipy.sparse.csgraph.bellman_ford`.
 
@@ -332,7 +332,7 @@ def bellman_ford(
 
 
 def johnson(
-    csgraph: Any,
+    csgraph: Array,
     directed: bool = True,
     indices: Any = None,
     return_predecessors: bool = False,
@@ -341,7 +341,7 @@ def johnson(
     device: str | None = None,
     dtype: DType = None,
     threads: int | None = None,
-    callback: Any = None,
+    callback: Callback | None = None,
 ) -> Any:
     """Lengths of shortest paths over weights of any sign: `scipy.sparse.csgraph.johnson`.
 

@@ -1,7 +1,7 @@
-"""What SciPy takes for a graph, as it is to be understood here: dense, masked or sparse → `Network`.
+"""Conversion of SciPy's graphs, dense, masked or sparse, to a `Network`.
 
-Dense 0, NaN, ±∞ are no edge. What a masked array does not mask and a sparse matrix stores is one, a 0 too. Entries of
-one place add up in COO; in CSR and its like the least counts, in float64. No weight is too small to be an edge. Where
+Dense 0, NaN, ±∞ are no edge. What a masked array does not mask and a sparse matrix stores is one, a 0 too. Duplicate
+entries add up in COO; in other formats the least counts, in float64. No weight is too small to be an edge. Where
 SciPy's own functions contradict one another, or compute what is no distance, there is an error.
 """
 
@@ -20,23 +20,23 @@ from semiring.catalog import min_plus
 from semiring.conversion import conform
 from semiring.errors import DomainError, DTypeError, ShapeError
 from semiring.memory import require
-from semiring.types import DType
+from semiring.types import Array, DType, Scalar
 
 from .. import estimates
 from ..graph import Graph
 from ..labels import Labels
-from ..question import CROWDED
+from ..question import MANY_ARCS
 from ..reading.from_sparse import refuse_padding
 
-#: In which SciPy computes.
+#: The dtype in which SciPy computes.
 FLOAT = np.dtype(np.float64)
-#: How to leave entries of a sparse matrix out.
+#: For errors: how to drop entries of a sparse matrix that are not finite.
 _FINITE = "C = A.tocoo(); ok = np.isfinite(C.data); A = type(C)((C.data[ok], (C.row[ok], C.col[ok])), C.shape)"
 
 
 @dataclass(frozen=True)
 class Network:
-    """A directed graph: its matrix or its arcs, whichever came.
+    """A directed graph, by its matrix or by its arcs.
 
     Attributes
     ----------
@@ -44,22 +44,22 @@ class Network:
     dtype : dtype
         Of the weights, in which distances are computed.
     dense : array (n, n), optional
-        Our own or lent: free to be written. No edge is `zero`.
+        It may be written to. No edge is `zero`.
     tails, heads, weights : arrays (arcs,), optional
-    sorted : bool
-        Whether arcs lie in the order of their tails, heads ascending, no two of one place.
+    canonical : bool
+        Whether arcs are sorted by tail, then head, without duplicates.
     """
 
     n: int
     dtype: np.dtype
     dense: np.ndarray | None = None
-    tails: Any = None
-    heads: Any = None
-    weights: Any = None
-    sorted: bool = False
+    tails: Array = None
+    heads: Array = None
+    weights: Array = None
+    canonical: bool = False
 
     @property
-    def zero(self) -> Any:
+    def zero(self) -> Scalar:
         """∞: no edge, and no path."""
         return dtypes.zero(min_plus, self.dtype)
 
@@ -75,28 +75,28 @@ class Network:
         return array.min().item() if array.size else 0.0
 
     @property
-    def crowded(self) -> bool:
-        """Whether there are so many arcs that a matrix of them is as good as a list."""
-        return self.size > CROWDED * self.n
+    def has_many_arcs(self) -> bool:
+        """Whether there are so many arcs that a matrix takes no longer than a list of them."""
+        return self.size > MANY_ARCS * self.n
 
     @property
-    def line(self) -> int:
+    def row_bytes(self) -> int:
         """Bytes of a row of distances."""
         return self.n * self.dtype.itemsize
 
     @property
-    def search(self) -> float:
+    def search_seconds(self) -> float:
         """Seconds of SciPy's Dijkstra from one vertex."""
         return estimates.search(self.n, self.size, "dijkstra")
 
     @property
     def matrix(self) -> np.ndarray:
-        """All of it, to be written: the one that came, or a new one."""
+        """The matrix, which may be written to: the given one, or a new one."""
         if self.dense is not None:
             return self.dense
-        require(self.n * self.line, where="csgraph", hint="Ask for some rows alone, by `indices`.")
+        require(self.n * self.row_bytes, where="csgraph", hint="Ask for some rows alone, by `indices`.")
         M = np.full((self.n, self.n), self.zero, self.dtype)
-        if self.sorted:
+        if self.canonical:
             M[self.tails, self.heads] = self.weights
         else:
             np.minimum.at(M, (self.tails, self.heads), self.weights)
@@ -104,39 +104,39 @@ class Network:
 
     @property
     def arcs(self) -> Network:
-        """The same by its arcs."""
+        """The same graph by its arcs."""
         if self.dense is None:
             return self
         tails, heads = np.nonzero(self.dense != self.zero)
-        return replace(self, dense=None, tails=tails, heads=heads, weights=self.dense[tails, heads], sorted=True)
+        return replace(self, dense=None, tails=tails, heads=heads, weights=self.dense[tails, heads], canonical=True)
 
     @property
     def graph(self) -> Graph:
-        """The same as a `Graph`: by its arcs, or by its matrix where that came and almost all of them are there."""
+        """The same as a `Graph`: by its matrix if that is given and has many arcs, else by its arcs."""
         names = Labels(range(self.n))
-        if self.dense is not None and self.crowded:
+        if self.dense is not None and self.has_many_arcs:
             return Graph(self.n, names, dense=self.dense, nulls=())
-        thin = self.arcs
-        return Graph(self.n, names, rows=thin.tails, cols=thin.heads, weights=thin.weights)
+        arcs = self.arcs
+        return Graph(self.n, names, rows=arcs.tails, cols=arcs.heads, weights=arcs.weights)
 
     @property
     def csr(self) -> Any:
-        """As SciPy's compiled loops need it: CSR in float64, no two entries of one place."""
-        own = self.in_order
-        # The least SciPy's searches take indices of 32 bits alone.
+        """For SciPy's compiled loops: CSR in float64, without duplicates."""
+        own = self.canonical_arcs
+        # Searches of the oldest SciPy supported take only indices of 32 bits.
         index = np.int32 if len(own.weights) < 2**31 else np.int64
         indptr = np.zeros(self.n + 1, index)
         np.cumsum(np.bincount(own.tails, minlength=self.n), out=indptr[1:])
         heads = own.heads.astype(index, copy=False)
         return scipy.sparse.csr_array((own.weights.astype(FLOAT), heads, indptr), shape=(self.n, self.n))
 
-    def both_ways(self) -> Network:
+    def symmetrized(self) -> Network:
         """Undirected: each arc also in the other direction."""
         if self.dense is not None:
             np.minimum(self.dense, self.dense.T.copy(), out=self.dense)
             return self
         tails, heads = np.concatenate((self.tails, self.heads)), np.concatenate((self.heads, self.tails))
-        return replace(self, tails=tails, heads=heads, weights=np.tile(self.weights, 2), sorted=False)
+        return replace(self, tails=tails, heads=heads, weights=np.tile(self.weights, 2), canonical=False)
 
     def unweighted(self) -> Network:
         """Every arc weighs 1."""
@@ -146,45 +146,45 @@ class Network:
         return replace(self, weights=np.ones_like(self.weights))
 
     @property
-    def in_order(self) -> Network:
-        """Its arcs in the order of their tails, one a place."""
+    def canonical_arcs(self) -> Network:
+        """Its arcs sorted by tail, then head, without duplicates."""
         if self.dense is not None:
             return self.arcs
-        if self.sorted or not len(self.weights):
+        if self.canonical or not len(self.weights):
             return self
-        place = self.tails.astype(np.int64) * self.n + self.heads
-        order = np.argsort(place, kind="stable")
-        place, weights = place[order], self.weights[order]
-        first = np.flatnonzero(np.concatenate(([True], place[1:] != place[:-1])))
-        tails, heads = np.divmod(place[first], self.n)
-        return replace(self, tails=tails, heads=heads, weights=np.minimum.reduceat(weights, first), sorted=True)
+        keys = self.tails.astype(np.int64) * self.n + self.heads
+        order = np.argsort(keys, kind="stable")
+        keys, weights = keys[order], self.weights[order]
+        first = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+        tails, heads = np.divmod(keys[first], self.n)
+        return replace(self, tails=tails, heads=heads, weights=np.minimum.reduceat(weights, first), canonical=True)
 
-    def one_a_place(self, what: str, where: str) -> Network:
-        """Itself, where no two entries of the sparse matrix share a place.
+    def without_duplicates(self, what: str, where: str) -> Network:
+        """Itself, if the sparse matrix has no duplicate entries.
 
         Raises
         ------
         DomainError
         """
-        if len(self.in_order.weights) < len(self.weights):
+        if len(self.canonical_arcs.weights) < len(self.weights):
             raise DomainError(
-                f"{where}: a sparse matrix {what} must have one entry a place, as some of SciPy's functions add up "
-                "others, and some take the least. Say A.sum_duplicates() first if they add up."
+                f"{where}: a sparse matrix {what} must have no duplicate entries, as some of SciPy's functions add "
+                "them up, and some take the least. Say A.sum_duplicates() first if they add up."
             )
         return self
 
 
 def network(
-    csgraph: Any,
+    csgraph: Array,
     *,
     directed: bool = True,
     unweighted: bool = False,
     dtype: DType = None,
-    lent: bool = False,
+    overwrite: bool = False,
     dense: bool = False,
     where: str,
 ) -> Network:
-    """The graph that a `csgraph` argument means.
+    """The graph of a `csgraph` argument.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def network(
     directed, unweighted : bool
     dtype : dtype, optional
         In which to compute; float64.
-    lent : bool
+    overwrite : bool
         Whether a dense array may be written to, where that is possible.
     dense : bool
         Whether SciPy would compute on the dense matrix, where it takes zeros that are not masked for no edges.
@@ -204,7 +204,7 @@ def network(
     DTypeError
         If its entries are not real numbers, or `dtype` does not hold them.
     DomainError
-        If entries are such as SciPy's own functions do not agree on.
+        If SciPy's own functions disagree on entries.
     """
     target = dtypes.resolve(min_plus, dtype, where=where)
     csgraph = csgraph.to_scipy_sparse() if hasattr(csgraph, "to_scipy_sparse") else csgraph
@@ -213,27 +213,27 @@ def network(
     elif np.ma.isMaskedArray(csgraph):
         made = _masked(csgraph, target, unweighted, dense, where)
     else:
-        made = _dense(csgraph, target, lent, where)
+        made = _dense(csgraph, target, overwrite, where)
     made = made.unweighted() if unweighted else made
-    return made if directed else made.both_ways()
+    return made if directed else made.symmetrized()
 
 
-def _dense(csgraph: Any, target: np.dtype, lent: bool, where: str) -> Network:
+def _dense(csgraph: Array, target: np.dtype, overwrite: bool, where: str) -> Network:
     array = np.asarray(csgraph)
     _require_square(array.shape, where)
     array = _numbers(array, where)
     absent = array == 0
     if array.dtype.kind == "f":
         absent |= ~np.isfinite(array)
-    return _of_entries(csgraph if lent and lendable(csgraph, target) else None, array, absent, target, where)
+    return _from_entries(csgraph if overwrite and overwritable(csgraph, target) else None, array, absent, target, where)
 
 
-def _masked(csgraph: Any, target: np.dtype, unweighted: bool, dense: bool, where: str) -> Network:
+def _masked(csgraph: np.ma.MaskedArray, target: np.dtype, unweighted: bool, dense: bool, where: str) -> Network:
     """What is not masked is an edge, a 0 too, as in SciPy's searches and manual."""
     _require_square(csgraph.shape, where)
     array, absent = _numbers(np.ma.getdata(csgraph), where), np.ma.getmaskarray(csgraph)
     present = array[~absent]
-    _refuse_endless(present, unweighted, "np.ma.masked_invalid(A)", where)
+    _refuse_infinite(present, unweighted, "np.ma.masked_invalid(A)", where)
     if np.isnan(present).any():
         raise DomainError(
             f"{where}: entries that are not masked must be numbers, got NaN. Say np.ma.masked_invalid(A)."
@@ -244,13 +244,13 @@ def _masked(csgraph: Any, target: np.dtype, unweighted: bool, dense: bool, where
             "csgraph_from_masked(A) where they are, np.ma.masked_equal(A, 0) where they are not."
         )
     array = array + array.dtype.type(0)  # no −0
-    return _of_entries(None, array, absent | ~np.isfinite(array), target, where)
+    return _from_entries(None, array, absent | ~np.isfinite(array), target, where)
 
 
-def _of_entries(lent: Any, array: np.ndarray, absent: np.ndarray, target: np.dtype, where: str) -> Network:
-    """The dense network of entries, in the memory that is lent."""
-    if lent is not None:
-        M = lent
+def _from_entries(out: Array, array: np.ndarray, absent: np.ndarray, target: np.dtype, where: str) -> Network:
+    """The dense network of entries, in the memory of `out` or a copy."""
+    if out is not None:
+        M = out
     elif array.dtype.kind == "f" and target.kind == "f":
         M = np.array(array, target, order="C")
     else:
@@ -260,7 +260,7 @@ def _of_entries(lent: Any, array: np.ndarray, absent: np.ndarray, target: np.dty
 
 
 def _sparse(csgraph: Any, target: np.dtype, unweighted: bool, where: str) -> Network:
-    tails, heads, weights, in_order = stored(csgraph, where)
+    tails, heads, weights, canonical = stored(csgraph, where)
     refuse_padding(csgraph, where)
     if weights.dtype.kind == "b" and not weights.all():
         raise DomainError(
@@ -268,19 +268,21 @@ def _sparse(csgraph: Any, target: np.dtype, unweighted: bool, where: str) -> Net
             "where it is one, A.eliminate_zeros() first where it is not."
         )
     weights = _numbers(weights, where)
-    _refuse_endless(weights, unweighted, _FINITE, where)
+    _refuse_infinite(weights, unweighted, _FINITE, where)
     real = np.isfinite(weights)
     if not real.all():
         tails, heads, weights = tails[real], heads[real], weights[real]
     dtype = weights.dtype
-    weights = _conformed(weights, target, where) + target.type(0)  # −0 sorts below 0 where bit patterns are compared
-    made = Network(csgraph.shape[0], target, tails=tails, heads=heads, weights=weights, sorted=in_order)
-    # On its way to float64, SciPy adds up what is no float64 yet; its Floyd–Warshall takes the least all the same.
-    return made if unweighted or dtype == FLOAT else made.one_a_place("of another dtype than float64", where)
+    weights = _conformed(weights, target, where) + target.type(
+        0
+    )  # −0 would sort below 0 where bit patterns are compared
+    made = Network(csgraph.shape[0], target, tails=tails, heads=heads, weights=weights, canonical=canonical)
+    # Converting to float64, SciPy adds up duplicates of other dtypes; its Floyd–Warshall takes the least all the same.
+    return made if unweighted or dtype == FLOAT else made.without_duplicates("of another dtype than float64", where)
 
 
 def stored(csgraph: Any, where: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
-    """The entries of a sparse matrix as SciPy's searches see them, and whether they are sorted, one a place."""
+    """The entries of a sparse matrix as SciPy's searches see them, and whether they are canonical."""
     _require_square(csgraph.shape, where)
     n = csgraph.shape[0]
     if csgraph.format != "csr":
@@ -288,7 +290,7 @@ def stored(csgraph: Any, where: str) -> tuple[np.ndarray, np.ndarray, np.ndarray
         _require_within(coo.row, coo.col, n, where)
         if csgraph.format != "coo":
             return coo.row, coo.col, coo.data, False
-        csgraph = _added_up(coo, where)
+        csgraph = _summed(coo, where)
     counts = np.diff(csgraph.indptr)
     heads, weights = csgraph.indices, csgraph.data
     if len(counts) != n or (counts < 0).any() or not csgraph.indptr[-1] <= len(heads) == len(weights):
@@ -306,21 +308,21 @@ def _require_within(tails: np.ndarray, heads: np.ndarray, n: int, where: str) ->
             raise ShapeError(f"{where}: the indices of a sparse matrix must lie in 0 … {n - 1}, got {low} … {high}.")
 
 
-def _added_up(coo: Any, where: str) -> Any:
-    """CSR, where entries of one place are one, their sum, as in SciPy; which must be one of the dtype."""
+def _summed(coo: Any, where: str) -> Any:
+    """CSR with duplicate entries added up, as in SciPy; the dtype must hold their sums."""
     summed = coo.tocsr()
     if coo.dtype.kind in "iu" and len(summed.data) < len(coo.data):
         wrapped = ~np.isclose(summed.data, coo.astype(FLOAT).tocsr().data, rtol=1e-9)
         if wrapped.any():
             raise DomainError(
-                f"{where}: entries of one place of a COO matrix add up, which {coo.dtype} must hold, got "
+                f"{where}: duplicate entries of a COO matrix add up, which {coo.dtype} must hold, got "
                 f"{summed.data[wrapped][0]}. Say A.astype(float)."
             )
     return summed
 
 
-def _refuse_endless(weights: np.ndarray, unweighted: bool, way: str, where: str) -> None:
-    """Refuse −∞, of which no distance is made; and where each edge weighs 1, what may be none, NaN and ∞."""
+def _refuse_infinite(weights: np.ndarray, unweighted: bool, way: str, where: str) -> None:
+    """Refuse −∞; and, if unweighted, NaN and ∞, which may be meant as no edge."""
     if weights.dtype.kind != "f":
         return
     wrong = ~np.isfinite(weights) if unweighted else np.isneginf(weights)
@@ -329,8 +331,8 @@ def _refuse_endless(weights: np.ndarray, unweighted: bool, way: str, where: str)
         raise DomainError(f"{where}: entries must be {need}, got {weights[wrong][0]}. Say {way}.")
 
 
-def lendable(csgraph: Any, target: np.dtype) -> bool:
-    """Whether a result can be computed in the memory of what came."""
+def overwritable(csgraph: Array, target: np.dtype) -> bool:
+    """Whether a result can be computed in the memory of the input."""
     return type(csgraph) is np.ndarray and csgraph.dtype == target and csgraph.flags.writeable
 
 
@@ -340,7 +342,7 @@ def _require_square(shape: tuple[int, ...], where: str) -> None:
 
 
 def _numbers(array: np.ndarray, where: str) -> np.ndarray:
-    """Real numbers: truth values are 0 and 1, what else NumPy can read as float64 is that."""
+    """Real numbers: truth values as 0 and 1, objects that NumPy converts as float64."""
     if array.dtype.kind in "iuf":
         return array
     if array.dtype.kind == "b":
@@ -354,7 +356,7 @@ def _numbers(array: np.ndarray, where: str) -> np.ndarray:
 
 
 def _conformed(array: np.ndarray, target: np.dtype, where: str) -> np.ndarray:
-    """In the dtype to compute in; float64 rounds, as SciPy does, integers must hold every weight."""
+    """Weights in the dtype to compute in; floats round, as in SciPy, integers must hold every weight."""
     if target.kind == "f":
         return array.astype(target, copy=False)
     conformed: np.ndarray = conform(array, min_plus, target, where=where)

@@ -1,4 +1,4 @@
-"""Rows of distances, by whichever engine takes least: the road of apsp/road.py, in SciPy's shapes."""
+"""Rows of distances, by the engine of least predicted time (apsp/road.py), in SciPy's shapes."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from ..road import answer
 from ..wants import Wants
 from .conversion import Network
 
-#: Seconds of SciPy's compiled loops at a time: in between, Ctrl-C is handled.
-STRETCH = 0.3
-#: Searches that take less than this, in seconds, are not worth a thought about engines.
+#: Seconds of a call of SciPy's compiled loops: in between, Ctrl-C is handled.
+BATCH_SECONDS = 0.3
+#: Searches of fewer seconds than this are done without a comparison of engines.
 SHORT = 1.2e-3
-#: Rows that are found together where a callback watches.
+#: Rows between two calls of a callback.
 ROWS = 256
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a caller may ask for in addition to SciPy's own parameters: see `shortest_path`."""
+    """Options in addition to SciPy's own parameters: see `shortest_path`."""
 
     device: str | None = None
     threads: int | None = None
@@ -63,18 +63,18 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
         ops = bind(min_plus, network.dtype, device="cpu", nonnegative=True, threads=options.threads)
         if network.n <= ops.pivot and options.engine == "auto" and not cold:
             M = network.matrix
-            ops.closure(M)  # one verb: no schedule, nothing that may diverge
+            ops.closure(M)  # without a schedule, or a check for divergence
             return M if sources is None else M[sources]
-        searched = math.inf if sources is None else len(sources) * network.search
+        searched = math.inf if sources is None else len(sources) * network.search_seconds
         if searched < SHORT and options.engine == "auto":
             return scipys.dijkstra(network.csr, indices=sources).astype(network.dtype, copy=False)
     # Integers that may saturate: every distance is looked at, as `shortest_paths` does.
     exact = possible(network.weights if network.dense is None else network.dense, min_plus, network.n)
-    crowded = sources is None and (few or network.crowded) and not cold
+    closed = sources is None and (few or network.has_many_arcs) and not cold
     matrix = not exact and (
-        options.device == "cuda" or options.engine == "dense" or (crowded and options.engine == "auto")
+        options.device == "cuda" or options.engine == "dense" or (closed and options.engine == "auto")
     )
-    # What may hold a negative cycle is kept to be examined, unless its memory was lent.
+    # A matrix that may have a negative cycle is kept to name it, unless it may be overwritten.
     wants = Wants.of(
         where="csgraph",
         dtype=network.dtype,
@@ -89,7 +89,7 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
         remembers=True,
     )
     begun, lines = clock(), network.n if sources is None else len(sources)
-    require(lines * network.line, where="csgraph", hint="Ask for fewer rows, by `indices`.")
+    require(lines * network.row_bytes, where="csgraph", hint="Ask for fewer rows, by `indices`.")
     question = Question(network.matrix if matrix else network.arcs.graph if cold else network.graph, min_plus, wants)
     engine = answer(question).engine
     if engine.in_memory:
@@ -103,7 +103,7 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
 
 
 def _fill(out: np.ndarray, engine: Engine, callback: Callback | None) -> None:
-    """out ← all rows of an engine, some at a time where a callback watches."""
+    """out ← all rows of an engine, in blocks if there is a callback."""
     if callback is None:
         engine.fill(out)
         return
@@ -114,22 +114,22 @@ def _fill(out: np.ndarray, engine: Engine, callback: Callback | None) -> None:
         callback(offset * out.shape[1], out.size)
 
 
-def stretch(rows: int, seconds: float) -> int:
-    """Rows that are searched for in a call, of so many that are predicted to take so long."""
-    return max(1, min(rows, int(rows * STRETCH / max(seconds, 1e-9))))
+def batch_rows(rows: int, seconds: float) -> int:
+    """Rows of a call of SciPy's search, where all rows are predicted to take so many seconds."""
+    return max(1, min(rows, int(rows * BATCH_SECONDS / max(seconds, 1e-9))))
 
 
-def in_stretches(
+def in_batches(
     rows: int, seconds: float, advance: Callable[[int, int], None], n: int, callback: Callback | None = None
 ) -> None:
-    """some(start, stop) over all rows, in calls of about `STRETCH` seconds, and of no more rows than was predicted."""
-    step, start = stretch(rows, seconds), 0
+    """advance(start, stop) over all rows, in calls of about `BATCH_SECONDS`, of at most `batch_rows` rows."""
+    step, start = batch_rows(rows, seconds), 0
     most = step
     while start < rows:
         stop, begun = min(start + step, rows), time.perf_counter()
         advance(start, stop)
         took = time.perf_counter() - begun
-        step = max(1, min(most, 2 * step, int(step * STRETCH / max(took, 1e-6))))
+        step = max(1, min(most, 2 * step, int(step * BATCH_SECONDS / max(took, 1e-6))))
         start = stop
         if callback:
             callback(start * n, rows * n)

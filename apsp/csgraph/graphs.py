@@ -1,4 +1,4 @@
-"""SciPy's conversions between dense, masked and sparse graphs, with every weight an edge that is not the null value."""
+"""SciPy's conversions between dense, masked and sparse graphs; every weight but the null value is an edge."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import scipy.sparse
 
 from semiring.errors import DTypeError
 from semiring.memory import require
+from semiring.types import Array
 
 from .conversion import FLOAT, _numbers, _require_square, stored
 
 
 def csgraph_from_dense(
-    graph: Any, null_value: float | None = 0, nan_null: bool = True, infinity_null: bool = True
+    graph: Array, null_value: float | None = 0, nan_null: bool = True, infinity_null: bool = True
 ) -> Any:
     """A sparse graph of a dense one: `scipy.sparse.csgraph.csgraph_from_dense`.
 
@@ -67,7 +68,7 @@ def csgraph_from_dense(
     return _compressed(values, ~absent)
 
 
-def csgraph_from_masked(graph: Any) -> Any:
+def csgraph_from_masked(graph: Array) -> Any:
     """A sparse graph of a masked array; what is not masked is an edge: `scipy.sparse.csgraph.csgraph_from_masked`.
 
     Parameters
@@ -106,13 +107,13 @@ def csgraph_from_masked(graph: Any) -> Any:
     return _compressed(values, ~np.ma.getmaskarray(array))
 
 
-def csgraph_to_dense(csgraph: Any, null_value: float = 0) -> Any:
+def csgraph_to_dense(csgraph: Any, null_value: float = 0) -> np.ndarray:
     """A dense graph of a sparse one: `scipy.sparse.csgraph.csgraph_to_dense`.
 
     Parameters
     ----------
     csgraph : sparse array or matrix, shape (n, n)
-        Entries of one place add up in COO; elsewhere the least counts.
+        Duplicate entries add up in COO; elsewhere the least counts.
     null_value : float
         What stands for no edge.
 

@@ -13,7 +13,7 @@ from .conversion import Network
 
 
 def on_potentials(network: Network) -> tuple[Network, np.ndarray]:
-    """The network with the lengths ℓ(u, v) = w(u, v) + h(u) − h(v) ≥ 0, and h; what rounding leaves below 0 is cut off.
+    """The network with the lengths ℓ(u, v) = w(u, v) + h(u) − h(v) ≥ 0, and h; below 0 by rounding is 0.
 
     Raises
     ------

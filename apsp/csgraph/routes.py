@@ -13,12 +13,13 @@ from semiring.catalog import min_plus
 from semiring.errors import DomainError, DTypeError, ShapeError
 from semiring.memory import require
 from semiring.routes import of_rows
+from semiring.types import Array
 
 from .. import estimates
 from ..plans import make_plan
 from ..routes import of_closure
 from .conversion import FLOAT, Network, network
-from .engines import Options, distances, in_stretches, stretch
+from .engines import Options, batch_rows, distances, in_batches
 from .potentials import on_potentials, restored
 
 #: No predecessor.
@@ -26,7 +27,7 @@ NONE = -9999
 
 
 def with_predecessors(graph: Network, sources: np.ndarray | None, options: Options) -> tuple[np.ndarray, np.ndarray]:
-    """Distances and predecessors, of all rows after their closure, of some by searches; SciPy's compute in float64."""
+    """Distances and predecessors: of all rows by the closure, of some by searches, SciPy's in float64."""
     hint = "Ask for fewer rows, by `indices`." if sources is None else "Ask for fewer rows."
     require(bytes_needed(graph, sources, options.threads), where="csgraph", hint=hint)
     if sources is None:
@@ -35,25 +36,24 @@ def with_predecessors(graph: Network, sources: np.ndarray | None, options: Optio
         return D, of_closure(A, D, min_plus, options.threads)
     if graph.dtype.kind == "f":
         return _searched(graph, sources, options)
-    thin = graph.in_order  # before the matrix is written to
-    starts = np.searchsorted(thin.tails, np.arange(graph.n + 1)).astype(np.int64)
+    arcs = graph.canonical_arcs  # before the matrix is written to
+    starts = np.searchsorted(arcs.tails, np.arange(graph.n + 1)).astype(np.int64)
+    csr = starts, arcs.heads.astype(np.int32), arcs.weights
     D = distances(graph, sources, options)
-    return D, of_rows(
-        min_plus, (starts, thin.heads.astype(np.int32), thin.weights), D, sources, threads=options.threads
-    )
+    return D, of_rows(min_plus, csr, D, sources, threads=options.threads)
 
 
 def bytes_needed(graph: Network, sources: np.ndarray | None, threads: int | None = None) -> int:
     """Bytes of distances and predecessors, and of the workspace to find them, in addition to the network."""
     n, size = graph.n, graph.dtype.itemsize
-    if sources is not None:  # what SciPy finds in a stretch is copied into the result
+    if sources is not None:  # what SciPy finds in a batch is copied into the result
         rows = len(sources)
-        together = stretch(rows, rows * graph.search)
-        return n * (rows * (size + 4) + together * 8) + 20 * graph.size  # predecessors are copied last
+        batch = batch_rows(rows, rows * graph.search_seconds)
+        return n * (rows * (size + 4) + batch * 8) + 20 * graph.size  # predecessors are copied last
     options = {} if threads is None else {"threads": threads}
     ops = bind(min_plus, graph.dtype, device="cpu", nonnegative=graph.least >= 0, **options)
-    own = 0 if graph.dense is not None and graph.least >= 0 else 1  # else a dense matrix is closed where it lies
-    closed = n * n * size * (1 + own) + make_plan(n, min_plus, ops).workspace_bytes
+    copies = 1 if graph.dense is not None and graph.least >= 0 else 2  # such a dense matrix is closed in place
+    closed = n * n * size * copies + make_plan(n, min_plus, ops).workspace_bytes
     return closed + estimates.predecessors(n, size, table=True, matrix=False)
 
 
@@ -69,12 +69,12 @@ def _searched(graph: Network, sources: np.ndarray, options: Options) -> tuple[np
     def advance(start: int, stop: int) -> None:
         D[start:stop], P[start:stop] = scipys.dijkstra(G, indices=sources[start:stop], return_predecessors=True)
 
-    seconds = len(sources) * graph.search
-    in_stretches(len(sources), seconds, advance, n, options.callback)
+    seconds = len(sources) * graph.search_seconds
+    in_batches(len(sources), seconds, advance, n, options.callback)
     return D, P
 
 
-def reconstruct_path(csgraph: Any, predecessors: Any, directed: bool = True) -> Any:
+def reconstruct_path(csgraph: Array, predecessors: Array, directed: bool = True) -> Any:
     """The tree of shortest paths from one vertex, with the weights of the graph: `scipy.sparse.csgraph`'s.
 
     Parameters
@@ -118,7 +118,7 @@ def reconstruct_path(csgraph: Any, predecessors: Any, directed: bool = True) -> 
     before = np.asarray(predecessors)
     if before.shape != (graph.n,):
         raise ShapeError(f"{where}: predecessors must have shape ({graph.n},), got {before.shape}.")
-    _check(before, graph.n, where)
+    _check_predecessors(before, graph.n, where)
     heads = np.flatnonzero(before >= 0)
     tails = before[heads].astype(np.int64)
     weights = _weights(graph, tails, heads, where)
@@ -127,7 +127,9 @@ def reconstruct_path(csgraph: Any, predecessors: Any, directed: bool = True) -> 
     return scipy.sparse.csr_array((weights[order], heads[order].astype(np.int32), starts), shape=(graph.n, graph.n))
 
 
-def construct_dist_matrix(graph: Any, predecessors: Any, directed: bool = True, null_value: float = np.inf) -> Any:
+def construct_dist_matrix(
+    graph: Array, predecessors: Array, directed: bool = True, null_value: float = np.inf
+) -> np.ndarray:
     """The lengths of the paths that a matrix of predecessors describes: `scipy.sparse.csgraph`'s.
 
     Parameters
@@ -149,7 +151,7 @@ def construct_dist_matrix(graph: Any, predecessors: Any, directed: bool = True, 
     TypeError
         If predecessors are not int32, as in SciPy.
     ShapeError, ValueError
-        If they do not fit the graph, it has no such edge, or they lead in a circle.
+        If they do not fit the graph, it has no such edge, or they lead in a cycle.
 
     See Also
     --------
@@ -159,8 +161,7 @@ def construct_dist_matrix(graph: Any, predecessors: Any, directed: bool = True, 
 
     Notes
     -----
-    All vertices look twice as far ahead in each of log₂ n rounds, so that no path is walked vertex by vertex:
-    O(n² log n) time at most, and O(n²) memory.
+    By pointer jumping: the predecessors of all vertices are doubled log₂ n times. O(n² log n) time, O(n²) memory.
 
     Examples
     --------
@@ -179,27 +180,26 @@ def construct_dist_matrix(graph: Any, predecessors: Any, directed: bool = True, 
         raise DTypeError(f"{where}: predecessors must be int32, got {before.dtype}.")
     if before.shape != (n, n):
         raise ShapeError(f"{where}: predecessors must have shape {(n, n)}, got {before.shape}.")
-    _check(before, n, where)
-    M, D, far = own.matrix, np.zeros((n, n)), np.empty((n, n), np.int64)
+    _check_predecessors(before, n, where)
+    M, D = own.matrix, np.zeros((n, n))
     for i, row in enumerate(before):
-        here = row >= 0
-        here[i] = False
-        ahead = np.where(here, row, np.arange(n))
-        length = np.where(here, M[ahead, np.arange(n)], 0.0)
+        has_path = row >= 0
+        has_path[i] = False
+        ancestor = np.where(has_path, row, np.arange(n))
+        length = np.where(has_path, M[ancestor, np.arange(n)], 0.0)
         for _ in range(max(n - 1, 1).bit_length()):
-            length, ahead = length + length[ahead], ahead[ahead]
-        D[i], far[i] = length, ahead
-        if here[ahead].any():
-            raise ValueError(f"{where}: predecessors must lead back to the source, got a circle in row {i}.")
+            length, ancestor = length + length[ancestor], ancestor[ancestor]
+        D[i] = length
+        if has_path[ancestor].any():
+            raise ValueError(f"{where}: predecessors must lead back to the source, got a cycle in row {i}.")
         if np.isinf(length).any():
             raise ValueError(f"{where}: predecessors must follow edges of the graph, got others in row {i}.")
-    lost = (before < 0) & ~np.eye(n, dtype=bool)
-    D[lost] = null_value
+    D[(before < 0) & ~np.eye(n, dtype=bool)] = null_value
     return D
 
 
-def _network_of(csgraph: Any, directed: bool, where: str) -> Network:
-    """The graph that paths run through; refused where SciPy takes other weights here than its searches do.
+def _network_of(csgraph: Array, directed: bool, where: str) -> Network:
+    """The graph of the paths; refused where SciPy takes other weights here than in its searches.
 
     Raises
     ------
@@ -212,11 +212,11 @@ def _network_of(csgraph: Any, directed: bool, where: str) -> Network:
                 f"{where}: edges of weight 0 that lead both ways are none to SciPy here, and edges to its searches. "
                 "Say directed=True, with a matrix that holds both directions."
             )
-        graph.one_a_place("to walk in", where)
-    return graph if directed else graph.both_ways()
+        graph.without_duplicates("to walk in", where)
+    return graph if directed else graph.symmetrized()
 
 
-def _check(before: np.ndarray, n: int, where: str) -> None:
+def _check_predecessors(before: np.ndarray, n: int, where: str) -> None:
     if before.dtype.kind not in "iu":
         raise DTypeError(f"{where}: predecessors must be integers, got dtype {before.dtype}.")
     if before.size and before.max() >= n:
@@ -225,12 +225,12 @@ def _check(before: np.ndarray, n: int, where: str) -> None:
 
 def _weights(graph: Network, tails: np.ndarray, heads: np.ndarray, where: str) -> np.ndarray:
     """The weights of these edges, in float64."""
-    own = graph.in_order
-    places = own.tails.astype(np.int64) * graph.n + own.heads
+    own = graph.canonical_arcs
+    keys = own.tails.astype(np.int64) * graph.n + own.heads
     wanted = tails * graph.n + heads
-    index = np.searchsorted(places, wanted)
-    found = index < len(places)
-    found[found] = places[index[found]] == wanted[found]
+    index = np.searchsorted(keys, wanted)
+    found = index < len(keys)
+    found[found] = keys[index[found]] == wanted[found]
     if not found.all():
         k = int(np.argmin(found))
         raise ValueError(f"{where}: predecessors must follow edges of the graph, got {tails[k]} before {heads[k]}.")

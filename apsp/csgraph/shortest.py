@@ -1,4 +1,4 @@
-"""The road behind every shortest-path function here: take in → distances, or paths → limit → SciPy's shapes."""
+"""The steps of every shortest-path function here: conversion → distances, or paths → limit → SciPy's shapes."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ import scipy.sparse.csgraph as scipys
 
 from semiring import errors
 from semiring.errors import DTypeError
-from semiring.types import DType
+from semiring.observed import Callback
+from semiring.types import Array, DType
 
-from .conversion import Network, lendable, network
+from .conversion import Network, network, overwritable
 from .engines import Options, distances
 from .routes import NONE, with_predecessors
 
 
 class NegativeCycleError(errors.NegativeCycleError, scipys.NegativeCycleError):
-    """A cycle of negative weight: this library's error and SciPy's; `cycle` has its vertices, `vertex` lies on it.
+    """A cycle of negative weight: this library's error and SciPy's; `cycle` has its vertices, `vertex` is one of them.
 
-    Under `csgraph.NegativeCycleError` stands SciPy's own class, which its other functions raise too.
+    `csgraph.NegativeCycleError` is SciPy's own class, which its other functions raise too.
     """
 
 
 def answer(
-    csgraph: Any,
+    csgraph: Array,
     where: str,
     directed: bool,
     indices: Any,
@@ -38,18 +39,18 @@ def answer(
     device: str | None = None,
     dtype: DType = None,
     threads: int | None = None,
-    callback: Any = None,
+    callback: Callback | None = None,
 ) -> Any:
-    """What `shortest_path` and its sisters return; `where` is the name of the one that was called.
+    """The results of `shortest_path` and similar functions; `where` is the name of the one that was called.
 
     `dense` says whether SciPy would take Floyd–Warshall.
     """
     if device not in (None, "cpu", "cuda"):
         raise errors.DeviceError(f"{where}: device must be 'cpu' or 'cuda', got {device!r}.")
     graph = network(
-        csgraph, directed=directed, unweighted=unweighted, dtype=dtype, lent=overwrite, dense=dense, where=where
+        csgraph, directed=directed, unweighted=unweighted, dtype=dtype, overwrite=overwrite, dense=dense, where=where
     )
-    lent = overwrite and lendable(csgraph, graph.dtype)
+    overwritten = overwrite and overwritable(csgraph, graph.dtype)
     options = Options(device, threads, callback, graph.dense is csgraph)
     sources = None if indices is None else indices_in(indices, graph.n, where)
     wanted = None if sources is None else sources.ravel()
@@ -62,7 +63,7 @@ def answer(
         else:
             D, P = distances(graph, wanted, options), None
     except errors.NegativeCycleError as error:
-        message = f"{error} With overwrite=True the entries of csgraph are lost by now." if lent else str(error)
+        message = f"{error} With overwrite=True the entries of csgraph are lost by now." if overwritten else str(error)
         raise NegativeCycleError(message, error.vertex, error.cycle) from None
     if limit < np.inf:
         beyond = limit < D
@@ -72,7 +73,7 @@ def answer(
     if sources is not None:
         shape = (*sources.shape, graph.n)
         D, P = D.reshape(shape), None if P is None else P.reshape(shape)
-    elif lent and D is not csgraph:
+    elif overwritten and D is not csgraph:
         csgraph[...] = D
         D = csgraph
     return D if P is None else (D, P)
@@ -100,7 +101,7 @@ def nearest(
 
 
 def indices_in(indices: Any, n: int, where: str) -> np.ndarray:
-    """The rows that `indices` means, in its shape.
+    """The rows of an argument `indices`, in its shape.
 
     Raises
     ------

@@ -1,1 +1,1 @@
-"""How answers look: numbers as they leave the library, data frames, notebooks, tables and progress in a terminal."""
+"""How answers look: numbers for users, data frames, notebooks, tables and progress in a terminal."""

@@ -1,4 +1,4 @@
-"""Answers as a table of pandas or Polars, whichever is installed."""
+"""Answers as data frames of pandas or Polars, whichever is installed."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ from typing import Any
 
 import numpy as np
 
-#: In the order in which they are looked for, by default.
+from semiring.types import Label
+
+#: In the order in which they are tried, by default.
 LIBRARIES = ("pandas", "polars")
 
 
-def library_of(source: Any) -> str | None:
-    """The library of tables that an object comes from; None if it is no such table."""
+def library_of(source: object) -> str | None:
+    """The library of a data frame; None of other objects."""
     name = type(source).__module__.split(".")[0]
     return name if name in LIBRARIES else None
 
 
-def wide(values: np.ndarray, rows: Sequence[Any], cols: Sequence[Any], library: str | None) -> Any:
-    """A row a source and a column a target. Polars knows no row names: they are its first column, "from"."""
+def wide(values: np.ndarray, rows: Sequence[Label], cols: Sequence[Label], library: str | None) -> Any:
+    """A row a source and a column a target. Polars has no row names: they are its first column, "from"."""
     frames = _load(library)
     if frames.__name__ == "pandas":
         index, columns = (_index(frames, names, title) for names, title in ((rows, "from"), (cols, "to")))
@@ -29,14 +31,14 @@ def wide(values: np.ndarray, rows: Sequence[Any], cols: Sequence[Any], library: 
     return frames.DataFrame({"from": list(rows), **dict(zip(names, values.T, strict=True))})
 
 
-def long(values: np.ndarray, rows: Sequence[Any], cols: Sequence[Any], library: str | None) -> Any:
+def long(values: np.ndarray, rows: Sequence[Label], cols: Sequence[Label], library: str | None) -> Any:
     """A line a pair: from, to, distance."""
     tails = [name for name in rows for _ in cols]
     return columns({"from": tails, "to": list(cols) * len(rows), "distance": values.ravel()}, library)
 
 
 def columns(named: Mapping[str, Any], library: str | None) -> Any:
-    """A table of these columns, equally long. Where a list holds None, integers beside it stay integers."""
+    """A data frame of columns of one length. Integers stay integers in a list with None."""
     frames = _load(library)
     if frames.__name__ == "pandas":
         named = {
@@ -46,7 +48,7 @@ def columns(named: Mapping[str, Any], library: str | None) -> Any:
     return frames.DataFrame(dict(named))
 
 
-def _index(pandas: Any, names: Sequence[Any], title: str) -> Any:
+def _index(pandas: Any, names: Sequence[Label], title: str) -> Any:
     """Names as they are: a tuple is one name, not several levels."""
     return pandas.Index(list(names), name=title, tupleize_cols=False)
 

@@ -1,4 +1,4 @@
-"""What a notebook shows of an answer: a line that says what it is, and the first of its numbers."""
+"""Answers in a notebook: a caption, and the first of their numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from html import escape
 
 from semiring.escaping import one_line
 
-#: So many rows and columns are shown.
+#: Rows and columns that are shown.
 SHOWN = 10
 
 
@@ -21,10 +21,10 @@ def table(caption: str, headings: Sequence[object] = (), rows: Sequence[Sequence
 
 
 def lines(text: str) -> str:
-    """Text whose lines and blanks count."""
+    """Preformatted text."""
     return "<pre>" + "\n".join(map(_text, text.split("\n"))) + "</pre>"
 
 
 def _text(part: object) -> str:
-    """What stands for itself on a page: no markup, no control characters, which pages may not hold."""
+    """Escaped text: no markup, and no control characters."""
     return escape(one_line(str(part)))

@@ -1,22 +1,22 @@
-"""Numbers as people read them: where no path is an integer's end in a matrix of distances, it leaves as inf or −inf."""
+"""Numbers for users: the integers that stand for no path in a matrix of distances become inf or −inf."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from semiring import dtypes
 from semiring.algebra import Semiring
 from semiring.errors import DTypeError
+from semiring.types import Label, Scalar
 
-#: So many vertices of a walk are named at its beginning, where it is longer.
+#: Vertices at the beginning of a long walk that are shown.
 _NAMED = 8
 
 
-def walk(names: Sequence[Any]) -> str:
+def walk(names: Sequence[Label]) -> str:
     """A walk on one line; of a long one the beginning and the end.
 
     Examples
@@ -44,19 +44,19 @@ def infinities(semiring: Semiring, dtype: np.dtype) -> dict[int, float]:
     return {int(dtypes.encode(x, dtype)): x for x in infinite}
 
 
-def number(x: Any, semiring: Semiring) -> Any:
+def number(x: Scalar, semiring: Semiring) -> Scalar:
     """An entry, a NumPy scalar, as Python's number."""
     value = x.item()
     return infinities(semiring, x.dtype).get(value, value)
 
 
-def text(x: Any, semiring: Semiring) -> str:
+def text(x: Scalar, semiring: Semiring) -> str:
     """An entry as text, all its digits."""
     return str(infinities(semiring, x.dtype).get(x.item(), x))
 
 
-def row(entries: np.ndarray, semiring: Semiring) -> list[Any]:
-    """A row of entries as Python's numbers; integers stay integers beside the infinities."""
+def row(entries: np.ndarray, semiring: Semiring) -> list[Scalar]:
+    """A row of entries as Python's numbers; integers stay integers next to infinities."""
     ends, values = infinities(semiring, entries.dtype), entries.tolist()
     return [ends.get(value, value) for value in values] if ends else values
 
@@ -82,7 +82,7 @@ def numbers(entries: np.ndarray, semiring: Semiring) -> np.ndarray:
     for end, infinity in ends.items():
         out[entries == end] = infinity
     large = np.isfinite(out) & (np.abs(out) >= 2.0**53)
-    if large.any() and any(int(out[at]) != int(entries[at]) for at in zip(*large.nonzero(), strict=True)):
+    if large.any() and any(int(out[k]) != int(entries[k]) for k in zip(*large.nonzero(), strict=True)):
         raise DTypeError(
             "Result: float64 must hold every distance exactly where an array or a table shows no path as inf, got an "
             "integer beyond 2⁵³. Ask for single pairs, or take `distances`, whose `infinity` is no path."

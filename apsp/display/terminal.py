@@ -1,4 +1,4 @@
-"""What the command line shows: tables, and a progress bar."""
+"""Tables and progress bars of the command line."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ EVERY = 60.0
 
 
 class Meter:
-    """A progress bar with the time left, on stderr; it shows itself after a second.
+    """A progress bar with the time left, on stderr, which appears after a second.
 
-    Where kernels are compiled first, it shows itself at once and says so. Where stderr is no terminal, as in the log of
-    a batch job, it is a line a minute, from the first on. `callback` is what a closure's `callback=` takes: None where
-    nothing is to be shown.
+    While kernels are compiled it appears at once, and says so. If stderr is no terminal, as in the log of a batch job,
+    there is a line a minute, from the first on. `callback` is for a closure's `callback=`: None if nothing is shown.
     """
 
     def __init__(self, what: str, *, quiet: bool = False) -> None:
@@ -36,7 +35,7 @@ class Meter:
 
     def __enter__(self) -> Meter:
         if self._drawing:
-            self._listening.enter_context(listening(self._say_compiling))
+            self._listening.enter_context(listening(self._show_compiling))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
@@ -61,8 +60,8 @@ class Meter:
         left = in_units((now - self._start) * (total - done) / done)
         click.echo(f"apsp: {self._what}: {done / total:.0%} done, {left} left", err=True)
 
-    def _say_compiling(self, notice: Notice) -> None:
-        """The bar has no end, as the time is known roughly at best."""
+    def _show_compiling(self, notice: Notice) -> None:
+        """Show a bar without end, as the time is known roughly at best."""
         if self.callback is not None:
             self._show(f"{self._what}: {notice}", 0, None)
 
@@ -75,14 +74,14 @@ class Meter:
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._bar.add_task(what, total=total, start=True)
             self._bar.start()
-        # To rich's `update`, total=None means that it stays as it was.
+        # `update` of rich takes total=None for no change.
         task = self._bar.tasks[0]
         task.total = total
         self._bar.update(task.id, description=what, completed=done)
 
 
 def show_table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> None:
-    """A table: drawn on a terminal; elsewhere aligned text, columns two blanks apart."""
+    """Print a table: by rich on a terminal; elsewhere as aligned text, columns two blanks apart."""
     headings, *rows = ([one_line(cell) for cell in line] for line in (headings, *rows))
     if sys.stdout.isatty():
         from rich.console import Console

@@ -20,7 +20,7 @@ from semiring.tiles import TileStore
 from semiring.types import Array, DType, Label
 
 from ..display import notebook
-from ..labels import Labels, number
+from ..labels import Labels, number_pairs
 from .edge_lists import from_array, from_tuples, numbers, positions, refuse_nan
 from .entries import Edges, combine, is_boolean, listed, over, present
 from .exported import to_frame, to_networkx, to_scipy
@@ -251,7 +251,7 @@ class Graph:
         """
         pairs, weights = from_array(edges) if isinstance(edges, np.ndarray) else from_tuples(edges)
         if labels is None:
-            names, rows, cols = number(pairs)
+            names, rows, cols = number_pairs(pairs)
         else:
             names = Labels(labels)
             rows, cols = (np.array([names.position(pair[side]) for pair in pairs], np.int64) for side in (0, 1))

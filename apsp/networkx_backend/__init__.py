@@ -1,7 +1,7 @@
-"""NetworkX's algorithms on all pairs, behind its own functions: the backend `apsp`.
+"""A backend for NetworkX's algorithms on all pairs: `apsp`.
 
-`nx.floyd_warshall(G, backend="apsp")`, or `nx.config.backend_priority.algos = ["apsp"]` for all calls that are worth
-it. NetworkX finds this module by its entry point, converts graphs by `convert_from_nx` and keeps what that returns.
+`nx.floyd_warshall(G, backend="apsp")`, or `nx.config.backend_priority.algos = ["apsp"]` for all calls that are faster
+here. NetworkX finds this module by its entry point, converts graphs by `convert_from_nx` and caches what that returns.
 
 | module    | what it has                                                                    |
 |-----------|--------------------------------------------------------------------------------|
@@ -9,8 +9,8 @@ it. NetworkX finds this module by its entry point, converts graphs by `convert_f
 | serving   | `can_run`, `should_run`                                                        |
 | pairs     | distances and paths of all pairs, in NetworkX's dicts                          |
 | reaching  | transitive closures and reduction                                              |
-| measures  | eccentricities, centralities, and what is made of them                         |
-| original  | NetworkX's own function, for what only Python can add or must refuse           |
+| measures  | eccentricities, centralities, and indices                                      |
+| original  | NetworkX's own function, for weights that only Python can add, and errors      |
 """
 
 from __future__ import annotations
@@ -87,10 +87,7 @@ __all__ = [
 
 
 def convert_from_nx(graph: Any, *args: Any, **kwargs: Any) -> Converted:
-    """A NetworkX graph for this backend; its arrays are made when a function first asks for them.
-
-    Whatever attributes NetworkX says are needed, all of the graph stays at hand.
-    """
+    """A NetworkX graph for this backend, with all attributes; its arrays are made on first use."""
     return Converted(graph)
 
 

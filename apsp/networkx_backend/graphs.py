@@ -1,4 +1,4 @@
-"""A NetworkX graph as this backend keeps it: the graph itself, and the arrays that were made of it."""
+"""A NetworkX graph in this backend: the graph itself, and arrays converted from it."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from typing import Any
 
 import numpy as np
 
-from semiring.types import Weight
+from semiring.types import Label, Scalar, Weight
 
 from ..csgraph.conversion import FLOAT, Network
 from ..csgraph.engines import Options, distances
 
-#: Bytes of the distances that are held at a time.
+#: Bytes of a block of distances.
 BLOCK = 1 << 28
-#: Up to here float64 holds every integer.
+#: Up to here float64 represents every integer.
 _EXACT = 2**53
 
 
-class Unserved(Exception):
-    """Weights that only Python can add: NetworkX computes."""
+class Unsupported(Exception):
+    """Weights that only Python can add, so that NetworkX must compute."""
 
 
 class Converted:
-    """What `convert_from_nx` makes of a graph, and NetworkX keeps in its cache.
+    """A graph converted by `convert_from_nx`, which NetworkX caches.
 
     Attributes
     ----------
     graph : networkx.Graph
-        The one that was converted. It comes back with all its data.
+        The original.
     nodes : list
     """
 
@@ -39,15 +39,15 @@ class Converted:
     def __init__(self, graph: Any) -> None:
         self.graph = graph
         self.nodes = list(graph)
-        self._arcs: dict[Any, Arcs] = {}
+        self._arcs: dict[Weight, Arcs] = {}
 
     def __len__(self) -> int:
         return len(self.nodes)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Label]:
         return iter(self.nodes)
 
-    def __contains__(self, node: Any) -> bool:
+    def __contains__(self, node: Label) -> bool:
         return node in self.graph
 
     def is_directed(self) -> bool:
@@ -59,12 +59,12 @@ class Converted:
         return bool(self.graph.is_multigraph())
 
     def arcs(self, weight: Weight = None) -> Arcs:
-        """The arcs with the weights that an attribute or a function gives, or with 1; kept for attributes.
+        """The arcs with weights by an attribute or a function, or 1; cached for attributes.
 
         Raises
         ------
-        Unserved
-            If a weight is no finite number that float64 holds, or sums of them may not be.
+        Unsupported
+            If a weight, or possibly a sum of them, is no finite number that float64 represents.
         """
         found = self._arcs.get(weight) if not callable(weight) else None
         if found is None:
@@ -74,17 +74,17 @@ class Converted:
         return found
 
 
-def served(G: Converted, weight: Weight) -> Arcs | None:
-    """The arcs; None where only Python can add the weights."""
+def arcs_or_none(G: Converted, weight: Weight) -> Arcs | None:
+    """The arcs; None if only Python can add the weights."""
     try:
         return G.arcs(weight)
-    except Unserved:
+    except Unsupported:
         return None
 
 
 @dataclass(frozen=True)
 class Arcs:
-    """A graph's arcs in the order of its adjacency; those of several edges weigh the least of them.
+    """A graph's arcs in the order of its adjacency; of parallel edges the least weight counts.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class Arcs:
         return Arcs(self.n, self.heads, self.tails, self.weights, self.integral)
 
     def network(self) -> Network:
-        """For the engines."""
+        """The graph for the engines of csgraph."""
         return Network(self.n, FLOAT, tails=self.tails, heads=self.heads, weights=self.weights)
 
     def distances(self, sources: np.ndarray | None = None) -> np.ndarray:
@@ -129,16 +129,16 @@ class Arcs:
             part = wanted[start : start + step]
             yield part, self.distances(part)
 
-    def numbers(self, D: np.ndarray) -> list[Any]:
-        """Plain Python numbers, integers as int; D has no inf then."""
+    def numbers(self, D: np.ndarray) -> list[Scalar]:
+        """The distances as Python numbers, integers as int; those must not have inf."""
         return D.astype(np.int64).tolist() if self.integral else D.tolist()
 
-    def number(self, x: Any) -> Any:
-        """One plain Python number."""
+    def number(self, x: Scalar) -> Scalar:
+        """A distance as a Python number."""
         return int(x) if self.integral and math.isfinite(x) else float(x)
 
 
-def _arcs(graph: Any, nodes: list[Any], weight: Weight) -> Arcs:
+def _arcs(graph: Any, nodes: list[Label], weight: Weight) -> Arcs:
     position = dict(zip(nodes, range(len(nodes)), strict=True))
     adjacency = graph._adj
     counts = [len(adjacency[u]) for u in nodes]
@@ -148,8 +148,8 @@ def _arcs(graph: Any, nodes: list[Any], weight: Weight) -> Arcs:
         return Arcs(len(nodes), tails, heads, np.ones(len(heads)), True)
     try:
         values = list(_values(graph, nodes, weight))
-    except TypeError as error:  # parallel edges of which none is the least, or the function's own
-        raise Unserved(f"weights must compare, got {error}.") from None
+    except TypeError as error:  # of parallel edges that do not compare, or of the function
+        raise Unsupported(f"weights must compare, got {error}.") from None
     if callable(weight) and None in values:  # hidden edges
         weighted = np.array([value is not None for value in values], bool)
         tails, heads, values = tails[weighted], heads[weighted], [value for value in values if value is not None]
@@ -157,7 +157,7 @@ def _arcs(graph: Any, nodes: list[Any], weight: Weight) -> Arcs:
     return Arcs(len(nodes), tails, heads, weights, integral)
 
 
-def _values(graph: Any, nodes: list[Any], weight: str | Callable[..., Any]) -> Iterable[Any]:
+def _values(graph: Any, nodes: list[Label], weight: str | Callable[..., Any]) -> Iterable[Any]:
     """The weight of each arc, in the order of the adjacency."""
     adjacency = graph._adj
     if callable(weight):
@@ -168,7 +168,7 @@ def _values(graph: Any, nodes: list[Any], weight: str | Callable[..., Any]) -> I
 
 
 def _least(weights: list[Any]) -> Any:
-    """The least of parallel edges; NaN if one is, which Python's min may pass over."""
+    """The least of parallel edges; NaN if one is, which Python's min may skip."""
     return min(weights) if len(weights) < 2 or all(w == w for w in weights) else math.nan
 
 
@@ -177,17 +177,17 @@ def _as_floats(values: list[Any], n: int) -> tuple[np.ndarray, bool]:
     kinds = set(map(type, values))
     integral = all(issubclass(kind, (int, np.integer)) for kind in kinds)
     if not integral and not all(issubclass(kind, (int, float, np.integer, np.floating)) for kind in kinds):
-        raise Unserved(f"weights must be int or float, got {', '.join(sorted(kind.__name__ for kind in kinds))}.")
+        raise Unsupported(f"weights must be int or float, got {', '.join(sorted(kind.__name__ for kind in kinds))}.")
     try:
         weights = np.array(values, FLOAT) + 0.0
     except OverflowError:
-        raise Unserved("weights must fit float64.") from None
+        raise Unsupported("weights must fit float64.") from None
     if not np.isfinite(weights).all():
-        raise Unserved("weights must be finite.")
+        raise Unsupported("weights must be finite.")
     if integral and len(weights) and np.abs(weights).max() * max(n, 1) >= _EXACT:
-        raise Unserved("sums of integer weights must stay below 2**53.")
+        raise Unsupported("sums of integer weights must stay below 2**53.")
     if not integral and any(issubclass(kind, (int, np.integer)) for kind in kinds):
         large = np.flatnonzero(np.abs(weights) >= _EXACT).tolist()
         if any(isinstance(values[k], (int, np.integer)) and int(values[k]) != int(weights[k]) for k in large):
-            raise Unserved("float64 must hold every integer exactly.")
+            raise Unsupported("float64 must hold every integer exactly.")
     return weights, integral

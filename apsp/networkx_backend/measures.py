@@ -1,6 +1,6 @@
-"""Eccentricities, centralities and indices: what NetworkX reads off the distances of all pairs.
+"""Eccentricities, centralities and indices of the distances of all pairs.
 
-Distances are looked at in blocks of rows, so that no n × n matrix need fit. What NetworkX refuses, it refuses itself.
+Distances are computed in blocks of rows, so that no n × n matrix need fit. Errors are raised by NetworkX itself.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from semiring.errors import NegativeCycleError
-from semiring.types import Label, Weight
+from semiring.types import Label, Scalar, Weight
 
-from .graphs import Arcs, Converted, served
+from .graphs import Arcs, Converted, arcs_or_none
 from .original import original
 
 _METHODS = (None, "unweighted", "dijkstra", "bellman-ford", "floyd-warshall", "floyd-warshall-numpy")
@@ -20,7 +20,7 @@ _METHODS = (None, "unweighted", "dijkstra", "bellman-ford", "floyd-warshall", "f
 
 def eccentricity(G: Converted, v: Label = None, sp: Any = None, weight: Weight = None) -> Any:
     """The distance to the farthest vertex, {node: number} or that of one: `networkx.eccentricity`."""
-    arcs = _served(G, weight)
+    arcs = _arcs_for_dijkstra(G, weight)
     if arcs is None or sp is not None or not len(G):
         return original("eccentricity", G, v, sp, weight)
     wanted = None if v is None else [*G.graph.nbunch_iter(v)]
@@ -68,9 +68,11 @@ def centroid(G: Converted, weight: Weight = None, attr: Any = None, sp: Any = No
 def average_shortest_path_length(G: Converted, weight: Weight = None, method: Any = None) -> Any:
     """The mean distance of two nodes: `networkx.average_shortest_path_length`."""
     n = len(G)
-    arcs = _served(G, None if method == "unweighted" else weight, signed=method not in (None, "unweighted", "dijkstra"))
-    uncalled = callable(weight) and method in ("floyd-warshall", "floyd-warshall-numpy")  # NetworkX takes 1 instead
-    total = None if arcs is None or uncalled or method not in _METHODS or n < 2 else _total(arcs)
+    arcs = _arcs_for_dijkstra(
+        G, None if method == "unweighted" else weight, signed=method not in (None, "unweighted", "dijkstra")
+    )
+    ignored = callable(weight) and method in ("floyd-warshall", "floyd-warshall-numpy")  # NetworkX takes 1 instead
+    total = None if arcs is None or ignored or method not in _METHODS or n < 2 else _total(arcs)
     if arcs is None or total is None:
         return original("average_shortest_path_length", G, weight, method)
     return total / (n * (n - 1))
@@ -78,7 +80,7 @@ def average_shortest_path_length(G: Converted, weight: Weight = None, method: An
 
 def wiener_index(G: Converted, weight: Weight = None) -> Any:
     """The sum of distances of all pairs: `networkx.wiener_index`."""
-    arcs = _served(G, weight)
+    arcs = _arcs_for_dijkstra(G, weight)
     if arcs is None or not len(G):
         return original("wiener_index", G, weight)
     total = _total(arcs)
@@ -99,7 +101,7 @@ def closeness_centrality(
     G: Converted, u: Label = None, distance: Any = None, wf_improved: bool = True, *, sp: Any = None
 ) -> Any:
     """The inverse of the mean distance from others, {node: number} or that of one: `networkx.closeness_centrality`."""
-    arcs = _served(G, distance)
+    arcs = _arcs_for_dijkstra(G, distance)
     backwards = callable(distance) and G.is_directed()
     if arcs is None or backwards or sp is not None or (u is not None and u not in G):
         arguments = {} if sp is None else {"sp": sp}
@@ -120,41 +122,41 @@ def harmonic_centrality(G: Converted, nbunch: Any = None, distance: Any = None, 
     targets, origins = (
         set(G.graph.nbunch_iter(nodes) if nodes is not None else G.nodes) for nodes in (nbunch, sources)
     )
-    turned = len(targets) < len(origins)
-    arcs = _served(G, distance)
-    if arcs is None or (turned and callable(distance) and G.is_directed()):
+    backwards = len(targets) < len(origins)
+    arcs = _arcs_for_dijkstra(G, distance)
+    if arcs is None or (backwards and callable(distance) and G.is_directed()):
         return original("harmonic_centrality", G, *arguments)
     ends, starts = (_positions(G, nodes) for nodes in (targets, origins))
     sums = np.zeros(len(ends))
-    # Rows are searched from the smaller set: towards it on reversed arcs.
-    for positions, D in arcs.reversed().blocks(ends) if turned else arcs.blocks(starts):
-        if turned:
+    # Searches start at the smaller set, on reversed arcs if it is that of the targets.
+    for positions, D in arcs.reversed().blocks(ends) if backwards else arcs.blocks(starts):
+        if backwards:
             sums[np.searchsorted(ends, positions)] += _inverse(D[:, starts]).sum(axis=1)
         else:
             sums += _inverse(D[:, ends]).sum(axis=0)
     value = dict(zip(ends.tolist(), sums.tolist(), strict=True))
-    place = {node: k for k, node in enumerate(G.nodes)}
-    return {node: value[place[node]] or 0 for node in targets}
+    position = {node: k for k, node in enumerate(G.nodes)}
+    return {node: value[position[node]] or 0 for node in targets}
 
 
-# What they share
+# Helpers
 
 
-def _served(G: Converted, weight: Weight, *, signed: bool = False) -> Arcs | None:
-    """The arcs; None where only Python can add the weights, or Dijkstra's algorithm would be wrong."""
-    arcs = served(G, weight)
+def _arcs_for_dijkstra(G: Converted, weight: Weight, *, signed: bool = False) -> Arcs | None:
+    """The arcs; None if only Python can add the weights, or some are negative and not allowed."""
+    arcs = arcs_or_none(G, weight)
     return None if arcs is None or (arcs.negative and not signed) else arcs
 
 
-def _positions(G: Converted, nodes: Any) -> np.ndarray:
-    place = {node: k for k, node in enumerate(G.nodes)}
-    positions = [place[node] for node in nodes]
+def _positions(G: Converted, nodes: list[Label] | set[Label]) -> np.ndarray:
+    position = {node: k for k, node in enumerate(G.nodes)}
+    positions = [position[node] for node in nodes]
     return np.array(positions if isinstance(nodes, list) else sorted(positions), np.int64)
 
 
-def _farthest(arcs: Arcs, sources: np.ndarray | None) -> list[Any] | None:
-    """The largest of each row of distances; None where one is infinite."""
-    found: list[Any] = []
+def _farthest(arcs: Arcs, sources: np.ndarray | None) -> list[Scalar] | None:
+    """The largest of each row of distances; None if one is infinite."""
+    found: list[Scalar] = []
     for _, D in arcs.blocks(sources):
         most = D.max(axis=1)
         if np.isinf(most).any():
@@ -163,17 +165,17 @@ def _farthest(arcs: Arcs, sources: np.ndarray | None) -> list[Any] | None:
     return found
 
 
-def _eccentricities(G: Converted, weight: Weight) -> list[Any] | None:
-    arcs = _served(G, weight)
+def _eccentricities(G: Converted, weight: Weight) -> list[Scalar] | None:
+    arcs = _arcs_for_dijkstra(G, weight)
     return None if arcs is None or not len(G) else _farthest(arcs, None)
 
 
-def _where(G: Converted, values: list[Any], wanted: Any) -> list[Any]:
+def _where(G: Converted, values: list[Scalar], wanted: Scalar) -> list[Label]:
     return [node for node, value in zip(G.nodes, values, strict=True) if value == wanted]
 
 
 def _central(name: str, G: Converted, weight: Weight, attr: Any, sp: Any) -> Any:
-    arcs = _served(G, weight)
+    arcs = _arcs_for_dijkstra(G, weight)
     if arcs is None or attr is not None or sp is not None or not len(G):
         return original(name, G, weight, attr, sp)
     sums = np.concatenate([D.sum(axis=1) for _, D in arcs.blocks()])
@@ -182,8 +184,8 @@ def _central(name: str, G: Converted, weight: Weight, attr: Any, sp: Any) -> Any
     return _where(G, sums.tolist(), sums.min())
 
 
-def _total(arcs: Arcs) -> Any:
-    """The sum of all distances; None where one is infinite, or there is a negative cycle."""
+def _total(arcs: Arcs) -> Scalar | None:
+    """The sum of all distances; None if one is infinite, or there is a negative cycle."""
     total = 0
     try:
         for _, D in arcs.blocks():

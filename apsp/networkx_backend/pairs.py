@@ -1,7 +1,7 @@
 """Distances and paths of all pairs, in NetworkX's containers.
 
-Dicts are in the order in which NetworkX fills them: the source first, then by distance; equal distances here in the
-order of the graph's nodes.
+Dicts are in the order of NetworkX: the source first, then by distance; equal distances here in the order of the graph's
+nodes.
 """
 
 from __future__ import annotations
@@ -10,21 +10,22 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import networkx as nx
 import numpy as np
 from networkx.utils.backends import _registered_algorithms
 
 from semiring.errors import NegativeCycleError
-from semiring.types import Weight
+from semiring.types import Label, Scalar, Weight
 
 from ..csgraph.engines import Options
 from ..csgraph.routes import with_predecessors
 from ..log import warn
-from .graphs import BLOCK, Arcs, Converted, served
+from .graphs import BLOCK, Arcs, Converted, arcs_or_none
 from .original import original
 
+T = TypeVar("T")
 _INF = float("inf")
 _infinite = partial(float, "inf")
 
@@ -32,48 +33,52 @@ _infinite = partial(float, "inf")
 # From every vertex, by distance
 
 
-def all_pairs_shortest_path_length(G: Converted, cutoff: Any = None) -> Iterator[tuple[Any, dict[Any, int]]]:
+def all_pairs_shortest_path_length(G: Converted, cutoff: Any = None) -> Iterator[tuple[Label, dict[Label, int]]]:
     """(node, {node: number of edges}): `networkx.all_pairs_shortest_path_length`."""
-    return _each("all_pairs_shortest_path_length", G, cutoff, give=_lengths)
+    return _each("all_pairs_shortest_path_length", G, cutoff, select=_lengths)
 
 
 def all_pairs_dijkstra_path_length(
     G: Converted, cutoff: Any = None, weight: Weight = "weight"
-) -> Iterator[tuple[Any, dict[Any, Any]]]:
+) -> Iterator[tuple[Label, dict[Label, Scalar]]]:
     """(node, {node: distance}): `networkx.all_pairs_dijkstra_path_length`."""
-    return _each("all_pairs_dijkstra_path_length", G, cutoff, weight, by=_nonnegative, give=_lengths)
+    return _each("all_pairs_dijkstra_path_length", G, cutoff, weight, arcs_of=_nonnegative, select=_lengths)
 
 
-def all_pairs_bellman_ford_path_length(G: Converted, weight: Weight = "weight") -> Iterator[tuple[Any, dict[Any, Any]]]:
+def all_pairs_bellman_ford_path_length(
+    G: Converted, weight: Weight = "weight"
+) -> Iterator[tuple[Label, dict[Label, Scalar]]]:
     """(node, {node: distance}): `networkx.all_pairs_bellman_ford_path_length`."""
-    return _each("all_pairs_bellman_ford_path_length", G, weight, by=_without_cycle, give=_lengths)
+    return _each("all_pairs_bellman_ford_path_length", G, weight, arcs_of=_without_cycle, select=_lengths)
 
 
-def all_pairs_shortest_path(G: Converted, cutoff: Any = None) -> Iterator[tuple[Any, dict[Any, list[Any]]]]:
+def all_pairs_shortest_path(G: Converted, cutoff: Any = None) -> Iterator[tuple[Label, dict[Label, list[Label]]]]:
     """(node, {node: path}): `networkx.all_pairs_shortest_path`."""
     return _each("all_pairs_shortest_path", G, cutoff)
 
 
 def all_pairs_dijkstra_path(
     G: Converted, cutoff: Any = None, weight: Weight = "weight"
-) -> Iterator[tuple[Any, dict[Any, list[Any]]]]:
+) -> Iterator[tuple[Label, dict[Label, list[Label]]]]:
     """(node, {node: path}): `networkx.all_pairs_dijkstra_path`."""
-    return _each("all_pairs_dijkstra_path", G, cutoff, weight, by=_nonnegative)
+    return _each("all_pairs_dijkstra_path", G, cutoff, weight, arcs_of=_nonnegative)
 
 
 def all_pairs_dijkstra(
     G: Converted, cutoff: Any = None, weight: Weight = "weight"
-) -> Iterator[tuple[Any, tuple[dict[Any, Any], dict[Any, list[Any]]]]]:
+) -> Iterator[tuple[Label, tuple[dict[Label, Scalar], dict[Label, list[Label]]]]]:
     """(node, ({node: distance}, {node: path})): `networkx.all_pairs_dijkstra`."""
-    return _each("all_pairs_dijkstra", G, cutoff, weight, by=_nonnegative, give=_both)
+    return _each("all_pairs_dijkstra", G, cutoff, weight, arcs_of=_nonnegative, select=_both)
 
 
-def all_pairs_bellman_ford_path(G: Converted, weight: Weight = "weight") -> Iterator[tuple[Any, dict[Any, list[Any]]]]:
+def all_pairs_bellman_ford_path(
+    G: Converted, weight: Weight = "weight"
+) -> Iterator[tuple[Label, dict[Label, list[Label]]]]:
     """(node, {node: path}): `networkx.all_pairs_bellman_ford_path`."""
-    return _each("all_pairs_bellman_ford_path", G, weight, by=_without_cycle)
+    return _each("all_pairs_bellman_ford_path", G, weight, arcs_of=_without_cycle)
 
 
-def johnson(G: Converted, weight: Weight = "weight") -> dict[Any, dict[Any, list[Any]]]:
+def johnson(G: Converted, weight: Weight = "weight") -> dict[Label, dict[Label, list[Label]]]:
     """{node: {node: path}}: `networkx.johnson`."""
     arcs = _without_cycle(G, weight)
     if arcs is None:
@@ -104,9 +109,9 @@ def metric_closure(G: Converted, weight: Weight = "weight") -> Any:
 # Floyd–Warshall
 
 
-def floyd_warshall(G: Converted, weight: Weight = "weight") -> dict[Any, dict[Any, Any]]:
+def floyd_warshall(G: Converted, weight: Weight = "weight") -> dict[Label, dict[Label, Scalar]]:
     """{node: {node: distance}}, inf where there is no path: `networkx.floyd_warshall`."""
-    arcs = _by_attribute(G, weight)
+    arcs = _arcs_by_attribute(G, weight)
     if arcs is None:
         return original("floyd_warshall", G, weight)
     return _table(G, arcs, _closed(arcs))
@@ -114,14 +119,14 @@ def floyd_warshall(G: Converted, weight: Weight = "weight") -> dict[Any, dict[An
 
 def floyd_warshall_predecessor_and_distance(
     G: Converted, weight: Weight = "weight"
-) -> tuple[dict[Any, dict[Any, Any]], dict[Any, dict[Any, Any]]]:
+) -> tuple[dict[Label, dict[Label, Label]], dict[Label, dict[Label, Scalar]]]:
     """({node: {node: the node before it}}, distances): `networkx.floyd_warshall_predecessor_and_distance`."""
     return _with_predecessors("floyd_warshall_predecessor_and_distance", G, weight)
 
 
 def floyd_warshall_tree(
     G: Converted, weight: Weight = "weight"
-) -> tuple[dict[Any, dict[Any, Any]], dict[Any, dict[Any, Any]]]:
+) -> tuple[dict[Label, dict[Label, Label]], dict[Label, dict[Label, Scalar]]]:
     """The same by NetworkX's other name for it: `networkx.floyd_warshall_tree` (since 3.7)."""
     return _with_predecessors("floyd_warshall_tree", G, weight)
 
@@ -133,7 +138,7 @@ def floyd_warshall_numpy(G: Converted, nodelist: Any = None, weight: Weight = "w
             "nodelist must contain every node in G with no repeats."
             "If you wanted a subgraph of G use G.subgraph(nodelist)"
         )
-    arcs = _by_attribute(G, weight)
+    arcs = _arcs_by_attribute(G, weight)
     if arcs is None or not len(G) or (nodelist is not None and set(nodelist) != set(G)):
         return original("floyd_warshall_numpy", G, nodelist, weight)
     D = _closed(arcs)
@@ -144,31 +149,33 @@ def floyd_warshall_numpy(G: Converted, nodelist: Any = None, weight: Weight = "w
     return D[np.ix_(order, order)]
 
 
-def _with_predecessors(name: str, G: Converted, weight: Weight) -> tuple[dict[Any, Any], dict[Any, Any]]:
-    arcs = _by_attribute(G, weight)
+def _with_predecessors(
+    name: str, G: Converted, weight: Weight
+) -> tuple[dict[Label, dict[Label, Label]], dict[Label, dict[Label, Scalar]]]:
+    arcs = _arcs_by_attribute(G, weight)
     if arcs is None:
         return original(name, G, weight)
-    D, P = _unbounded(lambda: with_predecessors(arcs.network(), None, Options()))
+    D, P = _raise_unbounded(lambda: with_predecessors(arcs.network(), None, Options()))
     loops = arcs.tails[arcs.tails == arcs.heads]
     P[loops, loops] = loops
     nodes, before = G.nodes, {}
-    for i, (order, row) in enumerate(zip(_touched(G, arcs).tolist(), P.tolist(), strict=True)):
+    for i, (order, row) in enumerate(zip(_filling_order(G, arcs).tolist(), P.tolist(), strict=True)):
         found = {nodes[j]: nodes[row[j]] for j in order if row[j] >= 0}
         if found:
             before[nodes[i]] = found
     return before, _table(G, arcs, D)
 
 
-def _table(G: Converted, arcs: Arcs, D: np.ndarray) -> dict[Any, dict[Any, Any]]:
-    """{node: defaultdict of distances}, with inf where there is no path."""
-    order, names = _touched(G, arcs), _names(G)
+def _table(G: Converted, arcs: Arcs, D: np.ndarray) -> dict[Label, dict[Label, Scalar]]:
+    """{node: defaultdict of distances}, with inf for no path."""
+    order, names = _filling_order(G, arcs), _names(G)
     D = np.take_along_axis(D, order, axis=1)
-    lost = np.isinf(D)
-    values = arcs.numbers(np.where(lost, 0, D))
-    for i, j in zip(*(axis.tolist() for axis in np.nonzero(lost)), strict=True):
+    unreachable = np.isinf(D)
+    values = arcs.numbers(np.where(unreachable, 0, D))
+    for i, j in zip(*(axis.tolist() for axis in np.nonzero(unreachable)), strict=True):
         values[i][j] = _INF
     keys = names[order].tolist()
-    table: dict[Any, dict[Any, Any]] = {
+    table: dict[Label, dict[Label, Scalar]] = {
         node: defaultdict(_infinite, zip(k, v, strict=True)) for node, k, v in zip(G.nodes, keys, values, strict=True)
     }
     for node, row in table.items():
@@ -176,33 +183,33 @@ def _table(G: Converted, arcs: Arcs, D: np.ndarray) -> dict[Any, dict[Any, Any]]
     return table
 
 
-def _touched(G: Converted, arcs: Arcs) -> np.ndarray:
-    """For each source the order in which Floyd–Warshall first writes its entries.
+def _filling_order(G: Converted, arcs: Arcs) -> np.ndarray:
+    """For each source the order in which NetworkX's Floyd–Warshall first writes its entries.
 
-    Neighbours in the order of the adjacency, itself (unless it is one of them), others. Before NetworkX 3.7 itself is
-    first, and undirected neighbours come in the order of the edges, both ways at a time.
+    Neighbours in the order of the adjacency, then itself (unless it is one of them), then others. Before NetworkX 3.7
+    it is itself first, and undirected neighbours are in the order of the edges.
     """
     n, tails, heads = arcs.n, arcs.tails, arcs.heads
-    before = "floyd_warshall_tree" not in _registered_algorithms
-    by_edges = before and not G.is_directed()
+    old = "floyd_warshall_tree" not in _registered_algorithms
+    by_edges = old and not G.is_directed()
     listed = np.flatnonzero(tails <= heads) if by_edges else np.arange(len(heads))
     first = np.full((n, n), len(heads) + 1, np.int64)
     first[tails[listed], heads[listed]] = listed
     if by_edges:
         first = np.minimum(first, first.T)
     own = np.einsum("ii->i", first)
-    own[:] = -1 if before else np.minimum(own, len(heads))
+    own[:] = -1 if old else np.minimum(own, len(heads))
     return np.argsort(first, axis=1, kind="stable")
 
 
-# What they share
+# Helpers
 
 
-def _lengths(lengths: dict[Any, Any], paths: dict[Any, Any]) -> Any:
+def _lengths(lengths: dict[Label, Scalar], paths: dict[Label, list[Label]]) -> dict[Label, Scalar]:
     return lengths
 
 
-def _both(lengths: dict[Any, Any], paths: dict[Any, Any]) -> Any:
+def _both(lengths: dict[Label, Scalar], paths: dict[Label, list[Label]]) -> Any:
     return lengths, paths
 
 
@@ -210,36 +217,36 @@ def _each(
     name: str,
     G: Converted,
     *arguments: Any,
-    by: Callable[[Converted, Any], Arcs | None] | None = None,
-    give: Callable[[dict[Any, Any], dict[Any, Any]], Any] = lambda lengths, paths: paths,
-) -> Iterator[tuple[Any, Any]]:
-    """(node, what `give` makes of distances and paths) for every node, or NetworkX's own answer to the same call.
+    arcs_of: Callable[[Converted, Weight], Arcs | None] | None = None,
+    select: Callable[[dict[Label, Scalar], dict[Label, list[Label]]], Any] = lambda lengths, paths: paths,
+) -> Iterator[tuple[Label, Any]]:
+    """(node, select(distances, paths)) for every node, or NetworkX's own answer to the same call.
 
     Parameters
     ----------
     name : str
         NetworkX's function.
-    given
-        As it takes them: a cutoff, where it is not Bellman's and Ford's; the weight, where `by` looks at weights.
-    by : callable, optional
-        `by(G, weight)`: the arcs, or None where NetworkX is to answer; by default edges are counted.
+    *arguments
+        Those of the function: a cutoff, except of Bellman–Ford; the weight, with `arcs_of`.
+    arcs_of : callable, optional
+        `arcs_of(G, weight)`: the arcs, or None if NetworkX is to answer; by default edges are counted.
     """
-    cutoff = None if by is _without_cycle else arguments[0]
-    arcs = by(G, arguments[-1]) if by is not None else G.arcs() if _counts(cutoff) else None
+    cutoff = None if arcs_of is _without_cycle else arguments[0]
+    arcs = arcs_of(G, arguments[-1]) if arcs_of is not None else G.arcs() if _counts(cutoff) else None
     if arcs is None:
         yield from original(name, G, *arguments)
         return
-    for node, lengths, paths in _all(G, arcs, cutoff, paths=give is not _lengths):
-        yield node, give(lengths, paths)
+    for node, lengths, paths in _all(G, arcs, cutoff, paths=select is not _lengths):
+        yield node, select(lengths, paths)
 
 
 def _all(
     G: Converted, arcs: Arcs, cutoff: Any, *, paths: bool = False
-) -> Iterator[tuple[Any, dict[Any, Any], dict[Any, list[Any]]]]:
-    """(node, {node: distance}, {node: path}) for every node; no paths where they are not wanted."""
+) -> Iterator[tuple[Label, dict[Label, Scalar], dict[Label, list[Label]]]]:
+    """(node, {node: distance}, {node: path}) for every node; paths only if they are wanted."""
     names, nodes = _names(G), G.nodes
     most = np.finfo(np.float64).max
-    bound = most if cutoff is None or cutoff != cutoff else min(cutoff, most)  # nothing is beyond NaN
+    bound = most if cutoff is None or cutoff != cutoff else min(cutoff, most)  # NaN excludes nothing
     for positions, D, P in _blocks(arcs, paths):
         for k, order in enumerate(_by_distance(D, positions, arcs)):
             S = D[k, order]
@@ -267,12 +274,12 @@ def _blocks(arcs: Arcs, paths: bool) -> Iterator[tuple[np.ndarray, np.ndarray, n
 
 
 def _by_distance(D: np.ndarray, sources: np.ndarray, arcs: Arcs) -> Iterator[np.ndarray]:
-    """For each row of distances the vertices by distance, its own source first, equals in their order."""
+    """For each row of distances the vertices by distance, its own source first; of equal distance in their order."""
     finite = D[np.isfinite(D)] if arcs.integral else D[:0]
     low, high = finite.min(initial=0), finite.max(initial=0)
     shift = D.shape[1].bit_length()
     if arcs.integral and max(-low, high) < 2.0 ** (62 - shift):
-        # Distance and place as one integer: numbers that all differ are sorted fastest.
+        # Distance and position as one integer: distinct numbers are sorted fastest.
         keys = (np.where(np.isinf(D), high + 1, D).astype(np.int64) << shift) | np.arange(D.shape[1])
         keys[np.arange(len(D)), sources] = np.iinfo(np.int64).min + sources
         keys.sort(axis=1)
@@ -287,30 +294,30 @@ def _by_distance(D: np.ndarray, sources: np.ndarray, arcs: Arcs) -> Iterator[np.
         yield np.argsort(row, kind="stable") if (S[1:] == S[:-1]).any() else order
 
 
-def _paths(nodes: list[Any], order: list[int], before: list[int]) -> dict[Any, list[Any]]:
-    """{node: path} for the vertices of `order`, the source first; each is the path of the vertex before it, and one."""
+def _paths(nodes: list[Label], order: list[int], before: list[int]) -> dict[Label, list[Label]]:
+    """{node: path} for the vertices of `order`, the source first: the path of the predecessor, and the vertex."""
     source = order[0]
     found: list[Any] = [None] * len(nodes)
-    made = {nodes[source]: [nodes[source]]}
-    found[source] = made[nodes[source]]
+    paths = {nodes[source]: [nodes[source]]}
+    found[source] = paths[nodes[source]]
     for j in order[1:]:
         path = found[before[j]]
-        if path is None:  # the vertex before it has the same distance, and comes later in the order
+        if path is None:  # the predecessor has the same distance, and is later in the order
             path = _chained(nodes, found, before, before[j])
         if found[j] is None:
             found[j] = [*path, nodes[j]]
-        made[nodes[j]] = found[j]
-    return made
+        paths[nodes[j]] = found[j]
+    return paths
 
 
-def _chained(nodes: list[Any], found: list[Any], before: list[int], j: int) -> list[Any]:
-    """The path of j, with those of the vertices before it that have none yet."""
-    waiting = []
+def _chained(nodes: list[Label], found: list[Any], before: list[int], j: int) -> list[Label]:
+    """The path of j, after those of its predecessors that have none yet."""
+    missing = []
     while found[j] is None:
-        waiting.append(j)
+        missing.append(j)
         j = before[j]
-    path: list[Any] = found[j]
-    for k in reversed(waiting):
+    path: list[Label] = found[j]
+    for k in reversed(missing):
         path = found[k] = [*path, nodes[k]]
     return path
 
@@ -319,25 +326,25 @@ def _names(G: Converted) -> np.ndarray:
     return np.fromiter(G.nodes, object, len(G))  # np.array would look into nodes that are tuples
 
 
-def _by_attribute(G: Converted, weight: Weight) -> Arcs | None:
-    """The arcs, where the weight is no function: NetworkX's Floyd–Warshall calls none: edges weigh 1."""
-    return None if callable(weight) else served(G, weight)
+def _arcs_by_attribute(G: Converted, weight: Weight) -> Arcs | None:
+    """The arcs, unless the weight is a function, which NetworkX's Floyd–Warshall does not call."""
+    return None if callable(weight) else arcs_or_none(G, weight)
 
 
 def _counts(cutoff: Any) -> bool:
-    """Whether a cutoff is a number of edges; what comes of a fraction is for NetworkX to say."""
+    """Whether a cutoff is a number of edges; NetworkX decides on fractions."""
     return cutoff is None or math.isinf(cutoff) or cutoff % 1 == 0
 
 
 def _nonnegative(G: Converted, weight: Weight) -> Arcs | None:
-    """The arcs, where Dijkstra's algorithm is right; None where NetworkX decides what it is."""
-    arcs = served(G, weight)
+    """The arcs, if no weight is negative; None where NetworkX is to answer."""
+    arcs = arcs_or_none(G, weight)
     return None if arcs is None or arcs.negative else arcs
 
 
 def _without_cycle(G: Converted, weight: Weight) -> Arcs | None:
-    """The arcs, where no cycle is negative; None where NetworkX finds it from the sources that reach it."""
-    arcs = served(G, weight)
+    """The arcs, if no cycle is negative; else None: NetworkX raises for those sources that reach it."""
+    arcs = arcs_or_none(G, weight)
     if arcs is None or not arcs.negative:
         return arcs
     try:
@@ -348,12 +355,11 @@ def _without_cycle(G: Converted, weight: Weight) -> Arcs | None:
 
 
 def _closed(arcs: Arcs) -> np.ndarray:
-    D: np.ndarray = _unbounded(arcs.distances)
-    return D
+    return _raise_unbounded(arcs.distances)
 
 
-def _unbounded(compute: Any) -> Any:
-    """What is computed; NetworkX's exception where a cycle is negative."""
+def _raise_unbounded(compute: Callable[[], T]) -> T:
+    """What `compute` returns; NetworkX's exception if there is a negative cycle."""
     try:
         return compute()
     except NegativeCycleError:

@@ -9,6 +9,7 @@ import networkx as nx
 import numpy as np
 
 from semiring.catalog import lor_land
+from semiring.types import Label
 
 from ..graph import Graph
 from ..reach import transitive_closure as reachability
@@ -16,7 +17,7 @@ from ..reach.reachability import Reachability
 from .graphs import Converted
 from .original import original
 
-#: Rows that are unpacked together.
+#: Rows of a block that is unpacked.
 _ROWS = 1024
 
 
@@ -24,9 +25,9 @@ def transitive_closure(G: Converted, reflexive: bool | None = False) -> Any:
     """The graph with an edge for every walk, and all of its data: `networkx.transitive_closure`."""
     if reflexive not in {None, True, False}:
         raise nx.NetworkXError("Incorrect value for the parameter `reflexive`")
-    # Undirected, NetworkX's walks use an edge once, so that none leads back to where it began.
-    own = True if reflexive else None if reflexive is False and G.is_directed() else False
-    return _extended(G, _reached(G), own)
+    # Undirected, NetworkX's walks use an edge once, so that none returns to its source.
+    loops = True if reflexive else None if reflexive is False and G.is_directed() else False
+    return _extended(G, _reached(G), loops)
 
 
 def transitive_closure_dag(G: Converted, topo_order: Any = None) -> Any:
@@ -58,28 +59,28 @@ def _cyclic(t: Reachability) -> bool:
     return bool(t.condensation.cyclic.any()) or bool((t.condensation.sizes > 1).any())
 
 
-def _extended(G: Converted, t: Reachability, own: bool | None) -> Any:
-    """A copy of the graph with an edge to each vertex reached; to the vertex itself always, never or where it is."""
+def _extended(G: Converted, t: Reachability, loops: bool | None) -> Any:
+    """A copy of the graph with an edge to each vertex reached; loops at all vertices, at none, or by walks."""
     extended = G.graph.copy()
-    # Graphs of NetworkX's own classes are written to as `add_edges_from` does, which looks up every vertex again.
-    plain, back = type(extended) in (nx.Graph, nx.DiGraph), extended._pred if G.is_directed() else extended._adj
-    for u, reached in _rows(G, t, own):
-        here = extended._adj[u]
-        missing = [v for v in reached if v not in here]
+    # Of NetworkX's own classes the adjacency is written to directly: `add_edges_from` looks up every vertex again.
+    plain, predecessors = type(extended) in (nx.Graph, nx.DiGraph), extended._pred if G.is_directed() else extended._adj
+    for u, reached in _rows(G, t, loops):
+        successors = extended._adj[u]
+        missing = [v for v in reached if v not in successors]
         if plain:
             for v in missing:
-                here[v] = back[v][u] = {}
+                successors[v] = predecessors[v][u] = {}
         else:
             extended.add_edges_from([(u, v) for v in missing])
     return extended
 
 
-def _rows(G: Converted, t: Reachability, own: bool | None) -> Iterator[tuple[Any, list[Any]]]:
+def _rows(G: Converted, t: Reachability, loops: bool | None) -> Iterator[tuple[Label, list[Label]]]:
     names = np.fromiter(G.nodes, object, len(G))
     matrix = t.matrix
     for start in range(0, len(G), _ROWS):
         block = matrix.rows(np.arange(start, min(start + _ROWS, len(G))))
         for k, row in enumerate(block, start):
-            if own is not None:
-                row[k] = own
+            if loops is not None:
+                row[k] = loops
             yield G.nodes[k], names[row].tolist()

@@ -1,4 +1,4 @@
-"""Which calls this backend takes (`can_run`), and which are worth it (`should_run`)."""
+"""Which calls this backend supports (`can_run`), and which are faster here (`should_run`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from semiring.memory import available
 
 from .. import estimates
 
-#: Bytes that a pair takes here, at most: distances and predecessors, and a copy.
+#: The most bytes of a pair here: distances and predecessors, and a copy.
 BYTES_PER_PAIR = 28
 _MEASURES = ("eccentricity", "diameter", "radius", "center", "periphery", "barycenter", "centroid")
 
@@ -19,7 +19,7 @@ def _argument(args: tuple[Any, ...], kwargs: dict[str, Any], name: str, position
     return kwargs.get(name, args[position] if position is not None and len(args) > position >= 0 else default)
 
 
-#: Where the parameters stand that say what a function does with the graph.
+#: Positions of the parameters that decide whether and from how many vertices a call is computed here.
 _POSITIONS = {
     "eccentricity": {"v": 1, "sp": 2},
     "diameter": {"e": 1},
@@ -31,8 +31,8 @@ _POSITIONS = {
     "closeness_centrality": {"u": 1, "sp": -1},
     "transitive_closure_dag": {"topo_order": 1},
 }
-#: Parameters that leave nothing to compute for a backend, and why.
-_UNSERVED = {
+#: Parameters with which a call is not supported, and why.
+_UNSUPPORTED = {
     "sp": "sp gives the distances, so that there is nothing to compute",
     "e": "e gives the eccentricities, so that there is nothing to compute",
     "attr": "attr writes to the nodes of the graph that was passed",
@@ -41,11 +41,11 @@ _UNSERVED = {
 
 
 def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
-    """Whether this call is served: True, or a sentence that says why not."""
+    """Whether this call is supported: True, or the reason why not."""
     if name not in FUNCTIONS:
         return f"{name} is not one of this backend's functions"
     positions = _POSITIONS.get(name, {})
-    for parameter, why in _UNSERVED.items():
+    for parameter, why in _UNSUPPORTED.items():
         if parameter in positions and _argument(args, kwargs, parameter, positions[parameter]) is not None:
             return why
     graph = _argument(args, kwargs, "G", 0)
@@ -55,7 +55,7 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | 
 
 
 def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
-    """Whether this call is predicted to be faster here and to fit: True, or a sentence that says why not."""
+    """Whether this call is predicted to be faster here and to fit: True, or the reason why not."""
     graph = _argument(args, kwargs, "G", 0)
     n = len(graph)
     arcs = graph.number_of_edges() * (1 if graph.is_directed() else 2) if hasattr(graph, "number_of_edges") else 0
@@ -70,7 +70,7 @@ def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
 
 
 def _sources(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], n: int) -> int:
-    """From how many vertices the call asks for distances."""
+    """The number of vertices from which the call needs distances."""
     positions = _POSITIONS.get(name, {})
     one = next((_argument(args, kwargs, p, positions[p]) for p in ("v", "u") if p in positions), None)
     if one is not None:

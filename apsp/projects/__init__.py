@@ -1,8 +1,8 @@
-"""`critical_path`: when each task of a project can start, when it must, and which tasks leave no time to spare."""
+"""`critical_path`: earliest and latest starts of the tasks of a project, their slack, and its critical path."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -11,52 +11,52 @@ from typing import Any
 import numpy as np
 
 from semiring.errors import DivergenceError, DomainError
+from semiring.types import Label
 
 from ..display import frames, notebook, output
 from ..graph import Graph
 from ..labels import Labels
 from ..result import Result, drawing, shortest_paths
-from .tasks import tasks_of
+from .tasks import project_of
 
-#: Tasks that are printed at most.
+#: The most tasks that are printed.
 _SHOWN = 60
-#: What an axis of times may be in, in seconds.
+#: Units of an axis of times, in seconds.
 _UNITS = {"days": 86_400, "hours": 3600, "minutes": 60}
 _HEADINGS = ("task", "earliest", "latest", "slack")
 
 
 @dataclass(frozen=True, repr=False)
 class CriticalPath:
-    """When the tasks of a project can and must start; by task, as durations came. It prints as a table.
+    """The schedule of a project, by task, in the type of the durations. It prints as a table.
 
     Attributes
     ----------
     length : number or duration
-        How long the whole project takes.
+        The duration of the entire project.
     path : list
-        Tasks, each of which waits for the one before, that take so long together: no one of them may be late.
+        Tasks, each of which depends on the one before, with that duration in total: none of them may be late.
     earliest, latest : dict
-        The first moment at which each task can start, and the last at which it may, if the project is not to be late;
-        both from the beginning of the project.
+        The earliest start of each task, and the latest without delay of the project, from the start of the project.
     slack : dict
-        How much a task may be late: latest − earliest.
+        latest − earliest.
     durations : dict
-        How long each takes.
+        The duration of each.
     frames : {"pandas", "polars"}, optional
-        What `to_frame` makes; by default the library that is installed.
+        The library of `to_frame`; by default the one that is installed.
     """
 
     length: Any
-    path: list[Any]
-    earliest: dict[Any, Any]
-    latest: dict[Any, Any]
-    slack: dict[Any, Any]
-    durations: dict[Any, Any]
+    path: list[Label]
+    earliest: dict[Label, Any]
+    latest: dict[Label, Any]
+    slack: dict[Label, Any]
+    durations: dict[Label, Any]
     frames: str | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
-        way = f": {output.walk(self.path)}" if self.path else ""
-        return f"<CriticalPath: {len(self.earliest)} tasks, {self.length} in all{way}>"
+        path = f": {output.walk(self.path)}" if self.path else ""
+        return f"<CriticalPath: {len(self.earliest)} tasks, {self.length} in all{path}>"
 
     def __str__(self) -> str:
         lines = [list(map(str, line)) for line in (_HEADINGS, *self._rows(_SHOWN))]
@@ -78,13 +78,13 @@ class CriticalPath:
         return f"{self.length} in all: {output.walk(self.path)}"
 
     def _rows(self, count: int) -> list[tuple[Any, ...]]:
-        first: Sequence[Any] = list(self.earliest)[:count]
+        first = list(self.earliest)[:count]
         return [(task, self.earliest[task], self.latest[task], self.slack[task]) for task in first]
 
     def to_frame(self) -> Any:
         """A table of pandas or Polars: `task`, `duration`, `earliest`, `latest` and `slack`, a line a task.
 
-        It is of the library that the durations came in, or else of the one that is installed.
+        It is of the library of the durations, or else of the one that is installed.
 
         Returns
         -------
@@ -115,7 +115,7 @@ class CriticalPath:
         return frames.columns({"task": list(self.earliest), **values}, self.frames)
 
     def plot(self, *, ax: Any = None, save: str | Path | None = None) -> Any:
-        """Draw a Gantt chart: a bar a task from its earliest start, critical ones in red; in grey how late it may end.
+        """Draw a Gantt chart: a bar a task from its earliest start, critical ones in red; in grey its slack.
 
         Tasks without a duration, the milestones, are diamonds. The axis is in the unit of the durations; of durations
         of pandas, NumPy or datetime, in days, hours, minutes or seconds, by the length of the project.
@@ -165,24 +165,24 @@ class CriticalPath:
 def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
     """The critical path of a project, from the max-plus closure of its tasks.
 
-    With the arc u → v of weight d(u) where v waits for u, and the closure D: v can start at max over u of D[u, v], and
-    after it begins the project goes on for max over u of D[v, u] + d(u) (Kelley and Walker 1959, "Critical-path
+    With an arc u → v of weight d(u) where v depends on u, and the closure D: v can start at max over u of D[u, v], and
+    the rest of the project from its start takes max over u of D[v, u] + d(u) (Kelley and Walker 1959, "Critical-path
     planning and scheduling").
 
     Parameters
     ----------
     durations : mapping, pandas Series, table, or list of tuples
-        How long each task takes, at least 0: numbers, or durations of one kind, `pandas.Timedelta`,
+        The duration of each task, at least 0: numbers, or durations of one type, `pandas.Timedelta`,
         `numpy.timedelta64` or `datetime.timedelta`; the answer is in the same. `{"walls": 5}`; a Series whose index
         names the tasks; or a table of pandas, Polars or PyArrow of two columns, the tasks and then their durations.
 
-        Or the project in one piece, with what each task waits for: tuples (task, duration, predecessors), a mapping
+        Or the project with its dependencies: tuples (task, duration, predecessors), a mapping
         {task: (duration, predecessors)}, or a table with columns named task, duration and predecessors, or similarly
         (an error lists the names). Predecessors are a list of tasks, one task, none (None, NaN or ""), or a text that
         lists them, "walls, roof".
     dependencies : mapping, iterable of pairs, or table of two columns, optional
         For each task those that must be finished before it, `{"roof": ["walls"]}`; or pairs (before, after),
-        `[("walls", "roof")]`, also as the rows of a table. A task that waits for none need not be there.
+        `[("walls", "roof")]`, also as the rows of a table. Tasks without dependencies may be left out.
 
     Returns
     -------
@@ -191,7 +191,7 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
     Raises
     ------
     DivergenceError
-        If tasks wait for one another in a cycle; it names them.
+        If dependencies have a cycle; it names the tasks.
     VertexError
         If a dependency names a task that has no duration, or a task has two.
     DomainError, DTypeError
@@ -207,8 +207,7 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
 
     Notes
     -----
-    All pairs of the n tasks are looked at: O(n²) numbers of 8 bytes are in memory, in addition to what
-    `shortest_paths` takes for the closure.
+    O(n²) numbers of 8 bytes for all pairs of the n tasks, in addition to the memory of `shortest_paths`.
 
     Examples
     --------
@@ -224,18 +223,18 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
     roof   5 days, 0:00:00  5 days, 0:00:00  0:00:00
     7 days, 0:00:00 in all: walls → roof
     """
-    posed = tasks_of(durations, dependencies)
-    tasks = posed.names
-    # Read as weights are: exact integers, or floats.
-    d = Graph.from_arrays(np.zeros(len(tasks), int), np.zeros(len(tasks), int), posed.times, n=len(tasks))
+    project = project_of(durations, dependencies)
+    tasks = project.names
+    # Converted as weights are: exact integers, or floats.
+    d = Graph.from_arrays(np.zeros(len(tasks), int), np.zeros(len(tasks), int), project.times, n=len(tasks))
     time = np.zeros(0) if d.weights is None else d.weights
-    tails, heads = np.array(posed.pairs, dtype=np.int64).reshape(-1, 2).T
+    tails, heads = np.array(project.pairs, dtype=np.int64).reshape(-1, 2).T
     arcs = Graph.from_arrays(tails, heads, time[tails], n=len(tasks), labels=tasks)
     try:
         r = shortest_paths(arcs, "max_plus")
     except DivergenceError as error:
-        raise _cycle(list(error.cycle)) from None
-    _refuse_waiting_in_a_ring(r, tasks)
+        raise _cycle_error(list(error.cycle)) from None
+    _refuse_cycle(r, tasks)
     D = np.where(r.reachable, r.distances.astype(time.dtype), 0)
     earliest = D.max(axis=0, initial=0)
     with np.errstate(over="ignore"):
@@ -253,10 +252,10 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
     ends = np.unravel_index(last.argmax(), last.shape) if len(tasks) else ()
 
     def by_task(times: np.ndarray) -> dict[Any, Any]:
-        return dict(zip(tasks, map(posed.kind, times.tolist()), strict=True))
+        return dict(zip(tasks, map(project.kind, times.tolist()), strict=True))
 
     return CriticalPath(
-        length=posed.kind(length.item()),
+        length=project.kind(length.item()),
         path=r.path(*(tasks[int(end)] for end in ends)) if len(tasks) else [],
         earliest=by_task(earliest),
         latest=by_task(latest),
@@ -267,7 +266,7 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
 
 
 def _unit(length: Any) -> tuple[str, Callable[[Any], float]]:
-    """What an axis of times is in, and a time as a number of it."""
+    """The unit of an axis of times, and a function that converts a time to it."""
     if isinstance(length, np.timedelta64):
         one: Any = np.timedelta64(1, "s")
         seconds: Callable[[Any], float] = lambda time: float(time / one)  # noqa: E731
@@ -280,8 +279,8 @@ def _unit(length: Any) -> tuple[str, Callable[[Any], float]]:
     return name, lambda time: seconds(time) / size
 
 
-def _refuse_waiting_in_a_ring(r: Result, tasks: Labels) -> None:
-    """A cycle of tasks that take no time: the closure exists, the project does not."""
+def _refuse_cycle(r: Result, tasks: Labels) -> None:
+    """Refuse a cycle of tasks without duration, of which the closure exists."""
     mutual = r.reachable & r.reachable.T
     np.fill_diagonal(mutual, False)
     loops = (
@@ -289,15 +288,15 @@ def _refuse_waiting_in_a_ring(r: Result, tasks: Labels) -> None:
     )
     if mutual.any():
         u, v = (tasks[int(x)] for x in np.unravel_index(mutual.argmax(), mutual.shape))
-        raise _cycle([*r.path(u, v), *r.path(v, u)[1:-1]])
+        raise _cycle_error([*r.path(u, v), *r.path(v, u)[1:-1]])
     if loops and r.graph.rows is not None:
-        raise _cycle([tasks[int(r.graph.rows[loops[0]])]])
+        raise _cycle_error([tasks[int(r.graph.rows[loops[0]])]])
 
 
-def _cycle(names: list[Any]) -> DivergenceError:
-    ring = output.walk([*names, *names[:1]])
+def _cycle_error(names: list[Label]) -> DivergenceError:
+    cycle = output.walk([*names, *names[:1]])
     return DivergenceError(
-        f"critical_path: no task may wait for itself, got the cycle {ring}. Leave one of these dependencies out.",
+        f"critical_path: no task may wait for itself, got the cycle {cycle}. Leave one of these dependencies out.",
         names[0] if names else None,
         names,
     )

@@ -1,4 +1,4 @@
-"""Tasks as planners write them down: names, durations in numbers or in units of time, and what each waits for."""
+"""Conversion of tasks: names, durations as numbers or with units of time, and dependencies."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from semiring.errors import DomainError, DTypeError, VertexError
+from semiring.types import Label
 
 from ..inputs.frames import columns_of, is_table
 from ..labels import Labels
 
-#: What the columns of a table of tasks may be called.
+#: Names of the columns of a table of tasks.
 _COLUMNS = {
     "task": ("task", "tasks", "activity", "name", "id"),
     "duration": ("duration", "durations", "time", "seconds", "minutes", "hours", "days", "weeks"),
@@ -36,18 +37,18 @@ _NANOSECONDS |= {"D": 24 * _NANOSECONDS["h"], "W": 7 * 24 * _NANOSECONDS["h"]}
 
 
 @dataclass(frozen=True)
-class Tasks:
-    """What a project is made of.
+class Project:
+    """The tasks of a project.
 
     Attributes
     ----------
     names : Labels
     times : list
-        How long each takes, as numbers; nanoseconds where durations came with a unit.
+        The duration of each, as numbers; nanoseconds if durations have units.
     pairs : list of (int, int)
-        Which task each waits for: (before, after), by position.
+        Dependencies: (before, after), by position.
     kind : callable
-        A number of `times` as the kind of duration that came.
+        Converts a number of `times` to the type of the durations.
     """
 
     names: Labels
@@ -56,29 +57,29 @@ class Tasks:
     kind: Callable[[Any], Any]
 
 
-def tasks_of(durations: Any, dependencies: Any) -> Tasks:
+def project_of(durations: Any, dependencies: Any) -> Project:
     """See `critical_path`.
 
     Raises
     ------
     DTypeError, DomainError, VertexError
     """
-    apart = not isinstance(dependencies, tuple) or bool(dependencies)
-    names, times, waits = _columns(durations, apart)
+    separate = not isinstance(dependencies, tuple) or bool(dependencies)
+    names, times, predecessors = _columns(durations, separate)
     tasks = Labels(names)
     numbers, kind = _numbers(names, times)
-    if waits is None:
+    if predecessors is None:
         pairs = [(_position(tasks, u), _position(tasks, v)) for u, v in _pairs(dependencies)]
     else:
-        pairs = [(u, v) for v, cell in enumerate(waits) for u in _predecessors(tasks, cell)]
-    return Tasks(tasks, numbers, pairs, kind)
+        pairs = [(u, v) for v, cell in enumerate(predecessors) for u in _predecessors(tasks, cell)]
+    return Project(tasks, numbers, pairs, kind)
 
 
-def _columns(source: Any, apart: bool) -> tuple[list[Any], list[Any], list[Any] | None]:
-    """Tasks, durations, and what each waits for, if that is in the same table."""
+def _columns(source: Any, separate: bool) -> tuple[list[Label], list[Any], list[Any] | None]:
+    """Tasks, durations, and dependencies, unless those are separate."""
     if is_table(source):
         columns = columns_of(source)
-        if apart or len(columns) == 2:
+        if separate or len(columns) == 2:
             return *two_columns(columns, "durations", "task, duration"), None
         return _named(columns)
     if callable(getattr(source, "items", None)):  # a mapping, or a Series
@@ -88,11 +89,11 @@ def _columns(source: Any, apart: bool) -> tuple[list[Any], list[Any], list[Any] 
     else:
         raise DTypeError(_wanted(f"got {type(source).__name__}"))
     widths = {len(row) if isinstance(row, (tuple, list)) else 0 for row in rows}
-    if not widths <= ({2} if apart else {2, 3}):
+    if not widths <= ({2} if separate else {2, 3}):
         odd = next(
-            row for row in rows if not isinstance(row, (tuple, list)) or len(row) not in ((2,) if apart else (2, 3))
+            row for row in rows if not isinstance(row, (tuple, list)) or len(row) not in ((2,) if separate else (2, 3))
         )
-        raise DTypeError(_wanted(f"got {odd!r}" + (" with dependencies=" if apart else "")))
+        raise DTypeError(_wanted(f"got {odd!r}" + (" with dependencies=" if separate else "")))
     dependencies = [row[2] if len(row) == 3 else () for row in rows] if 3 in widths else None
     return [row[0] for row in rows], [row[1] for row in rows], dependencies
 
@@ -116,7 +117,7 @@ def two_columns(columns: dict[Any, list[Any]], what: str, wanted: str) -> tuple[
 
 
 def _named(columns: dict[Any, list[Any]]) -> tuple[list[Any], list[Any], list[Any]]:
-    """The columns of a project in one table, by their names; others play no part."""
+    """The columns of a project in one table, by their names; others are ignored."""
     found = []
     for role, words in _COLUMNS.items():
         named = [name for name in columns if str(name).strip().casefold() in words]
@@ -138,15 +139,15 @@ def _predecessors(tasks: Labels, cell: Any) -> list[int]:
         return [tasks.position(cell)]
     if isinstance(cell, str):
         parts = [part.strip() for part in re.split("[,;]", cell) if part.strip()]
-        spelled = [tasks.spelled(part) for part in parts]
-        return [_position(tasks, part) if k is None or k < 0 else k for part, k in zip(parts, spelled, strict=True)]
+        found = [tasks.find_text(part) for part in parts]
+        return [_position(tasks, part) if k is None or k < 0 else k for part, k in zip(parts, found, strict=True)]
     if isinstance(cell, Iterable):
         return [_position(tasks, task) for task in cell]
     return [_position(tasks, cell)]
 
 
 def _pairs(dependencies: Any) -> Iterable[tuple[Any, Any]]:
-    """(before, after) of any form."""
+    """Dependencies of any form as pairs (before, after)."""
     if is_table(dependencies):
         return list(zip(*two_columns(columns_of(dependencies), "dependencies", "before, after"), strict=True))
     if not isinstance(dependencies, Iterable):
@@ -174,12 +175,12 @@ def _position(tasks: Labels, task: Hashable) -> int:
     return tasks.position(task)
 
 
-def _numbers(names: list[Any], times: list[Any]) -> tuple[list[Any], Callable[[Any], Any]]:
-    """Durations as numbers, and the way back to what they came as."""
+def _numbers(names: list[Label], times: list[Any]) -> tuple[list[Any], Callable[[Any], Any]]:
+    """Durations as numbers, and a function that converts numbers to durations."""
     if any(isinstance(time, (timedelta, np.timedelta64)) for time in times):
         times, kind = _nanoseconds(names, times)
     else:
-        kind = _itself
+        kind = _identity
     for task, time in zip(names, times, strict=True):
         if not hasattr(time, "__float__") or getattr(time, "dtype", np.dtype(float)).kind not in "biuf":
             raise DTypeError(f"critical_path: durations must be numbers, got {time!r} for {task!r}. Choose a unit.")
@@ -188,12 +189,12 @@ def _numbers(names: list[Any], times: list[Any]) -> tuple[list[Any], Callable[[A
     return times, kind
 
 
-def _itself(number: Any) -> Any:
+def _identity(number: Any) -> Any:
     return number
 
 
-def _nanoseconds(names: list[Any], times: list[Any]) -> tuple[list[int], Callable[[Any], Any]]:
-    """Durations with units, all of one class, as integers."""
+def _nanoseconds(names: list[Label], times: list[Any]) -> tuple[list[int], Callable[[Any], Any]]:
+    """Durations with units, all of one class, as integers of nanoseconds."""
     kind: Any = type(next(time for time in times if isinstance(time, (timedelta, np.timedelta64))))
     for task, time in zip(names, times, strict=True):
         if type(time) is not kind or time != time:
@@ -213,7 +214,7 @@ def _nanoseconds(names: list[Any], times: list[Any]) -> tuple[list[int], Callabl
     return found, lambda ns: kind(ns, "ns")  # pandas's
 
 
-def _of_numpy(task: Any, time: np.timedelta64) -> int:
+def _of_numpy(task: Label, time: np.timedelta64) -> int:
     unit, count = np.datetime_data(time.dtype)
     if unit not in _NANOSECONDS:
         raise DTypeError(
@@ -223,7 +224,7 @@ def _of_numpy(task: Any, time: np.timedelta64) -> int:
 
 
 def _to_numpy(ns: int, unit: np.dtype) -> Any:
-    """In the unit in which durations came, of which their sums are multiples."""
+    """A duration in the unit of the others, of which sums are multiples."""
     name: Any
     name, count = np.datetime_data(unit)
     return np.timedelta64(ns // (_NANOSECONDS[name] * count) * count, name)

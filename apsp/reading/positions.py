@@ -52,7 +52,7 @@ def read_positions(path: str | os.PathLike[str], labels: Labels) -> np.ndarray:
     xy = np.full((len(labels), 2), np.nan)
     found = 0
     for name, x, y in readers[suffix](source):
-        k = labels.spelled(str(name))
+        k = labels.find_text(str(name))
         if k is not None:
             if k < 0:
                 raise source.error(f"a position must be of one vertex, got {name!r}, as which two are written.")
@@ -133,7 +133,7 @@ def read_pairs(path: str | os.PathLike[str], labels: Labels) -> list[tuple[Any, 
         mark = next((mark for mark in "\t," if mark in text), " ")
         rows = [text.split()] if mark == " " else [row for _, row in csv_rows(source, text, mark, line - 1)]
         ends = [name.strip() for name in rows[0]] if rows else []
-        if not any(ends) or (line == 1 and _is_header(ends) and all(labels.spelled(name) is None for name in ends)):
+        if not any(ends) or (line == 1 and _is_header(ends) and all(labels.find_text(name) is None for name in ends)):
             continue
         if len(ends) != 2:
             raise FormatError(path, line, f"a pair must be two labels, got {len(ends)}.")
@@ -145,7 +145,7 @@ def read_pairs(path: str | os.PathLike[str], labels: Labels) -> list[tuple[Any, 
 def _position(source: Source, line: int, name: str, labels: Labels) -> int:
     """Where the vertex stands that is written so, or an error with the line."""
     try:
-        return labels.written(name)
+        return labels.position_of_text(name)
     except VertexError as error:
         raise source.error(str(error), line) from None
 
@@ -170,7 +170,7 @@ def read_labels(path: str | os.PathLike[str], labels: Labels) -> list[Any]:
     found: dict[int, int] = {}
     for line, row in rows:
         name = row[0].strip()
-        if not name or (line == 1 and name.casefold() in NAMES and labels.spelled(name) is None):
+        if not name or (line == 1 and name.casefold() in NAMES and labels.find_text(name) is None):
             continue
         position = _position(source, line, name, labels)
         if position in found:

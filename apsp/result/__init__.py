@@ -363,8 +363,8 @@ def shortest_paths(
         format=format,
         name=name,
     )
-    i = None if sources is None else posed.labels.several(sources, where="shortest_paths: sources")
-    j = None if targets is None else posed.labels.several(targets, where="shortest_paths: targets")
+    i = None if sources is None else posed.labels.checked_positions(sources, where="shortest_paths: sources")
+    j = None if targets is None else posed.labels.checked_positions(targets, where="shortest_paths: targets")
     wants = Wants.of(
         schedule=schedule,
         block=block,

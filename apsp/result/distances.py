@@ -336,7 +336,7 @@ class Distances:
         ['A', 'A', 'D', 'D']
         """
         names = self.targets if towards else self.sources
-        wanted = names.several(sources, where="nearest")
+        wanted = names.checked_positions(sources, where="nearest")
         which, best = nearest(self.engine, self.semiring, wanted, towards=towards)
         found = [names[k] for k in wanted.tolist()]
         sources = [None if k < 0 else found[k] for k in which.tolist()]
@@ -346,7 +346,7 @@ class Distances:
     @staticmethod
     def _positions_of(where: str, wanted: Any, names: Labels) -> np.ndarray | None:
         """The positions of labels wanted; None for all."""
-        return None if wanted is None else names.several(wanted, where=where)
+        return None if wanted is None else names.checked_positions(wanted, where=where)
 
     @cached_property
     def _neighbours(self) -> Neighbours:

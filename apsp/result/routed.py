@@ -102,7 +102,9 @@ class Routed(Distances):
         ...     print(positions, P)
         [0] [[-9999     0     1]]
         """
-        wanted = self.graph.labels.several(self.sources if sources is None else sources, where="predecessor_rows")
+        wanted = self.graph.labels.checked_positions(
+            self.sources if sources is None else sources, where="predecessor_rows"
+        )
         require_block(block, where="predecessor_rows")
         if self.engine.limit is None:
             return self._trees.rows(wanted, block)

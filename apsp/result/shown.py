@@ -110,7 +110,7 @@ class Shown(Distances):
         1    B  B       0.0
         """
         i, j = (
-            names.several(names if wanted is None else wanted, where="to_frame")
+            names.checked_positions(names if wanted is None else wanted, where="to_frame")
             for names, wanted in ((self.sources, rows), (self.targets, cols))
         )
         D = host(self.distances) if rows is None and cols is None else self.engine.block(i, j)
@@ -181,7 +181,7 @@ class Shown(Distances):
                 "plot: values colour vertices on their coordinates, got no positions. Pass positions= too."
             )
         colours = None if values is None else self._values(values)
-        steps = [] if path is None else self.graph.labels.several(path, where="plot: path").tolist()
+        steps = [] if path is None else self.graph.labels.checked_positions(path, where="plot: path").tolist()
         title = f"{self.semiring.name}, {self.graph.n} vertices"
         with drawing.canvas(ax, save) as axes:
             if positions is None:

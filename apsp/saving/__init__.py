@@ -1,4 +1,4 @@
-"""Answers on disk, and back. A store is one module of this package with a record `STORE`; being here is enough.
+"""Answers on disk, and back. A store is a module of this package with a record `STORE`, by which it is found.
 
 | module | suffixes         | what it keeps                                  | loaded           |
 |--------|------------------|------------------------------------------------|------------------|
@@ -18,13 +18,12 @@ import os
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from semiring.devices import host
 from semiring.files import check_replaceable, check_writable
-from semiring.types import Array
+from semiring.types import Array, Label
 
 from ..registry import records
 from .base import Arrays, Store, StrPath, Table
@@ -42,18 +41,18 @@ def stores() -> tuple[Store, ...]:
 
 
 def suffixes(*, folders: bool = True) -> tuple[str, ...]:
-    """What a Result is written as; without folders, what any table is."""
+    """The suffixes of a Result; without folders, those of any table."""
     found = (store.suffixes for store in stores() if folders or not store.folder)
     return tuple(suffix for several in found for suffix in several if suffix != "/")
 
 
 def recognised(path: StrPath) -> Store | None:
-    """The store at this path, whatever it is called, where one is recognised by its content."""
+    """The store at this path by its content, whatever its name; None if no store recognises it."""
     return next((store for store in stores() if store.recognises is not None and store.recognises(path)), None)
 
 
 def store_of(path: StrPath) -> Store | None:
-    """That at this path; else by the suffix. "d.zarr/" is Zarr, and "d/" tiles; None where it is none of these."""
+    """The store by the content of a path, else by its suffix: "d.zarr/" is Zarr, "d/" tiles; None if there is none."""
     text = os.fspath(path)
     directory = text.endswith(("/", os.sep))
     ends = (Path(text).suffix, *("/" * directory))
@@ -62,7 +61,7 @@ def store_of(path: StrPath) -> Store | None:
 
 
 def suffix_of(path: StrPath) -> str:
-    """What a result is written as there: the first suffix of its store, or that of the path, if no store has it."""
+    """The first suffix of the store of a path; the suffix of the path, if no store has it."""
     store = store_of(path)
     return Path(path).suffix if store is None else store.suffixes[0]
 
@@ -92,8 +91,8 @@ def check_output(path: StrPath, allowed: Sequence[str] | None = None) -> None:
     (check_replaceable if store is not None and store.folder else check_writable)(Path(path))
 
 
-def check_labels(labels: Sequence[Any], path: StrPath) -> None:
-    """Refuse labels that what is written there would not give back.
+def check_labels(labels: Sequence[Label], path: StrPath) -> None:
+    """Refuse labels that the store of a path cannot hold.
 
     Raises
     ------
@@ -106,7 +105,7 @@ def check_labels(labels: Sequence[Any], path: StrPath) -> None:
 
 
 def save(table: Table, path: StrPath, more: Arrays) -> None:
-    """Write a table by the suffix of its file; it appears complete or not at all.
+    """Write a table to the store of a path; it appears complete or not at all.
 
     Raises
     ------
@@ -119,7 +118,7 @@ def save(table: Table, path: StrPath, more: Arrays) -> None:
     store.save(table, path, more)
 
 
-def save_matrix(matrix: Array, labels: Sequence[Any], path: StrPath) -> None:
+def save_matrix(matrix: Array, labels: Sequence[Label], path: StrPath) -> None:
     """Write a matrix with its labels.
 
     Raises
@@ -131,8 +130,8 @@ def save_matrix(matrix: Array, labels: Sequence[Any], path: StrPath) -> None:
     save(Table(array.shape, array.dtype, lambda: iter((array,)), labels, labels), path, {})
 
 
-def load(path: StrPath) -> tuple[Any, dict[str, np.ndarray]]:
-    """The distances that a store holds, and the arrays that make them a result; what no store loads must be an `.npz`.
+def load(path: StrPath) -> tuple[Array, dict[str, np.ndarray]]:
+    """The distances in a store, and the arrays that make them a result; other paths must be an `.npz`.
 
     Raises
     ------

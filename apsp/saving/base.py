@@ -1,17 +1,18 @@
-"""What stores share: the record that declares one, and a table that is written some rows at a time."""
+"""The record that declares a store, and the table that stores write in blocks of rows."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from semiring.algebra import Semiring
 from semiring.memory import shown
 from semiring.observed import Callback
+from semiring.types import Array, Label
 
 from ..log import Watch
 
@@ -19,50 +20,50 @@ if TYPE_CHECKING:
     from ..graph import Graph
 
 StrPath = str | os.PathLike[str]
-#: What else a result has, by name.
-Arrays = Mapping[str, Any]
+#: The other arrays of a result, by name.
+Arrays = Mapping[str, Array]
 
 
 @dataclass(frozen=True)
 class Store:
-    """One way to keep a table on disk.
+    """A way to store a table on disk.
 
     Parameters
     ----------
     suffixes : tuple of str
-        With the dot; the first is what it is called. "/" is a directory whose name says nothing else.
+        With the dot; the first is its name. "/" is a directory without a suffix.
     save : callable
-        `save(table, path, more)` writes a `Table`, and the arrays by name that make it a result, where there are any.
-        What appears is complete or not there at all: see `semiring.files.writing` and `writing_folder`.
+        `save(table, path, more)` writes a `Table`, and the other arrays of a result, if it is one. It appears complete
+        or not at all: see `semiring.files.writing` and `writing_folder`.
     load : callable or None
-        `load(path)` returns the distances, in memory or on disk, and those arrays; or raises FormatError. None
-        where what is written is a table and no more.
+        `load(path)` returns the distances, in memory or on disk, and those arrays; or raises FormatError. None if only
+        the table is written.
     folder : bool
-        Whether it is a directory, which refers to a graph's matrix on disk by its path. A file contains it, and
-        takes any other table: predecessors, who reaches whom.
+        Whether it is a directory, which refers to a graph's matrix on disk by its path. A file contains it, and may
+        hold other tables: predecessors, reachability.
     check : callable or None
-        `check(path)` refuses before the work what may not be written over.
+        `check(path)` refuses before the work a path that may not be overwritten.
     check_labels : callable or None
-        `check_labels(labels, path)` refuses before the work labels that would not be given back.
+        `check_labels(labels, path)` refuses before the work labels that it cannot hold.
     recognises : callable or None
-        `recognises(path)`: whether the path is one, whatever it is called.
+        `recognises(path)`: whether the content of a path is this store.
     read : callable or None
         `read(path)` returns the Graph whose matrix is at a path that it recognises. Files are read by `apsp.formats`.
     """
 
     suffixes: tuple[str, ...]
     save: Callable[[Table, StrPath, Arrays], None]
-    load: Callable[[StrPath], tuple[Any, dict[str, np.ndarray]]] | None = None
+    load: Callable[[StrPath], tuple[Array, dict[str, np.ndarray]]] | None = None
     folder: bool = False
-    check: Callable[[StrPath], Any] | None = None
-    check_labels: Callable[[Sequence[Any], StrPath], Any] | None = None
+    check: Callable[[StrPath], object] | None = None
+    check_labels: Callable[[Sequence[Label], StrPath], object] | None = None
     recognises: Callable[[StrPath], bool] | None = None
     read: Callable[[StrPath], Graph] | None = None
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table to be written, some rows at a time.
+    """A table to be written in blocks of rows.
 
     Attributes
     ----------
@@ -72,7 +73,7 @@ class Table:
         Makes an iterator over blocks of complete rows, on the host.
     rows, columns : sequences of labels
     semiring : Semiring, optional
-        Over which numbers stand for an infinity, which a `.csv` says.
+        Its dtype's numbers for infinities are written as such to a `.csv`.
     callback : callable, optional
         `callback(done, total)` in entries.
     """
@@ -80,14 +81,14 @@ class Table:
     shape: tuple[int, int]
     dtype: np.dtype
     blocks: Callable[[], Iterator[np.ndarray]]
-    rows: Sequence[Any]
-    columns: Sequence[Any]
+    rows: Sequence[Label]
+    columns: Sequence[Label]
     semiring: Semiring | None = None
     callback: Callback | None = None
 
     @property
     def nbytes(self) -> int:
-        """What its entries take."""
+        """Bytes of its entries."""
         return self.shape[0] * self.shape[1] * self.dtype.itemsize
 
     def streamed(self) -> Iterator[np.ndarray]:
@@ -101,7 +102,7 @@ class Table:
 
 
 def gathered(blocks: Iterator[np.ndarray], size: int) -> Iterator[np.ndarray]:
-    """The rows of the blocks in blocks of so many, so that each tile is written once."""
+    """The same rows in blocks of `size` rows, so that each tile is written once."""
     pending: list[np.ndarray] = []
     count = 0
     for block in blocks:

@@ -10,6 +10,7 @@ from typing import Any
 
 from semiring.errors import FormatError
 from semiring.files import writing
+from semiring.types import Label
 
 from ..display import output
 from .base import Arrays, Store, StrPath, Table
@@ -26,8 +27,8 @@ def save(table: Table, path: StrPath, more: Arrays) -> None:
                 out.writerow([next(names), *(entries.tolist() if s is None else output.row(entries, s))])
 
 
-def save_pairs(pairs: Iterable[tuple[int, list[int]]], labels: Sequence[Any], path: StrPath) -> None:
-    """Write (source, its targets), given by position, as a `.csv` of labels, a pair a line."""
+def save_pairs(pairs: Iterable[tuple[int, list[int]]], labels: Sequence[Label], path: StrPath) -> None:
+    """Write a `.csv` of labels, a pair a line, from (source, its targets) by position."""
     names = _texts(labels, path)
     with _table(path) as table:
         table.writerow(("source", "target"))
@@ -35,7 +36,7 @@ def save_pairs(pairs: Iterable[tuple[int, list[int]]], labels: Sequence[Any], pa
             table.writerows((names[source], names[target]) for target in targets)
 
 
-def save_lines(headings: Sequence[str], lines: Iterable[Sequence[Any]], path: StrPath) -> None:
+def save_lines(headings: Sequence[str], lines: Iterable[Sequence[object]], path: StrPath) -> None:
     """Write a `.csv` of headings and lines."""
     with _table(path) as table:
         table.writerow(headings)
@@ -48,14 +49,14 @@ def _table(path: StrPath) -> Iterator[Any]:
         yield csv.writer(text)
 
 
-def _texts(labels: Sequence[Any], path: StrPath) -> list[str]:
+def _texts(labels: Sequence[Label], path: StrPath) -> list[str]:
     """The labels as text; no two may be the same text."""
     names = [str(label) for label in labels]
     try:
         "".join(names).encode()
     except UnicodeEncodeError as error:
         raise FormatError(path, None, f"save: labels must be UTF-8 text, got {error}. Save an .npz instead.") from None
-    first: dict[str, Any] = {}
+    first: dict[str, Label] = {}
     for name, label in zip(names, labels, strict=True):
         if name in first:
             raise FormatError(

@@ -26,21 +26,20 @@ from ..labels import Labels
 _INT64 = range(-(2**63), 2**63)
 
 
-def encode(labels: Sequence[Any], path: object) -> dict[str, np.ndarray]:
+def encode(labels: Sequence[Label], path: object) -> dict[str, np.ndarray]:
     """The arrays that hold the labels.
 
     Parameters
     ----------
     labels : sequence
-        str, int of any size, float, bool, None, and tuples of these, nested as one likes. NumPy's scalars count as
-        what they hold.
+        str, int of any size, float, bool, None, and nested tuples of these; NumPy's scalars as their Python values.
     path : path
         The file to name in an error.
 
     Raises
     ------
     FormatError
-        If a label is anything else, or NaN, which would not be found again.
+        If a label is anything else, or NaN, which equals no label.
 
     Examples
     --------
@@ -59,7 +58,7 @@ def encode(labels: Sequence[Any], path: object) -> dict[str, np.ndarray]:
 
 
 def decode(arrays: Mapping[str, np.ndarray]) -> Labels | None:
-    """The labels that an archive holds; None where it holds none.
+    """The labels in an archive; None if it has none.
 
     Raises
     ------
@@ -83,12 +82,12 @@ def decode(arrays: Mapping[str, np.ndarray]) -> Labels | None:
 
 
 def square(arrays: Mapping[str, np.ndarray], labels: Labels | None) -> Labels | None:
-    """What an archive with these labels calls the vertices of a square table, of which rows and columns are the same.
+    """The labels of a square table in an archive, whose rows and columns are the same vertices.
 
     Raises
     ------
     ValueError
-        If they are not, as in a result of some sources and targets.
+        If rows and columns differ, as in a result of some sources and targets.
     """
     if labels is None or not {"sources", "targets"} & arrays.keys():
         return labels
@@ -102,8 +101,8 @@ def square(arrays: Mapping[str, np.ndarray], labels: Labels | None) -> Labels | 
     return Labels([labels[k] for k in i.tolist()])
 
 
-def _native(label: Label, path: object) -> Any:
-    """The label as Python's own value; whatever would come back as something else is refused."""
+def _native(label: Label, path: object) -> Label:
+    """The label as a Python value; refuses what would be decoded as another value."""
     value = label.item() if isinstance(label, np.generic) else label
     kind = type(value)
     if kind is tuple:
@@ -119,7 +118,7 @@ def _native(label: Label, path: object) -> Any:
 
 
 def _array(names: list[Any]) -> np.ndarray | None:
-    """The names as one array, where they are all of one type and its dtype keeps them exactly; else None."""
+    """The labels as one array, if they are of one type whose dtype holds them exactly; else None."""
     kinds = set(map(type, names))
     if kinds <= {int}:
         with suppress(OverflowError):

@@ -6,7 +6,7 @@ import errno
 import os
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 import numpy as np
 
@@ -17,14 +17,14 @@ from .base import Arrays, Store, StrPath, Table
 
 
 def save(table: Table, path: StrPath, more: Arrays) -> None:
-    """Write a table, and nothing of what it is called."""
+    """Write a table without labels."""
     require_disk_space(table.nbytes, path)
     with writing(path) as file:
         write(file, table)
 
 
-def write(file: Any, table: Table) -> None:
-    """The table into an open file."""
+def write(file: IO[bytes], table: Table) -> None:
+    """Write the table to an open file."""
     header = {"descr": np.lib.format.dtype_to_descr(table.dtype), "fortran_order": False, "shape": tuple(table.shape)}
     np.lib.format.write_array_header_1_0(file, header)
     for part in table.streamed():
@@ -33,17 +33,17 @@ def write(file: Any, table: Table) -> None:
 
 
 def require_disk_space(size: int, path: StrPath) -> None:
-    """Refuse before the work what does not fit on the disk.
+    """Refuse before the work a file that does not fit on its disk.
 
     Raises
     ------
     OSError
     """
-    place = Path(os.path.realpath(path))
-    if place.exists() and not place.is_file():  # a pipe, a device
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():  # a pipe, a device
         return
     try:
-        free = shutil.disk_usage(place.parent).free
+        free = shutil.disk_usage(target.parent).free
     except OSError:
         return
     if size > free:

@@ -1,4 +1,4 @@
-"""NumPy's `.npz`: `distances` with everything that answers queries, exactly; other tables with their labels."""
+"""NumPy's `.npz`: `distances` with all arrays of a result; other tables with their labels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .encoding import encode
 
 
 def save(table: Table, path: StrPath, more: Arrays) -> None:
-    """Write a table and what comes with it, or its labels."""
+    """Write a table and the other arrays of a result, or its labels."""
     npy.require_disk_space(table.nbytes, path)
     named = more or encode(table.rows, path)
     with writing(path) as file, zipfile.ZipFile(file, "w", allowZip64=True) as archive:

@@ -1,6 +1,6 @@
 """Results whose distances stay on disk as a directory of tiles, from which they are read.
 
-Next to the tiles is an archive of what else a `Result` has, the one that an `.npz` holds without them.
+Next to the tiles is an archive of the other arrays of a `Result`, as in an `.npz`.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from .encoding import decode, encode, square
 
 #: Rows and columns of a tile.
 TILE = 1024
-#: What else a result has, in a store.
+#: The file in a store with the other arrays of a result.
 ARCHIVE = "result.npz"
-#: The array in it that tells which store it belongs to.
+#: The array in it with the identity of its store.
 _STORE = "store"
 
 
 def save(table: Table, path: StrPath, more: Arrays) -> None:
-    """Write a table as a tile store; what makes it a result comes last.
+    """Write a table as a tile store; the archive is written last.
 
     Raises
     ------
@@ -43,8 +43,8 @@ def save(table: Table, path: StrPath, more: Arrays) -> None:
         If it cannot be written, or does not fit on its disk.
     """
     named = more or encode(table.rows, path)
-    with building(path) as place:
-        store = new_store(place, table.shape, table.dtype, table.semiring, block=TILE)
+    with building(path) as directory:
+        store = new_store(directory, table.shape, table.dtype, table.semiring, block=TILE)
         offset = 0
         for part in gathered(table.streamed(), TILE):
             store.put(part, offset, 0, round=table.shape[1])
@@ -53,7 +53,7 @@ def save(table: Table, path: StrPath, more: Arrays) -> None:
 
 
 def building(path: StrPath) -> AbstractContextManager[Path]:
-    """A directory in which a store, with what makes it a result, is made; it then takes the place of one at `path`.
+    """A directory in which a store with its archive is made; it then replaces the one at `path`.
 
     Raises
     ------
@@ -74,19 +74,19 @@ def as_store(D: np.ndarray, output: StrPath, semiring: Semiring) -> TileStore:
 def new_store(
     path: StrPath, shape: tuple[int, int], dtype: np.dtype, semiring: Semiring | None, *, block: int
 ) -> TileStore:
-    """A store without tiles for a result over a semiring, in the place of any result that was there."""
+    """A store without tiles for a result over a semiring; it replaces any result at the path."""
     attributes = {} if semiring is None else {"semiring": catalog.recorded_as(semiring)}
     forget_result(path)
     return TileStore.create(path, shape, dtype, block=block, attributes=attributes)
 
 
 def forget_result(path: StrPath) -> None:
-    """What made a store a result goes: another matrix is to come there."""
+    """Remove the archive of a store, which will hold another matrix."""
     (Path(path) / ARCHIVE).unlink(missing_ok=True)
 
 
 def save_archive(store: TileStore, arrays: Arrays) -> None:
-    """What makes a store a result; it names the store that it belongs to.
+    """Write the archive of a result, with the identity of its store.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def save_archive(store: TileStore, arrays: Arrays) -> None:
 
 
 def load_archive(store: TileStore, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
-    """The arrays, or those of these names, that make a store a result.
+    """The arrays in the archive of a store, or those of these names.
 
     Raises
     ------
@@ -139,24 +139,24 @@ def load(path: StrPath) -> tuple[TileStore, dict[str, np.ndarray]]:
 
 
 def read(path: StrPath) -> Graph:
-    """The graph whose matrix is in a store: windows of it are read when they are wanted.
+    """The graph whose matrix is in a store: windows of it are read on use.
 
-    A missing edge is the zero of the store's semiring; of that which the graph is used with, where the store names
-    none. Vertices are called 0 … n − 1, or, in the store of a `Result` between all of them, what that calls them.
+    A missing edge is the zero of the store's semiring, or, if it has none, of that which the graph is used with. Labels
+    are 0 … n − 1, or those of the `Result` between all vertices that is in the store.
 
     Raises
     ------
     FormatError
         If the store holds packed bits, which are an answer, or no square matrix between the same vertices.
     """
-    store, place = TileStore(path), Path(path)
+    store = TileStore(path)
     if COLUMNS in store.attributes:
         problem = "a matrix of numbers is required, got the packed bits of a closure, which Reachability.load reads."
         raise FormatError(path, None, problem)
     m, n = store.shape
     if m != n:
         raise FormatError(path, None, f"a matrix must be square, (n, n), got shape {store.shape}.")
-    return Graph.from_matrix(OnDisk.from_path(path), labels=_labels(store), name=place.resolve().name)
+    return Graph.from_matrix(OnDisk.from_path(path), labels=_labels(store), name=Path(path).resolve().name)
 
 
 def _labels(store: TileStore) -> Labels | None:

@@ -1,7 +1,7 @@
 """Results whose distances stay on disk as a Zarr group, from which they are read.
 
-Next to the distances and labels is an archive of what else a `Result` has, the one that an `.npz` holds without them:
-the bytes of `result_npz`, where other programs need not look.
+Next to the distances and labels, which other programs can read, is the array `result_npz`: the bytes of an archive of
+the other arrays of a `Result`, as in an `.npz`.
 """
 
 from __future__ import annotations
@@ -26,30 +26,29 @@ from .base import Arrays, Store, StrPath, Table, gathered
 from .encoding import encode
 from .tiles import TILE
 
-#: The bytes that may come of a byte in a Zarr group, where they are more than a few.
+#: The compression ratio above which a Zarr group is refused, for arrays of more bytes than this.
 _PACKED, _SMALL = 1000, 64 << 20
-#: What is in the directory of a Zarr group that `save` wrote.
+#: The entries of the directory of a Zarr group that `save` wrote.
 _IN_ZARR = {"zarr.json", "distances", "result_npz", "sources", "targets", "sources_json", "targets_json"}
 
 
 def check(path: StrPath) -> None:
-    """Refuse a directory that is no result: one that is written over goes with all that is in it.
+    """Refuse to overwrite a directory that is no result, with all that is in it.
 
     Raises
     ------
     FileExistsError
     """
-    place = Path(path)
-    if place.is_dir() and not {entry.name for entry in place.iterdir()} <= _IN_ZARR:
-        raise FileExistsError(
-            errno.EEXIST, "it must be a Zarr group that `save` wrote, or nothing yet", os.fspath(path)
-        )
+    folder = Path(path)
+    if folder.is_dir() and not {entry.name for entry in folder.iterdir()} <= _IN_ZARR:
+        problem = "it must be a Zarr group that `save` wrote, or nothing yet"
+        raise FileExistsError(errno.EEXIST, problem, os.fspath(path))
 
 
 def save(table: Table, path: StrPath, more: Arrays) -> None:
     """Write a table as a Zarr group (version 3): `distances` in tiles with checksums, and labels.
 
-    All tiles are written, even where nothing but one number stands in them: one that is missing is damage.
+    All tiles are written, also those of a single value: a missing tile is damage.
 
     Raises
     ------
@@ -60,8 +59,8 @@ def save(table: Table, path: StrPath, more: Arrays) -> None:
     from zarr.codecs import Crc32cCodec, ZstdCodec
 
     sides = {"sources": encode(table.rows, path), "targets": encode(table.columns, path)}
-    with writing_folder(path) as place:
-        group = zarr.open_group(store=str(place), mode="w", zarr_format=3)
+    with writing_folder(path) as folder:
+        group = zarr.open_group(store=str(folder), mode="w", zarr_format=3)
         tile = tuple(max(1, min(TILE, size)) for size in table.shape)
         tiles = group.create_array(
             "distances",
@@ -112,7 +111,7 @@ class Zarr:
     def dtype(self) -> np.dtype:
         return self.array.dtype
 
-    def __getitem__(self, window: Any) -> np.ndarray:
+    def __getitem__(self, window: tuple[slice, slice]) -> np.ndarray:
         try:
             return self.array[window]
         except MemoryError:
@@ -122,8 +121,8 @@ class Zarr:
             raise FormatError(self.path, None, problem) from error
 
 
-def load(path: StrPath) -> tuple[Any, dict[str, np.ndarray]]:
-    """The array of distances in a Zarr group, all of whose tiles are there, and the arrays of its archive.
+def load(path: StrPath) -> tuple[Zarr, dict[str, np.ndarray]]:
+    """The array of distances in a Zarr group without missing tiles, and the arrays of its archive.
 
     Raises
     ------

@@ -7,14 +7,14 @@ For the pivot block k, with C = A(:,k) as it was, T = A(k,k)* and P = T A(k,:), 
 This is block elimination: A(i,j) ⊕ A(i,k) T A(k,j) outside of the pivot's row and column, A(i,k) T in its column. No
 entry meets T twice, so it is right in every closed semiring, and a round does n² b pairs.
 
-The column strip travels as it is, along rows of the grid, and waits for nothing. The owner of the pivot block closes it
-(by R-Kleene), and sends T along its own process row alone; they multiply the row panel and send it down the columns of
-the grid. Then every process does one product on all that it holds. What is computed depends on n and the block: the
-result has the same bits on every grid.
+The column strip is broadcast unchanged along rows of the grid. The owner of the pivot block closes it (by R-Kleene) and
+broadcasts T along its process row, which multiplies the row panel and broadcasts it along columns of the grid. Then
+every process does one product on its part. The operations depend on n and the block: the result has the same bits on
+every grid.
 
 Look-ahead (Strazdins 1998): where verbs can run concurrently, the strips of the next pivot are copied before the
-product of this one begins, brought forward by themselves, and are closed, multiplied and sent while it runs. That
-product then leaves them out: the next round overwrites A(k,:) and A(:,k) whatever they hold.
+product of this one begins, updated separately, and are closed, multiplied and broadcast while it runs. That product
+leaves them out: the next round overwrites A(k,:) and A(:,k) in any case.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def closure(
     after: Callable[[int, slice], None] | None = None,
     complete: Callable[[int], bool] | None = None,
 ) -> None:
-    """A ← A*, where every process of the grid calls this with the part that it holds.
+    """A ← A*; every process of the grid calls this with its part.
 
     Parameters
     ----------
     A : LocalMatrix
-        Or a matrix that this process holds alone.
+        Or a matrix in this process alone.
     ops : Backend
     block : int
         The pivot block; a part's layout must be cut at its multiples.
@@ -56,10 +56,10 @@ def closure(
     begun : int
         The pivot at which the first round begins; a multiple of the block where parts are cut.
     after : callable, optional
-        `after(round, pivot)` when a round has been given to the device; its verbs may still be under way.
+        `after(round, pivot)` when a round has been queued on the device; its verbs may still run.
     complete : callable, optional
-        `complete(round)`: whether the part must be as the round leaves it when `after` is called, every entry of it.
-        Else the strips of the next pivot may be older.
+        `complete(round)`: whether every entry of the part must have gone through the round when `after` is called. Else
+        the strips of the next pivot may not have.
     """
     part = A if isinstance(A, LocalMatrix) else InMemory.single_process(A, ops, block)
     todo = list(pivots(part.layout.n, block, begun))
@@ -91,9 +91,9 @@ def closure(
 
 
 class Panels:
-    """What a round multiplies by: the column strip C of a pivot block as it was, and its row panel P.
+    """The operands of a round: the column strip C of a pivot block before it, and its row panel P.
 
-    `take`, then perhaps `bring_forward`, then `close`; then `update` any window of what this process holds.
+    Call `take`, with look-ahead `bring_forward`, then `close`; then `update` windows of the part of this process.
     """
 
     def __init__(self, part: LocalMatrix, ops: Backend, like: Panels | None = None) -> None:
@@ -101,17 +101,17 @@ class Panels:
         self.pivot = slice(0, 0)
 
     def _allocate(self, b: int) -> None:
-        """For a pivot block of b; only the last may be narrower than others."""
+        """Allocate panels for a pivot block of b; only the last block may be narrower."""
         ops, part = self._ops, self._part
         rows, columns = (span.stop - span.start for span in (part.rows, part.columns))
         self.C, self.P = ops.panel((rows, b)), ops.panel((b, columns))
-        # The pivot block, and the row strip as it was: used while panels are made, so two of those share them.
+        # The pivot block, and the row strip before the round: used only in `close`, so two panels share them.
         shared = self._like and self._like.T.shape[0] == b
         self.T: Any = self._like.T if self._like and shared else ops.panel((b, b))
         self.R: Any = self._like.R if self._like and shared else ops.panel((b, columns))
 
     def take(self, k: slice) -> None:
-        """C ← A(:,k) and R ← A(k,:), where this process holds some of them."""
+        """C ← A(:,k) and R ← A(k,:), the parts of them in this process."""
         part, layout, b = self._part, self._part.layout, k.stop - k.start
         if b != self.pivot.stop - self.pivot.start:
             self._allocate(b)
@@ -123,7 +123,7 @@ class Panels:
             part.take(k, part.columns, self.R)
 
     def bring_forward(self, before: Panels) -> None:
-        """The strips, taken before the round of `before`, as they are after it."""
+        """Update the strips, which were taken before the round of `before`, by that round."""
         if self._comm.column == self.owner_column:
             before.update(self.C, self._part.rows, self.pivot)
         if self._comm.row == self.owner_row:
@@ -150,7 +150,7 @@ class Panels:
     def update(self, X: Array, rows: slice, columns: slice, ahead: slice | None = None) -> None:
         """X ← X ⊕ C P, for a window X in these rows and columns, but 0 ⊕ C P in the columns of k, and P in its rows.
 
-        The rows and columns of `ahead` are left out of it.
+        The rows and columns of `ahead` are left out.
         """
         k, ops, part = self.pivot, self._ops, self._part
         across, down = meet(k, columns), meet(k, rows)
@@ -175,7 +175,7 @@ class Panels:
 
 
 def verb_bytes(n: int, ops: Backend, *, block: int) -> int:
-    """The largest workspace of a verb, on a matrix that one process owns alone."""
+    """The largest workspace of a verb, on a matrix in one process."""
     b = min(n, block)
     return max(
         ops.verb_workspace("gemm", n, n, b),
@@ -185,7 +185,7 @@ def verb_bytes(n: int, ops: Backend, *, block: int) -> int:
 
 
 def panels(n: int, ops: Backend, *, block: int) -> int:
-    """Panels; a second pair where the next are made while a product runs."""
+    """Panels; two pairs with look-ahead."""
     b, size = min(n, block), ops.matrix_bytes
     return (2 if ops.looks_ahead else 1) * (size(n, b) + size(b, n)) + size(b, n) + size(b, b)
 

@@ -182,13 +182,13 @@ MUTANTS = [
     Mutant(
         "csgraph-least",
         "apsp/csgraph/conversion.py",
-        "weights=np.minimum.reduceat(weights, first), sorted=True)",
-        "weights=weights[first], sorted=True)",
+        "weights=np.minimum.reduceat(weights, first), canonical=True)",
+        "weights=weights[first], canonical=True)",
         "tests/test_csgraph.py::test_what_is_an_edge",
-        "Of entries of one place the first counts.",
+        "Of duplicate entries the first counts.",
     ),
     Mutant(
-        "csgraph-both-ways",
+        "csgraph-symmetrized",
         "apsp/csgraph/conversion.py",
         "np.minimum(self.dense, self.dense.T.copy(), out=self.dense)",
         "np.minimum(self.dense, self.dense.T, out=self.dense)",
@@ -197,7 +197,7 @@ MUTANTS = [
         equivalent="NumPy itself looks whether operands overlap, and copies.",
     ),
     Mutant(
-        "csgraph-lent",
+        "csgraph-overwritten",
         "apsp/csgraph/conversion.py",
         "return type(csgraph) is np.ndarray and csgraph.dtype == target and csgraph.flags.writeable",
         "return type(csgraph) is np.ndarray and csgraph.dtype == target",
@@ -207,8 +207,8 @@ MUTANTS = [
     Mutant(
         "csgraph-copies",
         "apsp/csgraph/conversion.py",
-        "_of_entries(csgraph if lent and lendable(csgraph, target) else None",
-        "_of_entries(csgraph if lendable(csgraph, target) else None",
+        "_from_entries(csgraph if overwrite and overwritable(csgraph, target) else None",
+        "_from_entries(csgraph if overwritable(csgraph, target) else None",
         "tests/test_csgraph.py::test_inputs_stay_as_they_are",
         "The caller's matrix is written to.",
     ),
