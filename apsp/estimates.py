@@ -214,9 +214,7 @@ def dense(plan: Plan, allocated: int = 0) -> Estimate:
 
 
 def reached(tails: np.ndarray, heads: np.ndarray, n: int) -> float:
-    """About the share of all vertices that a search reaches: not from vertices without arcs out, nor to those without
-    arcs in.
-    """
+    """About the share of vertices that a search reaches: those with arcs out reach those with arcs in."""
     import numpy as np
 
     share = 1.0

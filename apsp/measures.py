@@ -61,14 +61,12 @@ def radius(D: Array) -> Scalar:
 
 def center(D: Array) -> Array:
     """The vertices whose eccentricity is the radius: their positions, ascending; errors as of `eccentricity`."""
-    farthest = _totals(D).connected("center").farthest
-    return _where(farthest, "min")
+    return _where(_totals(D).connected("center").farthest, "min")
 
 
 def periphery(D: Array) -> Array:
     """The vertices whose eccentricity is the diameter: their positions, ascending; errors as of `eccentricity`."""
-    farthest = _totals(D).connected("periphery").farthest
-    return _where(farthest, "max")
+    return _where(_totals(D).connected("periphery").farthest, "max")
 
 
 def closeness(D: Array, *, wf_improved: bool = True) -> Array:

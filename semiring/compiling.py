@@ -86,12 +86,9 @@ def announce() -> None:
         subject = _subject.get()
     notice = Notice(subject, missing, first=subject not in _announced)
     _announced.update((subject, "") if missing.kernels else (subject,))  # of what serves every semiring, too
-    for listener in (*listeners, *_displays) if _displays else (*listeners, _print_first):
+    for listener in (*listeners, *_displays):
         listener(notice)
-
-
-def _print_first(notice: Notice) -> None:
-    if notice.first:
+    if notice.first and not _displays:
         print_line(str(notice))
 
 

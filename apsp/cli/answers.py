@@ -151,10 +151,7 @@ def print_by_vertex(r: Result, wanted: list[Label] | None, reduction: str | None
 def print_answer(
     r: Result, ends: tuple[Label, Label], pairs: list[tuple[Label, Label]] | None, *, all_listed: bool
 ) -> bool:
-    """Print the paths of these pairs, one path, or a table; whether there is a path.
-
-    The table has all rows and columns if `all_listed`, else the first ones.
-    """
+    """Print the paths of these pairs, one path, or a table of all or the first vertices; whether there is a path."""
     if pairs is not None:
         show_table(*paths(r, pairs), right=[2])
     elif None not in ends:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,15 +13,25 @@ if TYPE_CHECKING:
     from semiring.algebra import Semiring
 
 
+def names_in(module: str, attribute: str, *more: str) -> Callable[[], list[str]]:
+    """A function that imports a module when it is called, and returns the names in an attribute or by a function."""
+
+    def names() -> list[str]:
+        found = getattr(import_module(module), attribute)
+        return [*more, *(found() if callable(found) else found)]
+
+    return names
+
+
 class OneOf(click.ParamType):
     """One of several names, which are looked up on use, so that `apsp --help` imports little."""
 
-    def __init__(self, name: str, names: Callable[[], Iterable[str]]) -> None:
+    def __init__(self, name: str, names: Callable[[], list[str]]) -> None:
         self.name, self._names = name, names
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The name, unchanged."""
-        known = list(self._names())
+        known = self._names()
         if value not in known:
             from semiring.spelling import did_you_mean
 
@@ -91,42 +102,12 @@ class NullValueType(click.ParamType):
         return [CompletionItem(name) for name in ("0", "none") if name.startswith(incomplete)]
 
 
-def _schedules() -> list[str]:
-    from .. import schedules
-
-    return list(schedules.names())
-
-
-def _formats() -> Iterable[str]:
-    from .. import formats
-
-    return formats.names()
-
-
-def _written() -> Iterable[str]:
-    from .. import formats
-
-    return formats.written()
-
-
-def _engines() -> Iterable[str]:
-    from ..engines import names
-
-    return ("auto", *names())
-
-
-def _reductions() -> Iterable[str]:
-    from ..result.sweeps import REDUCTIONS
-
-    return REDUCTIONS
-
-
 SEMIRING = SemiringType()
 NULL_VALUE = NullValueType()
-ENGINE = OneOf("engine", _engines)
-REDUCTION = OneOf("reduction", _reductions)
-SCHEDULE = OneOf("schedule", _schedules)
-SCHEDULE_OR_AUTO = OneOf("schedule", lambda: ["auto", *_schedules()])
-FORMAT = OneOf("format", _formats)
+ENGINE = OneOf("engine", names_in("apsp.engines", "names", "auto"))
+REDUCTION = OneOf("reduction", names_in("apsp.result.sweeps", "REDUCTIONS"))
+SCHEDULE = OneOf("schedule", names_in("apsp.schedules", "names"))
+SCHEDULE_OR_AUTO = OneOf("schedule", names_in("apsp.schedules", "names", "auto"))
+FORMAT = OneOf("format", names_in("apsp.formats", "names"))
 #: The formats that files can be written in.
-OUTPUT_FORMAT = OneOf("format", _written)
+OUTPUT_FORMAT = OneOf("format", names_in("apsp.formats", "written"))

@@ -66,29 +66,29 @@ def parse(graph: Graph, text: str | None) -> Label:
     return None if text is None else graph.labels.parse(text)
 
 
-def labels(path: Path, graph: Graph) -> list[Label]:
+def labels(path: Path | None, graph: Graph) -> list[Label] | None:
     from ..reading.positions import read_labels
 
-    return read_labels(path, graph.labels)
+    return None if path is None else read_labels(path, graph.labels)
 
 
-def pairs(path: Path, graph: Graph) -> list[tuple[Label, Label]]:
+def pairs(path: Path | None, graph: Graph) -> list[tuple[Label, Label]] | None:
     from ..reading.positions import read_pairs
 
-    return read_pairs(path, graph.labels)
+    return None if path is None else read_pairs(path, graph.labels)
 
 
-def positions(path: Path, graph: Graph) -> dict[Label, tuple[float, float]]:
+def positions(path: Path | None, graph: Graph) -> dict[Label, tuple[float, float]] | None:
     """The coordinates of those vertices that are in the file."""
+    if path is None:
+        return None
     from ..reading.positions import read_positions
 
     coordinates = read_positions(path, graph.labels).tolist()
     return {label: (x, y) for label, (x, y) in zip(graph.labels, coordinates, strict=True) if x == x}
 
 
-def read_sources_and_targets(
-    graph: Graph, table: Path | None, options: dict[str, Any], ends: tuple[Label, ...] = ()
-) -> bool:
+def read_vertices(graph: Graph, table: Path | None, options: dict[str, Any], ends: tuple[Label, ...] = ()) -> bool:
     """Replace the files of sources and targets in `options` by the labels in them; whether there are any.
 
     Of a large graph without them, the `ends` become the only source and target.

@@ -61,13 +61,10 @@ def query(
         if source is None and target is None:
             click.echo(f"n={found.n} {reaching.counted(found)}")
     elif each:
-        answers.print_by_vertex(
-            found, None if nearest is None else graphs.labels(nearest, found.graph), reduction, output
-        )
+        answers.print_by_vertex(found, graphs.labels(nearest, found.graph), reduction, output)
         yes = True
     else:
-        listed = None if pairs is None else graphs.pairs(pairs, found.graph)
-        yes = answers.print_answer(found, (u, v), listed, all_listed=False)
+        yes = answers.print_answer(found, (u, v), graphs.pairs(pairs, found.graph), all_listed=False)
     if not yes:
         click.get_current_context().exit(NO)
 

@@ -105,13 +105,13 @@ def solve(
     graph = graphs.read(file, options)
     graphs.check_names(graph, output)
     graphs.check_names(graph, predecessors)
-    coordinates = None if positions is None else graphs.positions(positions, graph)
-    path_ends = None if pairs is None else graphs.pairs(pairs, graph)
+    coordinates = graphs.positions(positions, graph)
+    path_ends = graphs.pairs(pairs, graph)
     ends = graphs.parse(graph, source), graphs.parse(graph, target)
-    wanted = None if nearest is None else graphs.labels(nearest, graph)
+    wanted = graphs.labels(nearest, graph)
     everything = checksum or verify or any(x is not None for x in (output, reduction, wanted, path_ends, predecessors))
     limited = any(options[name] is not None for name in ("memory", "checkpoint"))  # with which all pairs are stored
-    listed = graphs.read_sources_and_targets(graph, table, options, () if everything or limited else ends)
+    listed = graphs.read_vertices(graph, table, options, () if everything or limited else ends)
     # A store is written tile by tile during the computation, where the table is not in the memory of one device.
     streams = (limited or ranks is not None) and output is not None and suffix_of(output) == ".tiles"
     streamed, saved = (output, None) if streams else (None, None if each else output)
@@ -169,5 +169,5 @@ def plan(what: str, **options: Any) -> None:
         click.echo(str(make(int(what), **options)))
         return
     graph = graphs.read(what, reading)
-    graphs.read_sources_and_targets(graph, None, options)
+    graphs.read_vertices(graph, None, options)
     click.echo(str(make(graph, **options)))

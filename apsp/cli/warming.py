@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 
 import click
 
 from ..display.terminal import Meter
 from .answers import quiet
-from .choices import OneOf
+from .choices import OneOf, names_in
 from .options import DTYPES
-
-
-def _sorts() -> Iterable[str]:
-    from ..warming import SORTS
-
-    return SORTS
-
-
-def _semirings() -> Iterable[str]:
-    from semiring import catalog
-
-    return catalog.names()
 
 
 class Several(OneOf):
@@ -38,14 +25,14 @@ class Several(OneOf):
 @click.option(
     "--for",
     "sorts",
-    type=Several("--for", _sorts),
+    type=Several("--for", names_in("apsp.warming", "SORTS")),
     metavar="NAME,…",
     help="closure, roads, routes, reach, csgraph.  [default: all]",
 )
 @click.option(
     "--semiring",
     "semirings",
-    type=OneOf("semiring", _semirings),
+    type=OneOf("semiring", names_in("semiring.catalog", "names")),
     metavar="NAME",
     multiple=True,
     help="May be repeated.  [default: min_plus]",

@@ -273,9 +273,7 @@ def _sparse(csgraph: Any, target: np.dtype, unweighted: bool, where: str) -> Net
     if not real.all():
         tails, heads, weights = tails[real], heads[real], weights[real]
     dtype = weights.dtype
-    weights = _conformed(weights, target, where) + target.type(
-        0
-    )  # −0 would sort below 0 where bit patterns are compared
+    weights = _conformed(weights, target, where) + target.type(0)  # −0 sorts below 0 where bit patterns are compared
     made = Network(csgraph.shape[0], target, tails=tails, heads=heads, weights=weights, canonical=canonical)
     # Converting to float64, SciPy adds up duplicates of other dtypes; its Floyd–Warshall takes the least all the same.
     return made if unweighted or dtype == FLOAT else made.without_duplicates("of another dtype than float64", where)

@@ -26,59 +26,57 @@ from .graphs import BLOCK, Arcs, Converted, arcs_or_none
 from .original import original
 
 T = TypeVar("T")
-_INF = float("inf")
-_infinite = partial(float, "inf")
+#: {node: distance}, {node: the node before it} and {node: path} from one source.
+Lengths = dict[Label, Scalar]
+Parents = dict[Label, Label]
+Paths = dict[Label, list[Label]]
 
 
 # From every vertex, by distance
 
 
-def all_pairs_shortest_path_length(G: Converted, cutoff: Any = None) -> Iterator[tuple[Label, dict[Label, int]]]:
+def all_pairs_shortest_path_length(G: Converted, cutoff: Any = None) -> Iterator[tuple[Label, Lengths]]:
     """(node, {node: number of edges}): `networkx.all_pairs_shortest_path_length`."""
     return _each("all_pairs_shortest_path_length", G, cutoff, select=_lengths)
 
 
 def all_pairs_dijkstra_path_length(
     G: Converted, cutoff: Any = None, weight: Weight = "weight"
-) -> Iterator[tuple[Label, dict[Label, Scalar]]]:
+) -> Iterator[tuple[Label, Lengths]]:
     """(node, {node: distance}): `networkx.all_pairs_dijkstra_path_length`."""
     return _each("all_pairs_dijkstra_path_length", G, cutoff, weight, arcs_of=_nonnegative, select=_lengths)
 
 
-def all_pairs_bellman_ford_path_length(
-    G: Converted, weight: Weight = "weight"
-) -> Iterator[tuple[Label, dict[Label, Scalar]]]:
+def all_pairs_bellman_ford_path_length(G: Converted, weight: Weight = "weight") -> Iterator[tuple[Label, Lengths]]:
     """(node, {node: distance}): `networkx.all_pairs_bellman_ford_path_length`."""
     return _each("all_pairs_bellman_ford_path_length", G, weight, arcs_of=_without_cycle, select=_lengths)
 
 
-def all_pairs_shortest_path(G: Converted, cutoff: Any = None) -> Iterator[tuple[Label, dict[Label, list[Label]]]]:
+def all_pairs_shortest_path(G: Converted, cutoff: Any = None) -> Iterator[tuple[Label, Paths]]:
     """(node, {node: path}): `networkx.all_pairs_shortest_path`."""
     return _each("all_pairs_shortest_path", G, cutoff)
 
 
 def all_pairs_dijkstra_path(
     G: Converted, cutoff: Any = None, weight: Weight = "weight"
-) -> Iterator[tuple[Label, dict[Label, list[Label]]]]:
+) -> Iterator[tuple[Label, Paths]]:
     """(node, {node: path}): `networkx.all_pairs_dijkstra_path`."""
     return _each("all_pairs_dijkstra_path", G, cutoff, weight, arcs_of=_nonnegative)
 
 
 def all_pairs_dijkstra(
     G: Converted, cutoff: Any = None, weight: Weight = "weight"
-) -> Iterator[tuple[Label, tuple[dict[Label, Scalar], dict[Label, list[Label]]]]]:
+) -> Iterator[tuple[Label, tuple[Lengths, Paths]]]:
     """(node, ({node: distance}, {node: path})): `networkx.all_pairs_dijkstra`."""
     return _each("all_pairs_dijkstra", G, cutoff, weight, arcs_of=_nonnegative, select=_both)
 
 
-def all_pairs_bellman_ford_path(
-    G: Converted, weight: Weight = "weight"
-) -> Iterator[tuple[Label, dict[Label, list[Label]]]]:
+def all_pairs_bellman_ford_path(G: Converted, weight: Weight = "weight") -> Iterator[tuple[Label, Paths]]:
     """(node, {node: path}): `networkx.all_pairs_bellman_ford_path`."""
     return _each("all_pairs_bellman_ford_path", G, weight, arcs_of=_without_cycle)
 
 
-def johnson(G: Converted, weight: Weight = "weight") -> dict[Label, dict[Label, list[Label]]]:
+def johnson(G: Converted, weight: Weight = "weight") -> dict[Label, Paths]:
     """{node: {node: path}}: `networkx.johnson`."""
     arcs = _without_cycle(G, weight)
     if arcs is None:
@@ -109,24 +107,22 @@ def metric_closure(G: Converted, weight: Weight = "weight") -> Any:
 # Floyd–Warshall
 
 
-def floyd_warshall(G: Converted, weight: Weight = "weight") -> dict[Label, dict[Label, Scalar]]:
+def floyd_warshall(G: Converted, weight: Weight = "weight") -> dict[Label, Lengths]:
     """{node: {node: distance}}, inf where there is no path: `networkx.floyd_warshall`."""
     arcs = _arcs_by_attribute(G, weight)
     if arcs is None:
         return original("floyd_warshall", G, weight)
-    return _table(G, arcs, _closed(arcs))
+    return _table(G, arcs, _raise_unbounded(arcs.distances))
 
 
 def floyd_warshall_predecessor_and_distance(
     G: Converted, weight: Weight = "weight"
-) -> tuple[dict[Label, dict[Label, Label]], dict[Label, dict[Label, Scalar]]]:
+) -> tuple[dict[Label, Parents], dict[Label, Lengths]]:
     """({node: {node: the node before it}}, distances): `networkx.floyd_warshall_predecessor_and_distance`."""
     return _with_predecessors("floyd_warshall_predecessor_and_distance", G, weight)
 
 
-def floyd_warshall_tree(
-    G: Converted, weight: Weight = "weight"
-) -> tuple[dict[Label, dict[Label, Label]], dict[Label, dict[Label, Scalar]]]:
+def floyd_warshall_tree(G: Converted, weight: Weight = "weight") -> tuple[dict[Label, Parents], dict[Label, Lengths]]:
     """The same by NetworkX's other name for it: `networkx.floyd_warshall_tree` (since 3.7)."""
     return _with_predecessors("floyd_warshall_tree", G, weight)
 
@@ -141,7 +137,7 @@ def floyd_warshall_numpy(G: Converted, nodelist: Any = None, weight: Weight = "w
     arcs = _arcs_by_attribute(G, weight)
     if arcs is None or not len(G) or (nodelist is not None and set(nodelist) != set(G)):
         return original("floyd_warshall_numpy", G, nodelist, weight)
-    D = _closed(arcs)
+    D = _raise_unbounded(arcs.distances)
     if nodelist is None:
         return D
     position = {node: k for k, node in enumerate(G.nodes)}
@@ -149,9 +145,7 @@ def floyd_warshall_numpy(G: Converted, nodelist: Any = None, weight: Weight = "w
     return D[np.ix_(order, order)]
 
 
-def _with_predecessors(
-    name: str, G: Converted, weight: Weight
-) -> tuple[dict[Label, dict[Label, Label]], dict[Label, dict[Label, Scalar]]]:
+def _with_predecessors(name: str, G: Converted, weight: Weight) -> tuple[dict[Label, Parents], dict[Label, Lengths]]:
     arcs = _arcs_by_attribute(G, weight)
     if arcs is None:
         return original(name, G, weight)
@@ -166,17 +160,17 @@ def _with_predecessors(
     return before, _table(G, arcs, D)
 
 
-def _table(G: Converted, arcs: Arcs, D: np.ndarray) -> dict[Label, dict[Label, Scalar]]:
+def _table(G: Converted, arcs: Arcs, D: np.ndarray) -> dict[Label, Lengths]:
     """{node: defaultdict of distances}, with inf for no path."""
-    order, names = _filling_order(G, arcs), _names(G)
+    order, names, infinite = _filling_order(G, arcs), _names(G), partial(float, "inf")
     D = np.take_along_axis(D, order, axis=1)
     unreachable = np.isinf(D)
     values = arcs.numbers(np.where(unreachable, 0, D))
     for i, j in zip(*(axis.tolist() for axis in np.nonzero(unreachable)), strict=True):
-        values[i][j] = _INF
+        values[i][j] = math.inf
     keys = names[order].tolist()
-    table: dict[Label, dict[Label, Scalar]] = {
-        node: defaultdict(_infinite, zip(k, v, strict=True)) for node, k, v in zip(G.nodes, keys, values, strict=True)
+    table: dict[Label, Lengths] = {
+        node: defaultdict(infinite, zip(k, v, strict=True)) for node, k, v in zip(G.nodes, keys, values, strict=True)
     }
     for node, row in table.items():
         row[node] = 0  # an int, whatever the weights are
@@ -205,11 +199,11 @@ def _filling_order(G: Converted, arcs: Arcs) -> np.ndarray:
 # Helpers
 
 
-def _lengths(lengths: dict[Label, Scalar], paths: dict[Label, list[Label]]) -> dict[Label, Scalar]:
+def _lengths(lengths: Lengths, paths: Paths) -> Lengths:
     return lengths
 
 
-def _both(lengths: dict[Label, Scalar], paths: dict[Label, list[Label]]) -> Any:
+def _both(lengths: Lengths, paths: Paths) -> Any:
     return lengths, paths
 
 
@@ -218,7 +212,7 @@ def _each(
     G: Converted,
     *arguments: Any,
     arcs_of: Callable[[Converted, Weight], Arcs | None] | None = None,
-    select: Callable[[dict[Label, Scalar], dict[Label, list[Label]]], Any] = lambda lengths, paths: paths,
+    select: Callable[[Lengths, Paths], Any] = lambda lengths, paths: paths,
 ) -> Iterator[tuple[Label, Any]]:
     """(node, select(distances, paths)) for every node, or NetworkX's own answer to the same call.
 
@@ -240,9 +234,7 @@ def _each(
         yield node, select(lengths, paths)
 
 
-def _all(
-    G: Converted, arcs: Arcs, cutoff: Any, *, paths: bool = False
-) -> Iterator[tuple[Label, dict[Label, Scalar], dict[Label, list[Label]]]]:
+def _all(G: Converted, arcs: Arcs, cutoff: Any, *, paths: bool = False) -> Iterator[tuple[Label, Lengths, Paths]]:
     """(node, {node: distance}, {node: path}) for every node; paths only if they are wanted."""
     names, nodes = _names(G), G.nodes
     most = np.finfo(np.float64).max
@@ -287,14 +279,14 @@ def _by_distance(D: np.ndarray, sources: np.ndarray, arcs: Arcs) -> Iterator[np.
         return
     for row, source in zip(D, sources.tolist(), strict=True):
         row = row.copy()
-        row[source] = -_INF
+        row[source] = -math.inf
         order = np.argsort(row)
         S = row[order]
         # The stable sort is slower.
         yield np.argsort(row, kind="stable") if (S[1:] == S[:-1]).any() else order
 
 
-def _paths(nodes: list[Label], order: list[int], before: list[int]) -> dict[Label, list[Label]]:
+def _paths(nodes: list[Label], order: list[int], before: list[int]) -> Paths:
     """{node: path} for the vertices of `order`, the source first: the path of the predecessor, and the vertex."""
     source = order[0]
     found: list[Any] = [None] * len(nodes)
@@ -352,10 +344,6 @@ def _without_cycle(G: Converted, weight: Weight) -> Arcs | None:
     except NegativeCycleError:
         return None
     return arcs
-
-
-def _closed(arcs: Arcs) -> np.ndarray:
-    return _raise_unbounded(arcs.distances)
 
 
 def _raise_unbounded(compute: Callable[[], T]) -> T:

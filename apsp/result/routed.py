@@ -102,9 +102,8 @@ class Routed(Distances):
         ...     print(positions, P)
         [0] [[-9999     0     1]]
         """
-        wanted = self.graph.labels.checked_positions(
-            self.sources if sources is None else sources, where="predecessor_rows"
-        )
+        sources = self.sources if sources is None else sources
+        wanted = self.graph.labels.checked_positions(sources, where="predecessor_rows")
         require_block(block, where="predecessor_rows")
         if self.engine.limit is None:
             return self._trees.rows(wanted, block)

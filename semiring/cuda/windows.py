@@ -127,9 +127,8 @@ class StagedWindowIO(WindowIO):
 
     def prefetch(self, X: Array, rows: slice, columns: slice, buffer: Hashable = None) -> Future[Any]:
         """Begin X ← window."""
-        return self._readers.submit(
-            self._read, self._dependencies(rows, columns, buffer), gpu.recorded(), X, rows, columns
-        )
+        dependencies = self._dependencies(rows, columns, buffer)
+        return self._readers.submit(self._read, dependencies, gpu.recorded(), X, rows, columns)
 
     def wait(self, ticket: Future[Any] | None) -> None:
         """Block until it has been read; make the current stream wait until it is on the device."""
@@ -218,6 +217,5 @@ def _copy(target: int, target_pitch: int, source: int, pitch: int, X: Array, kin
 
     if X.size:
         width = X.shape[1] * X.itemsize
-        runtime.memcpy2DAsync(
-            target, max(target_pitch, width), source, max(pitch, width), width, len(X), kind, stream.ptr
-        )
+        pitches = max(target_pitch, width), max(pitch, width)
+        runtime.memcpy2DAsync(target, pitches[0], source, pitches[1], width, len(X), kind, stream.ptr)

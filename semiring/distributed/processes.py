@@ -143,9 +143,7 @@ class Processes(World):
 
 
 def _check_launcher(library: str) -> None:
-    """Refuse to run where the launcher started several processes but each has a world of its own, of size 1.
-
-    Each would compute everything, and write the same files.
+    """Refuse to be one of several processes that are each alone in their world, and would write the same files.
 
     Raises
     ------

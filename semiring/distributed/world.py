@@ -24,12 +24,8 @@ class World(ABC):
         Where each rank's part is.
     local_ranks : tuple of int
         The ranks in this process.
-    in_one_process : bool
-        Whether they are all ranks.
     ranks_on_node : int
         The ranks on this machine, which share its memory.
-    processes_on_node : int
-        The processes on this machine.
     options : dict
         Those of every rank's backend: `threads` on the CPU.
     """
