@@ -36,10 +36,7 @@ class Commands(click.Group):
     """A group of commands that always ends with one of these exit codes."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the command line.
-
-        On Ctrl-C before or after the command itself Click would end with 1.
-        """
+        """Run the command line; Click by itself would end with 1 on Ctrl-C before or after the command."""
         _open_streams()
         standalone = kwargs.pop("standalone_mode", True)
         with _signals_raised(), _logs_escaped():

@@ -1,4 +1,4 @@
-"""A command whose closure is spread over GPUs, or over processes under MPI."""
+"""Commands whose closure is distributed over GPUs, or over processes under MPI."""
 
 from __future__ import annotations
 
@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
 
 def ranks_of(options: dict[str, Any]) -> World | None:
-    """The ranks over which the closure is distributed, by options that are taken out; None for one device.
-
-    Of processes under MPI, errors end all of them, and only rank 0 prints.
-    """
+    """The ranks of these options, which are taken out; None for one device. Under MPI, only rank 0 prints."""
     gpus, distributed, grid = (options.pop(name) for name in ("gpus", "distributed", "grid"))
     if gpus is not None and distributed:
         raise click.UsageError("give either --gpus or --distributed.")

@@ -68,7 +68,7 @@ def shortest_path(
     return_predecessors: bool = False,
     unweighted: bool = False,
     overwrite: bool = False,
-    indices: Any = None,
+    indices: Array = None,
     *,
     device: str | None = None,
     dtype: DType = None,
@@ -217,7 +217,7 @@ def floyd_warshall(
 def dijkstra(
     csgraph: Array,
     directed: bool = True,
-    indices: Any = None,
+    indices: Array = None,
     return_predecessors: bool = False,
     unweighted: bool = False,
     limit: float = np.inf,
@@ -283,7 +283,7 @@ def dijkstra(
 def bellman_ford(
     csgraph: Array,
     directed: bool = True,
-    indices: Any = None,
+    indices: Array = None,
     return_predecessors: bool = False,
     unweighted: bool = False,
     *,
@@ -334,7 +334,7 @@ def bellman_ford(
 def johnson(
     csgraph: Array,
     directed: bool = True,
-    indices: Any = None,
+    indices: Array = None,
     return_predecessors: bool = False,
     unweighted: bool = False,
     *,

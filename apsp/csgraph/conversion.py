@@ -120,7 +120,7 @@ class Network:
         return Graph(self.n, names, rows=arcs.tails, cols=arcs.heads, weights=arcs.weights)
 
     @property
-    def csr(self) -> Any:
+    def csr(self) -> scipy.sparse.csr_array:
         """For SciPy's compiled loops: CSR in float64, without duplicates."""
         own = self.canonical_arcs
         # Searches of the oldest SciPy supported take only indices of 32 bits.
@@ -306,7 +306,7 @@ def _require_within(tails: np.ndarray, heads: np.ndarray, n: int, where: str) ->
             raise ShapeError(f"{where}: the indices of a sparse matrix must lie in 0 … {n - 1}, got {low} … {high}.")
 
 
-def _summed(coo: Any, where: str) -> Any:
+def _summed(coo: scipy.sparse.coo_array, where: str) -> scipy.sparse.csr_array:
     """CSR with duplicate entries added up, as in SciPy; the dtype must hold their sums."""
     summed = coo.tocsr()
     if coo.dtype.kind in "iu" and len(summed.data) < len(coo.data):

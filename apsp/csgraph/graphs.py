@@ -16,7 +16,7 @@ from .conversion import FLOAT, _numbers, _require_square, stored
 
 def csgraph_from_dense(
     graph: Array, null_value: float | None = 0, nan_null: bool = True, infinity_null: bool = True
-) -> Any:
+) -> scipy.sparse.csr_array:
     """A sparse graph of a dense one: `scipy.sparse.csgraph.csgraph_from_dense`.
 
     Parameters
@@ -68,7 +68,7 @@ def csgraph_from_dense(
     return _compressed(values, ~absent)
 
 
-def csgraph_from_masked(graph: Array) -> Any:
+def csgraph_from_masked(graph: Array) -> scipy.sparse.csr_array:
     """A sparse graph of a masked array; what is not masked is an edge: `scipy.sparse.csgraph.csgraph_from_masked`.
 
     Parameters
@@ -159,7 +159,7 @@ def csgraph_to_dense(csgraph: Any, null_value: float = 0) -> np.ndarray:
     return M
 
 
-def _compressed(values: np.ndarray, present: np.ndarray) -> Any:
+def _compressed(values: np.ndarray, present: np.ndarray) -> scipy.sparse.csr_array:
     heads = np.nonzero(present)[1]
     starts = np.zeros(len(values) + 1, np.int32)
     np.cumsum(present.sum(axis=1), out=starts[1:])

@@ -35,12 +35,7 @@ def restored(D: np.ndarray, h: np.ndarray, sources: np.ndarray | None) -> np.nda
 
 
 def potentials(network: Network) -> np.ndarray:
-    """h with w(u, v) + h(u) − h(v) ≥ 0 but for rounding, in the network's dtype.
-
-    Parameters
-    ----------
-    network : Network
-        By its arcs.
+    """h with w(u, v) + h(u) − h(v) ≥ 0 but for rounding, in the dtype of a network given by its arcs.
 
     Raises
     ------

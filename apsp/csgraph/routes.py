@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse
 import scipy.sparse.csgraph as scipys
@@ -74,7 +72,7 @@ def _searched(graph: Network, sources: np.ndarray, options: Options) -> tuple[np
     return D, P
 
 
-def reconstruct_path(csgraph: Array, predecessors: Array, directed: bool = True) -> Any:
+def reconstruct_path(csgraph: Array, predecessors: Array, directed: bool = True) -> scipy.sparse.csr_array:
     """The tree of shortest paths from one vertex, with the weights of the graph: `scipy.sparse.csgraph`'s.
 
     Parameters

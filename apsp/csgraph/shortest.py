@@ -28,7 +28,7 @@ def answer(
     csgraph: Array,
     where: str,
     directed: bool,
-    indices: Any,
+    indices: Array,
     return_predecessors: bool,
     unweighted: bool,
     *,
@@ -100,7 +100,7 @@ def nearest(
     return D, np.where(beyond, NONE, P[best, every]), np.where(beyond, NONE, sources[best]).astype(np.int32)
 
 
-def indices_in(indices: Any, n: int, where: str) -> np.ndarray:
+def indices_in(indices: Array, n: int, where: str) -> np.ndarray:
     """The rows of an argument `indices`, in its shape.
 
     Raises

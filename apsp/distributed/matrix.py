@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from ..reading.options import BY_RULE, NullValue, nulls_of
 from ..schedules import distributed
 from .plans import STRIP, default_block, require_memory
 
+Found = TypeVar("Found")
 #: `fill(rows, columns)`: the entries in these rows and columns of the entire matrix.
 Fill = Callable[[slice, slice], Array]
 
@@ -453,10 +454,10 @@ class DistributedMatrix:
 
     # Helpers
 
-    def each_part(self, work: Callable[[Backend, Array, slice, slice], Any]) -> list[Any]:
+    def each_part(self, work: Callable[[Backend, Array, slice, slice], Found]) -> list[Found]:
         """work(ops, part, rows, columns) in each rank of this process."""
 
-        def one(comm: Comm) -> Any:
+        def one(comm: Comm) -> Found:
             k = self.world.local_ranks.index(comm.rank)
             return work(self._ops[k], self.parts[k], *self.layout.part(comm.rank))
 
@@ -467,7 +468,7 @@ class DistributedMatrix:
         """A function that reads windows of a part, by rows and columns of the entire matrix, to the host."""
         return lambda r, c: np.asarray(ops.download(part[local(r, rows), local(c, columns)]))
 
-    def _allgather(self, work: Callable[[Backend, Array, slice, slice], Any]) -> list[Any]:
+    def _allgather(self, work: Callable[[Backend, Array, slice, slice], Found]) -> list[Found]:
         return self.world.allgather(self.each_part(work))
 
     def _warned(self, declared: bool) -> DistributedMatrix:

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import networkx as nx
+
 from .graphs import Converted
 from .measures import (
     average_shortest_path_length,
@@ -86,7 +88,7 @@ __all__ = [
 ]
 
 
-def convert_from_nx(graph: Any, *args: Any, **kwargs: Any) -> Converted:
+def convert_from_nx(graph: nx.Graph, *args: Any, **kwargs: Any) -> Converted:
     """A NetworkX graph for this backend, with all attributes; its arrays are made on first use."""
     return Converted(graph)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
+import networkx as nx
 import numpy as np
 
 from semiring.types import Label, Scalar, Weight
@@ -14,6 +14,9 @@ from semiring.types import Label, Scalar, Weight
 from ..csgraph.conversion import FLOAT, Network
 from ..csgraph.engines import Options, distances
 
+#: {node: distance} from one source, and {source: those} of all.
+Lengths = dict[Label, Scalar]
+AllLengths = dict[Label, Lengths]
 #: Bytes of a block of distances.
 BLOCK = 1 << 28
 #: Up to here float64 represents every integer.
@@ -36,7 +39,7 @@ class Converted:
 
     __networkx_backend__ = "apsp"
 
-    def __init__(self, graph: Any) -> None:
+    def __init__(self, graph: nx.Graph) -> None:
         self.graph = graph
         self.nodes = list(graph)
         self._arcs: dict[Weight, Arcs] = {}
@@ -138,7 +141,7 @@ class Arcs:
         return int(x) if self.integral and math.isfinite(x) else float(x)
 
 
-def _arcs(graph: Any, nodes: list[Label], weight: Weight) -> Arcs:
+def _arcs(graph: nx.Graph, nodes: list[Label], weight: Weight) -> Arcs:
     position = dict(zip(nodes, range(len(nodes)), strict=True))
     adjacency = graph._adj
     counts = [len(adjacency[u]) for u in nodes]
@@ -157,7 +160,7 @@ def _arcs(graph: Any, nodes: list[Label], weight: Weight) -> Arcs:
     return Arcs(len(nodes), tails, heads, weights, integral)
 
 
-def _values(graph: Any, nodes: list[Label], weight: str | Callable[..., Any]) -> Iterable[Any]:
+def _values(graph: nx.Graph, nodes: list[Label], weight: str | Callable[..., Scalar]) -> Iterable[Scalar]:
     """The weight of each arc, in the order of the adjacency."""
     adjacency = graph._adj
     if callable(weight):
@@ -167,12 +170,12 @@ def _values(graph: Any, nodes: list[Label], weight: str | Callable[..., Any]) ->
     return (data.get(weight, 1) for u in nodes for data in adjacency[u].values())
 
 
-def _least(weights: list[Any]) -> Any:
+def _least(weights: list[Scalar]) -> Scalar:
     """The least of parallel edges; NaN if one is, which Python's min may skip."""
     return min(weights) if len(weights) < 2 or all(w == w for w in weights) else math.nan
 
 
-def _as_floats(values: list[Any], n: int) -> tuple[np.ndarray, bool]:
+def _as_floats(values: list[Scalar], n: int) -> tuple[np.ndarray, bool]:
     """The values as float64, and whether they are integers, so that sums of n of them are exact."""
     kinds = set(map(type, values))
     integral = all(issubclass(kind, (int, np.integer)) for kind in kinds)

@@ -5,6 +5,7 @@ Distances are computed in blocks of rows, so that no n × n matrix need fit. Err
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,13 @@ import numpy as np
 from semiring.errors import NegativeCycleError
 from semiring.types import Label, Scalar, Weight
 
-from .graphs import Arcs, Converted, arcs_or_none
+from .graphs import AllLengths, Arcs, Converted, Lengths, arcs_or_none
 from .original import original
 
 _METHODS = (None, "unweighted", "dijkstra", "bellman-ford", "floyd-warshall", "floyd-warshall-numpy")
 
 
-def eccentricity(G: Converted, v: Label = None, sp: Any = None, weight: Weight = None) -> Any:
+def eccentricity(G: Converted, v: Label = None, sp: AllLengths | None = None, weight: Weight = None) -> Any:
     """The distance to the farthest vertex, {node: number} or that of one: `networkx.eccentricity`."""
     arcs = _arcs_for_dijkstra(G, weight)
     if arcs is None or sp is not None or not len(G):
@@ -31,41 +32,43 @@ def eccentricity(G: Converted, v: Label = None, sp: Any = None, weight: Weight =
     return e[v] if v in G else e
 
 
-def diameter(G: Converted, e: Any = None, usebounds: bool = False, weight: Weight = None) -> Any:
+def diameter(G: Converted, e: Lengths | None = None, usebounds: bool = False, weight: Weight = None) -> Scalar:
     """The greatest eccentricity: `networkx.diameter`."""
     found = _eccentricities(G, weight) if e is None else None
     return original("diameter", G, e, usebounds, weight) if found is None else max(found)
 
 
-def radius(G: Converted, e: Any = None, usebounds: bool = False, weight: Weight = None) -> Any:
+def radius(G: Converted, e: Lengths | None = None, usebounds: bool = False, weight: Weight = None) -> Scalar:
     """The least eccentricity: `networkx.radius`."""
     found = _eccentricities(G, weight) if e is None else None
     return original("radius", G, e, usebounds, weight) if found is None else min(found)
 
 
-def center(G: Converted, e: Any = None, usebounds: bool = False, weight: Weight = None) -> Any:
+def center(G: Converted, e: Lengths | None = None, usebounds: bool = False, weight: Weight = None) -> list[Label]:
     """The nodes of least eccentricity: `networkx.center`."""
     found = _eccentricities(G, weight) if e is None else None
     return original("center", G, e, usebounds, weight) if found is None else _where(G, found, min(found))
 
 
-def periphery(G: Converted, e: Any = None, usebounds: bool = False, weight: Weight = None) -> Any:
+def periphery(G: Converted, e: Lengths | None = None, usebounds: bool = False, weight: Weight = None) -> list[Label]:
     """The nodes of greatest eccentricity: `networkx.periphery`."""
     found = _eccentricities(G, weight) if e is None else None
     return original("periphery", G, e, usebounds, weight) if found is None else _where(G, found, max(found))
 
 
-def barycenter(G: Converted, weight: Weight = None, attr: Any = None, sp: Any = None) -> Any:
+def barycenter(
+    G: Converted, weight: Weight = None, attr: str | None = None, sp: AllLengths | None = None
+) -> list[Label]:
     """The nodes of the least sum of distances: `networkx.barycenter`."""
     return _central("barycenter", G, weight, attr, sp)
 
 
-def centroid(G: Converted, weight: Weight = None, attr: Any = None, sp: Any = None) -> Any:
+def centroid(G: Converted, weight: Weight = None, attr: str | None = None, sp: AllLengths | None = None) -> list[Label]:
     """The same by its name since 3.7: `networkx.centroid`."""
     return _central("centroid", G, weight, attr, sp)
 
 
-def average_shortest_path_length(G: Converted, weight: Weight = None, method: Any = None) -> Any:
+def average_shortest_path_length(G: Converted, weight: Weight = None, method: str | None = None) -> Scalar:
     """The mean distance of two nodes: `networkx.average_shortest_path_length`."""
     n = len(G)
     arcs = _arcs_for_dijkstra(
@@ -78,7 +81,7 @@ def average_shortest_path_length(G: Converted, weight: Weight = None, method: An
     return total / (n * (n - 1))
 
 
-def wiener_index(G: Converted, weight: Weight = None) -> Any:
+def wiener_index(G: Converted, weight: Weight = None) -> Scalar:
     """The sum of distances of all pairs: `networkx.wiener_index`."""
     arcs = _arcs_for_dijkstra(G, weight)
     if arcs is None or not len(G):
@@ -89,7 +92,7 @@ def wiener_index(G: Converted, weight: Weight = None) -> Any:
     return total if G.is_directed() else total / 2
 
 
-def global_efficiency(G: Converted) -> Any:
+def global_efficiency(G: Converted) -> float:
     """The mean of the inverse distances: `networkx.global_efficiency`."""
     n = len(G)
     if n < 2:
@@ -98,7 +101,7 @@ def global_efficiency(G: Converted) -> Any:
 
 
 def closeness_centrality(
-    G: Converted, u: Label = None, distance: Any = None, wf_improved: bool = True, *, sp: Any = None
+    G: Converted, u: Label = None, distance: Weight = None, wf_improved: bool = True, *, sp: AllLengths | None = None
 ) -> Any:
     """The inverse of the mean distance from others, {node: number} or that of one: `networkx.closeness_centrality`."""
     arcs = _arcs_for_dijkstra(G, distance)
@@ -116,7 +119,9 @@ def closeness_centrality(
     return found[0] if u is not None else dict(zip(G.nodes, found, strict=True))
 
 
-def harmonic_centrality(G: Converted, nbunch: Any = None, distance: Any = None, sources: Any = None) -> Any:
+def harmonic_centrality(
+    G: Converted, nbunch: Iterable[Label] | None = None, distance: Weight = None, sources: Iterable[Label] | None = None
+) -> dict[Label, float]:
     """The sum of the inverse distances from others, {node: number}: `networkx.harmonic_centrality`."""
     arguments = (nbunch, distance, sources)
     targets, origins = (
@@ -174,7 +179,7 @@ def _where(G: Converted, values: list[Scalar], wanted: Scalar) -> list[Label]:
     return [node for node, value in zip(G.nodes, values, strict=True) if value == wanted]
 
 
-def _central(name: str, G: Converted, weight: Weight, attr: Any, sp: Any) -> Any:
+def _central(name: str, G: Converted, weight: Weight, attr: str | None, sp: AllLengths | None) -> list[Label]:
     arcs = _arcs_for_dijkstra(G, weight)
     if arcs is None or attr is not None or sp is not None or not len(G):
         return original(name, G, weight, attr, sp)

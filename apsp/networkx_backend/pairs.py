@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -17,17 +17,16 @@ import numpy as np
 from networkx.utils.backends import _registered_algorithms
 
 from semiring.errors import NegativeCycleError
-from semiring.types import Label, Scalar, Weight
+from semiring.types import Label, Weight
 
 from ..csgraph.engines import Options
 from ..csgraph.routes import with_predecessors
 from ..log import warn
-from .graphs import BLOCK, Arcs, Converted, arcs_or_none
+from .graphs import BLOCK, AllLengths, Arcs, Converted, Lengths, arcs_or_none
 from .original import original
 
 T = TypeVar("T")
-#: {node: distance}, {node: the node before it} and {node: path} from one source.
-Lengths = dict[Label, Scalar]
+#: {node: the node before it} and {node: path} from one source.
 Parents = dict[Label, Label]
 Paths = dict[Label, list[Label]]
 
@@ -35,13 +34,13 @@ Paths = dict[Label, list[Label]]
 # From every vertex, by distance
 
 
-def all_pairs_shortest_path_length(G: Converted, cutoff: Any = None) -> Iterator[tuple[Label, Lengths]]:
+def all_pairs_shortest_path_length(G: Converted, cutoff: float | None = None) -> Iterator[tuple[Label, Lengths]]:
     """(node, {node: number of edges}): `networkx.all_pairs_shortest_path_length`."""
     return _each("all_pairs_shortest_path_length", G, cutoff, select=_lengths)
 
 
 def all_pairs_dijkstra_path_length(
-    G: Converted, cutoff: Any = None, weight: Weight = "weight"
+    G: Converted, cutoff: float | None = None, weight: Weight = "weight"
 ) -> Iterator[tuple[Label, Lengths]]:
     """(node, {node: distance}): `networkx.all_pairs_dijkstra_path_length`."""
     return _each("all_pairs_dijkstra_path_length", G, cutoff, weight, arcs_of=_nonnegative, select=_lengths)
@@ -52,20 +51,20 @@ def all_pairs_bellman_ford_path_length(G: Converted, weight: Weight = "weight") 
     return _each("all_pairs_bellman_ford_path_length", G, weight, arcs_of=_without_cycle, select=_lengths)
 
 
-def all_pairs_shortest_path(G: Converted, cutoff: Any = None) -> Iterator[tuple[Label, Paths]]:
+def all_pairs_shortest_path(G: Converted, cutoff: float | None = None) -> Iterator[tuple[Label, Paths]]:
     """(node, {node: path}): `networkx.all_pairs_shortest_path`."""
     return _each("all_pairs_shortest_path", G, cutoff)
 
 
 def all_pairs_dijkstra_path(
-    G: Converted, cutoff: Any = None, weight: Weight = "weight"
+    G: Converted, cutoff: float | None = None, weight: Weight = "weight"
 ) -> Iterator[tuple[Label, Paths]]:
     """(node, {node: path}): `networkx.all_pairs_dijkstra_path`."""
     return _each("all_pairs_dijkstra_path", G, cutoff, weight, arcs_of=_nonnegative)
 
 
 def all_pairs_dijkstra(
-    G: Converted, cutoff: Any = None, weight: Weight = "weight"
+    G: Converted, cutoff: float | None = None, weight: Weight = "weight"
 ) -> Iterator[tuple[Label, tuple[Lengths, Paths]]]:
     """(node, ({node: distance}, {node: path})): `networkx.all_pairs_dijkstra`."""
     return _each("all_pairs_dijkstra", G, cutoff, weight, arcs_of=_nonnegative, select=_both)
@@ -84,7 +83,7 @@ def johnson(G: Converted, weight: Weight = "weight") -> dict[Label, Paths]:
     return {node: paths for node, _, paths in _all(G, arcs, None, paths=True)}
 
 
-def metric_closure(G: Converted, weight: Weight = "weight") -> Any:
+def metric_closure(G: Converted, weight: Weight = "weight") -> nx.Graph:
     """The complete graph of distances and paths: `networkx.algorithms.approximation.metric_closure`."""
     arcs = _nonnegative(G, weight)
     if arcs is None or not len(G):
@@ -107,7 +106,7 @@ def metric_closure(G: Converted, weight: Weight = "weight") -> Any:
 # Floyd–Warshall
 
 
-def floyd_warshall(G: Converted, weight: Weight = "weight") -> dict[Label, Lengths]:
+def floyd_warshall(G: Converted, weight: Weight = "weight") -> AllLengths:
     """{node: {node: distance}}, inf where there is no path: `networkx.floyd_warshall`."""
     arcs = _arcs_by_attribute(G, weight)
     if arcs is None:
@@ -117,17 +116,19 @@ def floyd_warshall(G: Converted, weight: Weight = "weight") -> dict[Label, Lengt
 
 def floyd_warshall_predecessor_and_distance(
     G: Converted, weight: Weight = "weight"
-) -> tuple[dict[Label, Parents], dict[Label, Lengths]]:
+) -> tuple[dict[Label, Parents], AllLengths]:
     """({node: {node: the node before it}}, distances): `networkx.floyd_warshall_predecessor_and_distance`."""
     return _with_predecessors("floyd_warshall_predecessor_and_distance", G, weight)
 
 
-def floyd_warshall_tree(G: Converted, weight: Weight = "weight") -> tuple[dict[Label, Parents], dict[Label, Lengths]]:
+def floyd_warshall_tree(G: Converted, weight: Weight = "weight") -> tuple[dict[Label, Parents], AllLengths]:
     """The same by NetworkX's other name for it: `networkx.floyd_warshall_tree` (since 3.7)."""
     return _with_predecessors("floyd_warshall_tree", G, weight)
 
 
-def floyd_warshall_numpy(G: Converted, nodelist: Any = None, weight: Weight = "weight") -> np.ndarray:
+def floyd_warshall_numpy(
+    G: Converted, nodelist: Sequence[Label] | None = None, weight: Weight = "weight"
+) -> np.ndarray:
     """The matrix of distances, float64: `networkx.floyd_warshall_numpy`."""
     if nodelist is not None and not len(nodelist) == len(G) == len(set(nodelist)):
         raise nx.NetworkXError(
@@ -145,7 +146,7 @@ def floyd_warshall_numpy(G: Converted, nodelist: Any = None, weight: Weight = "w
     return D[np.ix_(order, order)]
 
 
-def _with_predecessors(name: str, G: Converted, weight: Weight) -> tuple[dict[Label, Parents], dict[Label, Lengths]]:
+def _with_predecessors(name: str, G: Converted, weight: Weight) -> tuple[dict[Label, Parents], AllLengths]:
     arcs = _arcs_by_attribute(G, weight)
     if arcs is None:
         return original(name, G, weight)
@@ -160,7 +161,7 @@ def _with_predecessors(name: str, G: Converted, weight: Weight) -> tuple[dict[La
     return before, _table(G, arcs, D)
 
 
-def _table(G: Converted, arcs: Arcs, D: np.ndarray) -> dict[Label, Lengths]:
+def _table(G: Converted, arcs: Arcs, D: np.ndarray) -> AllLengths:
     """{node: defaultdict of distances}, with inf for no path."""
     order, names, infinite = _filling_order(G, arcs), _names(G), partial(float, "inf")
     D = np.take_along_axis(D, order, axis=1)
@@ -169,7 +170,7 @@ def _table(G: Converted, arcs: Arcs, D: np.ndarray) -> dict[Label, Lengths]:
     for i, j in zip(*(axis.tolist() for axis in np.nonzero(unreachable)), strict=True):
         values[i][j] = math.inf
     keys = names[order].tolist()
-    table: dict[Label, Lengths] = {
+    table: AllLengths = {
         node: defaultdict(infinite, zip(k, v, strict=True)) for node, k, v in zip(G.nodes, keys, values, strict=True)
     }
     for node, row in table.items():
@@ -234,7 +235,9 @@ def _each(
         yield node, select(lengths, paths)
 
 
-def _all(G: Converted, arcs: Arcs, cutoff: Any, *, paths: bool = False) -> Iterator[tuple[Label, Lengths, Paths]]:
+def _all(
+    G: Converted, arcs: Arcs, cutoff: float | None, *, paths: bool = False
+) -> Iterator[tuple[Label, Lengths, Paths]]:
     """(node, {node: distance}, {node: path}) for every node; paths only if they are wanted."""
     names, nodes = _names(G), G.nodes
     most = np.finfo(np.float64).max
@@ -323,7 +326,7 @@ def _arcs_by_attribute(G: Converted, weight: Weight) -> Arcs | None:
     return None if callable(weight) else arcs_or_none(G, weight)
 
 
-def _counts(cutoff: Any) -> bool:
+def _counts(cutoff: float | None) -> bool:
     """Whether a cutoff is a number of edges; NetworkX decides on fractions."""
     return cutoff is None or math.isinf(cutoff) or cutoff % 1 == 0
 

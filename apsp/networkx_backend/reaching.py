@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -21,7 +20,7 @@ from .original import original
 _ROWS = 1024
 
 
-def transitive_closure(G: Converted, reflexive: bool | None = False) -> Any:
+def transitive_closure(G: Converted, reflexive: bool | None = False) -> nx.Graph:
     """The graph with an edge for every walk, and all of its data: `networkx.transitive_closure`."""
     if reflexive not in {None, True, False}:
         raise nx.NetworkXError("Incorrect value for the parameter `reflexive`")
@@ -30,7 +29,7 @@ def transitive_closure(G: Converted, reflexive: bool | None = False) -> Any:
     return _extended(G, _reached(G), loops)
 
 
-def transitive_closure_dag(G: Converted, topo_order: Any = None) -> Any:
+def transitive_closure_dag(G: Converted, topo_order: list[Label] | None = None) -> nx.DiGraph:
     """The same of an acyclic graph: `networkx.transitive_closure_dag`."""
     t = _reached(G)
     if topo_order is not None or _cyclic(t):
@@ -38,7 +37,7 @@ def transitive_closure_dag(G: Converted, topo_order: Any = None) -> Any:
     return _extended(G, t, None)
 
 
-def transitive_reduction(G: Converted) -> Any:
+def transitive_reduction(G: Converted) -> nx.DiGraph:
     """The fewest edges with the same reachability, without data: `networkx.transitive_reduction`."""
     t = _reached(G)
     if _cyclic(t):
@@ -59,7 +58,7 @@ def _cyclic(t: Reachability) -> bool:
     return bool(t.condensation.cyclic.any()) or bool((t.condensation.sizes > 1).any())
 
 
-def _extended(G: Converted, t: Reachability, loops: bool | None) -> Any:
+def _extended(G: Converted, t: Reachability, loops: bool | None) -> nx.Graph:
     """A copy of the graph with an edge to each vertex reached; loops at all vertices, at none, or by walks."""
     extended = G.graph.copy()
     # Of NetworkX's own classes the adjacency is written to directly: `add_edges_from` looks up every vertex again.

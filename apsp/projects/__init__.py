@@ -17,7 +17,7 @@ from ..display import frames, notebook, output
 from ..graph import Graph
 from ..labels import Labels
 from ..result import Result, drawing, shortest_paths
-from .tasks import project_of
+from .tasks import Duration, project_of
 
 #: The most tasks that are printed.
 _SHOWN = 60
@@ -46,12 +46,12 @@ class CriticalPath:
         The library of `to_frame`; by default the one that is installed.
     """
 
-    length: Any
+    length: Duration
     path: list[Label]
-    earliest: dict[Label, Any]
-    latest: dict[Label, Any]
-    slack: dict[Label, Any]
-    durations: dict[Label, Any]
+    earliest: dict[Label, Duration]
+    latest: dict[Label, Duration]
+    slack: dict[Label, Duration]
+    durations: dict[Label, Duration]
     frames: str | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
@@ -251,7 +251,7 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
     latest = length - rest
     ends = np.unravel_index(last.argmax(), last.shape) if len(tasks) else ()
 
-    def by_task(times: np.ndarray) -> dict[Any, Any]:
+    def by_task(times: np.ndarray) -> dict[Label, Duration]:
         return dict(zip(tasks, map(project.kind, times.tolist()), strict=True))
 
     return CriticalPath(
@@ -265,11 +265,11 @@ def critical_path(durations: Any, dependencies: Any = ()) -> CriticalPath:
     )
 
 
-def _unit(length: Any) -> tuple[str, Callable[[Any], float]]:
+def _unit(length: Duration) -> tuple[str, Callable[[Duration], float]]:
     """The unit of an axis of times, and a function that converts a time to it."""
     if isinstance(length, np.timedelta64):
         one: Any = np.timedelta64(1, "s")
-        seconds: Callable[[Any], float] = lambda time: float(time / one)  # noqa: E731
+        seconds: Callable[[Duration], float] = lambda time: float(time / one)  # noqa: E731
     elif isinstance(length, timedelta):
         seconds = timedelta.total_seconds
     else:

@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from semiring.errors import DomainError, DTypeError, VertexError
-from semiring.types import Label
+from semiring.types import Label, Scalar
 
 from ..inputs.frames import columns_of, is_table
 from ..labels import Labels
 
+#: A number, or a duration of datetime, NumPy or pandas.
+Duration = Any
 #: Names of the columns of a table of tasks.
 _COLUMNS = {
     "task": ("task", "tasks", "activity", "name", "id"),
@@ -52,9 +54,9 @@ class Project:
     """
 
     names: Labels
-    times: list[Any]
+    times: list[Scalar]
     pairs: list[tuple[int, int]]
-    kind: Callable[[Any], Any]
+    kind: Callable[[Scalar], Duration]
 
 
 def project_of(durations: Any, dependencies: Any) -> Project:
@@ -75,7 +77,7 @@ def project_of(durations: Any, dependencies: Any) -> Project:
     return Project(tasks, numbers, pairs, kind)
 
 
-def _columns(source: Any, separate: bool) -> tuple[list[Label], list[Any], list[Any] | None]:
+def _columns(source: Any, separate: bool) -> tuple[list[Label], list[Duration], list[Any] | None]:
     """Tasks, durations, and dependencies, unless those are separate."""
     if is_table(source):
         columns = columns_of(source)
@@ -105,7 +107,7 @@ def _wanted(got: str) -> str:
     )
 
 
-def two_columns(columns: dict[Any, list[Any]], what: str, wanted: str) -> tuple[list[Any], list[Any]]:
+def two_columns(columns: dict[Label, list[Any]], what: str, wanted: str) -> tuple[list[Any], list[Any]]:
     """The columns of a table that has two."""
     if len(columns) != 2:
         raise DTypeError(
@@ -116,7 +118,7 @@ def two_columns(columns: dict[Any, list[Any]], what: str, wanted: str) -> tuple[
     return first, second
 
 
-def _named(columns: dict[Any, list[Any]]) -> tuple[list[Any], list[Any], list[Any]]:
+def _named(columns: dict[Label, list[Any]]) -> tuple[list[Any], list[Any], list[Any]]:
     """The columns of a project in one table, by their names; others are ignored."""
     found = []
     for role, words in _COLUMNS.items():
@@ -146,7 +148,7 @@ def _predecessors(tasks: Labels, cell: Any) -> list[int]:
     return [_position(tasks, cell)]
 
 
-def _pairs(dependencies: Any) -> Iterable[tuple[Any, Any]]:
+def _pairs(dependencies: Any) -> Iterable[tuple[Label, Label]]:
     """Dependencies of any form as pairs (before, after)."""
     if is_table(dependencies):
         return list(zip(*two_columns(columns_of(dependencies), "dependencies", "before, after"), strict=True))
@@ -175,7 +177,7 @@ def _position(tasks: Labels, task: Hashable) -> int:
     return tasks.position(task)
 
 
-def _numbers(names: list[Label], times: list[Any]) -> tuple[list[Any], Callable[[Any], Any]]:
+def _numbers(names: list[Label], times: list[Duration]) -> tuple[list[Scalar], Callable[[Scalar], Duration]]:
     """Durations as numbers, and a function that converts numbers to durations."""
     if any(isinstance(time, (timedelta, np.timedelta64)) for time in times):
         times, kind = _nanoseconds(names, times)
@@ -189,11 +191,11 @@ def _numbers(names: list[Label], times: list[Any]) -> tuple[list[Any], Callable[
     return times, kind
 
 
-def _identity(number: Any) -> Any:
+def _identity(number: Scalar) -> Scalar:
     return number
 
 
-def _nanoseconds(names: list[Label], times: list[Any]) -> tuple[list[int], Callable[[Any], Any]]:
+def _nanoseconds(names: list[Label], times: list[Duration]) -> tuple[list[int], Callable[[Scalar], Duration]]:
     """Durations with units, all of one class, as integers of nanoseconds."""
     kind: Any = type(next(time for time in times if isinstance(time, (timedelta, np.timedelta64))))
     for task, time in zip(names, times, strict=True):
@@ -223,7 +225,7 @@ def _of_numpy(task: Label, time: np.timedelta64) -> int:
     return int(time.astype(np.int64)) * count * _NANOSECONDS[unit]
 
 
-def _to_numpy(ns: int, unit: np.dtype) -> Any:
+def _to_numpy(ns: int, unit: np.dtype) -> np.timedelta64:
     """A duration in the unit of the others, of which sums are multiples."""
     name: Any
     name, count = np.datetime_data(unit)

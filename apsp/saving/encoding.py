@@ -117,7 +117,7 @@ def _native(label: Label, path: object) -> Label:
     )
 
 
-def _array(names: list[Any]) -> np.ndarray | None:
+def _array(names: list[Label]) -> np.ndarray | None:
     """The labels as one array, if they are of one type whose dtype holds them exactly; else None."""
     kinds = set(map(type, names))
     if kinds <= {int}:
@@ -133,7 +133,7 @@ def _array(names: list[Any]) -> np.ndarray | None:
     return None
 
 
-def _to_json(name: Any) -> Any:
+def _to_json(name: Label) -> Any:
     if isinstance(name, tuple):
         return [_to_json(part) for part in name]
     if type(name) is int and name not in _INT64:
@@ -143,7 +143,7 @@ def _to_json(name: Any) -> Any:
     return name
 
 
-def _from_json(name: Any) -> Any:
+def _from_json(name: Any) -> Label:
     if isinstance(name, list):
         return tuple(_from_json(part) for part in name)
     if isinstance(name, dict):
