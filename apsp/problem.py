@@ -195,13 +195,13 @@ def take(
             f"{where}: overwrite=True must work on the matrix as it is, got null_value={nulls[0]} as well. Leave one "
             "of them out."
         )
-    taken, unsaid = _take(A, s, dtype, request, unweighted, nulls, where)
+    taken, undeclared = _take(A, s, dtype, request, unweighted, nulls, where)
     if overwrite:
         taken.check_writable(dtypes.resolve(s, dtype, taken.array.dtype, where=where), where=where)
-        return taken, Memory.OVERWRITE, unsaid
+        return taken, Memory.OVERWRITE, undeclared
     if not isinstance(A, Graph):  # whose matrix is of that dtype
         taken = taken.conformed(s, dtype, where=where)
-    return taken, Memory.OWNED if taken.made else Memory.READ_ONLY, unsaid
+    return taken, Memory.OWNED if taken.made else Memory.READ_ONLY, undeclared
 
 
 def pose_array(
@@ -211,7 +211,7 @@ def pose_array(
     *,
     device: str | None = None,
     move: bool = True,
-    null_unsaid: bool = False,
+    null_undeclared: bool = False,
     where: str = "closure",
 ) -> Problem:
     """The problem of closing an array of the dtype to compute in; copied to the device and surveyed there."""
@@ -220,10 +220,10 @@ def pose_array(
     if not move or device_of(array) == target or packed_on_the_way or not array.size:
         if move and memory is Memory.READ_ONLY:  # the result takes memory: refused before the survey, which takes time
             require(array.size // 8 if array.dtype.kind == "b" else array.nbytes, target, where=where, hint=HINT)
-        return Problem(array, s, target, memory, survey(array, s, where=where, null_unsaid=null_unsaid))
+        return Problem(array, s, target, memory, survey(array, s, where=where, null_undeclared=null_undeclared))
     require(array.nbytes, target, where=where, hint="Use a smaller dtype, or compute on the device of A.")
     moved = bind(s, array.dtype, device="cuda").upload(array) if target == "cuda" else array.get()
-    seen = survey(moved, s, where=where, null_unsaid=null_unsaid)
+    seen = survey(moved, s, where=where, null_undeclared=null_undeclared)
     return Problem(moved, s, target, Memory.OWNED, seen, array, memory is not Memory.READ_ONLY)
 
 
@@ -247,7 +247,7 @@ def _take(
     """A square matrix, or a batch of them, from an array or a graph; and whether its null value is not declared."""
     if isinstance(A, Graph):
         matrix, made = matrix_of(A, s, dtype, request, where=where)
-        return Taken(matrix, A, made), A.null_unsaid
+        return Taken(matrix, A, made), A.null_undeclared
     taken = take_in(A, where=where)
     if taken.array.ndim not in (2, 3) or taken.array.shape[-1] != taken.array.shape[-2]:
         raise ShapeError(f"{where}: A must be square, (n, n) or (batch, n, n), got shape {taken.array.shape}.")

@@ -132,19 +132,19 @@ class Question:
         w = self.wants
         if isinstance(self.source, BitMatrix):
             return pose_bits(self.source, self.semiring, w.device, w.overwrite)
-        taken, memory, unsaid = self._taken
+        taken, memory, undeclared = self._taken
         return pose_array(
             taken.array,
             self.semiring,
             memory,
             device=w.device,
             move=not w.dry,
-            null_unsaid=unsaid,
+            null_undeclared=undeclared,
             where=w.where,
         )
 
     @property
-    def null_unsaid(self) -> bool:
+    def null_undeclared(self) -> bool:
         """Whether it is not declared which entries of its matrix are no edges."""
         return self._taken[2]
 
@@ -168,9 +168,9 @@ class Question:
     def arcs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Tails, heads and weights of all arcs, undirected edges both ways; weights in the dtype to compute in."""
         arcs, n = self.graph.edges(self.semiring, self.dtype), self.n
-        if self.graph.null_unsaid and len(arcs[2]) == n * n:  # in the order of the matrix
+        if self.graph.null_undeclared and len(arcs[2]) == n * n:  # in the order of the matrix
             where = self.wants.where
-            self.report_zeros(survey(arcs[2].reshape(n, n), self.semiring, where=where, null_unsaid=True))
+            self.report_zeros(survey(arcs[2].reshape(n, n), self.semiring, where=where, null_undeclared=True))
         return arcs
 
     @cached_property

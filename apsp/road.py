@@ -216,7 +216,7 @@ def _named(kinds: tuple[Kind, ...], question: Question) -> Kind:
 def _offers(question: Question, kinds: tuple[Kind, ...]) -> list[Estimate]:
     """What the kinds would take that can answer; of those whose estimate takes long, only where it is worth it."""
     if len(kinds) > 1:
-        kinds = tuple(kind for kind in kinds if not kind.asked_only and not _unfit(kind, question))
+        kinds = tuple(kind for kind in kinds if not kind.on_request_only and not _unfit(kind, question))
     if len(kinds) == 1:
         return [_offer(kinds[0], question) if question.wants.dry else kinds[0].estimate(question)]
     found: list[Estimate] = []

@@ -163,7 +163,7 @@ def next_hops(
 
 
 #: Entries that are looked at together; on a GPU so many that it is busy.
-_CHUNK, _CHUNK_THERE = 1 << 18, 1 << 26
+_CHUNK, _CHUNK_GPU = 1 << 18, 1 << 26
 #: Edges by tail: those that leave k are at starts[k] … starts[k + 1] of heads and weights.
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -314,7 +314,7 @@ def _taken(A: Array, D: Array, s: Semiring, nulls: Nulls, where: str) -> tuple[A
     if device_of(weights) != device_of(closed.array):
         with on_device(closed.array):
             weights = module(closed.array).asarray(weights) if device_of(weights) == "cpu" else weights.get()
-    refuse_ambiguous(survey(weights, s, where=where, null_unsaid=nulls is None), s, where=where)
+    refuse_ambiguous(survey(weights, s, where=where, null_undeclared=nulls is None), s, where=where)
     survey(closed.array, s, where=where)
     _refuse_unreached(weights, closed.array, s, where)
     return weights, closed
@@ -323,7 +323,7 @@ def _taken(A: Array, D: Array, s: Semiring, nulls: Nulls, where: str) -> tuple[A
 def _refuse_unreached(A: Array, D: Array, s: Semiring, where: str) -> None:
     """Refuse a D that has no path where A has an edge: it is the closure of another matrix, or was cut at a limit."""
     zero = dtypes.zero(s, D.dtype)
-    for part in dtypes.chunks(D.shape, _CHUNK if device_of(D) == "cpu" else _CHUNK_THERE):
+    for part in dtypes.chunks(D.shape, _CHUNK if device_of(D) == "cpu" else _CHUNK_GPU):
         lost = D[part] == zero
         if bool(lost.any()) and bool((lost := lost & (A[part] != zero)).any()):
             index = [int(axis[0]) for axis in lost.nonzero()]

@@ -60,17 +60,17 @@ def _solve_one(problem: Problem, request: Request, plan: Plan | None) -> Solved:
     _require(problem, plan, request)  # what does not fit is refused before entries are searched
     if not problem.may_diverge:
         return _follow(problem, ops, plan, request)
-    lent = problem.memory is Memory.OVERWRITE
-    potential = settle.precaution(A, s, problem.seen, overwrite=lent)
+    overwritten = problem.memory is Memory.OVERWRITE
+    potential = settle.precaution(A, s, problem.seen, overwrite=overwritten)
     try:
         solved = _follow(problem, ops, plan, request, potential)
     except DivergenceError as error:  # a star of integers that has no value
         written = problem.in_place and problem.is_on_device and ops.grain == 1
-        raise settle.lost(error) if lent and written else error from None
+        raise settle.lost(error) if overwritten and written else error from None
     try:
         potential = settle.settle(solved.matrix, A if problem.preserved else None, s, problem.seen)
     except DivergenceError as error:
-        raise settle.lost(error) if lent and solved.matrix is A else error from None
+        raise settle.lost(error) if overwritten and solved.matrix is A else error from None
     if potential is not None:
         del solved
         solved = _follow(problem, ops, plan, request, potential)
@@ -136,7 +136,7 @@ def _allocate_result(problem: Problem) -> Any:
 
 
 def give_back(problem: Problem, D: Array, buffer: Any = None) -> Any:
-    """The result in kind: on the device from which the matrix came, in its memory where that was lent."""
+    """The result in kind: on the device from which the matrix came, in its memory if that may be overwritten."""
     if problem.origin is None:
         if problem.memory is Memory.OVERWRITE and D is not problem.matrix:
             problem.matrix[...] = D
@@ -169,13 +169,13 @@ def _solve_batch(problem: Problem, request: Request) -> Solved:
     if apart or not problem.is_on_device or not problem.matrix.size:
         D = _one_by_one(problem, request)
     else:
-        D = _together(problem, ops, request)
+        D = _close_batch(problem, ops, request)
     buffer = None if problem.origin is None or problem.overwrite_origin else _allocate_result(problem)
     D = give_back(problem, D, buffer)
     return Solved(D, plan, clock() - start, {})
 
 
-def _together(problem: Problem, ops: Backend, request: Request) -> Any:
+def _close_batch(problem: Problem, ops: Backend, request: Request) -> Any:
     """All matrices by one verb."""
     A = problem.matrix
     D = A if problem.memory is not Memory.READ_ONLY else ops.empty(A.shape)
@@ -189,7 +189,7 @@ def _together(problem: Problem, ops: Backend, request: Request) -> Any:
 
 def _one_by_one(problem: Problem, request: Request) -> Any:
     """One matrix after the other, each in its place of the batch or of a copy of it."""
-    A, lent = problem.matrix, problem.memory is Memory.OVERWRITE
+    A, overwritten = problem.matrix, problem.memory is Memory.OVERWRITE
     problem = (
         problem if problem.memory is not Memory.READ_ONLY else replace(problem, matrix=A.copy(), memory=Memory.OWNED)
     )
@@ -200,7 +200,7 @@ def _one_by_one(problem: Problem, request: Request) -> Any:
         try:
             closed = solve(part, replace(request, callback=report)).matrix
         except DivergenceError as error:
-            before = ", those before it are closed" if lent and index else ""
+            before = ", those before it are closed" if overwritten and index else ""
             message = f"{error} It is matrix {index} of the batch{before}."
             raise type(error)(message, error.vertex, error.cycle) from None
         if closed is not part.matrix:

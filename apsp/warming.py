@@ -162,7 +162,7 @@ def warm(work: list[Task], processes: int, callback: Callback | None = None) -> 
         first = len({task.sort for task in work})
         try:
             for together in (work[:first], work[first:]):
-                for future in as_completed([pool.submit(_ask, task) for task in together]):
+                for future in as_completed([pool.submit(_run_task, task) for task in together]):
                     compiled += future.result()
                     done += 1
                     if callback:
@@ -188,7 +188,7 @@ def _begin() -> None:
     os.environ["SEMIRING_ASSUME_COMPILED"] = "1"
 
 
-def _ask(task: Task) -> int:
+def _run_task(task: Task) -> int:
     """One task, on one thread of a process of its own; the number of kernels that were compiled."""
     notices: list[compiling.Notice] = []
     with compiling.listening(notices.append):

@@ -49,9 +49,9 @@ def run(name: str, options: list[str]) -> int:
 
 
 def main() -> None:
-    known, given = questions(), sys.argv[1:]
-    end = next((i for i, word in enumerate(given) if word.startswith("-")), len(given))
-    names, options = given[:end], given[end:]
+    known, arguments = questions(), sys.argv[1:]
+    end = next((i for i, word in enumerate(arguments) if word.startswith("-")), len(arguments))
+    names, options = arguments[:end], arguments[end:]
     if not names:
         print(__doc__)
         for name, question in known.items():

@@ -268,13 +268,13 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", default=list(PARTS), help=" ".join(PARTS))
     parser.add_argument("--sizes", type=int, nargs="+")
     parser.add_argument("--threads", type=int, nargs="+")
-    given = begin(parser)
+    args = begin(parser)
     from semiring.cpu.processors import default_threads
 
-    counts = given.threads or sorted({1, default_threads()})
-    for name in given.parts:
+    counts = args.threads or sorted({1, default_threads()})
+    for name in args.parts:
         part, sizes = PARTS[name]
-        for n in given.sizes or ([n for n in sizes if n <= 4096] if given.quick else sizes):
+        for n in args.sizes or ([n for n in sizes if n <= 4096] if args.quick else sizes):
             part(n, counts)
 
 

@@ -190,10 +190,10 @@ def done(what):
     last = time.perf_counter()
 def inside(module, name, what):
     function = getattr(module, name)
-    def timed(*given, **options):
+    def timed(*args, **options):
         start = time.perf_counter()
         try:
-            return function(*given, **options)
+            return function(*args, **options)
         finally:
             inner.append([f"  {what}", time.perf_counter() - start])
     setattr(module, name, timed)
@@ -256,11 +256,11 @@ def first(n: int = 1000) -> list[dict[str, Any]]:
     for name, dtype, least in FIRST:
         A = edges(n, n, least=least, dtype=dtype)
         with tempfile.TemporaryDirectory() as folder:
-            given, result = (Path(folder) / file for file in ("A.npy", "D.npy"))
-            np.save(given, A)
+            source, result = (Path(folder) / file for file in ("A.npy", "D.npy"))
+            np.save(source, A)
             caches = caches_in(folder)
             for kind, limit in (("cold", COLD), ("warm", WARM)):
-                found = last(process(PROCESS, given, result, **caches))
+                found = last(process(PROCESS, source, result, **caches))
                 cases.check_distances(A, np.load(result))
                 begun, again = found["seconds"]
                 compiled = sum(seconds for _, seconds in found["units"])
@@ -278,16 +278,16 @@ def main() -> None:
     parser.add_argument("--part", action="append", choices=("warm", "first", "steps"), help="all by default")
     parser.add_argument("--profile", action="store_true", help="and where Python spends the time of each call")
     parser.add_argument("--output", type=Path, help="write the rows as JSON")
-    given, rows = begin(parser), []
-    parts = given.part or (["warm"] if given.quick else ["warm", "first", "steps"])
+    args, rows = begin(parser), []
+    parts = args.part or (["warm"] if args.quick else ["warm", "first", "steps"])
     if "warm" in parts:
-        rows += [{**asdict(row), "above": row.above} for row in warm(given.profile)]
+        rows += [{**asdict(row), "above": row.above} for row in warm(args.profile)]
     if "first" in parts and cuda_available():
         rows += first()
     if "steps" in parts and cuda_available():
         rows += steps()
-    if given.output:
-        given.output.write_text(json.dumps({**facts(), "rows": rows}, indent=1), encoding="utf-8")
+    if args.output:
+        args.output.write_text(json.dumps({**facts(), "rows": rows}, indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":

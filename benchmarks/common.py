@@ -30,7 +30,7 @@ def begin(parser: argparse.ArgumentParser, *, gpu: bool = False) -> argparse.Nam
 
     Ends the program where it needs a GPU and there is none.
     """
-    given = parser.parse_args()
+    args = parser.parse_args()
     if gpu:
         from semiring.backend import cuda_available
 
@@ -42,7 +42,7 @@ def begin(parser: argparse.ArgumentParser, *, gpu: bool = False) -> argparse.Nam
     shown = ("processor", "threads", "Python", "NumPy", "numba", "SciPy", "date", "command")
     shown = shown if known["GPU"].startswith("none") else ("GPU", "driver", "CuPy", *shown)
     print("; ".join(f"{key} {known[key]}" for key in shown), flush=True)
-    return given
+    return args
 
 
 def facts() -> dict[str, str]:
@@ -84,10 +84,10 @@ def best(
     return min(times)
 
 
-def process(code: str, *given: object, **environment: str) -> str:
+def process(code: str, *args: object, **environment: str) -> str:
     """What Python prints for some code in a process of its own, which finds what this one does; ends on its errors."""
     found = os.pathsep.join([str(ROOT), str(ROOT / "benchmarks"), os.environ.get("PYTHONPATH", "")])
-    run = [sys.executable, "-c", code, *map(str, given)]
+    run = [sys.executable, "-c", code, *map(str, args)]
     environment = {**os.environ, "PYTHONPATH": found, **environment}
     done = subprocess.run(run, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:

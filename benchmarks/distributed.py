@@ -102,7 +102,7 @@ def one_gpu(n: int, dtype: str) -> float:
 def several(
     n: int,
     dtype: str,
-    given: argparse.Namespace,
+    args: argparse.Namespace,
     block: int | None,
     *,
     check: bool = False,
@@ -115,7 +115,7 @@ def several(
         get("min_plus"),
         np.dtype(dtype),
         lambda r, c: window(r, c, dtype),
-        world=world(gpus=given.gpus, grid=given.grid),
+        world=world(gpus=args.gpus, grid=args.grid),
         block=block,
     )
     close(made, rounds, trace)
@@ -169,38 +169,36 @@ def free(gpus: int) -> None:
             cupy.get_default_memory_pool().free_all_blocks()
 
 
-def scale(given: argparse.Namespace) -> None:
+def scale(args: argparse.Namespace) -> None:
     """n by n on several cards against one."""
-    for dtype in given.dtypes:
-        for block in given.blocks or [1024, 2048]:
-            several(4 * block, dtype, given, block, check=True)  # kernels are compiled
-        for n in given.sizes:
-            alone = one_gpu(n, dtype) if given.alone else float("nan")
-            for block in given.blocks or [None]:
+    for dtype in args.dtypes:
+        for block in args.blocks or [1024, 2048]:
+            several(4 * block, dtype, args, block, check=True)  # kernels are compiled
+        for n in args.sizes:
+            alone = one_gpu(n, dtype) if args.alone else float("nan")
+            for block in args.blocks or [None]:
                 begun = time.perf_counter()
-                seconds, made = several(
-                    n, dtype, given, block, check=given.check, rounds=given.rounds, trace=given.trace
-                )
+                seconds, made = several(n, dtype, args, block, check=args.check, rounds=args.rounds, trace=args.trace)
                 wall = time.perf_counter() - begun
-                size, computed, held = made.layout.block, pairs(made, given.rounds), memory(made)
+                size, computed, held = made.layout.block, pairs(made, args.rounds), memory(made)
                 del made
                 if n <= 1 << 15:  # once more, now that every kernel is there
-                    seconds = min(several(n, dtype, given, block, rounds=given.rounds)[0] for _ in range(3))
+                    seconds = min(several(n, dtype, args, block, rounds=args.rounds)[0] for _ in range(3))
                 print(
-                    f"{dtype:8} n = {n:6} block {size:5}  {given.gpus} GPUs {seconds * 1e3:10.2f} ms"
+                    f"{dtype:8} n = {n:6} block {size:5}  {args.gpus} GPUs {seconds * 1e3:10.2f} ms"
                     f" {computed / seconds / 1e12:7.2f} T/s"
-                    + (f" in {given.rounds} rounds" if given.rounds else "")
-                    + (f"   one {alone * 1e3:10.2f} ms   {alone / seconds:5.2f} ×" if given.alone else "")
+                    + (f" in {args.rounds} rounds" if args.rounds else "")
+                    + (f"   one {alone * 1e3:10.2f} ms   {alone / seconds:5.2f} ×" if args.alone else "")
                     + f"   ({wall:.1f} s with all; {held})",
                     flush=True,
                 )
-            free(given.gpus)
+            free(args.gpus)
 
 
-def alone(given: argparse.Namespace) -> None:
+def alone(args: argparse.Namespace) -> None:
     """n by n on one GPU."""
-    for dtype in given.dtypes:
-        for n in given.sizes:
+    for dtype in args.dtypes:
+        for n in args.sizes:
             begun, seconds = time.perf_counter(), one_gpu(n, dtype)
             wall, rate = time.perf_counter() - begun, n**3 / seconds / 1e12
             block = bind(get("min_plus"), dtype, device="cuda", nonnegative=True).pivot
@@ -211,21 +209,21 @@ def alone(given: argparse.Namespace) -> None:
             )
 
 
-def numpy(given: argparse.Namespace) -> None:
+def numpy(args: argparse.Namespace) -> None:
     """From NumPy to NumPy, against the device's time."""
-    for n in given.sizes:
+    for n in args.sizes:
         A = window(slice(0, n), slice(0, n), "float32").get()
         free(1)
-        several(8192, "float32", given, 2048)
-        seconds = several(n, "float32", given, None)[0]
-        free(given.gpus)
-        closure(A[:8192, :8192], gpus=given.gpus)  # pinned buffers are there
+        several(8192, "float32", args, 2048)
+        seconds = several(n, "float32", args, None)[0]
+        free(args.gpus)
+        closure(A[:8192, :8192], gpus=args.gpus)  # pinned buffers are there
         begun = time.perf_counter()
-        D = closure(A, gpus=world(gpus=given.gpus, grid=given.grid))
+        D = closure(A, gpus=world(gpus=args.gpus, grid=args.grid))
         taken = time.perf_counter() - begun
         against = f"{taken / seconds:5.2f} × the device's {seconds:6.2f} s"
         print(f"NumPy in and out  n = {n:6}  {taken:6.2f} s  {against}", flush=True)
-        free(given.gpus)
+        free(args.gpus)
         check_rows(D[sampled(n)], sampled(n))
         print("rows are right", flush=True)
 
@@ -251,7 +249,7 @@ def dense(rows: slice, columns: slice) -> Any:
     return part
 
 
-def bits(given: argparse.Namespace) -> None:
+def bits(args: argparse.Namespace) -> None:
     """Packed bits, checked by breadth-first searches."""
     import cupy
     from scipy.sparse import csr_array
@@ -260,8 +258,8 @@ def bits(given: argparse.Namespace) -> None:
     from semiring.cuda.bits import words
     from semiring.cuda.bits.backend import CudaBitBackend
 
-    for n in (1 << 14, *given.sizes):  # kernels are compiled by the first
-        begun, rounds = time.perf_counter(), given.rounds if n > 1 << 14 else None
+    for n in (1 << 14, *args.sizes):  # kernels are compiled by the first
+        begun, rounds = time.perf_counter(), args.rounds if n > 1 << 14 else None
         i, j = edges(n) if rounds is None else (np.zeros(0, np.int64),) * 2
         graph = csr_array((np.ones(len(i), bool), (i, j)), shape=(n, n))
 
@@ -273,31 +271,31 @@ def bits(given: argparse.Namespace) -> None:
             words.set_bits(part.words, part.shape[1], i[here] - rows.start, j[here] - columns.start)
             return part
 
-        for block in given.blocks if given.blocks and n > 1 << 14 else [None]:
-            places = world(gpus=given.gpus, grid=given.grid)
-            made = DistributedMatrix.filled(n, get("lor_land"), np.dtype(bool), fill, world=places, block=block)
+        for block in args.blocks if args.blocks and n > 1 << 14 else [None]:
+            ranks = world(gpus=args.gpus, grid=args.grid)
+            made = DistributedMatrix.filled(n, get("lor_land"), np.dtype(bool), fill, world=ranks, block=block)
             there = time.perf_counter()
-            close(made, rounds, given.trace and n > 1 << 14)
+            close(made, rounds, args.trace and n > 1 << 14)
             closed = time.perf_counter()
-            for k in (0, 1, n - 2) if given.check and rounds is None else ():
+            for k in (0, 1, n - 2) if args.check and rounds is None else ():
                 reached = np.zeros(n, bool)
                 reached[breadth_first_order(graph, k, return_predecessors=False)] = True
                 np.testing.assert_array_equal(made.rows([k])[0], reached)
             rate, checked = pairs(made, rounds) / made.seconds / 1e15, time.perf_counter() - closed
             print(
-                f"bits     n = {n:7} block {made.layout.block:6}  {given.gpus} GPUs"
+                f"bits     n = {n:7} block {made.layout.block:6}  {args.gpus} GPUs"
                 f" {made.seconds:8.3f} s  {rate:6.2f} P/s"
                 + (f" in {rounds} rounds" if rounds else "")
                 + f"   (made in {there - begun:.1f} s, checked in {checked:.1f} s; {memory(made)})",
                 flush=True,
             )
             del made
-            free(given.gpus)
+            free(args.gpus)
             begun = time.perf_counter()
     cupy.get_default_memory_pool().free_all_blocks()
 
 
-def sweeps(given: argparse.Namespace) -> None:
+def sweeps(args: argparse.Namespace) -> None:
     """Eccentricities of a sparse graph: panels on every card, sources shared out."""
     from sparse import delaunay
 
@@ -307,8 +305,8 @@ def sweeps(given: argparse.Namespace) -> None:
     graph = Graph.from_arrays(tails, heads, weights, n=n)
     asked: dict[str, Any] = {"dtype": "float32", "engine": "elimination"}
     found, best = [], []
-    for places in ({"device": "cuda"}, {"gpus": given.gpus}):
-        r = shortest_paths(graph, **asked, **places)
+    for ranks in ({"device": "cuda"}, {"gpus": args.gpus}):
+        r = shortest_paths(graph, **asked, **ranks)
         r.reduce("eccentricity")  # kernels are compiled
         times = []
         for _ in range(3):
@@ -319,13 +317,13 @@ def sweeps(given: argparse.Namespace) -> None:
     assert all((x == found[0]).all() for x in found)
     alone, together = best
     print(
-        f"sweeps   Delaunay {n}: one GPU {alone * 1e3:.1f} ms, {given.gpus} {together * 1e3:.1f} ms "
+        f"sweeps   Delaunay {n}: one GPU {alone * 1e3:.1f} ms, {args.gpus} {together * 1e3:.1f} ms "
         f"{alone / together:.2f} ×, the same numbers",
         flush=True,
     )
 
 
-def check(given: argparse.Namespace) -> None:
+def check(args: argparse.Namespace) -> None:
     """Small matrices on several cards against SciPy, on every grid; and floats, whose bits must be the same on all."""
     from scipy.sparse.csgraph import floyd_warshall
 
@@ -340,8 +338,8 @@ def check(given: argparse.Namespace) -> None:
                 A, right = np.isfinite(whole), np.isfinite(expected)
             elif dtype == "int16":
                 A, right = (np.where(np.isinf(X), 32767, X).astype(np.int16) for X in (whole, expected))
-            for grid in sorted({f"1x{given.gpus}", f"{given.gpus}x1"}):
-                made = DistributedMatrix.from_array(A, name, world=world(gpus=given.gpus, grid=grid), block=block)
+            for grid in sorted({f"1x{args.gpus}", f"{args.gpus}x1"}):
+                made = DistributedMatrix.from_array(A, name, world=world(gpus=args.gpus, grid=grid), block=block)
                 D = made.close().gather()
                 np.testing.assert_array_equal(D, right, err_msg=f"{n} {dtype} {grid}")
                 np.testing.assert_array_equal(made.rows([n - 1, 0]), D[[n - 1, 0]])
@@ -350,13 +348,13 @@ def check(given: argparse.Namespace) -> None:
     A = np.random.default_rng(0).random((1999, 1999), np.float32)
     found = {
         DistributedMatrix.from_array(A, world=world(gpus=g, grid=grid), block=256).close().gather().tobytes()
-        for g, grid in ((1, "1x1"), (given.gpus, f"1x{given.gpus}"), (given.gpus, f"{given.gpus}x1"))
+        for g, grid in ((1, "1x1"), (args.gpus, f"1x{args.gpus}"), (args.gpus, f"{args.gpus}x1"))
     }
     assert len(found) == 1
     print("floats: the same bits on every grid", flush=True)
 
 
-def cpu(given: argparse.Namespace) -> None:
+def cpu(args: argparse.Namespace) -> None:
     """Ranks of one thread on the host against one of them."""
     n = 4096
     A = np.random.default_rng(0).integers(1, 100, (n, n)).astype(np.float32)
@@ -388,18 +386,18 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, help="only so many, the last ones: nothing is checked")
     parser.add_argument("--trace", action="store_true", help="where the time of rounds goes")
     parser.add_argument("--ahead", action=argparse.BooleanOptionalAction, default=True, help="look ahead")
-    given = begin(parser)
-    given.parts = given.parts or ["scale" if cuda_available() else "cpu"]
-    given.sizes = given.sizes or ([8192] if given.quick else [8192, 16384, 32768])
-    if cuda_available() and not given.ahead:
+    args = begin(parser)
+    args.parts = args.parts or ["scale" if cuda_available() else "cpu"]
+    args.sizes = args.sizes or ([8192] if args.quick else [8192, 16384, 32768])
+    if cuda_available() and not args.ahead:
         from semiring.cuda.bits.backend import CudaBitBackend
         from semiring.cuda.dense.backend import CudaBackend
 
         for backend in (CudaBackend, CudaBitBackend):
             backend.concurrent_queue = lambda self: None  # type: ignore[assignment, method-assign] # on purpose
-    for part in given.parts:
-        for gpus in given.gpus:
-            globals()[part](argparse.Namespace(**{**vars(given), "gpus": gpus}))
+    for part in args.parts:
+        for gpus in args.gpus:
+            globals()[part](argparse.Namespace(**{**vars(args), "gpus": gpus}))
 
 
 if __name__ == "__main__":

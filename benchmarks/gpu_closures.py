@@ -115,17 +115,17 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="*")
     parser.add_argument("--dtypes", nargs="*", default=["float32", "int16", "int32"])
     parser.add_argument("--large", type=int, help="one more, of float32 and so many vertices, run once")
-    given = begin(parser, gpu=True)
-    sizes = [512, 1024, 2048, 4096, 8192, 16384][: 3 if given.quick else 6] if given.sizes is None else given.sizes
+    args = begin(parser, gpu=True)
+    sizes = [512, 1024, 2048, 4096, 8192, 16384][: 3 if args.quick else 6] if args.sizes is None else args.sizes
     rng, stream = np.random.default_rng(0), cp.cuda.Stream(non_blocking=True)
     for count, n in BATCHES:
         batch(count, n, rng, stream)
-    for dtype in given.dtypes:
+    for dtype in args.dtypes:
         for n in sizes:
             single(n, dtype, rng, stream)
     cp.get_default_memory_pool().free_all_blocks()
-    if given.large:
-        large(given.large)
+    if args.large:
+        large(args.large)
 
 
 if __name__ == "__main__":

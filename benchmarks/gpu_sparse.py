@@ -100,10 +100,10 @@ def told(what: str, ms: float, bar: float | None, more: str = "") -> None:
 def table(name: str, arcs: Arcs, rate: float) -> None:
     tails, heads, weights, n = arcs
     bars, numbers = BARS.get(name, {}), weights.astype(np.float32)
-    given = {"dtype": "float32", "device": "cuda"}
+    options = {"dtype": "float32", "device": "cuda"}
 
     def there() -> None:
-        E = Elimination.from_arrays(tails, heads, numbers, n, **given)
+        E = Elimination.from_arrays(tails, heads, numbers, n, **options)
         print(f"{name}: {n:,} vertices, {len(tails):,} arcs; {E.cost}", flush=True)
         every, room = np.arange(n), cp.empty((n, -(-n // 32) * 32), np.float32)
         E.on_device.batch(every, room, mirrored=True)
@@ -121,18 +121,18 @@ def table(name: str, arcs: Arcs, rate: float) -> None:
 
     there()
     cp.get_default_memory_pool().free_all_blocks()
-    cold = wall_ms(lambda: Elimination.from_arrays(tails, heads, numbers, n, **given).to_dense())
+    cold = wall_ms(lambda: Elimination.from_arrays(tails, heads, numbers, n, **options).to_dense())
     told("host arrays to the table", cold, bars.get("cold"))
     cp.get_default_memory_pool().free_all_blocks()
 
 
 def million() -> None:
-    given: Any = {"dtype": "float32", "device": "cuda", "engine": "elimination"}
+    options: Any = {"dtype": "float32", "device": "cuda", "engine": "elimination"}
     # So that the kernels are compiled, or found on disk.
-    shortest_paths(road_like(3000, seed=0), **given).reduce("eccentricity")
+    shortest_paths(road_like(3000, seed=0), **options).reduce("eccentricity")
     graph = road_like(1_000_000, seed=0)
     begun = time.perf_counter()
-    r = shortest_paths(graph, **given)
+    r = shortest_paths(graph, **options)
     print(
         f"road-like 10⁶: {r.plan.seconds:.2f} s predicted, {time.perf_counter() - begun:.2f} s until panels are there"
     )
@@ -157,10 +157,10 @@ def hops() -> None:
     assert (H.to_dense().get()[rows] == shortest_path(A, unweighted=True, indices=rows)).all()
     print("hops, preferential attachment 20000, m = 8: sampled rows equal SciPy's")
     told("all pairs, float32", device_ms(H.to_dense), None)
-    given = {"engine": "hops", "dtype": "float32", "device": "cuda"}
-    r = shortest_paths(A, **given)
+    options = {"engine": "hops", "dtype": "float32", "device": "cuda"}
+    r = shortest_paths(A, **options)
     assert (r.distances.get()[rows] == H.to_dense().get()[rows]).all()
-    ms = wall_ms(lambda: shortest_paths(A, **given).distances)
+    ms = wall_ms(lambda: shortest_paths(A, **options).distances)
     told("from a SciPy matrix", ms, None, f"   {1e3 * r.plan.seconds:.1f} ms predicted")
 
 

@@ -76,9 +76,9 @@ def imports() -> None:
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--data", type=Path)
-    given = begin(parser)
+    args = begin(parser)
     warnings.simplefilter("ignore")
-    n = 100 if given.quick else 400
+    n = 100 if args.quick else 400
     G, D = weighted(n, 4 * n), weighted(n, 4 * n, directed=True)
     for name in (
         *("all_pairs_dijkstra_path_length", "all_pairs_dijkstra_path", "all_pairs_bellman_ford_path_length"),
@@ -88,8 +88,8 @@ def main() -> None:
         compare(name, G, f"n = {n}, degree 8", once=2)
     compare("transitive_closure", D, f"n = {n}, {4 * n:,} arcs")
     compare("floyd_warshall", weighted(n, 20 * n), f"n = {n}, degree 40")
-    if given.data:
-        compare("all_pairs_dijkstra_path_length", rome(given.data / "dimacs" / "rome99.gr"), "rome99")
+    if args.data:
+        compare("all_pairs_dijkstra_path_length", rome(args.data / "dimacs" / "rome99.gr"), "rome99")
     imports()
 
 

@@ -39,14 +39,14 @@ def _rounds(kind: Kind, *, image: bool) -> Callable[..., Any]:
         cells = [(i, j) for i in range(rows) for j in range(columns)]
         # An empty piece of assembly that seems to change a: what depends on it cannot be moved out of the loop.
         opaque = ir.InlineAsm(ir.FunctionType(v.type, [v.type]), "", f"={_REGISTER},0", side_effect=True)
-        given = [v.load(values, q * width) for q in range(rows + columns + len(cells))]
+        loaded = [v.load(values, q * width) for q in range(rows + columns + len(cells))]
         before, body = builder.block, builder.append_basic_block("round")
         done = builder.append_basic_block("done")
         builder.branch(body)
         builder.position_at_end(body)
         k, A, C = builder.phi(I64), [builder.phi(v.type) for _ in range(rows)], [builder.phi(v.type) for _ in cells]
-        B = given[rows : rows + columns]
-        for phi, start in zip([k, *A, *C], [I64(0), *given[:rows], *given[rows + columns :]], strict=True):
+        B = loaded[rows : rows + columns]
+        for phi, start in zip([k, *A, *C], [I64(0), *loaded[:rows], *loaded[rows + columns :]], strict=True):
             phi.add_incoming(start, before)
         after = [builder.call(opaque, [a]) for a in A]
         stepped = [v.step(c, after[i], B[j]) for c, (i, j) in zip(C, cells, strict=True)]

@@ -58,21 +58,21 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="*")
     parser.add_argument("--degree", type=float, default=6.0)
     parser.add_argument("--file")
-    given = begin(parser)
+    args = begin(parser)
     transitive_closure(random_edges(3000, 2.0), schedule="recursive")  # compiles
     transitive_closure(random_edges(3000, 1.5))
-    if given.file:
+    if args.file:
         begun = time.perf_counter()
-        t = transitive_closure(given.file)
+        t = transitive_closure(args.file)
         counts, some = t.counts(), t.labels[0]
         t.descendants(some), t.reaches(some, t.labels[-1])
-        print(f"{given.file}: file to answers in {time.perf_counter() - begun:.3f} s, {counts.sum()} pairs")
+        print(f"{args.file}: file to answers in {time.perf_counter() - begun:.3f} s, {counts.sum()} pairs")
         print(t.plan)
         return
-    theirs = networkx_rate(800, given.degree)
+    theirs = networkx_rate(800, args.degree)
     print(f"NetworkX, n = 800: {theirs / 1e6:.1f} M pairs/s")
-    for n in given.sizes or ([4096] if given.quick else [16384, 65536]):
-        graph = random_edges(n, given.degree)
+    for n in args.sizes or ([4096] if args.quick else [16384, 65536]):
+        graph = random_edges(n, args.degree)
         seconds = {}
         for schedule in ("auto", "recursive"):
             begun = time.perf_counter()

@@ -45,14 +45,14 @@ def main() -> None:
     parser.add_argument("--paths", action="store_true", help="also many paths at once")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
-    given = begin(parser)
-    repeats = given.repeats
-    if given.device == "cuda":
+    args = begin(parser)
+    repeats = args.repeats
+    if args.device == "cuda":
         import routes_gpu
 
-        routes_gpu.measure(1024 if given.quick else 8192, repeats)
+        routes_gpu.measure(1024 if args.quick else 8192, repeats)
         return
-    n = 512 if given.quick else 2048
+    n = 512 if args.quick else 2048
     print(f"n = {n}, float32, the best of {repeats}\n")
     print("| graph | closure, s | predecessors, s | both / closure |\n|---|---|---|---|")
     for semiring in ("min_plus", "max_min"):
@@ -74,7 +74,7 @@ def main() -> None:
                 after = min(after, best(partial(predecessors, A, D, semiring, **said), 1))
             title = name if semiring == "min_plus" else f"{name}, {semiring}"
             print(f"| {title} | {alone:.3f} | {after:.3f} | {(alone + after) / alone:.2f} |", flush=True)
-    if given.paths:
+    if args.paths:
         many(repeats)
 
 

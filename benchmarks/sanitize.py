@@ -225,10 +225,10 @@ def main() -> None:
     if parser.parse_args().kernels:
         kernels(parser.parse_args().parts)
         return
-    given = begin(parser, gpu=True)
+    args = begin(parser, gpu=True)
     compile_ahead()
     # Side by side: each has its own process, and none measures time.
-    work = [(tool, part) for tool in given.tools for part in given.parts]
+    work = [(tool, part) for tool in args.tools for part in args.parts]
     with ThreadPoolExecutor(len(work)) as pool:
         sys.exit(max(pool.map(under, *zip(*work, strict=True))))
 

@@ -90,12 +90,12 @@ def main() -> None:
     parser.add_argument("outputs", type=Path, nargs="+")
     parser.add_argument("--picture", type=Path)
     parser.add_argument("--dtypes", nargs="*", help="these alone")
-    given = parser.parse_args()
-    found = read("\n".join(file.read_text() for file in given.outputs))
-    found = {key: times for key, times in found.items() if not given.dtypes or key[0] in given.dtypes}
+    args = parser.parse_args()
+    found = read("\n".join(file.read_text() for file in args.outputs))
+    found = {key: times for key, times in found.items() if not args.dtypes or key[0] in args.dtypes}
     print(table(found))
-    if given.picture:
-        picture(found, given.picture)
+    if args.picture:
+        picture(found, args.picture)
 
 
 if __name__ == "__main__":

@@ -159,21 +159,21 @@ class Lines:
 
 def measure(name: str, arcs: Arcs, path: Path | None) -> None:
     tails, heads, weights, n = arcs
-    given, lines = weights.astype(np.float32), Lines(name)
-    made = Elimination.from_arrays(tails, heads, given, n, threads=1)  # compiled, or found on disk
+    args, lines = weights.astype(np.float32), Lines(name)
+    made = Elimination.from_arrays(tails, heads, args, n, threads=1)  # compiled, or found on disk
     check(made, arcs)
     print(f"{name}: {n:,} vertices, {len(tails):,} arcs, order {made.analysis.order}, equal to SciPy on sampled rows")
     print(f"  {made.cost}")
     large = n > 500_000
 
     def anew() -> None:
-        Elimination.from_arrays(tails, heads, given, n, threads=1)
+        Elimination.from_arrays(tails, heads, args, n, threads=1)
 
     cold = own(anew, repeat=1)
     repeat = 1 if cold > 2 else 2 if large else 5
     cold = min(cold, own(anew, repeat=repeat - 1) if repeat > 1 else cold)
     order = own(lambda: Analysis(tails.astype(np.int32), heads.astype(np.int32), n), repeat=repeat)
-    update = own(lambda: made.update(given), repeat=repeat)
+    update = own(lambda: made.update(args), repeat=repeat)
     lines.say("cold", cold, "cold: from arrays to panels", 1e3, "ms")
     lines.say("order", order, "of which order and tree", 1e3, "ms")
     lines.say("weights", update, "new weights", 1e3, "ms")
@@ -205,11 +205,11 @@ def measure(name: str, arcs: Arcs, path: Path | None) -> None:
         lines.say("first distance", first_distance(path), "from the file to the first distance", 1.0, "s")
     lines.say("peak", streaming_peak(made), "resident at most while rows are streamed", 1e-6, "MB")
     if cold < 2 and not large:
-        two = Elimination.from_arrays(tails, heads, given, n, threads=2)
+        two = Elimination.from_arrays(tails, heads, args, n, threads=2)
         sweeps = in_turn(lambda E: under_way(E, blocks), (made, two), repeat)
-        numbers = in_turn(lambda E: wall(E.update, given), (made, two), 3 * repeat)
+        numbers = in_turn(lambda E: wall(E.update, args), (made, two), 3 * repeat)
         lines.say("two sweeps", sweeps[0] / sweeps[1], "2 threads: sweeps, wall clock", 1.0, "×")
-        share = given.itemsize / sweeps[1] / filled()
+        share = args.itemsize / sweeps[1] / filled()
         lines.say("filled", share, "  of what two threads write where they only fill", 100, "%")
         lines.say("two numbers", numbers[0] / numbers[1], "2 threads: new weights, wall clock", 1.0, "×")
 

@@ -140,50 +140,50 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=2, help="rows checked by their definition")
     parser.add_argument("--in-core", type=int, help="vertices of the matrix in core, by default as many; 0: none")
     parser.add_argument("--same", action="store_true", help="compare with the same schedule in core, bit for bit")
-    given = begin(parser)
-    s, n = semiring.get("min_plus"), given.n or (2048 if given.quick else 4096)
-    given.memory = given.memory or n * n * np.dtype(given.dtype).itemsize // 4
-    ops = bind(s, given.dtype, device=given.device, nonnegative=True)
-    cut: Any = fit(n, ops, given.memory, block=given.block) if given.panels else streaming.fit(n, ops, given.memory)
+    args = begin(parser)
+    s, n = semiring.get("min_plus"), args.n or (2048 if args.quick else 4096)
+    args.memory = args.memory or n * n * np.dtype(args.dtype).itemsize // 4
+    ops = bind(s, args.dtype, device=args.device, nonnegative=True)
+    cut: Any = fit(n, ops, args.memory, block=args.block) if args.panels else streaming.fit(n, ops, args.memory)
     if cut is None:
-        raise SystemExit(f"{shown(given.memory)} do not hold the panels of {n} vertices.")
-    run: Any = streamed if given.panels else super_blocks
-    small, size = made(2500, given.dtype, ops, 1), n if given.in_core is None else given.in_core
-    in_core(small, ops, 256 if given.panels or given.same else None)  # compiles what there is to compile
-    if not given.panels:
+        raise SystemExit(f"{shown(args.memory)} do not hold the panels of {n} vertices.")
+    run: Any = streamed if args.panels else super_blocks
+    small, size = made(2500, args.dtype, ops, 1), n if args.in_core is None else args.in_core
+    in_core(small, ops, 256 if args.panels or args.same else None)  # compiles what there is to compile
+    if not args.panels:
         streaming.closure(InArray(small), ops, streaming.Cut(1024, 512, 256, 256, 0))
-    whole, seconds = in_core(made(size, given.dtype, ops, 0), ops, None) if size else (None, np.nan)
+    whole, seconds = in_core(made(size, args.dtype, ops, 0), ops, None) if size else (None, np.nan)
     print(
-        f"n = {size}, {given.dtype}, {given.device}: in core {seconds:.3f} s, {size**3 / seconds:.4g} pairs/s",
+        f"n = {size}, {args.dtype}, {args.device}: in core {seconds:.3f} s, {size**3 / seconds:.4g} pairs/s",
         flush=True,
     )
     if size != n:
         whole, seconds = None, seconds * (n / max(1, size)) ** 3
         print(f"n = {n} at that rate: {seconds:.3f} s", flush=True)
     start = time.perf_counter()
-    A = made(n, given.dtype, ops, 0)
+    A = made(n, args.dtype, ops, 0)
     print(f"n = {n} made in {time.perf_counter() - start:.1f} s", flush=True)
-    if given.same:
+    if args.same:
         whole, same = in_core(A, ops, cut.block)
         print(f"in core by the same schedule, block {cut.block}: {same:.3f} s", flush=True)
-    if given.device == "cuda":
-        hold(given.memory)
-    with tempfile.TemporaryDirectory(dir=given.disk) as folder:
-        if given.disk:
-            store = TileStore.create(folder, A.shape, A.dtype, block=cut.block if given.panels else cut.tile)
+    if args.device == "cuda":
+        hold(args.memory)
+    with tempfile.TemporaryDirectory(dir=args.disk) as folder:
+        if args.disk:
+            store = TileStore.create(folder, A.shape, A.dtype, block=cut.block if args.panels else cut.tile)
             store.put(A)
-            total, alone = run(InStore(store, durable=given.durable), ops, cut)
+            total, alone = run(InStore(store, durable=args.durable), ops, cut)
             A = store[:]
         else:
             total, alone = run(InArray(A), ops, cut)
-    if given.device == "cuda":
+    if args.device == "cuda":
         hold(None)
-    print(f"through {shown(cut.bytes)} of {shown(given.memory)}, {cut}: {alone:.3f} s", flush=True)
+    print(f"through {shown(cut.bytes)} of {shown(args.memory)}, {cut}: {alone:.3f} s", flush=True)
     bits = "" if whole is None else "the same bits, " if same_bits(A, whole, ops) else "OTHER BITS, "
-    wrong = wrong_entries(A, strips(n, given.dtype, given.device, 0), ops, given.rows) if given.rows else 0
+    wrong = wrong_entries(A, strips(n, args.dtype, args.device, 0), ops, args.rows) if args.rows else 0
     print(
         f"{total:.3f} s with all around it, {alone / seconds:.3f} × in core; "
-        f"{bits}{wrong} entries wrong in {given.rows} rows",
+        f"{bits}{wrong} entries wrong in {args.rows} rows",
         flush=True,
     )
 

@@ -38,11 +38,11 @@ class Trace:
         """`do` between two events on the current stream."""
         from cupy.cuda import Event, get_current_stream
 
-        def done(panels: Any, *given: Any) -> None:
+        def done(panels: Any, *args: Any) -> None:
             self.begin(panels._comm.rank)
             begun, ended = Event(), Event()
             begun.record(get_current_stream())
-            do(panels, *given)
+            do(panels, *args)
             ended.record(get_current_stream())
             self.events[panels._comm.rank].append((what, begun, ended))
 
@@ -51,9 +51,9 @@ class Trace:
     def on_host(self, what: str, do: Callable[..., Any]) -> Callable[..., Any]:
         """`do`, whose seconds are added up."""
 
-        def done(*given: Any) -> Any:
+        def done(*args: Any) -> Any:
             begun = time.perf_counter()
-            found = do(*given)
+            found = do(*args)
             self.host[getattr(self._own, "rank", -1)][what] += time.perf_counter() - begun
             return found
 
@@ -97,13 +97,13 @@ def traced() -> Iterator[Trace]:
     before = Panels.update, Panels.bring_forward, Panels.close, Barrier.wait, transfer.wait
     product = trace.on_device("product", before[0])
 
-    def update(panels: Any, *given: Any) -> None:
-        (before[0] if getattr(inside, "strips", False) else product)(panels, *given)
+    def update(panels: Any, *args: Any) -> None:
+        (before[0] if getattr(inside, "strips", False) else product)(panels, *args)
 
-    def bring_forward(panels: Any, *given: Any) -> None:
+    def bring_forward(panels: Any, *args: Any) -> None:
         inside.strips = True
         try:
-            before[1](panels, *given)
+            before[1](panels, *args)
         finally:
             inside.strips = False
 

@@ -34,9 +34,9 @@ def line(n: int, ops: Any, small: float) -> None:
     expected = closure(there).get()
     device = on_device(there, ops) / 1e3
     looked = best(lambda: survey(there, min_plus, where="benchmark"))
-    given = A.copy()
-    in_place = best(lambda: closure(given, device="cuda", overwrite=True), before=lambda: np.copyto(given, A))
-    np.testing.assert_array_equal(given, expected)
+    args = A.copy()
+    in_place = best(lambda: closure(args, device="cuda", overwrite=True), before=lambda: np.copyto(args, A))
+    np.testing.assert_array_equal(args, expected)
     fresh = best(lambda: closure(A, device="cuda"))
     np.testing.assert_array_equal(closure(A, device="cuda"), expected)
     figures = (device, in_place, in_place / device / 1e3, fresh, fresh / device / 1e3, looked, small)

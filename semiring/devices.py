@@ -72,8 +72,8 @@ def _current() -> int:
 def is_plain(array: Array) -> bool:
     """Whether this is NumPy's or CuPy's own array, of numbers or truth values: most are, and the rest takes time."""
     kind = type(array)
-    ours = kind is np.ndarray or (kind.__name__ == "ndarray" and kind.__module__ == "cupy")
-    return ours and array.dtype.kind in "biuf"
+    supported = kind is np.ndarray or (kind.__name__ == "ndarray" and kind.__module__ == "cupy")
+    return supported and array.dtype.kind in "biuf"
 
 
 def host(array: Array) -> np.ndarray:

@@ -30,7 +30,7 @@ class Survey(NamedTuple):
 
 
 def survey(
-    A: Array, semiring: Semiring, *, where: str, first: tuple[int, ...] = (), null_unsaid: bool = False
+    A: Array, semiring: Semiring, *, where: str, first: tuple[int, ...] = (), null_undeclared: bool = False
 ) -> Survey:
     """Check that every entry of A (NumPy or CuPy, any shape) lies in the semiring, and report what is found.
 
@@ -38,7 +38,7 @@ def survey(
     ----------
     first : tuple of int
         Where A begins in what it is a part of, axis by axis.
-    null_unsaid : bool
+    null_undeclared : bool
         Whether A is a matrix, a batch of them or a part of one, of which no caller has said which entries are no edges:
         zeros off the diagonal are looked for too.
 
@@ -50,8 +50,8 @@ def survey(
     if A.size == 0 or A.dtype.kind == "b":
         return Survey(0, 1 if A.size else 0, True)
     if isinstance(A, np.ndarray):
-        return _survey_on_host(A, semiring, where, first, null_unsaid)
-    return _survey_on_device((A,), semiring, where, first, null_unsaid)()[0]
+        return _survey_on_host(A, semiring, where, first, null_undeclared)
+    return _survey_on_device((A,), semiring, where, first, null_undeclared)()[0]
 
 
 def united(looks: Iterable[Survey], semiring: Semiring, dtype: np.dtype) -> Survey:
@@ -74,7 +74,7 @@ def surveys(arrays: Sequence[Any], semiring: Semiring, *, where: str) -> Callabl
 
 
 def _survey_on_device(
-    arrays: Sequence[Any], semiring: Semiring, where: str, first: tuple[int, ...] = (), null_unsaid: bool = False
+    arrays: Sequence[Any], semiring: Semiring, where: str, first: tuple[int, ...] = (), null_undeclared: bool = False
 ) -> Callable[[], list[Survey]]:
     from .cuda.survey import survey as look
 
@@ -82,19 +82,19 @@ def _survey_on_device(
 
     def found() -> list[Survey]:
         return [
-            _survey_of(A, seen, semiring, where, first, null_unsaid) for A, seen in zip(arrays, wait(), strict=True)
+            _survey_of(A, seen, semiring, where, first, null_undeclared) for A, seen in zip(arrays, wait(), strict=True)
         ]
 
     return found
 
 
 def _survey_of(
-    A: Array, seen: Any, semiring: Semiring, where: str, first: tuple[int, ...], null_unsaid: bool
+    A: Array, seen: Any, semiring: Semiring, where: str, first: tuple[int, ...], null_undeclared: bool
 ) -> Survey:
     """What a look on the device found, if it belongs to the semiring."""
     _check_domain(A, math.nan if seen.nan else seen.least, seen.greatest, semiring, where, first)
     risky = semiring.zero == -math.inf and seen.minus_zero
-    ambiguous = null_unsaid and _may_be_ambiguous(seen.least, seen.greatest, semiring, A.dtype)
+    ambiguous = null_undeclared and _may_be_ambiguous(seen.least, seen.greatest, semiring, A.dtype)
     ambiguous = ambiguous and bool(seen.zeros > _zeros_on_diagonal(A, first))
     return Survey(seen.least, seen.greatest, not (seen.negative or risky), ambiguous)
 
@@ -127,7 +127,9 @@ def _check_domain(
         _refuse(A, semiring, where, first)
 
 
-def _survey_on_host(A: np.ndarray, semiring: Semiring, where: str, first: tuple[int, ...], null_unsaid: bool) -> Survey:
+def _survey_on_host(
+    A: np.ndarray, semiring: Semiring, where: str, first: tuple[int, ...], null_undeclared: bool
+) -> Survey:
     # The ufuncs themselves: the methods `min` and `max` reach them by way of Python, which small matrices feel.
     least, greatest = np.minimum.reduce(A, axis=None).item(), np.maximum.reduce(A, axis=None).item()
     _check_domain(A, least, greatest, semiring, where, first)
@@ -138,7 +140,7 @@ def _survey_on_host(A: np.ndarray, semiring: Semiring, where: str, first: tuple[
         # −0 is not below 0, but its bit pattern is below that of −∞, which the variants of max-plus rely on.
         nonnegative = all(not bool((np.signbit(part) & (part == 0)).any()) for part in parts(A))
     # Zeros are counted only where nothing but their places is left to tell.
-    ambiguous = null_unsaid and _may_be_ambiguous(least, greatest, semiring, A.dtype)
+    ambiguous = null_undeclared and _may_be_ambiguous(least, greatest, semiring, A.dtype)
     ambiguous = ambiguous and bool(sum(np.count_nonzero(part == 0) for part in parts(A)) > _zeros_on_diagonal(A, first))
     return Survey(least, greatest, nonnegative, ambiguous)
 

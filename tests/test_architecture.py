@@ -76,7 +76,7 @@ def test_every_file_says_in_its_first_line_what_it_is():
 
 
 def test_the_map_names_all_folders_and_fits_one_screen():
-    """Those of the packages, the modules beside them, and the rooms of the backends; what is in them, they say."""
+    """Those of the packages, the modules next to them, and the folders of the backends; what is in them, they say."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     rows = [row for row in re.search("## Where things are(.*?)## ", text, re.DOTALL)[1].splitlines() if row[:2] == "| "]
     assert 20 < len(rows) <= 30

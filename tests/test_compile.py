@@ -49,7 +49,7 @@ def folder(tmp_path, monkeypatch) -> Path:
     return tmp_path / "kernels"
 
 
-def compiled_anew() -> bool:
+def recompiled() -> bool:
     """Whether a new kernel of `halve`, which must be right, had to be compiled."""
     entry = compiling.kernel(halve)
     assert entry(7, 4) == 7
@@ -62,8 +62,8 @@ def only_file(folder: Path) -> Path:
 
 
 def test_machine_code_is_found_again(folder):
-    assert compiled_anew()
-    assert not compiled_anew()
+    assert recompiled()
+    assert not recompiled()
 
 
 def test_what_only_compiling_needs_is_not_loaded_with_machine_code(tmp_path):
@@ -118,7 +118,7 @@ def test_what_is_missing_is_what_no_file_of_these_sources_has(folder, monkeypatc
         return compiling.missing([name, "no.such.kernel"])
 
     assert missing() == {name, "no.such.kernel"}
-    compiled_anew()
+    recompiled()
     assert compiling.missing([name]) == set()  # in this process
     assert missing() == {"no.such.kernel"}
     monkeypatch.setattr(compiling, "_sources", lambda: bytes(32))
@@ -134,7 +134,7 @@ def test_a_signature_has_a_file_of_its_own(folder):
 
 @pytest.mark.parametrize("damage", ["empty", "half", "garbage", "longer", 0, 40, 70, 500, -1])
 def test_damaged_machine_code_is_replaced(folder, damage, caplog):
-    compiled_anew()
+    recompiled()
     file = only_file(folder)
     whole = file.read_bytes()
     if isinstance(damage, int):
@@ -145,34 +145,34 @@ def test_damaged_machine_code_is_replaced(folder, damage, caplog):
             damage
         ]
     file.write_bytes(broken)
-    assert compiled_anew()
-    assert not compiled_anew()
+    assert recompiled()
+    assert not recompiled()
     assert only_file(folder) == file
     assert len(caplog.records) <= 1
 
 
 def test_damage_behind_the_seal_is_replaced_and_said_once(folder, monkeypatch, caplog):
     """Content that is what it was, and cannot be used all the same: of another numba, say."""
-    compiled_anew()
+    recompiled()
     file = only_file(folder)
     file.write_bytes(compiling.sealed(b"no pickle"))
     with caplog.at_level(logging.WARNING, "semiring"):
-        assert compiled_anew()
+        assert recompiled()
         file.write_bytes(compiling.sealed(b"no pickle"))
-        assert compiled_anew()
+        assert recompiled()
     assert [record.name for record in caplog.records] == ["semiring"]
     assert str(file) in caplog.text
-    assert not compiled_anew()
+    assert not recompiled()
 
 
 def test_machine_code_of_other_sources_is_replaced(folder, monkeypatch):
-    compiled_anew()
+    recompiled()
     file, real = only_file(folder), compiling._sources()
     monkeypatch.setattr(compiling, "_sources", lambda: bytes(32))
-    assert compiled_anew()
+    assert recompiled()
     assert file.read_bytes().startswith(bytes(32))
     monkeypatch.setattr(compiling, "_sources", lambda: real)
-    assert compiled_anew()
+    assert recompiled()
     assert [f.name for f in folder.iterdir()] == [file.name]
 
 
@@ -191,8 +191,8 @@ def test_the_sources_are_all_that_code_is_made_from(monkeypatch, tmp_path):
 def test_a_folder_that_cannot_be_made_is_passed_over(folder, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setattr(compiling, "folders", lambda: (tmp_path / "file" / "below", folder))
-    assert compiled_anew()
-    assert not compiled_anew()
+    assert recompiled()
+    assert not recompiled()
     assert only_file(folder).exists()
 
 
@@ -200,8 +200,8 @@ def test_nowhere_to_keep_it_is_said_once(folder, tmp_path, monkeypatch, caplog):
     (tmp_path / "file").write_text("no folder")
     for places in ((tmp_path / "file" / "below",), ()):
         monkeypatch.setattr(compiling, "folders", lambda places=places: places)
-        assert compiled_anew()
-        assert compiled_anew()
+        assert recompiled()
+        assert recompiled()
     assert len(caplog.records) == 1
     assert "NUMBA_CACHE_DIR" in caplog.text
 
@@ -211,7 +211,7 @@ def test_nowhere_to_keep_it_is_said_once(folder, tmp_path, monkeypatch, caplog):
 @pytest.mark.parametrize("how", ["others", "group", "owner"])
 def test_what_others_could_have_written_is_not_read(folder, tmp_path, monkeypatch, caplog, which, how):
     """Nor written there: the next folder takes it, and the log says once why."""
-    compiled_anew()
+    recompiled()
     path = only_file(folder) if which == "file" else folder
     if how == "owner":
         if os.geteuid():
@@ -222,11 +222,11 @@ def test_what_others_could_have_written_is_not_read(folder, tmp_path, monkeypatc
         monkeypatch.setattr(trust, "_private", lambda gid, uid: False)
     monkeypatch.setattr(compiling.pickle, "loads", lambda data: pytest.fail("it was unpickled"))
     monkeypatch.setattr(compiling, "folders", lambda: (folder, tmp_path / "next"))
-    assert compiled_anew()
+    assert recompiled()
     assert [str(path) in record.message for record in caplog.records] == [True]
     monkeypatch.undo()
     monkeypatch.setattr(compiling, "folders", lambda: (folder, tmp_path / "next"))
-    assert not compiled_anew()
+    assert not recompiled()
     assert which == "file" or only_file(tmp_path / "next").stat().st_mode & 0o022 == 0
 
 
@@ -237,24 +237,24 @@ def test_the_private_group_of_a_user_may_write(folder, monkeypatch):
     import pwd
     from types import SimpleNamespace as Entry
 
-    compiled_anew()
+    recompiled()
     folder.chmod(0o775)
     found, me = folder.stat(), "ada"
     monkeypatch.setattr(pwd, "getpwuid", lambda uid: Entry(pw_name=me, pw_gid=found.st_gid))
     for group, trusted in ((Entry(gr_name=me, gr_mem=[]), True), (Entry(gr_name="staff", gr_mem=[]), False)):
         monkeypatch.setattr(grp, "getgrgid", lambda gid, group=group: group)
-        assert compiled_anew() != trusted
+        assert recompiled() != trusted
     monkeypatch.setattr(grp, "getgrgid", lambda gid: Entry(gr_name=me, gr_mem=[me, "eve"]))
-    assert compiled_anew()
+    assert recompiled()
 
 
 @posix
 def test_a_link_in_place_of_machine_code_is_not_followed(folder, tmp_path):
-    compiled_anew()
+    recompiled()
     file = only_file(folder)
     os.rename(file, tmp_path / "elsewhere")
     file.symlink_to(tmp_path / "elsewhere")
-    assert compiled_anew()
+    assert recompiled()
 
 
 def test_where_it_is_kept(monkeypatch, tmp_path):

@@ -114,11 +114,11 @@ def test_only_what_is_needed_is_compiled_and_only_once(cp, monkeypatch):
     from semiring.cuda import compile
 
     A, B = weights(cp, 64, 64), weights(cp, 64, 64)
-    heard = []
-    with compiling.listening(heard.append):
+    notices = []
+    with compiling.listening(notices.append):
         apsp.closure(A)
     assert fake_cupy.asked["compile"] == 2  # survey and pivot
-    assert [notice.subject for notice in heard] == ["", "min_plus in float32"]
+    assert [notice.subject for notice in notices] == ["", "min_plus in float32"]
     apsp.closure(weights(cp, 1000, 1000))
     assert fake_cupy.asked["compile"] == 3
     semiring.matmul(A, B)

@@ -210,24 +210,24 @@ def test_a_distributed_matrix_is_closed_and_read(name, grid):
 
 def test_parts_come_of_functions_graphs_and_files(tmp_path):
     _, A = table("min_plus-int16", 70)
-    places = world(ranks=4, threads=1)
+    ranks = world(ranks=4, threads=1)
     np.save(tmp_path / "a.npy", A)
     store = TileStore.create(tmp_path / "tiles", A.shape, A.dtype, block=32)
     store.put(A)
     made = (
-        DistributedMatrix.from_array(store, world=places, block=16),
-        DistributedMatrix.from_function(lambda i, j: A[i, j], 70, world=places, dtype="int16", block=16),
-        DistributedMatrix.from_array(np.load(tmp_path / "a.npy", mmap_mode="r"), world=places, block=16),
+        DistributedMatrix.from_array(store, world=ranks, block=16),
+        DistributedMatrix.from_function(lambda i, j: A[i, j], 70, world=ranks, dtype="int16", block=16),
+        DistributedMatrix.from_array(np.load(tmp_path / "a.npy", mmap_mode="r"), world=ranks, block=16),
         DistributedMatrix.from_array(
             np.where(A == 32767, np.iinfo(np.int64).max, A.astype(np.int64)).astype(">i8"),
-            world=places,
+            world=ranks,
             dtype="int16",
             block=16,
         ),
-        DistributedMatrix.from_graph(as_graph(A), world=places, block=16),
+        DistributedMatrix.from_graph(as_graph(A), world=ranks, block=16),
         DistributedMatrix.from_graph(
             Graph.from_arrays(*np.nonzero(A < 32767), A[A < 32767], n=70),
-            world=places,
+            world=ranks,
             dtype="int16",
             block=16,
         ),
@@ -246,23 +246,23 @@ def test_parts_come_of_functions_graphs_and_files(tmp_path):
         made[0].gather(np.empty((70, 70), "int8"))
     for M in made:
         np.testing.assert_array_equal(M.gather(), np.where(A == 32767, np.iinfo(M.dtype).max, A.astype(M.dtype)))
-    bits = DistributedMatrix.from_array(BitMatrix.from_bool(A < 32767), "boolean", world=places)
+    bits = DistributedMatrix.from_array(BitMatrix.from_bool(A < 32767), "boolean", world=ranks)
     np.testing.assert_array_equal(bits.gather(), A < 32767)
     assert "2 × 2 ranks on the host" in repr(bits)
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_whole_matrix_goes_there_and_back(overwrite):
-    places = world(ranks=2, threads=1)
+    ranks = world(ranks=2, threads=1)
     for name in ("min_plus-int16", "plus_times-float64"):
         case, A = table(name, 40)
         B = A.copy()
-        D = closing.close(B, case.semiring, places, block=16, overwrite=overwrite)
+        D = closing.close(B, case.semiring, ranks, block=16, overwrite=overwrite)
         assert (D is B) == overwrite
         cases.same(case, D, cases.closure(case, A))
         assert overwrite or (A == B).all()
     bits = BitMatrix.from_bool(table("lor_land-bool", 100, 0.02)[1])
-    D = closing.close(bits, get("boolean"), places, block=64, overwrite=overwrite)
+    D = closing.close(bits, get("boolean"), ranks, block=64, overwrite=overwrite)
     assert (D is bits) == overwrite
     case, A = table("lor_land-bool", 100, 0.02)
     cases.same(case, D.to_bool(), cases.closure(case, A))
@@ -270,17 +270,17 @@ def test_a_whole_matrix_goes_there_and_back(overwrite):
 
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_negative_cycles_are_told_from_rounding(overwrite):
-    places = world(ranks=2, threads=1)
+    ranks = world(ranks=2, threads=1)
     ring = np.full((5, 5), np.inf)
     ring[0, 1], ring[1, 2], ring[2, 0], ring[2, 4] = 0.1, 0.7, -0.8, 1
-    D = closing.close(ring.copy(), get("min_plus"), places, block=2, overwrite=overwrite)
+    D = closing.close(ring.copy(), get("min_plus"), ranks, block=2, overwrite=overwrite)
     np.testing.assert_allclose(D[:3, :3], [[0, 0.1, 0.8], [-0.1, 0, 0.7], [-0.8, -0.7, 0]])
     assert (D.diagonal() == 0).all()
     ring[2, 0] = -0.9
     with pytest.raises(NegativeCycleError, match=r"-0\.1"):
-        closing.close(ring.copy(), get("min_plus"), places, block=2, overwrite=overwrite)
+        closing.close(ring.copy(), get("min_plus"), ranks, block=2, overwrite=overwrite)
     with pytest.raises(NegativeCycleError, match="closed walk at vertex"):
-        DistributedMatrix.from_array(ring, world=places, block=2).close()
+        DistributedMatrix.from_array(ring, world=ranks, block=2).close()
 
 
 def test_what_the_whole_matrix_has_to_tell_is_written_all_the_same(tmp_path, caplog):
@@ -300,17 +300,17 @@ def test_what_the_whole_matrix_has_to_tell_is_written_all_the_same(tmp_path, cap
 
 
 def test_what_cannot_be_is_refused_in_every_rank(monkeypatch):
-    places = world(ranks=2, threads=1)
+    ranks = world(ranks=2, threads=1)
     with pytest.raises(ShapeError, match="square"):
-        DistributedMatrix.from_array(np.zeros((2, 3)), world=places)
+        DistributedMatrix.from_array(np.zeros((2, 3)), world=ranks)
     with pytest.raises(ShapeError, match="one matrix"):
-        closing.close(np.zeros((2, 3, 3)), get("min_plus"), places)
+        closing.close(np.zeros((2, 3, 3)), get("min_plus"), ranks)
     with pytest.raises(AlgebraError, match=r"idempotent.*plus_times.*gpus"):
-        DistributedMatrix.from_array(np.eye(3) / 9, "plus_times", world=places).close()
+        DistributedMatrix.from_array(np.eye(3) / 9, "plus_times", world=ranks).close()
     with pytest.raises(MemoryNeeded, match="rank 0 of 2"):
-        DistributedMatrix.from_function(lambda i, j: i + j, 1 << 30, world=places)
+        DistributedMatrix.from_function(lambda i, j: i + j, 1 << 30, world=ranks)
     with pytest.raises(DTypeError):
-        DistributedMatrix.from_array(np.full((3, 3), 0.5), world=places, dtype="int32")
+        DistributedMatrix.from_array(np.full((3, 3), 0.5), world=ranks, dtype="int32")
     for wrong in ({"ranks": 2, "gpus": 2}, {}, {"ranks": 2, "grid": "3x1"}, {"ranks": 4, "grid": "2,2"}):
         with pytest.raises(ValueError, match=r"required|one of"):
             world(**wrong)
@@ -323,14 +323,14 @@ def graph():
 
 
 def test_results_are_answered_from_the_ranks(graph, tmp_path):
-    places = world(ranks=4, grid="2x2", threads=1)
+    ranks = world(ranks=4, grid="2x2", threads=1)
     one = shortest_paths(graph, engine="dense", dtype="int16")
-    r = shortest_paths(graph, gpus=places, dtype="int16", block=16)
+    r = shortest_paths(graph, gpus=ranks, dtype="int16", block=16)
     assert not r.engine.in_memory
     np.testing.assert_array_equal(r.engine.column(69), one.distances[:, 69])
     np.testing.assert_array_equal(r.table([3, 1], [69, 0]), one.table([3, 1], [69, 0]))
     np.testing.assert_array_equal(r.predecessors, one.predecessors)
-    some = shortest_paths(graph, gpus=places, dtype="int16", block=16, sources=[3, 60])
+    some = shortest_paths(graph, gpus=ranks, dtype="int16", block=16, sources=[3, 60])
     np.testing.assert_array_equal(some.distances, one.distances[[3, 60]])
     np.testing.assert_array_equal(some.predecessors, one.predecessors[[3, 60]])
     assert r.path(0, 69) == one.path(0, 69)
@@ -341,36 +341,36 @@ def test_results_are_answered_from_the_ranks(graph, tmp_path):
 
 
 def test_reachability_is_closed_over_ranks(graph):
-    places = world(ranks=2, threads=1)
+    ranks = world(ranks=2, threads=1)
     for schedule in ("auto", "recursive"):
-        t = transitive_closure(graph, gpus=places, schedule=schedule)
+        t = transitive_closure(graph, gpus=ranks, schedule=schedule)
         assert t.matrix == transitive_closure(graph).matrix
     assert t.plan.grid == "1 × 2"
-    b = shortest_paths(graph, "boolean", gpus=places, block=64)
+    b = shortest_paths(graph, "boolean", gpus=ranks, block=64)
     np.testing.assert_array_equal(b.engine.column(5), t.matrix.column(5) | (np.arange(70) == 5))
 
 
 def test_what_a_result_over_ranks_refuses():
-    places = world(ranks=2, threads=1)
+    ranks = world(ranks=2, threads=1)
     with pytest.raises(NegativeCycleError, match="a → b → a"):
-        shortest_paths([("a", "b", -2.0), ("b", "a", 1.0)], gpus=places)
-    almost = shortest_paths([("a", "b", 0.1), ("b", "c", 0.7), ("c", "a", -0.8)], gpus=places)
+        shortest_paths([("a", "b", -2.0), ("b", "a", 1.0)], gpus=ranks)
+    almost = shortest_paths([("a", "b", 0.1), ("b", "c", 0.7), ("c", "a", -0.8)], gpus=ranks)
     assert almost.distances.diagonal().tolist() == [0, 0, 0]
     with pytest.raises(ValueError, match="engine='scipy'"):
-        shortest_paths([("a", "b", 1)], gpus=places, engine="scipy")
+        shortest_paths([("a", "b", 1)], gpus=ranks, engine="scipy")
     with pytest.raises(DomainError, match="int16"):
-        shortest_paths([("a", "b", 30000), ("b", "c", 30000)], gpus=places, dtype="int16")
+        shortest_paths([("a", "b", 30000), ("b", "c", 30000)], gpus=ranks, dtype="int16")
 
 
 def test_a_plan_says_the_grid_and_what_travels(graph):
-    places = world(ranks=8, threads=1)
-    told = plan(65536, dtype="float32", gpus=places)
+    ranks = world(ranks=8, threads=1)
+    told = plan(65536, dtype="float32", gpus=ranks)
     assert "2 × 4 ranks; each receives" in str(told)
     assert told.matrix_bytes == 65536**2 * 4 // 8
     # Column strips of half of the rows, row panels of a quarter of the columns, and pivot blocks in every second round.
     assert told.moved_bytes == 65536 * 4 * (32768 + 16384) + 128 * told.block**2 * 4
     assert told.pairs == 65536**3
-    assert plan(np.zeros((100, 100)), gpus=places).grid == "2 × 4"
+    assert plan(np.zeros((100, 100)), gpus=ranks).grid == "2 × 4"
 
 
 def test_a_plan_counts_the_interpreter_that_ranks_share(monkeypatch):
@@ -397,17 +397,17 @@ def test_a_checkpoint_goes_on_over_another_grid(graph, tmp_path, monkeypatch):
         return tell
 
     for grid, rounds in (("2x2", 2), ("1x3", 4)):
-        places = world(ranks=Grid.parse(grid).size, grid=grid, threads=1)
+        ranks = world(ranks=Grid.parse(grid).size, grid=grid, threads=1)
         with pytest.raises(KeyboardInterrupt):
             shortest_paths(
-                graph, gpus=places, dtype="int16", block=16, checkpoint=kept, every=0, callback=stop_after(rounds)
+                graph, gpus=ranks, dtype="int16", block=16, checkpoint=kept, every=0, callback=stop_after(rounds)
             )
         assert TileStore(kept).inspect().oldest == rounds * 16
-    places = world(ranks=4, grid="4x1", threads=1)
+    ranks = world(ranks=4, grid="4x1", threads=1)
     begun = []
     r = shortest_paths(
         graph,
-        gpus=places,
+        gpus=ranks,
         dtype="int16",
         block=32,
         checkpoint=kept,
@@ -418,9 +418,9 @@ def test_a_checkpoint_goes_on_over_another_grid(graph, tmp_path, monkeypatch):
     np.testing.assert_array_equal(r.distances, expected)
     np.testing.assert_array_equal(Result.load(tmp_path / "out").distances, expected)
     with pytest.raises(FormatError, match="another"):
-        shortest_paths(graph, gpus=places, dtype="int32", checkpoint=kept)
+        shortest_paths(graph, gpus=ranks, dtype="int32", checkpoint=kept)
     with pytest.raises(ValueError, match="memory="):
-        shortest_paths(graph, gpus=places, dtype="int16", memory="1GiB")
+        shortest_paths(graph, gpus=ranks, dtype="int16", memory="1GiB")
 
 
 def test_a_checkpoint_goes_on_with_a_block_that_does_not_divide_it(graph, tmp_path, monkeypatch):
@@ -475,25 +475,25 @@ def test_errors_travel_from_process_to_process(error):
 
 
 def test_sweeps_of_an_elimination_are_shared_out(graph):
-    places = world(ranks=3, threads=1)
+    ranks = world(ranks=3, threads=1)
     one = shortest_paths(graph, engine="elimination", dtype="int16")
-    r = shortest_paths(graph, engine="elimination", dtype="int16", gpus=places)
+    r = shortest_paths(graph, engine="elimination", dtype="int16", gpus=ranks)
     for name in ("eccentricity", "closeness", "reached"):
         np.testing.assert_array_equal(r.reduce(name), one.reduce(name))
     np.testing.assert_array_equal(r.reduce("eccentricity"), one.reduce("eccentricity"))
     np.testing.assert_array_equal(r.distances, one.distances)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(r)).reduce("eccentricity"), one.reduce("eccentricity"))
     with pytest.raises(NegativeCycleError, match="a → b → a"):
-        shortest_paths([("a", "b", -2), ("b", "a", 1)], gpus=places, engine="elimination")
+        shortest_paths([("a", "b", -2), ("b", "a", 1)], gpus=ranks, engine="elimination")
 
 
 def test_an_elimination_over_several_ranks_is_asked_for():
-    graph, places = road_like(1500, seed=1), world(ranks=2, threads=1)
-    assert plan(graph, gpus=places).engine == "ranks"
-    assert plan(graph, gpus=places, engine="elimination").engine == "shared"
+    graph, ranks = road_like(1500, seed=1), world(ranks=2, threads=1)
+    assert plan(graph, gpus=ranks).engine == "ranks"
+    assert plan(graph, gpus=ranks, engine="elimination").engine == "shared"
     k = np.arange(700)
     line = Graph.from_arrays(k[:-1], k[1:], directed=False)  # of several panels
-    r = shortest_paths(line, gpus=places, engine="elimination")
+    r = shortest_paths(line, gpus=ranks, engine="elimination")
     np.testing.assert_array_equal(r.reduce("eccentricity"), np.maximum(k, 699 - k))
 
 
@@ -584,9 +584,9 @@ def test_what_is_held_on_a_machine_and_on_a_card():
 def test_the_plan_of_a_list_of_edges_over_ranks_makes_no_matrix(graph, monkeypatch):
     signs = Graph.from_arrays([0, 1], [1, 2], [-1.5, 2.0], n=3)
     monkeypatch.setattr(Graph, "matrix", lambda *_: pytest.fail("made"))
-    places = world(ranks=2, threads=1)
-    assert plan(graph, gpus=places).variant == "nonnegative"
-    assert plan(signs, gpus=places).variant == "general"
+    ranks = world(ranks=2, threads=1)
+    assert plan(graph, gpus=ranks).variant == "nonnegative"
+    assert plan(signs, gpus=ranks).variant == "general"
 
 
 def test_ranks_of_one_process_share_an_elimination(graph):
@@ -598,7 +598,7 @@ def test_ranks_of_one_process_share_an_elimination(graph):
 
 def test_ranks_of_one_host_share_its_memory(monkeypatch):
     """A quarter of 128 MB fits four times into 100 MB only if nobody counts the others."""
-    places = world(ranks=4, threads=1)
+    ranks = world(ranks=4, threads=1)
     monkeypatch.setattr(memory, "available", lambda device="cpu", **_: 100_000_000)
     with pytest.raises(MemoryNeeded, match=r"rank 0 of 4: \d+\.\d MiB must fit on cpu, got 95\.4 MiB free"):
-        DistributedMatrix.from_function(lambda i, j: i + j + 0.5, 4000, world=places)
+        DistributedMatrix.from_function(lambda i, j: i + j + 0.5, 4000, world=ranks)

@@ -111,11 +111,15 @@ def test_a_survey_counts_zeros_off_the_diagonal(cp):
             first = (3, 1)[: len(shape)] if shape == (40, 70) else ()
             for place in ((..., 0, 0), (..., -1, -1), (..., 0, -1), (..., -1, 0)):
                 A[place] = 0
-                here = survey(A, s, where="x", first=first, null_unsaid=True)
-                assert survey(cp.asarray(A), s, where="x", first=first, null_unsaid=True) == here, (dtype, shape, place)
+                here = survey(A, s, where="x", first=first, null_undeclared=True)
+                assert survey(cp.asarray(A), s, where="x", first=first, null_undeclared=True) == here, (
+                    dtype,
+                    shape,
+                    place,
+                )
             assert here.ambiguous is (shape != (1, 1))
             A[..., 0, 0] = -1
-            assert not survey(cp.asarray(A), s, where="x", first=first, null_unsaid=True).ambiguous
+            assert not survey(cp.asarray(A), s, where="x", first=first, null_undeclared=True).ambiguous
 
 
 def test_several_arrays_are_looked_at_together(cp):

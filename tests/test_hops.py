@@ -63,7 +63,7 @@ def test_rows_in_the_order_wanted_by_any_block_and_number_of_threads(monkeypatch
 
 
 def test_many_levels_in_many_short_calls(monkeypatch):
-    """Between two calls Ctrl-C is heard."""
+    """Between two calls Ctrl-C is handled."""
     n = 1200
     i = np.arange(n - 1)
     D = np.where(np.arange(n) >= np.arange(n)[:, None], np.arange(n) - np.arange(n)[:, None], np.iinfo(np.int16).max)

@@ -147,10 +147,10 @@ def test_seconds_are_those_of_the_work_and_not_of_compiling(monkeypatch):
 
 def test_what_is_found_on_disk_is_not_announced():
     closure(np.ones((3, 3)))
-    heard = []
-    with compiling.listening(heard.append):
+    notices = []
+    with compiling.listening(notices.append):
         closure(np.ones((3, 3)))
-    assert not heard
+    assert not notices
 
 
 def test_long_work_is_told_as_it_goes_or_warned_of_once(monkeypatch):

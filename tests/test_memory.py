@@ -491,14 +491,14 @@ def test_predecessors_that_do_not_fit_are_refused_before_the_closure(monkeypatch
 @pytest.mark.parametrize("given", ["bools", "paths"])
 def test_what_ranks_hold_together_is_refused_before_their_parts_are_made(monkeypatch, given):
     """The table that is brought together, or predecessors, take more than the panels, which are gone by then."""
-    places = world(ranks=4, threads=1)
+    ranks = world(ranks=4, threads=1)
 
     def call() -> Any:
         if given == "bools":
-            return closure(BITS, "boolean", gpus=places)[0, 1]
-        return shortest_paths(BIG[:500, :500], gpus=places, paths=True).distance(0, 1)
+            return closure(BITS, "boolean", gpus=ranks)[0, 1]
+        return shortest_paths(BIG[:500, :500], gpus=ranks, paths=True).distance(0, 1)
 
-    needed = plan(BITS, "boolean", gpus=places) if given == "bools" else plan(BIG[:500, :500], gpus=places, paths=True)
+    needed = plan(BITS, "boolean", gpus=ranks) if given == "bools" else plan(BIG[:500, :500], gpus=ranks, paths=True)
     monkeypatch.setattr(memory, "available", lambda device="cpu", **_: needed.beside_bytes - 1)
     with monkeypatch.context() as patched:
         patched.setattr(DistributedMatrix, "filled", lambda *_, **__: pytest.fail("made"))

@@ -60,7 +60,7 @@ def random_adjacency(n=23, dtype=float):
 )
 def test_what_is_ambiguous(entries, semiring, ambiguous):
     A = np.asarray(entries)
-    assert survey(A, get(semiring), where="x", null_unsaid=True).ambiguous is ambiguous
+    assert survey(A, get(semiring), where="x", null_undeclared=True).ambiguous is ambiguous
     assert not survey(A, get(semiring), where="x").ambiguous
 
 
@@ -73,10 +73,10 @@ def test_parts_tell_what_the_matrix_does():
         if case % 5 == 0:
             A[rng.integers(5), rng.integers(5)] = rng.choice([-1, np.iinfo(A.dtype).max])
         cuts = [(slice(i, i + 2), slice(j, j + 3)) for i in (0, 2, 4) for j in (0, 3)]
-        looks = [survey(A[c], s, where="x", first=(c[0].start, c[1].start), null_unsaid=True) for c in cuts]
+        looks = [survey(A[c], s, where="x", first=(c[0].start, c[1].start), null_undeclared=True) for c in cuts]
         off = A[~np.eye(5, dtype=bool)]
         expected = bool((off == 0).any() and A.min() >= 0 and A.max() < np.iinfo(A.dtype).max)
-        assert united(looks, s, A.dtype) == survey(A, s, where="x", null_unsaid=True)
+        assert united(looks, s, A.dtype) == survey(A, s, where="x", null_undeclared=True)
         assert united(looks, s, A.dtype).ambiguous is expected, A
 
 
@@ -260,10 +260,10 @@ def test_public_readers_take_the_same_keywords():
 
 
 def test_other_users_of_a_dense_matrix_warn_as_closure_does():
-    places = world(ranks=2, threads=1)
+    ranks = world(ranks=2, threads=1)
     users = {
         "compare": lambda A, **said: apsp.compare(A, schedules=["iterative"], devices=["cpu"], **said),
-        "DistributedMatrix": lambda A, **said: DistributedMatrix.from_array(A, world=places, **said),
+        "DistributedMatrix": lambda A, **said: DistributedMatrix.from_array(A, world=ranks, **said),
     }
     for where, use in users.items():
         with pytest.warns(AmbiguityWarning, match=f"^{where}: .*{BOTH_WAYS_OUT}") as told:
@@ -275,25 +275,25 @@ def test_other_users_of_a_dense_matrix_warn_as_closure_does():
             use(PATH, null_value=None)
             use(as_graph(np.where(PATH, PATH, INF)).matrix())
     with pytest.warns(AmbiguityWarning, match="^DistributedMatrix"):
-        DistributedMatrix.from_graph(as_graph(PATH), world=places)
+        DistributedMatrix.from_graph(as_graph(PATH), world=ranks)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         np.testing.assert_array_equal(
-            DistributedMatrix.from_graph(as_graph(PATH, null_value=0), world=places, dtype="f8").close().gather(), APART
+            DistributedMatrix.from_graph(as_graph(PATH, null_value=0), world=ranks, dtype="f8").close().gather(), APART
         )
-        M = DistributedMatrix.from_array(PATH, world=places, dtype="f8", null_value=0)
+        M = DistributedMatrix.from_array(PATH, world=ranks, dtype="f8", null_value=0)
         np.testing.assert_array_equal(M.close().gather(), APART)
 
 
 def test_a_store_that_says_what_is_no_edge_needs_no_word(tmp_path):
-    places = world(ranks=2, threads=1)
+    ranks = world(ranks=2, threads=1)
     closure(PATH, null_value=None, output=tmp_path / "D")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        DistributedMatrix.from_array(TileStore(tmp_path / "D"), world=places)
+        DistributedMatrix.from_array(TileStore(tmp_path / "D"), world=ranks)
     store = TileStore.create(tmp_path / "T", PATH.shape, PATH.dtype, block=32)
     store.put(PATH)
     with pytest.warns(AmbiguityWarning):
-        DistributedMatrix.from_array(store, world=places)
-    M = DistributedMatrix.from_array(store, world=places, dtype="f8", null_value=0)
+        DistributedMatrix.from_array(store, world=ranks)
+    M = DistributedMatrix.from_array(store, world=ranks, dtype="f8", null_value=0)
     np.testing.assert_array_equal(M.close().gather(), APART)

@@ -42,7 +42,7 @@ def stored(path, A, **attributes):
 
 
 @pytest.fixture
-def never_whole(monkeypatch):
+def never_loaded(monkeypatch):
     """An array that fails the test if all of it is read."""
 
     def refuse(*_):
@@ -58,7 +58,7 @@ def ran(*what):
     return done.exit_code, done.output
 
 
-def test_a_store_goes_through_the_limits_without_being_loaded(tmp_path, big, matrix, expected, never_whole):
+def test_a_store_goes_through_the_limits_without_being_loaded(tmp_path, big, matrix, expected, never_loaded):
     r = shortest_paths(big, memory=LITTLE, output=tmp_path / "d")
     again = Result.load(tmp_path / "d")
     far = np.argwhere(np.isfinite(expected))[-1].tolist()
@@ -70,7 +70,7 @@ def test_a_store_goes_through_the_limits_without_being_loaded(tmp_path, big, mat
     np.testing.assert_array_equal(closure(str(big), memory=LITTLE, checkpoint=tmp_path / "ck")[:], expected)
 
 
-def test_the_command_streams_a_store(tmp_path, big, expected, never_whole):
+def test_the_command_streams_a_store(tmp_path, big, expected, never_loaded):
     asked = ("solve", big, "--memory", LITTLE, "--checkpoint", tmp_path / "ck", "--output", f"{tmp_path}/d/")
     code, told = ran(*asked, "--from", 0, "--to", 7)
     assert (code, f"distance {expected[0, 7]:g}" in told, "schedule=streamed" in told) == (0, True, True), told
@@ -81,7 +81,7 @@ def test_the_command_streams_a_store(tmp_path, big, expected, never_whole):
     assert plan(big, gpus=world(ranks=2)).n == N
 
 
-def test_ranks_read_a_store_each_for_itself(tmp_path, big, expected, never_whole):
+def test_ranks_read_a_store_each_for_itself(tmp_path, big, expected, never_loaded):
     two = world(ranks=2)
     np.testing.assert_array_equal(shortest_paths(big, gpus=two).distances, expected)
     r = shortest_paths(big, gpus=two, checkpoint=tmp_path / "ck", output=tmp_path / "d")
@@ -101,7 +101,7 @@ def test_what_needs_all_of_it_reads_it_or_says_how_else(big, expected, monkeypat
         shortest_paths(big)
 
 
-def test_a_file_of_numpy_that_does_not_fit_stays_where_it_is(tmp_path, matrix, expected, monkeypatch, never_whole):
+def test_a_file_of_numpy_that_does_not_fit_stays_where_it_is(tmp_path, matrix, expected, monkeypatch, never_loaded):
     np.save(tmp_path / "a.npy", matrix)
     assert isinstance(as_graph(tmp_path / "a.npy").dense, np.ndarray)
     monkeypatch.setattr("apsp.formats.npy.available", lambda _: matrix.nbytes)
@@ -199,7 +199,7 @@ def test_routes_are_found_among_the_edges_that_matter(tmp_path, matrix, s, dtype
         return list(r.paths(pairs)), np.concatenate([P for _, P in r.predecessor_rows(some)]), r.next_hops
 
     paths, rows, hops = routes(shortest_paths(A, s))
-    request.getfixturevalue("never_whole")
+    request.getfixturevalue("never_loaded")
     found = routes(shortest_paths(stored(tmp_path / "big", A), s, memory=LITTLE, output=tmp_path / "d"))
     assert found[0] == paths
     np.testing.assert_array_equal(found[1], rows)
@@ -243,7 +243,7 @@ def test_integers_that_may_have_saturated_are_told(tmp_path, caplog, monkeypatch
     assert "beyond ±32767, which int16 does not hold" in caplog.text
 
 
-def test_reachability_packs_a_store_as_it_reads_it(tmp_path, matrix, never_whole):
+def test_reachability_packs_a_store_as_it_reads_it(tmp_path, matrix, never_loaded):
     there = np.isfinite(matrix)
     wanted = transitive_closure(there).matrix
     for A, own in ((matrix, {"semiring": "min_plus"}), (there, {})):
@@ -252,7 +252,7 @@ def test_reachability_packs_a_store_as_it_reads_it(tmp_path, matrix, never_whole
         assert read(big).edge_count == there.sum()
 
 
-def test_a_store_is_a_matrix_in_python_too(tmp_path, big, expected, never_whole):
+def test_a_store_is_a_matrix_in_python_too(tmp_path, big, expected, never_loaded):
     r = shortest_paths(TileStore(big), memory=LITTLE, output=tmp_path / "d")
     np.testing.assert_array_equal(r.distances, expected)
 

@@ -131,7 +131,7 @@ def ship(machine_code, tmp_path, level):
     return file
 
 
-def compiled_anew() -> bool:
+def recompiled() -> bool:
     """Whether a new kernel of `halve`, which must be right, had to be compiled."""
     entry = compiling.kernel(halve)
     assert (entry(7, 4), entry(-6, 1)) == (7, -2)
@@ -140,7 +140,7 @@ def compiled_anew() -> bool:
 
 @here
 def test_what_a_wheel_brought_is_not_compiled_nor_copied(shipped, tmp_path):
-    assert not compiled_anew()
+    assert not recompiled()
     assert not (tmp_path / "kept").exists()
 
 
@@ -166,8 +166,8 @@ def test_what_does_not_fit_is_compiled(shipped, tmp_path, monkeypatch, how):
     else:
         shipped.unlink()
     before = shipped.read_bytes() if shipped.exists() else None
-    assert compiled_anew()
-    assert not compiled_anew()
+    assert recompiled()
+    assert not recompiled()
     assert len(list((tmp_path / "kept").iterdir())) == 1
     assert (shipped.read_bytes() if shipped.exists() else None) == before
 
@@ -177,7 +177,7 @@ def test_what_does_not_fit_is_compiled(shipped, tmp_path, monkeypatch, how):
 def test_what_others_could_have_written_is_compiled(shipped, monkeypatch, caplog):
     shipped.chmod(0o666)
     monkeypatch.setattr(compiling.pickle, "loads", lambda data: pytest.fail("it was unpickled"))
-    assert compiled_anew()
+    assert recompiled()
     assert str(shipped) in caplog.text
 
 
@@ -190,12 +190,12 @@ def test_code_never_runs_without_the_features_of_its_level(machine_code, shipped
     monkeypatch.setattr(trust, "read", lambda path, real=trust.read: read.append(path) or real(path))
     for missing in EVERYTHING:
         with_features(monkeypatch, EVERYTHING - {missing})
-        compiled_anew()
+        recompiled()
         for path in read:
             assert missing not in features.LEVELS.get(path.parent.name, ())
         read.clear()
     with_features(monkeypatch, EVERYTHING)
-    assert not compiled_anew()
+    assert not recompiled()
     assert [path.parent.name for path in read] == ["x86-64-v4-vbmi"]
 
 

@@ -64,16 +64,16 @@ def test_within_each_other_the_outermost_ends_first():
 
 
 def test_other_handlers_are_heard_too_and_a_result_outlives_those_that_do_not_raise():
-    heard = []
-    signal.signal(signal.SIGUSR1, lambda number, frame: heard.append((number, frame is not None)))
+    received = []
+    signal.signal(signal.SIGUSR1, lambda number, frame: received.append((number, frame is not None)))
 
     def work():
         signal.raise_signal(signal.SIGUSR1)
-        assert not heard
+        assert not received
         return 5
 
     assert undisturbed(work) == 5
-    assert heard == [(signal.SIGUSR1, True)]
+    assert received == [(signal.SIGUSR1, True)]
 
 
 def test_an_error_and_ctrl_c_are_both_told():

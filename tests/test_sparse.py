@@ -775,7 +775,7 @@ def test_new_weights_are_a_fresh_elimination(medium):
 
 @pytest.mark.parametrize("name", ["min_plus-int64", "colours-int64", "log_plus-float32"])
 def test_work_in_many_short_calls_is_the_same(name, monkeypatch):
-    """Between two calls Ctrl-C is heard."""
+    """Between two calls Ctrl-C is handled."""
     from semiring.sparse import sweep
 
     case = next(case for case in ALL if str(case) == name)

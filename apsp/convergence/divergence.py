@@ -144,7 +144,7 @@ def negative_cycle(
             Weighted(*arcs, parsed.n, s).potentials(where="negative_cycle")
         else:
             A = parsed.matrix(s)
-            seen = survey(A, s, where="negative_cycle", null_unsaid=parsed.null_unsaid)
+            seen = survey(A, s, where="negative_cycle", null_undeclared=parsed.null_undeclared)
             refuse_ambiguous(seen, s, where="negative_cycle")
             potentials(A if isinstance(A, np.ndarray) else A.get(), s)
     except DivergenceError as error:

@@ -209,7 +209,7 @@ class DistributedMatrix:
             windows = graph.windows(s, dtype, where="DistributedMatrix")
             A = graph.matrix(s, dtype) if windows is None else windows
             M = cls.filled(graph.n, s, A.dtype, lambda r, c: A[r, c], rows_at_a_time=windows is not None, **arguments)
-            return M._warned(not graph.null_unsaid)
+            return M._warned(not graph.null_undeclared)
         target = graph.target(s, dtype, where="DistributedMatrix")
         return cls.filled(graph.n, s, target, arcs_of(graph, s, target), rows_at_a_time=True, **arguments)
 
@@ -484,7 +484,7 @@ class DistributedMatrix:
 
         def survey_part(ops: Backend, part: Array, rows: slice, columns: slice) -> Survey | None:
             first = (rows.start, columns.start)
-            arguments: dict[str, Any] = {"where": "DistributedMatrix", "first": first, "null_unsaid": True}
+            arguments: dict[str, Any] = {"where": "DistributedMatrix", "first": first, "null_undeclared": True}
             return survey(part, self.semiring, **arguments) if part.size else None
 
         return united([seen for seen in self._allgather(survey_part) if seen], self.semiring, self.dtype)

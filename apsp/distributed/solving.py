@@ -63,9 +63,9 @@ def closed(
 
         def parts() -> DistributedMatrix:
             # `on_survey` warns of zeros in the caller's name instead.
-            graph = source.having(nulls=()) if source.null_unsaid else source
+            graph = source.having(nulls=()) if source.null_undeclared else source
             M = DistributedMatrix.from_graph(graph, semiring, world=ranks, dtype=wants.dtype, block=wants.block)
-            if source.null_unsaid:
+            if source.null_undeclared:
                 on_survey(M.seen)
             return M.close(callback=wants.callback)
 

@@ -211,7 +211,7 @@ class Kind:
         Whether memory=, checkpoint= and output= are for it, and it for nothing else; None for either way.
     answers_to : str
         Another engine's name that means it too, where this one is for its question.
-    asked_only : bool
+    on_request_only : bool
         Whether it answers only where it is asked for by a name.
     compiles : str
         The work of `Backend.missing` whose kernels it calls; "" for none.
@@ -230,7 +230,7 @@ class Kind:
     gpus: bool = False
     limits: bool | None = False
     answers_to: str = ""
-    asked_only: bool = False
+    on_request_only: bool = False
     compiles: str = ""
 
 

@@ -126,7 +126,7 @@ def _open(question: Question, plan: Plan) -> Engine:
             overwrite=wants.overwrite,
             owned=not bits and question.memory is Memory.OWNED,
             callback=wants.callback,
-            on_survey=_ignore if bits or not question.null_unsaid else question.report_zeros,
+            on_survey=_ignore if bits or not question.null_undeclared else question.report_zeros,
         )
         return Dense(D, clock() - begun)
     found = solving.closed(question.source, s, wants, ranks, question.report_zeros)

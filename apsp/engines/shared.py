@@ -112,5 +112,5 @@ ENGINE = Kind(
     orders=True,
     gpus=True,
     answers_to="elimination",
-    asked_only=True,
+    on_request_only=True,
 )

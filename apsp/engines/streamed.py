@@ -61,7 +61,7 @@ def _open(question: Question, plan: Plan) -> Engine:
     if large.ordinary:  # nothing but an output that the dense engine does not know of
         source = question.source
         if isinstance(source, Graph):
-            source = source.having(nulls=()) if source.null_unsaid else source
+            source = source.having(nulls=()) if source.null_undeclared else source
         elif has_windows(source) or wants.nulls:
             source = large.source.to_array()
         inner = replace(question, source=source, wants=replace(wants, limits=None, nulls=()))  # zeros were reported

@@ -576,7 +576,7 @@ class Graph:
         return self.dense.over(s, dtype, self.nulls, where=where) if declared or not is_boolean(s) else None
 
     @property
-    def null_unsaid(self) -> bool:
+    def null_undeclared(self) -> bool:
         """Whether nobody has said which entries of the matrix are no edges: not the caller, nor the store it is in."""
         declared = isinstance(self.dense, OnDisk) and self.dense.semiring is not None
         return self.dense is not None and self.nulls is None and not self.unit and not declared

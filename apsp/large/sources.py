@@ -72,7 +72,7 @@ class Source:
         if isinstance(A, OnDisk):  # a store knows what a missing edge is in it
             A, nulls = A.over(semiring, dtype, nulls, where=where), None if nulls is None is A.semiring else ()
         if isinstance(A, Graph) and A.dense is not None:
-            origin, windows, nulls = A.dense, A.windows(semiring, dtype, where=where), None if A.null_unsaid else ()
+            origin, windows, nulls = A.dense, A.windows(semiring, dtype, where=where), None if A.null_undeclared else ()
             A = A.matrix(semiring, dtype) if windows is None else windows
         if isinstance(A, Graph):
             target = A.target(semiring, dtype, where=where)
@@ -137,8 +137,9 @@ class Source:
             return Survey(0, 1, True), 0
         for rows, part in self.strips():
             if part.size:
-                unsaid = self.nulls is None
-                seen.append(survey(part, self.semiring, where="closure", first=(rows.start,), null_unsaid=unsaid))
+                undeclared = self.nulls is None
+                first = (rows.start,)
+                seen.append(survey(part, self.semiring, where="closure", first=first, null_undeclared=undeclared))
                 crc = zlib.crc32(np.ascontiguousarray(part).reshape(-1).view(np.uint8).data, crc)
             del part  # before the next is read
         return united(seen, self.semiring, self.dtype), crc

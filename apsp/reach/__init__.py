@@ -172,7 +172,7 @@ def _joining(graph: Graph, s: Semiring) -> Graph:
     """The same vertices, and the edges whose weights are not the semiring's zero."""
     if graph.dense is not None:
         A = graph.matrix(s)
-        seen = survey(A, s, where="transitive_closure", null_unsaid=graph.null_unsaid)
+        seen = survey(A, s, where="transitive_closure", null_undeclared=graph.null_undeclared)
         refuse_ambiguous(seen, s, where="transitive_closure")
         return replace(graph, dense=A != dtypes.zero(s, A.dtype), unit=False, nulls=None)
     rows, cols, weights = graph.edges(s)

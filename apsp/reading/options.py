@@ -14,7 +14,7 @@ import numpy as np
 from ..graph.nulls import Nulls
 
 
-class _Unsaid(Enum):
+class _Undeclared(Enum):
     BY_RULE = "by rule"
 
     def __repr__(self) -> str:
@@ -22,7 +22,7 @@ class _Unsaid(Enum):
 
 
 #: What stands for a `weight` or a `null_value` that the caller did not name: a rule decides, or refuses.
-BY_RULE: Final = _Unsaid.BY_RULE
+BY_RULE: Final = _Undeclared.BY_RULE
 
 #: A name or a position of a column, the name of an attribute, a function of an edge, the weights themselves, or None
 #: for edges that all weigh 1.
@@ -30,7 +30,7 @@ Weight = Any
 #: (FROM, TO) or (FROM, TO, WEIGHT), each by name or by position from 0.
 Columns = Sequence[str | int]
 #: The entry of a dense matrix that is no edge other than the semiring's zero, or None where there is no such entry.
-NullValue = float | _Unsaid | None
+NullValue = float | _Undeclared | None
 
 SOURCES = ("source", "from", "src", "start", "tail", "origin", "u", "from_stop_id")
 TARGETS = ("target", "to", "dst", "dest", "destination", "end", "head", "v", "to_stop_id")

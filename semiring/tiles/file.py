@@ -218,12 +218,12 @@ def _difference(found: bytes, expected: bytes) -> str:
     fixed = HEADER_SIZE - _CRC.size
     if _CRC.unpack(found[fixed:])[0] != zlib.crc32(found[:fixed]):
         return "its header must be as it was written, and is damaged"
-    mine, its = _HEADER.unpack_from(expected), _HEADER.unpack_from(found)
-    if its[1] != VERSION:
-        return f"its version must be {VERSION}, got {its[1]}; a newer release wrote it"
-    if its[8:] != mine[8:]:
-        return f"it must stand in its own place, and is the tile {its[8]}, {its[9]}"
-    if its[2:8] != mine[2:8]:
+    own, found_header = _HEADER.unpack_from(expected), _HEADER.unpack_from(found)
+    if found_header[1] != VERSION:
+        return f"its version must be {VERSION}, got {found_header[1]}; a newer release wrote it"
+    if found_header[8:] != own[8:]:
+        return f"it must stand in its own place, and is the tile {found_header[8]}, {found_header[9]}"
+    if found_header[2:8] != own[2:8]:
         return "it must belong to this store, and is of another"
     return "its header must be as it was written, and is not"
 

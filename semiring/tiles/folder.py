@@ -24,8 +24,8 @@ from .file import Layout
 NAME = "store.json"
 #: The attribute that names the matrix of which a closure is made in a store, and the one set when it is complete.
 SOURCE, CLOSED = "closure of", "closed"
-#: What is left of a store whose making or removal was cut short.
-_OURS = re.compile(r"\d{5,}-\d{5,}\.tile|\.semiring-[0-9a-f]+\.tmp")
+#: Files of a store whose creation or removal was interrupted.
+_FILE = re.compile(r"\d{5,}-\d{5,}\.tile|\.semiring-[0-9a-f]+\.tmp")
 _FORMAT, _VERSION = "semiring tile store", 1
 
 
@@ -50,7 +50,7 @@ def building(path: str | os.PathLike[str], *parts: str) -> Iterator[Path]:
     with writing_folder(path) as new:
         yield new
         for other in Path(path).iterdir() if Path(path).is_dir() else ():
-            if other.name not in (NAME, *parts) and not _OURS.fullmatch(other.name) and not (new / other.name).exists():
+            if other.name not in (NAME, *parts) and not _FILE.fullmatch(other.name) and not (new / other.name).exists():
                 _carry(other, new / other.name)
 
 
@@ -86,7 +86,7 @@ def check_place(path: str | os.PathLike[str]) -> int:
     check_writable(place / NAME)
     if is_store(place):
         return sum(tile.stat().st_size for tile in place.glob("*.tile"))
-    if not all(_OURS.fullmatch(left.name) for left in place.iterdir()):
+    if not all(_FILE.fullmatch(left.name) for left in place.iterdir()):
         raise FileExistsError(errno.EEXIST, "it must be a tile store or an empty directory", str(path))
     return 0
 

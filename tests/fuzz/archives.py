@@ -107,7 +107,7 @@ def _use_graph(path: Path) -> None:
     if graph.dense is not None and graph.dense.dtype.kind == "b":
         closure(graph, "boolean")
         return
-    closure(graph.having(nulls=()) if graph.null_unsaid else graph, "min_max")
+    closure(graph.having(nulls=()) if graph.null_undeclared else graph, "min_max")
     if graph.rows is not None:
         graph.matrix("max_min", "float64")
         transitive_closure(graph).counts()

@@ -247,8 +247,8 @@ MUTANTS = [
     Mutant(
         "source-first-row",
         "apsp/large/sources.py",
-        "first=(rows.start,), null",
-        "first=(), null",
+        "first = (rows.start,)",
+        "first = ()",
         "tests/test_large.py::test_windows_that_are_not_what_they_should_be_are_refused",
         "An entry is named by its place in a window.",
     ),

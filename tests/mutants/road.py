@@ -78,7 +78,7 @@ MUTANTS = [
     Mutant(
         "road-asked-only",
         "apsp/road.py",
-        "if not kind.asked_only and not _unfit(kind, question))",
+        "if not kind.on_request_only and not _unfit(kind, question))",
         "if not _unfit(kind, question))",
         SHARED,
         "An engine that must be asked for is chosen over several ranks.",

@@ -226,8 +226,8 @@ MUTANTS = [
     Mutant(
         "store-over-a-directory",
         "semiring/tiles/folder.py",
-        "if not all(_OURS.fullmatch(left.name) for left in place.iterdir()):",
-        "if not any(_OURS.fullmatch(left.name) for left in place.iterdir()):",
+        "if not all(_FILE.fullmatch(left.name) for left in place.iterdir()):",
+        "if not any(_FILE.fullmatch(left.name) for left in place.iterdir()):",
         "tests/test_tiles.py::test_a_store_takes_the_place_of_nothing_but_a_store",
         "A store is made among somebody's files.",
     ),

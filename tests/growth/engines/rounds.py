@@ -79,4 +79,4 @@ def _open(question: Question, plan: Plan) -> Rounds:
     return Rounds(question)
 
 
-ENGINE = Kind("rounds", _estimate, _open, refuses=_refuses, asked_only=True)
+ENGINE = Kind("rounds", _estimate, _open, refuses=_refuses, on_request_only=True)
