@@ -332,7 +332,7 @@ def hops(n: int, arcs: int, lines: int, columns: int, itemsize: int, levels: int
     """
     batches = -(-lines // batch)
     words = batch // _WORD
-    # A vertex is visited once a level on which a source comes to it: together where levels are few, else one by one.
+    # A vertex is visited once for each level on which sources reach it: several at once where levels are few.
     alone = 2 * levels >= _WORD
     visit = _VISITED * (1 + _LEAVING * arcs / max(1, n))
     visit *= _beyond(n * words, _ALONE_FARTHER) if alone else 1 + words / 8

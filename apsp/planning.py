@@ -120,7 +120,7 @@ def plan(
                 "plan: engine=, sources=, targets=, unweighted= and null_value= must come with a graph, got "
                 f"{A} vertices without edges. Pass the graph, or leave them out."
             )
-    elif of_rows or engine != "auto" or wants.ordered:  # what `shortest_paths` is asked, not `closure`
+    elif of_rows or engine != "auto" or wants.ordered:  # arguments of `shortest_paths`, not of `closure`
         A = as_graph(A, unweighted=unweighted, null_value=null_value)
         i, j = (None if x is None else A.labels.checked_positions(x, where="plan") for x in (sources, targets))
         wants = replace(wants, sources=i, targets=j, table=False)

@@ -133,7 +133,7 @@ class Plan:
         """The peak of memory in addition to the input."""
         if self.grid and self.device == "cuda":  # each rank has a card of its own
             return self._on_host()
-        return f"; {shown(self.beside_bytes)} {'of all ' if self.grid else ''}beside what came"
+        return f"; {shown(self.beside_bytes)} {'of all ranks ' if self.grid else ''}in addition to the input"
 
     def _on_host(self) -> str:
         return f"; {shown(self.host_bytes)} on the host" if self.host_bytes else ""

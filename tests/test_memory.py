@@ -566,7 +566,7 @@ def test_a_plan_says_what_is_held_beside_what_came():
     bits = plan(np.zeros((500, 500), bool), "boolean")
     assert bits.matrix_bytes == 500 * 8 * 8
     assert bits.beside_bytes == 500 * 500 + bits.matrix_bytes + bits.workspace_bytes
-    assert "beside what came" in str(fresh)
+    assert "in addition to the input" in str(fresh)
 
 
 @pytest.mark.parametrize("schedule", ["recursive", "blocked", "iterative"])

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 @limits
 @spread
 @click.option(
-    "--predecessors", type=StoreType(folders=False, path_type=Path), help="Who comes before whom on best paths."
+    "--predecessors", type=StoreType(folders=False, path_type=Path), help="Write the predecessors on best paths."
 )
 @click.option("--plot", type=FILE, help="Draw the network and the path: .png, .svg or .pdf; with --positions.")
 @click.option("--positions", type=FILE, metavar="FILE", help="Coordinates to draw at: .co, .geojson or .csv.")

@@ -42,7 +42,7 @@ def settle(D: Array, A: Array, semiring: Semiring, survey: Survey) -> np.ndarray
     D : array, shape (n, n)
         What a schedule made of A.
     A : array, shape (n, n), or None
-        The matrix itself; None where D lies in its memory.
+        The matrix itself; None where D is in its memory.
 
     Returns
     -------

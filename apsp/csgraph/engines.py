@@ -74,7 +74,7 @@ def distances(network: Network, sources: np.ndarray | None, options: Options) ->
     matrix = not exact and (
         options.device == "cuda" or options.engine == "dense" or (closed and options.engine == "auto")
     )
-    # A matrix that may have a negative cycle is kept to name it, unless it may be overwritten.
+    # A matrix that may have a negative cycle is preserved to name it, unless it may be overwritten.
     wants = Wants.of(
         where="csgraph",
         dtype=network.dtype,

@@ -52,7 +52,7 @@ def plan(
 def closed(
     source: Any, semiring: Semiring, wants: Wants, ranks: World, on_survey: Callable[[Survey], None]
 ) -> DistributedMatrix | np.ndarray:
-    """The table of distances over several ranks, each with its part; written as a store where an output is asked for.
+    """The table of distances over several ranks, each with its part; written as a store if `limits` have an output.
 
     `on_survey` is called with the survey of the entries, if it is not declared which of them are no edges.
 
@@ -123,7 +123,7 @@ def _closed(
 def _within_limits(
     source: Source, request: Request, ranks: World, limits: Limits, on_survey: Callable[[Survey], None]
 ) -> DistributedMatrix:
-    """The closure of a source, kept in a checkpoint and written as a store where that is asked for.
+    """The closure of a source, with a checkpoint and an output if `limits` have them.
 
     `on_survey` is called with the survey of its entries, if it is not declared which of them are no edges.
 

@@ -196,11 +196,11 @@ class Kind:
     refuses : callable
         `refuses(question)`: why it cannot answer, as the end of a sentence that begins with its name; "" where it can.
     looks : callable
-        `looks(question)`: seconds that the estimate itself takes; ∞ where it is made only for who asks for the engine.
+        `looks(question)`: seconds that the estimate itself takes; ∞ if it is made only when the engine is requested.
     share : float
-        How much of its own seconds may be spent on looking whether another engine takes less.
+        The share of its own seconds that may be spent on estimates of other engines.
     devices : tuple of str
-        Where it computes what came as a graph.
+        The devices on which it computes for graphs.
     matrices : bool
         Whether it takes a matrix that is no graph, as `closure` does.
     schedules, orders : bool
@@ -212,7 +212,7 @@ class Kind:
     answers_to : str
         Another engine's name that means it too, where this one is for its question.
     on_request_only : bool
-        Whether it answers only where it is asked for by a name.
+        Whether it is taken only when it is requested by its name.
     compiles : str
         The work of `Backend.missing` whose kernels it calls; "" for none.
     """

@@ -98,7 +98,7 @@ def _on_host(question: Question, n: int, dtype: np.dtype, ranks: World) -> OnHos
 
 
 def _made(question: Question) -> int:
-    """Bytes of the matrix that was made of what came, where it is there."""
+    """Bytes of the matrix converted from the input, if it exists."""
     owned = "_taken" in vars(question) and question.memory is Memory.OWNED
     return int(question.taken.array.nbytes) if owned else 0
 

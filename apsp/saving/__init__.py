@@ -1,6 +1,6 @@
 """Answers on disk, and back. A store is a module of this package with a record `STORE`, by which it is found.
 
-| module | suffixes         | what it keeps                                  | loaded           |
+| module | suffixes         | contents                                       | loaded           |
 |--------|------------------|------------------------------------------------|------------------|
 | csv    | .csv             | labels and numbers as text                     | no               |
 | npy    | .npy             | the matrix                                     | no               |
