@@ -56,9 +56,9 @@ def closed(A, grid, block, backend):
 
     def work(comm):
         rows, columns = layout.part(comm.rank)
-        ops, mine = backend(), A[rows, columns].copy()
-        distributed.closure(InMemory(mine, ops, layout, comm), ops, block=block)
-        D[rows, columns] = mine
+        ops, part = backend(), A[rows, columns].copy()
+        distributed.closure(InMemory(part, ops, layout, comm), ops, block=block)
+        D[rows, columns] = part
 
     run(grid, work)
     return D
@@ -330,9 +330,9 @@ def test_results_are_answered_from_the_ranks(graph, tmp_path):
     np.testing.assert_array_equal(r.engine.column(69), one.distances[:, 69])
     np.testing.assert_array_equal(r.table([3, 1], [69, 0]), one.table([3, 1], [69, 0]))
     np.testing.assert_array_equal(r.predecessors, one.predecessors)
-    some = shortest_paths(graph, gpus=ranks, dtype="int16", block=16, sources=[3, 60])
-    np.testing.assert_array_equal(some.distances, one.distances[[3, 60]])
-    np.testing.assert_array_equal(some.predecessors, one.predecessors[[3, 60]])
+    subset = shortest_paths(graph, gpus=ranks, dtype="int16", block=16, sources=[3, 60])
+    np.testing.assert_array_equal(subset.distances, one.distances[[3, 60]])
+    np.testing.assert_array_equal(subset.predecessors, one.predecessors[[3, 60]])
     assert r.path(0, 69) == one.path(0, 69)
     assert r.verify("all")
     r.save(tmp_path / "r.npz")
@@ -364,12 +364,12 @@ def test_what_a_result_over_ranks_refuses():
 
 def test_a_plan_says_the_grid_and_what_travels(graph):
     ranks = world(ranks=8, threads=1)
-    told = plan(65536, dtype="float32", gpus=ranks)
-    assert "2 × 4 ranks; each receives" in str(told)
-    assert told.matrix_bytes == 65536**2 * 4 // 8
+    planned = plan(65536, dtype="float32", gpus=ranks)
+    assert "2 × 4 ranks; each receives" in str(planned)
+    assert planned.matrix_bytes == 65536**2 * 4 // 8
     # Column strips of half of the rows, row panels of a quarter of the columns, and pivot blocks in every second round.
-    assert told.moved_bytes == 65536 * 4 * (32768 + 16384) + 128 * told.block**2 * 4
-    assert told.pairs == 65536**3
+    assert planned.moved_bytes == 65536 * 4 * (32768 + 16384) + 128 * planned.block**2 * 4
+    assert planned.pairs == 65536**3
     assert plan(np.zeros((100, 100)), gpus=ranks).grid == "2 × 4"
 
 
@@ -387,22 +387,28 @@ def test_a_checkpoint_goes_on_over_another_grid(graph, tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoints, "TILE", 16)
     monkeypatch.setattr(solving, "TILE", 16)
     expected = shortest_paths(graph, engine="dense", dtype="int16").distances
-    kept = tmp_path / "ck"
+    checkpoint_dir = tmp_path / "ck"
 
     def stop_after(rounds):
-        def tell(done, total):
+        def report(done, total):
             if done >= rounds * 16 * 70 * 70:
                 raise KeyboardInterrupt
 
-        return tell
+        return report
 
     for grid, rounds in (("2x2", 2), ("1x3", 4)):
         ranks = world(ranks=Grid.parse(grid).size, grid=grid, threads=1)
         with pytest.raises(KeyboardInterrupt):
             shortest_paths(
-                graph, gpus=ranks, dtype="int16", block=16, checkpoint=kept, every=0, callback=stop_after(rounds)
+                graph,
+                gpus=ranks,
+                dtype="int16",
+                block=16,
+                checkpoint=checkpoint_dir,
+                every=0,
+                callback=stop_after(rounds),
             )
-        assert TileStore(kept).inspect().oldest == rounds * 16
+        assert TileStore(checkpoint_dir).inspect().oldest == rounds * 16
     ranks = world(ranks=4, grid="4x1", threads=1)
     begun = []
     r = shortest_paths(
@@ -410,15 +416,15 @@ def test_a_checkpoint_goes_on_over_another_grid(graph, tmp_path, monkeypatch):
         gpus=ranks,
         dtype="int16",
         block=32,
-        checkpoint=kept,
+        checkpoint=checkpoint_dir,
         output=tmp_path / "out",
-        callback=lambda *told: begun.append(told),
+        callback=lambda *progress: begun.append(progress),
     )
     assert begun[0][0] > 64 * 70 * 70
     np.testing.assert_array_equal(r.distances, expected)
     np.testing.assert_array_equal(Result.load(tmp_path / "out").distances, expected)
     with pytest.raises(FormatError, match="another"):
-        shortest_paths(graph, gpus=ranks, dtype="int32", checkpoint=kept)
+        shortest_paths(graph, gpus=ranks, dtype="int32", checkpoint=checkpoint_dir)
     with pytest.raises(ValueError, match="memory="):
         shortest_paths(graph, gpus=ranks, dtype="int16", memory="1GiB")
 
@@ -439,7 +445,9 @@ def test_a_checkpoint_goes_on_with_a_block_that_does_not_divide_it(graph, tmp_pa
             shortest_paths(graph, **where, block=16, every=0, callback=stop)
         assert TileStore(where["checkpoint"]).inspect().oldest == 48
         begun = []
-        r = shortest_paths(graph, **where, block=block, callback=lambda *told, begun=begun: begun.append(told[0]))
+        r = shortest_paths(
+            graph, **where, block=block, callback=lambda *progress, begun=begun: begun.append(progress[0])
+        )
         np.testing.assert_array_equal(r.distances, expected)
         assert begun[0] <= (48 // block + 1) * block * 70 * 70
 
@@ -470,8 +478,8 @@ def test_the_last_round_is_kept_whatever_the_time(graph, tmp_path, monkeypatch):
 )
 def test_errors_travel_from_process_to_process(error):
     error.everywhere = True
-    there = pickle.loads(pickle.dumps(error))
-    assert (type(there), str(there), vars(there)) == (type(error), str(error), vars(error))
+    copy = pickle.loads(pickle.dumps(error))
+    assert (type(copy), str(copy), vars(copy)) == (type(error), str(error), vars(error))
 
 
 def test_sweeps_of_an_elimination_are_shared_out(graph):
@@ -556,9 +564,9 @@ def test_what_a_rank_is_said_to_hold_is_what_it_makes(n, grid, monkeypatch):
         distributed.closure(InMemory(A[rows, columns].copy(), ops, layout, comm), ops, block=64)
 
     run(layout.grid, work)
-    said = plans.panel_bytes(layout, ops)
+    predicted = plans.panel_bytes(layout, ops)
     # The first four: those of a last, narrower block take their place.
-    assert max(sum(panels[:4]) + max(asked) for panels, asked in made.values()) == said
+    assert max(sum(panels[:4]) + max(asked) for panels, asked in made.values()) == predicted
 
 
 def test_what_is_held_on_a_machine_and_on_a_card():

@@ -27,10 +27,10 @@ def test_a_plan_is_logged(caplog):
 
 def test_what_takes_minutes_is_one_warning_with_the_ways_out():
     long = replace(plan(100), seconds=600.0)
-    with pytest.warns(UserWarning, match=r"10 minutes.*callback=.*device='cuda'") as said:
+    with pytest.warns(UserWarning, match=r"10 minutes.*callback=.*device='cuda'") as caught:
         report_plan(long)
-    assert len(said) == 1
-    assert said[0].filename == __file__
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         report_plan(long, lambda done, total: None)
@@ -57,8 +57,8 @@ def test_the_first_compilation_of_a_semiring_is_logged_once(caplog):
     with caplog.at_level(logging.INFO, logger="apsp"):
         closure(A, s)
         closure(np.ones((70, 70)), s)
-    said = [r.getMessage() for r in caplog.records if "compiling" in r.getMessage() and "told" in r.getMessage()]
-    assert said == ["compiling kernels of told in float64, once"]
+    messages = [r.getMessage() for r in caplog.records if "compiling" in r.getMessage() and "told" in r.getMessage()]
+    assert messages == ["compiling kernels of told in float64, once"]
     caplog.clear()
     with caplog.at_level(logging.INFO, logger="apsp"):
         closure(A, s)
@@ -88,7 +88,7 @@ def test_a_terminal_is_told_once_how_much_is_compiled(monkeypatch, capsys):
     """Unless something shows it already."""
     monkeypatch.setattr(compiling, "_announced", set())
     work = compiling.expected.set(lambda: ("min_plus in int32", compiling.Missing(12, 6.2)))
-    said = "compiling 12 kernels of min_plus in int32, about 6 s, once\n"
+    expected = "compiling 12 kernels of min_plus in int32, about 6 s, once\n"
     try:
         compiling.announce()
         assert capsys.readouterr().err == ""  # a file, or a pipe
@@ -96,24 +96,24 @@ def test_a_terminal_is_told_once_how_much_is_compiled(monkeypatch, capsys):
         shown: list[compiling.Notice] = []
         with compiling.listening(shown.append):
             compiling.announce()
-        assert [str(notice) + "\n" for notice in shown] == [said]
+        assert [str(notice) + "\n" for notice in shown] == [expected]
         monkeypatch.setattr(compiling, "_announced", set())
         compiling.announce()
         compiling.announce()
     finally:
         compiling.expected.reset(work)
     compiling.announce()  # a kernel of the same work, later
-    assert capsys.readouterr().err == said
+    assert capsys.readouterr().err == expected
     with compiling.about("max_min in int32"):
         compiling.announce()
     assert capsys.readouterr().err == "compiling kernels of max_min in int32, once\n"
 
 
 def test_work_of_several_parts_is_predicted_and_told_as_it_goes(monkeypatch, capsys):
-    now, told = [0.0], []
+    now, progress = [0.0], []
     monkeypatch.setattr("time.monotonic", lambda: now[0])
     monkeypatch.setattr(compiling.sys.stderr, "isatty", lambda: True, raising=False)
-    quick, seen = Parts("compare", [0.5, 0.5], None), Parts("compare", [50, 50], lambda *far: told.append(far))
+    quick, seen = Parts("compare", [0.5, 0.5], None), Parts("compare", [50, 50], lambda *far: progress.append(far))
     slow = Parts("compare", [10, 0, 20, 10], None)
     for seconds in (20.0, 0.0, 1.0, 30.0):
         now[0] += seconds
@@ -125,7 +125,7 @@ def test_work_of_several_parts_is_predicted_and_told_as_it_goes(monkeypatch, cap
         "compare: 4 runs, predicted to take 40 s",
         "compare: 1 of 4 runs done, 60 s left",
     ]
-    assert told == [(1, 2), (2, 2)]
+    assert progress == [(1, 2), (2, 2)]
     with pytest.warns(UserWarning, match=r"compare is predicted to take 2 minutes\. Pass callback="):
         Parts("compare", [60, 60], None)
 
@@ -156,10 +156,10 @@ def test_what_is_found_on_disk_is_not_announced():
 def test_long_work_is_told_as_it_goes_or_warned_of_once(monkeypatch):
     now = [0.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
-    told: list[tuple[int, int]] = []
+    progress: list[tuple[int, int]] = []
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        watch = Watch("save: 3 GiB", 1000, lambda done, total: told.append((done, total)))
+        watch = Watch("save: 3 GiB", 1000, lambda done, total: progress.append((done, total)))
         quick, silent = Watch("save: 3 GiB", 1000, None), Watch("save: 3 GiB", 1000, None)
         now[0] = 300.0  # until the first part, code was compiled
         watch(10)
@@ -167,7 +167,7 @@ def test_long_work_is_told_as_it_goes_or_warned_of_once(monkeypatch):
         silent(10)
         now[0] = 303.0
         quick(500)  # three more seconds
-    assert told == [(10, 1000)]
+    assert progress == [(10, 1000)]
     with pytest.warns(UserWarning, match=r"save: 3 GiB will take 4\.9 minutes more\. Pass callback="):
         silent(20)
     with warnings.catch_warnings():

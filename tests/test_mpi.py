@@ -62,10 +62,10 @@ def test_a_launcher_of_another_mpi_is_refused_before_anything_is_written(run, tm
     """Each of its processes would believe to be alone, and write the same store."""
     graph, store = tmp_path / "g.csv", tmp_path / "d"
     graph.write_text("from,to,weight\na,b,4\n")
-    asked = ["solve", str(graph), "--distributed", "--output", f"{store}/"]
+    arguments = ["solve", str(graph), "--distributed", "--output", f"{store}/"]
     # MPICH itself reads this sign when it starts.
     begin = "from mpi4py import MPI; import os, apsp.cli; os.environ['PMI_SIZE'] = '2'"
-    command = [sys.executable, "-c", f"{begin}; apsp.cli.main({asked!r})"]
+    command = [sys.executable, "-c", f"{begin}; apsp.cli.main({arguments!r})"]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (ended.returncode, "PMI_SIZE=2" in ended.stderr) == (4, True), ended.stderr
     assert not store.exists()
@@ -74,10 +74,10 @@ def test_a_launcher_of_another_mpi_is_refused_before_anything_is_written(run, tm
 def test_an_error_of_one_process_ends_the_job_with_one_message(run):
     ended = run("fail")
     assert ended.returncode == 1
-    told = [line for line in ended.stderr.splitlines() if line.startswith("apsp:")]
-    assert len(told) == 1, ended.stderr
-    assert "rank 1 (process" in told[0]
-    assert told[0].endswith(": one has had enough")
+    lines = [line for line in ended.stderr.splitlines() if line.startswith("apsp:")]
+    assert len(lines) == 1, ended.stderr
+    assert "rank 1 (process" in lines[0]
+    assert lines[0].endswith(": one has had enough")
 
 
 def test_a_process_waits_until_its_last_message_is_read():
@@ -99,10 +99,10 @@ def test_a_process_waits_until_its_last_message_is_read():
 def test_an_interrupt_of_one_process_ends_the_job_and_is_told_once(run, who):
     ended = run(f"interrupt {who}")
     assert ended.returncode == 1
-    told = [line for line in ended.stderr.splitlines() if line.startswith("apsp:")]
-    assert len(told) == 1, ended.stderr
-    assert told[0] == "apsp: interrupted." if who == "0" else told[0].startswith("apsp: rank 1 (process")
-    assert told[0].endswith("interrupted.")
+    lines = [line for line in ended.stderr.splitlines() if line.startswith("apsp:")]
+    assert len(lines) == 1, ended.stderr
+    assert lines[0] == "apsp: interrupted." if who == "0" else lines[0].startswith("apsp: rank 1 (process")
+    assert lines[0].endswith("interrupted.")
 
 
 def test_what_one_process_refuses_all_refuse(run):
@@ -122,24 +122,24 @@ def test_a_hung_process_ends_the_job_and_is_named(run):
 def test_the_command_answers_once(run, tmp_path):
     (tmp_path / "g.csv").write_text("from,to,weight\na,b,4\nb,c,7\na,c,12\nc,d,1\n")
     graph, store = str(tmp_path / "g.csv"), str(tmp_path / "d") + "/"
-    asked = ("solve", graph, "--distributed", "--dtype", "int16", "--device", "cpu", "--threads", "1")
-    ended = run("-q", *asked, "--from", "a", "--to", "d", "--output", store)
+    arguments = ("solve", graph, "--distributed", "--dtype", "int16", "--device", "cpu", "--threads", "1")
+    ended = run("-q", *arguments, "--from", "a", "--to", "d", "--output", store)
     assert (ended.returncode, ended.stdout) == (0, "distance 12\npath a -> b -> c -> d\n"), ended.stderr
     assert Result.load(store).distance("a", "d") == 12
-    ended = run(*asked, "--from", "a", "--to", "nowhere")
-    told = [line for line in ended.stderr.splitlines() if line.startswith("apsp:")]
-    assert (ended.returncode, len(told)) == (2, 1)
-    assert "nowhere" in told[0]
-    ended = run("-q", *asked, "--engine", "elimination", "--reduce", "total")
+    ended = run(*arguments, "--from", "a", "--to", "nowhere")
+    lines = [line for line in ended.stderr.splitlines() if line.startswith("apsp:")]
+    assert (ended.returncode, len(lines)) == (2, 1)
+    assert "nowhere" in lines[0]
+    ended = run("-q", *arguments, "--engine", "elimination", "--reduce", "total")
     assert (ended.returncode, ended.stdout.split()[2:]) == (0, ["a", "27", "b", "15", "c", "1", "d", "0"]), ended.stderr
     (tmp_path / "g.csv").write_text("from,to,weight\na,b,4\nb,a,-7\n")
-    ended = run(*asked)
-    told = [line for line in ended.stderr.splitlines() if line.startswith("apsp:")]
-    assert (ended.returncode, len(told)) == (3, 1)
-    assert "By label: vertex" in told[0]
-    ended = run(*asked, "--grid", "3x3")
-    told = [line for line in ended.stderr.splitlines() if line.startswith("apsp:")]
-    assert (ended.returncode, told) == (2, ["apsp: world: a grid of 2 ranks is required, got 3 × 3."])
+    ended = run(*arguments)
+    lines = [line for line in ended.stderr.splitlines() if line.startswith("apsp:")]
+    assert (ended.returncode, len(lines)) == (3, 1)
+    assert "By label: vertex" in lines[0]
+    ended = run(*arguments, "--grid", "3x3")
+    lines = [line for line in ended.stderr.splitlines() if line.startswith("apsp:")]
+    assert (ended.returncode, lines) == (2, ["apsp: world: a grid of 2 ranks is required, got 3 × 3."])
 
 
 def test_the_command_takes_a_store_that_no_process_reads_whole(run, tmp_path):
@@ -148,13 +148,25 @@ def test_the_command_takes_a_store_that_no_process_reads_whole(run, tmp_path):
     expected = floyd_warshall(np.where(A == 32767, 0, A).astype(float))
     far = np.unravel_index(np.where(np.isfinite(expected), expected, 0).argmax(), expected.shape)
     big, ck, out = (f"{tmp_path}/{name}/" for name in ("big", "ck", "d"))
-    asked = ("solve", big, "--distributed", "--device", "cpu", "--threads", "1", "--checkpoint", ck, "--output", out)
-    ended = run("-q", *asked, "--from", str(far[0]), "--to", str(far[1]))
+    arguments = (
+        "solve",
+        big,
+        "--distributed",
+        "--device",
+        "cpu",
+        "--threads",
+        "1",
+        "--checkpoint",
+        ck,
+        "--output",
+        out,
+    )
+    ended = run("-q", *arguments, "--from", str(far[0]), "--to", str(far[1]))
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.startswith(f"distance {expected[tuple(far)]:g}\npath {far[0]} -> ")
     found = Result.load(out)
     assert found.dtype == A.dtype
     np.testing.assert_array_equal(found.distances, np.where(np.isinf(expected), 32767, expected))
-    ended = run("-q", *asked[:-1], big)
-    told = [line for line in ended.stderr.splitlines() if line.startswith("apsp:")]
-    assert (ended.returncode, len(told), "another place" in told[0]) == (2, 1, True), ended.stderr
+    ended = run("-q", *arguments[:-1], big)
+    lines = [line for line in ended.stderr.splitlines() if line.startswith("apsp:")]
+    assert (ended.returncode, len(lines), "another place" in lines[0]) == (2, 1, True), ended.stderr
