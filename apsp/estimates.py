@@ -70,6 +70,8 @@ _ADJACENT, _VISITED, _LEAVING, _ALONE_FARTHER, _BYTE = 60e-9, 5.4e-9, 0.25, 0.9,
 #: Our searches by weight: seconds to begin a batch, a vertex of one, an arc that is relaxed; a vertex that is taken,
 #: and for each doubling of the arcs that leave it; what a source takes among many, of that among four, by itemsize.
 _BEGIN, _CLEARED, _RELAXED, _TAKEN, _DEGREE, _AMONG = 5e-5, 6e-9, 1.5e-9, 25e-9, 20e-9, {4: 0.38, 8: 0.55}
+#: Seconds to find whether an entry of a matrix is among the best of its row.
+_THINNED = 3e-9
 #: Seconds of NetworkX: a vertex or an arc of one search, roughly, and a triple of Floyd–Warshall. Of its backend here:
 #: any call, an arc that is converted, and a pair that is returned.
 _NX_SEARCHED, _NX_TRIPLE, _NX_CALL, _NX_CONVERTED, _NX_PAIR = 4e-7, 8e-8, 5e-4, 4e-7, 6e-8
@@ -298,6 +300,18 @@ def lanes(
     window = min(lines * n * itemsize, max(1 << 26, 32 * busy * n * itemsize))
     held = 40 * arcs + busy * n * (64 * itemsize + 12) + 2 * window + lines * columns * itemsize
     return Estimate("searches", int(relaxed / 4 * lines), int(held), seconds, before + row, row)
+
+
+def thinning(n: int) -> float:
+    """Seconds to find the best arcs of every vertex of a matrix."""
+    return _START + _THINNED * n * n
+
+
+def essential(n: int, arcs: int, itemsize: int, relaxed: float, *, threads: int = 1) -> Estimate:
+    """A closure by searches through so many arcs of a matrix, from which a few relax so many; the others compared."""
+    found = lanes(n, arcs, n, 0, itemsize, relaxed, threads=threads)
+    seconds = 2 * thinning(n) + found.seconds
+    return Estimate("essential", found.pairs + n * n, found.bytes + n * n * itemsize, seconds, seconds, 0.0)
 
 
 def networkx(n: int, arcs: int, lines: int, *, matrix: bool) -> tuple[float, float]:

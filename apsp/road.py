@@ -65,7 +65,9 @@ def choose(question: Question) -> Plan:
     if wants.packed:  # whoever answers that heeds both
         spread = bounded = False
     if wants.engine == "auto" and not wants.ordered:
-        kinds = engines.kinds(gpus=spread, limits=bounded, listed=question.listed or question.picks or wants.packed)
+        listed = question.listed or question.picks or wants.packed
+        shape = getattr(getattr(question.source, "dense", question.source), "shape", (0,))  # of a matrix
+        kinds = engines.kinds(gpus=spread, limits=bounded, listed=listed, large=shape[-1] >= engines.MANY)
         found, reason = _offers(question, kinds), "the least predicted"
     else:
         kind = _named(engines.kinds(gpus=spread, limits=bounded, listed=question.is_graph), question)

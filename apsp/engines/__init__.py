@@ -6,6 +6,8 @@
 | elimination | `Eliminated`: panels from which rows are swept when asked for             | the panels           |
 | hops        | `Searched`: breadth-first searches from many vertices at a time           | the edges            |
 | scipy       | `Searches`: SciPy's Dijkstra, Johnson and breadth-first search            | the edges            |
+| searches    | `Relaxed`: searches by weight from 32 vertices at a time                   | the edges            |
+| essential   | `Dense`: the best arcs of each vertex searched, all others compared       | the matrix           |
 | united      | `Packed`: reachability by strongly connected components, in bits          | a bit a pair of them |
 | streamed    | the dense closure within limits of memory, in checkpoints or on disk      | the matrix, or none  |
 | ranks       | the dense closure over several ranks                                      | a part each          |
@@ -26,9 +28,9 @@ from __future__ import annotations
 from functools import cache
 
 from ..registry import records
-from .base import Engine, Kind
+from .base import MANY, Engine, Kind
 
-__all__ = ["Engine", "Kind", "get", "kinds", "names"]
+__all__ = ["MANY", "Engine", "Kind", "get", "kinds", "names"]
 
 
 @cache
@@ -45,7 +47,14 @@ def get(name: str) -> Kind:
 
 
 @cache
-def kinds(*, gpus: bool = False, limits: bool = False, listed: bool = True) -> tuple[Kind, ...]:
-    """Those for one place or for several ranks, without limits or within them, for a list of edges or a matrix."""
-    every = (get(name) for name in names())
+def kinds(*, gpus: bool = False, limits: bool = False, listed: bool = True, large: bool = True) -> tuple[Kind, ...]:
+    """Those for one place or for several ranks, without limits or within them, for a list of edges or a matrix.
+
+    Parameters
+    ----------
+    gpus, limits, listed : bool
+    large : bool
+        Whether those are among them that are for many vertices.
+    """
+    every = (get(name) for name in names() if large or not get(name).large)
     return tuple(k for k in every if k.gpus == gpus and k.limits in (None, limits) and (listed or k.matrices))

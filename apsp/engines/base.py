@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Rows of a block, by default.
 BLOCK = 64
+#: From so many vertices of a matrix on, engines are asked that are for large ones: else they take no longer than asking.
+MANY = 1024
 
 
 class Engine(ABC):
@@ -203,6 +205,8 @@ class Kind:
         The devices on which it computes for graphs.
     matrices : bool
         Whether it takes a matrix that is no graph, as `closure` does.
+    large : bool
+        Whether it is for matrices of MANY vertices or more.
     schedules, orders : bool
         Whether a schedule and a block, or an order of elimination, are for it.
     gpus : bool
@@ -225,6 +229,7 @@ class Kind:
     share: float = 1.0
     devices: tuple[str, ...] = ("cpu",)
     matrices: bool = False
+    large: bool = False
     schedules: bool = False
     orders: bool = False
     gpus: bool = False

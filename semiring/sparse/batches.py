@@ -12,7 +12,9 @@ from ..cpu.pool import run
 from ..memory import require
 from .buffers import LINE, Buffers
 
-#: Finds the rows of some sources: `worker(sources, rows)` writes them to rows[0], rows[1], …
+#: Some sources, and where their rows go: an array, or a list of rows.
+Call = tuple[np.ndarray, Any]
+#: Finds the rows of a call: `worker(sources, rows)` writes rows[0], rows[1], …
 Worker = Callable[[np.ndarray, Any], None]
 
 
@@ -57,30 +59,33 @@ def batches(
     for start in range(0, len(wanted), window):
         parts = [wanted[k : k + block] for k in range(start, min(start + window, len(wanted)), block)]
         blocks = [(part, buffers.get((len(part), pitch), dtype)[:, :n]) for part in parts]
-        find(workers, blocks, batch, rank)
+        if rank is None:
+            calls: list[Call] = [
+                (w[k : k + batch], D[k : k + batch]) for w, D in blocks for k in range(0, len(w), batch)
+            ]
+        else:
+            rows = [row for _, D in blocks for row in D]
+            calls = together(wanted[start : start + window], rows, batch, rank)
+            del rows
+        find(workers, calls)
+        del calls
         del parts
         while blocks:
             yield blocks.pop(0)
 
 
-def find(
-    workers: Sequence[Worker],
-    blocks: Sequence[tuple[np.ndarray, np.ndarray]],
-    batch: int,
-    rank: np.ndarray | None = None,
-) -> None:
-    """The rows of all blocks, (sources, rows), as `batches` finds them."""
+def together(sources: np.ndarray, rows: Any, batch: int, rank: np.ndarray) -> list[Call]:
+    """Calls for the rows of all sources, those of neighbouring ranks in one."""
+    order = np.argsort(rank[sources], kind="stable")
+    return [(sources[part], [rows[k] for k in part]) for part in np.split(order, range(batch, len(order), batch))]
+
+
+def find(workers: Sequence[Worker], calls: Sequence[Call]) -> None:
+    """Every call, by the workers."""
 
     def work(worker: int, sources: np.ndarray, rows: Any) -> None:
         workers[worker](sources, rows)
 
-    if rank is None:
-        calls: list[Any] = [(w[k : k + batch], D[k : k + batch]) for w, D in blocks for k in range(0, len(w), batch)]
-    else:
-        sources, rows = np.concatenate([w for w, _ in blocks]), [row for _, D in blocks for row in D]
-        order = np.argsort(rank[sources], kind="stable")
-        parts = (order[k : k + batch] for k in range(0, len(order), batch))
-        calls = [(sources[part], [rows[k] for k in part]) for part in parts]
     run(work, calls, len(workers))
 
 

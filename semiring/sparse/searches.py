@@ -21,7 +21,8 @@ from ..cpu.sparse.relaxation import AHEAD, LAST, Lanes
 from ..cycles import Lengths, searchable
 from ..errors import AlgebraError, DeviceError, DomainError, DTypeError, ShapeError
 from ..memory import require
-from .batches import Worker, batches, find, table
+from ..observed import Callback
+from .batches import Call, Worker, batches, find, table, together
 from .buffers import aligned
 from .cycles import Weighted
 from .pattern import indices, stored
@@ -36,6 +37,8 @@ MANY = 64
 WINDOW = 1 << 26
 #: Arcs of which that median is taken, about.
 SAMPLE = 4096
+#: Rows between two reports of progress.
+REPORTED = 1024
 #: A call into compiled code relaxes about so many arcs, so that Ctrl-C is handled.
 CALL = 1 << 22
 
@@ -192,6 +195,11 @@ class Searches:
     @cached_property
     def _backward(self) -> _Graph:
         return _graph(self._heads, self._tails, self._form.weights, self.n)
+
+    @property
+    def arcs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Tails, heads and weights of those that are searched through."""
+        return self._tails, self._heads, self._values
 
     @cached_property
     def scale(self) -> float:
@@ -378,7 +386,9 @@ class Searches:
         D[D > limit if self.semiring.add.selects == "least" else D < limit] = dtypes.zero(self.semiring, self.dtype)
         return D
 
-    def to_dense(self, out: np.ndarray | None = None, *, limit: float | None = None) -> np.ndarray:
+    def to_dense(
+        self, out: np.ndarray | None = None, *, limit: float | None = None, callback: Callback | None = None
+    ) -> np.ndarray:
         """All entries, shape (n, n), into `out` where it is given.
 
         Parameters
@@ -387,6 +397,8 @@ class Searches:
             Of `dtype`.
         limit : float, optional
             As in `row`.
+        callback : callable, optional
+            `callback(done, total)`, called as rows are found, in rows.
 
         Returns
         -------
@@ -413,7 +425,16 @@ class Searches:
         """
         D: np.ndarray = table(out, self.n, self.dtype)
         lanes, searches, rank = self._prepared(self.n, limit)
-        find(searches, [(np.arange(self.n), D)], lanes, rank)
+        every = np.arange(self.n)
+        if rank is None:
+            calls: list[Call] = [(every[k : k + lanes], D[k : k + lanes]) for k in range(0, self.n, lanes)]
+        else:
+            calls = together(every, D, lanes, rank)
+        step = max(1, len(calls) if callback is None else REPORTED // lanes)
+        for start in range(0, len(calls), step):
+            find(searches, calls[start : start + step])
+            if callback is not None:
+                callback(min((start + step) * lanes, self.n), self.n)
         return D if limit is None else self._within(D, limit)
 
     def batch(self, sources: int) -> int:

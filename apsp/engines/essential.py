@@ -1,0 +1,196 @@
+"""Complete and dense matrices in which few arcs matter: searches through those, and a look at the others.
+
+An arc matters where no walk is better, A[k, j] = A*[k, j]. Of a complete graph with random weights about ln n a vertex
+do, and they are among its best. So the best arcs K of each vertex are searched, D = K*. Where no arc of A is better
+than D, D is A*: then no walk of A is better than one of K. Those that are better are kept too, and D is found again.
+"""
+
+from __future__ import annotations
+
+import math
+from time import perf_counter
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from semiring import dtypes, sparse
+from semiring.compiling import uncounted
+from semiring.cycles import Lengths, searchable
+
+from .. import estimates
+from ..estimates import Estimate
+from ..log import logger
+from ..solve import solve
+from .base import MANY, Engine, Kind, offer
+from .dense import Dense
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from semiring.algebra import Semiring
+    from semiring.sparse import Searches
+
+    from ..plans import Plan
+    from ..question import Question
+
+#: Best arcs of a vertex that are kept at first, in ln n: of random weights all that matter but a few. And at most.
+KEPT, MOST = 3, 128
+#: Vertices that are looked at first, and then; by how many arcs of each others are undercut, how many may be left.
+FIRST, LOOKED, BEST, LEFT = 4, 16, 32, 1 / 8
+#: Entries that are compared at a time.
+CHUNK = 1 << 20
+
+
+class Thinned(NamedTuple):
+    """The best arcs of a matrix, searches through them, and how many of a few vertices matter, on average."""
+
+    searches: Searches
+    matter: float
+    relaxed: float
+
+
+def thinned(question: Question) -> Thinned | None:
+    """The arcs to begin with; None where those of a few vertices say that too many matter."""
+    A, s, n = question.problem.matrix, question.semiring, question.n
+    few = np.linspace(0, n - 1, LOOKED).astype(np.int64)
+    if any(_left(A, s, int(k)) > LEFT * n for k in few[:: LOOKED // FIRST]):
+        return None
+    kept = math.ceil(KEPT * math.log(n))
+    while kept <= MOST:
+        arcs = best_arcs(A, s, kept)
+        if len(arcs[0]) > 2 * kept * n:  # ties
+            return None
+        searches = _searches(question, arcs)
+        rows = next(D for _, D in searches.rows(few, block=LOOKED))
+        if not _beats(s, A[few], rows).any():
+            same = (rows == A[few]) & (rows != dtypes.zero(s, rows.dtype))
+            return Thinned(searches, float(same.sum()) / LOOKED, float(searches.effort(few[:: LOOKED // FIRST])[0]))
+        kept *= 2
+    return None
+
+
+def _left(A: np.ndarray, s: Semiring, k: int) -> int:
+    """How many arcs of a vertex no walk of two arcs is better than that begins with one of its best."""
+    least = s.add.selects == "least"
+    count = min(BEST, A.shape[0] - 1)
+    best = np.argpartition(A[k] if least else -A[k], count)[:count]
+    best = best[best != k]
+    with np.errstate(over="ignore"):
+        by_two = A[k, best][:, None] + A[best]
+    beaten = _beats(s, by_two.min(axis=0) if least else by_two.max(axis=0), A[k])
+    return int((~beaten & (A[k] != dtypes.zero(s, A.dtype))).sum())
+
+
+def best_arcs(A: np.ndarray, s: Semiring, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The `count` best arcs of each vertex, and what ties with the last: tails, heads, weights."""
+    n, least = A.shape[0], s.add.selects == "least"
+    place = min(count, n - 1) if least else n - 1 - min(count, n - 1)
+
+    def best(part: np.ndarray, rows: slice) -> np.ndarray:
+        last = np.partition(part, place, axis=1)[:, place, None]
+        return (part <= last if least else part >= last) & (part != dtypes.zero(s, A.dtype))
+
+    return _listed(A, best)
+
+
+def better(A: np.ndarray, D: np.ndarray, s: Semiring) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The arcs of A that are better than D: none where D is A*."""
+    return _listed(A, lambda part, rows: _beats(s, part, D[rows]))
+
+
+def _beats(s: Semiring, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Where an entry of x is better than that of y."""
+    beats: np.ndarray = x < y if s.add.selects == "least" else x > y
+    return beats
+
+
+def _listed(
+    A: np.ndarray, wanted: Callable[[np.ndarray, slice], np.ndarray]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Tails, heads and weights of the arcs wanted, which are asked for some rows at a time."""
+    n, found = A.shape[0], []
+    step = max(1, CHUNK // n)
+    for start in range(0, n, step):
+        part = A[start : start + step]
+        where = np.flatnonzero(wanted(part, slice(start, start + step)))
+        tails, heads = np.divmod(where, n)
+        found.append((tails + start, heads, part[tails, heads]))
+    tails, heads, weights = (np.concatenate(x) for x in zip(*found, strict=True))
+    return tails, heads, weights
+
+
+def _searches(question: Question, arcs: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Searches:
+    tails, heads, weights = arcs
+    return sparse.Searches(
+        (tails, heads), question.semiring, n=question.n, weights=weights, threads=question.threads, dtype=question.dtype
+    )
+
+
+def _suits(question: Question) -> bool:
+    """Whether it is a matrix on the host over lengths that no arc shortens, of which a closure is to be made beside."""
+    wants, s, lengths = question.wants, question.semiring, Lengths.of(question.semiring)
+    if wants.overwrite or wants.packed or wants.partial or isinstance(question.source, int) or question.listed:
+        return False
+    if lengths is None or lengths.logarithmic or not searchable(s) or question.n < MANY or question.device != "cpu":
+        return False
+    problem = question.problem
+    if problem.batch or not isinstance(problem.matrix, np.ndarray) or problem.matrix.dtype == np.int16:
+        return False
+    least, greatest = problem.seen.least, problem.seen.greatest
+    if problem.matrix.dtype.kind == "i" and question.n * max(abs(least), abs(greatest)) >= np.iinfo(question.dtype).max:
+        return False
+    return bool((least if lengths.sign > 0 else -greatest) >= 0)
+
+
+def _refuses(question: Question) -> str:
+    if question.once(_suits) and question.once(thinned) is not None:
+        return ""
+    return f"closes matrices on the host of {MANY} vertices or more in which few arcs matter"
+
+
+def _looks(question: Question) -> float:
+    """The best arcs are found, and a few vertices searched from."""
+    return estimates.thinning(question.n) if question.once(_suits) else np.inf
+
+
+def _estimate(question: Question) -> Estimate:
+    found, n, size = question.once(thinned), question.n, question.dtype.itemsize
+    assert found is not None
+    taken = estimates.essential(n, len(found.searches.arcs[0]), size, found.relaxed, threads=question.threads)
+    note = f", essential arcs: {found.matter:.0f} a vertex of {n - 1:,}"
+    return offer(question, taken, "label-correcting", note)
+
+
+def _open(question: Question, plan: Plan) -> Engine:
+    """The table. Arcs that matter after all are added, and rows that they make better found again; else A is closed."""
+    problem, s, found = question.problem, question.semiring, question.once(thinned)
+    assert found is not None
+    if problem.seen.ambiguous:
+        question.report_zeros(problem.seen)
+    start, A, kept = perf_counter() - uncounted.seconds, problem.matrix, found.searches.arcs
+    D = found.searches.to_dense(callback=question.wants.callback)
+    while len((more := better(A, D, s))[0]):
+        logger.info("%s: %d more arcs matter", question.wants.where, len(more[0]))
+        if len(kept[0]) + len(more[0]) > MOST * question.n:
+            D = solve(problem, question.wants).matrix
+            break
+        tails, heads, weights = (np.concatenate(x) for x in zip(kept, more, strict=True))
+        kept = tails, heads, weights
+        worse = np.zeros(question.n, bool)
+        for k, j, w in zip(*more, strict=True):
+            worse |= _beats(s, s.mul.ufunc(D[:, k], w), D[:, j])  # type: ignore[misc]
+        for rows, entries in _searches(question, kept).rows(np.flatnonzero(worse)):
+            D[rows] = entries
+    return Dense(D, perf_counter() - uncounted.seconds - start)
+
+
+ENGINE = Kind(
+    "essential",
+    _estimate,
+    _open,
+    refuses=_refuses,
+    looks=_looks,
+    matrices=True,
+    compiles="searches",
+    large=True,
+)

@@ -1,0 +1,116 @@
+"""Closures by the arcs that matter: the certificate finds what the best arcs of each vertex leave out."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.sparse
+from scipy.sparse import csgraph
+
+from apsp import AlgebraError, as_graph, closure, plan, shortest_paths
+from apsp.engines import essential
+
+N = 1100
+rng = np.random.default_rng(10)
+
+
+def rows_of(A, few):
+    """By SciPy, in float64."""
+    finite = np.isfinite(A.astype(float)) & (A != np.iinfo(np.int32).max)
+    tails, heads = np.nonzero(finite)
+    return csgraph.dijkstra(
+        scipy.sparse.csr_array((A[finite].astype(float), (tails, heads)), shape=A.shape), indices=few
+    )
+
+
+def complete(dtype, n=N):
+    A = rng.integers(1, 30001, (n, n)).astype(dtype)
+    np.fill_diagonal(A, 0)
+    return A
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_a_complete_graph_is_closed_by_its_best_arcs(dtype):
+    A = complete(dtype)
+    r = shortest_paths(as_graph(A, null_value=None), dtype=dtype, engine="essential")
+    assert (r.plan.engine, r.dtype) == ("essential", np.dtype(dtype))
+    few = [0, 5, N - 1]
+    np.testing.assert_array_equal(r.distances[few], rows_of(A, few))
+    np.testing.assert_array_equal(r.distances, closure(A, schedule="blocked", null_value=None))
+    u, v = 3, N - 7
+    path = r.path(u, v)
+    assert sum(A[a, b] for a, b in pairwise(path)) == r.distance(u, v)
+
+
+def test_arcs_that_matter_though_they_are_the_heaviest(monkeypatch):
+    """Two halves, complete each, and one arc from half to half, heavier than any other; and one of two that is lighter
+    than the way round, though not among the best of its vertex."""
+    A = complete("float64")
+    half = N // 2
+    A[:half, half:] = A[half:, :half] = np.inf
+    A[17, half + 3] = 1e9
+    A[half + 5, 2] = 31000
+    A[half + 6, 2] = 90000
+    found = []
+    better = essential.better
+    monkeypatch.setattr(essential, "better", lambda *x: found.append(len(better(*x)[0])) or better(*x))
+    D = shortest_paths(as_graph(A, null_value=None), engine="essential").distances
+    few = [17, 18, half + 5, half + 6, N - 1]
+    np.testing.assert_array_equal(D[few], rows_of(A, few))
+    assert found[0] > 1
+    assert found[-1] == 0
+
+
+def test_too_many_arcs_that_matter_close_the_matrix(monkeypatch):
+    A = complete("int32")
+    monkeypatch.setattr(essential, "better", lambda A, D, s: (np.array([0]), np.array([1]), A[0, 1:2]))
+    monkeypatch.setattr(essential, "MOST", 0)
+    monkeypatch.setattr(essential, "thinned", lambda q, found=essential.thinned: _kept(monkeypatch, found, q))
+    r = shortest_paths(as_graph(A, null_value=None), engine="essential")
+    np.testing.assert_array_equal(r.distances, closure(A, schedule="blocked", null_value=None))
+
+
+def _kept(monkeypatch, thinned, question):
+    with monkeypatch.context() as m:
+        m.setattr(essential, "MOST", 128)
+        return thinned(question)
+
+
+def test_negated_lengths():
+    A = -complete("int32")
+    D = closure(A, "max_plus", schedule="blocked")
+    r = shortest_paths(as_graph(A, null_value=None), "max_plus", engine="essential")
+    np.testing.assert_array_equal(r.distances, D)
+
+
+@pytest.mark.parametrize("name", ["euclidean", "ties", "negative", "small", "reliabilities"])
+def test_where_too_many_matter_or_others_answer_it_refuses(name):
+    p = rng.random((N, 2))
+    A = {
+        "euclidean": np.sqrt(((p[:, None] - p) ** 2).sum(-1)),
+        "ties": rng.integers(1, 10, (N, N)).astype(float),
+        "negative": complete("float64") - 1.0,
+        "small": complete("float64", 900),
+        "reliabilities": rng.random((N, N)),
+    }[name]
+    with pytest.raises(AlgebraError, match="in which few arcs matter"):
+        shortest_paths(
+            as_graph(A, null_value=None), "reliability" if name == "reliabilities" else "min_plus", engine="essential"
+        )
+
+
+def test_the_plan_counts_what_matters():
+    p = plan(as_graph(complete("float32"), null_value=None), engine="essential")
+    assert f"a vertex of {N - 1:,}" in p.reason
+    assert 3 < int(p.reason.partition("essential arcs: ")[2].split()[0]) < 20  # about ln n
+
+
+def test_progress_is_in_rows():
+    calls = []
+    shortest_paths(
+        as_graph(complete("float32"), null_value=None), engine="essential", callback=lambda *x: calls.append(x)
+    )
+    assert calls[-1] == (N, N)
+    assert calls == sorted(calls)
