@@ -72,6 +72,8 @@ _ADJACENT, _VISITED, _LEAVING, _ALONE_FARTHER, _BYTE = 60e-9, 5.4e-9, 0.25, 0.9,
 _BEGIN, _CLEARED, _RELAXED, _TAKEN, _DEGREE, _AMONG = 5e-5, 6e-9, 1.5e-9, 25e-9, 20e-9, {4: 0.38, 8: 0.55}
 #: Seconds to find whether an entry of a matrix is among the best of its row.
 _THINNED = 3e-9
+#: Seconds that a level of hop counts takes an entry of a matrix, besides the product.
+_LEVEL_ENTRY = 2e-9
 #: Seconds of NetworkX: a vertex or an arc of one search, roughly, and a triple of Floyd–Warshall. Of its backend here:
 #: any call, an arc that is converted, and a pair that is returned.
 _NX_SEARCHED, _NX_TRIPLE, _NX_CALL, _NX_CONVERTED, _NX_PAIR = 4e-7, 8e-8, 5e-4, 4e-7, 6e-8
@@ -312,6 +314,14 @@ def essential(n: int, arcs: int, itemsize: int, relaxed: float, *, threads: int 
     found = lanes(n, arcs, n, 0, itemsize, relaxed, threads=threads)
     seconds = 2 * thinning(n) + found.seconds
     return Estimate("essential", found.pairs + n * n, found.bytes + n * n * itemsize, seconds, seconds, 0.0)
+
+
+def levels(n: int, depth: int, itemsize: int, *, threads: int = 1) -> Estimate:
+    """Hop counts of a dense matrix by products of bits, of a graph of so many levels from one vertex."""
+    products = 1.5 * depth + 1
+    pairs = int(products * n**3)
+    seconds = pairs / (_RATES["cpu"]["bool"] * threads) + products * n * n * _LEVEL_ENTRY
+    return Estimate("levels", pairs, n * n * (itemsize + 1) + n * n // 2, seconds, seconds, 0.0)
 
 
 def networkx(n: int, arcs: int, lines: int, *, matrix: bool) -> tuple[float, float]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 #: Rows of a block, by default.
 BLOCK = 64
-#: From so many vertices of a matrix on, engines are asked that are for large ones: else they take no longer than asking.
+#: From so many vertices of a matrix on, engines for large ones are asked: fewer take no longer than asking does.
 MANY = 1024
 
 

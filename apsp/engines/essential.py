@@ -126,20 +126,28 @@ def _searches(question: Question, arcs: tuple[np.ndarray, np.ndarray, np.ndarray
     )
 
 
-def _suits(question: Question) -> bool:
-    """Whether it is a matrix on the host over lengths that no arc shortens, of which a closure is to be made beside."""
-    wants, s, lengths = question.wants, question.semiring, Lengths.of(question.semiring)
+def lengths_of_matrix(question: Question) -> Lengths | None:
+    """How the entries of a matrix on the host are lengths, none negative, if its closure is to be another matrix."""
+    wants, lengths = question.wants, Lengths.of(question.semiring)
     if wants.overwrite or wants.packed or wants.partial or isinstance(question.source, int) or question.listed:
-        return False
-    if lengths is None or lengths.logarithmic or not searchable(s) or question.n < MANY or question.device != "cpu":
-        return False
+        return None
+    if lengths is None or lengths.logarithmic or not searchable(question.semiring):
+        return None
+    if question.n < MANY or question.device != "cpu":
+        return None
     problem = question.problem
-    if problem.batch or not isinstance(problem.matrix, np.ndarray) or problem.matrix.dtype == np.int16:
-        return False
+    if problem.batch or not isinstance(problem.matrix, np.ndarray):
+        return None
     least, greatest = problem.seen.least, problem.seen.greatest
-    if problem.matrix.dtype.kind == "i" and question.n * max(abs(least), abs(greatest)) >= np.iinfo(question.dtype).max:
+    return lengths if (least if lengths.sign > 0 else -greatest) >= 0 else None
+
+
+def _suits(question: Question) -> bool:
+    """Whether searches through some of its arcs are exact, too."""
+    if question.once(lengths_of_matrix) is None or question.dtype == np.int16:
         return False
-    return bool((least if lengths.sign > 0 else -greatest) >= 0)
+    most = np.iinfo(question.dtype).max if question.dtype.kind == "i" else math.inf
+    return question.n * dtypes.largest_finite(question.problem.matrix) < most
 
 
 def _refuses(question: Question) -> str:
