@@ -75,6 +75,10 @@ def kernel(function: Callable[..., Any], *, on_disk: bool = True, called: bool =
     return compiled
 
 
+#: The same for what other kernels call, and Python never.
+inner = partial(kernel, called=False)
+
+
 #: Names of the kernels that this process has, or has seen on disk; see `Nowhere.named`.
 _here: set[str] = set()
 

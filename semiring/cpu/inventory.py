@@ -45,7 +45,7 @@ _CALLED = {
     },
     "hops": {"sparse.search.levels": 0.4},
     "searches": {"sparse.relaxation.search.{searched}.32": 0.5},
-    "bits": {"bits.closure.close_block": 0.3},
+    "bits": {"bits.closure.close_block": 0.4},
 }
 #: What most of such work calls besides, or asks for later.
 _BESIDES = {
@@ -75,11 +75,9 @@ _BESIDES = {
         "bits.planes.load_planes": 0.1,
         "bits.planes.collect_rows": 0.1,
         "bits.planes.store_planes": 0.1,
-        "bits.closure.close_word": 0.1,
         "bits.closure.index_column": 0.1,
         "bits.gemm.accumulate_strip": 0.1,
         "bits.closure.update_column": 0.2,
-        "bits.closure.close_planes": 0.2,
         "bits.rows.unpack_rows": 0.1,
     },
 }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from ..compile import kernel
+from ..compile import inner, kernel
+from ..intrinsics import part
 from .gemm import TABLES, accumulate_strip, build_tables
 from .planes import INDICES, PLANES, STRIP, load_planes, plane_column, plane_indices, store_planes
 from .vectors import any_word, byte_at, words_at
 
 
-@kernel
+@part
 def close_word(diagonal: int) -> None:
     """64 × 64 bits ← their reflexive closure, one pivot after the other."""
     d = words_at(diagonal)
@@ -20,7 +21,7 @@ def close_word(diagonal: int) -> None:
             d[i] |= -((d[i] >> k) & 1) & pivot
 
 
-@kernel
+@inner
 def index_column(planes: int, strips: int, indices: int, masks: int) -> None:
     """One word of every row → indices; masks[s] says whether strip s has a bit."""
     strip_masks = words_at(masks)
@@ -30,7 +31,7 @@ def index_column(planes: int, strips: int, indices: int, masks: int) -> None:
             strip_masks[s] |= plane_indices(planes + s * PLANES + half, indices + s * INDICES + half)
 
 
-@kernel
+@inner
 def update_column(planes: int, strips: int, indices: int, masks: int, column: int, tables: int) -> None:
     """One word of every row ← itself ∨ what the indices choose of 64 words."""
     strip_masks = words_at(masks)
@@ -41,7 +42,7 @@ def update_column(planes: int, strips: int, indices: int, masks: int, column: in
                 accumulate_strip(planes + s * PLANES, indices + s * INDICES, tables, strip_masks[s])
 
 
-@kernel
+@part
 def close_planes(planes: int, n: int, spare: int) -> None:
     """A ← A* on planes. For each 64 pivots P: D = A[P, P]*; A[:, P] ← A[:, P] D; A ← A ∨ A[:, P] A[P, :].
 

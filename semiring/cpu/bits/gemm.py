@@ -13,7 +13,7 @@ from typing import Any
 from llvmlite import ir
 from numba.extending import intrinsic
 
-from ..compile import kernel
+from ..compile import inner, kernel
 from .planes import (
     INDICES,
     PLANES,
@@ -132,7 +132,7 @@ def accumulate(context: Any, planes: Any, indices: Any, tables: Any, mask: Any) 
     return code(emit, 4)
 
 
-@kernel
+@inner
 def load_indices(A: int, lda: int, m: int, words: int, indices: int, masks: int, spare: int) -> None:
     """A (m rows × at most `DEPTH` words) → indices; bit w of a strip's mask says that word w is not all zero."""
     strip_masks = words_at(masks)
@@ -146,7 +146,7 @@ def load_indices(A: int, lda: int, m: int, words: int, indices: int, masks: int,
                 strip_masks[s] |= exchange_indices(spare + 512 * w, target) << w
 
 
-@kernel
+@inner
 def load_columns(B: int, ldb: int, rows: int, n: int, columns: int, edge: int) -> None:
     """B (at most 64 · `DEPTH` rows × n words) → its words column by column; rows of zeros up to a multiple of 64."""
     for k in range(0, (rows + 63) // 64 * 64, 8):
@@ -161,7 +161,7 @@ def load_columns(B: int, ldb: int, rows: int, n: int, columns: int, edge: int) -
                 copy_words(edge + 512, 64, target, COLUMN, min(words, 8), 8)
 
 
-@kernel
+@inner
 def load_tables(column: int, words: int, tables: int) -> int:
     """A column of 64 · `words` words → tables; returns the mask of the words of k that are not all zero."""
     mask = 0
@@ -173,7 +173,7 @@ def load_tables(column: int, words: int, tables: int) -> int:
     return mask
 
 
-@kernel
+@inner
 def accumulate_strip(planes: int, indices: int, tables: int, mask: int) -> None:
     """`accumulate` one strip of one word of C."""
     for r in range(0, STRIP, ROWS_AT_ONCE):

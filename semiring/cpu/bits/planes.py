@@ -14,7 +14,7 @@ from typing import Any
 from numba import types
 from numba.extending import intrinsic
 
-from ..compile import kernel
+from ..compile import inner, kernel
 from .vectors import (
     BYTES,
     GROUPS,
@@ -131,7 +131,7 @@ def copy_words(source: int, stride: int, target: int, pitch: int, rows: int, wor
         copy(source + r * stride, target + r * pitch, 8 * words)
 
 
-@kernel
+@inner
 def spread_rows(source: int, stride: int, rows: int, words: int, target: int, edge: int) -> None:
     """`spread` 64 rows × 8 words; what lies beyond `rows` and `words` is zero."""
     for a in range(8):
@@ -144,7 +144,7 @@ def spread_rows(source: int, stride: int, rows: int, words: int, target: int, ed
             spread(edge, 64, target + 64 * a, 512)
 
 
-@kernel
+@inner
 def collect_rows(source: int, target: int, stride: int, rows: int, words: int, edge: int) -> None:
     """The inverse of `spread_rows`, of what lies within `rows` and `words`."""
     for a in range(8):
@@ -156,7 +156,7 @@ def collect_rows(source: int, target: int, stride: int, rows: int, words: int, e
             copy_words(edge, 64, address, stride, min(left, 8), min(words, 8))
 
 
-@kernel
+@inner
 def load_planes(C: int, ldc: int, m: int, n: int, planes: int, spare: int) -> None:
     """C (m rows × n words) → planes, strip after strip within each word."""
     strips = (m + STRIP - 1) // STRIP
@@ -168,7 +168,7 @@ def load_planes(C: int, ldc: int, m: int, n: int, planes: int, spare: int) -> No
                 exchange(spare + 512 * w, 64, address, STRIP)
 
 
-@kernel
+@inner
 def store_planes(planes: int, C: int, ldc: int, m: int, n: int, spare: int) -> None:
     """Planes → C (m rows × n words)."""
     strips = (m + STRIP - 1) // STRIP

@@ -8,7 +8,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from ..compile import kernel
+from ..compile import inner, kernel
 from .planes import copy_words, exchange, spread_rows
 from .vectors import BYTES, I1, I64, byte_at, clear, code, load, store, words_at
 
@@ -87,7 +87,7 @@ def unpack_rows(source: int, pitch: int, target: int, stride: int, rows: int, co
                 last[j] = (x[columns // 64] >> j) & 1
 
 
-@kernel
+@inner
 def transpose_tile(A: int, lda: int, m: int, n: int, tile: int, spare: int) -> None:
     """Tile of 512 rows × 8 words ← Aᵀ of at most 512 rows × 512 bits; zero beyond them."""
     if m < 512:
