@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import logging
 import os
 import shutil
@@ -12,6 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from numba.core.errors import TypingError
 from processes import PATIENCE, ROOT, finish, python, start, wait_for
 
 from semiring import trust
@@ -64,6 +66,23 @@ def only_file(folder: Path) -> Path:
 def test_machine_code_is_found_again(folder):
     assert recompiled()
     assert not recompiled()
+
+
+def test_nothing_looks_for_garbage_while_a_kernel_compiles_and_then_it_goes_on(folder, monkeypatch):
+    during = []
+    monkeypatch.setattr(compiling.OnDisk, "load_overload", lambda *_: during.append(gc.isenabled()))
+    assert recompiled()
+    assert gc.isenabled()
+    with pytest.raises(TypingError):
+        compiling.kernel(halve)("a", 4)
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        compiling.kernel(halve)(7, 4)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+    assert during == [False] * 3
 
 
 def test_what_only_compiling_needs_is_not_loaded_with_machine_code(tmp_path):
