@@ -55,16 +55,41 @@ def minimum_degree(start: np.ndarray, heads: np.ndarray) -> Order:
     start, heads : int64 array (n + 1,), uint32 array
         Neighbours of v: heads[start[v] : start[v + 1]], symmetric, without loops and duplicates.
     """
-    from ..cpu.sparse import peeling, symbolic
-    from ..cpu.sparse.degree import minimum_degree as run
+    from ..cpu.sparse import peeling
 
-    low = LOW if len(start) < NUMBERED else 0
-    first, rest, among, them, *lists = peeling.peel(start, heads, low, SPARE, SEARCHED)
-    found, parent, counts, dense = run(among, them, FACTOR, STAMPS)
-    if len(parent) < len(found):
-        parent, counts = symbolic.columns(among, them, found, inverse(found), dense)
-    permutation, *columns = peeling.followed(first, *lists, rest[found], parent, counts, dense)
-    return Order(permutation, int(dense), tuple(columns))
+    n, low = len(start) - 1, LOW if len(start) < NUMBERED else 0
+    V, adjacent = np.empty(n + 1, peeling.VERTEX), np.empty(len(heads) + n * SPARE, np.uint32)
+    V["start"] = start + SPARE * np.arange(n + 1)
+    first, turns = np.empty(n, np.int32), np.empty((2, 2 + n + low * n), np.uint32)
+    count = peeling.peel(start, heads, low, SEARCHED, V, adjacent, first, *np.zeros((2, low + 1), np.uint32), *turns)
+    del turns
+    first, rest = first[:count], np.flatnonzero(V["turn"][:n] != peeling.GONE).astype(np.int32)
+    begin, place = np.concatenate(([0], np.cumsum(V["degree"][rest], dtype=np.int64))), np.empty(n, np.uint32)
+    place[rest], left = np.arange(len(rest), dtype=np.uint32), np.empty(begin[-1], np.uint32)
+    peeling.among_themselves(V, adjacent, rest, place, left)
+    found = _quotient(begin, left)
+    parent, counts = found.columns or columns(begin, left, found.permutation, found.dense)
+    permutation, (up, size) = np.concatenate((first, rest[found.permutation])), np.empty((2, n), np.int32)
+    peeling.followed(first, V, adjacent, inverse(permutation), found.dense, up, size)
+    up[count:], size[count:] = np.where(parent >= 0, parent + count, -1), counts
+    return Order(permutation, found.dense, (up, size))
+
+
+def _quotient(start: np.ndarray, heads: np.ndarray) -> Order:
+    """The order by approximate minimum degree on the quotient graph; no columns where hubs are last."""
+    from ..cpu.sparse import degree
+
+    n, size = len(start) - 1, len(heads)
+    lists = np.empty(min(size + size // 5 + n + 1, 2**32 - 1), np.uint32)
+    lists[:size] = heads
+    into, step, above = *np.full((2, n), -1, np.int32), np.empty(n, np.int32)
+    steps, dense, hubs = degree.minimum_degree(
+        start, size, max(16.0, FACTOR * n**0.5), STAMPS, lists, np.empty(n + 1, degree.VERTEX), into, step, above,
+        np.full(n + 1, n, np.uint32), np.full(degree.HASHES, n, np.uint32),
+    )  # fmt: skip
+    order, key, *known = np.empty((4, n), np.int32)
+    degree.columns(into, step, above, steps, dense, key, np.zeros(steps + 3, np.int64), order, *known)
+    return Order(order, dense, None if hubs else (known[0], known[1]))
 
 
 def inverse(permutation: np.ndarray) -> np.ndarray:
@@ -74,11 +99,37 @@ def inverse(permutation: np.ndarray) -> np.ndarray:
     return position
 
 
+def columns(start: np.ndarray, heads: np.ndarray, order: np.ndarray, dense: int) -> tuple[np.ndarray, np.ndarray]:
+    """The parent of each column in the elimination tree, and its entries on and below the diagonal; see `Order`."""
+    from ..cpu.sparse import symbolic
+
+    pattern, n = (start, heads, order, inverse(order)), len(order)
+    parent, counts = np.full(n, -1, np.int32), np.zeros(n, np.int32)
+    ancestor, *workspace = np.full((4, n), -1, np.int32)
+    symbolic.tree(*pattern, parent, ancestor)
+    post = inverse(postorder(parent)[1][:n])
+    symbolic.counts(*pattern, dense, post, parent, counts, ancestor, *workspace)
+    return parent, counts
+
+
+def postorder(parent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(size, place): vertices of each one's subtree, and its place where children come before parents; n: the root."""
+    from ..cpu.sparse import symbolic
+
+    n = len(parent)
+    size, (place, end) = np.ones(n + 1, np.uint32), np.empty((2, n + 1), np.uint32)
+    symbolic.postorder(parent, size, place, end)
+    return size, place
+
+
 def levels(start: np.ndarray, heads: np.ndarray) -> Order:
     """Nested dissection by levels of breadth-first searches: for lattices."""
     from ..cpu.sparse.levels import levels as run
 
-    return Order(run(start, heads, SMALLEST))
+    n = len(start) - 1
+    order, part, seen = np.arange(n, dtype=np.int32), np.zeros(n, np.int32), np.full(n, -1, np.int32)
+    run(start, heads, SMALLEST, order, part, seen, *np.empty((4, n + 2), np.int32))
+    return Order(order)
 
 
 def even(start: np.ndarray) -> bool:

@@ -27,8 +27,10 @@ def near(
     n = len(start) - 1
     if n < SMALL or not len(tails) or np.abs(tails - heads).mean() < APART * n:
         return None
-    order, start, adjacent = symbolic.breadth_first(start, adjacent)
-    return order, start, adjacent
+    place, begin = np.full(n, n, np.uint32), np.zeros(n + 1, np.int64)
+    order, renumbered = np.empty(n + 1, np.uint32), np.empty_like(adjacent)
+    symbolic.breadth_first(start, adjacent, order, place, begin, renumbered)
+    return order[:n].view(np.int32), begin, renumbered
 
 
 def neighbours(tails: np.ndarray, heads: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -44,8 +46,10 @@ def neighbours(tails: np.ndarray, heads: np.ndarray, n: int) -> tuple[np.ndarray
     -------
     start, adjacent : int64 array (n + 1,), uint32 array
     """
-    start, adjacent = symbolic.neighbours(tails.view(np.uint32), heads.view(np.uint32), n)
-    return start, adjacent
+    start, place, seen = np.zeros(n + 1, np.int64), np.zeros(n + 2, np.uint32), np.full(n, n, np.uint32)
+    adjacent = np.empty(2 * len(tails), np.uint32)
+    count = symbolic.neighbours(tails.view(np.uint32), heads.view(np.uint32), start, adjacent, place, seen)
+    return start, adjacent[:count].copy()
 
 
 def indices(x: Any, n: int, *, where: str) -> np.ndarray:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..cpu.sparse import symbolic
 from ..cpu.sparse.strips import STRIP
-from .order import Order, inverse
+from .order import Order, columns, inverse, postorder
 
 #: Supernodes of at most so many columns may hold any number of zeros; wider ones this fraction.
 NARROW, ZEROS = 4, 0.2
@@ -152,13 +152,13 @@ class Structure:
     def climb(self) -> int:
         """Pairs of the heaviest path to a root."""
         w, r = (np.diff(x).astype(np.int64) for x in (self.first, self.begin))
-        return int(symbolic.paths(self.parent, w, r)[0])
+        return int(paths(self.parent, w, r)[0])
 
     @cached_property
     def diagonal(self) -> np.ndarray:
         """Where the diagonal of each D lies in a panel, by column."""
         high = np.diff(self.first) + np.diff(self.begin)
-        return np.asarray(symbolic.diagonal(self.first, self.panel, high, STRIP, False))
+        return symbolic.diagonal(self.first, self.panel, high, STRIP, False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -188,16 +188,27 @@ class Tree:
 
 def supernodes(start: np.ndarray, adjacent: np.ndarray, order: Order) -> Tree:
     """The supernodes of the graph whose neighbours of v are adjacent[start[v] : start[v + 1]], in that order."""
-    requested = order.permutation
-    parent, counts = order.columns or symbolic.columns(start, adjacent, requested, inverse(requested), order.dense)
-    permutation, first, above, height = symbolic.supernodes(parent, counts, requested, order.dense, NARROW, ZEROS)
-    return Tree(permutation, first, above, height)
+    requested, n = order.permutation, len(order.permutation)
+    parent, counts = order.columns or columns(start, adjacent, requested, order.dense)
+    C, number, permutation = np.empty(n, symbolic.COLUMN), np.empty(n + 1, np.int32), np.empty(n, np.int32)
+    first, above, height = np.zeros(n + 1, np.int32), np.empty(n, np.int32), np.empty(n, np.int64)
+    workspace = *postorder(parent), C, *np.empty((2, n), np.uint32), number
+    count = symbolic.supernodes(
+        parent, counts, requested, order.dense, NARROW, ZEROS, *workspace, permutation, first, above, height
+    )
+    return Tree(permutation, first[: count + 1].copy(), above[:count].copy(), height[:count].copy())
+
+
+def paths(parent: np.ndarray, w: np.ndarray, r: np.ndarray) -> tuple[int, int, int]:
+    """Pairs and columns of the heaviest path to a root, and how many entries of updates wait at most."""
+    pairs, columns, waiting = symbolic.paths(parent, w, r, *np.zeros((3, len(parent)), np.int64))
+    return pairs, columns, waiting
 
 
 def cost(tree: Tree, arcs: int) -> Cost:
     """What elimination and queries of a graph of so many arcs take."""
     w, r = tree.width, tree.height.astype(np.int64)
-    on_path, columns, waiting = symbolic.paths(tree.parent, w, r)
+    on_path, high, waiting = paths(tree.parent, w, r)
     fronts = int((w + r).max(initial=0))
     panels = 2 * int((w * (w + r)).sum())
     return Cost(
@@ -205,7 +216,7 @@ def cost(tree: Tree, arcs: int) -> Cost:
         sweep=int((w * r).sum()),
         climb=int(on_path),
         fill=int((w * (w + 2 * r)).sum()),
-        height=int(columns),
+        height=int(high),
         front=fronts,
         entries=panels + int(waiting) + fronts**2,
         index_bytes=12 * int(r.sum()) + 28 * len(tree.permutation) + 80 * len(w) + 28 * arcs,
@@ -222,10 +233,13 @@ def build(start: np.ndarray, adjacent: np.ndarray, tree: Tree) -> Structure:
     entries = w * (w + r)
     panel = np.cumsum(entries[::-1])[::-1] - entries
     owner = np.repeat(np.arange(len(w), dtype=np.int32), w)
-    unsigned = (x.view(np.uint32) for x in (tree.permutation, position, owner, tree.parent))
-    rows = symbolic.rows(start, adjacent, *unsigned, begin)
-    local, slot, base, child, sibling = symbolic.places(tree.first, tree.parent, begin, rows)
-    update, leaf = symbolic.updates(child, r)
+    S, rows = np.empty(len(w), symbolic.SUPERNODE), np.empty(begin[-1], np.int32)
+    S["put"], S["seen"], S["parent"] = begin[:-1], len(position), tree.parent.view(np.uint32)
+    symbolic.rows(start, adjacent, *(x.view(np.uint32) for x in (tree.permutation, position, owner)), S, rows)
+    local, slot = np.empty((2, len(rows)), np.int32)
+    base, (child, sibling) = np.zeros(len(w), np.int32), np.full((2, len(w)), -1, np.int32)
+    update, leaf = np.empty(len(w), np.int64), np.empty(len(w), np.int32)
+    symbolic.places(tree.first, tree.parent, begin, rows, local, slot, base, child, sibling, update, leaf)
     return Structure(
         len(position),
         tree.permutation,
@@ -266,6 +280,9 @@ class Arcs:
 
 def arcs(structure: Structure, tails: np.ndarray, heads: np.ndarray) -> Arcs:
     """The places of arcs of the graph that the structure was made for."""
-    S = structure
-    unsigned = (x.view(np.uint32) for x in (tails, heads, S.position, S.owner))
-    return Arcs(*symbolic.arcs(*unsigned, S.first, S.begin, S.rows.view(np.uint32)))
+    S, count, start = structure, len(tails), np.zeros(len(structure) + 2, np.int64)
+    tails, heads, position, owner, rows = (x.view(np.uint32) for x in (tails, heads, S.position, S.owner, S.rows))
+    workspace = np.empty(count, np.uint32), np.empty(count, symbolic.ARC), np.empty(S.n, np.int32)
+    placed = np.empty((3, count), np.int32)
+    symbolic.arcs(tails, heads, position, owner, S.first, S.begin, rows, start, *workspace, *placed)
+    return Arcs(start[:-1], *placed)

@@ -200,7 +200,7 @@ MUTANTS = [
     Mutant(
         "diagonal-ragged-strip",
         "semiring/cpu/sparse/symbolic.py",
-        "wide = strip if padded else min(strip, w - left)",
+        "wide = strip if padded else np.minimum(strip, np.repeat(w, w) - left)",
         "wide = strip",
         "tests/test_sparse.py::test_the_diagonals_of_pivot_blocks_are_where_no_way_is_any_length",
         "The diagonal of a ragged strip is looked for elsewhere.",
@@ -208,8 +208,8 @@ MUTANTS = [
     Mutant(
         "updates-overlap",
         "semiring/cpu/sparse/symbolic.py",
-        "            place[s], leaf[s] = place[child[s]], leaf[child[s]]\n",
-        "            place[s], leaf[s] = top, leaf[child[s]]\n",
+        "            update[s], leaf[s] = update[child[s]], leaf[child[s]]\n",
+        "            update[s], leaf[s] = top, leaf[child[s]]\n",
         "tests/test_sparse.py::test_updates_lie_on_a_stack_that_is_as_high_as_was_counted",
         "Updates take more memory than was promised.",
     ),

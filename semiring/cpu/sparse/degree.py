@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from ..compile import kernel
+from ..compile import inner, kernel
 
 #: What is known of a vertex, in half a cache line, for it is read together. `at` and `length`: its list, in which a
 #: variable has `elements` elements, then its neighbours, and an element its variables. `weight`: vertices of a
@@ -40,26 +40,24 @@ _ONE = np.uint64(1)
 
 
 @kernel
-def minimum_degree(start: Any, heads: Any, factor: int, stamps: int) -> Any:
-    """The order, its parent in the elimination tree and its count of each column, and how many are dense.
+def minimum_degree(
+    start: Any, size: int, limit: float, stamps: int, lists: Any, V: Any, into: Any, step: Any, above: Any, first: Any,
+    bucket: Any,
+) -> Any:  # fmt: skip
+    """The pivots: how many, how many vertices are dense, and how many hubs, of more than `limit` neighbours, are last.
 
-    Stamps of more than `stamps` begin again. Where vertices of too many neighbours are last, the tree is not known,
-    and parents and counts are empty.
+    Stamps of more than `stamps` begin again. What is filled in, and its workspace:
+
+    lists : of which `size` are the neighbours
+    V : array of VERTEX (n + 1,), the last one stands for none
+    into : what a variable was absorbed by; the parent of an element; −1 at first, −2 for a hub
+    step : when a vertex was a pivot; −1 at first
+    above : vertices other than the pivot, by step
+    first, bucket : variables of a degree, doubly linked, and of a hash value; n at first
     """
-    n = len(start) - 1
+    n, capacity = len(into), len(lists)
     none = np.uint32(n)
-    size = len(heads)
-    capacity = min(size + size // 5 + n + 1, 2**32 - 1)
-    lists = np.empty(capacity, np.uint32)
-    for q in range(size):  # a slice would take seconds to compile, for its error
-        lists[q] = heads[q]
-    V = np.empty(n + 1, VERTEX)  # the last one stands for none
-    into = np.full(n, -1, np.int32)  # what a variable was absorbed by; the parent of an element
-    step = np.full(n, -1, np.int32)  # when it was a pivot
-    above = np.empty(n, np.int32)  # vertices other than the pivot, by step
-    first = np.full(n + 1, none, np.uint32)  # variables of a degree, doubly linked
-    bucket = np.full(HASHES, none, np.uint32)  # variables of a hash value
-    hubs = _begin(start, max(16.0, factor * np.sqrt(n)), first, V, into, none)
+    hubs = _begin(start, limit, first, V, into, none)
     free, done, stamp, steps = np.uint64(size), hubs, 2, 0
     least = largest = 0
     while done < n:
@@ -97,9 +95,7 @@ def minimum_degree(start: Any, heads: Any, factor: int, stamps: int) -> Any:
         steps += 1
         if listed:
             free = ended
-    dense = n - done + hubs if done < n else 0
-    order, parent, counts = _columns(into, step, above[:steps], dense)
-    return order, parent[: n if hubs == 0 else 0], counts[: n if hubs == 0 else 0], dense
+    return steps, n - done + hubs if done < n else 0, hubs
 
 
 @njit(inline="always")
@@ -274,7 +270,7 @@ def _link(v: Any, d: Any, first: Any, V: Any, none: Any) -> None:
     first[d] = v
 
 
-@njit
+@inner
 def _gather(lists: Any, low: Any, high: Any, end: Any, first: Any, V: Any, none: Any) -> Any:
     """Append the variables of lists[low:high] that are not in the pivot's list yet; its end, and the vertices added."""
     added = 0
@@ -294,7 +290,7 @@ def _gather(lists: Any, low: Any, high: Any, end: Any, first: Any, V: Any, none:
     return end, added
 
 
-@kernel
+@inner
 def _compact(lists: Any, free: Any, V: Any, into: Any) -> Any:
     """Move the lists that are still in use to the front; where they end then."""
     n = len(into)
@@ -317,11 +313,14 @@ def _compact(lists: Any, free: Any, V: Any, into: Any) -> Any:
 
 
 @kernel
-def _columns(into: Any, step: Any, above: Any, dense: int) -> Any:
-    """Pivots by step, each before what it absorbed; what was no pivot's; the hubs. Their parents, and their counts."""
-    n, steps = len(into), len(above)
-    key = np.empty(n, np.int32)
-    begin = np.zeros(steps + 3, np.int64)
+def columns(
+    into: Any, step: Any, above: Any, steps: int, dense: int, key: Any, begin: Any, order: Any, parent: Any, counts: Any
+) -> None:
+    """Pivots by step, each before what it absorbed; what was no pivot's; the hubs. Their parents, and their counts.
+
+    `begin` holds three zeros more than there are steps.
+    """
+    n = len(into)
     for v in range(n):
         top = v
         while step[top] < 0 and into[top] >= 0:
@@ -336,7 +335,6 @@ def _columns(into: Any, step: Any, above: Any, dense: int) -> Any:
         begin[key[v] + 1] += 1
     for k in range(steps + 2):
         begin[k + 1] += begin[k]
-    order, parent, counts = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
     for v in range(n):
         k = step[v]
         if k < 0:
@@ -356,4 +354,3 @@ def _columns(into: Any, step: Any, above: Any, dense: int) -> Any:
         if step[v] < 0:
             order[begin[key[v]]] = v
             begin[key[v]] += 1
-    return order, parent, counts

@@ -4,29 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numba import njit
-
-from ..compile import kernel
+from ..compile import inner, kernel
 
 
 @kernel
-def levels(start: Any, adjacency: Any, smallest: int) -> Any:
+def levels(
+    start: Any, adjacency: Any, smallest: int, order: Any, part: Any, seen: Any, queue: Any, edge: Any, lows: Any,
+    highs: Any,
+) -> None:  # fmt: skip
     """An order in which the middle level of each part comes after what it separates, down to so many vertices.
 
-    Parts are ranges of one array, which in the end is the order: what is before the level, what is behind it, and
-    last the level itself. They wait on a stack.
+    Parts are ranges of one array, which in the end is the order, and at first all vertices: what is before the level,
+    what is behind it, and last the level itself. They wait on a stack, `lows` and `highs`.
+
+    part : the range that a vertex is in, 0 at first
+    seen : the search that met it, −1 at first
+    queue, edge : vertices, and where each level begins among them, at most n + 1 and their end
     """
-    n = len(start) - 1
-    order = np.arange(n).astype(np.int32)
-    part = np.zeros(n, np.int32)  # the range that a vertex is in
-    seen = np.full(n, -1, np.int32)  # the search that met it
-    queue = np.empty(n, np.int32)
-    edge = np.empty(n + 2, np.int32)  # where each level begins in the queue
-    waiting = [(0, n)]
     parts = searches = 0
-    while len(waiting) > 0:
-        low, high = waiting.pop()
+    waiting, lows[0], highs[0] = 1, 0, len(start) - 1
+    while waiting > 0:
+        waiting -= 1
+        low, high = lows[waiting], highs[waiting]
         if high - low <= smallest:
             continue
         parts += 1
@@ -49,8 +48,8 @@ def levels(start: Any, adjacency: Any, smallest: int) -> Any:
                     found += 1
             for k in range(high - low):
                 order[low + k] = queue[k]
-            waiting.append((low, put))
-            waiting.append((put, high))
+            lows[waiting], highs[waiting], lows[waiting + 1], highs[waiting + 1] = low, put, put, high
+            waiting += 2
             continue
         if depth < 3:
             continue
@@ -74,15 +73,14 @@ def levels(start: Any, adjacency: Any, smallest: int) -> Any:
         for k in range(last, found):
             order[put] = queue[k]
             put += 1
-        waiting.append((low, cut))
-        waiting.append((cut, put))
+        lows[waiting], highs[waiting], lows[waiting + 1], highs[waiting + 1] = low, cut, cut, put
+        waiting += 2
         for k in range(first, last):
             order[put] = queue[k]
             put += 1
-    return order
 
 
-@njit
+@inner
 def _search(start: Any, adjacency: Any, root: Any, part: Any, seen: Any, mark: Any, queue: Any, edge: Any) -> Any:
     """Breadth first within the part of the root: how many levels, and how many vertices."""
     queue[0], seen[root] = root, mark

@@ -22,31 +22,20 @@ _ONE = np.uint64(1)
 
 
 @kernel
-def peel(start: Any, heads: Any, most: int, spare: int, searched: int) -> Any:
+def peel(
+    start: Any, heads: Any, most: int, searched: int, V: Any, adjacency: Any, first: Any, head: Any, tail: Any,
+    vertex: Any, after: Any,
+) -> int:  # fmt: skip
     """Eliminate vertices of at most `most` neighbours: of fewest first, of these the one that has waited longest.
 
-    The neighbours of one that goes become neighbours of each other. A vertex has capacity for `spare` neighbours more
-    than at first; one whose neighbours have no capacity left, or more of them than are to be searched, stays.
+    The neighbours of one that goes become neighbours of each other. One whose neighbours have no capacity left, or more
+    of them than are to be searched, stays. Returns how many are eliminated; `first` are those, in this order, with the
+    neighbours that they had at the time. Of V, `start` is known.
 
-    Returns
-    -------
-    first, rest : int32 arrays
-        The vertices eliminated, in this order, and those that stay.
-    start, heads : int64 array (len(rest) + 1,), uint32 array
-        The neighbours of those that stay, among them.
-    known, adjacency : array of VERTEX (n + 1,), uint32 array
-        The neighbours that the eliminated vertices had at the time.
+    Turns are numbered as they are taken, at most 1 + `most` by each vertex, from 2 on; those of a degree are a list. A
+    vertex that takes another one leaves the old one behind. `head` and `tail` hold zeros.
     """
-    n = len(start) - 1
-    V, adjacency = np.empty(n + 1, VERTEX), np.empty(len(heads) + n * spare, np.uint32)
-    first, count = np.empty(n, np.int32), 0
-    # Turns are numbered as they are taken; those of a degree are a list. A vertex that takes another one leaves the old
-    # one behind.
-    head, tail = np.zeros(most + 1, np.uint32), np.zeros(most + 1, np.uint32)
-    vertex, after = np.empty(2 + n + most * n, np.uint32), np.empty(2 + n + most * n, np.uint32)
-    turns = 2
-    for v in range(n + 1):
-        V[v].start = start[v] + spare * v
+    n, count, turns = len(start) - 1, 0, 2
     for v in range(n):
         X, d = V[v], start[v + 1] - start[v]
         X.degree, X.turn = d, NONE
@@ -54,7 +43,7 @@ def peel(start: Any, heads: Any, most: int, spare: int, searched: int) -> Any:
             adjacency[X.start + np.uint64(k)] = heads[start[v] + k]
         if d <= most:
             turns = _wait(v, X, turns, head, tail, vertex, after)
-    least = 0
+    least: Any = 0
     while least <= most:
         turn = head[least]
         if turn == NONE:
@@ -96,8 +85,8 @@ def peel(start: Any, heads: Any, most: int, spare: int, searched: int) -> Any:
             U.degree, U.turn = d, NONE
             if d <= most:
                 turns = _wait(u, U, turns, head, tail, vertex, after)
-                least = min(least, int(d))
-    return first[:count].copy(), *_among_themselves(n - count, V, adjacency), V, adjacency
+                least = min(least, d)
+    return count
 
 
 @njit(inline="always")
@@ -113,45 +102,23 @@ def _wait(v: Any, X: Any, turn: Any, head: Any, tail: Any, vertex: Any, after: A
 
 
 @kernel
-def _among_themselves(size: int, V: Any, adjacency: Any) -> Any:
-    """The vertices that stay, and their neighbours."""
-    n = len(V) - 1
-    rest, place = np.empty(size, np.int32), np.empty(n, np.uint32)
-    start = np.zeros(size + 1, np.int64)
-    put = 0
-    for v in range(n):
-        if V[v].turn != GONE:
-            rest[put], place[v] = v, put
-            start[put + 1] = start[put] + V[v].degree
-            put += 1
-    heads = np.empty(start[size], np.uint32)
-    for k in range(size):
-        low = V[rest[k]].start
-        for q in range(V[rest[k]].degree):
-            heads[start[k] + q] = place[adjacency[low + q]]
-    return rest, start, heads
+def among_themselves(V: Any, adjacency: Any, rest: Any, place: Any, heads: Any) -> None:
+    """The neighbours of the vertices that stay, one vertex after the other, each by its place among these."""
+    put = np.uint64(0)
+    for k in range(len(rest)):
+        X = V[rest[k]]
+        for q in range(X.start, X.start + X.degree):
+            heads[put] = place[adjacency[q]]
+            put += _ONE
 
 
 @kernel
-def followed(first: Any, V: Any, adjacency: Any, rest: Any, parent: Any, counts: Any, dense: int) -> Any:
-    """The order: the eliminated vertices first, and then the rest, with the parents and counts of all columns.
-
-    Those of the rest are passed as numbered among themselves. A column's count is of entries on and below the
-    diagonal.
-    """
-    n, count = len(V) - 1, len(first)
-    order, position = np.empty(n, np.int32), np.empty(n, np.int32)
-    up, size = np.empty(n, np.int32), np.empty(n, np.int32)
-    for k in range(n):
-        order[k] = first[k] if k < count else rest[k - count]
-        position[order[k]] = k
-    for k in range(count):
+def followed(first: Any, V: Any, adjacency: Any, position: Any, dense: int, up: Any, size: Any) -> None:
+    """Parents and counts of the columns of the vertices eliminated, which are the first; −1 for a root."""
+    n = len(position)
+    for k in range(len(first)):
         X, least = V[first[k]], n
         for q in range(X.start, X.start + X.degree):
             least = min(least, position[adjacency[q]])
         up[k] = min(least, n - dense) if least < n else -1
         size[k] = X.degree + np.uint32(1)
-    for k in range(n - count):
-        up[count + k] = parent[k] + count if parent[k] >= 0 else -1
-        size[count + k] = counts[k]
-    return order, up, size

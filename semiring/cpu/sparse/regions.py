@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..compile import kernel
 
 INNER, ROOT, TOP = 0, 1, 2
@@ -13,18 +11,21 @@ INNER, ROOT, TOP = 0, 1, 2
 
 @kernel
 def regions(
-    parent: Any, child: Any, leaf: Any, first: Any, begin: Any, base: Any, rows: Any, slot: Any, owner: Any, size: Any,
-    most: int, limit: int,
-) -> Any:  # fmt: skip
+    parent: Any, child: Any, leaf: Any, first: Any, begin: Any, base: Any, rows: Any, owner: Any, total: Any,
+    most: int, limit: int, deep: Any, kind: Any, low: Any, high: Any, local: Any, own: Any, ahead: Any,
+) -> int:  # fmt: skip
     """What each supernode is, runs of neighbouring subtrees, and places on their stacks.
 
     A subtree is walked with a stack of its root's rows and, below them, the path from the root but for leaves, of at
     most `most` rows; what needs more is the top. Neighbouring subtrees are a region that takes at most `limit` entries.
     They are walked from the last to the first. One whose root's rows fit in addition to all that the subtree before
-    it needs is at the other end of the stack, so that these rows can come meanwhile.
+    it needs is at the other end of the stack, so that these rows can come meanwhile. `total` counts the entries of
+    the supernodes before each.
 
-    Returns
-    -------
+    Returns how many regions there are. What is filled in holds zeros, and `own` −1:
+
+    deep : int64 array (supernodes,)
+        The most rows below each.
     kind : int32 array (supernodes,)
     low, high : int32 arrays
         The supernodes of each region.
@@ -36,20 +37,12 @@ def regions(
         For a root, how far before it the next one is, if its rows can come meanwhile; else 0.
     """
     count = len(parent)
-    deep = np.zeros(count, np.int64)
     for s in range(count):
         if child[s] >= 0:
             deep[s] += first[s + 1] - first[s]
         p = parent[s]
         if p >= 0:
             deep[p] = max(deep[p], deep[s])
-    kind = np.zeros(count, np.int32)
-    low, high = np.empty(count, np.int32), np.empty(count, np.int32)
-    local, own = np.zeros(len(rows), np.int32), np.full(count, -1, np.int32)
-    total = np.zeros(count + 1, np.int64)
-    for s in range(count):
-        total[s + 1] = total[s] + size[s]
-    ahead = np.zeros(count, np.int32)
     found, last, other = 0, -1, False
     s = count - 1
     while s >= 0:
@@ -81,31 +74,23 @@ def regions(
                         q += 1
                     local[k] = most - 1 - (q - begin[s]) if other else q - begin[s]
         last, s = s, start - 1
-    return kind, low[:found].copy(), high[:found].copy(), local, own, ahead
+    return found
 
 
 @kernel
-def depths(parent: Any) -> Any:
-    """How far each supernode is from its root."""
-    depth = np.zeros(len(parent), np.int32)
+def depths(parent: Any, depth: Any) -> None:
+    """How far each supernode is from its root: 0 at first."""
     for s in range(len(parent) - 1, -1, -1):
         if parent[s] >= 0:
             depth[s] = depth[parent[s]] + 1
-    return depth
 
 
 @kernel
-def even_rows(begin: Any, rows: Any, slot: Any, local: Any, labels: Any) -> Any:
-    """Rows in even number, the last one twice where there are not: where each list begins; slots, places, labels."""
-    count = len(begin) - 1
-    start = np.zeros(count + 1, np.int64)
-    for s in range(count):
-        r = begin[s + 1] - begin[s]
-        start[s + 1] = start[s] + r + r % 2
-    slots = np.empty(start[count], np.int32)
-    places, names = np.empty(start[count], np.int32), np.empty(start[count], np.int32)
-    for s in range(count):
+def even_rows(
+    begin: Any, rows: Any, slot: Any, local: Any, labels: Any, start: Any, slots: Any, places: Any, names: Any
+) -> None:
+    """Slots, places and labels of rows in even number, the last one twice where there are not, from start[s] on."""
+    for s in range(len(begin) - 1):
         for k in range(start[s], start[s + 1]):
             q = min(begin[s] + k - start[s], begin[s + 1] - 1)
             slots[k], places[k], names[k] = slot[q], local[q], labels[rows[q]]
-    return start, slots, places, names

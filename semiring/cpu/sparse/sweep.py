@@ -136,8 +136,9 @@ def pairs(
             else:
                 t = parent[t]
         if s >= 0 and t >= 0:
-            _climb_alone(fill, strip, size, False, i, parent, owner, first, begin, slot, base, panel, upper, z)
-            _climb_alone(fill, strip, size, True, j, parent, owner, first, begin, slot, base, panel, lower, y)
+            for side in range(2):  # in a loop it is compiled once
+                p, up, path = (j, lower, y) if side else (i, upper, z)
+                _climb_alone(fill, strip, size, side == 1, p, parent, owner, first, begin, slot, base, panel, up, path)
             while s >= 0:
                 w = first[s + 1] - first[s]
                 m = w + begin[s + 1] - begin[s]

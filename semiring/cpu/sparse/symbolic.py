@@ -1,4 +1,7 @@
-"""numba: the undirected pattern, the elimination tree, its supernodes and their rows. No weight is looked at."""
+"""numba: the undirected pattern, the elimination tree, its supernodes and their rows. No weight is looked at.
+
+Kernels get the arrays that they fill, and their workspace: one that allocates takes up to twice as long to compile.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +28,12 @@ ARC = np.dtype([("arc", np.int32), ("row", np.uint32), ("col", np.uint32)])
 
 
 @kernel
-def neighbours(tails: Any, heads: Any, n: int) -> Any:
-    place = np.zeros(n + 2, np.uint32)
+def neighbours(tails: Any, heads: Any, start: Any, adjacency: Any, place: Any, seen: Any) -> Any:
+    """The neighbours of every vertex, each once, without itself; returns how many they are.
+
+    `start` holds n + 1 zeros and `place` one more, `seen` n times n; `adjacency` has two items an arc.
+    """
+    n = len(seen)
     for e in range(len(tails)):
         u, v = tails[e], heads[e]
         if u != v:
@@ -34,7 +41,6 @@ def neighbours(tails: Any, heads: Any, n: int) -> Any:
             place[v + _TWO] += _ONE
     for v in range(n):
         place[v + 2] += place[v + 1]
-    adjacency = np.empty(place[n + 1], np.uint32)
     for e in range(len(tails)):
         u, v = tails[e], heads[e]
         if u != v:
@@ -43,8 +49,6 @@ def neighbours(tails: Any, heads: Any, n: int) -> Any:
             place[u + _ONE] += _ONE
             place[v + _ONE] += _ONE
     # place[v] is now where the neighbours of v begin, place[v + 1] where they end.
-    seen = np.full(n, n, np.uint32)
-    start = np.zeros(n + 1, np.int64)
     put = np.uint64(0)
     for v in range(n):
         for q in range(place[v], place[v + 1]):
@@ -53,22 +57,16 @@ def neighbours(tails: Any, heads: Any, n: int) -> Any:
             put += np.uint64(seen[u] != v)
             seen[u] = v
         start[v + 1] = put
-    return start, adjacency[:put].copy()
+    return put
 
 
 @kernel
-def breadth_first(start: Any, adjacency: Any) -> Any:
+def breadth_first(start: Any, adjacency: Any, order: Any, place: Any, begin: Any, renumbered: Any) -> None:
     """All vertices as breadth-first searches meet them, one after the other until none is left; the graph so numbered.
 
-    Returns
-    -------
-    order : int32 array (n,)
-    start, adjacency : int64 array (n + 1,), uint32 array
-        The neighbours of each vertex by its place in the order, by theirs.
+    `order` has n + 1 items, the last for what follows. `place` holds n times n, `begin` a zero at first.
     """
     n = len(start) - 1
-    order, place = np.empty(n + 1, np.uint32), np.full(n, n, np.uint32)
-    begin, renumbered = np.zeros(n + 1, np.int64), np.empty(len(adjacency), np.uint32)
     found = done = put = np.uint64(0)
     for root in range(n):
         if place[root] == n:
@@ -86,16 +84,12 @@ def breadth_first(start: Any, adjacency: Any) -> Any:
                 renumbered[put] = place[u]
                 put += _ONE
             begin[done] = put
-    return order[:n].astype(np.int32), begin, renumbered
 
 
 @kernel
-def columns(start: Any, adjacency: Any, permutation: Any, position: Any, dense: int) -> Any:
-    """The elimination tree and the number of entries on and below the diagonal of each column."""
-    n = len(permutation)
-    parent = np.full(n, -1, np.int32)
-    ancestor = np.full(n, -1, np.int32)
-    for k in range(n):
+def tree(start: Any, adjacency: Any, permutation: Any, position: Any, parent: Any, ancestor: Any) -> None:
+    """The parents in the elimination tree. `parent` and `ancestor` hold −1."""
+    for k in range(len(permutation)):
         v = permutation[k]
         for q in range(start[v], start[v + 1]):
             i = position[adjacency[q]]
@@ -105,22 +99,26 @@ def columns(start: Any, adjacency: Any, permutation: Any, position: Any, dense: 
                 if above < 0:
                     parent[i] = k
                 i = above
-    post = np.empty(n, np.int32)
-    place, _ = _postorder(parent)
-    for k in range(n):
-        post[place[k]] = k
-    # Column counts by the leaves of row subtrees: each row subtree adds 1 at its leaves and takes 1 away where two
-    # paths meet.
-    delta = np.zeros(n, np.int32)
-    begin = np.full(n, -1, np.int32)  # the first descendant, in postorder
+
+
+@kernel
+def counts(
+    start: Any, adjacency: Any, permutation: Any, position: Any, dense: int, post: Any, parent: Any, delta: Any,
+    ancestor: Any, begin: Any, reached: Any, leaf: Any,
+) -> None:  # fmt: skip
+    """delta ← the entries on and below the diagonal of each column; the last `dense` columns become a path of the tree.
+
+    By the leaves of row subtrees: each row subtree adds 1 at its leaves and takes 1 away where two paths meet. `begin`
+    is each one's first descendant, in postorder, `leaf` the last leaf of a row so far, and `reached` the greatest first
+    descendant of its leaves. These hold −1.
+    """
+    n = len(permutation)
     for k in range(n):
         j = post[k]
         delta[j] = 1 if begin[j] < 0 else 0
         while j >= 0 and begin[j] < 0:
             begin[j] = k
             j = parent[j]
-    reached = np.full(n, -1, np.int32)  # the greatest first descendant of row i's leaves so far
-    leaf = np.full(n, -1, np.int32)  # the last leaf of row i
     for k in range(n):
         ancestor[k] = k
     for k in range(n):
@@ -153,36 +151,37 @@ def columns(start: Any, adjacency: Any, permutation: Any, position: Any, dense: 
         parent[j] = min(parent[j], n - dense)
     for j in range(n - dense, n):
         parent[j], delta[j] = j + 1 if j + 1 < n else -1, n - j
-    return parent, delta
 
 
 @kernel
-def _postorder(parent: Any) -> Any:
-    """Each one's place where children come before parents, a subtree in one piece; and how many its subtree has."""
+def postorder(parent: Any, size: Any, place: Any, end: Any) -> None:
+    """Each one's place where children come before parents, a subtree in one piece; and how many its subtree has.
+
+    `size` holds n + 1 ones. n stands for the parent of all roots.
+    """
     n = len(parent)
-    size, place = np.ones(n + 1, np.uint32), np.empty(n + 1, np.uint32)
     for v in range(n):
         size[np.uint64(parent[v] if parent[v] >= 0 else n)] += size[v]
-    end = place.copy()  # where the next child's subtree ends, the last child's first; n is the parent of all roots
-    place[n] = end[n] = n
+    place[n] = end[n] = n  # `end` is where the next child's subtree ends, the last child's first
     for v in range(n - 1, -1, -1):
         p = np.uint64(parent[v] if parent[v] >= 0 else n)
         place[v] = end[v] = end[p] - _ONE
         end[p] -= size[v]
-    return place, size
 
 
 @kernel
-def supernodes(parent: Any, counts: Any, order: Any, dense: int, narrow: int, zeros: float) -> Any:
-    """Columns become supernodes: chains of the same structure, and what is close enough to it.
+def supernodes(
+    parent: Any, counts: Any, order: Any, dense: int, narrow: int, zeros: float, size: Any, place: Any,
+    C: Any, up: Any, post: Any, number: Any, permutation: Any, first: Any, above: Any, height: Any,
+) -> int:  # fmt: skip
+    """Columns become supernodes: chains of the same structure, and what is close enough to it; returns how many.
 
     A supernode is known by its last column, whose rows are its rows. It may be joined by any of its children, whose
-    columns then go before its own. The last `dense` columns are one supernode, whatever joins them.
+    columns then go before its own. The last `dense` columns are one supernode, whatever joins them. `first` begins with
+    a zero, and `number` has n + 1 items.
     """
     n, none = len(parent), np.uint32(len(parent))
     # From here on columns are numbered in postorder, so that what is read together is contiguous.
-    place, size = _postorder(parent)
-    C, up, post = np.empty(n, COLUMN), np.empty(n, np.uint32), np.empty(n, np.uint32)
     for v in range(n):
         k = place[v]
         up[k], post[k] = place[parent[v]] if parent[v] >= 0 else n, v
@@ -209,9 +208,7 @@ def supernodes(parent: Any, counts: Any, order: Any, dense: int, narrow: int, ze
                 left -= _join(child, p, C, post, n - dense, narrow, zeros)
             c -= C[child].size
     # Those that are left, by their last columns, are in postorder too.
-    number = np.empty(n + 1, np.int32)
     number[n] = -1
-    first, above, height = np.zeros(left + 1, np.int32), np.empty(left, np.int32), np.empty(left, np.int64)
     s = left
     for k in range(n - 1, -1, -1):
         X = C[k]
@@ -220,7 +217,6 @@ def supernodes(parent: Any, counts: Any, order: Any, dense: int, narrow: int, ze
             number[k], above[s], height[s] = s, number[up[k]], X.count - 1
         else:
             number[k] = number[X.into]
-    permutation = np.empty(n, np.int32)
     put = 0
     for k in range(n):
         if C[k].into == none:
@@ -230,7 +226,7 @@ def supernodes(parent: Any, counts: Any, order: Any, dense: int, narrow: int, ze
                 put += 1
                 j = C[j].after
             first[number[k] + 1] = put
-    return permutation, first, above, height
+    return left
 
 
 @njit(inline="always")
@@ -248,11 +244,12 @@ def _join(c: Any, p: Any, C: Any, post: Any, last: Any, narrow: Any, zeros: Any)
 
 
 @kernel
-def paths(parent: Any, w: Any, r: Any) -> Any:
-    """Pairs and columns of the heaviest path to a root, and how many entries of updates wait at most."""
+def paths(parent: Any, w: Any, r: Any, pairs: Any, columns: Any, from_children: Any) -> Any:
+    """Pairs and columns of the heaviest path to a root, and how many entries of updates wait at most.
+
+    `from_children` is what the children of a supernode left, and holds zeros.
+    """
     s_count = len(parent)
-    pairs = np.zeros(s_count, np.int64)
-    columns = np.zeros(s_count, np.int64)
     heaviest, longest = 0, 0
     for s in range(s_count - 1, -1, -1):
         pairs[s], columns[s] = w[s] * (w[s] + 2 * r[s]), w[s]
@@ -261,7 +258,6 @@ def paths(parent: Any, w: Any, r: Any) -> Any:
             columns[s] += columns[parent[s]]
         heaviest, longest = max(heaviest, pairs[s]), max(longest, columns[s])
     waiting, most = 0, 0
-    from_children = np.zeros(s_count, np.int64)  # what the children of a supernode left
     for s in range(s_count):
         own = r[s] * r[s]
         waiting += own - from_children[s]
@@ -272,13 +268,9 @@ def paths(parent: Any, w: Any, r: Any) -> Any:
 
 
 @kernel
-def rows(start: Any, adjacency: Any, permutation: Any, position: Any, owner: Any, parent: Any, begin: Any) -> Any:
+def rows(start: Any, adjacency: Any, permutation: Any, position: Any, owner: Any, S: Any, rows: Any) -> None:
     """R of every supernode, ascending: row i belongs to all supernodes from its neighbours below up to its own."""
-    n = len(permutation)
-    S, rows = np.empty(len(parent), SUPERNODE), np.empty(begin[-1], np.int32)
-    for s in range(len(parent)):
-        S[s].put, S[s].seen, S[s].parent = begin[s], n, parent[s]
-    for i in range(n):
+    for i in range(len(permutation)):
         v = permutation[i]
         S[owner[i]].seen = i
         for q in range(np.uint64(start[v]), np.uint64(start[v + _ONE])):
@@ -288,18 +280,19 @@ def rows(start: Any, adjacency: Any, permutation: Any, position: Any, owner: Any
                 rows[X.put] = i
                 X.put += _ONE
                 X = S[X.parent]
-    return rows
 
 
 @kernel
-def places(first: Any, parent: Any, begin: Any, rows: Any) -> Any:
+def places(
+    first: Any, parent: Any, begin: Any, rows: Any, local: Any, slot: Any, base: Any, child: Any, sibling: Any,
+    update: Any, leaf: Any,
+) -> None:  # fmt: skip
     """The position of each row of a supernode in its parent's front, columns first, and on the path from the root.
 
-    Also the place on that path of each supernode's first column, and its children.
+    Also the place on that path of each supernode's first column, and its children; `base` holds zeros, and these −1.
+    And the place of its update on a stack in postorder, and where its subtree begins.
     """
     s_count = len(parent)
-    local, slot, base = np.empty(len(rows), np.int32), np.empty(len(rows), np.int32), np.zeros(s_count, np.int32)
-    child, sibling = np.full(s_count, -1, np.int32), np.full(s_count, -1, np.int32)
     for s in range(s_count - 1, -1, -1):
         p = parent[s]
         if p < 0:
@@ -319,57 +312,46 @@ def places(first: Any, parent: Any, begin: Any, rows: Any) -> Any:
                     q += _ONE
                 local[k] = below + np.int64(q)
                 slot[k] = slot[q]
-    return local, slot, base, child, sibling
+    top = 0
+    for s in range(s_count):
+        update[s], leaf[s] = top, s
+        if child[s] >= 0:
+            update[s], leaf[s] = update[child[s]], leaf[child[s]]
+        r = begin[s + 1] - begin[s]
+        top = update[s] + r * r
 
 
-@kernel
-def diagonal(first: Any, panel: Any, high: Any, strip: int, padded: bool) -> Any:
+def diagonal(first: np.ndarray, panel: np.ndarray, high: np.ndarray, strip: int, padded: bool) -> np.ndarray:
     """The position of the diagonal of each D, by column: in panels of so many rows, in strips of so many columns.
 
     The last strip of a panel is as wide as the others where they are padded, else as wide as the columns that are left.
     """
-    offset = np.empty(first[-1], np.int64)
-    for s in range(len(panel)):
-        w = first[s + 1] - first[s]
-        for j in range(w):
-            left = j - j % strip
-            wide = strip if padded else min(strip, w - left)
-            offset[first[s] + j] = panel[s] + left * high[s] + j * wide + j - left
-    return offset
+    w = np.diff(first)
+    column = np.arange(first[-1], dtype=np.int32) - np.repeat(first[:-1], w)
+    left = column - column % strip
+    wide = strip if padded else np.minimum(strip, np.repeat(w, w) - left)
+    return np.repeat(panel, w) + left * np.repeat(high, w) + (column * wide + column - left)
 
 
 @kernel
-def updates(child: Any, r: Any) -> Any:
-    """The place of each update on a stack in postorder, and where its subtree begins."""
-    s_count = len(child)
-    place = np.empty(s_count, np.int64)
-    leaf = np.arange(s_count).astype(np.int32)
-    top = 0
-    for s in range(s_count):
-        place[s] = top
-        if child[s] >= 0:
-            place[s], leaf[s] = place[child[s]], leaf[child[s]]
-        top = place[s] + r[s] * r[s]
-    return place, leaf
+def arcs(
+    tails: Any, heads: Any, position: Any, owner: Any, first: Any, begin: Any, rows: Any, start: Any, of: Any,
+    found: Any, place: Any, arc: Any, row: Any, col: Any,
+) -> None:  # fmt: skip
+    """The arcs of each supernode, and the position of each in its front: those of which it owns the lower end.
 
-
-@kernel
-def arcs(tails: Any, heads: Any, position: Any, owner: Any, first: Any, begin: Any, rows: Any) -> Any:
-    """The arcs of each supernode, and the position of each in its front: those of which it owns the lower end."""
+    `start` holds a zero more than there are supernodes and their end. `place` is that in the front at hand.
+    """
     s_count, count = len(first) - 1, len(tails)
-    start, of = np.zeros(s_count + 2, np.int64), np.empty(count, np.uint32)
     for e in range(count):
         of[e] = owner[min(position[tails[e]], position[heads[e]])]
         start[of[e] + _TWO] += 1
     for s in range(s_count):
         start[s + 2] += start[s + 1]
-    found = np.empty(count, ARC)
     for e in range(count):
         X = found[np.uint64(start[of[e] + _ONE])]
         X.arc, X.row, X.col = e, position[tails[e]], position[heads[e]]
         start[of[e] + _ONE] += 1
-    arc, row, col = np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count, np.int32)
-    place = np.empty(len(position), np.int32)  # in the front at hand
     for s in range(s_count):
         k = 0
         for j in range(first[s], first[s + 1]):
@@ -381,4 +363,3 @@ def arcs(tails: Any, heads: Any, position: Any, owner: Any, first: Any, begin: A
         for a in range(start[s], start[s + 1]):
             X = found[a]
             arc[a], row[a], col[a] = X.arc, place[X.row], place[X.col]
-    return start[: s_count + 1].copy(), arc, row, col

@@ -215,9 +215,14 @@ class Tree:
         self.panel = units(w, r)
         # A supernode with its range, its rows and labels, and its panel, of which little may be a unit.
         bytes_of = 40 + 8 * (r + r % 2) + 4 * w + max(16, 4 * itemsize) * np.diff(self.panel)
-        tables = S.parent, S.child, S.leaf, S.first, S.begin, S.base, S.rows, S.slot, S.owner
-        kind, low, high, local, own, ahead = regions(*tables, bytes_of, shape.stack, shape.program - 80)
-        begin, slots, local, rows = even_rows(S.begin, S.rows, S.slot, local, S.permutation)
+        total, begin = (np.concatenate(([0], np.cumsum(x))) for x in (bytes_of, r + r % 2))
+        tables = S.parent, S.child, S.leaf, S.first, S.begin, S.base, S.rows, S.owner, total
+        count, local = len(S), np.zeros(len(S.rows), np.int32)
+        deep, own = np.zeros(count, np.int64), np.full(count, -1, np.int32)
+        kind, low, high, ahead, self.depth = np.zeros((5, count), np.int32)
+        found = regions(*tables, shape.stack, shape.program - 80, deep, kind, low, high, local, own, ahead)
+        slots, places, rows = np.empty((3, begin[-1]), np.int32)
+        even_rows(S.begin, S.rows, S.slot, local, S.permutation, begin, slots, places, rows)
         # And where the last one ends.
         ends = {"panel": self.panel, "first": S.first, "begin": begin}
         others = {
@@ -228,11 +233,11 @@ class Tree:
             "kind": (kind + 4 * ahead, TOP),
         }
         self.nodes = cupy.asarray(nodes(**ends, **{name: np.append(*x) for name, x in others.items()}).view(np.int32))
-        self.regions = cupy.asarray(np.stack((low, high), axis=1))
-        self.slots, self.local, self.rows = (cupy.asarray(x) for x in (slots, local, rows))
+        self.regions = cupy.asarray(np.stack((low[:found], high[:found]), axis=1))
+        self.slots, self.local, self.rows = (cupy.asarray(x) for x in (slots, places, rows))
         self.labels, self.owner, self.parent = (cupy.asarray(x) for x in (S.permutation, S.owner, S.parent))
         self.bounds = cupy.asarray(np.stack((S.first[S.leaf], S.first[1:]), axis=1))
-        self.depth = depths(S.parent)
+        depths(S.parent, self.depth)
         above = np.flatnonzero(kind == TOP)
         top = above[np.argsort(self.depth[above], kind="stable")]
         self.levels = list(zip(*_pieces(top, self.depth[top]), strict=True))
