@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..intrinsics import kernel, one, plus, times, zero
 from .equality import better
 
@@ -49,14 +47,13 @@ def weight(kind: Any, A: Any, dense: bool, ends: Any, tails: Any, entering: Any,
 @kernel
 def attain(
     kind: Any, P: Any, sources: Any, L: Any, A: Any, dense: bool, ends: Any, tails: Any, entering: Any,
-    first: int, last: int,
+    climbed: Any, known: Any, first: int, last: int,
 ) -> int:  # fmt: skip
     """L[r,j] ← the product of the edges from sources[r] to j along P, 0 without a path; a row that is no tree, or −1.
 
     Where a step of P is no edge, L is 0 from that step on, as 0 absorbs.
     """
     n = P.shape[1]
-    climbed, known = np.empty(n, np.int32), np.empty(n, np.bool_)
     for r in range(first, last):
         p, length = P[r], L[r]
         for j in range(n):

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compile import kernel
+from ..compile import inner, kernel
 
 #: Entries looked at between two looks at Ctrl-C.
 _SLICE = 1 << 25
@@ -97,7 +97,7 @@ def _plant(tree: Any) -> None:
     before[0], after[n - 1], before[n], after[n], children[n] = n, n, n - 1, 0, n
 
 
-@kernel
+@inner
 def _length(x: Any, sign: float, form: int) -> Any:
     """An entry as a length, in two floats: sign · x, or sign · log x."""
     high, low = np.float64(x), 0.0
@@ -111,7 +111,7 @@ def _length(x: Any, sign: float, form: int) -> Any:
     return sign * high, sign * low
 
 
-@kernel
+@inner
 def _add(high: float, low: float, x: float, y: float) -> Any:
     """(high + low) + (x + y), again as a float and what it leaves out."""
     s = high + x
@@ -182,7 +182,7 @@ def _relax(
     return -1
 
 
-@kernel
+@inner
 def _promising(row: Any, high: Any, least: float, sign: float, form: int, rate: float) -> bool:
     """Whether any of these edges may shorten a label: in plain floats, so that a vector of them is tried at once."""
     found = 0
@@ -197,7 +197,7 @@ def _promising(row: Any, high: Any, least: float, sign: float, form: int, rate: 
     return found > 0
 
 
-@kernel
+@inner
 def _hang(tree: Any, u: int, v: int) -> bool:
     """v becomes a child of u, and what hung below it leaves the tree; False, with u as its parent, if u is below v."""
     parent, before, after, children = tree

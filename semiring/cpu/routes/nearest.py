@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
@@ -59,15 +58,19 @@ def nearest(
     mirrored: bool,
     slack: Any,
     floor: Any,
+    rows: Any,
+    before: Any,
+    heads: Any,
+    goal: Any,
+    least: Any,
     first: int,
     last: int,
 ) -> int:
-    """P[i,j] for targets first … last by the first two lines of the rule; how many pairs are still open. T = Dᵀ."""
-    n = len(A)
-    rows, before = np.empty((GROUP, n), A.dtype), np.empty((GROUP, n), np.int32)
-    heads = np.empty(n, np.int32)
-    goal, least = np.empty(LANES, A.dtype), np.empty(LANES, A.dtype)
-    left = 0
+    """P[i,j] for targets first … last by the first two lines of the rule; how many pairs are still open. T = Dᵀ.
+
+    The workspace is GROUP × n entries and as many integers, n integers, and twice LANES entries.
+    """
+    n, left = len(A), 0
     for start in range(first, last, GROUP):
         stop = min(start + GROUP, last)
         for k in range(n):

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from ..compile import kernel as own
 from ..intrinsics import kernel, one, part, times, zero
 from .equality import better, inexact, larger, limit, tight
 from .nearest import NONE, OPEN
@@ -27,11 +26,11 @@ def count_tight(kind: Any, A: Any, D: Any, slack: Any, floor: Any, starts: Any, 
 
 @kernel
 def list_tight(
-    kind: Any, A: Any, D: Any, slack: Any, floor: Any, starts: Any, heads: Any, leaving: Any, first: int, last: int
-) -> None:
-    """The heads and weights of those edges."""
+    kind: Any, A: Any, D: Any, slack: Any, floor: Any, starts: Any, heads: Any, leaving: Any, found: Any,
+    first: int, last: int,
+) -> None:  # fmt: skip
+    """The heads and weights of those edges; `found` has n items."""
     n = len(A)
-    found = np.empty(n, np.int32)
     for k in range(first, last):
         count = 0
         for j in range(n):
@@ -41,8 +40,8 @@ def list_tight(
             heads[starts[k] + c], leaving[starts[k] + c] = found[c], A[k, found[c]]
 
 
-@kernel
-def count_into(kind: Any, heads: Any, ends: Any) -> None:
+@own
+def count_into(heads: Any, ends: Any) -> None:
     """ends[j + 1] ← how many of the edges lead to j."""
     for j in heads:
         ends[j + 1] += 1
@@ -116,7 +115,8 @@ def near(
 @kernel
 def levels(
     kind: Any, D: Any, P: Any, starts: Any, heads: Any, leaving: Any, ends: Any, tails: Any, entering: Any,
-    improving: bool, mirrored: bool, slack: Any, floor: Any, chosen: Any, failed: Any, first: int, last: int,
+    improving: bool, mirrored: bool, slack: Any, floor: Any, chosen: Any, failed: Any, settled: Any, todo: Any,
+    front: Any, reached: Any, first: int, last: int,
 ) -> None:  # fmt: skip
     """The third line of the rule for rows chosen[first … last]; failed[row] says whether pairs of it stay open.
 
@@ -124,8 +124,6 @@ def levels(
     have fewer edges (Beamer, Asanović, Patterson 2012, "Direction-optimizing breadth-first search").
     """
     n = D.shape[1]
-    settled, todo = np.empty(n, np.bool_), np.empty(n, np.int32)
-    front, reached = np.empty(n, np.int32), np.empty(n, np.int32)
     for c in range(first, last):
         d, p = D[chosen[c]], P[chosen[c]]
         waiting = fronts = out = into = 0

@@ -28,7 +28,7 @@ from ...algebra import Semiring
 from ...memory import require
 from ...selection import refuse, require_selection
 from ..compile import kernel as own
-from ..kinds import Kind, choose, semiring_of, shipped
+from ..kinds import Kind, choose, raw, semiring_of, shipped
 from ..pool import run
 from .checks import attain, product
 from .equality import rounds
@@ -58,28 +58,32 @@ _LETTERS: dict[str, Callable[[Any], Any]] = {
 _SIGNATURES = {
     transpose: "AAii",
     best: "Aaii",
-    nearest: "AAaPttxxii",
+    nearest: "AAaPttxxAPpaaii",
     count_tight: "AAxxlii",
-    list_tight: "AAxxlpaii",
-    count_into: "pl",
+    list_tight: "AAxxlpapii",
     list_into: "lpalpaii",
     begin: "APplpaxxpii",
     near: "APlpatxpii",
-    levels: "APlpalpattxxpbii",
+    levels: "APlpalpattxxpbbpppii",
     product: "ApAlpaii",
-    attain: "PpAAtlpaii",
+    attain: "PpAAtlpapbii",
 }
-#: Those that only move entries: machine code for one semiring serves all others of that dtype.
-_MOVERS = {transpose, count_into, list_into}
+#: Those that only move entries: machine code for integers of their size serves all semirings.
+_MOVERS = {transpose, list_into}
 
 
 @cache
 def _code(part: Any, kind: Kind) -> Callable[..., Any]:
     """A kernel's machine code for a kind; what a user's function calls may change, so that never goes to disk."""
     if part in _MOVERS:
-        kind = kind.mover
+        kind = raw(kind.itemsize)
     entry = own(part.py_func, on_disk=part in _MOVERS or shipped(semiring_of(kind)))
     return partial(entry.compile((kind, *(_LETTERS[letter](kind) for letter in _SIGNATURES[part]))), kind)
+
+
+def _bits(entries: np.ndarray) -> np.ndarray:
+    """Entries as integers of their size."""
+    return entries.view(f"i{entries.itemsize}")
 
 
 class Edges(NamedTuple):
@@ -97,11 +101,12 @@ class Edges(NamedTuple):
         """The edges that leave k are heads[starts[k] : starts[k + 1]]."""
         n, edges = len(starts) - 1, len(heads)
         tails, entering, ends = np.empty(edges, np.int32), np.empty_like(leaving), np.zeros(n + 1, np.int64)
-        _code(count_into, kind)(heads, ends)
+        count_into(heads, ends)
         np.cumsum(ends, out=ends)
-        position, rows = ends[:-1].copy(), max(1, (CALL >> 3) * n // max(1, n + edges))
+        arguments = starts, heads, _bits(leaving), ends[:-1].copy(), tails, _bits(entering)
+        rows = max(1, (CALL >> 3) * n // max(1, n + edges))
         for first in range(0, n, rows):
-            _code(list_into, kind)(starts, heads, leaving, position, tails, entering, first, min(first + rows, n))
+            _code(list_into, kind)(*arguments, first, min(first + rows, n))
         return cls(starts, heads, leaving, ends, tails, entering)
 
 
@@ -186,26 +191,32 @@ class Routes:
             for allowed, floor in ((16, self.floor), (256, self.floor), (4, largest), (64, largest), (self.n, largest)):
                 yield self._equal(ALLOWED * allowed, floor)
 
-    def _share(self, part: Any, total: int, steps: int, *arguments: Any, unit: int = 1) -> None:
+    def _share(
+        self, part: Any, total: int, steps: int, *arguments: Any, unit: int = 1, workspace: Callable[[], Any] = tuple
+    ) -> None:
         """A kernel on the parts of range(total), of which each item takes at most so many steps."""
         call, even = _code(part, self.kind), -(-total // (4 * self.threads)) if self.threads > 1 else total
         size = max(1, min(CALL // max(1, steps), even))
         size = -(-size // unit) * unit
         parts = [(first, min(first + size, total)) for first in range(0, total, size)]
-        run(lambda _, first, last: call(*arguments, first, last), parts, self.threads)
+        run(lambda _, first, last: call(*arguments, *workspace(), first, last), parts, self.threads)
 
     def _nearest(self, A: np.ndarray) -> bool:
         """The first two lines of the rule; whether pairs are left open."""
         n, call = self.n, _code(nearest, self.kind)
         T, top, left = np.empty_like(self.D), np.empty(n, self.D.dtype), [0] * n
-        self._share(transpose, n, n, self.D, T, unit=GROUP)
+        self._share(transpose, n, n, _bits(self.D), _bits(T), unit=GROUP)
         if not self.improving:
             self._share(best, n, n, T, top, unit=LANES)
         even = 1 + n // (8 * GROUP * self.threads) if self.threads > 1 else n
         size = max(1, min(CALL // (n * n * GROUP), even)) * GROUP
 
+        arguments = A, T, top, self.P, not self.improving, self.mirrored, *self.equal
+
         def chunk(_: int, first: int, last: int) -> None:
-            left[first] = call(A, T, top, self.P, not self.improving, self.mirrored, *self.equal, first, last)
+            rows, goals = np.empty((GROUP, n), A.dtype), np.empty((2, LANES), A.dtype)
+            before, heads = np.empty((GROUP, n), np.int32), np.empty(n, np.int32)
+            left[first] = call(*arguments, rows, before, heads, *goals, first, last)
 
         run(chunk, [(first, min(first + size, n)) for first in range(0, n, size)], self.threads)
         return any(left)
@@ -219,7 +230,8 @@ class Routes:
         edges = int(starts[-1])
         require(2 * edges * (4 + D.itemsize), where="predecessors", hint="Use a smaller dtype.")
         heads, leaving = np.empty(edges, np.int32), np.empty(edges, D.dtype)
-        self._share(list_tight, n, n, A, D, *equal, starts, heads, leaving)
+        listed = A, D, *equal, starts, heads, leaving
+        self._share(list_tight, n, n, *listed, workspace=lambda: (np.empty(n, np.int32),))
         return Edges.of(self.kind, starts, heads, leaving)
 
     def _begin(self, edges: Edges, equal: tuple[Any, Any], rows: np.ndarray) -> None:
@@ -228,8 +240,13 @@ class Routes:
 
     def _levels(self, edges: Edges, equal: tuple[Any, Any], rows: np.ndarray, improving: bool) -> np.ndarray:
         """The third line of the rule for these rows; those of which pairs are still open."""
-        failed, cost = np.zeros(len(self.D), np.bool_), edges.heads.size + self.n
-        self._share(levels, len(rows), cost, self.D, self.P, *edges, improving, self.mirrored, *equal, rows, failed)
+        n, failed = self.n, np.zeros(len(self.D), np.bool_)
+        arguments = self.D, self.P, *edges, improving, self.mirrored, *equal, rows, failed
+
+        def workspace() -> Any:
+            return np.empty(n, np.bool_), *np.empty((3, n), np.int32)
+
+        self._share(levels, len(rows), edges.heads.size + n, *arguments, workspace=workspace)
         return np.flatnonzero(failed).astype(np.int32)
 
 
@@ -337,7 +354,8 @@ def lengths(
     arguments = np.ascontiguousarray(P), sources.astype(np.int32), L, matrix, dense, *_both_ways(kind, edges)[3:]
 
     def chunk(_: int, first: int, last: int) -> None:
-        wrong[first] = call(*arguments, first, last)
+        n = P.shape[1]
+        wrong[first] = call(*arguments, np.empty(n, np.int32), np.empty(n, np.bool_), first, last)
 
     run(chunk, _rows(P, 8), threads)
     return L, max(wrong)

@@ -21,7 +21,7 @@ def hops(P: np.ndarray, sources: np.ndarray, threads: int) -> np.ndarray:
     H, wrong = np.empty(P.shape, np.int32), [-1] * len(P)
 
     def chunk(_: int, first: int, last: int) -> None:
-        wrong[first] = _hops(P, sources, H, first, last)
+        wrong[first] = _hops(P, sources, H, np.empty(P.shape[1], np.int32), first, last)
 
     run(chunk, _parts(len(P), P.shape[1], threads), threads)
     _refuse(max(wrong, default=-1))
@@ -34,7 +34,7 @@ def walks(
     """Paths as one array of vertices and where each starts; see `semiring.routes.walks`."""
     paths = len(rows)
     order, starts, wrong = np.empty(paths, np.int64), np.zeros(paths + 1, np.int64), [-1] * paths
-    _by_row(rows, len(P), order)  # so that a row stays near while it is read
+    _by_row(rows, np.zeros(len(P) + 1, np.int64), order)  # so that a row stays near while it is read
     parts = _parts(paths, 32, threads)
 
     def count(_: int, first: int, last: int) -> None:
@@ -64,16 +64,13 @@ def _refuse(row: int) -> None:
 
 
 @kernel
-def _hops(P: Any, sources: Any, H: Any, first: int, last: int) -> int:
+def _hops(P: Any, sources: Any, H: Any, climbed: Any, first: int, last: int) -> int:
     """H[r,j] ← the edges on the path from sources[r] to j, for rows first … last; a row that is no tree, or −1."""
     n = P.shape[1]
-    climbed = np.empty(n, np.int32)
     for r in range(first, last):
         p, h = P[r], H[r]
-        h[:] = -1
         for j in range(n):
-            if p[j] < 0:
-                h[j] = -9999
+            h[j] = -9999 if p[j] < 0 else -1
         h[sources[r]] = 0
         for j in range(n):
             v, steps = j, 0
@@ -123,12 +120,11 @@ def _fill(
 
 
 @kernel
-def _by_row(rows: Any, m: int, order: Any) -> None:
-    """order ← the paths, those of one row together."""
-    begin = np.zeros(m + 1, np.int64)
+def _by_row(rows: Any, begin: Any, order: Any) -> None:
+    """order ← the paths, those of one row together. `begin` holds a zero more than there are rows."""
     for r in rows:
         begin[r + 1] += 1
-    for r in range(m):
+    for r in range(len(begin) - 1):
         begin[r + 1] += begin[r]
     for x in range(len(rows)):
         order[begin[rows[x]]] = x
