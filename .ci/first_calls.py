@@ -59,6 +59,8 @@ def calls() -> Iterator[tuple[str, Callable[[], Any]]]:
         yield "examples/roads.gr with paths", routes
         yield "edges by name", lambda: ask(shortest_paths([("A", "B", 4), ("B", "C", 7), ("A", "C", 12)]), "A", "C")
         yield "a network that does not separate", network
+        for dtype in ("float64", "float32", "int32"):
+            yield f"searches, {dtype}", lambda dtype=dtype: searches(dtype)
         for dtype in ("float64", "float32", "int64"):
             yield f"matrix with paths, {dtype}", lambda dtype=dtype: ask(shortest_paths(matrix(200, dtype)), 0, 199)
             flat = np.where(rng.random((300, 300)) < 0.05, 0, matrix(300, dtype)).astype(dtype)
@@ -116,6 +118,12 @@ def calls() -> Iterator[tuple[str, Callable[[], Any]]]:
         r = shortest_paths(apsp.random_graph(3000, 10, seed=1))
         ask(r, 0, 2999)
 
+    def searches(dtype: str) -> None:
+        r = shortest_paths(apsp.random_graph(3000, 10, seed=1), dtype=dtype, engine="searches")
+        ask(r, 0, 2999)
+        for _ in r.rows(range(100)):
+            pass
+
     def votes() -> None:
         t = transitive_closure(ROOT / "examples" / "votes.txt")
         t.reaches(30, 1412), t.descendants(30), t.components(), t.counts(), t.path(30, 1412)
@@ -131,7 +139,10 @@ def spelled(type: Any) -> str:
     """A type as `machine_code.py` reads it, whatever the processor."""
     from semiring import catalog
     from semiring.cpu.kinds import Kind, choose
+    from semiring.cpu.sparse.relaxation import Lanes
 
+    if isinstance(type, Lanes):
+        return f"Lanes({spelled(type.kind)}, {type.lanes})"
     if not isinstance(type, Kind):
         return repr(type)
     if not type.label:

@@ -37,6 +37,7 @@ from semiring.cpu.compile import Kernel, OnDisk, kernel, sealed
 from semiring.cpu.features import LEVELS, level
 from semiring.cpu.kinds import Kind, choose
 from semiring.cpu.processors import default_threads
+from semiring.cpu.sparse.relaxation import Lanes
 from semiring.cpu.sparse.search import Width
 
 #: AMD's Zen takes other instructions of a level for floats, and others again where none is below 0.
@@ -113,7 +114,7 @@ def _mover(dtype: str, image: str) -> Kind:
 
 
 #: What the list spells types with.
-_SPELLING = {**vars(types), "bool": types.boolean, "kind": _kind, "mover": _mover, "Width": Width}
+_SPELLING = {**vars(types), "bool": types.boolean, "kind": _kind, "mover": _mover, "Width": Width, "Lanes": Lanes}
 
 
 class Shipped(OnDisk):
