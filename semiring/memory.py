@@ -6,11 +6,11 @@ import math
 import os
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from .cgroups import hierarchies, read_text
 from .errors import MemoryNeeded
 
 #: Up to so many bytes free memory is not queried: the query takes longer than so small a computation.
@@ -126,7 +126,7 @@ def _machine(root: Path) -> Iterator[int]:
     known = _table(f"{root}/proc/meminfo")
     if "MemAvailable" in known:
         yield 1024 * known["MemAvailable"]
-        if _text(f"{root}/proc/sys/vm/overcommit_memory").strip() == "2":
+        if read_text(f"{root}/proc/sys/vm/overcommit_memory").strip() == "2":
             yield 1024 * (known["CommitLimit"] - known["Committed_AS"])
         return
     try:
@@ -137,46 +137,15 @@ def _machine(root: Path) -> Iterator[int]:
 
 def _groups(root: Path) -> Iterator[int]:
     """What is left in each control group of this process that has a limit, from its own up to the mounted one."""
-    for version, folders in _hierarchies(root, _text(f"{root}/proc/self/cgroup")):
+    for version, folders in hierarchies(root, "memory"):
         limits, usage, cached = _FILES[version]
         for folder in folders:
-            texts = [_text(f"{folder}/{name}").strip() for name in limits]
+            texts = [read_text(f"{folder}/{name}").strip() for name in limits]
             bounds = [int(text) for text in texts if text.isdecimal()]
-            used = _text(f"{folder}/{usage}").strip() if bounds else ""
+            used = read_text(f"{folder}/{usage}").strip() if bounds else ""
             if used.isdecimal():
                 stat = _table(f"{folder}/memory.stat")
                 yield min(bounds) - max(0, int(used) - sum([stat.get(name, 0) for name in cached]))
-
-
-@lru_cache(8)
-def _hierarchies(root: Path, groups: str) -> list[tuple[int, list[str]]]:
-    """Each hierarchy of control groups that counts this process's memory: version, and folders from its own up.
-
-    `groups` is the text of /proc/self/cgroup: where the hierarchies are mounted is looked up again when that changes.
-    """
-    own: dict[int, str] = {}
-    for line in groups.splitlines():
-        _, controllers, path = line.split(":", 2)
-        if not controllers:
-            own[2] = path
-        elif "memory" in controllers.split(","):
-            own[1] = path
-    found = []
-    for line in _text(f"{root}/proc/self/mountinfo").splitlines():
-        mount, _, kind = line.partition(" - ")
-        before, (system, _, options) = mount.split(), kind.split(maxsplit=2)
-        version = {"cgroup": 1, "cgroup2": 2}.get(system, 0)
-        if version not in own or (version == 1 and "memory" not in options.split(",")):
-            continue
-        shown_root, top = before[3], root / before[4].lstrip("/")
-        try:
-            inside = Path(own[version]).relative_to(shown_root)
-        except ValueError:  # the process stands outside of what is mounted, or sees it under another name
-            inside = Path()
-        folder = top if ".." in inside.parts else top / inside
-        folder = folder if folder.is_dir() else top
-        found.append((version, [str(folder), *(str(p) for p in folder.parents if p.is_relative_to(top))]))
-    return found
 
 
 def _own_limits(root: Path) -> Iterator[int]:
@@ -197,13 +166,4 @@ _NUMBERED = re.compile(r"^(\S+?):?[ \t]+(\d+)(?=\s|$)", re.MULTILINE)
 
 def _table(path: str) -> dict[str, int]:
     """Lines of a name and a number."""
-    return {name: int(number) for name, number in _NUMBERED.findall(_text(path))}
-
-
-def _text(path: str) -> str:
-    """The text of a file; empty where it cannot be read."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            return file.read()
-    except (OSError, UnicodeDecodeError):
-        return ""
+    return {name: int(number) for name, number in _NUMBERED.findall(read_text(path))}

@@ -61,6 +61,13 @@ def test_version_1(system, limits, quota):
     assert cpu_quota(system("5:memory:/a\n3:cpu,cpuacct:/a\n0::/\n", V1.format(top="/") + OTHER, **limits)) == quota
 
 
+def test_names_of_other_mounts_may_be_any_bytes(system):
+    root = system("0::/a\n", V2, **{"a/cpu.max": "150000 100000\n"})
+    with (root / "proc/self/mountinfo").open("ab") as mounts:
+        mounts.write(b"28 1 254:1 / /media/\xff\xfe rw - ext4 /dev/vdb rw\n")
+    assert cpu_quota(root) == 1.5
+
+
 def test_a_container_sees_its_own_group_at_the_mount(system):
     """Its groups are named as the host names them; below the mount there is only what is inside."""
     limits = {"cpu/cpu.cfs_quota_us": "200000", "cpu/cpu.cfs_period_us": "100000"}

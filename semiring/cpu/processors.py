@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import platform
 import re
-from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from math import ceil, inf
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
+from ..cgroups import hierarchies, read_text
 from ..errors import DeviceError
 
 #: Sets how many threads the CPU backend uses where no number is passed.
@@ -60,49 +61,23 @@ def cpu_quota(root: Path = Path("/")) -> float | None:
     docs.kernel.org/admin-guide/cgroup-v2.html, "CPU Interface Files"; docs.kernel.org/scheduler/sched-bwc.html.
     """
     limits = []
-    for folder in _groups(root):
-        try:
-            if (folder / "cpu.max").exists():
-                quota, period = (folder / "cpu.max").read_text().split()
-            else:
-                quota, period = ((folder / f"cpu.cfs_{name}_us").read_text() for name in ("quota", "period"))
-            if quota.strip() != "max" and int(quota) > 0 and int(period) > 0:  # −1: no limit
-                limits.append(int(quota) / int(period))
-        except (OSError, ValueError):  # no such file: that group limits nothing
-            continue
+    for _, folders in hierarchies(root, "cpu"):
+        for folder in folders:
+            with suppress(ValueError):  # no such file, or "max": that group limits nothing
+                quota, period = map(int, (read_text(f"{folder}/cpu.max") or _version_1(folder)).split())
+                if quota > 0 and period > 0:  # −1: no limit
+                    limits.append(quota / period)
     return min(limits, default=None)
 
 
-def _groups(root: Path) -> Iterator[Path]:
-    """The folders of the control groups that hold this process and may limit its processors, innermost first.
-
-    /proc/self/cgroup names its groups; where a hierarchy is mounted, and from which group on, is in
-    /proc/self/mountinfo. A group not below the one mounted is a container's own: its directory is the mount.
-    """
-    try:
-        named = [line.split(":", 2) for line in (root / "proc/self/cgroup").read_text().splitlines()]
-        mounts = [line.split() for line in (root / "proc/self/mountinfo").read_text().splitlines()]
-    except OSError:
-        return
-    for mount in mounts:
-        _, _, _, top, point, *_, kind, _, options = mount
-        if kind not in ("cgroup", "cgroup2") or (kind == "cgroup" and "cpu" not in options.split(",")):
-            continue
-        for _, controllers, group in (entry for entry in named if len(entry) == 3):
-            if (not controllers) if kind == "cgroup2" else ("cpu" in controllers.split(",")):
-                here = root / point.lstrip("/")
-                inside = PurePosixPath(group)
-                below = inside.relative_to(top) if inside.is_relative_to(top) else PurePosixPath()
-                yield from (here / step for step in (below, *below.parents))
+def _version_1(folder: str) -> str:
+    return " ".join(read_text(f"{folder}/cpu.cfs_{name}_us") for name in ("quota", "period"))
 
 
 def describe() -> str:
     """Model and clock of the processor, as far as the system reports them."""
-    try:
-        text = Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return platform.processor() or platform.machine()
-    model = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
-    clock = re.search(r"^cpu MHz\s*:\s*([0-9.]+)", text, re.MULTILINE)
-    name = model.group(1).strip() if model else platform.machine()
+    about = read_text("/proc/cpuinfo")
+    model = re.search(r"^model name\s*:\s*(.+)$", about, re.MULTILINE)
+    clock = re.search(r"^cpu MHz\s*:\s*([0-9.]+)", about, re.MULTILINE)
+    name = model.group(1).strip() if model else platform.processor() or platform.machine()
     return name + (f", {float(clock.group(1)):.0f} MHz" if clock else "")

@@ -21,7 +21,7 @@ MUTANTS = [
     ),
     Mutant(
         "parents-limit",
-        "semiring/memory.py",
+        "semiring/cgroups.py",
         "[str(folder), *(str(p) for p in folder.parents if p.is_relative_to(top))]",
         "[str(folder)]",
         "tests/test_memory.py::test_limits_of_control_groups_version_2",
