@@ -28,7 +28,7 @@ import scipy.sparse.csgraph  # noqa: F401
 _POSIX = """
     sched_getaffinity fork getuid geteuid getgid getegid sysconf chown fchown fchmod register_at_fork mkfifo pread
     pwrite preadv pwritev uname sync killpg getpgid setsid getloadavg posix_fallocate copy_file_range
-    O_DIRECTORY O_NOFOLLOW O_CLOEXEC O_NONBLOCK O_NOCTTY
+    O_DIRECTORY O_NOFOLLOW O_CLOEXEC O_NOCTTY
 """.split()
 #: Of those, what macOS lacks.
 _OF_LINUX = ("sched_getaffinity", "posix_fallocate", "copy_file_range")
