@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 from . import ROOT, Mutant
 
 #: What a copy consists of, and what of it is left out.
-PARTS = ("semiring", "apsp", "tests", "examples", "docs", "_apsp_networkx.py", "pyproject.toml", "README.md")
+PARTS = (".ci", "semiring", "apsp", "tests", "examples", "docs", "_apsp_networkx.py", "pyproject.toml", "README.md")
 LEFT_OUT = shutil.ignore_patterns("*.pyc")
 #: What compiled kernels are made from: mutants of these compile their own.
 COMPILED = ("semiring/cpu/", "semiring/catalog.py")
