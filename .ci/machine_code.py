@@ -1,8 +1,8 @@
 """Machine code that wheels bring: the kernels of first_calls.txt, compiled for levels of processors by all processors.
 
 `python .ci/machine_code.py FOLDER LEVEL …` makes FOLDER/LEVEL/….kernel for each of them, and prints the levels; `host`
-is this processor's, `all` are all. What is there already is not compiled again. A processor need not have the
-instructions that it compiles for.
+is this processor's, `all` are all of its architecture. What is there already is not compiled again. A processor need
+not have the instructions that it compiles for.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from numba.core.serialize import dumps
 import semiring.cpu
 from semiring import catalog, trust
 from semiring.cpu.compile import Kernel, OnDisk, kernel, sealed
-from semiring.cpu.features import LEVELS, level
+from semiring.cpu.features import LEVELS, level, levels
 from semiring.cpu.kinds import Kind, choose
 from semiring.cpu.processors import default_threads
 from semiring.cpu.sparse.relaxation import Lanes
@@ -81,7 +81,7 @@ def _say(line: str) -> None:
 
 def _processor(target: str) -> str:
     """LLVM's name of a level."""
-    return target.removesuffix("-vbmi")
+    return "generic" if target == "aarch64" else target.removesuffix("-vbmi")
 
 
 def compiled(line: str, target: str, folder: Path, choices: Choices) -> dict[Path, bool]:
@@ -161,9 +161,9 @@ def _parts() -> set[Any]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("levels", nargs="+", choices=["host", "all", *LEVELS])
+    parser.add_argument("levels", nargs="+", choices=["host", "all", *levels()])
     arguments = parser.parse_args()
-    for name in LEVELS if "all" in arguments.levels else arguments.levels:
+    for name in levels() if "all" in arguments.levels else arguments.levels:
         chosen = level() if name == "host" else name
         if chosen:
             build(arguments.folder, chosen, here=name == "host")

@@ -86,7 +86,7 @@ def test_no_level_asks_for_what_a_processor_lacks(monkeypatch):
     rng, fitting = np.random.default_rng(0), set()
     for _ in range(2000):
         lost = rng.choice(sorted(EVERYTHING), rng.integers(0, 8))
-        present = features.LEVELS[rng.choice(list(features.LEVELS))] - set(lost)
+        present = features.LEVELS[rng.choice(features.levels())] - set(lost)
         with_features(monkeypatch, present)
         name, found = features.level(), decided()
         fitting.add(name)
@@ -94,7 +94,18 @@ def test_no_level_asks_for_what_a_processor_lacks(monkeypatch):
             assert features.LEVELS[name] <= present
             with_features(monkeypatch, features.LEVELS[name])
             assert decided() == found
-    assert fitting == {None, *features.LEVELS}
+    assert fitting == {None, *features.levels()}
+
+
+@pytest.mark.parametrize("named", ["", "-sve,-aes", "+neon,+fp-armv8,+sve,+dotprod"])
+def test_every_arm_has_one_level(monkeypatch, named):
+    """Whether the system names its features or not, as emulators and macOS do not; no other processor has it."""
+    monkeypatch.setattr(features, "get_host_cpu_features", lambda: named)
+    monkeypatch.setattr(features.config, "CPU_FEATURES", None)
+    monkeypatch.setattr(features, "features", features.features.__wrapped__)
+    for machine, expected in (("aarch64", "aarch64"), ("arm64", "aarch64"), ("riscv64", None), ("x86_64", None)):
+        monkeypatch.setattr(features.platform, "machine", lambda machine=machine: machine)
+        assert features.level() == expected
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="names x86 features")

@@ -1,7 +1,7 @@
 """What the processor can do, in LLVM's words: the features that numba compiles for, and levels of processors.
 
 A wheel carries machine code for levels, not for processors: x86-64-v2, -v3 and -v4 of the x86-64 psABI, and v4 with the
-byte look-up of AVX-512 VBMI, which products of packed bits are made of.
+byte look-up of AVX-512 VBMI, which products of packed bits are made of; or aarch64, what all 64-bit ARMs have.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from numba.core.codegen import get_host_cpu_features
 _V2 = frozenset("64bit cmov cx8 cx16 fxsr mmx popcnt sahf sse sse2 sse3 sse4.1 sse4.2 ssse3".split())
 _V3 = _V2 | frozenset("avx avx2 bmi bmi2 f16c fma lzcnt movbe xsave".split())
 _V4 = _V3 | frozenset("avx512bw avx512cd avx512dq avx512f avx512vl".split())
-#: The features of each level, the lowest first.
-LEVELS = {"x86-64-v2": _V2, "x86-64-v3": _V3, "x86-64-v4": _V4, "x86-64-v4-vbmi": _V4 | {"avx512vbmi"}}
+_ARM = frozenset({"fp-armv8", "neon"})
+#: The features of each level, of an architecture the lowest first.
+LEVELS = {"x86-64-v2": _V2, "x86-64-v3": _V3, "x86-64-v4": _V4, "x86-64-v4-vbmi": _V4 | {"avx512vbmi"}, "aarch64": _ARM}
 _WIDE = frozenset({"avx512bw", "avx512dq", "avx512f", "avx512vl"})
 #: The features that our own code is written differently for, here and in `bits/vectors.py`.
 DECISIVE = _WIDE | {"avx2", "avx512vbmi", "ssse3"}
@@ -24,9 +25,15 @@ DECISIVE = _WIDE | {"avx2", "avx512vbmi", "ssse3"}
 
 @cache
 def features() -> frozenset[str]:
-    """Those that numba compiles for: $NUMBA_CPU_FEATURES if it is set, else the host's."""
+    """Those that numba compiles for: $NUMBA_CPU_FEATURES if it is set, else the host's; an ARM's NEON, named or not."""
     named = get_host_cpu_features() if config.CPU_FEATURES is None else config.CPU_FEATURES
-    return frozenset(feature[1:] for feature in named.split(",") if feature.startswith("+"))
+    always = _ARM if arm() else frozenset()
+    return always | {feature[1:] for feature in named.split(",") if feature.startswith("+")}
+
+
+def levels() -> list[str]:
+    """The levels of this architecture, the lowest first."""
+    return [name for name, needed in LEVELS.items() if (needed == _ARM) == arm()]
 
 
 def level() -> str | None:
@@ -34,9 +41,9 @@ def level() -> str | None:
 
     None where there is none, as on other architectures, or where it differs in what is decisive.
     """
-    for name, needed in reversed(LEVELS.items()):
-        if needed <= features():
-            return name if needed & DECISIVE == features() & DECISIVE else None
+    for name in reversed(levels()):
+        if LEVELS[name] <= features():
+            return name if LEVELS[name] & DECISIVE == features() & DECISIVE else None
     return None
 
 

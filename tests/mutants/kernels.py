@@ -387,15 +387,15 @@ MUTANTS = [
     Mutant(
         "level-missing-feature",
         "semiring/cpu/features.py",
-        "        if needed <= features():\n",
-        "        if needed & DECISIVE <= features():\n",
+        "        if LEVELS[name] <= features():\n",
+        "        if LEVELS[name] & DECISIVE <= features():\n",
         "tests/test_shipped.py::test_no_level_asks_for_what_a_processor_lacks",
         "Code of a level runs on a processor that lacks one of its features.",
     ),
     Mutant(
         "level-other-decisions",
         "semiring/cpu/features.py",
-        "return name if needed & DECISIVE == features() & DECISIVE else None",
+        "return name if LEVELS[name] & DECISIVE == features() & DECISIVE else None",
         "return name",
         "tests/test_shipped.py::test_no_level_asks_for_what_a_processor_lacks",
         "Code of a level meets layouts of another.",
