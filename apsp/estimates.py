@@ -87,7 +87,7 @@ class Estimate:
 
     Attributes
     ----------
-    engine : {"dense", "elimination", "scipy", "hops", "united"}
+    engine : {"dense", "elimination", "searches", "scipy", "hops", "essential", "levels", "united"}
     pairs : int
         The operations for all that is wanted, one ⊕ with one ⊗ each; of searches, the arcs.
     bytes : int

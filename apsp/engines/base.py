@@ -34,7 +34,7 @@ class Engine(ABC):
 
     Attributes
     ----------
-    name : {"dense", "elimination", "scipy", "hops", "united"}
+    name : {"dense", "elimination", "searches", "scipy", "hops", "essential", "levels", "united"}
     shape : (int, int)
     dtype : numpy.dtype
     all_pairs : Engine

@@ -293,12 +293,14 @@ def shortest_paths(
         By default integer weights stay integers (wide enough for every sum), others are float64.
     schedule, block, device, callback, threads
         As in `closure`. A schedule or a block is one of the dense closure's.
-    engine : {"auto", "dense", "elimination", "scipy", "hops", "united"}
-        What answers: a matrix of all distances; the elimination of a sparse graph, from which rows and single distances
-        are computed when asked for (docs/sparse.md); SciPy's searches from each source; where all edges weigh the
-        same, breadth-first searches from hundreds of sources at a time; over the Boolean semiring, one bit a pair of
-        strongly connected components, whose rows are united. By default the one that is predicted to take least of
-        those that fit in memory: `Result.plan` says why, and what the others would take.
+    engine : {"auto", "dense", "elimination", "searches", "scipy", "hops", "essential", "levels", "united"}
+        What answers: a matrix of all distances; the elimination of a sparse graph, from which rows and single
+        distances are computed when asked for (docs/sparse.md); searches by weight from 32 sources at a time; SciPy's
+        searches from each source; where all edges weigh the same, breadth-first searches from hundreds of sources at a
+        time; of a large matrix, searches through the few arcs that matter, or hop counts by products of bits; over the
+        Boolean semiring, one bit a pair of strongly connected components, whose rows are united. By default the one
+        that is predicted to take least of those that fit in memory: `Result.plan` says why, and what the others would
+        take.
     order : str or array_like
         Of elimination: "auto", "degree", "levels", "metis" or a permutation of the vertices; see `semiring.eliminate`.
     paths : bool

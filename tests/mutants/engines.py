@@ -4,6 +4,46 @@ from . import Mutant
 
 MUTANTS = [
     Mutant(
+        "essential-trusts-the-best",
+        "apsp/engines/essential.py",
+        "    while len((more := better(A, D, s))[0]):",
+        "    while len((more := better(A[:0], D, s))[0]):",
+        "tests/test_essential.py::test_arcs_that_matter_though_they_are_the_heaviest",
+        "Nobody looks whether other arcs are better.",
+    ),
+    Mutant(
+        "levels-count-two",
+        "apsp/engines/levels.py",
+        "        hops = s.mul.ufunc(hops, w)",
+        "        hops = s.mul.ufunc(w, w)",
+        "tests/test_levels.py::test_all_pairs_are_scipys",
+        "What is three hops away counts as two.",
+    ),
+    Mutant(
+        "searches-rows-as-they-come",
+        "semiring/sparse/batches.py",
+        "[rows[k] for k in part]",
+        "[rows[k] for k in sorted(part)]",
+        "tests/test_searches.py::test_rows_come_in_the_order_wanted",
+        "Rows go where their batch was, not to their sources.",
+    ),
+    Mutant(
+        "searches-forget-a-vertex",
+        "semiring/cpu/sparse/relaxation.py",
+        "                q = n + min(bucket[u] - base, lists)",
+        "                q = n + min(bucket[u] - base, lists - 1)",
+        "tests/test_searches.py::test_a_path_of_many_vertices_and_a_hub_of_many_arcs",
+        "What waits in later buckets is put before its turn: its bucket and its list differ.",
+    ),
+    Mutant(
+        "potentials-not-taken-back",
+        "semiring/sparse/searches.py",
+        "moved = np.where(reached, D, 0) - (h[sources, None] - h)",
+        "moved = np.where(reached, D, 0)",
+        "tests/test_searches.py::test_negative_arcs",
+        "Lengths are those of the non-negative arcs.",
+    ),
+    Mutant(
         "recursive-second-half",
         "apsp/schedules/recursive.py",
         "ops.eliminate(A22, A21, A12, A11)",
