@@ -146,7 +146,11 @@ def test_a_limit_ends_searches():
     factors = rng.choice([0.5, 0.75, 1], m)
     expected = star(n, tails, heads, factors, "max_times")
     S = Searches((tails, heads), "max_times", n=n, weights=factors)
-    np.testing.assert_array_equal(S.to_dense(limit=0.3), np.where(expected < 0.3, 0, expected))
+    for limit in (0.3, 0, -1, 2):
+        np.testing.assert_array_equal(S.to_dense(limit=limit), np.where(expected < limit, 0, expected))
+    S = Searches(([0], [1]), "min_times", n=2, weights=[2.0])
+    for limit, reached in ((2, [1, 2]), (1, [1, np.inf]), (0, [np.inf] * 2), (-1, [np.inf] * 2)):
+        assert S.row(0, limit=limit).tolist() == reached
 
 
 def test_what_is_refused():

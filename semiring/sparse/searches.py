@@ -378,7 +378,7 @@ class Searches:
         if lengths is None or self._form.restore is not None:
             return math.inf
         with np.errstate(divide="ignore"):
-            length = lengths.sign * (np.log(limit) if lengths.logarithmic and limit >= 0 else limit)
+            length = lengths.sign * (np.log(max(limit, 0.0)) if lengths.logarithmic else limit)
         # Logarithms of bits are off by up to 0.09 of a doubling, and numbers are rounded to float32.
         return (float(length) + 0.1 * lengths.logarithmic) * self.scale * (1 + 2**-20) + 2
 
@@ -562,7 +562,7 @@ class _Search:
         """rows[k] ← the entries from sources[k]."""
         late = np.zeros(len(sources)) if self.delays is None else self.delays[sources] - self.delays[sources].min()
         self.order[: len(sources)] = self.shift + late
-        most = int(min(self.furthest + float(late.max()), LAST))
+        most = int(max(-1, min(self.furthest + float(late.max()), LAST)))
         state = np.array([-1, 0, 0, 0])
         graph, panel = self.graph, self.panel
         while state[0]:

@@ -15,6 +15,7 @@ case that never ends or takes memory out of proportion.
 | attributes | graphs whose edges carry several attributes: which of them is the weight |
 | zeros | dense matrices with zeros: edges, none, or refused |
 | saturation | integers near the ends of their dtype, by every engine and question |
+| searches | searches by weight, matrices of which few arcs matter, hop counts on bits |
 | kills | writers of files and directories killed at any step, and two at once |
 | processes | the command `apsp`: arguments, signals, closed and full outputs, pipes |
 
@@ -34,7 +35,7 @@ if str(ROOT / "tests") not in sys.path:
 #: Each with its share of the time: a process takes much longer than a product.
 TARGETS = {
     **dict.fromkeys(("csgraph", "attributes", "zeros", "sparse"), 1),
-    **dict.fromkeys(("saturation", "kills", "files", "archives", "graphs"), 2),
+    **dict.fromkeys(("saturation", "kills", "files", "archives", "graphs", "searches"), 2),
     **dict.fromkeys(("algebra", "processes"), 3),
 }
 #: Those that a GPU can compute.

@@ -293,7 +293,7 @@ def _meant(W: np.ndarray, options: dict[str, Any]) -> np.ndarray:
 @contextlib.contextmanager
 def _engine(draw: Draw, *, integers: bool) -> Iterator[None]:
     """The engine that is best, or one by force, which a question of this size would hardly see."""
-    name = draw.pick(("auto", "dense", "elimination", "auto" if integers else "scipy"))
+    name = draw.pick(("auto", "dense", "elimination", "auto" if integers else "scipy", "searches"))
     draw.note(engine=name)
     with mock.patch.object(shortest, "Options", functools.partial(engines.Options, engine=name)):
         yield

@@ -28,7 +28,7 @@ from .draw import Draw
 from .layouts import host
 
 INTEGERS = ("int16", "int32", "int64")
-ENGINES = ("auto", "elimination", "dense", "scipy", "auto")
+ENGINES = ("auto", "elimination", "dense", "scipy", "searches", "auto")
 
 _device = "cpu"
 
@@ -149,7 +149,7 @@ def _ask(draw: Draw, g: Lengths, source: Any, dtype: str | None, options: dict[s
         if name in options and asked is not None:
             at = [labels.index(x) for x in options[name]]
             asked = np.take(asked, at, axis)
-    if options["engine"] == "scipy" and not _searchable(g):
+    if options["engine"] in ("scipy", "searches") and not _searchable(g):
         options["engine"] = "auto"
     if _device != "cpu":
         options["device"] = _device
@@ -273,7 +273,7 @@ def _update(draw: Draw) -> None:
     g = _lengths(draw, np.dtype(dtype or "int64"))
     calm = Lengths(g.semiring, g.n, [(u, v, 0) for u, v, _ in g.edges], None)
     options: dict[str, Any] = {"engine": draw.pick(ENGINES)}
-    if options["engine"] == "scipy" and not _searchable(g):
+    if options["engine"] in ("scipy", "searches") and not _searchable(g):
         options["engine"] = "auto"
     if _device != "cpu":
         options["device"] = _device

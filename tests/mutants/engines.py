@@ -28,12 +28,12 @@ MUTANTS = [
         "Rows go where their batch was, not to their sources.",
     ),
     Mutant(
-        "searches-forget-a-vertex",
+        "searches-from-one-lane",
         "semiring/cpu/sparse/relaxation.py",
-        "                q = n + min(bucket[u] - base, lists)",
-        "                q = n + min(bucket[u] - base, lists - 1)",
-        "tests/test_searches.py::test_a_path_of_many_vertices_and_a_hub_of_many_arcs",
-        "What waits in later buckets is put before its turn: its bucket and its list differ.",
+        "            _begin(width, panel + v * row, k)",
+        "            _begin(width, panel + v * row, 0)",
+        "tests/test_searches.py::test_rows_come_in_the_order_wanted",
+        "All sources begin in the first lane.",
     ),
     Mutant(
         "potentials-not-taken-back",
