@@ -211,7 +211,13 @@ class Question:
 
     def missing(self, work: str) -> Missing:
         """The kernels that must be compiled before some work of `Backend.missing`; none before ""."""
-        return bind(self.semiring, self.dtype, device=self.device).missing(work) if work else Missing()
+        if work and work not in self._missing:
+            self._missing[work] = bind(self.semiring, self.dtype, device=self.device).missing(work)
+        return self._missing.get(work, Missing())
+
+    @cached_property
+    def _missing(self) -> dict[str, Missing]:
+        return {}
 
     # What is wanted
 
