@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 
 from semiring import compiling
-from semiring.backend import bind
 from semiring.catalog import get
 from semiring.errors import DeviceError
 from semiring.observed import Callback
@@ -80,6 +79,21 @@ def _routes(semiring: str, dtype: str) -> None:
         r.paths([(u, v)]), r.hops, r.verify(paths=True)
 
 
+def _networks(semiring: str, dtype: str) -> None:
+    """Graphs that are no roads: searches by weight, of few sources and of many."""
+    from .generate import random_graph
+    from .result import shortest_paths
+
+    graph = random_graph(3000, 10, seed=1)
+    tails, heads, weights = graph.edges("min_plus")
+    ahead = tails < heads
+    graph = Graph.from_arrays(tails[ahead], heads[ahead], weights[ahead], n=graph.n)
+    if get(semiring).add.selects:
+        for few in (1, 100):
+            r = shortest_paths(graph, semiring=semiring, dtype=dtype, engine="searches", sources=range(few))
+            r.table([0], [1])
+
+
 def _reach(semiring: str, dtype: str) -> None:
     """Reachability of sparse and of dense graphs, and what it is asked."""
     from .closures import closure
@@ -127,6 +141,7 @@ SORTS: dict[str, tuple[Callable[[str, str], None], tuple[str, ...] | None]] = {
     "closure": (_closure, None),
     "roads": (_roads, None),
     "routes": (_routes, None),
+    "networks": (_networks, None),
     "reach": (_reach, ("bool",)),
     "csgraph": (_csgraph, ("float64",)),
 }
@@ -163,7 +178,13 @@ def warm(work: list[Task], processes: int, callback: Callback | None = None) -> 
         try:
             for together in (work[:first], work[first:]):
                 for future in as_completed([pool.submit(_run_task, task) for task in together]):
-                    compiled += future.result()
+                    count, kept = future.result()
+                    if not kept:
+                        raise DeviceError(
+                            "warm: compiled kernels must be kept on disk, got no folder that takes them. Set "
+                            "NUMBA_CACHE_DIR to a folder that you alone can write, with room in it."
+                        )
+                    compiled += count
                     done += 1
                     if callback:
                         callback(done, len(work))
@@ -172,13 +193,6 @@ def warm(work: list[Task], processes: int, callback: Callback | None = None) -> 
                 child.terminate()
             pool.shutdown(cancel_futures=True)
             raise
-    for task in work:
-        known = {"closure": "closure", "roads": "elimination"}.get(task.sort)
-        if known and bind(get(task.semiring), task.dtype).missing(known).kernels:
-            raise DeviceError(
-                "warm: compiled kernels must be kept on disk, got no folder that takes them. Set NUMBA_CACHE_DIR to a "
-                "folder that you alone can write, with room in it."
-            )
     return compiled
 
 
@@ -188,9 +202,9 @@ def _begin() -> None:
     os.environ["SEMIRING_ASSUME_COMPILED"] = "1"
 
 
-def _run_task(task: Task) -> int:
-    """One task, on one thread of a process of its own; the number of kernels that were compiled."""
+def _run_task(task: Task) -> tuple[int, bool]:
+    """One task, in a process of its own: the number of kernels that were compiled, and whether all were kept."""
     notices: list[compiling.Notice] = []
     with compiling.listening(notices.append):
         SORTS[task.sort][0](task.semiring, task.dtype)
-    return len(notices)
+    return len(notices), compiling.kept

@@ -13,6 +13,9 @@ from contextvars import ContextVar
 from time import perf_counter
 from typing import NamedTuple
 
+#: Whether all machine code that this process compiled could be kept on disk.
+kept = True
+
 
 class Missing(NamedTuple):
     """How many kernels must be compiled first, and about how many seconds that takes, once a machine."""

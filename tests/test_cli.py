@@ -1108,9 +1108,10 @@ def test_what_is_compiled_ahead_is_there_for_the_next_process(tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a path of POSIX")
-def test_compiling_ahead_where_nothing_can_be_kept_is_an_error():
+@pytest.mark.parametrize("sort", ["closure", "reach"])
+def test_compiling_ahead_where_nothing_can_be_kept_is_an_error(sort):
     env = {"NUMBA_CACHE_DIR": "/dev/null", "SEMIRING_ASSUME_COMPILED": ""}
-    child = process("warm", "--for", "closure", "--dtype", "int32", env={**os.environ, **env})
+    child = process("warm", "--for", sort, "--dtype", "int32", env={**os.environ, **env})
     returned, out, err = finish(child)
     assert (returned, out) == (exit_codes.MISSING, "")
     assert "apsp: warm: compiled kernels must be kept on disk" in err

@@ -27,7 +27,7 @@ class Several(OneOf):
     "sorts",
     type=Several("--for", names_in("apsp.warming", "SORTS")),
     metavar="NAME,…",
-    help="closure, roads, routes, reach, csgraph.  [default: all]",
+    help="closure, roads, routes, networks, reach, csgraph.  [default: all]",
 )
 @click.option(
     "--semiring",

@@ -32,7 +32,7 @@ from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
-from .. import trust
+from .. import compiling, trust
 from ..compiling import announce, uncounted
 from ..errors import DeviceError
 from ..files import locked, unlock
@@ -197,6 +197,7 @@ class OnDisk(Nowhere):
                 return
             except OSError as error:
                 why = error
+        compiling.kept = False
         _say_once(
             "compiled kernels cannot be kept on disk (%s), so each process compiles its own. "
             "Set NUMBA_CACHE_DIR to a folder that you alone can write, with room in it.",
