@@ -170,24 +170,28 @@ def _estimate(question: Question) -> Estimate:
 
 
 def _open(question: Question, plan: Plan) -> Engine:
-    """The table. Arcs that matter after all are added, and rows that they make better found again; else A is closed."""
+    """The table. Arcs that matter after all are added, and rows that they make better found again; else A is closed.
+
+    Once is enough: with all arcs of A added that are better than D, no entry of A is better than what is found then.
+    """
     problem, s, found = question.problem, question.semiring, question.once(thinned)
     assert found is not None
     if problem.seen.ambiguous:
         question.report_zeros(problem.seen)
-    start, A, kept = perf_counter() - uncounted.seconds, problem.matrix, found.searches.arcs
+    start, A, n = perf_counter() - uncounted.seconds, problem.matrix, question.n
     D = found.searches.to_dense(callback=question.wants.callback)
-    while len((more := better(A, D, s))[0]):
-        logger.info("%s: %d more arcs matter", question.wants.where, len(more[0]))
-        if len(kept[0]) + len(more[0]) > MOST * question.n:
-            D = solve(problem, question.wants).matrix
-            break
-        tails, heads, weights = (np.concatenate(x) for x in zip(kept, more, strict=True))
-        kept = tails, heads, weights
-        worse = np.zeros(question.n, bool)
-        for k, j, w in zip(*more, strict=True):
+    more = better(A, D, s)
+    count = len(more[0])
+    if count:
+        logger.info("%s: %d more arcs matter", question.wants.where, count)
+    if count > MOST * n:
+        D = solve(problem, question.wants).matrix
+    elif count:
+        worse = np.full(n, count > n // 4)  # to look at each takes as long as a search
+        for k, j, w in zip(*more, strict=True) if not worse.all() else ():
             worse |= _beats(s, s.mul.ufunc(D[:, k], w), D[:, j])  # type: ignore[misc]
-        for rows, entries in _searches(question, kept).rows(np.flatnonzero(worse)):
+        tails, heads, weights = (np.concatenate(x) for x in zip(found.searches.arcs, more, strict=True))
+        for rows, entries in _searches(question, (tails, heads, weights)).rows(np.flatnonzero(worse)):
             D[rows] = entries
     return Dense(D, perf_counter() - uncounted.seconds - start)
 
